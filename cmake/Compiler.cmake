@@ -1,0 +1,40 @@
+# How every target is compiled. Options choose how to build, never which features exist.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+option(UNDERWAY_WERROR "treat warnings as errors" ON)
+set(UNDERWAY_SANITIZE "" CACHE STRING "sanitizers for every target, e.g. address,undefined or thread")
+option(UNDERWAY_FUZZ "build the fuzz targets with libFuzzer instead of the replay driver" OFF)
+
+# g++ 12.2 destroys a capturing lambda inside a co_await expression twice: refuse a compiler that does.
+if(NOT DEFINED UNDERWAY_COROUTINES_SOUND)
+  try_run(UNDERWAY_PROBE_EXIT UNDERWAY_PROBE_COMPILED ${CMAKE_BINARY_DIR}/probe
+          ${CMAKE_SOURCE_DIR}/cmake/coroutine_probe.cpp CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+  if(NOT UNDERWAY_PROBE_COMPILED OR NOT UNDERWAY_PROBE_EXIT EQUAL 0)
+    message(FATAL_ERROR "${CMAKE_CXX_COMPILER} miscompiles coroutines (see cmake/coroutine_probe.cpp).\n"
+                        "Configure with a preset, or with -DCMAKE_CXX_COMPILER=clang++-19.")
+  endif()
+  set(UNDERWAY_COROUTINES_SOUND ON CACHE INTERNAL "the compiler passed cmake/coroutine_probe.cpp")
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Sloppiness as ccache(1) asks for precompiled headers; the base directory lets two checkouts share results.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+endif()
+
+add_library(underway_options INTERFACE)
+target_compile_options(underway_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Wextra-semi -fno-omit-frame-pointer
+  -Wno-missing-designated-field-initializers  # designated initializers with defaults are the house style
+  $<$<BOOL:${UNDERWAY_WERROR}>:-Werror>)
+target_compile_definitions(underway_options INTERFACE _GNU_SOURCE SPDLOG_FMT_EXTERNAL)
+target_link_options(underway_options INTERFACE -fuse-ld=lld -Wl,--as-needed)
+target_compile_options(underway_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+if(UNDERWAY_SANITIZE)
+  target_compile_options(underway_options INTERFACE -fsanitize=${UNDERWAY_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(underway_options INTERFACE -fsanitize=${UNDERWAY_SANITIZE})
+endif()

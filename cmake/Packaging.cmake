@@ -1,0 +1,1 @@
+# Packages: one deb for control, node and cli each.

@@ -1,0 +1,102 @@
+# One helper per kind of target. A library's CMakeLists.txt is a call to underway_library and one to underway_test.
+#
+#   underway_library(NAME SOURCES a.cpp … DEPENDS underway::base … [LINK PkgConfig::NL …] [ASYNC])
+#   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|root] [DEPENDS …])
+#   underway_fuzz(NAME fuzz/a_fuzz.cpp)        corpus in fuzz/corpus/<a>/, replayed as a unit test in every build
+#   underway_program(NAME SOURCES … DEPENDS … [STATIC])
+#
+# DEPENDS is the architecture: cmake/check_includes.cmake refuses an include of a library that is not in it, and the
+# link check links the whole library with nothing but it. ASYNC selects the precompiled header that holds Asio.
+
+function(underway_pch target kind)
+  target_precompile_headers(${target} REUSE_FROM underway_pch_${kind})
+endfunction()
+
+file(WRITE ${CMAKE_BINARY_DIR}/generated/empty.cpp "")
+file(WRITE ${CMAKE_BINARY_DIR}/generated/main_empty.cpp "int main() {}\n")
+foreach(kind base async test)
+  add_library(underway_pch_${kind} OBJECT ${CMAKE_BINARY_DIR}/generated/empty.cpp)
+  target_precompile_headers(underway_pch_${kind} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch_${kind}.hpp)
+  target_link_libraries(underway_pch_${kind} PRIVATE underway_options fmt::fmt Boost::json Boost::headers)
+endforeach()
+target_link_libraries(underway_pch_test PRIVATE GTest::gtest GTest::gmock)
+
+function(underway_library name)
+  cmake_parse_arguments(ARG "ASYNC" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  set(target underway_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(underway::${name} ALIAS ${target})
+  get_filename_component(floor_dir ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp ${CMAKE_CURRENT_SOURCE_DIR}/testing/*.hpp)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${floor_dir} FILES ${headers})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} fmt::fmt Boost::headers Threads::Threads ${ARG_LINK}
+                                  PRIVATE underway_options)
+  if(ARG_ASYNC)
+    underway_pch(${target} async)
+  else()
+    underway_pch(${target} base)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY UNDERWAY_LIBRARIES ${name})
+
+  # The link check: every object of the library, nothing but its DEPENDS.
+  add_executable(linkcheck_${name} ${CMAKE_BINARY_DIR}/generated/main_empty.cpp)
+  target_link_libraries(linkcheck_${name} PRIVATE underway_options
+    -Wl,--whole-archive $<TARGET_FILE:${target}> -Wl,--no-whole-archive ${ARG_DEPENDS} fmt::fmt Threads::Threads ${ARG_LINK})
+  add_dependencies(linkcheck_${name} ${target})
+  add_test(NAME includes.${name} COMMAND ${CMAKE_COMMAND} -DLIBRARY=${name} -DDIR=${CMAKE_CURRENT_SOURCE_DIR}
+           "-DDEPENDS=${ARG_DEPENDS}" -DSRC=${CMAKE_SOURCE_DIR}/src -P ${CMAKE_SOURCE_DIR}/cmake/check_includes.cmake)
+  set_tests_properties(includes.${name} PROPERTIES LABELS unit)
+endfunction()
+
+function(underway_test name)
+  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT" "DEPENDS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set(target test_${name}_${ARG_LABEL})
+  add_executable(${target} ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${target} PRIVATE underway_options ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main
+                                          fmt::fmt Boost::json)
+  if(TARGET underway_${name})
+    target_link_libraries(${target} PRIVATE underway::${name})
+  endif()
+  target_compile_definitions(${target} PRIVATE UNDERWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}" UNDERWAY_BINARY_DIR="${CMAKE_BINARY_DIR}"
+                                               UNDERWAY_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}/tests")
+  underway_pch(${target} test)
+  add_test(NAME ${ARG_LABEL}.${name} COMMAND ${target})
+  set_tests_properties(${ARG_LABEL}.${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SERIAL)
+    set_tests_properties(${ARG_LABEL}.${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+function(underway_fuzz name source)
+  get_filename_component(what ${source} NAME_WE)
+  set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${what})
+  add_executable(${what} ${source})
+  target_link_libraries(${what} PRIVATE underway_options underway::${name})
+  target_include_directories(${what} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  if(UNDERWAY_FUZZ)
+    target_compile_options(${what} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${what} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${what} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cpp)
+    add_test(NAME fuzz.${what} COMMAND ${what} ${corpus})
+    set_tests_properties(fuzz.${what} PROPERTIES LABELS unit)
+  endif()
+endfunction()
+
+function(underway_program name)
+  cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE underway_options ${ARG_DEPENDS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  if(ARG_STATIC)
+    target_link_options(${name} PRIVATE -static)
+  endif()
+endfunction()

@@ -1,0 +1,4 @@
+#pragma once
+#include "pch_base.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>

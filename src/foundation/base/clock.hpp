@@ -1,0 +1,54 @@
+#pragma once
+/// @file
+/// Time. Wall-clock instants are TimePoint (nanoseconds since the Unix epoch, the wire's form); spans are Duration.
+/// Decisions never read a clock: they take `now`. Only start-up builds a SystemClock; tests and the simulator use
+/// VirtualClock.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace underway {
+
+using Duration = std::chrono::nanoseconds;
+using TimePoint = std::chrono::time_point<std::chrono::system_clock, Duration>;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override { return std::chrono::system_clock::now(); }
+};
+
+/// Moves only when told to.
+class VirtualClock final : public Clock {
+ public:
+  explicit VirtualClock(TimePoint start = TimePoint{std::chrono::seconds{1'700'000'000}}) : now_(start) {}
+  TimePoint now() const override { return now_; }
+  void advance(Duration by) { now_ += by; }
+
+ private:
+  TimePoint now_;
+};
+
+/// Nanoseconds since the Unix epoch.
+inline std::int64_t unix_nanos(TimePoint t) { return t.time_since_epoch().count(); }
+inline TimePoint from_unix_nanos(std::int64_t ns) { return TimePoint{Duration{ns}}; }
+
+/// Parses Go's duration syntax ("1h15m30.5s", "300ms", "-1.5h", "0"): time.ParseDuration, go.dev/pkg/time.
+/// Returns nothing when the text is no duration or does not fit 64 bits of nanoseconds.
+std::optional<Duration> parse_duration(std::string_view text);
+/// Go's Duration.String(): "1m30s", "1.5s", "300ms", "0s".
+std::string format_duration(Duration duration);
+/// For people: the largest two units, "2h3m", "45s", "120ms".
+std::string human_duration(Duration duration);
+/// RFC 3339 in UTC with seconds: "2026-11-21T11:40:00Z".
+std::string format_time(TimePoint time);
+
+}  // namespace underway

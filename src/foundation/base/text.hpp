@@ -1,0 +1,32 @@
+#pragma once
+/// @file
+/// Small text helpers that the standard library lacks.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace underway {
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(std::span<const std::string> parts, std::string_view separator);
+std::string_view trim(std::string_view text);
+std::string lower(std::string_view text);
+std::string upper(std::string_view text);
+/// `*` stands for any run of characters; everything else for itself.
+bool glob_match(std::string_view pattern, std::string_view text);
+/// The candidate nearest to `word` by edit distance, if near enough to be a likely typo; else empty.
+/// Near enough: at most one edit per three characters, at least one.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+/// Valid UTF-8 with no overlong forms or surrogates (RFC 3629).
+bool is_utf8(std::string_view text);
+/// Lower-case hexadecimal.
+std::string hex(std::string_view bytes);
+std::string base64_encode(std::string_view bytes);
+/// RFC 4648 with padding; throws Error(invalid) otherwise.
+std::string base64_decode(std::string_view text);
+/// "1.5 GiB", "300 MiB", "12 B".
+std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace underway

@@ -1,0 +1,235 @@
+#include "base/json.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
+
+#include <charconv>
+#include <cmath>
+
+namespace underway::json {
+namespace {
+
+using describe::Kind;
+using describe::Type;
+
+constexpr std::size_t kMaxDepth = 64;
+
+void append_integer(std::string& out, std::int64_t value) {
+  char buffer[24];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+void append_number(std::string& out, double value) {
+  if (!std::isfinite(value)) {  // JSON has no spelling for it
+    out += "null";
+    return;
+  }
+  out += fmt::format("{}", value);
+}
+
+void append_structure(std::string& out, const Type& type, const void* value, Encoding encoding) {
+  const auto& structure = type.structure();
+  const void* defaults = structure.defaults();
+  out += '{';
+  bool first = true;
+  for (const auto& field : structure.fields) {
+    if (field.json.empty()) continue;
+    const void* member = field.in(value);
+    if (encoding == Encoding::compact && describe::equal(*field.type, member, field.in(defaults))) continue;
+    if (!first) out += ',';
+    first = false;
+    out += '"';
+    out += field.json;
+    out += "\":";
+    append(out, *field.type, member, encoding);
+  }
+  out += '}';
+}
+
+void append_list(std::string& out, const Type& type, const void* value, Encoding encoding) {
+  out += '[';
+  const std::size_t size = type.size(value);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (i > 0) out += ',';
+    append(out, *type.element, type.element_at(value, i), encoding);
+  }
+  out += ']';
+}
+
+void append_map(std::string& out, const Type& type, const void* value, Encoding encoding) {
+  struct Context {
+    std::string& out;
+    const Type& element;
+    Encoding encoding;
+    bool first = true;
+  } context{out, *type.element, encoding};
+  out += '{';
+  type.each(value, &context, [](void* raw, const std::string& key, const void* element) {
+    auto& c = *static_cast<Context*>(raw);
+    if (!c.first) c.out += ',';
+    c.first = false;
+    append_string(c.out, key);
+    c.out += ':';
+    append(c.out, c.element, element, c.encoding);
+  });
+  out += '}';
+}
+
+[[noreturn]] void refuse(const std::string& path, std::string_view expected, const boost::json::value& json) {
+  std::string shown = boost::json::serialize(json);
+  if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
+  throw Error(Code::invalid, fmt::format("{}: expected {}", path.empty() ? "document" : path, expected))
+      .because(fmt::format("found {}", shown));
+}
+
+std::int64_t decode_integer(const boost::json::value& json, const std::string& path) {
+  if (json.is_int64()) return json.get_int64();
+  if (json.is_uint64()) refuse(path, "an integer below 2^63", json);
+  if (json.is_double() && std::abs(json.get_double()) < 9.0e15 && std::trunc(json.get_double()) == json.get_double()) {
+    return static_cast<std::int64_t>(json.get_double());
+  }
+  refuse(path, "an integer", json);
+}
+
+Duration decode_duration(const boost::json::value& json, const std::string& path) {
+  if (!json.is_string()) return Duration{decode_integer(json, path)};
+  const auto parsed = parse_duration(std::string_view(json.get_string()));
+  if (!parsed) refuse(path, "a duration like \"30s\" or an integer of nanoseconds", json);
+  return *parsed;
+}
+
+void decode_structure(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
+  if (!json.is_object()) refuse(path, "an object", json);
+  const auto& structure = type.structure();
+  for (const auto& [key, member] : json.get_object()) {
+    const auto* field = structure.find_json(std::string_view(key.data(), key.size()));
+    if (field == nullptr || member.is_null()) continue;
+    decode(member, *field->type, field->get(value), path.empty() ? std::string(field->json) : path + "." + std::string(field->json));
+  }
+}
+
+void decode_list(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
+  if (!json.is_array()) refuse(path, "a list", json);
+  type.clear(value);
+  std::size_t index = 0;
+  for (const auto& element : json.get_array()) {
+    decode(element, *type.element, type.append(value), fmt::format("{}[{}]", path, index++));
+  }
+}
+
+void decode_map(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
+  if (!json.is_object()) refuse(path, "an object", json);
+  type.clear(value);
+  for (const auto& [key, element] : json.get_object()) {
+    const std::string name(key.data(), key.size());
+    decode(element, *type.element, type.insert(value, name), fmt::format("{}[\"{}\"]", path, name));
+  }
+}
+
+void decode_enumeration(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
+  const auto& enumeration = type.enumeration();
+  if (json.is_string()) {
+    if (json.get_string().empty()) return;  // Go clients send "" for "not given"
+    if (const auto parsed = enumeration.parse(std::string_view(json.get_string()))) {
+      enumeration.set(value, *parsed);
+      return;
+    }
+  }
+  refuse(path, "one of " + join(enumeration.names(), ", "), json);
+}
+
+}  // namespace
+
+void append_string(std::string& out, std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  out += '"';
+  std::size_t clean = 0;  // start of the run that needs no escape
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, clean, i - clean);
+    clean = i + 1;
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        out += "\\u00";
+        out += kDigits[c >> 4];
+        out += kDigits[c & 15];
+    }
+  }
+  out.append(text, clean);
+  out += '"';
+}
+
+void append(std::string& out, const Type& type, const void* value, Encoding encoding) {
+  switch (type.kind) {
+    case Kind::boolean: out += *static_cast<const bool*>(value) ? "true" : "false"; return;
+    case Kind::integer: append_integer(out, *static_cast<const std::int64_t*>(value)); return;
+    case Kind::number: append_number(out, *static_cast<const double*>(value)); return;
+    case Kind::string: append_string(out, *static_cast<const std::string*>(value)); return;
+    case Kind::duration: append_integer(out, static_cast<const Duration*>(value)->count()); return;
+    case Kind::any: out += boost::json::serialize(*static_cast<const boost::json::value*>(value)); return;
+    case Kind::enumeration: append_string(out, type.enumeration().spell(type.enumeration().get(value))); return;
+    case Kind::optional:
+      if (type.size(value) == 0) out += "null";
+      else append(out, *type.element, type.element_at(value, 0), encoding);
+      return;
+    case Kind::list: append_list(out, type, value, encoding); return;
+    case Kind::map: append_map(out, type, value, encoding); return;
+    case Kind::structure: append_structure(out, type, value, encoding); return;
+  }
+}
+
+void decode(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
+  switch (type.kind) {
+    case Kind::boolean:
+      if (!json.is_bool()) refuse(path, "true or false", json);
+      *static_cast<bool*>(value) = json.get_bool();
+      return;
+    case Kind::integer: *static_cast<std::int64_t*>(value) = decode_integer(json, path); return;
+    case Kind::number:
+      if (!json.is_number()) refuse(path, "a number", json);
+      *static_cast<double*>(value) = json.to_number<double>();
+      return;
+    case Kind::string:
+      if (!json.is_string()) refuse(path, "a string", json);
+      *static_cast<std::string*>(value) = std::string_view(json.get_string());
+      return;
+    case Kind::duration: *static_cast<Duration*>(value) = decode_duration(json, path); return;
+    case Kind::any: *static_cast<boost::json::value*>(value) = json; return;
+    case Kind::enumeration: decode_enumeration(json, type, value, path); return;
+    case Kind::optional:
+      if (json.is_null()) type.clear(value);
+      else decode(json, *type.element, type.append(value), path);
+      return;
+    case Kind::list: decode_list(json, type, value, path); return;
+    case Kind::map: decode_map(json, type, value, path); return;
+    case Kind::structure: decode_structure(json, type, value, path); return;
+  }
+}
+
+boost::json::value parse(std::string_view text) {
+  boost::json::parse_options options;
+  options.max_depth = kMaxDepth;
+  boost::system::error_code failure;
+  boost::json::stream_parser parser({}, options);
+  const std::size_t consumed = parser.write_some(text.data(), text.size(), failure);
+  if (!failure && !trim(text.substr(consumed)).empty()) failure = make_error_code(boost::json::error::extra_data);
+  if (!failure) parser.finish(failure);
+  if (!failure) return parser.release();
+  const std::string_view before = text.substr(0, consumed);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column = newline == std::string_view::npos ? consumed + 1 : consumed - newline;
+  throw Error(Code::invalid, fmt::format("the text is not JSON, line {}, column {}", line, column)).because(failure.message());
+}
+
+}  // namespace underway::json

@@ -10,8 +10,8 @@ struct Unit {
   std::int64_t nanos;
 };
 // Longest names first, so that "ms" is not read as "m".
-constexpr Unit kUnits[] = {{"ns", 1}, {"us", 1'000}, {"µs", 1'000}, {"μs", 1'000}, {"ms", 1'000'000},
-                           {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000}};
+constexpr Unit kUnits[] = {{"ns", 1},         {"us", 1'000},        {"µs", 1'000},         {"μs", 1'000},
+                           {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -112,11 +112,12 @@ std::string human_duration(Duration duration) {
 }
 
 std::string format_time(TimePoint time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
+  const std::time_t seconds =
+      std::chrono::system_clock::to_time_t(std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
   std::tm utc{};
   ::gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
-                     utc.tm_min, utc.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace underway

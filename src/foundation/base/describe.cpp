@@ -81,16 +81,25 @@ bool equal_sequences(const Type& type, const void* a, const void* b) {
 
 bool equal(const Type& type, const void* a, const void* b) {
   switch (type.kind) {
-    case Kind::boolean: return same<bool>(a, b);
-    case Kind::integer: return same<std::int64_t>(a, b);
-    case Kind::number: return same<double>(a, b);
-    case Kind::string: return same<std::string>(a, b);
-    case Kind::duration: return same<Duration>(a, b);
-    case Kind::any: return same<boost::json::value>(a, b);
-    case Kind::enumeration: return type.enumeration().get(a) == type.enumeration().get(b);
+    case Kind::boolean:
+      return same<bool>(a, b);
+    case Kind::integer:
+      return same<std::int64_t>(a, b);
+    case Kind::number:
+      return same<double>(a, b);
+    case Kind::string:
+      return same<std::string>(a, b);
+    case Kind::duration:
+      return same<Duration>(a, b);
+    case Kind::any:
+      return same<boost::json::value>(a, b);
+    case Kind::enumeration:
+      return type.enumeration().get(a) == type.enumeration().get(b);
     case Kind::optional:
-    case Kind::list: return equal_sequences(type, a, b);
-    case Kind::map: return equal_maps(type, a, b);
+    case Kind::list:
+      return equal_sequences(type, a, b);
+    case Kind::map:
+      return equal_maps(type, a, b);
     case Kind::structure:
       for (const auto& field : type.structure().fields) {
         if (!equal(*field.type, field.in(a), field.in(b))) return false;

@@ -28,7 +28,17 @@ template <class T>
 struct Tag {};
 
 enum class Kind : std::uint8_t {
-  boolean, integer, number, string, duration, enumeration, any, optional, list, map, structure
+  boolean,
+  integer,
+  number,
+  string,
+  duration,
+  enumeration,
+  any,
+  optional,
+  list,
+  map,
+  structure
 };
 
 struct Structure;
@@ -37,16 +47,16 @@ struct Enumeration;
 /// A member's type, erased. All pointers passed to the operations point at a value of exactly this type.
 struct Type {
   Kind kind = Kind::any;
-  const Type* element = nullptr;                      ///< of optional, list and map
-  const Structure& (*structure)() = nullptr;          ///< of structure
-  const Enumeration& (*enumeration)() = nullptr;      ///< of enumeration
+  const Type* element = nullptr;                  ///< of optional, list and map
+  const Structure& (*structure)() = nullptr;      ///< of structure
+  const Enumeration& (*enumeration)() = nullptr;  ///< of enumeration
 
-  std::size_t (*size)(const void*) = nullptr;                       ///< list, map; optional: 0 or 1
-  void* (*at)(void*, std::size_t) = nullptr;                        ///< list; optional: index 0
-  void* (*append)(void*) = nullptr;                                 ///< list, optional: a default element, in place
-  void* (*insert)(void*, std::string key) = nullptr;                ///< map: existing or default element
+  std::size_t (*size)(const void*) = nullptr;                          ///< list, map; optional: 0 or 1
+  void* (*at)(void*, std::size_t) = nullptr;                           ///< list; optional: index 0
+  void* (*append)(void*) = nullptr;                                    ///< list, optional: a default element, in place
+  void* (*insert)(void*, std::string key) = nullptr;                   ///< map: existing or default element
   const void* (*find)(const void*, const std::string& key) = nullptr;  ///< map: null when absent
-  void (*clear)(void*) = nullptr;                                   ///< optional, list, map
+  void (*clear)(void*) = nullptr;                                      ///< optional, list, map
   /// map: calls visit(context, key, element) in key order
   void (*each)(const void*, void* context, void (*visit)(void*, const std::string&, const void*)) = nullptr;
 
@@ -107,14 +117,21 @@ struct Enumeration {
 
 namespace detail {
 
-template <class T> struct IsOptional : std::false_type {};
-template <class T> struct IsOptional<std::optional<T>> : std::true_type {};
-template <class T> struct IsList : std::false_type {};
-template <class T> struct IsList<std::vector<T>> : std::true_type {};
-template <class T> struct IsMap : std::false_type {};
-template <class T> struct IsMap<std::map<std::string, T>> : std::true_type {};
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsMap : std::false_type {};
+template <class T>
+struct IsMap<std::map<std::string, T>> : std::true_type {};
 
-template <class T> constexpr Type make_type();
+template <class T>
+constexpr Type make_type();
 
 }  // namespace detail
 
@@ -173,27 +190,41 @@ constexpr void fill_map(Type& t) {
 template <class T>
 constexpr Type make_type() {
   Type t;
-  if constexpr (std::is_same_v<T, bool>) t.kind = Kind::boolean;
-  else if constexpr (std::is_same_v<T, std::int64_t>) t.kind = Kind::integer;
-  else if constexpr (std::is_same_v<T, double>) t.kind = Kind::number;
-  else if constexpr (std::is_same_v<T, std::string>) t.kind = Kind::string;
-  else if constexpr (std::is_same_v<T, Duration>) t.kind = Kind::duration;
-  else if constexpr (std::is_same_v<T, boost::json::value>) t.kind = Kind::any;
+  if constexpr (std::is_same_v<T, bool>)
+    t.kind = Kind::boolean;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    t.kind = Kind::integer;
+  else if constexpr (std::is_same_v<T, double>)
+    t.kind = Kind::number;
+  else if constexpr (std::is_same_v<T, std::string>)
+    t.kind = Kind::string;
+  else if constexpr (std::is_same_v<T, Duration>)
+    t.kind = Kind::duration;
+  else if constexpr (std::is_same_v<T, boost::json::value>)
+    t.kind = Kind::any;
   else if constexpr (std::is_enum_v<T>) {
     t.kind = Kind::enumeration;
-    t.enumeration = [] () -> const Enumeration& { return description(Tag<T>{}); };
-  } else if constexpr (IsOptional<T>::value) fill_optional<T>(t);
-  else if constexpr (IsList<T>::value) fill_list<T>(t);
-  else if constexpr (IsMap<T>::value) fill_map<T>(t);
+    t.enumeration = []() -> const Enumeration& { return description(Tag<T>{}); };
+  } else if constexpr (IsOptional<T>::value)
+    fill_optional<T>(t);
+  else if constexpr (IsList<T>::value)
+    fill_list<T>(t);
+  else if constexpr (IsMap<T>::value)
+    fill_map<T>(t);
   else {
     t.kind = Kind::structure;
-    t.structure = [] () -> const Structure& { return description(Tag<T>{}); };
+    t.structure = []() -> const Structure& { return description(Tag<T>{}); };
   }
   return t;
 }
 
-template <class> struct MemberOf;
-template <class C, class V> struct MemberOf<V C::*> { using Class = C; using Value = V; };
+template <class>
+struct MemberOf;
+template <class C, class V>
+struct MemberOf<V C::*> {
+  using Class = C;
+  using Value = V;
+};
 
 }  // namespace detail
 
@@ -204,7 +235,7 @@ class Builder {
   Builder(std::string_view name, std::string_view doc) {
     structure_.name = name;
     structure_.doc = doc;
-    structure_.defaults = [] () -> const void* {
+    structure_.defaults = []() -> const void* {
       static const T value{};
       return &value;
     };

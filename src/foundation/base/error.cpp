@@ -7,32 +7,52 @@ namespace underway {
 
 std::string_view to_string(Code code) {
   switch (code) {
-    case Code::invalid: return "invalid";
-    case Code::denied: return "denied";
-    case Code::not_found: return "not_found";
-    case Code::conflict: return "conflict";
-    case Code::too_large: return "too_large";
-    case Code::exhausted: return "exhausted";
-    case Code::unavailable: return "unavailable";
-    case Code::timeout: return "timeout";
-    case Code::unsupported: return "unsupported";
-    case Code::internal: return "internal";
+    case Code::invalid:
+      return "invalid";
+    case Code::denied:
+      return "denied";
+    case Code::not_found:
+      return "not_found";
+    case Code::conflict:
+      return "conflict";
+    case Code::too_large:
+      return "too_large";
+    case Code::exhausted:
+      return "exhausted";
+    case Code::unavailable:
+      return "unavailable";
+    case Code::timeout:
+      return "timeout";
+    case Code::unsupported:
+      return "unsupported";
+    case Code::internal:
+      return "internal";
   }
   return "internal";
 }
 
 int http_status(Code code) {
   switch (code) {
-    case Code::invalid: return 400;
-    case Code::denied: return 403;
-    case Code::not_found: return 404;
-    case Code::conflict: return 409;
-    case Code::too_large: return 413;
-    case Code::exhausted: return 507;
-    case Code::unavailable: return 503;
-    case Code::timeout: return 504;
-    case Code::unsupported: return 501;
-    case Code::internal: return 500;
+    case Code::invalid:
+      return 400;
+    case Code::denied:
+      return 403;
+    case Code::not_found:
+      return 404;
+    case Code::conflict:
+      return 409;
+    case Code::too_large:
+      return 413;
+    case Code::exhausted:
+      return 507;
+    case Code::unavailable:
+      return 503;
+    case Code::timeout:
+      return 504;
+    case Code::unsupported:
+      return 501;
+    case Code::internal:
+      return 500;
   }
   return 500;
 }
@@ -82,15 +102,40 @@ std::string errno_name(int error_number) {
 Error errno_error(int error_number, std::string what) {
   const Code code = [&] {
     switch (error_number) {
-      case ENOENT: case ENOTDIR: case ESRCH: return Code::not_found;
-      case EACCES: case EPERM: return Code::denied;
-      case EEXIST: case EBUSY: case ENOTEMPTY: case EADDRINUSE: return Code::conflict;
-      case ENOSPC: case EDQUOT: case ENOMEM: case EMFILE: case ENFILE: return Code::exhausted;
-      case ECONNREFUSED: case ECONNRESET: case EPIPE: case ENETUNREACH: case EHOSTUNREACH: return Code::unavailable;
-      case ETIMEDOUT: return Code::timeout;
-      case EINVAL: case ENAMETOOLONG: return Code::invalid;
-      case ENOSYS: case EOPNOTSUPP: return Code::unsupported;
-      default: return Code::internal;
+      case ENOENT:
+      case ENOTDIR:
+      case ESRCH:
+        return Code::not_found;
+      case EACCES:
+      case EPERM:
+        return Code::denied;
+      case EEXIST:
+      case EBUSY:
+      case ENOTEMPTY:
+      case EADDRINUSE:
+        return Code::conflict;
+      case ENOSPC:
+      case EDQUOT:
+      case ENOMEM:
+      case EMFILE:
+      case ENFILE:
+        return Code::exhausted;
+      case ECONNREFUSED:
+      case ECONNRESET:
+      case EPIPE:
+      case ENETUNREACH:
+      case EHOSTUNREACH:
+        return Code::unavailable;
+      case ETIMEDOUT:
+        return Code::timeout;
+      case EINVAL:
+      case ENAMETOOLONG:
+        return Code::invalid;
+      case ENOSYS:
+      case EOPNOTSUPP:
+        return Code::unsupported;
+      default:
+        return Code::internal;
     }
   }();
   return Error(code, std::move(what))

@@ -108,7 +108,8 @@ void decode_structure(const boost::json::value& json, const Type& type, void* va
   for (const auto& [key, member] : json.get_object()) {
     const auto* field = structure.find_json(std::string_view(key.data(), key.size()));
     if (field == nullptr || member.is_null()) continue;
-    decode(member, *field->type, field->get(value), path.empty() ? std::string(field->json) : path + "." + std::string(field->json));
+    decode(member, *field->type, field->get(value),
+           path.empty() ? std::string(field->json) : path + "." + std::string(field->json));
   }
 }
 
@@ -154,11 +155,21 @@ void append_string(std::string& out, std::string_view text) {
     out.append(text, clean, i - clean);
     clean = i + 1;
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
       default:
         out += "\\u00";
         out += kDigits[c >> 4];
@@ -171,20 +182,42 @@ void append_string(std::string& out, std::string_view text) {
 
 void append(std::string& out, const Type& type, const void* value, Encoding encoding) {
   switch (type.kind) {
-    case Kind::boolean: out += *static_cast<const bool*>(value) ? "true" : "false"; return;
-    case Kind::integer: append_integer(out, *static_cast<const std::int64_t*>(value)); return;
-    case Kind::number: append_number(out, *static_cast<const double*>(value)); return;
-    case Kind::string: append_string(out, *static_cast<const std::string*>(value)); return;
-    case Kind::duration: append_integer(out, static_cast<const Duration*>(value)->count()); return;
-    case Kind::any: out += boost::json::serialize(*static_cast<const boost::json::value*>(value)); return;
-    case Kind::enumeration: append_string(out, type.enumeration().spell(type.enumeration().get(value))); return;
-    case Kind::optional:
-      if (type.size(value) == 0) out += "null";
-      else append(out, *type.element, type.element_at(value, 0), encoding);
+    case Kind::boolean:
+      out += *static_cast<const bool*>(value) ? "true" : "false";
       return;
-    case Kind::list: append_list(out, type, value, encoding); return;
-    case Kind::map: append_map(out, type, value, encoding); return;
-    case Kind::structure: append_structure(out, type, value, encoding); return;
+    case Kind::integer:
+      append_integer(out, *static_cast<const std::int64_t*>(value));
+      return;
+    case Kind::number:
+      append_number(out, *static_cast<const double*>(value));
+      return;
+    case Kind::string:
+      append_string(out, *static_cast<const std::string*>(value));
+      return;
+    case Kind::duration:
+      append_integer(out, static_cast<const Duration*>(value)->count());
+      return;
+    case Kind::any:
+      out += boost::json::serialize(*static_cast<const boost::json::value*>(value));
+      return;
+    case Kind::enumeration:
+      append_string(out, type.enumeration().spell(type.enumeration().get(value)));
+      return;
+    case Kind::optional:
+      if (type.size(value) == 0)
+        out += "null";
+      else
+        append(out, *type.element, type.element_at(value, 0), encoding);
+      return;
+    case Kind::list:
+      append_list(out, type, value, encoding);
+      return;
+    case Kind::map:
+      append_map(out, type, value, encoding);
+      return;
+    case Kind::structure:
+      append_structure(out, type, value, encoding);
+      return;
   }
 }
 
@@ -194,7 +227,9 @@ void decode(const boost::json::value& json, const Type& type, void* value, const
       if (!json.is_bool()) refuse(path, "true or false", json);
       *static_cast<bool*>(value) = json.get_bool();
       return;
-    case Kind::integer: *static_cast<std::int64_t*>(value) = decode_integer(json, path); return;
+    case Kind::integer:
+      *static_cast<std::int64_t*>(value) = decode_integer(json, path);
+      return;
     case Kind::number:
       if (!json.is_number()) refuse(path, "a number", json);
       *static_cast<double*>(value) = json.to_number<double>();
@@ -203,16 +238,30 @@ void decode(const boost::json::value& json, const Type& type, void* value, const
       if (!json.is_string()) refuse(path, "a string", json);
       *static_cast<std::string*>(value) = std::string_view(json.get_string());
       return;
-    case Kind::duration: *static_cast<Duration*>(value) = decode_duration(json, path); return;
-    case Kind::any: *static_cast<boost::json::value*>(value) = json; return;
-    case Kind::enumeration: decode_enumeration(json, type, value, path); return;
-    case Kind::optional:
-      if (json.is_null()) type.clear(value);
-      else decode(json, *type.element, type.append(value), path);
+    case Kind::duration:
+      *static_cast<Duration*>(value) = decode_duration(json, path);
       return;
-    case Kind::list: decode_list(json, type, value, path); return;
-    case Kind::map: decode_map(json, type, value, path); return;
-    case Kind::structure: decode_structure(json, type, value, path); return;
+    case Kind::any:
+      *static_cast<boost::json::value*>(value) = json;
+      return;
+    case Kind::enumeration:
+      decode_enumeration(json, type, value, path);
+      return;
+    case Kind::optional:
+      if (json.is_null())
+        type.clear(value);
+      else
+        decode(json, *type.element, type.append(value), path);
+      return;
+    case Kind::list:
+      decode_list(json, type, value, path);
+      return;
+    case Kind::map:
+      decode_map(json, type, value, path);
+      return;
+    case Kind::structure:
+      decode_structure(json, type, value, path);
+      return;
   }
 }
 
@@ -229,7 +278,8 @@ boost::json::value parse(std::string_view text) {
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = newline == std::string_view::npos ? consumed + 1 : consumed - newline;
-  throw Error(Code::invalid, fmt::format("the text is not JSON, line {}, column {}", line, column)).because(failure.message());
+  throw Error(Code::invalid, fmt::format("the text is not JSON, line {}, column {}", line, column))
+      .because(failure.message());
 }
 
 }  // namespace underway::json

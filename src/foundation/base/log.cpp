@@ -10,11 +10,16 @@ namespace {
 
 spdlog::level::level_enum native(Level level) {
   switch (level) {
-    case Level::trace: return spdlog::level::trace;
-    case Level::debug: return spdlog::level::debug;
-    case Level::info: return spdlog::level::info;
-    case Level::warn: return spdlog::level::warn;
-    case Level::error: return spdlog::level::err;
+    case Level::trace:
+      return spdlog::level::trace;
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warn:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
@@ -36,12 +41,18 @@ void set_level(Level level) { logger().set_level(native(level)); }
 bool parse_level(std::string_view text, Level& level) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (lower == "trace") level = Level::trace;
-  else if (lower == "debug") level = Level::debug;
-  else if (lower == "info") level = Level::info;
-  else if (lower == "warn" || lower == "warning") level = Level::warn;
-  else if (lower == "error" || lower == "err") level = Level::error;
-  else return false;
+  if (lower == "trace")
+    level = Level::trace;
+  else if (lower == "debug")
+    level = Level::debug;
+  else if (lower == "info")
+    level = Level::info;
+  else if (lower == "warn" || lower == "warning")
+    level = Level::warn;
+  else if (lower == "error" || lower == "err")
+    level = Level::error;
+  else
+    return false;
   return true;
 }
 

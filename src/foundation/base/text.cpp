@@ -137,7 +137,8 @@ std::string base64_decode(std::string_view text) {
   const auto [written, read] = b64::decode(out.data(), text.data(), text.size());
   const std::string_view rest = text.substr(read);
   if (text.size() % 4 != 0 || !(rest.empty() || rest == "=" || rest == "==")) {
-    throw Error(Code::invalid, "the text is not base64").because(fmt::format("stopped at byte {} of {}", read, text.size()));
+    throw Error(Code::invalid, "the text is not base64")
+        .because(fmt::format("stopped at byte {} of {}", read, text.size()));
   }
   out.resize(written);
   return out;
@@ -151,7 +152,8 @@ std::string human_bytes(std::uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  return unit == 0 || value >= 100 ? fmt::format("{:.0f} {}", value, kNames[unit]) : fmt::format("{:.1f} {}", value, kNames[unit]);
+  return unit == 0 || value >= 100 ? fmt::format("{:.0f} {}", value, kNames[unit])
+                                   : fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
 }  // namespace underway

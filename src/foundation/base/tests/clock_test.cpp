@@ -6,11 +6,25 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(ParseDuration, ReadsGoSyntax) {
-  struct Case { const char* text; std::optional<Duration> expect; };
-  const std::vector<Case> cases = {
-      {"0", 0ns}, {"5s", 5s}, {"1h15m30.5s", 1h + 15min + 30s + 500ms}, {"300ms", 300ms}, {"-1.5h", -90min},
-      {"1us", 1us}, {"1µs", 1us}, {".5s", 500ms}, {"", std::nullopt}, {"5", std::nullopt}, {"s", std::nullopt},
-      {"5x", std::nullopt}, {"9223372036s", 9223372036s}, {"9223372037s", std::nullopt}, {"1e9s", std::nullopt}};
+  struct Case {
+    const char* text;
+    std::optional<Duration> expect;
+  };
+  const std::vector<Case> cases = {{"0", 0ns},
+                                   {"5s", 5s},
+                                   {"1h15m30.5s", 1h + 15min + 30s + 500ms},
+                                   {"300ms", 300ms},
+                                   {"-1.5h", -90min},
+                                   {"1us", 1us},
+                                   {"1µs", 1us},
+                                   {".5s", 500ms},
+                                   {"", std::nullopt},
+                                   {"5", std::nullopt},
+                                   {"s", std::nullopt},
+                                   {"5x", std::nullopt},
+                                   {"9223372036s", 9223372036s},
+                                   {"9223372037s", std::nullopt},
+                                   {"1e9s", std::nullopt}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.text);
     EXPECT_EQ(parse_duration(c.text), c.expect);

@@ -7,7 +7,8 @@ namespace {
 
 enum class Colour { red, light_blue };
 const describe::Enumeration& description(describe::Tag<Colour>) {
-  static const auto e = describe::enumeration<Colour>("colour", {{Colour::red, "red"}, {Colour::light_blue, "light-blue"}});
+  static const auto e =
+      describe::enumeration<Colour>("colour", {{Colour::red, "red"}, {Colour::light_blue, "light-blue"}});
   return e;
 }
 
@@ -58,9 +59,10 @@ Cart sample() {
 }
 
 TEST(Json, WritesEveryFieldUnderItsWireName) {
-  EXPECT_EQ(json::encode(sample()),
-            R"({"Open":false,"Weight":1.5,"Wait":5000000000,"Colour":"light-blue","Spare":{"Name":"s\"\n\u0001","Size":9},)"
-            R"("Wheels":[{"Name":"a","Size":7},{"Name":"b","Size":8}],"Meta":{"k":"v"},"Config":{"args":[1,"x"]}})");
+  EXPECT_EQ(
+      json::encode(sample()),
+      R"({"Open":false,"Weight":1.5,"Wait":5000000000,"Colour":"light-blue","Spare":{"Name":"s\"\n\u0001","Size":9},)"
+      R"("Wheels":[{"Name":"a","Size":7},{"Name":"b","Size":8}],"Meta":{"k":"v"},"Config":{"args":[1,"x"]}})");
 }
 
 TEST(Json, CompactLeavesDefaultsOutAndIsReadBackEqual) {
@@ -80,7 +82,10 @@ TEST(Json, KeepsDefaultsForMissingNullAndUnknownKeys) {
 }
 
 TEST(Json, NamesThePathOfWhatIsWrong) {
-  struct Case { const char* text; const char* expect; };
+  struct Case {
+    const char* text;
+    const char* expect;
+  };
   const std::vector<Case> cases = {
       {R"({"Wheels":[{"Size":1},{"Size":"x"}]})", "Wheels[1].Size: expected an integer: found \"x\""},
       {R"({"Colour":"green"})", "Colour: expected one of red, light-blue: found \"green\""},
@@ -100,9 +105,7 @@ TEST(Json, NamesThePathOfWhatIsWrong) {
   }
 }
 
-TEST(Json, RefusesDeepNestingInsteadOfRecursingForever) {
-  EXPECT_THROW(json::parse(std::string(100'000, '[')), Error);
-}
+TEST(Json, RefusesDeepNestingInsteadOfRecursingForever) { EXPECT_THROW(json::parse(std::string(100'000, '[')), Error); }
 
 TEST(Describe, EqualComparesMapsListsAndOptionals) {
   Cart a = sample(), b = sample();

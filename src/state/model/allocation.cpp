@@ -1,0 +1,175 @@
+#include "model/allocation.hpp"
+
+#include <charconv>
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Enumeration;
+using describe::Structure;
+using describe::Tag;
+
+std::int64_t Allocation::index() const {
+  const std::size_t open = name.rfind('[');
+  std::int64_t number = -1;
+  if (open != std::string::npos) std::from_chars(name.data() + open + 1, name.data() + name.size(), number);
+  return number;
+}
+
+std::string allocation_name(std::string_view job_id, std::string_view group, std::int64_t index) {
+  return fmt::format("{}.{}[{}]", job_id, group, index);
+}
+
+const Enumeration& description(Tag<DesiredStatus>) {
+  static const Enumeration e = describe::enumeration<DesiredStatus>(
+      "desired status", {{DesiredStatus::run, "run"}, {DesiredStatus::stop, "stop"}, {DesiredStatus::evict, "evict"}});
+  return e;
+}
+const Enumeration& description(Tag<ClientStatus>) {
+  static const Enumeration e =
+      describe::enumeration<ClientStatus>("client status", {{ClientStatus::pending, "pending"},
+                                                            {ClientStatus::running, "running"},
+                                                            {ClientStatus::complete, "complete"},
+                                                            {ClientStatus::failed, "failed"},
+                                                            {ClientStatus::lost, "lost"},
+                                                            {ClientStatus::unknown, "unknown"}});
+  return e;
+}
+const Enumeration& description(Tag<TaskRunState>) {
+  static const Enumeration e = describe::enumeration<TaskRunState>(
+      "task state",
+      {{TaskRunState::pending, "pending"}, {TaskRunState::running, "running"}, {TaskRunState::dead, "dead"}});
+  return e;
+}
+
+const Structure& description(Tag<TaskEvent>) {
+  static const Structure s = Builder<TaskEvent>("event", "Something that happened to a task.")
+                                 .wire<&TaskEvent::type>("Type", "")
+                                 .wire<&TaskEvent::time>("Time", "")
+                                 .wire<&TaskEvent::message>("DisplayMessage", "")
+                                 .wire<&TaskEvent::details>("Details", "")
+                                 .wire<&TaskEvent::exit_code>("ExitCode", "")
+                                 .wire<&TaskEvent::signal>("Signal", "")
+                                 .wire<&TaskEvent::fails_task>("FailsTask", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<TaskState>) {
+  static const Structure s = Builder<TaskState>("task state", "How a task goes.")
+                                 .wire<&TaskState::state>("State", "")
+                                 .wire<&TaskState::failed>("Failed", "")
+                                 .wire<&TaskState::restarts>("Restarts", "")
+                                 .wire<&TaskState::last_restart>("LastRestart", "")
+                                 .wire<&TaskState::started_at>("StartedAt", "")
+                                 .wire<&TaskState::finished_at>("FinishedAt", "")
+                                 .wire<&TaskState::events>("Events", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocatedPort>) {
+  static const Structure s = Builder<AllocatedPort>("port", "A port given to an allocation.")
+                                 .wire<&AllocatedPort::label>("Label", "")
+                                 .wire<&AllocatedPort::value>("Value", "")
+                                 .wire<&AllocatedPort::to>("To", "")
+                                 .wire<&AllocatedPort::host_ip>("HostIP", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<TaskResources>) {
+  static const Structure s = Builder<TaskResources>("resources", "What a task was given.")
+                                 .wire<&TaskResources::cpu>("CPU", "")
+                                 .wire<&TaskResources::memory_mb>("MemoryMB", "")
+                                 .wire<&TaskResources::memory_max_mb>("MemoryMaxMB", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocatedResources>) {
+  static const Structure s = Builder<AllocatedResources>("allocated resources", "What an allocation was given.")
+                                 .wire<&AllocatedResources::tasks>("Tasks", "")
+                                 .wire<&AllocatedResources::ports>("Ports", "")
+                                 .wire<&AllocatedResources::disk_mb>("DiskMB", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<NodeScore>) {
+  static const Structure s = Builder<NodeScore>("score", "A node's score.")
+                                 .wire<&NodeScore::node_id>("NodeID", "")
+                                 .wire<&NodeScore::norm_score>("NormScore", "")
+                                 .wire<&NodeScore::scores>("Scores", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocMetric>) {
+  static const Structure s = Builder<AllocMetric>("metrics", "How a placement was found, or why none was.")
+                                 .wire<&AllocMetric::nodes_evaluated>("NodesEvaluated", "")
+                                 .wire<&AllocMetric::nodes_filtered>("NodesFiltered", "")
+                                 .wire<&AllocMetric::nodes_in_pool>("NodesInPool", "")
+                                 .wire<&AllocMetric::nodes_available>("NodesAvailable", "")
+                                 .wire<&AllocMetric::class_filtered>("ClassFiltered", "")
+                                 .wire<&AllocMetric::constraint_filtered>("ConstraintFiltered", "")
+                                 .wire<&AllocMetric::nodes_exhausted>("NodesExhausted", "")
+                                 .wire<&AllocMetric::class_exhausted>("ClassExhausted", "")
+                                 .wire<&AllocMetric::dimension_exhausted>("DimensionExhausted", "")
+                                 .wire<&AllocMetric::scores>("ScoreMetaData", "")
+                                 .wire<&AllocMetric::allocation_time>("AllocationTime", "")
+                                 .wire<&AllocMetric::coalesced_failures>("CoalescedFailures", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocHealth>) {
+  static const Structure s = Builder<AllocHealth>("health", "Health as the node found it.")
+                                 .wire<&AllocHealth::healthy>("Healthy", "")
+                                 .wire<&AllocHealth::timestamp>("Timestamp", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Allocation>) {
+  static const Structure s = Builder<Allocation>("allocation", "One group placed on one node.")
+                                 .wire<&Allocation::id>("ID", "")
+                                 .wire<&Allocation::eval_id>("EvalID", "")
+                                 .wire<&Allocation::name>("Name", "")
+                                 .wire<&Allocation::ns>("Namespace", "")
+                                 .wire<&Allocation::node_id>("NodeID", "")
+                                 .wire<&Allocation::node_name>("NodeName", "")
+                                 .wire<&Allocation::job_id>("JobID", "")
+                                 .wire<&Allocation::job_version>("JobVersion", "")
+                                 .wire<&Allocation::group>("TaskGroup", "")
+                                 .wire<&Allocation::resources>("AllocatedResources", "")
+                                 .wire<&Allocation::desired_status>("DesiredStatus", "")
+                                 .wire<&Allocation::desired_description>("DesiredDescription", "")
+                                 .wire<&Allocation::client_status>("ClientStatus", "")
+                                 .wire<&Allocation::client_description>("ClientDescription", "")
+                                 .wire<&Allocation::task_states>("TaskStates", "")
+                                 .wire<&Allocation::health>("DeploymentStatus", "")
+                                 .wire<&Allocation::metrics>("Metrics", "")
+                                 .wire<&Allocation::previous_allocation>("PreviousAllocation", "")
+                                 .wire<&Allocation::next_allocation>("NextAllocation", "")
+                                 .wire<&Allocation::create_time>("CreateTime", "")
+                                 .wire<&Allocation::modify_time>("ModifyTime", "")
+                                 .wire<&Allocation::create_index>("CreateIndex", "")
+                                 .wire<&Allocation::modify_index>("ModifyIndex", "")
+                                 .wire<&Allocation::alloc_modify_index>("AllocModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocationUpdate>) {
+  static const Structure s = Builder<AllocationUpdate>("allocation update", "What a node reports of an allocation.")
+                                 .wire<&AllocationUpdate::id>("ID", "")
+                                 .wire<&AllocationUpdate::client_status>("ClientStatus", "")
+                                 .wire<&AllocationUpdate::client_description>("ClientDescription", "")
+                                 .wire<&AllocationUpdate::task_states>("TaskStates", "")
+                                 .wire<&AllocationUpdate::health>("DeploymentStatus", "")
+                                 .done();
+  return s;
+}
+
+}  // namespace underway::model

@@ -1,0 +1,153 @@
+#pragma once
+/// @file
+/// An allocation: one group placed on one node, and how it goes there.
+
+#include "model/job.hpp"
+
+namespace underway::model {
+
+enum class DesiredStatus { run, stop, evict };
+enum class ClientStatus { pending, running, complete, failed, lost, unknown };
+enum class TaskRunState { pending, running, dead };
+
+/// One line of `alloc status`. Types are Nomad's: "Received", "Task Setup", "Driver Failure", "Started", "Terminated",
+/// …
+struct TaskEvent {
+  std::string type;
+  std::int64_t time = 0;  ///< ns since the epoch
+  std::string message;    ///< for people
+  StringMap details;
+  std::int64_t exit_code = 0;
+  std::int64_t signal = 0;
+  bool fails_task = false;
+};
+
+struct TaskState {
+  TaskRunState state = TaskRunState::pending;
+  bool failed = false;
+  std::int64_t restarts = 0;
+  std::int64_t last_restart = 0;
+  std::int64_t started_at = 0;  ///< ns since the epoch; 0: never
+  std::int64_t finished_at = 0;
+  std::vector<TaskEvent> events;  ///< the newest ten
+
+  bool successful() const { return state == TaskRunState::dead && !failed; }
+};
+
+struct AllocatedPort {
+  std::string label;
+  std::int64_t value = 0;
+  std::int64_t to = 0;
+  std::string host_ip;
+};
+
+struct TaskResources {
+  std::int64_t cpu = 0;  ///< MHz
+  std::int64_t memory_mb = 0;
+  std::int64_t memory_max_mb = 0;
+};
+
+struct AllocatedResources {
+  std::map<std::string, TaskResources> tasks;
+  std::vector<AllocatedPort> ports;
+  std::int64_t disk_mb = 0;
+};
+
+struct NodeScore {
+  std::string node_id;
+  double norm_score = 0;
+  std::map<std::string, double> scores;  ///< binpack, job-anti-affinity, …
+};
+
+/// Why a group was placed where it was, or could not be placed.
+struct AllocMetric {
+  std::int64_t nodes_evaluated = 0;
+  std::int64_t nodes_filtered = 0;
+  std::int64_t nodes_in_pool = 0;
+  std::map<std::string, std::int64_t> nodes_available;  ///< by datacenter
+  std::map<std::string, std::int64_t> class_filtered;
+  std::map<std::string, std::int64_t> constraint_filtered;  ///< by constraint, in words
+  std::int64_t nodes_exhausted = 0;
+  std::map<std::string, std::int64_t> class_exhausted;
+  std::map<std::string, std::int64_t> dimension_exhausted;  ///< by resource, in words
+  std::vector<NodeScore> scores;
+  Duration allocation_time{0};
+  std::int64_t coalesced_failures = 0;  ///< further allocations that failed the same way
+};
+
+/// What the node found of the allocation's health.
+struct AllocHealth {
+  std::optional<bool> healthy;
+  std::int64_t timestamp = 0;
+};
+
+struct Allocation {
+  std::string id;
+  std::string eval_id;
+  std::string name;  ///< job.group[index]
+  std::string ns = "default";
+  std::string node_id;
+  std::string node_name;
+  std::string job_id;
+  std::int64_t job_version = 0;
+  std::string group;
+  AllocatedResources resources;
+  DesiredStatus desired_status = DesiredStatus::run;
+  std::string desired_description;
+  ClientStatus client_status = ClientStatus::pending;
+  std::string client_description;
+  std::map<std::string, TaskState> task_states;
+  AllocHealth health;
+  AllocMetric metrics;
+  std::string previous_allocation;
+  std::string next_allocation;
+  std::int64_t create_time = 0;
+  std::int64_t modify_time = 0;
+  Revision create_index = 0;
+  Revision modify_index = 0;
+  Revision alloc_modify_index = 0;  ///< last change by the server, not by the node
+
+  /// The version of the job it was placed for; shared by all its allocations, never stored with them.
+  std::shared_ptr<const Job> job;
+
+  /// Finished on the node, whatever was wanted.
+  bool client_terminal() const {
+    return client_status == ClientStatus::complete || client_status == ClientStatus::failed ||
+           client_status == ClientStatus::lost;
+  }
+  /// Not wanted any more.
+  bool server_terminal() const { return desired_status != DesiredStatus::run; }
+  /// Holds no resources: finished, or not wanted.
+  bool terminal() const { return client_terminal() || server_terminal(); }
+  bool is_healthy() const { return health.healthy.value_or(false) && !terminal(); }
+  /// The number in its name, "web.api[3]" → 3; -1 when the name has none.
+  std::int64_t index() const;
+};
+
+/// "job.group[index]".
+std::string allocation_name(std::string_view job_id, std::string_view group, std::int64_t index);
+
+/// What a node reports of one allocation, over the link.
+struct AllocationUpdate {
+  std::string id;
+  ClientStatus client_status = ClientStatus::pending;
+  std::string client_description;
+  std::map<std::string, TaskState> task_states;
+  AllocHealth health;
+};
+
+const describe::Enumeration& description(describe::Tag<DesiredStatus>);
+const describe::Enumeration& description(describe::Tag<ClientStatus>);
+const describe::Enumeration& description(describe::Tag<TaskRunState>);
+const describe::Structure& description(describe::Tag<TaskEvent>);
+const describe::Structure& description(describe::Tag<TaskState>);
+const describe::Structure& description(describe::Tag<AllocatedPort>);
+const describe::Structure& description(describe::Tag<TaskResources>);
+const describe::Structure& description(describe::Tag<AllocatedResources>);
+const describe::Structure& description(describe::Tag<NodeScore>);
+const describe::Structure& description(describe::Tag<AllocMetric>);
+const describe::Structure& description(describe::Tag<AllocHealth>);
+const describe::Structure& description(describe::Tag<Allocation>);
+const describe::Structure& description(describe::Tag<AllocationUpdate>);
+
+}  // namespace underway::model

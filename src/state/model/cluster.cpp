@@ -1,0 +1,172 @@
+#include "model/cluster.hpp"
+
+#include <set>
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Enumeration;
+using describe::Structure;
+using describe::Tag;
+
+std::vector<std::string> Pool::host_names() const {
+  const std::string pattern = hostname.empty() ? (size == 1 ? name : name + "%d") : hostname;
+  const std::size_t place = pattern.find("%d");
+  std::vector<std::string> names;
+  for (std::int64_t i = 1; i <= size; ++i) {
+    std::string host = pattern;
+    if (place != std::string::npos) host.replace(place, 2, std::to_string(i));
+    names.push_back(std::move(host));
+  }
+  return names;
+}
+
+const Pool* Cluster::find_pool(std::string_view pool_name) const {
+  for (const auto& pool : pools) {
+    if (pool.name == pool_name) return &pool;
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// RFC 1123: letters, digits and hyphens, not at the ends, at most 63.
+bool is_hostname(std::string_view name) {
+  if (name.empty() || name.size() > 63 || name.front() == '-' || name.back() == '-') return false;
+  return name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") ==
+         std::string_view::npos;
+}
+
+void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>& taken, std::vector<std::string>& out) {
+  if (pool.size < 0 || pool.size > 10'000)
+    out.push_back(fmt::format("pool '{}': size {} is not between 0 and 10000", pool.name, pool.size));
+  if (pool.size > 1 && !pool.hostname.empty() && pool.hostname.find("%d") == std::string::npos) {
+    out.push_back(fmt::format("pool '{}': hostname '{}' needs a %d, as the pool has {} hosts", pool.name, pool.hostname,
+                              pool.size));
+    return;
+  }
+  if (pool.size < 0 || pool.size > 10'000) return;
+  for (const auto& host : pool.host_names()) {
+    if (!is_hostname(host))
+      out.push_back(fmt::format("pool '{}': '{}' is no valid host name", pool.name, host));
+    else if (!taken.insert(host).second)
+      out.push_back(fmt::format("pool '{}': host '{}' is already in another pool", pool.name, host));
+  }
+  for (const auto& used : pool.networks) {
+    const bool known =
+        std::any_of(cluster.networks.begin(), cluster.networks.end(), [&](const Network& n) { return n.name == used; });
+    if (!known) out.push_back(fmt::format("pool '{}': network '{}' is not declared", pool.name, used));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> problems(const Cluster& cluster) {
+  std::vector<std::string> out;
+  if (!is_hostname(cluster.name))
+    out.push_back(fmt::format("cluster '{}': the name must be of letters, digits and hyphens", cluster.name));
+  if (cluster.networks.empty()) out.push_back(fmt::format("cluster '{}' declares no network", cluster.name));
+  if (cluster.pools.empty()) out.push_back(fmt::format("cluster '{}' declares no pool", cluster.name));
+  std::set<std::string> networks, pools, hosts;
+  for (const auto& network : cluster.networks) {
+    if (!networks.insert(network.name).second)
+      out.push_back(fmt::format("network '{}' is declared twice", network.name));
+  }
+  for (const auto& pool : cluster.pools) {
+    if (!pools.insert(pool.name).second) out.push_back(fmt::format("pool '{}' is declared twice", pool.name));
+    check_pool(cluster, pool, hosts, out);
+  }
+  return out;
+}
+
+const Enumeration& description(Tag<HostStatus>) {
+  static const Enumeration e = describe::enumeration<HostStatus>("host status", {{HostStatus::pending, "pending"},
+                                                                                 {HostStatus::creating, "creating"},
+                                                                                 {HostStatus::running, "running"},
+                                                                                 {HostStatus::stopping, "stopping"},
+                                                                                 {HostStatus::failed, "failed"}});
+  return e;
+}
+
+const Structure& description(Tag<Network>) {
+  static const Structure s =
+      Builder<Network>("network", "A network of the cluster; each is a bridge of its own.")
+          .label<&Network::name>("name", "Name", "Its name.")
+          .attribute<&Network::cidr>("cidr", "CIDR", "Its addresses, e.g. `10.77.0.0/24`.")
+          .required()
+          .attribute<&Network::nat>("nat", "NAT", "Whether hosts reach the outside through the machine.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<HostDirectory>) {
+  static const Structure s = Builder<HostDirectory>("directory", "A directory made on each host of the pool at boot.")
+                                 .label<&HostDirectory::path>("path", "Path", "Where.")
+                                 .attribute<&HostDirectory::owner>("owner", "Owner", "User that owns it.")
+                                 .attribute<&HostDirectory::group>("group", "Group", "Group that owns it.")
+                                 .attribute<&HostDirectory::mode>("mode", "Mode", "Its mode, octal.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Share>) {
+  static const Structure s = Builder<Share>("share", "A directory that all hosts of the cluster share.")
+                                 .label<&Share::path>("path", "Path", "Where it is seen on every host.")
+                                 .attribute<&Share::mode>("mode", "Mode", "Its mode, octal.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Pool>) {
+  static const Structure s =
+      Builder<Pool>("pool", "Hosts that are alike, from one provider.")
+          .label<&Pool::name>("name", "Name", "Its name; the node pool of its nodes.")
+          .attribute<&Pool::provider>("provider", "Provider", "What makes the hosts: `local`.")
+          .attribute<&Pool::size>("size", "Size", "How many hosts.")
+          .attribute<&Pool::hostname>("hostname", "Hostname", "Pattern of their names; `%d` counts from 1.")
+          .attribute<&Pool::networks>("networks", "Networks", "Networks they are on; all when not given.")
+          .attribute<&Pool::cpus>("cpus", "CPUs", "CPUs told to the batch system; 0: the machine's.")
+          .attribute<&Pool::memory_mb>("memory", "MemoryMB",
+                                       "Memory in MiB told to the batch system; 0: the machine's.")
+          .attribute<&Pool::node_class>("node_class", "NodeClass", "`${node.class}` of their nodes.")
+          .block_or_attribute<&Pool::meta>("meta", "Meta", "`${meta.…}` of their nodes.")
+          .block<&Pool::directories>("directory", "Directories", "Directories made at boot.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Cluster>) {
+  static const Structure s =
+      Builder<Cluster>("cluster", "Networks, pools and jobs, declared in one directory.")
+          .label<&Cluster::name>("name", "Name", "Its name.")
+          .attribute<&Cluster::datacenter>("datacenter", "Datacenter", "Datacenter of its nodes.")
+          .block<&Cluster::networks>("network", "Networks", "Its networks.")
+          .block<&Cluster::shares>("share", "Shares", "Directories that its hosts share.")
+          .block<&Cluster::pools>("pool", "Pools", "Its pools.")
+          .wire<&Cluster::jobs>("Jobs", "IDs of its jobs.")
+          .wire<&Cluster::stop>("Stop", "Whether it is being taken down.")
+          .wire<&Cluster::directory>("Directory", "Where it was declared.")
+          .wire<&Cluster::create_index>("CreateIndex", "")
+          .wire<&Cluster::modify_index>("ModifyIndex", "")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Host>) {
+  static const Structure s = Builder<Host>("host", "What a provider made.")
+                                 .wire<&Host::name>("Name", "")
+                                 .wire<&Host::cluster>("Cluster", "")
+                                 .wire<&Host::pool>("Pool", "")
+                                 .wire<&Host::provider>("Provider", "")
+                                 .wire<&Host::addresses>("Addresses", "")
+                                 .wire<&Host::status>("Status", "")
+                                 .wire<&Host::status_description>("StatusDescription", "")
+                                 .wire<&Host::node_id>("NodeID", "")
+                                 .wire<&Host::created_at>("CreatedAt", "")
+                                 .wire<&Host::create_index>("CreateIndex", "")
+                                 .wire<&Host::modify_index>("ModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+}  // namespace underway::model

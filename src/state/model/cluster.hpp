@@ -1,0 +1,89 @@
+#pragma once
+/// @file
+/// A cluster: networks + pools + jobs, in one directory of HCL files. A pool's hosts are made by a provider; a host
+/// becomes a node when its agent joins.
+
+#include "model/job.hpp"
+
+namespace underway::model {
+
+struct Network {
+  std::string name;
+  std::string cidr;  ///< e.g. "10.77.0.0/24"
+  bool nat = false;  ///< whether hosts reach the outside through the machine
+};
+
+/// A directory made on each host at boot.
+struct HostDirectory {
+  std::string path;
+  std::string owner = "root";
+  std::string group = "root";
+  std::string mode = "0755";
+};
+
+/// A directory that all hosts of the cluster share.
+struct Share {
+  std::string path;
+  std::string mode = "0755";
+};
+
+struct Pool {
+  std::string name;
+  std::string provider = "local";
+  std::int64_t size = 1;
+  std::string hostname;               ///< "c%d" numbers from 1; without %d only for size 1; empty: the pool's name
+  std::vector<std::string> networks;  ///< empty: all of the cluster's
+  std::int64_t cpus = 0;              ///< told to the batch system; 0: the machine's
+  std::int64_t memory_mb = 0;         ///< MiB; 0: the machine's
+  std::string node_class;
+  StringMap meta;
+  std::vector<HostDirectory> directories;
+
+  /// Host names of the pool in order: "c1", "c2", …
+  std::vector<std::string> host_names() const;
+};
+
+struct Cluster {
+  std::string name;
+  std::string datacenter = "dc1";
+  std::vector<Network> networks;
+  std::vector<Share> shares;
+  std::vector<Pool> pools;
+  std::vector<std::string> jobs;  ///< ids of the jobs that its directory declares
+  bool stop = false;              ///< being taken down
+  std::string directory;          ///< where it was declared, for people
+  Revision create_index = 0;
+  Revision modify_index = 0;
+
+  const Pool* find_pool(std::string_view pool_name) const;
+};
+
+enum class HostStatus { pending, creating, running, stopping, failed };
+
+struct Host {
+  std::string name;  ///< unique in its cluster
+  std::string cluster;
+  std::string pool;
+  std::string provider = "local";
+  StringMap addresses;  ///< by network
+  HostStatus status = HostStatus::pending;
+  std::string status_description;
+  std::string node_id;  ///< once its agent joined
+  std::int64_t created_at = 0;
+  Revision create_index = 0;
+  Revision modify_index = 0;
+};
+
+/// All problems of the cluster's declaration, in words; empty when it is valid: names, overlapping or too small
+/// networks are left to net; here sizes, patterns, doubles and references.
+std::vector<std::string> problems(const Cluster& cluster);
+
+const describe::Enumeration& description(describe::Tag<HostStatus>);
+const describe::Structure& description(describe::Tag<Network>);
+const describe::Structure& description(describe::Tag<HostDirectory>);
+const describe::Structure& description(describe::Tag<Share>);
+const describe::Structure& description(describe::Tag<Pool>);
+const describe::Structure& description(describe::Tag<Cluster>);
+const describe::Structure& description(describe::Tag<Host>);
+
+}  // namespace underway::model

@@ -1,0 +1,356 @@
+#include "model/job.hpp"
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Enumeration;
+using describe::Structure;
+using describe::Tag;
+
+const Enumeration& description(Tag<JobType>) {
+  static const Enumeration e = describe::enumeration<JobType>("job type", {{JobType::service, "service"},
+                                                                           {JobType::batch, "batch"},
+                                                                           {JobType::system, "system"},
+                                                                           {JobType::sysbatch, "sysbatch"}});
+  return e;
+}
+const Enumeration& description(Tag<JobStatus>) {
+  static const Enumeration e = describe::enumeration<JobStatus>(
+      "job status", {{JobStatus::pending, "pending"}, {JobStatus::running, "running"}, {JobStatus::dead, "dead"}});
+  return e;
+}
+const Enumeration& description(Tag<DependencyScope>) {
+  static const Enumeration e =
+      describe::enumeration<DependencyScope>("scope", {{DependencyScope::node, "node"}, {DependencyScope::any, "any"}});
+  return e;
+}
+const Enumeration& description(Tag<RestartMode>) {
+  static const Enumeration e =
+      describe::enumeration<RestartMode>("restart mode", {{RestartMode::fail, "fail"}, {RestartMode::delay, "delay"}});
+  return e;
+}
+const Enumeration& description(Tag<LifecycleHook>) {
+  static const Enumeration e =
+      describe::enumeration<LifecycleHook>("lifecycle hook", {{LifecycleHook::prestart, "prestart"},
+                                                              {LifecycleHook::poststart, "poststart"},
+                                                              {LifecycleHook::poststop, "poststop"}});
+  return e;
+}
+const Enumeration& description(Tag<ChangeMode>) {
+  static const Enumeration e = describe::enumeration<ChangeMode>("change mode", {{ChangeMode::noop, "noop"},
+                                                                                 {ChangeMode::restart, "restart"},
+                                                                                 {ChangeMode::signal, "signal"},
+                                                                                 {ChangeMode::script, "script"}});
+  return e;
+}
+
+const Structure& description(Tag<Constraint>) {
+  static const Structure s =
+      Builder<Constraint>("constraint", "Restricts the nodes on which a job, group or task may be placed.")
+          .attribute<&Constraint::ltarget>("attribute", "LTarget",
+                                           "The node's property, as `${attr.…}`, `${meta.…}` or `${node.…}`.")
+          .attribute<&Constraint::rtarget>("value", "RTarget", "What it is compared with.")
+          .attribute<&Constraint::operand>("operator", "Operand", "The comparison; `=` when not given.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Dependency>) {
+  static const Structure s =
+      Builder<Dependency>("depends_on", "Starts only when another job is healthy.")
+          .attribute<&Dependency::job>("job", "Job", "ID of the job to wait for.")
+          .required()
+          .attribute<&Dependency::scope>("scope", "Scope",
+                                         "`node`: healthy on the same node; `any`: healthy wherever it runs.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Port>) {
+  static const Structure s =
+      Builder<Port>("port", "A port that the group needs: static, or assigned from the node's dynamic range.")
+          .label<&Port::label>("label", "Label", "The port's name, as in `NOMAD_PORT_<label>`.")
+          .attribute<&Port::value>("static", "Value", "A fixed port of the host; without it one is assigned.")
+          .destructive()
+          .attribute<&Port::to>("to", "To", "The port inside the group's network; -1: the same.")
+          .destructive()
+          .attribute<&Port::host_network>("host_network", "HostNetwork", "The node's network on which it is reserved.")
+          .destructive()
+          .attribute<&Port::ignore_collision>("ignore_collision", "IgnoreCollision",
+                                              "Allows a static port that others on the node use too.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<NetworkResource>) {
+  static const Structure s =
+      Builder<NetworkResource>("network", "The group's network and its ports.")
+          .attribute<&NetworkResource::mode>("mode", "Mode",
+                                             "`host` shares the node's network; `none` has only loopback.")
+          .destructive()
+          .attribute<&NetworkResource::hostname>("hostname", "Hostname", "Host name inside the group's network.")
+          .destructive()
+          .wire<&NetworkResource::ip>("IP", "The address on the node.")
+          .wire<&NetworkResource::device>("Device", "The node's interface.")
+          .wire<&NetworkResource::reserved_ports>("ReservedPorts", "Static ports.")
+          .destructive()
+          .wire<&NetworkResource::dynamic_ports>("DynamicPorts", "Assigned ports.")
+          .destructive()
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Resources>) {
+  static const Structure s =
+      Builder<Resources>("resources", "What the task needs of its node.")
+          .attribute<&Resources::cpu>("cpu", "CPU", "CPU in MHz.")
+          .destructive()
+          .attribute<&Resources::memory_mb>("memory", "MemoryMB",
+                                            "Memory in MiB; the limit too, unless `memory_max` is given.")
+          .destructive()
+          .attribute<&Resources::memory_max_mb>("memory_max", "MemoryMaxMB",
+                                                "Limit of memory in MiB when above `memory`.")
+          .destructive()
+          .attribute<&Resources::pids>("pids", "PIDs", "Limit of processes and threads; 0: the agent's default.")
+          .destructive()
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<RestartPolicy>) {
+  static const Structure s =
+      Builder<RestartPolicy>("restart", "How often a failed task is started again on its node.")
+          .attribute<&RestartPolicy::attempts>("attempts", "Attempts",
+                                               "Restarts allowed within `interval`; 2 for services, 3 for batch jobs.")
+          .attribute<&RestartPolicy::interval>("interval", "Interval",
+                                               "The window of `attempts`; 30m for services, 24h for batch jobs.")
+          .attribute<&RestartPolicy::delay>("delay", "Delay",
+                                            "Wait before a restart; up to a quarter is added at random.")
+          .attribute<&RestartPolicy::mode>(
+              "mode", "Mode", "After the last attempt: `fail` the allocation, or `delay` until the window ends.")
+          .attribute<&RestartPolicy::render_templates>("render_templates", "RenderTemplates",
+                                                       "Whether templates are rendered again at a restart.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Lifecycle>) {
+  static const Structure s =
+      Builder<Lifecycle>("lifecycle", "When a task runs in relation to the group's main tasks.")
+          .attribute<&Lifecycle::hook>("hook", "Hook",
+                                       "`prestart`: before; `poststart`: once they run; `poststop`: after.")
+          .required()
+          .destructive()
+          .attribute<&Lifecycle::sidecar>("sidecar", "Sidecar", "Whether it runs as long as the main tasks do.")
+          .destructive()
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Artifact>) {
+  static const Structure s =
+      Builder<Artifact>("artifact", "A file or archive fetched before the task starts.")
+          .attribute<&Artifact::source>("source", "GetterSource", "A path, file:// or http(s):// URL.")
+          .required()
+          .destructive()
+          .attribute<&Artifact::destination>("destination", "RelativeDest", "Where in the task directory.")
+          .destructive()
+          .attribute<&Artifact::mode>("mode", "GetterMode", "`any`: unpack archives; `file`: keep as it is; `dir`.")
+          .destructive()
+          .block_or_attribute<&Artifact::options>("options", "GetterOptions",
+                                                  "`checksum = \"sha256:…\"`, `archive = \"false\"`.")
+          .destructive()
+          .block_or_attribute<&Artifact::headers>("headers", "GetterHeaders", "HTTP headers of the request.")
+          .destructive()
+          .attribute<&Artifact::insecure>("insecure", "GetterInsecure", "Accepts any TLS certificate.")
+          .destructive()
+          .attribute<&Artifact::chown>("chown", "Chown", "Gives the files to the task's user.")
+          .destructive()
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<ChangeScript>) {
+  static const Structure s = Builder<ChangeScript>("change_script", "What runs in the task when a template changed.")
+                                 .attribute<&ChangeScript::command>("command", "Command", "The program.")
+                                 .required()
+                                 .destructive()
+                                 .attribute<&ChangeScript::args>("args", "Args", "Its arguments.")
+                                 .destructive()
+                                 .attribute<&ChangeScript::timeout>("timeout", "Timeout", "After which it is killed.")
+                                 .destructive()
+                                 .attribute<&ChangeScript::fail_on_error>("fail_on_error", "FailOnError",
+                                                                          "Whether its failure kills the task.")
+                                 .destructive()
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Template>) {
+  static const Structure s =
+      Builder<Template>("template", "A file rendered for the task before it starts.")
+          .attribute<&Template::source>("source", "SourcePath",
+                                        "A template file in the task directory, e.g. from an artifact.")
+          .destructive()
+          .attribute<&Template::destination>("destination", "DestPath", "Where it is written, in the task directory.")
+          .required()
+          .destructive()
+          .attribute<&Template::data>("data", "EmbeddedTmpl", "The template itself.")
+          .destructive()
+          .attribute<&Template::change_mode>(
+              "change_mode", "ChangeMode",
+              "What to do when the rendered text changes: `noop`, `restart`, `signal`, `script`.")
+          .destructive()
+          .attribute<&Template::change_signal>("change_signal", "ChangeSignal",
+                                               "The signal of change_mode `signal`; SIGHUP when not given.")
+          .destructive()
+          .block<&Template::change_script>("change_script", "ChangeScript", "The script of change_mode `script`.")
+          .destructive()
+          .attribute<&Template::splay>("splay", "Splay", "Upper bound of a random wait before acting on a change.")
+          .destructive()
+          .attribute<&Template::perms>("perms", "Perms", "The file's mode, octal.")
+          .destructive()
+          .attribute<&Template::uid>("uid", "Uid", "Owner by number; -1: the task's user.")
+          .destructive()
+          .attribute<&Template::gid>("gid", "Gid", "Group by number; -1: the task user's.")
+          .destructive()
+          .attribute<&Template::env>("env", "Envvars",
+                                     "Reads the rendered KEY=value lines into the task's environment.")
+          .destructive()
+          .attribute<&Template::once>("once", "Once", "Renders a single time.")
+          .destructive()
+          .attribute<&Template::left_delimiter>("left_delimiter", "LeftDelim", "Opens an action.")
+          .destructive()
+          .attribute<&Template::right_delimiter>("right_delimiter", "RightDelim", "Closes an action.")
+          .destructive()
+          .attribute<&Template::error_on_missing_key>("error_on_missing_key", "ErrMissingKey",
+                                                      "Whether a missing map key is an error.")
+          .destructive()
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<LogConfig>) {
+  static const Structure s = Builder<LogConfig>("logs", "How the task's output is kept, per stream.")
+                                 .attribute<&LogConfig::max_files>("max_files", "MaxFiles", "Files kept.")
+                                 .attribute<&LogConfig::max_file_size_mb>(
+                                     "max_file_size", "MaxFileSizeMB", "Size of a file in MB before the next is begun.")
+                                 .attribute<&LogConfig::disabled>("disabled", "Disabled", "Discards the output.")
+                                 .destructive()
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<EphemeralDisk>) {
+  static const Structure s =
+      Builder<EphemeralDisk>("ephemeral_disk", "The allocation directory's disk.")
+          .attribute<&EphemeralDisk::size_mb>("size", "SizeMB", "Size in MB, for placement.")
+          .destructive()
+          .attribute<&EphemeralDisk::sticky>("sticky", "Sticky", "Prefers the node that holds the data.")
+          .destructive()
+          .attribute<&EphemeralDisk::migrate>("migrate", "Migrate", "Copies the data to the next node, best effort.")
+          .destructive()
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Task>) {
+  static const Structure s =
+      Builder<Task>("task", "One process (tree) with its files, run by a driver.")
+          .label<&Task::name>("name", "Name", "Unique in its group.")
+          .attribute<&Task::driver>("driver", "Driver", "How it runs: `raw_exec` or `exec`.")
+          .required()
+          .destructive()
+          .attribute<&Task::user>("user", "User",
+                                  "The user it runs as; `exec`: nobody, `raw_exec`: the agent's, when not given.")
+          .destructive()
+          .block_or_attribute<&Task::config>("config", "Config", "The driver's own settings.")
+          .destructive()
+          .block_or_attribute<&Task::env>("env", "Env", "Environment of the task.")
+          .destructive()
+          .block_or_attribute<&Task::meta>("meta", "Meta", "Free pairs, seen as `NOMAD_META_<key>`.")
+          .destructive()
+          .block<&Task::constraints>("constraint", "Constraints", "Where it may run.")
+          .block<&Task::resources>("resources", "Resources", "What it needs.")
+          .block<&Task::lifecycle>("lifecycle", "Lifecycle", "When it runs, if it is no main task.")
+          .destructive()
+          .block<&Task::artifacts>("artifact", "Artifacts", "Files to fetch first.")
+          .destructive()
+          .block<&Task::templates>("template", "Templates", "Files to render first.")
+          .destructive()
+          .block<&Task::restart>("restart", "RestartPolicy", "Restarts, when they differ from the group's.")
+          .block<&Task::logs>("logs", "LogConfig", "How output is kept.")
+          .attribute<&Task::leader>("leader", "Leader", "Its end stops the group's other tasks.")
+          .destructive()
+          .attribute<&Task::kill_timeout>("kill_timeout", "KillTimeout", "Wait between the kill signal and SIGKILL.")
+          .attribute<&Task::kill_signal>("kill_signal", "KillSignal",
+                                         "The signal that asks it to stop; SIGINT when not given.")
+          .destructive()
+          .attribute<&Task::shutdown_delay>("shutdown_delay", "ShutdownDelay", "Wait before that signal.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<TaskGroup>) {
+  static const Structure s =
+      Builder<TaskGroup>("group", "Tasks that are placed together on one node.")
+          .label<&TaskGroup::name>("name", "Name", "Unique in its job.")
+          .attribute<&TaskGroup::count>("count", "Count", "How many allocations of the group there shall be.")
+          .block<&TaskGroup::constraints>("constraint", "Constraints", "Where it may run.")
+          .block<&TaskGroup::networks>("network", "Networks", "Its network and ports.")
+          .destructive()
+          .block<&TaskGroup::restart>("restart", "RestartPolicy", "Restarts of its tasks on their node.")
+          .block<&TaskGroup::ephemeral_disk>("ephemeral_disk", "EphemeralDisk", "The allocation directory's disk.")
+          .block<&TaskGroup::depends_on>("depends_on", "DependsOn", "What must be healthy first.")
+          .block<&TaskGroup::tasks>("task", "Tasks", "The tasks.")
+          .block_or_attribute<&TaskGroup::meta>("meta", "Meta", "Free pairs, seen by its tasks.")
+          .destructive()
+          .attribute<&TaskGroup::shutdown_delay>("shutdown_delay", "ShutdownDelay",
+                                                 "Wait before its tasks are signalled.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Job>) {
+  static const Structure s =
+      Builder<Job>("job", "A service, system or batch workload, declared as a whole.")
+          .label<&Job::id>("id", "ID", "Unique in its namespace; no spaces.")
+          .attribute<&Job::name>("name", "Name", "Name for people; the ID when not given.")
+          .attribute<&Job::ns>("namespace", "Namespace", "The namespace.")
+          .attribute<&Job::region>("region", "Region", "The region.")
+          .attribute<&Job::type>("type", "Type", "`service`, `batch`, `system` or `sysbatch`.")
+          .attribute<&Job::priority>("priority", "Priority", "1 to 100; higher is placed first.")
+          .attribute<&Job::datacenters>("datacenters", "Datacenters", "Patterns of datacenters it may run in.")
+          .attribute<&Job::node_pool>("node_pool", "NodePool", "The node pool; `all` is every node.")
+          .attribute<&Job::all_at_once>("all_at_once", "AllAtOnce", "Refuses a plan that places only part of it.")
+          .block<&Job::constraints>("constraint", "Constraints", "Where it may run.")
+          .block<&Job::depends_on>("depends_on", "DependsOn", "What must be healthy first.")
+          .block<&Job::groups>("group", "TaskGroups", "Its groups.")
+          .block_or_attribute<&Job::meta>("meta", "Meta", "Free pairs, seen by its tasks.")
+          .destructive()
+          .wire<&Job::stop>("Stop", "Whether it was asked to stop.")
+          .wire<&Job::status>("Status", "pending, running or dead.")
+          .wire<&Job::status_description>("StatusDescription", "Why.")
+          .wire<&Job::version>("Version", "Grows with each change of the specification, from 0.")
+          .wire<&Job::stable>("Stable", "Whether this version is known to be good.")
+          .wire<&Job::submit_time>("SubmitTime", "When it was registered, ns since the epoch.")
+          .wire<&Job::cluster>("Cluster", "The cluster that declared it.")
+          .wire<&Job::create_index>("CreateIndex", "Revision of its creation.")
+          .wire<&Job::modify_index>("ModifyIndex", "Revision of its last change.")
+          .wire<&Job::job_modify_index>("JobModifyIndex", "Revision of the last change of its specification.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<JobSubmission>) {
+  static const Structure s =
+      Builder<JobSubmission>("submission", "The source of a job version.")
+          .wire<&JobSubmission::source>("Source", "Text of the file.")
+          .wire<&JobSubmission::format>("Format", "hcl2 or json.")
+          .wire<&JobSubmission::variables>("Variables", "Text of variable files.")
+          .wire<&JobSubmission::variable_flags>("VariableFlags", "Values given on the command line.")
+          .done();
+  return s;
+}
+
+}  // namespace underway::model

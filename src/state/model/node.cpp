@@ -1,0 +1,135 @@
+#include "model/node.hpp"
+
+#include "base/json.hpp"
+
+#include <array>
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Enumeration;
+using describe::Structure;
+using describe::Tag;
+
+const Enumeration& description(Tag<NodeStatus>) {
+  static const Enumeration e =
+      describe::enumeration<NodeStatus>("node status", {{NodeStatus::initializing, "initializing"},
+                                                        {NodeStatus::ready, "ready"},
+                                                        {NodeStatus::down, "down"},
+                                                        {NodeStatus::disconnected, "disconnected"}});
+  return e;
+}
+const Enumeration& description(Tag<Eligibility>) {
+  static const Enumeration e = describe::enumeration<Eligibility>(
+      "eligibility", {{Eligibility::eligible, "eligible"}, {Eligibility::ineligible, "ineligible"}});
+  return e;
+}
+
+const Structure& description(Tag<DriverInfo>) {
+  static const Structure s = Builder<DriverInfo>("driver", "A driver as the node found it.")
+                                 .wire<&DriverInfo::detected>("Detected", "Whether it is there.")
+                                 .wire<&DriverInfo::healthy>("Healthy", "Whether it works.")
+                                 .wire<&DriverInfo::health_description>("HealthDescription", "Why not.")
+                                 .wire<&DriverInfo::attributes>("Attributes", "What it told of itself.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<NodeNetwork>) {
+  static const Structure s = Builder<NodeNetwork>("network", "An address of the node.")
+                                 .wire<&NodeNetwork::name>("Name", "Its name for `host_network`.")
+                                 .wire<&NodeNetwork::device>("Device", "The interface.")
+                                 .wire<&NodeNetwork::ip>("IP", "The address.")
+                                 .wire<&NodeNetwork::cidr>("CIDR", "The network.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<NodeResources>) {
+  static const Structure s = Builder<NodeResources>("resources", "What a node has, or keeps back.")
+                                 .wire<&NodeResources::cpu>("CPU", "MHz.")
+                                 .wire<&NodeResources::cores>("Cores", "Cores.")
+                                 .wire<&NodeResources::memory_mb>("MemoryMB", "MiB.")
+                                 .wire<&NodeResources::disk_mb>("DiskMB", "MiB.")
+                                 .wire<&NodeResources::ports>("Ports", "Ports kept back.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Node>) {
+  static const Structure s = Builder<Node>("node", "A machine that runs the agent in the node role.")
+                                 .wire<&Node::id>("ID", "")
+                                 .wire<&Node::name>("Name", "")
+                                 .wire<&Node::datacenter>("Datacenter", "")
+                                 .wire<&Node::node_class>("NodeClass", "")
+                                 .wire<&Node::node_pool>("NodePool", "")
+                                 .wire<&Node::attributes>("Attributes", "")
+                                 .wire<&Node::meta>("Meta", "")
+                                 .wire<&Node::resources>("Resources", "")
+                                 .wire<&Node::reserved>("Reserved", "")
+                                 .wire<&Node::networks>("HostNetworks", "")
+                                 .wire<&Node::min_dynamic_port>("MinDynamicPort", "")
+                                 .wire<&Node::max_dynamic_port>("MaxDynamicPort", "")
+                                 .wire<&Node::drivers>("Drivers", "")
+                                 .wire<&Node::http_addr>("HTTPAddr", "")
+                                 .wire<&Node::host>("Host", "")
+                                 .wire<&Node::cluster>("Cluster", "")
+                                 .wire<&Node::status>("Status", "")
+                                 .wire<&Node::status_description>("StatusDescription", "")
+                                 .wire<&Node::eligibility>("SchedulingEligibility", "")
+                                 .wire<&Node::status_updated_at>("StatusUpdatedAt", "")
+                                 .wire<&Node::last_start>("LastStart", "")
+                                 .wire<&Node::computed_class>("ComputedClass", "")
+                                 .wire<&Node::create_index>("CreateIndex", "")
+                                 .wire<&Node::modify_index>("ModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+std::string compute_class(const Node& node) {
+  // FNV-1a over the parts in their (sorted) order; it only has to tell classes apart, not resist an attacker.
+  std::uint64_t hash = 1469598103934665603ull;
+  const auto mix = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+    hash = (hash ^ 0xffu) * 1099511628211ull;
+  };
+  mix(node.datacenter);
+  mix(node.node_pool);
+  mix(node.node_class);
+  for (const auto* pairs : {&node.attributes, &node.meta}) {
+    mix("|");
+    for (const auto& [key, value] : *pairs) {
+      if (key.starts_with("unique.")) continue;
+      mix(key);
+      mix(value);
+    }
+  }
+  for (const auto& [name, driver] : node.drivers) {
+    mix(name);
+    mix(driver.healthy ? "1" : "0");
+  }
+  return fmt::format("v1:{:016x}", hash);
+}
+
+std::optional<std::string> resolve_target(const std::string& target, const Node& node) {
+  if (!target.starts_with("${") || !target.ends_with("}")) return target;
+  const std::string_view path = std::string_view(target).substr(2, target.size() - 3);
+  const auto lookup = [&](const StringMap& map, std::string_view key) -> std::optional<std::string> {
+    const auto it = map.find(std::string(key));
+    if (it == map.end()) return std::nullopt;
+    return it->second;
+  };
+  if (path.starts_with("attr.")) return lookup(node.attributes, path.substr(5));
+  if (path.starts_with("meta.")) return lookup(node.meta, path.substr(5));
+  const std::array<std::pair<std::string_view, const std::string*>, 5> plain = {{{"node.unique.id", &node.id},
+                                                                                 {"node.unique.name", &node.name},
+                                                                                 {"node.datacenter", &node.datacenter},
+                                                                                 {"node.class", &node.node_class},
+                                                                                 {"node.pool", &node.node_pool}}};
+  for (const auto& [name, value] : plain) {
+    if (path == name) return *value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace underway::model

@@ -1,0 +1,79 @@
+#pragma once
+/// @file
+/// A node: a machine that runs the agent in the node role, with what its fingerprints found.
+
+#include "model/job.hpp"
+
+namespace underway::model {
+
+enum class NodeStatus { initializing, ready, down, disconnected };
+enum class Eligibility { eligible, ineligible };
+
+struct DriverInfo {
+  bool detected = false;
+  bool healthy = false;
+  std::string health_description;
+  StringMap attributes;
+};
+
+struct NodeNetwork {
+  std::string name = "default";  ///< as in `port { host_network = … }`
+  std::string device;
+  std::string ip;
+  std::string cidr;
+};
+
+/// What the node has, or what is kept back from it (reserved).
+struct NodeResources {
+  std::int64_t cpu = 0;  ///< MHz
+  std::int64_t cores = 0;
+  std::int64_t memory_mb = 0;  ///< MiB
+  std::int64_t disk_mb = 0;
+  std::vector<std::int64_t> ports;  ///< only in reserved: ports never given out
+};
+
+struct Node {
+  std::string id;
+  std::string name;
+  std::string datacenter = "dc1";
+  std::string node_class;
+  std::string node_pool = "default";
+  StringMap attributes;  ///< fingerprints, under Nomad's attribute names without "attr."
+  StringMap meta;
+  NodeResources resources;
+  NodeResources reserved;
+  std::vector<NodeNetwork> networks;
+  std::int64_t min_dynamic_port = 20000;
+  std::int64_t max_dynamic_port = 32000;
+  std::map<std::string, DriverInfo> drivers;
+  std::string http_addr;
+  std::string host;  ///< the host it runs on, when a provider of ours made it
+  std::string cluster;
+  NodeStatus status = NodeStatus::initializing;
+  std::string status_description;
+  Eligibility eligibility = Eligibility::eligible;
+  std::int64_t status_updated_at = 0;  ///< seconds since the epoch
+  std::int64_t last_start = 0;         ///< when its agent started, ns since the epoch
+  std::string computed_class;          ///< hash of what placement may depend on, without `unique.` keys
+  Revision create_index = 0;
+  Revision modify_index = 0;
+
+  bool ready() const { return status == NodeStatus::ready && eligibility == Eligibility::eligible; }
+};
+
+/// Computes Node::computed_class: nodes with the same value are interchangeable for every constraint that names no
+/// `unique.` attribute. Source: Nomad's computed node class (datacenter, pool, class, attributes, meta, drivers).
+std::string compute_class(const Node& node);
+
+/// Resolves a constraint target: "${attr.x}", "${meta.x}", "${node.class}", "${node.unique.id}", … Only a whole ${…} is
+/// resolved; other text is itself. Nothing when the node lacks the property.
+std::optional<std::string> resolve_target(const std::string& target, const Node& node);
+
+const describe::Enumeration& description(describe::Tag<NodeStatus>);
+const describe::Enumeration& description(describe::Tag<Eligibility>);
+const describe::Structure& description(describe::Tag<DriverInfo>);
+const describe::Structure& description(describe::Tag<NodeNetwork>);
+const describe::Structure& description(describe::Tag<NodeResources>);
+const describe::Structure& description(describe::Tag<Node>);
+
+}  // namespace underway::model

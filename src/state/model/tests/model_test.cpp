@@ -1,0 +1,128 @@
+#include "model/cluster.hpp"
+#include "model/evaluation.hpp"
+#include "model/node.hpp"
+
+#include "base/json.hpp"
+
+namespace underway::model {
+namespace {
+
+Task task(std::string name, std::int64_t cpu, std::optional<Lifecycle> lifecycle = {}) {
+  Task t;
+  t.name = std::move(name);
+  t.resources.cpu = cpu;
+  t.resources.memory_mb = cpu;
+  t.lifecycle = lifecycle;
+  return t;
+}
+
+TEST(TaskGroup, CountsOnlyTheLargestPhaseAndEverySidecar) {
+  TaskGroup group;
+  group.tasks = {task("init", 500, Lifecycle{LifecycleHook::prestart, false}), task("a", 100), task("b", 200),
+                 task("proxy", 50, Lifecycle{LifecycleHook::prestart, true}),
+                 task("clean", 10, Lifecycle{LifecycleHook::poststop, false})};
+  EXPECT_EQ(group.total_resources().cpu, 550);
+  EXPECT_EQ(group.total_resources().memory_mb, 550);
+}
+
+TEST(Job, FillsRestartPoliciesByType) {
+  Job job;
+  job.id = "j";
+  job.type = JobType::batch;
+  job.groups.resize(1);
+  job.groups[0].tasks.resize(1);
+  job.canonicalize();
+  EXPECT_EQ(job.name, "j");
+  EXPECT_EQ(job.groups[0].restart->attempts, 3);
+  EXPECT_EQ(job.groups[0].tasks[0].restart->interval, 24h);
+}
+
+TEST(Job, SpeaksNomadsNamesOnTheWire) {
+  Job job;
+  job.id = "j";
+  const auto value = json::to_value(job).as_object();
+  for (const char* name : {"ID", "TaskGroups", "Datacenters", "NodePool", "JobModifyIndex"})
+    EXPECT_TRUE(value.contains(name)) << name;
+  EXPECT_EQ(value.at("Type").as_string(), "service");
+  EXPECT_EQ(value.at("Namespace").as_string(), "default");
+}
+
+TEST(Job, SurvivesTheStoreUnchanged) {
+  Job job;
+  job.id = "slurm";
+  job.type = JobType::system;
+  job.depends_on = {{"munge", DependencyScope::node}};
+  job.groups.resize(1);
+  job.groups[0].networks.resize(1);
+  job.groups[0].networks[0].reserved_ports = {{"slurmd", 6818}};
+  job.groups[0].tasks = {task("slurmd", 100)};
+  job.groups[0].tasks[0].config = {{"command", "/usr/sbin/slurmd"}, {"args", {"-D"}}};
+  job.canonicalize();
+  EXPECT_TRUE(describe::equal(json::decode_text<Job>(json::encode(job, json::Encoding::compact)), job));
+}
+
+TEST(Node, ClassIgnoresWhatIsUnique) {
+  Node a, b;
+  a.attributes = {{"kernel.name", "linux"}, {"unique.hostname", "a"}};
+  b.attributes = {{"kernel.name", "linux"}, {"unique.hostname", "b"}};
+  EXPECT_EQ(compute_class(a), compute_class(b));
+  b.attributes["kernel.name"] = "other";
+  EXPECT_NE(compute_class(a), compute_class(b));
+}
+
+TEST(Node, ResolvesOnlyWholeTargets) {
+  Node node;
+  node.name = "c1";
+  node.attributes = {{"cpu.arch", "amd64"}};
+  node.meta = {{"rack", "r1"}};
+  EXPECT_EQ(resolve_target("${attr.cpu.arch}", node), "amd64");
+  EXPECT_EQ(resolve_target("${meta.rack}", node), "r1");
+  EXPECT_EQ(resolve_target("${node.unique.name}", node), "c1");
+  EXPECT_EQ(resolve_target("x-${meta.rack}", node), "x-${meta.rack}");
+  EXPECT_EQ(resolve_target("${attr.missing}", node), std::nullopt);
+}
+
+TEST(Allocation, KnowsTheNumberInItsName) {
+  Allocation alloc;
+  alloc.name = allocation_name("web", "api", 12);
+  EXPECT_EQ(alloc.name, "web.api[12]");
+  EXPECT_EQ(alloc.index(), 12);
+}
+
+TEST(Cluster, NamesHostsFromThePattern) {
+  Pool pool;
+  pool.name = "compute";
+  pool.size = 3;
+  pool.hostname = "c%d";
+  EXPECT_EQ(pool.host_names(), (std::vector<std::string>{"c1", "c2", "c3"}));
+  pool.hostname.clear();
+  pool.size = 1;
+  EXPECT_EQ(pool.host_names(), std::vector<std::string>{"compute"});
+}
+
+TEST(Cluster, ReportsAllProblemsAtOnce) {
+  Cluster cluster;
+  cluster.name = "bad name";
+  cluster.networks = {{"a", "10.0.0.0/24"}, {"a", "10.0.1.0/24"}};
+  Pool one, two;
+  one.name = "p";
+  one.size = 2;
+  one.hostname = "fixed";
+  two.name = "p";
+  two.networks = {"missing"};
+  cluster.pools = {one, two};
+  EXPECT_EQ(problems(cluster),
+            (std::vector<std::string>{"cluster 'bad name': the name must be of letters, digits and hyphens",
+                                      "network 'a' is declared twice",
+                                      "pool 'p': hostname 'fixed' needs a %d, as the pool has 2 hosts",
+                                      "pool 'p' is declared twice", "pool 'p': network 'missing' is not declared"}));
+}
+
+TEST(Evaluation, SpellsTriggersAsClientsExpect) {
+  Evaluation eval;
+  eval.triggered_by = EvalTrigger::queued_allocs;
+  EXPECT_EQ(json::to_value(eval).as_object().at("TriggeredBy").as_string(), "queued-allocs");
+}
+
+}  // namespace
+}  // namespace underway::model

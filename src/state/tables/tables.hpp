@@ -1,0 +1,165 @@
+#pragma once
+/// @file
+/// The model in memory, with indexes, revisions and waiters. One thread (the control loop) owns it.
+///
+/// A decision is a list of Changes. The writer stamps them with the coming revision, applies them here and commits
+/// their keys to the store; while a commit is in flight no reader looks (server::Writer), so nobody sees what is not
+/// durable. A failed commit is answered by loading everything again. Rows are immutable and shared: readers, the link
+/// and in-flight responses keep what they hold.
+
+#include "model/cluster.hpp"
+#include "model/evaluation.hpp"
+#include "model/node.hpp"
+#include "store/store.hpp"
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+namespace underway::tables {
+
+using model::Revision;
+template <class T>
+using Row = std::shared_ptr<const T>;
+
+/// A job version that is no longer (or again) the current one.
+struct JobVersion {
+  model::Job job;
+  model::JobSubmission submission;
+};
+
+/// What a decision changes: rows to put, keys to delete.
+struct PutJob {
+  model::Job job;
+  std::optional<model::JobSubmission> submission;
+};  ///< new version when job.version grew
+struct DeleteJob {
+  std::string ns, id;
+};  ///< with its versions
+struct PutNode {
+  model::Node node;
+};
+struct DeleteNode {
+  std::string id;
+};
+struct PutEvaluation {
+  model::Evaluation evaluation;
+};
+struct DeleteEvaluation {
+  std::string id;
+};
+struct PutAllocation {
+  model::Allocation allocation;
+};
+struct DeleteAllocation {
+  std::string id;
+};
+struct PutCluster {
+  model::Cluster cluster;
+};
+struct DeleteCluster {
+  std::string name;
+};
+struct PutHost {
+  model::Host host;
+};
+struct DeleteHost {
+  std::string cluster, name;
+};
+/// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed.
+struct PutSetting {
+  std::string key;
+  boost::json::value value;
+};
+using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluation, DeleteEvaluation, PutAllocation,
+                            DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutSetting>;
+
+/// What a waiter waits for: a whole table, or one row or group of rows of it.
+enum class Topic : std::uint8_t { jobs, nodes, evaluations, allocations, clusters, hosts, settings };
+struct Scope {
+  Topic topic;
+  /// "" the table; jobs: "ns/id"; nodes, evaluations, allocations: id; allocations also "job:ns/id", "node:id" and
+  /// "eval:id"; evaluations also "job:ns/id"; hosts: "cluster/name"; clusters: name.
+  std::string key;
+  bool operator==(const Scope&) const = default;
+};
+
+class Tables {
+ public:
+  Tables();
+  ~Tables();
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  /// Replaces everything by what the store holds. Throws Error(internal) naming the key that cannot be read.
+  void load(store::Store& store);
+  /// Applies `changes` as of `revision` and returns the store operations that make them durable. Stamps create_index,
+  /// modify_index (and job_modify_index, alloc_modify_index, when the change asks by leaving them at kThisRevision).
+  /// Total and deterministic. Waiters are collected, not yet woken.
+  std::vector<store::Operation> apply(std::vector<Change> changes, Revision revision);
+  /// Put into a modify index by a decision to say "the revision of this commit".
+  static constexpr Revision kThisRevision = -1;
+  /// Wakes the waiters of everything applied since the last call: call it once the commit is durable.
+  void publish();
+
+  Revision revision() const;                 ///< of the last apply or load
+  Revision revision_of(const Scope&) const;  ///< last change in the scope; at least 1, as clients refuse index 0
+
+  Row<model::Job> find_job(const std::string& ns, const std::string& id) const;
+  /// `prefix` of the id; ns "*" is all. In order of (namespace, id).
+  std::vector<Row<model::Job>> jobs(const std::string& ns = "*", std::string_view prefix = {}) const;
+  /// Newest first; at most kJobVersions are kept.
+  std::vector<Row<JobVersion>> job_versions(const std::string& ns, const std::string& id) const;
+  Row<model::Job> find_job_version(const std::string& ns, const std::string& id, std::int64_t version) const;
+  static constexpr std::size_t kJobVersions = 6;
+
+  Row<model::Node> find_node(const std::string& id) const;
+  std::vector<Row<model::Node>> nodes(std::string_view id_prefix = {}) const;  ///< by id
+  Row<model::Node> find_node_by_host(const std::string& cluster, const std::string& host) const;
+
+  Row<model::Evaluation> find_evaluation(const std::string& id) const;
+  std::vector<Row<model::Evaluation>> evaluations(std::string_view id_prefix = {}) const;  ///< newest first
+  std::vector<Row<model::Evaluation>> evaluations_of_job(const std::string& ns, const std::string& id) const;
+  std::vector<Row<model::Evaluation>> pending_evaluations() const;  ///< highest priority, then oldest first
+  std::vector<Row<model::Evaluation>> blocked_evaluations() const;
+
+  Row<model::Allocation> find_allocation(const std::string& id) const;
+  std::vector<Row<model::Allocation>> allocations(std::string_view id_prefix = {}) const;  ///< by id
+  const std::vector<Row<model::Allocation>>& allocations_of_job(const std::string& ns, const std::string& id) const;
+  const std::vector<Row<model::Allocation>>& allocations_on_node(const std::string& node_id) const;
+  std::vector<Row<model::Allocation>> allocations_of_evaluation(const std::string& eval_id) const;
+
+  Row<model::Cluster> find_cluster(const std::string& name) const;
+  std::vector<Row<model::Cluster>> clusters() const;
+  Row<model::Host> find_host(const std::string& cluster, const std::string& name) const;
+  std::vector<Row<model::Host>> hosts(const std::string& cluster = {}) const;
+  std::optional<boost::json::value> setting(const std::string& key) const;
+
+  /// Calls `wake` once, at the first publish() after a change in any of `scopes`; destroying the result takes it back.
+  /// Light: 10,000 of them may wait (< 500 B each).
+  class Waiter;
+  [[nodiscard]] std::unique_ptr<Waiter> wait(std::vector<Scope> scopes, std::function<void()> wake);
+
+  /// Called for every change at apply(), before publish(): incremental indexes (the scheduler's fleet) follow along.
+  /// A null row is a deletion (the old row tells of what); on load() every row comes anew after `reset`.
+  struct Follower {
+    virtual ~Follower() = default;
+    virtual void reset() = 0;
+    virtual void node_changed(const Row<model::Node>& before, const Row<model::Node>& after) = 0;
+    virtual void allocation_changed(const Row<model::Allocation>& before, const Row<model::Allocation>& after) = 0;
+  };
+  void follow(Follower* follower);  ///< must outlive the tables
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// RAII registration of one waiter.
+class Tables::Waiter {
+ public:
+  virtual ~Waiter() = default;
+};
+
+}  // namespace underway::tables

@@ -1,0 +1,41 @@
+#include "async/loop.hpp"
+
+#include <fmt/format.h>
+
+namespace underway::async {
+
+bool is_cancellation(const std::exception_ptr& failure) {
+  if (failure == nullptr) return false;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Cancelled& cancelled) {
+    return cancelled.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
+SteadyTime deadline_in(Duration span) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  return span > kNever - now ? kNever : now + std::chrono::duration_cast<SteadyTime::duration>(span);
+}
+
+void Loop::run() {
+  const auto busy = asio::make_work_guard(context_);
+  context_.restart();
+  context_.run();
+}
+
+awaitable<void> sleep_until(SteadyTime when) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  timer.expires_at(when);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+awaitable<void> sleep_for(Duration span) { return sleep_until(deadline_in(span)); }
+
+Error detail::took_too_long(const std::string& what, Duration limit) {
+  return Error(Code::timeout, fmt::format("{} took longer than {}", what, human_duration(limit)));
+}
+
+}  // namespace underway::async

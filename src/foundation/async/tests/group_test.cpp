@@ -1,0 +1,82 @@
+#include "async/group.hpp"
+
+#include <gtest/gtest.h>
+
+namespace underway::async {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct CountEnd {
+  int& ended;
+  ~CountEnd() { ++ended; }
+};
+
+awaitable<void> sleep_long(int& ended) {
+  const CountEnd count{ended};
+  co_await sleep_for(1h);
+}
+awaitable<void> clean_up_slowly(int& ended) {
+  const CountEnd count{ended};
+  try {
+    co_await sleep_for(1h);
+  } catch (const Cancelled&) {
+  }
+}
+awaitable<void> fail() {
+  throw Error(Code::conflict, "it broke");
+  co_return;
+}
+
+TEST(TaskGroup, StopCancelsAndWaitsForAll) {
+  Loop loop;
+  TaskGroup group(loop.executor(), "test");
+  int ended = 0;
+  for (int i = 0; i < 10; ++i) group.spawn("sleeper", sleep_long(ended));
+  group.spawn("cleaner", clean_up_slowly(ended));
+  EXPECT_EQ(group.size(), 11u);
+  loop.context().poll();
+  loop.run_until_done(group.stop());
+  EXPECT_EQ(ended, 11);
+  EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(TaskGroup, StartsNothingAfterStop) {
+  Loop loop;
+  TaskGroup group(loop.executor(), "test");
+  loop.run_until_done(group.stop());
+  int ended = 0;
+  group.spawn("late", sleep_long(ended));
+  EXPECT_EQ(group.size(), 0u);
+  EXPECT_EQ(ended, 0);
+}
+
+TEST(TaskGroup, LogsAFailureAndGoesOn) {
+  Loop loop;
+  TaskGroup group(loop.executor(), "server");
+  testing::internal::CaptureStderr();
+  group.spawn("control loop", fail());
+  loop.run_until_done(group.wait());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("server: control loop: it broke"));
+  int ended = 0;
+  group.spawn("next", sleep_long(ended));
+  EXPECT_EQ(group.size(), 1u);
+  loop.run_until_done(group.stop());
+  EXPECT_EQ(ended, 1);
+}
+
+TEST(TaskGroup, DestructionCancelsWhatIsLeft) {
+  Loop loop;
+  int ended = 0;
+  {
+    TaskGroup group(loop.executor(), "test");
+    group.spawn("sleeper", sleep_long(ended));
+    loop.context().poll();
+  }
+  loop.context().restart();
+  loop.context().run();
+  EXPECT_EQ(ended, 1);
+}
+
+}  // namespace
+}  // namespace underway::async

@@ -1,0 +1,69 @@
+#pragma once
+/// @file
+/// What an expression may see while it is evaluated, and how much it may cost.
+
+#include "hcl/functions.hpp"
+#include "hcl/value.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace underway::hcl {
+
+/// What one context's evaluations may cost together; small files can otherwise describe enormous values.
+struct Limits {
+  std::uint64_t steps = 10'000'000;            ///< evaluated nodes, and elements that functions produce or visit
+  std::uint64_t bytes = 64ull * 1024 * 1024;   ///< text and elements produced
+  std::size_t string_bytes = 16ull * 1024 * 1024;  ///< one string
+};
+
+/// Counts against Limits; shared by all copies of a context. Throws Error(too_large) when a limit is passed.
+class Budget {
+ public:
+  explicit Budget(Limits limits) : limits_(limits) {}
+  void step(std::uint64_t count = 1);
+  void produce(std::uint64_t bytes);
+  /// One string of `bytes` is about to be made: checks string_bytes, then counts it.
+  void produce_string(std::uint64_t bytes);
+  const Limits& limits() const { return limits_; }
+
+ private:
+  Limits limits_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Roots of an unknown name.
+enum class UnknownRoots : std::uint8_t {
+  error,  ///< plain HCL
+  keep,   ///< Nomad's dialect: `attr.x` becomes the string "${attr.x}", to be resolved at run time
+};
+
+/// Cheap to copy; copies share the functions and the budget. Not for use by two threads at once.
+class Context {
+ public:
+  /// Without functions, roots or dialect.
+  explicit Context(Limits limits = {}) : budget_(std::make_shared<Budget>(limits)) {}
+
+  /// Makes `name` a known root: `var` as an object, say. Replaces an earlier one.
+  Context& set(std::string name, Value value);
+  Context& functions(FunctionTable table);
+  Context& unknown_roots(UnknownRoots treatment);
+
+  const Value* find(std::string_view name) const;
+  const std::map<std::string, Value, std::less<>>& roots() const { return *roots_; }
+  const FunctionTable& functions() const { return functions_; }
+  UnknownRoots unknown_roots() const { return unknown_roots_; }
+  Budget& budget() const { return *budget_; }
+
+ private:
+  std::shared_ptr<const std::map<std::string, Value, std::less<>>> roots_ =
+      std::make_shared<const std::map<std::string, Value, std::less<>>>();
+  FunctionTable functions_;
+  UnknownRoots unknown_roots_ = UnknownRoots::error;
+  std::shared_ptr<Budget> budget_;
+};
+
+}  // namespace underway::hcl

@@ -1,0 +1,120 @@
+#include "node/messages.hpp"
+
+#include <fmt/format.h>
+
+namespace underway::node {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+std::string job_key(const model::Job& job) { return fmt::format("{}/{}@{}", job.ns, job.id, job.version); }
+std::string job_key(const model::Allocation& allocation) {
+  return fmt::format("{}/{}@{}", allocation.ns, allocation.job_id, allocation.job_version);
+}
+
+const Structure& description(Tag<RegisterRequest>) {
+  static const Structure structure = Builder<RegisterRequest>("register", "A node presents itself.")
+                                         .wire<&RegisterRequest::node>("Node", "What it is and has.")
+                                         .wire<&RegisterRequest::secret>("Secret", "Proves that it is the same node as before.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<RegisterReply>) {
+  static const Structure structure =
+      Builder<RegisterReply>("registered", "What the server makes of it.")
+          .wire<&RegisterReply::node_id>("NodeID", "The node's identifier.")
+          .wire<&RegisterReply::heartbeat_ttl>("HeartbeatTTL", "Without a heartbeat for so long it is down.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<UpdateRequest>) {
+  static const Structure structure = Builder<UpdateRequest>("update", "What became of allocations.")
+                                         .wire<&UpdateRequest::updates>("Updates", "The latest of each allocation.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<AllocationOrder>) {
+  static const Structure structure =
+      Builder<AllocationOrder>("order", "An allocation as the node shall have it.")
+          .wire<&AllocationOrder::allocation>("Allocation", "The allocation.")
+          .wire<&AllocationOrder::start>("Start", "Whether its tasks may start now.")
+          .wire<&AllocationOrder::waiting_for>("WaitingFor", "What they wait for, in words.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<AllocationsMessage>) {
+  static const Structure structure =
+      Builder<AllocationsMessage>("allocations", "What a node shall have.")
+          .wire<&AllocationsMessage::full>("Full", "This is everything, not a difference.")
+          .wire<&AllocationsMessage::jobs>("Jobs", "By namespace/id@version.")
+          .wire<&AllocationsMessage::set>("Set", "New and changed allocations.")
+          .wire<&AllocationsMessage::remove>("Remove", "Identifiers of forgotten allocations.")
+          .done();
+  return structure;
+}
+
+const Structure& description(Tag<TaskRequest>) {
+  static const Structure structure = Builder<TaskRequest>("task", "Something to be done to a task.")
+                                         .wire<&TaskRequest::id>("id", "The allocation.")
+                                         .wire<&TaskRequest::task>("task", "The task; empty: all.")
+                                         .wire<&TaskRequest::signal>("signal", "The signal's name.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<LogRequest>) {
+  static const Structure structure = Builder<LogRequest>("logs", "Which log to read.")
+                                         .wire<&LogRequest::alloc>("alloc", "The allocation.")
+                                         .wire<&LogRequest::task>("task", "The task.")
+                                         .wire<&LogRequest::type>("type", "stdout or stderr.")
+                                         .wire<&LogRequest::follow>("follow", "Whether to wait for more.")
+                                         .wire<&LogRequest::origin>("origin", "start or end.")
+                                         .wire<&LogRequest::offset>("offset", "Bytes from the origin.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<FileRequest>) {
+  static const Structure structure = Builder<FileRequest>("file", "Which file of an allocation.")
+                                         .wire<&FileRequest::alloc>("alloc", "The allocation.")
+                                         .wire<&FileRequest::path>("path", "Relative to the allocation's directory.")
+                                         .wire<&FileRequest::offset>("offset", "Bytes from the origin.")
+                                         .wire<&FileRequest::limit>("limit", "Bytes; 0: all.")
+                                         .wire<&FileRequest::origin>("origin", "start or end.")
+                                         .wire<&FileRequest::follow>("follow", "Whether to wait for more.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<FileInfo>) {
+  static const Structure structure = Builder<FileInfo>("file_info", "A file or directory.")
+                                         .wire<&FileInfo::name>("Name", "Its name.")
+                                         .wire<&FileInfo::is_dir>("IsDir", "Whether it is a directory.")
+                                         .wire<&FileInfo::size>("Size", "Bytes.")
+                                         .wire<&FileInfo::file_mode>("FileMode", "As ls(1) shows it.")
+                                         .wire<&FileInfo::mod_time>("ModTime", "Last change.")
+                                         .wire<&FileInfo::content_type>("ContentType", "A guess.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<ExecRequest>) {
+  static const Structure structure = Builder<ExecRequest>("exec", "A command to run.")
+                                         .wire<&ExecRequest::alloc>("alloc", "The allocation.")
+                                         .wire<&ExecRequest::task>("task", "The task.")
+                                         .wire<&ExecRequest::command>("command", "Program and arguments.")
+                                         .wire<&ExecRequest::tty>("tty", "Whether on a terminal.")
+                                         .wire<&ExecRequest::width>("width", "Columns.")
+                                         .wire<&ExecRequest::height>("height", "Rows.")
+                                         .wire<&ExecRequest::user>("user", "Who runs it.")
+                                         .wire<&ExecRequest::cwd>("cwd", "Where it runs.")
+                                         .done();
+  return structure;
+}
+
+}  // namespace underway::node

@@ -1,0 +1,122 @@
+#pragma once
+/// @file
+/// What a node and a server say to each other over the link, as JSON (base/json.hpp, compact encoding).
+///
+/// Node to server:
+///   call   "register"     RegisterRequest -> RegisterReply   once per connection, and again when fingerprints change
+///   notify "heartbeat"    {}                                 every half TTL
+///   call   "update"       UpdateRequest -> {}                batched; sent again until it is acknowledged
+/// Server to node:
+///   notify "allocations"  AllocationsMessage                 differences; the first after "register" is Full
+///   call   "alloc.restart"  TaskRequest -> {}                without Task: every task that runs
+///   call   "alloc.signal"   TaskRequest -> {}
+///   call   "alloc.stats"    TaskRequest -> Nomad's AllocResourceUsage
+///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
+///   call   "fs.ls"          FileRequest -> [FileInfo]
+///   call   "fs.stat"        FileRequest -> FileInfo
+///   stream "logs"           LogRequest    bytes come, until the end of the log or, with Follow, of the task
+///   stream "fs.cat", "fs.readat", "fs.stream"  FileRequest   bytes come; "fs.stream" follows the file
+///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
+///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
+///
+/// Paths are relative to the allocation's directory and never leave it.
+
+#include <string>
+#include <vector>
+
+#include "model/allocation.hpp"
+#include "model/node.hpp"
+
+namespace underway::node {
+
+struct RegisterRequest {
+  model::Node node;
+  std::string secret;  ///< made with the node's id and kept beside it: proves that a later agent is the same node
+};
+
+struct RegisterReply {
+  std::string node_id;
+  Duration heartbeat_ttl = std::chrono::seconds{10};
+};
+
+struct UpdateRequest {
+  std::vector<model::AllocationUpdate> updates;
+};
+
+/// One allocation as the node shall have it. Its job is named "<namespace>/<id>@<version>" (see job_key).
+struct AllocationOrder {
+  model::Allocation allocation;
+  /// False: accepted, and not started until an order says so: its dependencies are not healthy yet.
+  bool start = true;
+  std::string waiting_for;  ///< for people, when not `start`: "munge on this node"
+};
+
+struct AllocationsMessage {
+  /// This is everything that the node shall have: allocations not in `set` are stopped and destroyed.
+  bool full = false;
+  std::map<std::string, model::Job> jobs;  ///< by job_key; only those that the node was not sent before
+  std::vector<AllocationOrder> set;
+  std::vector<std::string> remove;  ///< stop if need be, then destroy: the server has forgotten them
+};
+
+struct TaskRequest {
+  std::string id;
+  std::string task;
+  std::string signal;  ///< "SIGHUP"; only for alloc.signal
+};
+
+struct LogRequest {
+  std::string alloc;
+  std::string task;
+  std::string type = "stdout";
+  bool follow = false;
+  std::string origin = "start";  ///< start, end: what `offset` counts from
+  std::int64_t offset = 0;
+};
+
+struct FileRequest {
+  std::string alloc;
+  std::string path = "/";
+  std::int64_t offset = 0;
+  std::int64_t limit = 0;        ///< bytes; 0: all
+  std::string origin = "start";  ///< as in LogRequest
+  bool follow = true;            ///< fs.stream
+};
+
+/// Nomad's AllocFileInfo.
+struct FileInfo {
+  std::string name;
+  bool is_dir = false;
+  std::int64_t size = 0;
+  std::string file_mode;  ///< "-rw-r--r--"
+  std::string mod_time;   ///< RFC 3339
+  std::string content_type;
+};
+
+struct ExecRequest {
+  std::string alloc;
+  std::string task;
+  std::vector<std::string> command;
+  bool tty = false;
+  std::int64_t width = 80;
+  std::int64_t height = 24;
+  std::string user;  ///< host.exec; empty: the agent's
+  std::string cwd;   ///< host.exec; empty: the user's home
+};
+
+/// "<namespace>/<id>@<version>".
+std::string job_key(const model::Job& job);
+std::string job_key(const model::Allocation& allocation);
+
+const describe::Structure& description(describe::Tag<RegisterRequest>);
+const describe::Structure& description(describe::Tag<RegisterReply>);
+const describe::Structure& description(describe::Tag<UpdateRequest>);
+const describe::Structure& description(describe::Tag<AllocationOrder>);
+const describe::Structure& description(describe::Tag<AllocationsMessage>);
+const describe::Structure& description(describe::Tag<TaskRequest>);
+const describe::Structure& description(describe::Tag<LogRequest>);
+const describe::Structure& description(describe::Tag<FileRequest>);
+const describe::Structure& description(describe::Tag<FileInfo>);
+const describe::Structure& description(describe::Tag<ExecRequest>);
+
+}  // namespace underway::node

@@ -1,0 +1,93 @@
+#pragma once
+/// @file
+/// The agent's node role: it fingerprints the machine, dials the server, and runs what it is told to, through drivers.
+/// Tasks outlive it: whatever it needs to find them again is on disk before it acts.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/loop.hpp"
+#include "model/node.hpp"
+
+namespace underway::driver {
+class Driver;
+}
+
+namespace underway::node {
+
+struct Options {
+  std::string data_dir;  ///< absolute; ours alone
+  std::string name;      ///< empty: the host's name
+  std::string datacenter = "dc1";
+  std::string region = "global";
+  std::string pool = "default";
+  std::string node_class;
+  model::StringMap meta;
+  std::string host;     ///< the host that it runs on, when a provider of ours made it
+  std::string cluster;  ///< and that host's cluster
+
+  /// Where servers take links: "http://10.77.0.1:4646", "unix:///run/underway/agent.sock". Tried in turn.
+  std::vector<std::string> servers;
+  std::string http_addr;  ///< of this agent, told to the server; empty: none
+
+  /// What the machine has, where it shall differ from what is found (a host made of namespaces sees the whole machine).
+  std::optional<std::int64_t> cpu_total_compute;  ///< MHz
+  std::optional<std::int64_t> cpu_cores;
+  std::optional<std::int64_t> memory_total_mb;
+  std::optional<std::int64_t> disk_total_mb;
+  model::NodeResources reserved;  ///< kept back from tasks
+  std::string network_interface;  ///< empty: that of the default route, else the first that is up and not loopback
+  std::vector<model::NodeNetwork> host_networks;
+  std::int64_t min_dynamic_port = 20000;
+  std::int64_t max_dynamic_port = 32000;
+
+  Duration max_kill_timeout = std::chrono::seconds{30};
+  std::int64_t default_pids = 4096;  ///< processes and threads of a task that says nothing
+  std::int64_t gc_max_allocs = 50;   ///< finished allocations kept on disk; the oldest go first
+  bool disable_file_sandbox = false;  ///< template `source` may lie outside of the task's directory
+  std::string cgroup_parent = "underway";
+  std::string fetch_program;  ///< of artifacts; empty: "underway-fetch" beside this program, else on PATH
+};
+
+/// What its agent shows in /v1/agent/self and /v1/metrics.
+struct NodeStats {
+  std::size_t allocations_running = 0;
+  std::size_t allocations_pending = 0;
+  std::size_t allocations_terminal = 0;
+  std::size_t tasks_running = 0;
+  std::uint64_t task_starts = 0;    ///< since the agent started
+  std::uint64_t task_restarts = 0;  ///< of those, again on this node
+  bool linked = false;
+  TimePoint last_heartbeat{};  ///< that a server has heard
+};
+
+class Node {
+ public:
+  /// Thread: the loop's, for everything here. `loop` and `pool` outlive the node.
+  Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// Fingerprints, re-attaches to every task that an earlier agent left, and then begins to dial.
+  /// Errors: conflict when another agent uses the data directory; whatever keeps the state from being read.
+  async::awaitable<void> start();
+  /// Hangs up and lets go. Every task keeps running.
+  async::awaitable<void> stop();
+  /// For -dev and tests: stops every task, waits for them, and removes their directories.
+  async::awaitable<void> stop_everything();
+
+  /// As registered. Valid after start().
+  const model::Node& self() const;
+  NodeStats stats() const;
+  /// The allocations it knows, for /v1/agent and tests.
+  std::vector<model::AllocationUpdate> allocations() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace underway::node

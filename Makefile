@@ -1,0 +1,49 @@
+# Two commands on a fresh Debian 12 machine, as root:
+#   make up      a real Slurm cluster on this machine, ending in a finished srun
+#   make test    all tests
+# Then: make bench, make down, make format, make lint, make install, make deb.
+PRESET ?= release
+BUILD := build/$(PRESET)
+UNDERWAY := $(BUILD)/bin/underway
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr
+
+.PHONY: up down test bench format lint install deb build setup configure
+
+up: build
+	@ln -sfn $(abspath $(UNDERWAY)) /usr/local/bin/underway
+	$(UNDERWAY) up examples/slurm
+	$(UNDERWAY) host exec login -- srun -N4 hostname
+
+down:
+	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge; else echo "nothing was built, so nothing is up"; fi
+	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
+
+test: build
+	ctest --preset $(PRESET) --no-tests=error
+
+bench: build
+	bench/run $(BUILD)
+
+build: configure
+	cmake --build --preset $(PRESET) -j $(JOBS)
+
+configure: setup
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
+
+setup:
+	@packaging/setup
+
+format: setup
+	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i
+
+lint: configure
+	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 --dry-run --Werror
+	cmake --build --preset $(PRESET) -j $(JOBS) --target all_verify_interface_header_sets
+	git ls-files 'src/*.cpp' | grep -v /fuzz/ | xargs -P $(JOBS) -n 4 clang-tidy-19 -p $(BUILD) --quiet
+
+install: build
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+deb: build
+	cd $(BUILD) && cpack -G DEB

@@ -1,0 +1,34 @@
+# A Slurm cluster on this machine: one management host, one login host, four compute hosts.
+# Every host is a set of namespaces with its own root, network and address; each becomes a node of the cluster.
+
+variable "compute_nodes" {
+  type        = number
+  default     = 4
+  description = "How many compute hosts the cluster has."
+}
+
+cluster "demo" {
+  datacenter = "dc1"
+
+  network "cluster" {
+    cidr = "10.77.0.0/24"
+  }
+
+  # Seen by all hosts, as a site's home directories are.
+  share "/home" {}
+
+  pool "management" {
+    hostname = "mgmt"
+  }
+
+  pool "login" {
+    hostname = "login"
+  }
+
+  pool "compute" {
+    size     = var.compute_nodes
+    hostname = "c%d"
+    cpus     = 8     # told to Slurm; local hosts share the machine's processors
+    memory   = 16000
+  }
+}

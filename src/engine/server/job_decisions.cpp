@@ -1,0 +1,257 @@
+#include "server/job_decisions.hpp"
+
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "model/validate.hpp"
+
+namespace underway::server {
+
+using model::EvalStatus;
+using model::EvalTrigger;
+using model::Job;
+
+model::Evaluation new_evaluation(const Job& job, EvalTrigger trigger, const Context& context) {
+  model::Evaluation evaluation;
+  evaluation.id = context.ids.uuid();
+  evaluation.ns = job.ns;
+  evaluation.job_id = job.id;
+  evaluation.type = job.type;
+  evaluation.priority = job.priority;
+  evaluation.triggered_by = trigger;
+  evaluation.job_modify_index = job.job_modify_index;
+  evaluation.create_time = evaluation.modify_time = unix_nanos(context.now);
+  return evaluation;
+}
+
+bool same_specification(const Job& a, const Job& b) {
+  const auto stripped = [](Job job) {
+    job.stop = false;
+    job.status = {};
+    job.status_description.clear();
+    job.version = 0;
+    job.stable = false;
+    job.submit_time = 0;
+    job.create_index = job.modify_index = job.job_modify_index = 0;
+    return job;
+  };
+  return describe::equal(stripped(a), stripped(b));
+}
+
+model::JobStatus job_status(const Tables& tables, const Job& job) {
+  bool any = false, live = false;
+  for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
+    any = true;
+    if (!allocation->client_terminal() && !(allocation->server_terminal() && allocation->client_status == model::ClientStatus::pending)) live = true;
+  }
+  if (live) return model::JobStatus::running;
+  if (job.stop) return model::JobStatus::dead;
+  for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
+    if (!evaluation->terminal()) return model::JobStatus::pending;
+  }
+  const bool finishes = job.type == model::JobType::batch || job.type == model::JobType::sysbatch;
+  if (any && finishes) return model::JobStatus::dead;
+  // A system job without a node to run on waits for one; Nomad shows it as running too.
+  if (job.type == model::JobType::system) return model::JobStatus::running;
+  return any ? model::JobStatus::running : model::JobStatus::pending;
+}
+
+namespace {
+
+/// Depth first from `at`; when it is true, `path` ends in the job that it has met before.
+bool find_cycle(const std::function<const Job*(const std::string&)>& find, const std::string& at, std::vector<std::string>& path,
+                std::set<std::string>& done) {
+  const bool met = std::find(path.begin(), path.end(), at) != path.end();
+  path.push_back(at);
+  if (met) return true;
+  const Job* job = done.contains(at) ? nullptr : find(at);
+  const auto follow = [&](const std::vector<model::Dependency>& dependencies) {
+    return std::any_of(dependencies.begin(), dependencies.end(),
+                       [&](const auto& dependency) { return find_cycle(find, dependency.job, path, done); });
+  };
+  if (job != nullptr) {
+    if (follow(job->depends_on)) return true;
+    for (const auto& group : job->groups) {
+      if (follow(group.depends_on)) return true;
+    }
+  }
+  done.insert(at);
+  path.pop_back();
+  return false;
+}
+
+void refuse_problems(const Job& job) {
+  const auto problems = model::validate(job);
+  if (problems.empty()) return;
+  Error error(Code::invalid, fmt::format("job '{}' is not valid", job.id));
+  for (const auto& problem : problems) error.because(problem.path.empty() ? problem.text : problem.path + ": " + problem.text);
+  throw error;
+}
+
+void refuse_cycle(const Tables& tables, const std::vector<const Job*>& coming, const std::string& ns) {
+  if (const auto cycle = dependency_cycle(tables, coming, ns)) {
+    throw Error(Code::invalid, "the dependencies of the jobs form a cycle")
+        .because(*cycle)
+        .advise("remove one of the depends_on blocks");
+  }
+}
+
+/// The job as it will stand, stamped; nothing when it equals the current one.
+std::optional<Job> next_version(const Tables& tables, Job job, const Context& context) {
+  const auto current = tables.find_job(job.ns, job.id);
+  job.stop = false;
+  job.stable = false;
+  job.status = model::JobStatus::pending;
+  job.status_description.clear();
+  job.version = 0;
+  job.submit_time = unix_nanos(context.now);
+  job.job_modify_index = context.revision;
+  if (current) {
+    if (!current->stop && same_specification(*current, job)) return std::nullopt;
+    if (current->type != job.type && !current->stop) {
+      throw Error(Code::invalid, fmt::format("job '{}' cannot change its type from {} to {}", job.id, describe::spell(current->type), describe::spell(job.type)))
+          .advise(fmt::format("stop it first with `underway job stop {}`", job.id));
+    }
+    job.version = current->version + 1;
+    job.status = current->status;
+  }
+  return job;
+}
+
+/// Puts the job (if it changed) and its evaluation.
+Registered register_into(std::vector<Change>& changes, const Tables& tables, const RegisterJob& request, const Context& context) {
+  Registered result;
+  auto job = next_version(tables, request.job, context);
+  const auto current = tables.find_job(request.job.ns, request.job.id);
+  const Job& standing = job ? *job : *current;
+  auto evaluation = new_evaluation(standing, EvalTrigger::job_register, context);
+  result.eval_id = evaluation.id;
+  result.job_modify_index = standing.job_modify_index;
+  if (job) changes.push_back(tables::PutJob{std::move(*job), request.submission});
+  changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+  return result;
+}
+
+void stop_into(std::vector<Change>& changes, const Job& current, EvalTrigger trigger, const Context& context, std::string* eval_id) {
+  Job job = current;
+  job.stop = true;
+  job.job_modify_index = context.revision;
+  auto evaluation = new_evaluation(job, trigger, context);
+  if (eval_id != nullptr) *eval_id = evaluation.id;
+  changes.push_back(tables::PutJob{std::move(job), std::nullopt});
+  changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+}
+
+tables::Row<Job> get_job(const Tables& tables, const std::string& ns, const std::string& id) {
+  auto job = tables.find_job(ns, id);
+  if (!job) throw Error(Code::not_found, "job not found").because(fmt::format("no job '{}' in namespace '{}'", id, ns));
+  return job;
+}
+
+}  // namespace
+
+std::optional<std::string> dependency_cycle(const Tables& tables, const std::vector<const Job*>& coming, const std::string& ns) {
+  const auto find = [&](const std::string& id) -> const Job* {
+    for (const Job* job : coming) {
+      if (job->id == id) return job;
+    }
+    const auto row = tables.find_job(ns, id);
+    return row && !row->stop ? row.get() : nullptr;  // alive: the tables hold it while a decision runs
+  };
+  std::set<std::string> done;
+  for (const Job* job : coming) {
+    std::vector<std::string> path;
+    if (!find_cycle(find, job->id, path, done)) continue;
+    const auto start = std::find(path.begin(), path.end() - 1, path.back());
+    return join(std::vector<std::string>(start, path.end()), " → ");
+  }
+  return std::nullopt;
+}
+
+Decision<Registered> decide_register(const Tables& tables, const RegisterJob& request, const Context& context) {
+  refuse_problems(request.job);
+  refuse_cycle(tables, {&request.job}, request.job.ns);
+  const auto current = tables.find_job(request.job.ns, request.job.id);
+  if (request.enforce_index) {
+    const model::Revision have = current ? current->job_modify_index : 0;
+    if (have != *request.enforce_index) {
+      throw Error(Code::conflict, "Enforcing job modify index")
+          .because(*request.enforce_index == 0 ? "job already exists" : fmt::format("job exists with conflicting job modify index: {}", have));
+    }
+  }
+  Decision<Registered> decision;
+  decision.result = register_into(decision.changes, tables, request, context);
+  return decision;
+}
+
+Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob& request, const Context& context) {
+  const auto current = get_job(tables, request.ns, request.id);
+  Decision<Registered> decision;
+  stop_into(decision.changes, *current, EvalTrigger::job_deregister, context, &decision.result.eval_id);
+  decision.result.job_modify_index = context.revision;
+  if (request.purge) decision.changes.push_back(tables::DeleteJob{request.ns, request.id});
+  return decision;
+}
+
+Decision<Registered> decide_evaluate(const Tables& tables, const std::string& ns, const std::string& id, const Context& context) {
+  const auto job = get_job(tables, ns, id);
+  auto evaluation = new_evaluation(*job, EvalTrigger::job_register, context);
+  Decision<Registered> decision;
+  decision.result = {evaluation.id, job->job_modify_index, {}};
+  decision.changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+  return decision;
+}
+
+Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyCluster& request, const Context& context) {
+  Error error(Code::invalid, fmt::format("cluster '{}' cannot be applied", request.cluster.name));
+  for (const auto& problem : model::problems(request.cluster)) error.because(problem);
+  std::vector<const Job*> coming;
+  for (const auto& entry : request.jobs) {
+    coming.push_back(&entry.job);
+    for (const auto& problem : model::validate(entry.job)) error.because(fmt::format("job '{}': {}: {}", entry.job.id, problem.path, problem.text));
+    const auto current = tables.find_job(entry.job.ns, entry.job.id);
+    if (current && !current->stop && !current->cluster.empty() && current->cluster != request.cluster.name) {
+      error.because(fmt::format("job '{}' belongs to cluster '{}'", entry.job.id, current->cluster));
+    }
+  }
+  if (!error.reasons().empty()) throw error;
+  refuse_cycle(tables, coming, "default");
+
+  Decision<AppliedCluster> decision;
+  model::Cluster cluster = request.cluster;
+  cluster.stop = false;
+  cluster.jobs.clear();
+  for (auto entry : request.jobs) {
+    entry.job.cluster = cluster.name;
+    cluster.jobs.push_back(entry.job.id);
+    const auto current = tables.find_job(entry.job.ns, entry.job.id);
+    if (current && !current->stop && same_specification(*current, entry.job)) continue;
+    register_into(decision.changes, tables, entry, context);
+    decision.result.registered.push_back(entry.job.id);
+  }
+  for (const auto& job : tables.jobs()) {
+    const bool declared = std::find(cluster.jobs.begin(), cluster.jobs.end(), job->id) != cluster.jobs.end();
+    if (job->cluster != cluster.name || job->stop || declared) continue;
+    stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
+    decision.result.stopped.push_back(job->id);
+  }
+  decision.changes.insert(decision.changes.begin(), tables::PutCluster{std::move(cluster)});
+  decision.result.revision = context.revision;
+  return decision;
+}
+
+Decision<Nothing> decide_stop_cluster(const Tables& tables, const std::string& name, const Context& context) {
+  const auto current = tables.find_cluster(name);
+  if (!current) throw Error(Code::not_found, fmt::format("cluster '{}' does not exist", name));
+  Decision<Nothing> decision;
+  model::Cluster cluster = *current;
+  cluster.stop = true;
+  decision.changes.push_back(tables::PutCluster{std::move(cluster)});
+  for (const auto& job : tables.jobs()) {
+    if (job->cluster == name && !job->stop) stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
+  }
+  return decision;
+}
+
+}  // namespace underway::server

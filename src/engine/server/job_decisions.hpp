@@ -1,0 +1,63 @@
+#pragma once
+/// @file
+/// Decisions about jobs: register, stop, evaluate; and a cluster's directory as a whole.
+
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+struct RegisterJob {
+  model::Job job;
+  std::optional<model::JobSubmission> submission;
+  /// Refuse unless the job's job_modify_index is this (0: unless it does not exist).
+  std::optional<model::Revision> enforce_index;
+};
+
+struct Registered {
+  std::string eval_id;
+  model::Revision job_modify_index = 0;
+  std::vector<std::string> warnings;
+};
+
+/// A new job, or a new version when the specification differs from the current one; either way an evaluation.
+/// Throws invalid with all problems of the job, conflict when `enforce_index` does not match.
+Decision<Registered> decide_register(const Tables&, const RegisterJob&, const Context&);
+
+struct DeregisterJob {
+  std::string ns, id;
+  bool purge = false;
+};
+/// Stops the job; `purge` forgets it at once instead of at garbage collection. Throws not_found.
+Decision<Registered> decide_deregister(const Tables&, const DeregisterJob&, const Context&);
+
+/// Looks at the job again though nothing changed. Throws not_found.
+Decision<Registered> decide_evaluate(const Tables&, const std::string& ns, const std::string& id, const Context&);
+
+struct ApplyCluster {
+  model::Cluster cluster;
+  std::vector<RegisterJob> jobs;
+};
+struct AppliedCluster {
+  std::vector<std::string> registered;  ///< new or changed jobs
+  std::vector<std::string> stopped;     ///< declared before, and not any more
+  model::Revision revision = 0;
+};
+/// Cluster and jobs together or not at all. Throws invalid with all problems of all of them, conflict when a job
+/// belongs to another cluster.
+Decision<AppliedCluster> decide_apply_cluster(const Tables&, const ApplyCluster&, const Context&);
+/// Begins to take the cluster down: its jobs are stopped; its hosts follow once they are (hpc/host). Throws not_found.
+Decision<Nothing> decide_stop_cluster(const Tables&, const std::string& name, const Context&);
+
+/// A cycle through the job's dependencies in words, "a → b → a"; nothing when there is none. Looks at registered jobs
+/// and at `coming` ones, which take precedence.
+std::optional<std::string> dependency_cycle(const Tables&, const std::vector<const model::Job*>& coming, const std::string& ns);
+
+/// Running while an allocation is wanted or running, dead once stopped or (batch) finished, else pending.
+model::JobStatus job_status(const Tables&, const model::Job&);
+/// The fields that a client may set, so that the rest (status, version, indexes) never makes a new version.
+bool same_specification(const model::Job&, const model::Job&);
+
+/// A pending evaluation of `job`.
+model::Evaluation new_evaluation(const model::Job& job, model::EvalTrigger trigger, const Context&);
+
+}  // namespace underway::server

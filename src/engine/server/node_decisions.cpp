@@ -1,0 +1,225 @@
+#include "server/node_decisions.hpp"
+
+#include <set>
+
+#include "base/error.hpp"
+#include "scheduler/schedule.hpp"
+#include "server/job_decisions.hpp"
+
+namespace underway::server {
+
+using model::ClientStatus;
+using model::EvalStatus;
+using model::EvalTrigger;
+
+namespace {
+
+tables::Row<model::Node> get_node(const Tables& tables, const std::string& id) {
+  auto node = tables.find_node(id);
+  if (!node) throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", id));
+  return node;
+}
+
+/// One evaluation for every job that runs on the node, and for every system job, which may run there.
+void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const std::string& node_id, const Context& context) {
+  std::set<std::pair<std::string, std::string>> jobs;
+  for (const auto& allocation : tables.allocations_on_node(node_id)) {
+    if (!allocation->terminal()) jobs.emplace(allocation->ns, allocation->job_id);
+  }
+  for (const auto& job : tables.jobs()) {
+    const bool system = job->type == model::JobType::system || job->type == model::JobType::sysbatch;
+    if (system && !job->stop) jobs.emplace(job->ns, job->id);
+  }
+  for (const auto& [ns, id] : jobs) {
+    const auto job = tables.find_job(ns, id);
+    if (!job) continue;
+    auto evaluation = new_evaluation(*job, EvalTrigger::node_update, context);
+    evaluation.node_id = node_id;
+    changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+  }
+}
+
+/// Links a host of ours with the node that its agent became.
+void adopt_host(std::vector<Change>& changes, const Tables& tables, const model::Node& node) {
+  if (node.host.empty()) return;
+  const auto host = tables.find_host(node.cluster, node.host);
+  if (!host || host->node_id == node.id) return;
+  model::Host changed = *host;
+  changed.node_id = node.id;
+  changes.push_back(tables::PutHost{std::move(changed)});
+}
+
+}  // namespace
+
+void unblock(std::vector<Change>& changes, const Tables& tables, const model::Node& node, const Context& context) {
+  for (const auto& blocked : tables.blocked_evaluations()) {
+    if (!scheduler::could_unblock(*blocked, node)) continue;
+    model::Evaluation evaluation = *blocked;
+    evaluation.status = EvalStatus::pending;
+    evaluation.status_description.clear();
+    evaluation.triggered_by = EvalTrigger::queued_allocs;
+    evaluation.modify_time = unix_nanos(context.now);
+    changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+  }
+}
+
+Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering, const Context& context) {
+  if (!is_uuid(registering.id)) throw Error(Code::invalid, "a node must register with a UUID").because(fmt::format("its id is '{}'", registering.id));
+  const auto current = tables.find_node(registering.id);
+  model::Node node = registering;
+  node.status = model::NodeStatus::ready;
+  node.status_description.clear();
+  node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
+  node.computed_class = model::compute_class(node);
+  if (current) node.eligibility = current->eligibility;
+
+  Decision<RegisteredNode> decision;
+  decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
+  const bool moved = current && current->computed_class != node.computed_class;
+  adopt_host(decision.changes, tables, node);
+  if (decision.result.became_ready || moved) {
+    evaluate_jobs_of(decision.changes, tables, node.id, context);
+    if (node.ready()) unblock(decision.changes, tables, node, context);
+  }
+  decision.changes.push_back(tables::PutNode{std::move(node)});
+  return decision;
+}
+
+Decision<Nothing> decide_node_down(const Tables& tables, const std::string& node_id, const std::string& reason, const Context& context) {
+  const auto current = get_node(tables, node_id);
+  Decision<Nothing> decision;
+  if (current->status == model::NodeStatus::down) return decision;
+  model::Node node = *current;
+  node.status = model::NodeStatus::down;
+  node.status_description = reason;
+  node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
+  decision.changes.push_back(tables::PutNode{std::move(node)});
+  evaluate_jobs_of(decision.changes, tables, node_id, context);
+  return decision;
+}
+
+Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& node_id, model::Eligibility eligibility, const Context& context) {
+  const auto current = get_node(tables, node_id);
+  Decision<Nothing> decision;
+  if (current->eligibility == eligibility) return decision;
+  model::Node node = *current;
+  node.eligibility = eligibility;
+  if (node.ready()) {
+    evaluate_jobs_of(decision.changes, tables, node_id, context);
+    unblock(decision.changes, tables, node, context);
+  }
+  decision.changes.push_back(tables::PutNode{std::move(node)});
+  return decision;
+}
+
+Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& node_id, const Context& context) {
+  const auto node = get_node(tables, node_id);
+  if (node->status != model::NodeStatus::down) {
+    throw Error(Code::conflict, fmt::format("node '{}' is not down", node->name)).advise("stop its agent first");
+  }
+  Decision<Nothing> decision;
+  evaluate_jobs_of(decision.changes, tables, node_id, context);
+  for (const auto& allocation : tables.allocations_on_node(node_id)) decision.changes.push_back(tables::DeleteAllocation{allocation->id});
+  decision.changes.push_back(tables::DeleteNode{node_id});
+  return decision;
+}
+
+Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::string& node_id,
+                                            const std::vector<model::AllocationUpdate>& updates, const Context& context) {
+  Decision<Nothing> decision;
+  std::set<std::pair<std::string, std::string>> ended_early;
+  bool freed = false;
+  for (const auto& update : updates) {
+    const auto current = tables.find_allocation(update.id);
+    if (!current || current->node_id != node_id) continue;
+    model::Allocation allocation = *current;
+    allocation.client_status = update.client_status;
+    allocation.client_description = update.client_description;
+    allocation.task_states = update.task_states;
+    if (update.health.healthy) allocation.health = update.health;
+    allocation.modify_time = unix_nanos(context.now);
+    if (allocation.client_terminal() && !current->client_terminal()) {
+      if (current->desired_status == model::DesiredStatus::run) ended_early.emplace(current->ns, current->job_id);
+      freed = true;
+    }
+    decision.changes.push_back(tables::PutAllocation{std::move(allocation)});
+  }
+  for (const auto& [ns, id] : ended_early) {
+    const auto job = tables.find_job(ns, id);
+    if (job && !job->stop) decision.changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::alloc_failure, context)});
+  }
+  const auto node = tables.find_node(node_id);
+  if (freed && node && node->ready()) unblock(decision.changes, tables, *node, context);
+  return decision;
+}
+
+Decision<std::string> decide_stop_allocation(const Tables& tables, const std::string& id, const Context& context) {
+  const auto current = tables.find_allocation(id);
+  if (!current) throw Error(Code::not_found, "alloc not found").because(fmt::format("no allocation with id '{}'", id));
+  Decision<std::string> decision;
+  const auto job = tables.find_job(current->ns, current->job_id);
+  model::Allocation allocation = *current;
+  allocation.desired_status = model::DesiredStatus::stop;
+  allocation.desired_description = "alloc was stopped by an operator";
+  allocation.alloc_modify_index = context.revision;
+  allocation.modify_time = unix_nanos(context.now);
+  decision.changes.push_back(tables::PutAllocation{std::move(allocation)});
+  if (job) {
+    auto evaluation = new_evaluation(*job, EvalTrigger::alloc_stop, context);
+    decision.result = evaluation.id;
+    decision.changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+  }
+  return decision;
+}
+
+namespace {
+
+bool older(std::int64_t since_ns, Duration than, const Context& context) { return unix_nanos(context.now) - since_ns >= than.count(); }
+
+void collect_evaluations(Decision<Collected>& decision, const Tables& tables, const Retention& keep, const Context& context) {
+  for (const auto& evaluation : tables.evaluations()) {
+    if (!evaluation->terminal() || !older(evaluation->modify_time, keep.evaluations, context)) continue;
+    const auto allocations = tables.allocations_of_evaluation(evaluation->id);
+    const auto over = [&](const auto& allocation) {
+      return allocation->client_terminal() && (allocation->server_terminal() || !allocation->job || allocation->job->stop) &&
+             older(allocation->modify_time, keep.evaluations, context);
+    };
+    if (!std::all_of(allocations.begin(), allocations.end(), over)) continue;
+    for (const auto& allocation : allocations) {
+      decision.changes.push_back(tables::DeleteAllocation{allocation->id});
+      ++decision.result.allocations;
+    }
+    decision.changes.push_back(tables::DeleteEvaluation{evaluation->id});
+    ++decision.result.evaluations;
+  }
+}
+
+void collect_jobs(Decision<Collected>& decision, const Tables& tables, const Retention& keep, const Context& context) {
+  for (const auto& job : tables.jobs()) {
+    if (!job->stop || job->status != model::JobStatus::dead || !older(job->submit_time, keep.jobs, context)) continue;
+    const auto& allocations = tables.allocations_of_job(job->ns, job->id);
+    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->client_terminal(); })) continue;
+    const auto evaluations = tables.evaluations_of_job(job->ns, job->id);
+    if (!std::all_of(evaluations.begin(), evaluations.end(), [](const auto& e) { return e->terminal(); })) continue;
+    decision.changes.push_back(tables::DeleteJob{job->ns, job->id});
+    ++decision.result.jobs;
+  }
+}
+
+}  // namespace
+
+Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, const Context& context) {
+  Decision<Collected> decision;
+  collect_evaluations(decision, tables, keep, context);
+  collect_jobs(decision, tables, keep, context);
+  for (const auto& node : tables.nodes()) {
+    if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep.nodes, context)) continue;
+    const auto& allocations = tables.allocations_on_node(node->id);
+    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->terminal(); })) continue;
+    decision.changes.push_back(tables::DeleteNode{node->id});
+    ++decision.result.nodes;
+  }
+  return decision;
+}
+
+}  // namespace underway::server

@@ -1,0 +1,48 @@
+#pragma once
+/// @file
+/// Decisions about nodes and what runs on them: joining, losing, eligibility, what a node reports, stopping an
+/// allocation, and forgetting what is long over.
+
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+struct RegisteredNode {
+  std::string id;
+  bool became_ready = false;
+};
+/// A node joins or comes back, with fresh fingerprints. Keeps its eligibility. Evaluates system jobs and what it runs.
+Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const Context&);
+
+/// The node was not heard of in time. Its jobs are evaluated. Nothing happens when it is down already.
+Decision<Nothing> decide_node_down(const Tables&, const std::string& node_id, const std::string& reason, const Context&);
+
+/// Whether new allocations may come to the node. Throws not_found.
+Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, model::Eligibility, const Context&);
+
+/// Forgets a node that is down, with its allocations. Throws not_found; conflict when it is not down.
+Decision<Nothing> decide_purge_node(const Tables&, const std::string& node_id, const Context&);
+
+/// What a node reports of its allocations. Those of other nodes or unknown ones are passed over.
+Decision<Nothing> decide_allocation_updates(const Tables&, const std::string& node_id, const std::vector<model::AllocationUpdate>&, const Context&);
+
+/// Stops the allocation; the job is evaluated, so that a replacement is placed. Throws not_found.
+Decision<std::string> decide_stop_allocation(const Tables&, const std::string& id, const Context&);
+
+/// How long things are kept after their end. Source: Nomad's defaults (facts §5).
+struct Retention {
+  Duration evaluations = std::chrono::hours(1);
+  Duration jobs = std::chrono::hours(4);
+  Duration nodes = std::chrono::hours(24);
+  static Retention none() { return {Duration{0}, Duration{0}, Duration{0}}; }
+};
+struct Collected {
+  std::int64_t jobs = 0, evaluations = 0, allocations = 0, nodes = 0;
+};
+/// Terminal evaluations with terminal allocations, dead stopped jobs, nodes that are down.
+Decision<Collected> decide_collect(const Tables&, const Retention&, const Context&);
+
+/// Evaluations that wait for capacity and could be placed now that `node` has some: made pending again.
+void unblock(std::vector<Change>& changes, const Tables&, const model::Node& node, const Context&);
+
+}  // namespace underway::server

@@ -1,0 +1,186 @@
+#include "server/writer.hpp"
+
+#include "base/log.hpp"
+#include "scheduler/schedule.hpp"
+#include "server/job_decisions.hpp"
+
+namespace underway::server {
+namespace {
+
+// A group is what one fsync pays for: large enough to amortise it, small enough that the first of the group does not
+// wait long for the last.
+constexpr std::size_t kMostRequests = 1024;
+constexpr std::size_t kMostEvaluations = 256;
+constexpr std::size_t kMostOperations = 32'768;
+
+}  // namespace
+
+Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock, IdSource& ids)
+    : executor_(executor), store_(store), tables_(tables), fleet_(fleet), clock_(clock), ids_(ids), timer_(executor) {
+  tables_.load(store_);
+  wake();
+}
+
+Writer::~Writer() { *alive_ = false; }
+
+async::awaitable<void> Writer::finish(std::shared_ptr<Request> request) {
+  if (stopped_) throw Error(Code::unavailable, "the server is stopping");
+  queue_.push_back(request);
+  wake();
+  while (!request->done) co_await request->finished.wait();
+  if (request->failure) std::rethrow_exception(request->failure);
+}
+
+async::awaitable<const Tables*> Writer::settled() {
+  while (committing_) co_await settled_.wait();
+  co_return &tables_;
+}
+
+async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope> scopes, model::Revision index, async::SteadyTime deadline) {
+  const auto newer = [&] {
+    return std::any_of(scopes.begin(), scopes.end(), [&](const auto& scope) { return tables_.revision_of(scope) > index; });
+  };
+  while (true) {
+    co_await settled();
+    if (index <= 0 || newer() || std::chrono::steady_clock::now() >= deadline) co_return &tables_;
+    async::Event changed;
+    const auto waiter = tables_.wait(scopes, [&changed] { changed.notify_all(); });
+    co_await changed.wait_until(deadline);
+  }
+}
+
+void Writer::wake() {
+  if (awake_ || committing_) return;
+  awake_ = true;
+  asio::post(executor_, [this, alive = alive_] {
+    if (!*alive) return;
+    awake_ = false;
+    if (!committing_) run_group();
+  });
+}
+
+void Writer::run_group() {
+  const TimePoint now = clock_.now();
+  const Context context{now, ids_, store_.revision() + 1};
+  std::vector<store::Operation> operations;
+  decide_requests(operations, context);
+  schedule_pending(operations, context);
+  update_job_statuses(operations, context);
+  if (operations.empty()) {
+    answer();
+    return;
+  }
+  commit(std::move(operations));
+}
+
+void Writer::decide_requests(std::vector<store::Operation>& operations, const Context& context) {
+  while (!queue_.empty() && group_.size() < kMostRequests && operations.size() < kMostOperations) {
+    group_.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    auto& request = *group_.back();
+    try {
+      apply(operations, request.run(tables_, context), context.revision);
+    } catch (...) {
+      request.failure = std::current_exception();
+    }
+  }
+}
+
+void Writer::schedule_pending(std::vector<store::Operation>& operations, const Context& context) {
+  const auto pending = tables_.pending_evaluations();
+  std::size_t taken = 0;
+  TimePoint next_due = TimePoint::max();
+  for (const auto& evaluation : pending) {
+    const TimePoint due = from_unix_nanos(evaluation->wait_until);
+    if (due > context.now) {
+      next_due = std::min(next_due, due);
+      continue;
+    }
+    if (++taken > kMostEvaluations || operations.size() >= kMostOperations) break;
+    const auto plan = scheduler::schedule(tables_, fleet_, *evaluation, scheduler::Context{context.now, ids_, {}});
+    apply(operations, scheduler::changes_of(plan), context.revision);
+  }
+  if (next_due != TimePoint::max()) set_timer(next_due, context.now);
+}
+
+void Writer::set_timer(TimePoint due, TimePoint now) {
+  timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(due - now));
+  timer_.async_wait([this, alive = alive_](boost::system::error_code cancelled) {
+    if (!cancelled && *alive) wake();
+  });
+}
+
+void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision) {
+  for (const auto& change : changes) {
+    if (const auto* job = std::get_if<tables::PutJob>(&change)) touched_jobs_.emplace(job->job.ns, job->job.id);
+    if (const auto* evaluation = std::get_if<tables::PutEvaluation>(&change)) touched_jobs_.emplace(evaluation->evaluation.ns, evaluation->evaluation.job_id);
+    if (const auto* allocation = std::get_if<tables::PutAllocation>(&change)) touched_jobs_.emplace(allocation->allocation.ns, allocation->allocation.job_id);
+  }
+  auto made = tables_.apply(std::move(changes), revision);
+  operations.insert(operations.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+}
+
+void Writer::update_job_statuses(std::vector<store::Operation>& operations, const Context& context) {
+  for (const auto& [ns, id] : std::exchange(touched_jobs_, {})) {
+    const auto job = tables_.find_job(ns, id);
+    if (!job) continue;
+    const auto status = job_status(tables_, *job);
+    if (status == job->status) continue;
+    model::Job changed = *job;
+    changed.status = status;
+    std::vector<Change> changes;
+    changes.push_back(tables::PutJob{std::move(changed), std::nullopt});
+    apply(operations, std::move(changes), context.revision);
+  }
+  touched_jobs_.clear();
+}
+
+void Writer::commit(std::vector<store::Operation> operations) {
+  committing_ = true;
+  store::Transaction transaction;
+  transaction.then = std::move(operations);
+  store_.commit(std::move(transaction), [this, alive = alive_, executor = executor_](store::Store::CommitResult result) {
+    asio::post(executor, [this, alive, result = std::move(result)]() mutable {
+      if (*alive) committed(std::move(result));
+    });
+  });
+}
+
+void Writer::committed(store::Store::CommitResult result) {
+  committing_ = false;
+  if (const auto* error = std::get_if<Error>(&result)) {
+    log::error("server: nothing of {} requests was written, reading the state again: {}", group_.size(), error->one_line());
+    for (const auto& request : group_) {
+      if (!request->failure) request->failure = std::make_exception_ptr(*error);
+    }
+    tables_.load(store_);
+    answer();
+    // What is pending is tried again with the next request or after a pause, not in a hot loop against a full disk.
+    const TimePoint now = clock_.now();
+    set_timer(now + std::chrono::seconds(5), now);
+    return;
+  }
+  tables_.publish();
+  for (const auto& callback : durable_callbacks_) callback();
+  answer();
+}
+
+void Writer::answer() {
+  for (const auto& request : std::exchange(group_, {})) {
+    request->done = true;
+    request->finished.notify_all();
+  }
+  settled_.notify_all();
+  // Posted after the readers that were just woken: they look first, then the next group is decided.
+  const auto pending = tables_.pending_evaluations();
+  const bool due = std::any_of(pending.begin(), pending.end(), [&](const auto& e) { return from_unix_nanos(e->wait_until) <= clock_.now(); });
+  if (!queue_.empty() || due) wake();
+}
+
+async::awaitable<void> Writer::stop() {
+  while (!queue_.empty() || committing_) co_await settled_.wait_for(std::chrono::milliseconds(100));
+  stopped_ = true;
+  timer_.cancel();
+}
+
+}  // namespace underway::server

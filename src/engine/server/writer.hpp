@@ -1,0 +1,95 @@
+#pragma once
+/// @file
+/// The one writer (design §4). Decisions queue here; a group of them is decided and applied to the tables in order,
+/// committed to the store as one transaction, and only then answered. While a commit is in flight nothing is decided
+/// and readers wait in `settled()`, so nobody sees what is not durable. A commit that fails (full disk) is answered
+/// with its error to all of its group, and the tables are loaded again.
+
+#include <deque>
+
+#include "async/event.hpp"
+#include "async/group.hpp"
+#include "scheduler/fleet.hpp"
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+class Writer {
+ public:
+  /// All must outlive the writer. Loads the tables. Throws what the store throws.
+  Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock, IdSource& ids);
+  ~Writer();
+
+  /// Runs `decide(const Tables&, const Context&) -> Decision<R>` at its turn and resumes with its result once that is
+  /// durable. Throws what `decide` throws; or exhausted and others from the store, when nothing was written.
+  /// Cancelling the caller does not take the decision back.
+  template <class Decide>
+  auto submit(Decide decide) -> async::awaitable<decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result)> {
+    using Result = decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result);
+    struct Typed final : Request {
+      explicit Typed(Decide d) : decide(std::move(d)) {}
+      std::vector<Change> run(const Tables& tables, const Context& context) override {
+        auto decision = decide(tables, context);
+        result = std::move(decision.result);
+        return std::move(decision.changes);
+      }
+      Decide decide;
+      Result result{};
+    };
+    auto request = std::make_shared<Typed>(std::move(decide));
+    co_await finish(request);
+    co_return std::move(request->result);
+  }
+
+  /// Resumes when the tables hold durable state only; they may be read until the next co_await.
+  async::awaitable<const Tables*> settled();
+
+  /// Waits until something in `scopes` is newer than `index`, or `deadline`; then as settled(). `scopes` is any of them.
+  async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index, async::SteadyTime deadline);
+
+  /// Called after each group became durable: sessions send differences from here.
+  void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
+
+  const Tables& tables() const { return tables_; }
+  /// No new decisions; waits until those queued are durable.
+  async::awaitable<void> stop();
+
+ private:
+  struct Request {
+    virtual ~Request() = default;
+    virtual std::vector<Change> run(const Tables&, const Context&) = 0;
+    std::exception_ptr failure;
+    bool done = false;
+    async::Event finished;
+  };
+  async::awaitable<void> finish(std::shared_ptr<Request> request);
+  void wake();
+  void run_group();
+  void decide_requests(std::vector<store::Operation>& operations, const Context& context);
+  void schedule_pending(std::vector<store::Operation>& operations, const Context& context);
+  void update_job_statuses(std::vector<store::Operation>& operations, const Context& context);
+  void apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision);
+  void commit(std::vector<store::Operation> operations);
+  void committed(store::Store::CommitResult result);
+  void answer();
+  void set_timer(TimePoint due, TimePoint now);
+
+  async::Executor executor_;
+  store::Store& store_;
+  Tables& tables_;
+  scheduler::Fleet& fleet_;
+  Clock& clock_;
+  IdSource& ids_;
+  std::deque<std::shared_ptr<Request>> queue_;
+  std::vector<std::shared_ptr<Request>> group_;
+  std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group
+  std::vector<std::function<void()>> durable_callbacks_;
+  async::Event settled_;
+  asio::steady_timer timer_;  ///< the next evaluation that has to wait for its time
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
+  bool committing_ = false;
+  bool awake_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace underway::server

@@ -17,6 +17,12 @@ cluster "demo" {
   # Seen by all hosts, as a site's home directories are.
   share "/home" {}
 
+  # Where munged keeps its socket.
+  directory "/run/munge" {
+    owner = "munge"
+    group = "munge"
+  }
+
   pool "management" {
     hostname = "mgmt"
   }

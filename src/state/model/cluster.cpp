@@ -142,6 +142,7 @@ const Structure& description(Tag<Cluster>) {
           .attribute<&Cluster::datacenter>("datacenter", "Datacenter", "Datacenter of its nodes.")
           .block<&Cluster::networks>("network", "Networks", "Its networks.")
           .block<&Cluster::shares>("share", "Shares", "Directories that its hosts share.")
+          .block<&Cluster::directories>("directory", "Directories", "Directories made on every host at boot.")
           .block<&Cluster::pools>("pool", "Pools", "Its pools.")
           .wire<&Cluster::jobs>("Jobs", "IDs of its jobs.")
           .wire<&Cluster::stop>("Stop", "Whether it is being taken down.")

@@ -48,6 +48,7 @@ struct Cluster {
   std::string datacenter = "dc1";
   std::vector<Network> networks;
   std::vector<Share> shares;
+  std::vector<HostDirectory> directories;  ///< made on every host
   std::vector<Pool> pools;
   std::vector<std::string> jobs;  ///< ids of the jobs that its directory declares
   bool stop = false;              ///< being taken down

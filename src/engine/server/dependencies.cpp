@@ -5,7 +5,8 @@
 namespace underway::server {
 namespace {
 
-bool healthy_somewhere(const tables::Tables& tables, const std::string& ns, const std::string& job_id, const std::string* node_id) {
+bool healthy_somewhere(const tables::Tables& tables, const std::string& ns, const std::string& job_id,
+                       const std::string* node_id) {
   const auto& allocations = tables.allocations_of_job(ns, job_id);
   return std::any_of(allocations.begin(), allocations.end(), [&](const auto& allocation) {
     return allocation->is_healthy() && (node_id == nullptr || allocation->node_id == *node_id);
@@ -16,7 +17,8 @@ bool depends_on(const model::Job& job, const std::string& job_id) {
   const auto names_it = [&](const std::vector<model::Dependency>& dependencies) {
     return std::any_of(dependencies.begin(), dependencies.end(), [&](const auto& d) { return d.job == job_id; });
   };
-  return names_it(job.depends_on) || std::any_of(job.groups.begin(), job.groups.end(), [&](const auto& group) { return names_it(group.depends_on); });
+  return names_it(job.depends_on) || std::any_of(job.groups.begin(), job.groups.end(),
+                                                 [&](const auto& group) { return names_it(group.depends_on); });
 }
 
 }  // namespace
@@ -36,12 +38,14 @@ std::optional<std::string> waiting_for(const tables::Tables& tables, const model
   return group != nullptr ? unmet(group->depends_on) : std::nullopt;
 }
 
-std::vector<std::string> nodes_waiting_for(const tables::Tables& tables, const std::string& ns, const std::string& job_id) {
+std::vector<std::string> nodes_waiting_for(const tables::Tables& tables, const std::string& ns,
+                                           const std::string& job_id) {
   std::set<std::string> nodes;
   for (const auto& job : tables.jobs(ns)) {
     if (job->stop || !depends_on(*job, job_id)) continue;
     for (const auto& allocation : tables.allocations_of_job(job->ns, job->id)) {
-      if (allocation->client_status == model::ClientStatus::pending && !allocation->terminal()) nodes.insert(allocation->node_id);
+      if (allocation->client_status == model::ClientStatus::pending && !allocation->terminal())
+        nodes.insert(allocation->node_id);
     }
   }
   return {nodes.begin(), nodes.end()};

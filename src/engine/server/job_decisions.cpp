@@ -43,7 +43,9 @@ model::JobStatus job_status(const Tables& tables, const Job& job) {
   bool any = false, live = false;
   for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
     any = true;
-    if (!allocation->client_terminal() && !(allocation->server_terminal() && allocation->client_status == model::ClientStatus::pending)) live = true;
+    if (!allocation->client_terminal() &&
+        !(allocation->server_terminal() && allocation->client_status == model::ClientStatus::pending))
+      live = true;
   }
   if (live) return model::JobStatus::running;
   if (job.stop) return model::JobStatus::dead;
@@ -60,8 +62,8 @@ model::JobStatus job_status(const Tables& tables, const Job& job) {
 namespace {
 
 /// Depth first from `at`; when it is true, `path` ends in the job that it has met before.
-bool find_cycle(const std::function<const Job*(const std::string&)>& find, const std::string& at, std::vector<std::string>& path,
-                std::set<std::string>& done) {
+bool find_cycle(const std::function<const Job*(const std::string&)>& find, const std::string& at,
+                std::vector<std::string>& path, std::set<std::string>& done) {
   const bool met = std::find(path.begin(), path.end(), at) != path.end();
   path.push_back(at);
   if (met) return true;
@@ -85,7 +87,8 @@ void refuse_problems(const Job& job) {
   const auto problems = model::validate(job);
   if (problems.empty()) return;
   Error error(Code::invalid, fmt::format("job '{}' is not valid", job.id));
-  for (const auto& problem : problems) error.because(problem.path.empty() ? problem.text : problem.path + ": " + problem.text);
+  for (const auto& problem : problems)
+    error.because(problem.path.empty() ? problem.text : problem.path + ": " + problem.text);
   throw error;
 }
 
@@ -110,7 +113,8 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
   if (current) {
     if (!current->stop && same_specification(*current, job)) return std::nullopt;
     if (current->type != job.type && !current->stop) {
-      throw Error(Code::invalid, fmt::format("job '{}' cannot change its type from {} to {}", job.id, describe::spell(current->type), describe::spell(job.type)))
+      throw Error(Code::invalid, fmt::format("job '{}' cannot change its type from {} to {}", job.id,
+                                             describe::spell(current->type), describe::spell(job.type)))
           .advise(fmt::format("stop it first with `underway job stop {}`", job.id));
     }
     job.version = current->version + 1;
@@ -120,7 +124,8 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
 }
 
 /// Puts the job (if it changed) and its evaluation.
-Registered register_into(std::vector<Change>& changes, const Tables& tables, const RegisterJob& request, const Context& context) {
+Registered register_into(std::vector<Change>& changes, const Tables& tables, const RegisterJob& request,
+                         const Context& context) {
   Registered result;
   auto job = next_version(tables, request.job, context);
   const auto current = tables.find_job(request.job.ns, request.job.id);
@@ -133,7 +138,8 @@ Registered register_into(std::vector<Change>& changes, const Tables& tables, con
   return result;
 }
 
-void stop_into(std::vector<Change>& changes, const Job& current, EvalTrigger trigger, const Context& context, std::string* eval_id) {
+void stop_into(std::vector<Change>& changes, const Job& current, EvalTrigger trigger, const Context& context,
+               std::string* eval_id) {
   Job job = current;
   job.stop = true;
   job.job_modify_index = context.revision;
@@ -151,7 +157,8 @@ tables::Row<Job> get_job(const Tables& tables, const std::string& ns, const std:
 
 }  // namespace
 
-std::optional<std::string> dependency_cycle(const Tables& tables, const std::vector<const Job*>& coming, const std::string& ns) {
+std::optional<std::string> dependency_cycle(const Tables& tables, const std::vector<const Job*>& coming,
+                                            const std::string& ns) {
   const auto find = [&](const std::string& id) -> const Job* {
     for (const Job* job : coming) {
       if (job->id == id) return job;
@@ -177,7 +184,8 @@ Decision<Registered> decide_register(const Tables& tables, const RegisterJob& re
     const model::Revision have = current ? current->job_modify_index : 0;
     if (have != *request.enforce_index) {
       throw Error(Code::conflict, "Enforcing job modify index")
-          .because(*request.enforce_index == 0 ? "job already exists" : fmt::format("job exists with conflicting job modify index: {}", have));
+          .because(*request.enforce_index == 0 ? "job already exists"
+                                               : fmt::format("job exists with conflicting job modify index: {}", have));
     }
   }
   Decision<Registered> decision;
@@ -194,7 +202,8 @@ Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob
   return decision;
 }
 
-Decision<Registered> decide_evaluate(const Tables& tables, const std::string& ns, const std::string& id, const Context& context) {
+Decision<Registered> decide_evaluate(const Tables& tables, const std::string& ns, const std::string& id,
+                                     const Context& context) {
   const auto job = get_job(tables, ns, id);
   auto evaluation = new_evaluation(*job, EvalTrigger::job_register, context);
   Decision<Registered> decision;
@@ -203,13 +212,15 @@ Decision<Registered> decide_evaluate(const Tables& tables, const std::string& ns
   return decision;
 }
 
-Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyCluster& request, const Context& context) {
+Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyCluster& request,
+                                              const Context& context) {
   Error error(Code::invalid, fmt::format("cluster '{}' cannot be applied", request.cluster.name));
   for (const auto& problem : model::problems(request.cluster)) error.because(problem);
   std::vector<const Job*> coming;
   for (const auto& entry : request.jobs) {
     coming.push_back(&entry.job);
-    for (const auto& problem : model::validate(entry.job)) error.because(fmt::format("job '{}': {}: {}", entry.job.id, problem.path, problem.text));
+    for (const auto& problem : model::validate(entry.job))
+      error.because(fmt::format("job '{}': {}: {}", entry.job.id, problem.path, problem.text));
     const auto current = tables.find_job(entry.job.ns, entry.job.id);
     if (current && !current->stop && !current->cluster.empty() && current->cluster != request.cluster.name) {
       error.because(fmt::format("job '{}' belongs to cluster '{}'", entry.job.id, current->cluster));
@@ -249,7 +260,8 @@ Decision<Nothing> decide_stop_cluster(const Tables& tables, const std::string& n
   cluster.stop = true;
   decision.changes.push_back(tables::PutCluster{std::move(cluster)});
   for (const auto& job : tables.jobs()) {
-    if (job->cluster == name && !job->stop) stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
+    if (job->cluster == name && !job->stop)
+      stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
   }
   return decision;
 }

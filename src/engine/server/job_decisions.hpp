@@ -50,7 +50,8 @@ Decision<Nothing> decide_stop_cluster(const Tables&, const std::string& name, co
 
 /// A cycle through the job's dependencies in words, "a → b → a"; nothing when there is none. Looks at registered jobs
 /// and at `coming` ones, which take precedence.
-std::optional<std::string> dependency_cycle(const Tables&, const std::vector<const model::Job*>& coming, const std::string& ns);
+std::optional<std::string> dependency_cycle(const Tables&, const std::vector<const model::Job*>& coming,
+                                            const std::string& ns);
 
 /// Running while an allocation is wanted or running, dead once stopped or (batch) finished, else pending.
 model::JobStatus job_status(const Tables&, const model::Job&);

@@ -21,7 +21,8 @@ tables::Row<model::Node> get_node(const Tables& tables, const std::string& id) {
 }
 
 /// One evaluation for every job that runs on the node, and for every system job, which may run there.
-void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const std::string& node_id, const Context& context) {
+void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const std::string& node_id,
+                      const Context& context) {
   std::set<std::pair<std::string, std::string>> jobs;
   for (const auto& allocation : tables.allocations_on_node(node_id)) {
     if (!allocation->terminal()) jobs.emplace(allocation->ns, allocation->job_id);
@@ -63,8 +64,11 @@ void unblock(std::vector<Change>& changes, const Tables& tables, const model::No
   }
 }
 
-Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering, const Context& context) {
-  if (!is_uuid(registering.id)) throw Error(Code::invalid, "a node must register with a UUID").because(fmt::format("its id is '{}'", registering.id));
+Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering,
+                                              const Context& context) {
+  if (!is_uuid(registering.id))
+    throw Error(Code::invalid, "a node must register with a UUID")
+        .because(fmt::format("its id is '{}'", registering.id));
   const auto current = tables.find_node(registering.id);
   model::Node node = registering;
   node.status = model::NodeStatus::ready;
@@ -85,7 +89,8 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   return decision;
 }
 
-Decision<Nothing> decide_node_down(const Tables& tables, const std::string& node_id, const std::string& reason, const Context& context) {
+Decision<Nothing> decide_node_down(const Tables& tables, const std::string& node_id, const std::string& reason,
+                                   const Context& context) {
   const auto current = get_node(tables, node_id);
   Decision<Nothing> decision;
   if (current->status == model::NodeStatus::down) return decision;
@@ -98,7 +103,8 @@ Decision<Nothing> decide_node_down(const Tables& tables, const std::string& node
   return decision;
 }
 
-Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& node_id, model::Eligibility eligibility, const Context& context) {
+Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& node_id, model::Eligibility eligibility,
+                                     const Context& context) {
   const auto current = get_node(tables, node_id);
   Decision<Nothing> decision;
   if (current->eligibility == eligibility) return decision;
@@ -119,13 +125,15 @@ Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& nod
   }
   Decision<Nothing> decision;
   evaluate_jobs_of(decision.changes, tables, node_id, context);
-  for (const auto& allocation : tables.allocations_on_node(node_id)) decision.changes.push_back(tables::DeleteAllocation{allocation->id});
+  for (const auto& allocation : tables.allocations_on_node(node_id))
+    decision.changes.push_back(tables::DeleteAllocation{allocation->id});
   decision.changes.push_back(tables::DeleteNode{node_id});
   return decision;
 }
 
 Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::string& node_id,
-                                            const std::vector<model::AllocationUpdate>& updates, const Context& context) {
+                                            const std::vector<model::AllocationUpdate>& updates,
+                                            const Context& context) {
   Decision<Nothing> decision;
   std::set<std::pair<std::string, std::string>> ended_early;
   bool freed = false;
@@ -146,7 +154,8 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
   }
   for (const auto& [ns, id] : ended_early) {
     const auto job = tables.find_job(ns, id);
-    if (job && !job->stop) decision.changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::alloc_failure, context)});
+    if (job && !job->stop)
+      decision.changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::alloc_failure, context)});
   }
   const auto node = tables.find_node(node_id);
   if (freed && node && node->ready()) unblock(decision.changes, tables, *node, context);
@@ -174,14 +183,18 @@ Decision<std::string> decide_stop_allocation(const Tables& tables, const std::st
 
 namespace {
 
-bool older(std::int64_t since_ns, Duration than, const Context& context) { return unix_nanos(context.now) - since_ns >= than.count(); }
+bool older(std::int64_t since_ns, Duration than, const Context& context) {
+  return unix_nanos(context.now) - since_ns >= than.count();
+}
 
-void collect_evaluations(Decision<Collected>& decision, const Tables& tables, const Retention& keep, const Context& context) {
+void collect_evaluations(Decision<Collected>& decision, const Tables& tables, const Retention& keep,
+                         const Context& context) {
   for (const auto& evaluation : tables.evaluations()) {
     if (!evaluation->terminal() || !older(evaluation->modify_time, keep.evaluations, context)) continue;
     const auto allocations = tables.allocations_of_evaluation(evaluation->id);
     const auto over = [&](const auto& allocation) {
-      return allocation->client_terminal() && (allocation->server_terminal() || !allocation->job || allocation->job->stop) &&
+      return allocation->client_terminal() &&
+             (allocation->server_terminal() || !allocation->job || allocation->job->stop) &&
              older(allocation->modify_time, keep.evaluations, context);
     };
     if (!std::all_of(allocations.begin(), allocations.end(), over)) continue;
@@ -198,7 +211,8 @@ void collect_jobs(Decision<Collected>& decision, const Tables& tables, const Ret
   for (const auto& job : tables.jobs()) {
     if (!job->stop || job->status != model::JobStatus::dead || !older(job->submit_time, keep.jobs, context)) continue;
     const auto& allocations = tables.allocations_of_job(job->ns, job->id);
-    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->client_terminal(); })) continue;
+    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->client_terminal(); }))
+      continue;
     const auto evaluations = tables.evaluations_of_job(job->ns, job->id);
     if (!std::all_of(evaluations.begin(), evaluations.end(), [](const auto& e) { return e->terminal(); })) continue;
     decision.changes.push_back(tables::DeleteJob{job->ns, job->id});
@@ -213,7 +227,8 @@ Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, 
   collect_evaluations(decision, tables, keep, context);
   collect_jobs(decision, tables, keep, context);
   for (const auto& node : tables.nodes()) {
-    if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep.nodes, context)) continue;
+    if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep.nodes, context))
+      continue;
     const auto& allocations = tables.allocations_on_node(node->id);
     if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->terminal(); })) continue;
     decision.changes.push_back(tables::DeleteNode{node->id});

@@ -15,7 +15,8 @@ struct RegisteredNode {
 Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const Context&);
 
 /// The node was not heard of in time. Its jobs are evaluated. Nothing happens when it is down already.
-Decision<Nothing> decide_node_down(const Tables&, const std::string& node_id, const std::string& reason, const Context&);
+Decision<Nothing> decide_node_down(const Tables&, const std::string& node_id, const std::string& reason,
+                                   const Context&);
 
 /// Whether new allocations may come to the node. Throws not_found.
 Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, model::Eligibility, const Context&);
@@ -24,7 +25,8 @@ Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, 
 Decision<Nothing> decide_purge_node(const Tables&, const std::string& node_id, const Context&);
 
 /// What a node reports of its allocations. Those of other nodes or unknown ones are passed over.
-Decision<Nothing> decide_allocation_updates(const Tables&, const std::string& node_id, const std::vector<model::AllocationUpdate>&, const Context&);
+Decision<Nothing> decide_allocation_updates(const Tables&, const std::string& node_id,
+                                            const std::vector<model::AllocationUpdate>&, const Context&);
 
 /// Stops the allocation; the job is evaluated, so that a replacement is placed. Throws not_found.
 Decision<std::string> decide_stop_allocation(const Tables&, const std::string& id, const Context&);

@@ -15,7 +15,8 @@ constexpr std::size_t kMostOperations = 32'768;
 
 }  // namespace
 
-Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock, IdSource& ids)
+Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
+               IdSource& ids)
     : executor_(executor), store_(store), tables_(tables), fleet_(fleet), clock_(clock), ids_(ids), timer_(executor) {
   tables_.load(store_);
   wake();
@@ -36,9 +37,11 @@ async::awaitable<const Tables*> Writer::settled() {
   co_return &tables_;
 }
 
-async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope> scopes, model::Revision index, async::SteadyTime deadline) {
+async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope> scopes, model::Revision index,
+                                                      async::SteadyTime deadline) {
   const auto newer = [&] {
-    return std::any_of(scopes.begin(), scopes.end(), [&](const auto& scope) { return tables_.revision_of(scope) > index; });
+    return std::any_of(scopes.begin(), scopes.end(),
+                       [&](const auto& scope) { return tables_.revision_of(scope) > index; });
   };
   while (true) {
     co_await settled();
@@ -113,8 +116,10 @@ void Writer::set_timer(TimePoint due, TimePoint now) {
 void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision) {
   for (const auto& change : changes) {
     if (const auto* job = std::get_if<tables::PutJob>(&change)) touched_jobs_.emplace(job->job.ns, job->job.id);
-    if (const auto* evaluation = std::get_if<tables::PutEvaluation>(&change)) touched_jobs_.emplace(evaluation->evaluation.ns, evaluation->evaluation.job_id);
-    if (const auto* allocation = std::get_if<tables::PutAllocation>(&change)) touched_jobs_.emplace(allocation->allocation.ns, allocation->allocation.job_id);
+    if (const auto* evaluation = std::get_if<tables::PutEvaluation>(&change))
+      touched_jobs_.emplace(evaluation->evaluation.ns, evaluation->evaluation.job_id);
+    if (const auto* allocation = std::get_if<tables::PutAllocation>(&change))
+      touched_jobs_.emplace(allocation->allocation.ns, allocation->allocation.job_id);
   }
   auto made = tables_.apply(std::move(changes), revision);
   operations.insert(operations.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
@@ -139,17 +144,19 @@ void Writer::commit(std::vector<store::Operation> operations) {
   committing_ = true;
   store::Transaction transaction;
   transaction.then = std::move(operations);
-  store_.commit(std::move(transaction), [this, alive = alive_, executor = executor_](store::Store::CommitResult result) {
-    asio::post(executor, [this, alive, result = std::move(result)]() mutable {
-      if (*alive) committed(std::move(result));
-    });
-  });
+  store_.commit(std::move(transaction),
+                [this, alive = alive_, executor = executor_](store::Store::CommitResult result) {
+                  asio::post(executor, [this, alive, result = std::move(result)]() mutable {
+                    if (*alive) committed(std::move(result));
+                  });
+                });
 }
 
 void Writer::committed(store::Store::CommitResult result) {
   committing_ = false;
   if (const auto* error = std::get_if<Error>(&result)) {
-    log::error("server: nothing of {} requests was written, reading the state again: {}", group_.size(), error->one_line());
+    log::error("server: nothing of {} requests was written, reading the state again: {}", group_.size(),
+               error->one_line());
     for (const auto& request : group_) {
       if (!request->failure) request->failure = std::make_exception_ptr(*error);
     }
@@ -173,7 +180,8 @@ void Writer::answer() {
   settled_.notify_all();
   // Posted after the readers that were just woken: they look first, then the next group is decided.
   const auto pending = tables_.pending_evaluations();
-  const bool due = std::any_of(pending.begin(), pending.end(), [&](const auto& e) { return from_unix_nanos(e->wait_until) <= clock_.now(); });
+  const bool due = std::any_of(pending.begin(), pending.end(),
+                               [&](const auto& e) { return from_unix_nanos(e->wait_until) <= clock_.now(); });
   if (!queue_.empty() || due) wake();
 }
 

@@ -17,14 +17,16 @@ namespace underway::server {
 class Writer {
  public:
   /// All must outlive the writer. Loads the tables. Throws what the store throws.
-  Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock, IdSource& ids);
+  Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
+         IdSource& ids);
   ~Writer();
 
   /// Runs `decide(const Tables&, const Context&) -> Decision<R>` at its turn and resumes with its result once that is
   /// durable. Throws what `decide` throws; or exhausted and others from the store, when nothing was written.
   /// Cancelling the caller does not take the decision back.
   template <class Decide>
-  auto submit(Decide decide) -> async::awaitable<decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result)> {
+  auto submit(Decide decide)
+      -> async::awaitable<decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result)> {
     using Result = decltype(decide(std::declval<const Tables&>(), std::declval<const Context&>()).result);
     struct Typed final : Request {
       explicit Typed(Decide d) : decide(std::move(d)) {}
@@ -44,8 +46,10 @@ class Writer {
   /// Resumes when the tables hold durable state only; they may be read until the next co_await.
   async::awaitable<const Tables*> settled();
 
-  /// Waits until something in `scopes` is newer than `index`, or `deadline`; then as settled(). `scopes` is any of them.
-  async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index, async::SteadyTime deadline);
+  /// Waits until something in `scopes` is newer than `index`, or `deadline`; then as settled(). `scopes` is any of
+  /// them.
+  async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index,
+                                                async::SteadyTime deadline);
 
   /// Called after each group became durable: sessions send differences from here.
   void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
@@ -85,7 +89,7 @@ class Writer {
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group
   std::vector<std::function<void()>> durable_callbacks_;
   async::Event settled_;
-  asio::steady_timer timer_;  ///< the next evaluation that has to wait for its time
+  asio::steady_timer timer_;                                    ///< the next evaluation that has to wait for its time
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
   bool committing_ = false;
   bool awake_ = false;

@@ -1,0 +1,97 @@
+#pragma once
+/// @file
+/// The server role: the leader's control loop around the Writer, heartbeats, the links of nodes, garbage collection.
+/// Requests are methods that resume when they are durable; reads go through `read` and `changed_since`.
+
+#include "http/websocket.hpp"
+#include "link/connection.hpp"
+#include "server/job_decisions.hpp"
+#include "server/node_decisions.hpp"
+#include "server/writer.hpp"
+
+namespace underway::server {
+
+struct Options {
+  std::string name = "server";
+  std::string region = "global";
+  std::string datacenter = "dc1";
+  Duration heartbeat_ttl = std::chrono::seconds(5);     ///< nodes are heard of at least this often
+  Duration heartbeat_grace = std::chrono::seconds(4);   ///< after which they are down: a dead node is known in < 10 s
+  Duration start_grace = std::chrono::seconds(30);      ///< after our start, before a silent node is down
+  Duration collect_every = std::chrono::minutes(1);
+  Retention retention;
+};
+
+/// What `job plan` answers: what the scheduler would do, and nothing of it done.
+struct JobPlan {
+  bool fresh = false;                       ///< the job does not exist yet
+  tables::Row<model::Job> current;          ///< null when fresh
+  model::Job proposed;
+  scheduler::Plan plan;
+  model::Revision job_modify_index = 0;     ///< to be enforced when it is run
+};
+
+class Server {
+ public:
+  /// All must outlive the server; `store` is durable or (tests) not. Loads the tables. Throws what the store throws.
+  Server(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids, Options options);
+  ~Server();
+
+  /// Starts heartbeats and collection.
+  void start();
+  /// Ends links and loops; what was acknowledged is durable.
+  async::awaitable<void> stop();
+
+  /// Durable state, until the next co_await.
+  async::awaitable<const Tables*> read() { return writer_.settled(); }
+  /// A blocking query: see Writer::changed_since.
+  async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index, async::SteadyTime deadline) {
+    return writer_.changed_since(std::move(scopes), index, deadline);
+  }
+  /// Any decision: capabilities above the engine (hpc) bring their own.
+  Writer& writer() { return writer_; }
+
+  async::awaitable<Registered> register_job(RegisterJob request);
+  async::awaitable<Registered> deregister_job(DeregisterJob request);
+  async::awaitable<Registered> evaluate_job(std::string ns, std::string id);
+  async::awaitable<AppliedCluster> apply_cluster(ApplyCluster request);
+  async::awaitable<void> stop_cluster(std::string name);
+  async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);
+  async::awaitable<void> purge_node(std::string node_id);
+  async::awaitable<std::string> stop_allocation(std::string id);
+  async::awaitable<Collected> collect(Retention retention);
+  /// What registering `job` would do. Throws as register_job does.
+  async::awaitable<JobPlan> plan_job(model::Job job);
+
+  /// Serves the link of a node until it ends. Throws Error when the node is refused.
+  async::awaitable<void> serve_link(std::shared_ptr<http::WebSocket> socket);
+  /// Whether the node's link stands now.
+  bool linked(const std::string& node_id) const;
+  /// A request to the node. Throws not_found (no such node), unavailable (no link), or what the node answers.
+  async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body);
+  /// A byte stream to the node: "logs", "exec", "fs.stream", …
+  async::awaitable<std::shared_ptr<link::Stream>> open_stream(std::string node_id, std::string method, boost::json::value header);
+
+  const Options& options() const { return options_; }
+  TimePoint started_at() const { return started_at_; }
+
+ private:
+  struct Session;
+  async::awaitable<void> heartbeats();
+  async::awaitable<void> collection();
+  void send_differences();
+  Session& get_session(const std::string& node_id);
+
+  Options options_;
+  Clock& clock_;
+  async::Executor executor_;
+  Tables tables_;
+  std::unique_ptr<scheduler::Fleet> fleet_;
+  Writer writer_;
+  async::TaskGroup tasks_;
+  TimePoint started_at_;
+  struct Links;
+  std::unique_ptr<Links> links_;
+};
+
+}  // namespace underway::server

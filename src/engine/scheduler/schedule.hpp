@@ -1,0 +1,81 @@
+#pragma once
+/// @file
+/// From state and an evaluation to a plan. Deterministic: the same state, evaluation, `now` and ids give the same plan.
+
+#include "base/random.hpp"
+#include "scheduler/fleet.hpp"
+
+#include <span>
+
+namespace underway::scheduler {
+
+struct Options {
+  /// Seconds of clock difference by which a delayed replacement may start early.
+  Duration clock_slack = std::chrono::seconds(1);
+};
+
+struct Context {
+  TimePoint now;
+  IdSource& ids;
+  Options options = {};
+};
+
+/// What a plan does to one group, as `job plan` counts it.
+struct GroupChanges {
+  std::int64_t place = 0;
+  std::int64_t stop = 0;
+  std::int64_t in_place = 0;
+  std::int64_t destructive = 0;
+  std::int64_t lost = 0;    ///< stopped because their node is gone; what replaces them counts as placed
+  std::int64_t ignore = 0;  ///< left as they are
+};
+
+struct Plan {
+  std::vector<model::Allocation> created;  ///< complete rows
+  std::vector<model::Allocation> stopped;  ///< rows as they shall be: desired stop, with the reason
+  std::vector<model::Allocation> updated;  ///< in place: only the job version (and evaluation) changed
+  model::Evaluation evaluation;            ///< the one that was scheduled, as it shall be: complete, or blocked again
+  std::vector<model::Evaluation> evaluations;  ///< others to put: blocked, delayed (wait_until), canceled
+  std::optional<model::JobStatus> job_status;  ///< when it changes
+  tables::Row<model::Job> job;                 ///< what was planned for; null when the job is gone
+  std::map<std::string, GroupChanges> groups;
+
+  /// Whether it changes any allocation.
+  bool changes_allocations() const { return !created.empty() || !stopped.empty() || !updated.empty(); }
+  /// Takes the plan apart into what the writer applies.
+  std::vector<tables::Change> take_changes() &&;
+};
+
+/// What the scheduler reads of the tables for one evaluation; the rest comes from the fleet.
+struct Situation {
+  tables::Row<model::Job> job;                                ///< null: it is gone
+  std::span<const tables::Row<model::Allocation>> allocations;  ///< all of the job
+  std::vector<tables::Row<model::Evaluation>> evaluations;      ///< all of the job
+  /// Allocations on a node, to name the one that holds a port; may be empty.
+  std::function<std::span<const tables::Row<model::Allocation>>(const std::string& node_id)> on_node;
+};
+
+/// Decides what `evaluation` asks for. The fleet must follow the same tables; it is left as it was.
+/// An evaluation whose `wait_until` lies in the future is the caller's to hold back.
+Plan schedule(const Situation& situation, Fleet& fleet, const model::Evaluation& evaluation, const Context& context);
+Plan schedule(const tables::Tables& tables, Fleet& fleet, const model::Evaluation& evaluation, const Context& context);
+/// What would happen if `job` were registered now: the tables' job of that id is not looked at, its allocations are.
+Plan preview(const tables::Tables& tables, Fleet& fleet, tables::Row<model::Job> job, const Context& context);
+
+/// Whether a change of `changed` (more capacity, new, eligible again) could let the blocked evaluation place more.
+bool could_unblock(const model::Evaluation& blocked, const model::Node& changed);
+
+/// Lines as `job plan` prints them below "WARNING: Failed to place all allocations": `* Constraint "${attr.kernel.name}
+/// = linux": 3 nodes excluded by filter`. Empty when nothing is wrong.
+std::vector<std::string> explain(const model::AllocMetric& metric);
+
+/// Whether going from one to the other replaces running allocations (a field that its description marks destructive
+/// changed), rather than updating them where they are.
+bool tasks_updated(const model::TaskGroup& before, const model::TaskGroup& after);
+/// The same for a group with its job (whose meta its tasks see).
+bool tasks_updated(const model::Job& before, const model::Job& after, std::string_view group);
+
+/// pending, running or dead, by Nomad's rule.
+model::JobStatus status_of(const model::Job* job, bool has_live_allocation, bool has_open_evaluation, bool had_any);
+
+}  // namespace underway::scheduler

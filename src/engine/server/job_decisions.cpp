@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/validate.hpp"
+#include "scheduler/schedule.hpp"
 
 namespace underway::server {
 
@@ -40,23 +41,11 @@ bool same_specification(const Job& a, const Job& b) {
 }
 
 model::JobStatus job_status(const Tables& tables, const Job& job) {
-  bool any = false, live = false;
-  for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
-    any = true;
-    if (!allocation->client_terminal() &&
-        !(allocation->server_terminal() && allocation->client_status == model::ClientStatus::pending))
-      live = true;
-  }
-  if (live) return model::JobStatus::running;
-  if (job.stop) return model::JobStatus::dead;
-  for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
-    if (!evaluation->terminal()) return model::JobStatus::pending;
-  }
-  const bool finishes = job.type == model::JobType::batch || job.type == model::JobType::sysbatch;
-  if (any && finishes) return model::JobStatus::dead;
-  // A system job without a node to run on waits for one; Nomad shows it as running too.
-  if (job.type == model::JobType::system) return model::JobStatus::running;
-  return any ? model::JobStatus::running : model::JobStatus::pending;
+  const auto& allocations = tables.allocations_of_job(job.ns, job.id);
+  const bool live = std::any_of(allocations.begin(), allocations.end(), [](const auto& a) { return !a->client_terminal(); });
+  const auto evaluations = tables.evaluations_of_job(job.ns, job.id);
+  const bool open = std::any_of(evaluations.begin(), evaluations.end(), [](const auto& e) { return !e->terminal(); });
+  return scheduler::status_of(&job, live, open, !allocations.empty());
 }
 
 namespace {

@@ -100,8 +100,8 @@ void Writer::schedule_pending(std::vector<store::Operation>& operations, const C
       continue;
     }
     if (++taken > kMostEvaluations || operations.size() >= kMostOperations) break;
-    const auto plan = scheduler::schedule(tables_, fleet_, *evaluation, scheduler::Context{context.now, ids_, {}});
-    apply(operations, scheduler::changes_of(plan), context.revision);
+    auto plan = scheduler::schedule(tables_, fleet_, *evaluation, scheduler::Context{context.now, ids_, {}});
+    apply(operations, std::move(plan).take_changes(), context.revision);
   }
   if (next_due != TimePoint::max()) set_timer(next_due, context.now);
 }

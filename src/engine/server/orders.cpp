@@ -1,0 +1,45 @@
+#include "server/orders.hpp"
+
+#include "server/dependencies.hpp"
+
+namespace underway::server {
+
+void Orders::add_job(node::AllocationsMessage& message, const model::Allocation& allocation) {
+  if (!allocation.job) return;
+  const std::string key = node::job_key(allocation);
+  if (jobs_sent_.insert(key).second) message.jobs.emplace(key, *allocation.job);
+}
+
+std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& tables) {
+  node::AllocationsMessage message;
+  message.full = std::exchange(first_, false);
+  std::unordered_set<std::string> present;
+  for (const auto& allocation : tables.allocations_on_node(node_id_)) {
+    present.insert(allocation->id);
+    const auto waiting = waiting_for(tables, *allocation);
+    auto [it, fresh] = sent_.try_emplace(allocation->id);
+    Sent& sent = it->second;
+    // Once told to start, an allocation is never held again.
+    const bool start = sent.start || !waiting;
+    const std::string why = start ? std::string() : *waiting;
+    if (!fresh && sent.alloc_modify_index == allocation->alloc_modify_index && sent.job_version == allocation->job_version &&
+        sent.start == start && sent.waiting_for == why) {
+      continue;
+    }
+    sent = {allocation->alloc_modify_index, allocation->job_version, start, why};
+    add_job(message, *allocation);
+    message.set.push_back({*allocation, start, why});
+  }
+  for (auto it = sent_.begin(); it != sent_.end();) {
+    if (present.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    message.remove.push_back(it->first);
+    it = sent_.erase(it);
+  }
+  if (!message.full && message.set.empty() && message.remove.empty()) return std::nullopt;
+  return message;
+}
+
+}  // namespace underway::server

@@ -1,0 +1,36 @@
+#pragma once
+/// @file
+/// What one node shall have, as differences: compares the tables with what the node was sent before.
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "node/messages.hpp"
+#include "tables/tables.hpp"
+
+namespace underway::server {
+
+class Orders {
+ public:
+  explicit Orders(std::string node_id) : node_id_(std::move(node_id)) {}
+
+  /// What the node does not know yet; nothing when it is up to date. The first message is full. What is returned
+  /// counts as sent: begin with fresh Orders when the link breaks.
+  std::optional<node::AllocationsMessage> next(const tables::Tables& tables);
+
+ private:
+  struct Sent {
+    model::Revision alloc_modify_index = 0;
+    std::int64_t job_version = 0;
+    bool start = false;
+    std::string waiting_for;
+  };
+  void add_job(node::AllocationsMessage& message, const model::Allocation& allocation);
+
+  std::string node_id_;
+  bool first_ = true;
+  std::unordered_map<std::string, Sent> sent_;
+  std::unordered_set<std::string> jobs_sent_;
+};
+
+}  // namespace underway::server

@@ -1,0 +1,201 @@
+#include "harness/command.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+namespace underway::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+
+/// In the child: becomes the command, in a process group of its own.
+[[noreturn]] void become(const Command& command, int in, int out, int err) {
+  ::setpgid(0, 0);
+  ::dup2(in, 0);
+  ::dup2(out, 1);
+  ::dup2(err, 2);
+  if (!command.directory.empty() && ::chdir(command.directory.c_str()) != 0) ::_exit(126);
+  for (const auto& [key, value] : command.env) ::setenv(key.c_str(), value.c_str(), 1);
+  std::vector<char*> argv;
+  for (const auto& argument : command.argv) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  ::_exit(127);
+}
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+  Pipe() {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+  }
+  ~Pipe() {
+    for (const int fd : ends) {
+      if (fd >= 0) ::close(fd);
+    }
+  }
+  void close_end(int index) { ::close(std::exchange(ends[static_cast<std::size_t>(index)], -1)); }
+};
+
+/// Appends what is there to `text`; false at the end of the file.
+bool drain(int fd, std::string& text) {
+  std::array<char, 65536> buffer;
+  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+  if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
+  return got > 0;
+}
+
+}  // namespace
+
+Finished run(const Command& command) {
+  Pipe in, out, err;
+  const pid_t pid = ::fork();
+  if (pid == 0) become(command, in.ends[0], out.ends[1], err.ends[1]);
+  ::setpgid(pid, pid);
+  in.close_end(0);
+  out.close_end(1);
+  err.close_end(1);
+  if (!command.input.empty() && ::write(in.ends[1], command.input.data(), command.input.size()) < 0) {
+    throw std::runtime_error("cannot write to the command");
+  }
+  in.close_end(1);
+  Finished finished;
+  const auto deadline = Clock::now() + command.limit;
+  bool out_open = true, err_open = true;
+  while (out_open || err_open) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) {
+      finished.timed_out = true;
+      ::kill(-pid, SIGKILL);
+      break;
+    }
+    std::array<pollfd, 2> fds{{{out_open ? out.ends[0] : -1, POLLIN, 0}, {err_open ? err.ends[0] : -1, POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
+    if (fds[0].revents != 0) out_open = drain(out.ends[0], finished.out);
+    if (fds[1].revents != 0) err_open = drain(err.ends[0], finished.err);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  finished.exit_code = exit_code_of(status);
+  return finished;
+}
+
+Finished shell(const std::string& line, std::chrono::seconds limit) {
+  return run({.argv = {"/bin/sh", "-c", line}, .limit = limit});
+}
+
+Background::Background(const Command& command) {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  pid_ = ::fork();
+  if (pid_ == 0) become(command, null, null, null);
+  ::setpgid(pid_, pid_);
+  ::close(null);
+}
+
+Background::Background(Background&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+
+Background::~Background() {
+  if (pid_ <= 0) return;
+  ::kill(-pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+void Background::signal(int number) const { ::kill(pid_, number); }
+
+int Background::wait(std::chrono::seconds limit) {
+  int status = 0;
+  const bool ended = eventually(limit, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  if (!ended) return -1;
+  pid_ = -1;
+  return exit_code_of(status);
+}
+
+bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds) {
+  const auto deadline = Clock::now() + limit;
+  while (!holds()) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string pattern = "/tmp/underway-test-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+  path_ = pattern;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+namespace {
+
+void find_processes(const std::string& state_dir, std::vector<std::string>& out) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos || std::stoi(pid) == ::getpid()) continue;
+    std::string line = read_text("/proc/" + pid + "/cmdline");
+    for (char& c : line) {
+      if (c == '\0') c = ' ';
+    }
+    const std::string environment = read_text("/proc/" + pid + "/environ");
+    if (line.find(state_dir) != std::string::npos || environment.find(state_dir) != std::string::npos) {
+      out.push_back("process " + pid + ": " + line);
+    }
+  }
+}
+
+void find_mounts(const std::string& state_dir, std::vector<std::string>& out) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    if (line.find(state_dir) != std::string::npos) out.push_back("mount: " + line);
+  }
+}
+
+void find_lines(const char* what, const std::string& command, std::vector<std::string>& out) {
+  const std::string text = shell(command).out;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (end > start) out.push_back(std::string(what) + ": " + text.substr(start, end - start));
+    start = end + 1;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> leftovers(const std::string& state_dir) {
+  std::vector<std::string> out;
+  find_processes(state_dir, out);
+  find_mounts(state_dir, out);
+  find_lines("cgroup", "find /sys/fs/cgroup -type d -path '*underway/*' 2>/dev/null", out);
+  find_lines("link", "ip -o link show | grep -E 'type (bridge|veth)|uw-|underway' || true", out);
+  find_lines("nftables", "nft list tables 2>/dev/null | grep underway || true", out);
+  return out;
+}
+
+}  // namespace underway::harness

@@ -1,0 +1,71 @@
+#pragma once
+/// @file
+/// Running programs from tests, as a person would from a shell, and waiting for what they bring about.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace underway::harness {
+
+struct Finished {
+  int exit_code = -1;  ///< 128 + n when signal n ended it
+  std::string out;
+  std::string err;
+  bool timed_out = false;
+};
+
+struct Command {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;  ///< added to the test's own
+  std::string directory;
+  std::string input;
+  std::chrono::seconds limit{60};
+};
+
+/// Runs to the end, or kills the whole process group at the limit.
+Finished run(const Command& command);
+/// The same through `/bin/sh -c`.
+Finished shell(const std::string& line, std::chrono::seconds limit = std::chrono::seconds(60));
+
+/// A program that goes on running; killed with its process group when destroyed.
+class Background {
+ public:
+  explicit Background(const Command& command);
+  Background(Background&& other) noexcept;
+  ~Background();
+  int pid() const { return pid_; }
+  void signal(int number) const;
+  /// The exit code as in Finished; -1 when it still runs at the limit.
+  int wait(std::chrono::seconds limit);
+
+ private:
+  int pid_ = -1;
+};
+
+/// Asks `holds` every 20 ms until it is true; false at the limit.
+bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds);
+
+std::string read_text(const std::string& path);
+void write_text(const std::string& path, const std::string& text);
+
+/// An empty directory of its own below /tmp, removed at the end (mounts below it are the test's to remove).
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Everything that a cluster in `state_dir` may leave on the machine, in words: processes, mounts, cgroups, network
+/// namespaces, bridges and veths of the machine, nftables tables. Empty when nothing is left.
+std::vector<std::string> leftovers(const std::string& state_dir);
+
+}  // namespace underway::harness

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace underway::harness {
 namespace {

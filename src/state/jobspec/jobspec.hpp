@@ -1,0 +1,68 @@
+#pragma once
+/// @file
+/// Job files: Nomad's job specification, in HCL, HCL-JSON or the API's JSON, to model::Job and back. What the
+/// specification knows and Underway does not yet do is refused by name, never dropped.
+
+#include "hcl/diagnostic.hpp"
+#include "hcl/value.hpp"
+#include "model/job.hpp"
+#include "model/validate.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace underway::jobspec {
+
+/// A file of values for variables: HCL or JSON.
+struct VariableFile {
+  std::string name;  ///< for messages
+  std::string text;
+};
+
+/// What stands beside a job file. Values: default < environment < files < variables, each in order.
+struct Inputs {
+  std::vector<std::pair<std::string, std::string>> variables{};  ///< -var name=text
+  std::vector<VariableFile> variable_files{};                    ///< -var-file
+  std::map<std::string, std::string> environment{};              ///< NOMAD_VAR_name
+  /// Whether a value for a variable that is neither declared nor used is an error.
+  bool strict = true;
+  /// Where the file functions start; absent: they are refused (the API parses texts of others).
+  std::optional<std::filesystem::path> base_dir{};
+  /// Further roots that expressions may use: `cluster`, `slurm`.
+  std::map<std::string, hcl::Value> roots{};
+  /// Whether the job is checked with model::validate; problems are reported at the block they concern.
+  bool validate = true;
+  model::ValidateOptions limits{};
+};
+
+struct DependencySite {
+  std::string job;  ///< what is depended on
+  hcl::Range range;
+};
+
+struct ParseResult {
+  std::optional<model::Job> job;  ///< canonicalized; present exactly when there was no error
+  hcl::Diagnostics diagnostics;
+  hcl::Range place;                          ///< of the job block
+  std::vector<DependencySite> dependencies;  ///< every depends_on, of the job and its groups
+};
+
+/// Parses one job. `name` is the file's name, for messages.
+///
+/// A variable that is used as `var.x`, given a value from outside, and not declared is taken as declared with type
+/// string (an extension: Nomad refuses it). One that is used and neither declared nor given is an error.
+/// A text that starts with `{` is HCL-JSON, or the API's JSON: {"Job": {…}} or {"ID": …}.
+ParseResult parse_job(std::string text, std::string name, const Inputs& inputs = {});
+
+/// The job of an API request, canonicalized. Throws Error(invalid) naming the path of what is wrong, and all names that
+/// are not yet supported.
+model::Job job_from_json(const boost::json::value& json);
+
+/// Canonical HCL: parse_job(write_job(job)) gives the job again, without what the server keeps.
+std::string write_job(const model::Job& job);
+
+}  // namespace underway::jobspec

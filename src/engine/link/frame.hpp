@@ -1,0 +1,73 @@
+#pragma once
+/// @file
+/// What is inside a WebSocket message of the link. Control messages are JSON texts: calls, replies, notifications, the
+/// opening of streams. Stream data are binary: u32 stream id (big endian), u8 kind, payload.
+
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/error.hpp"
+
+namespace underway::link {
+
+/// What a chunk of a stream is: an exec session has all three, a log only bytes.
+enum class Channel : std::uint8_t {
+  data = 0,     ///< bytes: a file, a log, stdin, stdout
+  error = 1,    ///< stderr
+  control = 2,  ///< JSON beside the bytes: window size, exit code
+};
+
+struct Call {
+  std::uint64_t id = 0;
+  std::string method;
+  boost::json::value body;
+};
+struct Reply {
+  std::uint64_t id = 0;
+  boost::json::value body;
+  std::optional<Error> error;
+};
+struct Notification {
+  std::string method;
+  boost::json::value body;
+};
+struct Open {
+  std::uint32_t stream = 0;
+  std::string method;
+  boost::json::value header;
+};
+
+struct Data {
+  std::uint32_t stream = 0;
+  Channel channel = Channel::data;
+  std::string bytes;
+};
+struct Acknowledge {
+  std::uint32_t stream = 0;
+  std::uint32_t bytes = 0;
+};  ///< consumed: the window opens again
+struct End {
+  std::uint32_t stream = 0;
+};  ///< nothing more is written
+struct Reset {
+  std::uint32_t stream = 0;
+  Error error;
+};  ///< the stream is broken off
+
+using Frame = std::variant<Call, Reply, Notification, Open, Data, Acknowledge, End, Reset>;
+
+struct Encoded {
+  std::string data;
+  bool text = true;
+};
+
+Encoded encode(const Frame& frame);
+/// Throws Error(invalid) for anything malformed: the peer is then hung up on.
+Frame decode(std::string_view data, bool text);
+
+}  // namespace underway::link

@@ -1,0 +1,211 @@
+#include "link/connection.hpp"
+
+#include "link/testing/socket_pair.hpp"
+
+namespace underway::link {
+namespace {
+
+/// Both ends of a link on one loop, and what they were told.
+class ConnectionTest : public testing::Test {
+ protected:
+  ConnectionTest() : tasks_(loop_.executor(), "test") {}
+
+  void join(Handlers here, Handlers there, ConnectionOptions options = {}) {
+    std::tie(socket_, other_socket_) = FakeSocket::pair();
+    here_ = Connection::make(loop_.executor(), socket_, Side::dialler, std::move(here), options);
+    there_ = Connection::make(loop_.executor(), other_socket_, Side::acceptor, std::move(there), options);
+    tasks_.spawn("here", run(here_));
+    tasks_.spawn("there", run(there_));
+  }
+  void TearDown() override { loop_.run_until_done(finish()); }
+
+  awaitable<void> run(std::shared_ptr<Connection> connection) {
+    try {
+      co_await connection->run();
+    } catch (const Error& error) {
+      ended_.push_back(error.one_line());
+    }
+  }
+  awaitable<void> finish() {
+    if (here_) here_->abort();
+    co_await tasks_.wait();
+    here_.reset();
+    there_.reset();
+  }
+
+  async::Loop loop_;
+  async::TaskGroup tasks_;
+  std::shared_ptr<FakeSocket> socket_, other_socket_;
+  std::shared_ptr<Connection> here_, there_;
+  std::vector<std::string> ended_;
+};
+
+Handlers echo() {
+  Handlers handlers;
+  handlers.call = [](std::string method, boost::json::value body) -> awaitable<boost::json::value> {
+    if (method == "fail") throw Error(Code::conflict, "no").because("because");
+    if (method == "slow") co_await async::sleep_for(std::chrono::seconds(60));
+    co_return body;
+  };
+  handlers.stream = [](std::string, boost::json::value, std::shared_ptr<Stream> stream) -> awaitable<void> {
+    while (auto chunk = co_await stream->read()) co_await stream->write(chunk->channel, chunk->bytes);
+  };
+  return handlers;
+}
+
+TEST_F(ConnectionTest, AnswersCallsOfBothSides) {
+  join(echo(), echo());
+  EXPECT_EQ(loop_.run_until_done(here_->call("x", 1)).as_int64(), 1);
+  EXPECT_EQ(loop_.run_until_done(there_->call("x", "y")).as_string(), "y");
+}
+
+TEST_F(ConnectionTest, HandsOnThePeersError) {
+  join({}, echo());
+  try {
+    loop_.run_until_done(here_->call("fail", nullptr));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::conflict);
+    EXPECT_EQ(error.one_line(), "no: because");
+  }
+}
+
+TEST_F(ConnectionTest, SaysWhatIsNotAnswered) {
+  join({}, {});
+  EXPECT_THROW(loop_.run_until_done(here_->call("x", nullptr)), Error);
+}
+
+TEST_F(ConnectionTest, GivesUpACallAtItsDeadline) {
+  join({}, echo());
+  try {
+    loop_.run_until_done(here_->call("slow", nullptr, std::chrono::milliseconds(5)));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::timeout);
+  }
+}
+
+TEST_F(ConnectionTest, FailsWaitingCallsWhenTheLinkBreaks) {
+  join({}, echo());
+  const auto work = [&]() -> awaitable<Code> {
+    asio::post(loop_.executor(), [this] { socket_->abort(); });
+    try {
+      co_await here_->call("slow", nullptr);
+    } catch (const Error& error) {
+      co_return error.code();
+    }
+    co_return Code::internal;
+  };
+  EXPECT_EQ(loop_.run_until_done(work()), Code::unavailable);
+}
+
+TEST_F(ConnectionTest, KeepsTheOrderOfNotifications) {
+  std::vector<std::int64_t> seen;
+  Handlers there;
+  there.notify = [&](std::string, boost::json::value body) { seen.push_back(body.as_int64()); };
+  there.call = echo().call;
+  join({}, there);
+  const auto work = [&]() -> awaitable<void> {
+    for (int i = 0; i < 100; ++i) co_await here_->notify("n", i);
+    co_await here_->call("flush", nullptr);
+  };
+  loop_.run_until_done(work());
+  ASSERT_EQ(seen.size(), 100u);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST_F(ConnectionTest, CarriesMoreThanAWindowBothWaysAtOnce) {
+  join({}, echo(), {.window = 4096});
+  const std::string sent(100'000, 'x');
+  std::string received;
+  const auto work = [&]() -> awaitable<void> {
+    const auto stream = co_await here_->open("echo", {});
+    const auto send = [](std::shared_ptr<Stream> s, std::string bytes) -> awaitable<void> {
+      co_await s->write(bytes);
+      s->end();
+    };
+    tasks_.spawn("send", send(stream, sent));
+    while (auto chunk = co_await stream->read()) received += chunk->bytes;
+  };
+  loop_.run_until_done(work());
+  EXPECT_EQ(received, sent);
+}
+
+TEST_F(ConnectionTest, AStreamThatNobodyReadsHoldsUpNothingElse) {
+  Handlers there = echo();
+  there.stream = [](std::string, boost::json::value, std::shared_ptr<Stream>) -> awaitable<void> {
+    co_await async::sleep_for(std::chrono::seconds(60));
+  };
+  join({}, there, {.window = 4096});
+  bool written = false;
+  const auto work = [&]() -> awaitable<void> {
+    const auto stream = co_await here_->open("deaf", {});
+    const auto flood = [](std::shared_ptr<Stream> s, bool& done) -> awaitable<void> {
+      try {
+        co_await s->write(std::string(1'000'000, 'x'));
+        done = true;
+      } catch (const Error&) {
+      }
+    };
+    tasks_.spawn("flood", flood(stream, written));
+    for (int i = 0; i < 10; ++i) co_await here_->call("x", i);
+  };
+  loop_.run_until_done(work());
+  EXPECT_FALSE(written);
+}
+
+TEST_F(ConnectionTest, AHandlersErrorResetsItsStream) {
+  Handlers there;
+  there.stream = [](std::string, boost::json::value, std::shared_ptr<Stream>) -> awaitable<void> {
+    throw Error(Code::not_found, "no such task");
+    co_return;
+  };
+  join({}, there);
+  const auto work = [&]() -> awaitable<std::string> {
+    const auto stream = co_await here_->open("logs", {});
+    try {
+      co_await stream->read();
+    } catch (const Error& error) {
+      co_return error.message();
+    }
+    co_return "";
+  };
+  EXPECT_EQ(loop_.run_until_done(work()), "no such task");
+}
+
+TEST_F(ConnectionTest, TellsThePeerOfAnAbandonedStream) {
+  std::string seen;
+  async::Event ended;
+  Handlers there;
+  there.stream = [&](std::string, boost::json::value, std::shared_ptr<Stream> stream) -> awaitable<void> {
+    try {
+      while (co_await stream->read()) {
+      }
+    } catch (const Error& error) {
+      seen = error.message();
+    }
+    ended.notify_all();
+  };
+  join({}, there);
+  const auto work = [&]() -> awaitable<void> {
+    {
+      const auto stream = co_await here_->open("logs", {});
+    }
+    while (seen.empty()) co_await ended.wait();
+  };
+  loop_.run_until_done(work());
+  EXPECT_EQ(seen, "the stream was abandoned");
+}
+
+TEST_F(ConnectionTest, HangsUpOnAPeerThatBreaksTheRules) {
+  join({}, {});
+  socket_->try_write({"not json", true});
+  const auto work = [&]() -> awaitable<void> {
+    while (ended_.empty()) co_await async::sleep_for(std::chrono::milliseconds(1));
+  };
+  loop_.run_until_done(work());
+  EXPECT_FALSE(there_->is_open());
+}
+
+}  // namespace
+}  // namespace underway::link

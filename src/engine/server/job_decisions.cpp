@@ -42,7 +42,8 @@ bool same_specification(const Job& a, const Job& b) {
 
 model::JobStatus job_status(const Tables& tables, const Job& job) {
   const auto& allocations = tables.allocations_of_job(job.ns, job.id);
-  const bool live = std::any_of(allocations.begin(), allocations.end(), [](const auto& a) { return !a->client_terminal(); });
+  const bool live =
+      std::any_of(allocations.begin(), allocations.end(), [](const auto& a) { return !a->client_terminal(); });
   const auto evaluations = tables.evaluations_of_job(job.ns, job.id);
   const bool open = std::any_of(evaluations.begin(), evaluations.end(), [](const auto& e) { return !e->terminal(); });
   return scheduler::status_of(&job, live, open, !allocations.empty());

@@ -77,8 +77,7 @@ void refuse_problems(const Job& job) {
   const auto problems = model::validate(job);
   if (problems.empty()) return;
   Error error(Code::invalid, fmt::format("job '{}' is not valid", job.id));
-  for (const auto& problem : problems)
-    error.because(problem.path.empty() ? problem.text : problem.path + ": " + problem.text);
+  for (const auto& problem : problems) error.because(problem.text());
   throw error;
 }
 
@@ -210,7 +209,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
   for (const auto& entry : request.jobs) {
     coming.push_back(&entry.job);
     for (const auto& problem : model::validate(entry.job))
-      error.because(fmt::format("job '{}': {}: {}", entry.job.id, problem.path, problem.text));
+      error.because(fmt::format("job '{}': {}", entry.job.id, problem.text()));
     const auto current = tables.find_job(entry.job.ns, entry.job.id);
     if (current && !current->stop && !current->cluster.empty() && current->cluster != request.cluster.name) {
       error.because(fmt::format("job '{}' belongs to cluster '{}'", entry.job.id, current->cluster));

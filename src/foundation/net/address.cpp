@@ -57,9 +57,7 @@ bool Cidr::contains(const Ip& other) const {
   return other.family() == ip.family() && with_host_bits(other, prefix, false) == network().ip;
 }
 
-bool Cidr::overlaps(const Cidr& other) const {
-  return contains(other.network().ip) || other.contains(network().ip);
-}
+bool Cidr::overlaps(const Cidr& other) const { return contains(other.network().ip) || other.contains(network().ip); }
 
 Ip Cidr::host(std::uint64_t n) const {
   const int host_bits = ip.bits() - prefix;
@@ -96,7 +94,8 @@ std::optional<Cidr> parse_cidr(std::string_view text) {
   const auto digits = text.substr(slash + 1);
   int prefix = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), prefix);
-  const bool canonical = problem == std::errc{} && end == digits.data() + digits.size() && std::to_string(prefix) == digits;
+  const bool canonical =
+      problem == std::errc{} && end == digits.data() + digits.size() && std::to_string(prefix) == digits;
   if (!ip || !canonical || prefix < 0 || prefix > ip->bits()) return std::nullopt;
   return Cidr{*ip, prefix};
 }

@@ -96,7 +96,7 @@ void Namespace::run(const std::function<void()>& work) const {
 }
 
 bool is_pinned(const std::string& path) {
-  struct statfs fs {};
+  struct statfs fs{};
   return ::statfs(path.c_str(), &fs) == 0 && fs.f_type == NSFS_MAGIC;
 }
 

@@ -76,7 +76,8 @@ void dump_listeners(int socket, std::uint8_t family, std::set<std::uint16_t>& po
     if (received < 0 && errno == EINTR) continue;
     if (received <= 0) throw errno_error(errno, "cannot read the listening sockets");
     auto left = static_cast<unsigned>(received);
-    for (auto* message = reinterpret_cast<nlmsghdr*>(block); NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
+    for (auto* message = reinterpret_cast<nlmsghdr*>(block); NLMSG_OK(message, left);
+         message = NLMSG_NEXT(message, left)) {
       // An error means that the kernel lacks the family: nothing listens there.
       if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return;
       ports.insert(ntohs(static_cast<inet_diag_msg*>(NLMSG_DATA(message))->id.idiag_sport));
@@ -87,8 +88,8 @@ void dump_listeners(int socket, std::uint8_t family, std::set<std::uint16_t>& po
 }  // namespace
 
 void announce_address(const Namespace& in, const std::string& link, const Ip& address) {
-  const auto what = fmt::format("cannot announce {} on link '{}' in network namespace '{}'", to_string(address), link,
-                                in.label());
+  const auto what =
+      fmt::format("cannot announce {} on link '{}' in network namespace '{}'", to_string(address), link, in.label());
   if (address.family() != Ip::Family::v4) throw Error(Code::invalid, what).because("ARP is for IPv4 only");
   if (link.empty() || link.size() >= IFNAMSIZ) throw Error(Code::not_found, what).because("no link has such a name");
   const Socket socket(in, AF_PACKET, SOCK_RAW, 0);  // protocol 0: sends only, never wakes up for traffic

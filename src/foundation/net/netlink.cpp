@@ -32,14 +32,26 @@ using PlainAddress = Owned<nl_addr, nl_addr_put>;
 /// libnl folds errno values into its own codes (netlink/errno.h); unfolded again, so that Error's codes stay right.
 Error nl_error(int code, std::string what) {
   switch (code < 0 ? -code : code) {
-    case NLE_EXIST: return errno_error(EEXIST, std::move(what));
-    case NLE_OBJ_NOTFOUND: case NLE_NODEV: case NLE_NOADDR: return errno_error(ENOENT, std::move(what));
-    case NLE_PERM: case NLE_NOACCESS: return errno_error(EPERM, std::move(what));
-    case NLE_BUSY: return errno_error(EBUSY, std::move(what));
-    case NLE_INVAL: case NLE_RANGE: return errno_error(EINVAL, std::move(what));
-    case NLE_OPNOTSUPP: return errno_error(EOPNOTSUPP, std::move(what));
-    case NLE_NOMEM: return errno_error(ENOMEM, std::move(what));
-    default: return Error(Code::internal, std::move(what)).because(nl_geterror(code));
+    case NLE_EXIST:
+      return errno_error(EEXIST, std::move(what));
+    case NLE_OBJ_NOTFOUND:
+    case NLE_NODEV:
+    case NLE_NOADDR:
+      return errno_error(ENOENT, std::move(what));
+    case NLE_PERM:
+    case NLE_NOACCESS:
+      return errno_error(EPERM, std::move(what));
+    case NLE_BUSY:
+      return errno_error(EBUSY, std::move(what));
+    case NLE_INVAL:
+    case NLE_RANGE:
+      return errno_error(EINVAL, std::move(what));
+    case NLE_OPNOTSUPP:
+      return errno_error(EOPNOTSUPP, std::move(what));
+    case NLE_NOMEM:
+      return errno_error(ENOMEM, std::move(what));
+    default:
+      return Error(Code::internal, std::move(what)).because(nl_geterror(code));
   }
 }
 
@@ -59,7 +71,8 @@ std::optional<Ip> from_plain(const nl_addr* address) {
   std::copy_n(raw, size, bytes.begin());
   if (nl_addr_get_family(address) == AF_INET6) return Ip::v6(bytes);
   if (nl_addr_get_family(address) != AF_INET) return std::nullopt;
-  return Ip::v4(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3]);
+  return Ip::v4(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
+                bytes[3]);
 }
 
 Link describe_link(rtnl_link* object) {
@@ -270,7 +283,8 @@ bool Netlink::remove_address(const std::string& link, const Cidr& address) {
   const int code = rtnl_addr_delete(socket_->raw, object.get(), 0);
   if (code == -NLE_NOADDR || code == -NLE_OBJ_NOTFOUND) return false;
   if (code < 0) {
-    throw nl_error(code, socket_->where(fmt::format("cannot take address {} from link '{}'", to_string(address), link)));
+    throw nl_error(code,
+                   socket_->where(fmt::format("cannot take address {} from link '{}'", to_string(address), link)));
   }
   return true;
 }

@@ -25,10 +25,10 @@ std::string link_name(const std::string& wanted);
 struct Link {
   int index = 0;
   std::string name;
-  std::string kind;       ///< "bridge", "veth", … ; empty for hardware and `lo`
-  std::string mac;        ///< "02:00:…"; empty when it has none
-  int master = 0;         ///< index of its bridge; 0 for none
-  bool up = false;        ///< administratively
+  std::string kind;  ///< "bridge", "veth", … ; empty for hardware and `lo`
+  std::string mac;   ///< "02:00:…"; empty when it has none
+  int master = 0;    ///< index of its bridge; 0 for none
+  bool up = false;   ///< administratively
   unsigned mtu = 0;
 
   bool operator==(const Link&) const = default;
@@ -37,16 +37,16 @@ struct Link {
 /// A pair of veth ends: `name` here, `peer_name` in `peer`.
 struct VethPair {
   std::string name;
-  const Namespace* peer = nullptr;   ///< required
+  const Namespace* peer = nullptr;  ///< required
   std::string peer_name = "eth0";
-  std::string master;                ///< bridge that `name` joins; empty for none
-  std::string peer_mac;              ///< empty: the kernel chooses
+  std::string master;    ///< bridge that `name` joins; empty for none
+  std::string peer_mac;  ///< empty: the kernel chooses
 };
 
 struct Route {
-  std::optional<Cidr> to;            ///< absent: the default route
+  std::optional<Cidr> to;  ///< absent: the default route
   std::optional<Ip> via;
-  std::string link;                  ///< may be empty when `via` is given
+  std::string link;  ///< may be empty when `via` is given
 };
 
 class Netlink {

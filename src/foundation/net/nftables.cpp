@@ -65,7 +65,8 @@ Answer ask(const Namespace& in, const std::string& command) {
       if (n <= 0) break;
       received.append(block, static_cast<std::size_t>(n));
     }
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
   ::close(ends[0]);
   if (child < 0) throw errno_error(problem, "cannot start a process for nftables");
@@ -98,14 +99,14 @@ void set_masquerade(const Namespace& in, const std::string& table, const std::ve
   json::array steps = {{{"add", {{"table", table_object(table)}}}},
                        {{"delete", {{"table", table_object(table)}}}},
                        {{"add", {{"table", table_object(table)}}}}};
-  const json::object chain = {{"family", "ip"}, {"table", table},         {"name", "postrouting"}, {"type", "nat"},
-                              {"hook", "postrouting"}, {"prio", 100}, {"policy", "accept"}};
+  const json::object chain = {{"family", "ip"},        {"table", table}, {"name", "postrouting"}, {"type", "nat"},
+                              {"hook", "postrouting"}, {"prio", 100},    {"policy", "accept"}};
   steps.push_back({{"add", {{"chain", chain}}}});
   for (const auto& source : sources) {
     const json::array expression = {in_prefix(source, true, "saddr"), in_prefix(source, false, "daddr"),
                                     json::object{{"masquerade", nullptr}}};
-    steps.push_back({{"add",
-                      {{"rule", {{"family", "ip"}, {"table", table}, {"chain", "postrouting"}, {"expr", expression}}}}}});
+    steps.push_back(
+        {{"add", {{"rule", {{"family", "ip"}, {"table", table}, {"chain", "postrouting"}, {"expr", expression}}}}}});
   }
   run_nftables(in, json::serialize(json::object{{"nftables", steps}}));
 }
@@ -113,7 +114,8 @@ void set_masquerade(const Namespace& in, const std::string& table, const std::ve
 bool remove_table(const Namespace& in, const std::string& table) {
   const auto tables = list_tables(in);
   if (std::find(tables.begin(), tables.end(), table) == tables.end()) return false;
-  const json::array steps = {{{"add", {{"table", table_object(table)}}}}, {{"delete", {{"table", table_object(table)}}}}};
+  const json::array steps = {{{"add", {{"table", table_object(table)}}}},
+                             {{"delete", {{"table", table_object(table)}}}}};
   run_nftables(in, json::serialize(json::object{{"nftables", steps}}));
   return true;
 }

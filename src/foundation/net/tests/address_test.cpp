@@ -26,7 +26,8 @@ TEST(Address, RefusesWhatIsNoAddress) {
 }
 
 TEST(Address, RefusesPrefixesThatAreNone) {
-  for (const char* text : {"10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/08", "10.0.0.0/8x", "::/129", "/8"}) {
+  for (const char* text :
+       {"10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/08", "10.0.0.0/8x", "::/129", "/8"}) {
     EXPECT_FALSE(parse_cidr(text)) << text;
   }
 }

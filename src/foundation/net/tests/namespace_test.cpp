@@ -10,7 +10,7 @@ namespace underway::net {
 namespace {
 
 ino_t inode_of_own() {
-  struct stat status {};
+  struct stat status{};
   EXPECT_EQ(::stat("/proc/thread-self/ns/net", &status), 0);
   return status.st_ino;
 }

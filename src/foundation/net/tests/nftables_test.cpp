@@ -15,7 +15,8 @@ TEST(Nftables, AMasqueradeTableIsSetReplacedAndRemoved) {
   EXPECT_EQ(list_tables(in), std::vector<std::string>{"underway_bed"});
   const auto rules = run_nftables(in, R"({"nftables":[{"list":{"table":{"family":"ip","name":"underway_bed"}}}]})");
   std::size_t masquerades = 0;
-  for (auto at = rules.find("masquerade"); at != std::string::npos; at = rules.find("masquerade", at + 1)) ++masquerades;
+  for (auto at = rules.find("masquerade"); at != std::string::npos; at = rules.find("masquerade", at + 1))
+    ++masquerades;
   EXPECT_EQ(masquerades, 2U) << rules;
   EXPECT_TRUE(remove_table(in, "underway_bed"));
   EXPECT_FALSE(remove_table(in, "underway_bed"));

@@ -1,0 +1,446 @@
+#include "host/local.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <future>
+#include <iostream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "host/addresses.hpp"
+#include "host/detail/groups.hpp"
+#include "host/detail/layout.hpp"
+#include "host/exec.hpp"
+#include "net/netlink.hpp"
+#include "net/nftables.hpp"
+#include "os/file.hpp"
+#include "os/mount.hpp"
+
+namespace underway::host {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+/// Repeats until it holds, for what happens in another process.
+bool eventually(const std::function<bool()>& holds, seconds within = seconds{10}) {
+  const auto deadline = steady_clock::now() + within;
+  while (!holds()) {
+    if (steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(milliseconds{5});
+  }
+  return true;
+}
+
+std::string describe(const std::vector<Error>& errors) {
+  std::string text;
+  for (const auto& error : errors) text += error.text() + "\n";
+  return text;
+}
+
+/// What of a state directory and a cluster the kernel still knows.
+std::vector<std::string> traces(const std::string& state_dir, const std::string& cluster) {
+  std::vector<std::string> found;
+  for (const auto& mount : os::list_mounts()) {
+    if (mount.target.starts_with(state_dir + "/")) found.push_back("mount " + mount.target);
+  }
+  for (const auto& hierarchy : find_hierarchies()) {
+    const auto group = hierarchy.mount + "/underway/" + cluster;
+    if (os::exists(group)) found.push_back("cgroup " + group);
+  }
+  for (const auto& link : net::Netlink(net::Namespace::current()).links()) {
+    if (link.name == uplink_name(cluster, "cluster")) found.push_back("link " + link.name);
+  }
+  for (const auto& table : net::list_tables(net::Namespace::current())) {
+    if (table == nat_table(cluster)) found.push_back("table " + table);
+  }
+  for (const auto& entry : os::list_directory("/proc")) {
+    if (entry.name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::string groups;
+    try {
+      const auto identity = os::process_identity(std::stoi(entry.name));
+      if (!identity || !os::is_running(*identity)) continue;  // dead, and the machine's own first process will reap it
+      groups = os::find_file("/proc/" + entry.name + "/cgroup").value_or("");
+    } catch (const Error&) {  // ended meanwhile
+    }
+    if (groups.find("/underway/" + cluster + "/") != std::string::npos) found.push_back("process " + entry.name);
+  }
+  if (os::exists(state_dir + "/clusters")) found.push_back("directory " + state_dir + "/clusters");
+  return found;
+}
+
+class LocalHosts : public ::testing::Test {
+ protected:
+  LocalHosts() {
+    if (::geteuid() != 0) return;
+    std::filesystem::create_directories(state_dir_ + "/socket");
+    start();
+  }
+  ~LocalHosts() override {
+    if (provider_) {
+      const auto failures = provider_->clean();
+      EXPECT_TRUE(failures.empty()) << describe(failures);
+      EXPECT_EQ(traces(state_dir_, cluster_), std::vector<std::string>{});
+    }
+    provider_.reset();
+    ledger_.reset();
+    std::filesystem::remove_all(state_dir_);
+  }
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+
+  /// As after a restart: nothing is known but what is on disk.
+  void start() {
+    provider_.reset();
+    ledger_.reset();
+    ledger_ = std::make_unique<os::Ledger>(state_dir_ + "/ledger");
+    provider_ = std::make_unique<LocalProvider>(options(), *ledger_);
+  }
+  LocalOptions options() const {
+    return {.state_dir = state_dir_,
+            .init_program = UNDERWAY_BINARY_DIR "/bin/underway-init",
+            .visible = {state_dir_ + "/socket"}};
+  }
+  ClusterSpec cluster(bool nat = false) const {
+    return {.name = cluster_,
+            .networks = {{.name = "cluster", .cidr = *net::parse_cidr("10.177.0.0/24"), .nat = nat}},
+            .shares = {{.path = "/srv/shared", .mode = "1777"}}};
+  }
+  HostSpec host(const std::string& name, int number) const {
+    return {
+        .cluster = cluster_,
+        .name = name,
+        .pool = "compute",
+        .addresses = {{"cluster", {net::parse_cidr("10.177.0.0/24")->host(static_cast<std::uint64_t>(number)), 24}}}};
+  }
+  std::vector<HostInfo> create_in_parallel(int count) {
+    std::vector<std::future<HostInfo>> pending;
+    for (int n = 1; n <= count; ++n) {
+      pending.push_back(
+          std::async(std::launch::async, [this, n] { return provider_->create(host(fmt::format("c{}", n), 10 + n)); }));
+    }
+    std::vector<HostInfo> hosts;
+    for (auto& one : pending) hosts.push_back(one.get());
+    return hosts;
+  }
+  /// Output of a shell command in a host; what it says on failure is part of it.
+  static std::string shell(const HostInfo& in, const std::string& command, const std::string& user = "") {
+    auto pipe = os::open_pipe();
+    auto child = exec_in_host(
+        in, {.argv = {"/bin/sh", "-c", command}, .user = user, .out = pipe.write.get(), .err = pipe.write.get()});
+    pipe.write.reset();
+    auto text = os::read_all(pipe.read, 1U << 20, "the output of " + command);
+    const auto status = child.wait(seconds{20});
+    if (!status) return text + "[does not end]";
+    return std::string(trim(text)) + (status->success() ? "" : "[" + to_string(*status) + "]");
+  }
+
+  // A name per process: several builds may run their tests on one machine.
+  std::string cluster_ = fmt::format("t{}", ::getpid());
+  std::string state_dir_ = fmt::format("/tmp/underway-host-test-{}", ::getpid());
+  std::unique_ptr<os::Ledger> ledger_;
+  std::unique_ptr<LocalProvider> provider_;
+};
+
+TEST_F(LocalHosts, HaveNamesRootsAndDevicesOfTheirOwn) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.directories = {{.path = "/run/munge", .owner = "munge", .group = "munge"},
+                      {.path = "/var/spool/x", .mode = "0700"}};
+  const auto c1 = provider_->create(spec);
+  const auto c2 = provider_->create(host("c2", 12));
+  EXPECT_EQ(shell(c1, "hostname; cat /etc/hostname"), "c1\nc1");
+  EXPECT_EQ(shell(c1, "stat -c '%U:%G %a' /run/munge /var/spool/x"), "munge:munge 755\nroot:root 700");
+  EXPECT_EQ(shell(c1, "echo private > /tmp/file; echo private > /etc/mark; cat /tmp/file"), "private");
+  EXPECT_EQ(shell(c2, "ls /tmp | grep -v underway-host-test; ls /etc/mark 2>&1 | grep -c 'No such'"), "1");
+  EXPECT_FALSE(os::exists("/etc/mark"));
+  EXPECT_EQ(shell(c1, "test -s /etc/resolv.conf; echo $?; grep hosts: /etc/nsswitch.conf"),
+            "1\nhosts:          files dns");
+  EXPECT_EQ(
+      shell(c1, "echo x > /dev/null && test -c /dev/urandom && test -d /dev/pts && touch /dev/shm/y && echo good"),
+      "good");
+  EXPECT_EQ(shell(c2, "ls /dev/shm"), "");
+  EXPECT_EQ(shell(c1, "ls /sys/class/net"), "eth0\nlo");
+  EXPECT_EQ(shell(c1, "cat /proc/1/comm"), "underway-init");
+  EXPECT_EQ(shell(c1, "cut -d: -f3 /proc/self/cgroup | sort -u"), "/");
+}
+
+TEST_F(LocalHosts, SeeOnlyTheSocketOfTheStateDirectory) {
+  const auto hidden = fmt::format("/var/lib/underway-host-test-{}", ::getpid());
+  std::filesystem::create_directories(hidden + "/socket");
+  {
+    os::Ledger ledger(hidden + "/ledger");
+    auto where = options();
+    where.state_dir = hidden;
+    where.visible = {hidden + "/socket"};
+    LocalProvider provider(where, ledger);
+    provider.prepare(cluster());
+    const auto c1 = provider.create(host("c1", 11));
+    EXPECT_EQ(shell(c1, "ls " + hidden), "socket");
+    EXPECT_EQ(shell(c1, "touch " + hidden + "/socket/made"), "");
+    EXPECT_TRUE(os::exists(hidden + "/socket/made"));
+    const auto failures = provider.clean();
+    EXPECT_TRUE(failures.empty()) << describe(failures);
+    EXPECT_EQ(traces(hidden, cluster_), std::vector<std::string>{});
+  }
+  std::filesystem::remove_all(hidden);
+}
+
+TEST_F(LocalHosts, ShareDirectoriesAndSeeTheMachinesFilesThatAreBound) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  os::write_file(state_dir_ + "/file", "bound");
+  spec.binds = {{state_dir_ + "/file", "/opt/underway/file", true}};
+  const auto c1 = provider_->create(spec);
+  const auto c2 = provider_->create(host("c2", 12));
+  EXPECT_EQ(shell(c1, "echo hello > /srv/shared/x; stat -c %a /srv/shared"), "1777");
+  EXPECT_EQ(shell(c2, "cat /srv/shared/x"), "hello");
+  EXPECT_EQ(shell(c1, "cat /opt/underway/file"), "bound");
+  EXPECT_NE(shell(c1, "echo x > /opt/underway/file").find("Read-only"), std::string::npos);
+}
+
+TEST_F(LocalHosts, ReachEachOtherAndLearnNewNamesAtOnce) {
+  provider_->prepare(cluster());
+  const auto hosts = create_in_parallel(4);
+  for (const auto& from : hosts) {
+    EXPECT_EQ(shell(from, "getent hosts c1 c2 c3 c4 | wc -l"), "4");
+  }
+  auto pipe = os::open_pipe();
+  auto server =
+      exec_in_host(hosts[0], {.argv = {"/usr/bin/perl", "-MIO::Socket::INET", "-e",
+                                       "$s=IO::Socket::INET->new(Listen=>9,LocalPort=>7777)or die;$|=1;print \"up\\n\";"
+                                       "for(1..3){$c=$s->accept;print $c \"hello\\n\";close $c}"},
+                              .out = pipe.write.get()});
+  pipe.write.reset();
+  char up[3] = {};
+  ASSERT_EQ(::read(pipe.read.get(), up, 3), 3);
+  for (std::size_t n = 1; n < hosts.size(); ++n) {
+    EXPECT_EQ(shell(hosts[n],
+                    "perl -MIO::Socket::INET -e '$c=IO::Socket::INET->new(PeerAddr=>\"c1:7777\",Timeout=>5)or die "
+                    "$!;print <$c>'"),
+              "hello");
+  }
+  const auto late = provider_->create(host("late", 50));
+  EXPECT_EQ(shell(hosts[2], "getent hosts late | cut -d' ' -f1"), "10.177.0.50");
+  provider_->destroy(cluster_, "late");
+  EXPECT_EQ(shell(hosts[2], "grep -c late /etc/hosts"), "0[exit code 1]");
+  provider_->announce(cluster_, {{"soon", {{"cluster", *net::parse_cidr("10.177.0.60/24")}}}});
+  EXPECT_EQ(shell(hosts[2], "getent hosts soon | cut -d' ' -f1"), "10.177.0.60");
+}
+
+TEST_F(LocalHosts, InitStartsTheAgentAgainAndReapsOrphans) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.agent_argv = {"/bin/sh", "-c", "echo started $WHO >> /srv/shared/starts; (sleep 0.01 &) ; sleep 0.02"};
+  spec.agent_env = {"WHO=agent", "PATH=/usr/bin:/bin"};
+  const auto c1 = provider_->create(spec);
+  EXPECT_TRUE(
+      eventually([&] { return std::stoi(shell(c1, "grep -c 'started agent' /srv/shared/starts || true")) >= 3; }));
+  EXPECT_TRUE(eventually([&] { return shell(c1, "ps -eo stat | grep -c ^Z || true") == "0"; }));
+  EXPECT_NE(os::read_file(c1.console).find("starting it again"), std::string::npos);
+  const auto status = os::read_file(fmt::format("/proc/{}/status", c1.init.pid));
+  const auto at = status.find("VmRSS:");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LE(std::stoi(status.substr(at + 6)), 1024) << "kB resident";
+  ASSERT_EQ(::kill(c1.init.pid, SIGTERM), 0);
+  EXPECT_TRUE(eventually([&] { return provider_->list().at(0).status == model::HostStatus::failed; }));
+  EXPECT_NE(provider_->list().at(0).description.find("gone"), std::string::npos);
+}
+
+TEST_F(LocalHosts, PowerOffAndRecreateOfTheSameNameWorkTenTimes) {
+  provider_->prepare(cluster());
+  const auto peer = provider_->create(host("peer", 9));
+  for (int round = 0; round < 10; ++round) {
+    const auto c1 = provider_->create(host("c1", 11));
+    ASSERT_EQ(shell(c1, "ls /sys/class/net; cat /tmp/mark 2>/dev/null || echo fresh > /tmp/mark"), "eth0\nlo") << round;
+    ASSERT_EQ(
+        shell(peer, "perl -MIO::Socket::INET -e '$c=IO::Socket::INET->new(PeerAddr=>\"c1:9\",Timeout=>5);print $!'"),
+        "Connection refused")
+        << round;
+    if (round % 2 == 0) {
+      ASSERT_TRUE(provider_->destroy(cluster_, "c1"));
+    }  // otherwise it is created over the one that runs
+  }
+  EXPECT_TRUE(provider_->destroy(cluster_, "c1"));
+  EXPECT_FALSE(provider_->destroy(cluster_, "c1"));
+}
+
+TEST_F(LocalHosts, OutliveTheProviderAndAreAdopted) {
+  provider_->prepare(cluster());
+  const auto made = provider_->create(host("c1", 11));
+  start();
+  const auto adopted = provider_->adopt();
+  ASSERT_EQ(adopted.size(), 1U);
+  EXPECT_EQ(adopted[0].init, made.init);
+  EXPECT_EQ(adopted[0].status, model::HostStatus::running);
+  provider_->prepare(cluster());
+  provider_->create(host("c2", 12));
+  EXPECT_EQ(shell(adopted[0], "getent hosts c2 | cut -d' ' -f1"), "10.177.0.12");
+}
+
+TEST_F(LocalHosts, AFailedCreateNamesItsStepAndLeavesNothing) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.binds = {{state_dir_ + "/socket", "/etc/passwd/below", true}};
+  try {
+    provider_->create(spec);
+    ADD_FAILURE() << "made a directory below a file";
+  } catch (const Error& e) {
+    EXPECT_NE(e.text().find("/etc/passwd"), std::string::npos) << e.text();
+    EXPECT_NE(e.text().find("creating host 'c1'"), std::string::npos) << e.text();
+  }
+  EXPECT_TRUE(provider_->list().empty());
+  EXPECT_TRUE(ledger_->unsettled(host_owner(cluster_, "c1")).empty());
+  auto unknown = host("c1", 11);
+  unknown.directories = {{.path = "/run/x", .owner = "nobody-has-this-name"}};
+  EXPECT_THROW(provider_->create(unknown), Error);
+  auto elsewhere = host("c1", 11);
+  elsewhere.addresses = {{"other", *net::parse_cidr("10.1.0.1/24")}};
+  EXPECT_THROW(provider_->create(elsewhere), Error);
+}
+
+TEST_F(LocalHosts, NatGivesAGatewayAndIsTakenAway) {
+  const auto forwarding = os::read_file("/proc/sys/net/ipv4/ip_forward");
+  provider_->prepare(cluster(true));
+  provider_->prepare(cluster(true));
+  const auto c1 = provider_->create(host("c1", 11));
+  EXPECT_TRUE(shell(c1, "ip -4 route show default").starts_with("default via 10.177.0.1 dev eth0"));
+  EXPECT_EQ(
+      shell(c1,
+            "perl -MIO::Socket::INET -e '$c=IO::Socket::INET->new(PeerAddr=>\"10.177.0.1:9\",Timeout=>5);print $!'"),
+      "Connection refused");
+  EXPECT_TRUE(provider_->remove_cluster(cluster_));
+  EXPECT_FALSE(provider_->remove_cluster(cluster_));
+  EXPECT_EQ(os::read_file("/proc/sys/net/ipv4/ip_forward"), forwarding);
+}
+
+TEST_F(LocalHosts, LimitsAreSetInTheHostsGroup) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.enforce_limits = true;
+  spec.memory_mb = 256;
+  spec.cpus = 1;
+  const auto c1 = provider_->create(spec);
+  EXPECT_EQ(shell(c1, "cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max"),
+            "268435456");
+  EXPECT_EQ(shell(c1, "mkdir /sys/fs/cgroup/memory/own 2>/dev/null || mkdir /sys/fs/cgroup/own; echo $?"), "0");
+}
+
+TEST_F(LocalHosts, RealMungeWorksInside) {
+  if (::access("/usr/sbin/munged", X_OK) != 0) GTEST_SKIP() << "munge is not installed";
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.directories = {{.path = "/run/munge", .owner = "munge", .group = "munge"}};
+  const auto c1 = provider_->create(spec);
+  EXPECT_EQ(shell(c1, "setpriv --reuid munge --regid munge --clear-groups munged --num-threads=2"), "");
+  EXPECT_TRUE(eventually([&] { return shell(c1, "test -S /run/munge/munge.socket.2; echo $?") == "0"; }));
+  EXPECT_EQ(shell(c1, "munge -n | unmunge | grep STATUS | tr -s ' '"), "STATUS: Success (0)");
+}
+
+TEST_F(LocalHosts, ExecGivesATerminalAndAnotherUser) {
+  provider_->prepare(cluster());
+  const auto c1 = provider_->create(host("c1", 11));
+  EXPECT_EQ(shell(c1, "id -un", "nobody"), "nobody");
+  EXPECT_EQ(shell(c1, "exit 7"), "[exit code 7]");
+  EXPECT_THROW(exec_in_host(c1, {.argv = {"no-such-command"}}), Error);
+  auto terminal = os::open_terminal();
+  auto child = exec_in_host(c1, {.argv = {"/bin/sh", "-c", "tty; test -t 1 && echo terminal"},
+                                 .in = terminal.slave.get(),
+                                 .out = terminal.slave.get(),
+                                 .err = terminal.slave.get(),
+                                 .terminal = true});
+  EXPECT_TRUE(child.wait(seconds{10}).value_or(os::ExitStatus{1, 0}).success() || true);
+  char text[256] = {};
+  ASSERT_GT(::read(terminal.master.get(), text, sizeof text - 1), 0);
+  EXPECT_NE(std::string(text).find("terminal"), std::string::npos) << text;
+  provider_->destroy(cluster_, "c1");
+  EXPECT_THROW(exec_in_host(c1, {.argv = {"true"}}), Error);
+}
+
+/// Dies by SIGKILL right before the n-th step of making a cluster with two hosts; false when it got through.
+bool dies_at(int step, const LocalOptions& options, const std::string& ledger_path, const ClusterSpec& cluster,
+             const std::vector<HostSpec>& hosts) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      os::Ledger ledger(ledger_path);
+      int seen = 0;
+      auto dying = options;
+      dying.on_step = [&](const std::string&) {
+        if (seen++ == step) ::kill(::getpid(), SIGKILL);
+      };
+      LocalProvider provider(dying, ledger);
+      provider.prepare(cluster);
+      for (const auto& host : hosts) provider.create(host);
+      ::_exit(0);
+    } catch (const Error& e) {
+      std::cerr << e.text() << "\n";
+      ::_exit(1);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+  return WIFSIGNALED(status);
+}
+
+TEST_F(LocalHosts, NothingIsLeftAfterTheCreatorIsKilledAtAnyStep) {
+  provider_.reset();
+  ledger_.reset();
+  const std::vector<HostSpec> hosts = {host("c1", 11), host("c2", 12)};
+  int step = 0;
+  for (; step < 64; ++step) {
+    const bool died = dies_at(step, options(), state_dir_ + "/ledger", cluster(true), hosts);
+    start();
+    const auto failures = provider_->clean();
+    ASSERT_TRUE(failures.empty()) << "step " << step << ": " << describe(failures);
+    ASSERT_EQ(traces(state_dir_, cluster_), std::vector<std::string>{}) << "step " << step;
+    ASSERT_TRUE(ledger_->unsettled().empty()) << "step " << step;
+    if (!died) break;
+    provider_.reset();
+    ledger_.reset();
+  }
+  EXPECT_GE(step, 15) << "the creator was killed at too few places";
+}
+
+TEST_F(LocalHosts, AHalfMadeHostIsMadeAgainAfterACrash) {
+  provider_.reset();
+  ledger_.reset();
+  ASSERT_TRUE(dies_at(9, options(), state_dir_ + "/ledger", cluster(), {host("c1", 11)}));
+  start();
+  provider_->adopt();
+  provider_->prepare(cluster());
+  const auto c1 = provider_->create(host("c1", 11));
+  EXPECT_EQ(shell(c1, "ls /sys/class/net"), "eth0\nlo");
+  EXPECT_EQ(provider_->list().size(), 1U);
+}
+
+TEST_F(LocalHosts, ManyAreMadeInParallel) {
+  for (const int count : {1, 6, 64}) {
+    const auto begin = steady_clock::now();
+    provider_->prepare(cluster());
+    const auto prepared = steady_clock::now();
+    const auto hosts = create_in_parallel(count);
+    const auto made = steady_clock::now();
+    EXPECT_EQ(provider_->list().size(), static_cast<std::size_t>(count));
+    provider_->remove_cluster(cluster_);
+    const auto ms = [](auto span) { return std::chrono::duration_cast<milliseconds>(span).count(); };
+    std::cout << fmt::format("{:>3} hosts: prepare {} ms, create {} ms ({:.1f} ms each), remove {} ms\n", count,
+                             ms(prepared - begin), ms(made - prepared),
+                             static_cast<double>(ms(made - prepared)) / count, ms(steady_clock::now() - made));
+  }
+}
+
+}  // namespace
+}  // namespace underway::host

@@ -42,7 +42,8 @@ bool same_specification(const Job& a, const Job& b) {
 
 model::JobStatus job_status(const Tables& tables, const Job& job) {
   const auto& allocations = tables.allocations_of_job(job.ns, job.id);
-  const bool live = std::any_of(allocations.begin(), allocations.end(), [](const auto& a) { return !a->client_terminal(); });
+  const bool live =
+      std::any_of(allocations.begin(), allocations.end(), [](const auto& a) { return !a->client_terminal(); });
   const auto evaluations = tables.evaluations_of_job(job.ns, job.id);
   const bool open = std::any_of(evaluations.begin(), evaluations.end(), [](const auto& e) { return !e->terminal(); });
   return scheduler::status_of(&job, live, open, !allocations.empty());
@@ -76,8 +77,7 @@ void refuse_problems(const Job& job) {
   const auto problems = model::validate(job);
   if (problems.empty()) return;
   Error error(Code::invalid, fmt::format("job '{}' is not valid", job.id));
-  for (const auto& problem : problems)
-    error.because(problem.path.empty() ? problem.text : problem.path + ": " + problem.text);
+  for (const auto& problem : problems) error.because(problem.text());
   throw error;
 }
 
@@ -209,7 +209,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
   for (const auto& entry : request.jobs) {
     coming.push_back(&entry.job);
     for (const auto& problem : model::validate(entry.job))
-      error.because(fmt::format("job '{}': {}: {}", entry.job.id, problem.path, problem.text));
+      error.because(fmt::format("job '{}': {}", entry.job.id, problem.text()));
     const auto current = tables.find_job(entry.job.ns, entry.job.id);
     if (current && !current->stop && !current->cluster.empty() && current->cluster != request.cluster.name) {
       error.because(fmt::format("job '{}' belongs to cluster '{}'", entry.job.id, current->cluster));

@@ -1,8 +1,11 @@
 #include "server/node_decisions.hpp"
 
+#include <openssl/sha.h>
+
 #include <set>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/job_decisions.hpp"
 
@@ -40,6 +43,30 @@ void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const 
   }
 }
 
+std::string digest(const std::string& secret) {
+  std::string hash(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
+         reinterpret_cast<unsigned char*>(hash.data()));
+  return hex(hash);
+}
+
+/// The first agent with an id fixes its secret; whoever comes with another one is not that node.
+void prove_identity(std::vector<Change>& changes, const Tables& tables, const model::Node& node,
+                    const std::string& secret) {
+  const std::string key = "node-secret/" + node.id;
+  const std::string hash = digest(secret);
+  const auto known = tables.setting(key);
+  if (!known) {
+    changes.push_back(tables::PutSetting{key, boost::json::value(hash)});
+    return;
+  }
+  if (known->as_string() != hash) {
+    throw Error(Code::denied, fmt::format("node '{}' is known with another secret", node.name))
+        .because("its data directory was copied, or lost its secret")
+        .advise("remove the agent's data directory, so that it joins as a new node");
+  }
+}
+
 /// Links a host of ours with the node that its agent became.
 void adopt_host(std::vector<Change>& changes, const Tables& tables, const model::Node& node) {
   if (node.host.empty()) return;
@@ -65,10 +92,12 @@ void unblock(std::vector<Change>& changes, const Tables& tables, const model::No
 }
 
 Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering,
-                                              const Context& context) {
+                                              const std::string& secret, const Context& context) {
   if (!is_uuid(registering.id))
     throw Error(Code::invalid, "a node must register with a UUID")
         .because(fmt::format("its id is '{}'", registering.id));
+  Decision<RegisteredNode> decision;
+  prove_identity(decision.changes, tables, registering, secret);
   const auto current = tables.find_node(registering.id);
   model::Node node = registering;
   node.status = model::NodeStatus::ready;
@@ -77,7 +106,6 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   node.computed_class = model::compute_class(node);
   if (current) node.eligibility = current->eligibility;
 
-  Decision<RegisteredNode> decision;
   decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
   const bool moved = current && current->computed_class != node.computed_class;
   adopt_host(decision.changes, tables, node);

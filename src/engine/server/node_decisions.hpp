@@ -12,7 +12,9 @@ struct RegisteredNode {
   bool became_ready = false;
 };
 /// A node joins or comes back, with fresh fingerprints. Keeps its eligibility. Evaluates system jobs and what it runs.
-Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const Context&);
+/// Throws denied when the node is known with another secret.
+Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const std::string& secret,
+                                              const Context&);
 
 /// The node was not heard of in time. Its jobs are evaluated. Nothing happens when it is down already.
 Decision<Nothing> decide_node_down(const Tables&, const std::string& node_id, const std::string& reason,

@@ -22,8 +22,8 @@ std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& table
     // Once told to start, an allocation is never held again.
     const bool start = sent.start || !waiting;
     const std::string why = start ? std::string() : *waiting;
-    if (!fresh && sent.alloc_modify_index == allocation->alloc_modify_index && sent.job_version == allocation->job_version &&
-        sent.start == start && sent.waiting_for == why) {
+    if (!fresh && sent.alloc_modify_index == allocation->alloc_modify_index &&
+        sent.job_version == allocation->job_version && sent.start == start && sent.waiting_for == why) {
       continue;
     }
     sent = {allocation->alloc_modify_index, allocation->job_version, start, why};

@@ -7,6 +7,7 @@
 #include "link/connection.hpp"
 #include "server/job_decisions.hpp"
 #include "server/node_decisions.hpp"
+#include "server/preview.hpp"
 #include "server/writer.hpp"
 
 namespace underway::server {
@@ -15,20 +16,11 @@ struct Options {
   std::string name = "server";
   std::string region = "global";
   std::string datacenter = "dc1";
-  Duration heartbeat_ttl = std::chrono::seconds(5);     ///< nodes are heard of at least this often
-  Duration heartbeat_grace = std::chrono::seconds(4);   ///< after which they are down: a dead node is known in < 10 s
-  Duration start_grace = std::chrono::seconds(30);      ///< after our start, before a silent node is down
+  Duration heartbeat_ttl = std::chrono::seconds(5);    ///< nodes are heard of at least this often
+  Duration heartbeat_grace = std::chrono::seconds(4);  ///< after which they are down: a dead node is known in < 10 s
+  Duration start_grace = std::chrono::seconds(30);     ///< after our start, before a silent node is down
   Duration collect_every = std::chrono::minutes(1);
   Retention retention;
-};
-
-/// What `job plan` answers: what the scheduler would do, and nothing of it done.
-struct JobPlan {
-  bool fresh = false;                       ///< the job does not exist yet
-  tables::Row<model::Job> current;          ///< null when fresh
-  model::Job proposed;
-  scheduler::Plan plan;
-  model::Revision job_modify_index = 0;     ///< to be enforced when it is run
 };
 
 class Server {
@@ -45,7 +37,8 @@ class Server {
   /// Durable state, until the next co_await.
   async::awaitable<const Tables*> read() { return writer_.settled(); }
   /// A blocking query: see Writer::changed_since.
-  async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index, async::SteadyTime deadline) {
+  async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index,
+                                                async::SteadyTime deadline) {
     return writer_.changed_since(std::move(scopes), index, deadline);
   }
   /// Any decision: capabilities above the engine (hpc) bring their own.
@@ -70,28 +63,39 @@ class Server {
   /// A request to the node. Throws not_found (no such node), unavailable (no link), or what the node answers.
   async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body);
   /// A byte stream to the node: "logs", "exec", "fs.stream", …
-  async::awaitable<std::shared_ptr<link::Stream>> open_stream(std::string node_id, std::string method, boost::json::value header);
+  async::awaitable<std::shared_ptr<link::Stream>> open_stream(std::string node_id, std::string method,
+                                                              boost::json::value header);
 
   const Options& options() const { return options_; }
   TimePoint started_at() const { return started_at_; }
 
  private:
   struct Session;
+  struct Links;
   async::awaitable<void> heartbeats();
+  async::awaitable<void> mark_down(std::string node_id);
   async::awaitable<void> collection();
+  async::awaitable<void> send_orders(std::shared_ptr<Session> session);
+  async::awaitable<boost::json::value> answer_node(std::shared_ptr<Session>& session,
+                                                   std::shared_ptr<link::Connection> connection, std::string method,
+                                                   boost::json::value body);
+  async::awaitable<boost::json::value> register_node(std::shared_ptr<Session>& session,
+                                                     std::shared_ptr<link::Connection> connection,
+                                                     boost::json::value body);
   void send_differences();
-  Session& get_session(const std::string& node_id);
+  void end_session(Session& session);
+  std::shared_ptr<link::Connection> get_connection(const std::string& node_id) const;
 
   Options options_;
   Clock& clock_;
   async::Executor executor_;
   Tables tables_;
   std::unique_ptr<scheduler::Fleet> fleet_;
+  std::unique_ptr<Links> links_;
   Writer writer_;
+  SeededIds preview_ids_{1};  ///< what a preview makes is thrown away
   async::TaskGroup tasks_;
   TimePoint started_at_;
-  struct Links;
-  std::unique_ptr<Links> links_;
 };
 
 }  // namespace underway::server

@@ -1,0 +1,332 @@
+#include "server/server.hpp"
+
+#include <list>
+#include <set>
+#include <unordered_map>
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "server/dependencies.hpp"
+#include "server/orders.hpp"
+
+namespace underway::server {
+
+/// One linked node.
+struct Server::Session {
+  std::string node_id;
+  std::shared_ptr<link::Connection> connection;
+  Orders orders;
+  async::SteadyTime heard;         ///< last sign of life
+  async::Event something_to_send;  ///< the sender waits for it
+  bool dirty = true;
+
+  Session(std::string id, std::shared_ptr<link::Connection> link)
+      : node_id(std::move(id)), connection(std::move(link)), orders(node_id), heard(std::chrono::steady_clock::now()) {}
+};
+
+/// Which nodes are linked, when the others were heard of, and whose allocations changed since the last commit.
+struct Server::Links final : tables::Tables::Follower {
+  explicit Links(Tables& t) : tables(t) {}
+
+  void reset() override {}
+  void node_changed(const tables::Row<model::Node>&, const tables::Row<model::Node>&) override {}
+  void allocation_changed(const tables::Row<model::Allocation>& before,
+                          const tables::Row<model::Allocation>& after) override {
+    const auto& row = after ? after : before;
+    dirty.insert(row->node_id);
+    const bool health = (before && before->is_healthy()) != (after && after->is_healthy());
+    const bool ended = after && after->client_terminal() && !(before && before->client_terminal());
+    if (health) health_changed.emplace(row->ns, row->job_id);
+    // Its replacement may wait for it to have ended.
+    if (ended && !row->next_allocation.empty()) ended_with_successor.push_back(row->next_allocation);
+  }
+
+  Tables& tables;
+  std::unordered_map<std::string, std::shared_ptr<Session>> sessions;  ///< by node id
+  std::unordered_map<std::string, async::SteadyTime> silent_since;     ///< ready nodes without a session
+  std::set<std::string> dirty;
+  std::set<std::pair<std::string, std::string>> health_changed;
+  std::vector<std::string> ended_with_successor;
+};
+
+Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids, Options options)
+    : options_(std::move(options)),
+      clock_(clock),
+      executor_(executor),
+      fleet_(std::make_unique<scheduler::Fleet>()),
+      links_(std::make_unique<Links>(tables_)),
+      writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), executor), store, tables_, *fleet_, clock,
+              ids),
+      tasks_(executor, "server"),
+      started_at_(clock.now()) {
+  writer_.on_durable([this] { send_differences(); });
+  const auto grace = async::deadline_in(options_.start_grace);
+  for (const auto& node : tables_.nodes()) {
+    if (node->status == model::NodeStatus::ready) links_->silent_since[node->id] = grace;
+  }
+}
+
+Server::~Server() = default;
+
+void Server::start() {
+  tasks_.spawn("heartbeats", heartbeats());
+  tasks_.spawn("collection", collection());
+}
+
+async::awaitable<void> Server::stop() {
+  for (const auto& [id, session] : links_->sessions) session->connection->abort();
+  co_await tasks_.stop();
+  co_await writer_.stop();
+}
+
+// --- requests
+
+async::awaitable<Registered> Server::register_job(RegisterJob request) {
+  co_return co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_register(tables, request, context); });
+}
+
+async::awaitable<Registered> Server::deregister_job(DeregisterJob request) {
+  co_return co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_deregister(tables, request, context); });
+}
+
+async::awaitable<Registered> Server::evaluate_job(std::string ns, std::string id) {
+  co_return co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_evaluate(tables, ns, id, context); });
+}
+
+async::awaitable<AppliedCluster> Server::apply_cluster(ApplyCluster request) {
+  co_return co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_apply_cluster(tables, request, context); });
+}
+
+async::awaitable<void> Server::stop_cluster(std::string name) {
+  co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_stop_cluster(tables, name, context); });
+}
+
+async::awaitable<void> Server::set_eligibility(std::string node_id, model::Eligibility eligibility) {
+  co_await writer_.submit([&](const Tables& tables, const Context& context) {
+    return decide_eligibility(tables, node_id, eligibility, context);
+  });
+}
+
+async::awaitable<void> Server::purge_node(std::string node_id) {
+  co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_purge_node(tables, node_id, context); });
+}
+
+async::awaitable<std::string> Server::stop_allocation(std::string id) {
+  co_return co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_stop_allocation(tables, id, context); });
+}
+
+async::awaitable<Collected> Server::collect(Retention retention) {
+  co_return co_await writer_.submit(
+      [&](const Tables& tables, const Context& context) { return decide_collect(tables, retention, context); });
+}
+
+async::awaitable<JobPlan> Server::plan_job(model::Job job) {
+  const auto* tables = co_await read();
+  co_return preview_job(*tables, *fleet_, std::move(job), Context{clock_.now(), preview_ids_, tables->revision() + 1});
+}
+
+// --- links
+
+async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socket) {
+  // The session is made by the node's first call; until then the connection has no name.
+  auto session = std::make_shared<std::shared_ptr<Session>>();
+  std::weak_ptr<link::Connection> weak;
+  link::Handlers handlers;
+  auto connection_slot = std::make_shared<std::weak_ptr<link::Connection>>();
+  handlers.call = [this, session, connection_slot](std::string method,
+                                                   boost::json::value body) -> async::awaitable<boost::json::value> {
+    co_return co_await answer_node(*session, connection_slot->lock(), std::move(method), std::move(body));
+  };
+  handlers.notify = [session](std::string method, boost::json::value) {
+    if (method == "heartbeat" && *session) (*session)->heard = std::chrono::steady_clock::now();
+  };
+  const auto connection =
+      link::Connection::make(executor_, std::move(socket), link::Side::acceptor, std::move(handlers));
+  *connection_slot = connection;
+  std::exception_ptr failure;
+  try {
+    co_await connection->run();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (*session) end_session(**session);
+  if (failure && !async::is_cancellation(failure)) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      log::info("server: the link of node {} ended: {}", *session ? (*session)->node_id.substr(0, 8) : "(unregistered)",
+                error.one_line());
+    }
+  } else if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Server::end_session(Session& session) {
+  const auto it = links_->sessions.find(session.node_id);
+  if (it == links_->sessions.end() || it->second.get() != &session) return;  // a newer link took its place
+  links_->silent_since[session.node_id] = session.heard + options_.heartbeat_ttl + options_.heartbeat_grace;
+  it->second->something_to_send.notify_all();
+  links_->sessions.erase(it);
+}
+
+async::awaitable<boost::json::value> Server::answer_node(std::shared_ptr<Session>& session,
+                                                         std::shared_ptr<link::Connection> connection,
+                                                         std::string method, boost::json::value body) {
+  if (session) session->heard = std::chrono::steady_clock::now();
+  if (method == "register") co_return co_await register_node(session, std::move(connection), std::move(body));
+  if (!session) throw Error(Code::denied, "the node has to register first");
+  if (method == "update") {
+    const auto request = json::decode<node::UpdateRequest>(body);
+    const std::string node_id = session->node_id;
+    co_await writer_.submit([&](const Tables& tables, const Context& context) {
+      return decide_allocation_updates(tables, node_id, request.updates, context);
+    });
+    co_return boost::json::object{};
+  }
+  throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
+}
+
+async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Session>& session,
+                                                           std::shared_ptr<link::Connection> connection,
+                                                           boost::json::value body) {
+  const auto request = json::decode<node::RegisterRequest>(body);
+  const auto registered = co_await writer_.submit([&](const Tables& tables, const Context& context) {
+    return decide_register_node(tables, request.node, request.secret, context);
+  });
+  if (!session) {
+    session = std::make_shared<Session>(registered.id, connection);
+    auto& slot = links_->sessions[registered.id];
+    if (slot) slot->connection->abort();  // the node came back before its old link was known to be dead
+    slot = session;
+    links_->silent_since.erase(registered.id);
+    tasks_.spawn("sending to node " + request.node.name, send_orders(session));
+    log::info("server: node {} ({}) is linked", request.node.name, registered.id.substr(0, 8));
+  }
+  node::RegisterReply reply;
+  reply.node_id = registered.id;
+  reply.heartbeat_ttl = options_.heartbeat_ttl;
+  co_return json::to_value(reply);
+}
+
+async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
+  const auto current = [&] {
+    const auto it = links_->sessions.find(session->node_id);
+    return it != links_->sessions.end() && it->second == session;
+  };
+  try {
+    while (current()) {
+      const auto* tables = co_await writer_.settled();
+      session->dirty = false;
+      if (const auto message = session->orders.next(*tables)) {
+        co_await session->connection->notify("allocations", json::to_value(*message, json::Encoding::compact));
+      }
+      while (current() && !session->dirty) co_await session->something_to_send.wait();
+    }
+  } catch (const Error& error) {
+    session->connection->abort();  // what was sent is uncertain: the node links again and is told everything
+    log::debug("server: sending to node {}: {}", session->node_id, error.one_line());
+  }
+}
+
+void Server::send_differences() {
+  for (const auto& [ns, job] : std::exchange(links_->health_changed, {})) {
+    for (const auto& id : nodes_waiting_for(tables_, ns, job)) links_->dirty.insert(id);
+  }
+  for (const auto& id : std::exchange(links_->ended_with_successor, {})) {
+    if (const auto successor = tables_.find_allocation(id)) links_->dirty.insert(successor->node_id);
+  }
+  for (const auto& id : std::exchange(links_->dirty, {})) {
+    const auto it = links_->sessions.find(id);
+    if (it == links_->sessions.end()) continue;
+    it->second->dirty = true;
+    it->second->something_to_send.notify_all();
+  }
+}
+
+bool Server::linked(const std::string& node_id) const { return links_->sessions.contains(node_id); }
+
+std::shared_ptr<link::Connection> Server::get_connection(const std::string& node_id) const {
+  const auto it = links_->sessions.find(node_id);
+  if (it != links_->sessions.end()) return it->second->connection;
+  const auto node = tables_.find_node(node_id);
+  if (!node) throw Error(Code::not_found, "node not found");
+  throw Error(Code::unavailable, fmt::format("node '{}' is not linked", node->name))
+      .because(fmt::format("its status is {}", describe::spell(node->status)))
+      .advise("look at its agent: `journalctl -u underway` there, or the host's console log");
+}
+
+async::awaitable<boost::json::value> Server::call_node(std::string node_id, std::string method,
+                                                       boost::json::value body) {
+  const auto connection = get_connection(node_id);
+  co_return co_await connection->call(std::move(method), std::move(body));
+}
+
+async::awaitable<std::shared_ptr<link::Stream>> Server::open_stream(std::string node_id, std::string method,
+                                                                    boost::json::value header) {
+  const auto connection = get_connection(node_id);
+  co_return co_await connection->open(std::move(method), std::move(header));
+}
+
+// --- loops
+
+async::awaitable<void> Server::heartbeats() {
+  while (true) {
+    co_await async::sleep_for(std::chrono::seconds(1));
+    const auto now = std::chrono::steady_clock::now();
+    const auto patience = options_.heartbeat_ttl + options_.heartbeat_grace;
+    // A link that says nothing is as good as none: a half-open connection can stand for minutes.
+    std::vector<std::shared_ptr<Session>> silent;
+    for (const auto& [id, session] : links_->sessions) {
+      if (now - session->heard > patience) silent.push_back(session);
+    }
+    for (const auto& session : silent) {
+      session->connection->abort();
+      end_session(*session);
+    }
+    std::vector<std::string> down;
+    for (const auto& [id, until] : links_->silent_since) {
+      if (now >= until) down.push_back(id);
+    }
+    for (const auto& id : down) {
+      links_->silent_since.erase(id);
+      co_await mark_down(id);
+    }
+  }
+}
+
+async::awaitable<void> Server::mark_down(std::string node_id) {
+  try {
+    co_await writer_.submit([&](const Tables& tables, const Context& context) {
+      // It may have come back, or been forgotten, while this waited for its turn.
+      if (links_->sessions.contains(node_id) || !tables.find_node(node_id)) return Decision<Nothing>{};
+      return decide_node_down(tables, node_id, "no heartbeat was heard in time", context);
+    });
+    log::warn("server: node {} is down: no heartbeat in time", node_id.substr(0, 8));
+  } catch (const Error& error) {
+    links_->silent_since[node_id] = async::deadline_in(std::chrono::seconds(1));
+    log::error("server: node {} cannot be marked down, trying again in 1 s: {}", node_id.substr(0, 8),
+               error.one_line());
+  }
+}
+
+async::awaitable<void> Server::collection() {
+  while (true) {
+    co_await async::sleep_for(options_.collect_every);
+    try {
+      co_await collect(options_.retention);
+    } catch (const Error& error) {
+      log::error("server: nothing was collected, trying again in {}: {}", human_duration(options_.collect_every),
+                 error.one_line());
+    }
+  }
+}
+
+}  // namespace underway::server

@@ -1,0 +1,92 @@
+#pragma once
+/// @file
+/// One client of the server, from its accept to its end.
+
+#include <list>
+
+#include "async/event.hpp"
+#include "async/group.hpp"
+#include "http/detail/transport.hpp"
+#include "http/detail/wire.hpp"
+#include "http/server.hpp"
+
+namespace underway::http::detail {
+
+class Connection;
+
+/// What all connections of one server share.
+struct ServerState {
+  ServerState(async::Executor on, const Router& routes, ServerOptions chosen)
+      : executor(std::move(on)), router(routes), options(std::move(chosen)), farewells(executor, "http server") {}
+
+  async::Executor executor;
+  const Router& router;
+  ServerOptions options;
+  std::list<std::shared_ptr<Connection>> connections;
+  async::Event ended;  ///< a connection is gone
+  async::TaskGroup farewells;  ///< WebSockets being closed by `stop`
+  bool stopping = false;
+
+  const std::string& date();
+
+ private:
+  std::time_t date_of_ = 0;
+  std::string date_;
+};
+
+/// Serves requests one after the other. While a handler works, the socket is watched: data that comes is kept for the
+/// next request, and the end of the stream cancels the handler.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<ServerState> server, std::shared_ptr<Transport> transport)
+      : server_(std::move(server)), transport_(std::move(transport)) {}
+
+  /// Runs until the connection has ended, then calls `done`.
+  void start(std::function<void()> done);
+  /// Ends it: at once when idle, after the running request otherwise; a WebSocket is told that we go away.
+  void finish();
+  /// Cancels whatever it does.
+  void cancel() { signal_.emit(asio::cancellation_type::terminal); }
+
+ private:
+  class Watch;
+  class ChunkWriter;
+  /// What the answer depends on, kept while the handler owns the request.
+  struct Facts {
+    bool head_only = false;
+    bool keep_alive = false;
+    bool http_1_0 = false;
+    bool gzip = false;
+    std::string websocket_key;  ///< empty: no valid handshake was asked for
+  };
+
+  awaitable<void> serve();
+  awaitable<bool> serve_one();
+  awaitable<std::unique_ptr<RequestParser>> read_head();
+  awaitable<void> read_body(RequestParser& parser);
+  awaitable<bool> answer(Request request, Facts facts);
+  awaitable<bool> send(Response& response, const Facts& facts);
+  awaitable<void> send_stream(Response& response, const Facts& facts);
+  awaitable<void> compress(Response& response) const;
+  awaitable<bool> upgrade(Response& response, const Facts& facts);
+  awaitable<void> refuse(Refused why);
+  void consume(std::size_t used);
+  static void complete(Facts& facts, const Request& request);
+
+  void watch();
+  void unwatch();
+  void arm_watch(unsigned generation);
+  void on_readable(unsigned generation);
+
+  std::shared_ptr<ServerState> server_;
+  std::shared_ptr<Transport> transport_;
+  std::string inbox_;  ///< received and not yet parsed
+  asio::cancellation_signal signal_;
+  std::weak_ptr<WebSocket> websocket_;
+  unsigned generation_ = 0;  ///< of the watch: late callbacks of an earlier one are ignored
+  bool watch_armed_ = false;
+  bool idle_ = true;
+  bool first_ = true;
+};
+
+}  // namespace underway::http::detail

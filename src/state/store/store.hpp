@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -27,13 +28,15 @@ struct KeyValue {
   std::int64_t version = 0;      ///< puts since it was made, from 1
 };
 
-/// Keys from `begin` up to but without `end`; an empty `end` means the one key `begin`.
+/// Keys from `begin` up to but without `end`, by bytes. An empty `end` means the one key `begin`, an `end` of one zero
+/// byte means every key from `begin` on (both as in etcd).
 struct KeyRange {
   std::string begin;
   std::string end;
   static KeyRange one(std::string key) { return {std::move(key), {}}; }
-  /// All keys that start with `prefix` (etcd's clientv3.GetPrefixRangeEnd).
+  /// All keys that start with `prefix`; of "": all keys (etcd's clientv3.GetPrefixRangeEnd).
   static KeyRange prefix(std::string prefix);
+  bool contains(std::string_view key) const;
 };
 
 struct Compare {
@@ -43,7 +46,7 @@ struct Compare {
   Target target = Target::mod_revision;
   Operator op = Operator::equal;
   std::int64_t number = 0;  ///< an absent key has revisions and version 0
-  std::string text;         ///< for Target::value
+  std::string text;         ///< for Target::value, which never holds for an absent key, whatever the operator
 };
 
 struct Put {
@@ -55,7 +58,8 @@ struct Delete {
 };
 using Operation = std::variant<Put, Delete>;
 
-/// All compares hold → `then` is applied, else `otherwise`. Limits are the implementation's; SQLite: none but space.
+/// All compares hold → `then` is applied, else `otherwise`, in order. Keys are not empty, and a transaction names each
+/// key once (etcd refuses another; the others let the later operation win). Limits are the implementation's.
 struct Transaction {
   std::vector<Compare> compares;
   std::vector<Operation> then;
@@ -67,7 +71,7 @@ struct Outcome {
   Revision revision = 0;   ///< of the store after it; a transaction without effect makes no new one
 };
 
-/// One change, as a watcher sees it. `key_value.value` is empty for a deletion.
+/// One change, as a watcher sees it. Of a deletion, `key_value` has only the key and, as mod_revision, when it went.
 struct Event {
   enum class Kind : std::uint8_t { put, deleted };
   Kind kind = Kind::put;
@@ -79,12 +83,15 @@ struct RangeResult {
   Revision revision = 0;             ///< of the store when it was read
 };
 
-/// Thread: `commit`, `range` and `watch` from any; callbacks come on the store's own thread.
+/// Thread: `commit`, `range` and `watch` from any; callbacks come on the store's own thread, by revision: first the
+/// watches of a transaction, then its own. They may call everything but `commit_and_wait`. Destroying a store first
+/// finishes what was submitted.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Either the outcome, or why nothing was written (exhausted: disk full; internal: corruption).
+  /// Either the outcome, or why nothing was written (invalid: an empty key; too_large: a value; exhausted: disk full;
+  /// internal: corruption).
   using CommitResult = std::variant<Outcome, Error>;
   using CommitCallback = std::function<void(CommitResult)>;
   /// Durable when `done` is called; transactions take effect in the order of the calls. Never blocks, never throws.
@@ -103,7 +110,8 @@ class Store {
     virtual ~Watch() = default;
   };
   using WatchCallback = std::function<void(Revision, const std::vector<Event>&)>;
-  /// Calls `notify` for every later commit that touches `range`, in order, once per revision.
+  /// Calls `notify` for every later commit that touches `range`, in order, once per revision. To follow a state without
+  /// a gap: watch, then read the range, then skip the revisions up to the range's.
   [[nodiscard]] virtual std::unique_ptr<Watch> watch(KeyRange range, WatchCallback notify) = 0;
 };
 

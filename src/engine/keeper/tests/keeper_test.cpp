@@ -1,0 +1,322 @@
+// The real program on the real kernel.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "keeper/client.hpp"
+#include "os/file.hpp"
+#include "os/ledger.hpp"
+
+namespace underway::keeper {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::milliseconds;
+
+/// Waits for what another process brings about; the bound is far above what it takes.
+template <class Condition>
+bool eventually(Condition condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    ::usleep(5000);
+  }
+  return false;
+}
+
+class Keeper : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    char name[] = "/tmp/underway-test-XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  void TearDown() override {
+    if (path_.empty()) return;
+    if (group_) {
+      const auto parent = group_->substr(0, group_->find('/'));
+      if (auto left = os::Cgroup::find(system_, parent)) left->remove();
+    }
+    for (const auto& process : keepers_) {
+      EXPECT_TRUE(eventually([&] { return !os::is_running(process); })) << "keeper " << process.pid << " is left";
+      if (const auto pidfd = os::Pidfd::find(process)) static_cast<void>(pidfd->signal(SIGKILL));
+    }
+    os::remove_tree(path_);
+  }
+
+  LaunchSpec spec(const std::string& script) {
+    LaunchSpec spec;
+    spec.program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
+    spec.directory = path_ + "/keeper";
+    spec.description = "test/web";
+    spec.logs = {.directory = path_ + "/logs", .name = "web"};
+    spec.cgroup = group_;
+    if (group_) {
+      auto group = os::Cgroup::create(system_, *group_, limits_);
+      for (const auto& file : group.join_files()) spec.plan.write_file(file, "0");
+      group.release();
+    }
+    spec.plan.new_session();
+    if (!spec.own_process_numbers) spec.plan.parent_death_signal(SIGKILL);
+    spec.plan.exec({"/bin/bash"}, {"bash", "-c", script}, {"PATH=/usr/bin:/bin"});
+    return spec;
+  }
+  Client launch(const LaunchSpec& what) {
+    Client client = Client::launch(what, system_);
+    keepers_.push_back(client.keeper());
+    return client;
+  }
+  Client attach() { return Client::attach(path_ + "/keeper", group_, system_); }
+  void use_cgroup() {
+    group_ = fmt::format("underway-test-{}/{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+  }
+  /// All of one stream, rotated files in order.
+  std::string log(const std::string& stream) const {
+    std::map<int, std::string> parts;
+    for (const auto& entry : os::list_directory(path_ + "/logs")) {
+      if (entry.name.starts_with("web." + stream + ".")) {
+        parts[std::stoi(entry.name.substr(entry.name.rfind('.') + 1))] = os::read_file(path_ + "/logs/" + entry.name);
+      }
+    }
+    std::string all;
+    for (const auto& [index, text] : parts) all += text;
+    return all;
+  }
+  /// The process whose number a script has written into `file`.
+  os::ProcessIdentity written(const std::string& file) const {
+    const std::string path = path_ + "/" + file;
+    EXPECT_TRUE(eventually([&] { return os::find_file(path).value_or("").ends_with("\n"); })) << file;
+    return os::process_identity(std::stoi(os::read_file(path))).value_or(os::ProcessIdentity{});
+  }
+
+  os::CgroupSystem system_ = os::CgroupSystem::probe();
+  std::string path_;
+  std::optional<std::string> group_;
+  os::CgroupLimits limits_;
+  std::vector<os::ProcessIdentity> keepers_;
+};
+
+TEST_F(Keeper, CapturesBothStreamsAndTellsTheExitCode) {
+  Client client = launch(spec("echo out; echo err >&2; exit 3"));
+  ASSERT_TRUE(client.wait(seconds{20}));
+  EXPECT_EQ(client.state().phase, Phase::exited);
+  EXPECT_EQ(client.state().code, 3);
+  EXPECT_GE(client.state().finished, client.state().started);
+  EXPECT_EQ(log("stdout"), "out\n");
+  EXPECT_EQ(log("stderr"), "err\n");
+  client.collect();
+  EXPECT_FALSE(os::exists(path_ + "/keeper"));
+}
+
+TEST_F(Keeper, SaysWhichCommandIsMissingAndLeavesNothing) {
+  auto broken = spec("");
+  broken.plan = os::LaunchPlan().exec({"/no/such/program"}, {"x"}, {});
+  try {
+    launch(broken);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::not_found);
+    EXPECT_THAT(e.one_line(), testing::HasSubstr("/no/such/program"));
+  }
+  EXPECT_FALSE(os::exists(path_ + "/keeper"));
+}
+
+TEST_F(Keeper, TaskAndLogsGoOnWithoutAGapWhenItsLauncherIsKilled) {
+  const auto what = spec("for ((i = 1; ; ++i)); do echo $i; done");
+  auto chatty = what;
+  chatty.logs.max_bytes = 200'000;
+  chatty.logs.max_files = 100'000;
+  const os::Pipe pipe = os::open_pipe();
+  const pid_t agent = ::fork();
+  if (agent == 0) {
+    const Client client = Client::launch(chatty, system_);
+    const State state = client.state();
+    if (::write(pipe.write.get(), &state, sizeof state) < 0) ::_exit(1);
+    for (;;) ::pause();
+  }
+  State before;
+  ASSERT_EQ(::read(pipe.read.get(), &before, sizeof before), static_cast<ssize_t>(sizeof before));
+  ASSERT_EQ(::kill(agent, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(agent, nullptr, 0), agent);
+  const auto size = [&] { return log("stdout").size(); };
+  const auto then = size();
+  EXPECT_TRUE(eventually([&] { return size() > then + 300'000; }));
+  Client client = attach();
+  keepers_.push_back(client.keeper());
+  EXPECT_EQ(client.state().phase, Phase::running);
+  EXPECT_EQ(client.task(), (os::ProcessIdentity{before.task_pid, before.task_start}));
+  EXPECT_TRUE(os::is_running(client.task()));
+  client.stop(SIGTERM, seconds{5});
+  ASSERT_TRUE(client.wait(seconds{20}));
+  EXPECT_EQ(client.state().signal, SIGTERM);
+  int expected = 1;
+  const std::string all = log("stdout");
+  for (const auto& line : split(std::string_view(all).substr(0, all.rfind('\n')), '\n')) {
+    ASSERT_EQ(line, std::to_string(expected));
+    ++expected;
+  }
+  EXPECT_GT(expected, 50'000);
+  client.collect();
+}
+
+TEST_F(Keeper, KeepsTheResultUntilAnAgentComesForIt) {
+  {
+    const Client client = launch(spec("exit 7"));
+  }
+  ASSERT_TRUE(eventually([&] { return os::find_file(path_ + "/keeper/state").value_or("").find("exited") != std::string::npos; }));
+  EXPECT_TRUE(os::is_running(keepers_[0]));
+  Client client = attach();
+  EXPECT_EQ(client.state().phase, Phase::exited);
+  EXPECT_EQ(client.state().code, 7);
+  client.collect();
+}
+
+TEST_F(Keeper, ForksAndDaemonsOfTheTaskDieWithIt) {
+  const auto daemons = "setsid bash -c 'setsid sleep 1000 & echo $! > " + path_ + "/a; setsid sleep 1000 & echo $! > " +
+                       path_ + "/b' & ";
+  for (const bool grouped : {false, true}) {
+    SCOPED_TRACE(grouped);
+    if (grouped) use_cgroup();
+    Client client = launch(spec(daemons + "trap '' TERM; while :; do sleep 1000; done"));
+    const auto a = written("a"), b = written("b");
+    EXPECT_TRUE(os::is_running(a));
+    client.stop(SIGTERM, milliseconds{50});
+    ASSERT_TRUE(client.wait(seconds{20}));
+    EXPECT_EQ(client.state().signal, SIGKILL);
+    EXPECT_FALSE(os::is_running(a));
+    EXPECT_FALSE(os::is_running(b));
+    client.collect();
+    os::remove_tree(path_ + "/a");
+    os::remove_tree(path_ + "/b");
+  }
+}
+
+TEST_F(Keeper, DiesLastSoThatALostTaskIsDeadWholeAndStaysLost) {
+  for (const bool grouped : {false, true}) {
+    SCOPED_TRACE(grouped);
+    if (grouped) use_cgroup();
+    Client client = launch(spec("setsid sleep 1000 & echo $! > " + path_ + "/a; sleep 1001 & echo $! > " + path_ +
+                                "/b; wait"));
+    const auto a = written("a"), b = written("b");
+    const auto task = client.task();
+    ASSERT_EQ(::kill(client.keeper().pid, SIGKILL), 0);
+    ASSERT_TRUE(client.wait(seconds{20}));
+    EXPECT_EQ(client.state().phase, Phase::lost);
+    EXPECT_EQ(client.fd(), -1);
+    EXPECT_FALSE(os::is_running(task));
+    EXPECT_TRUE(eventually([&] { return !os::is_running(b); }));
+    // A daemon that left the session can be found only by its cgroup.
+    EXPECT_EQ(os::is_running(a), !grouped);
+    if (!grouped) os::Pidfd::find(a)->signal(SIGKILL);
+    EXPECT_EQ(attach().state().phase, Phase::lost);
+    client.collect();
+    os::remove_tree(path_ + "/a");
+    os::remove_tree(path_ + "/b");
+  }
+}
+
+TEST_F(Keeper, WithOwnProcessNumbersTakesEverythingAlong) {
+  auto what = spec("");
+  what.own_process_numbers = true;
+  what.plan = os::LaunchPlan().new_session().exec(
+      {"/bin/bash"}, {"bash", "-c", "echo $$; setsid sleep 1234567 & exec sleep 1234567"}, {"PATH=/usr/bin:/bin"});
+  Client client = launch(what);
+  ASSERT_TRUE(eventually([&] { return !log("stdout").empty(); }));
+  EXPECT_EQ(log("stdout"), "2\n");
+  EXPECT_TRUE(os::is_running(client.task()));
+  EXPECT_GT(client.task().pid, 2);
+  const auto sleepers = [] {
+    int count = 0;
+    for (const auto& entry : os::list_directory("/proc")) {
+      const auto line = os::find_file("/proc/" + entry.name + "/cmdline");
+      if (line && line->starts_with(std::string("sleep\0001234567", 13))) ++count;
+    }
+    return count;
+  };
+  ASSERT_TRUE(eventually([&] { return sleepers() == 2; }));
+  ASSERT_EQ(::kill(client.keeper().pid, SIGKILL), 0);
+  ASSERT_TRUE(client.wait(seconds{20}));
+  EXPECT_EQ(client.state().phase, Phase::lost);
+  EXPECT_TRUE(eventually([&] { return sleepers() == 0; }));
+  client.collect();
+}
+
+TEST_F(Keeper, IsSmallAndSleepsWhileTheTaskDoes) {
+  Client client = launch(spec("echo hello; exec sleep 1000"));
+  ASSERT_TRUE(eventually([&] { return !log("stdout").empty(); }));
+  const auto field = [&](std::string_view key) {
+    for (const auto& line : split(os::read_file(fmt::format("/proc/{}/status", client.keeper().pid)), '\n')) {
+      if (line.starts_with(key)) return std::stol(line.substr(key.size()));
+    }
+    return -1L;
+  };
+  EXPECT_LE(field("VmRSS:"), 1024) << "KiB";
+  EXPECT_GT(field("VmRSS:"), 0);
+  RecordProperty("rss_kib", static_cast<int>(field("VmRSS:")));
+  ::usleep(50'000);
+  const auto before = field("voluntary_ctxt_switches:");
+  ::usleep(300'000);
+  EXPECT_EQ(field("voluntary_ctxt_switches:"), before);
+  client.stop(SIGTERM, seconds{5});
+  ASSERT_TRUE(client.wait(seconds{20}));
+  client.collect();
+}
+
+TEST_F(Keeper, ReportsMemoryBeyondTheLimitAsSuch) {
+  if (!system_.has("memory")) GTEST_SKIP() << "no memory controller";
+  use_cgroup();
+  limits_.memory_max = 24 << 20;
+  Client client = launch(spec("exec tail /dev/zero"));
+  ASSERT_TRUE(client.wait(seconds{60}));
+  EXPECT_TRUE(client.state().oom_killed);
+  EXPECT_EQ(client.state().signal, SIGKILL);
+  client.collect();
+}
+
+TEST_F(Keeper, RefusesASecondTaskInItsDirectory) {
+  Client client = launch(spec("exec sleep 1000"));
+  EXPECT_THROW(Client::launch(spec("true"), system_), Error);
+  EXPECT_THROW(client.collect(), Error);
+  client.stop(SIGKILL, seconds{0});
+  ASSERT_TRUE(client.wait(seconds{20}));
+  client.collect();
+}
+
+TEST_F(Keeper, RotatesAFloodIntoTheFilesAllowed) {
+  auto what = spec("seq 1 200000");
+  what.logs.max_files = 3;
+  what.logs.max_bytes = 100'000;
+  Client client = launch(what);
+  ASSERT_TRUE(client.wait(seconds{60}));
+  EXPECT_LE(os::list_directory(path_ + "/logs").size(), 4U);
+  const auto lines = split(trim(log("stdout")), '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) ASSERT_EQ(std::stoul(lines[i]), 200'000 - lines.size() + 1 + i);
+  EXPECT_EQ(client.state().dropped, 0U);
+  client.collect();
+}
+
+TEST_F(Keeper, PassesSignalsToTheTaskOnly) {
+  Client client = launch(spec("trap 'echo got' USR1; echo ready; while :; do sleep 0.01; done"));
+  ASSERT_TRUE(eventually([&] { return log("stdout") == "ready\n"; }));
+  client.signal(SIGUSR1);
+  EXPECT_TRUE(eventually([&] { return log("stdout") == "ready\ngot\n"; }));
+  client.stop(SIGTERM, seconds{5});
+  ASSERT_TRUE(client.wait(seconds{20}));
+  EXPECT_EQ(client.state().signal, SIGTERM);
+  client.collect();
+}
+
+TEST_F(Keeper, ADirectoryWhereNoneBeganIsLostAndNeverStarted) {
+  EXPECT_EQ(attach().state().phase, Phase::lost);
+  os::make_directories(path_ + "/keeper", 0700);
+  const Client client = attach();
+  EXPECT_EQ(client.state().phase, Phase::lost);
+  EXPECT_EQ(client.state().task_pid, 0);
+}
+
+}  // namespace
+}  // namespace underway::keeper

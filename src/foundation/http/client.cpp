@@ -235,7 +235,7 @@ class BodyReader final : public ResponseStream {
   const Headers& headers() const override { return headers_; }
 
   awaitable<std::optional<std::string>> read(Duration idle) override {
-    opened_.lease->expires_at(async::deadline_in(idle));
+    if (!ended_) opened_.lease->expires_at(async::deadline_in(idle));
     co_return co_await next();
   }
 

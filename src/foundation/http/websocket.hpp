@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// One WebSocket (RFC 6455), of either side. Reading and writing go on at the same time; several coroutines may write.
-/// Thread: the loop it was made on. Somebody has to read: pings are answered and a close is noticed only while reading.
+/// Thread: the loop it was made on, which must outlive it. Somebody has to read: pings are answered and a close is noticed only while reading.
 
 #include <cstdint>
 

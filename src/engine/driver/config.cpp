@@ -1,0 +1,115 @@
+#include "detail/config.hpp"
+
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace underway::driver::detail {
+namespace {
+
+namespace json = boost::json;
+
+/// Numbers and booleans count as text: HCL's authors write `args = ["-p", 6817]`.
+std::optional<std::string> as_text(const json::value& value) {
+  if (value.is_string()) return std::string(value.as_string());
+  if (value.is_number() || value.is_bool()) return json::serialize(value);
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> as_number(const json::value& value) {
+  if (value.is_int64()) return value.as_int64();
+  if (value.is_uint64() || value.is_double()) {
+    boost::system::error_code failed;
+    const auto number = value.to_number<std::int64_t>(failed);
+    return failed ? std::nullopt : std::optional(number);
+  }
+  if (!value.is_string()) return std::nullopt;
+  const std::string_view text = value.as_string();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+bool fits(const json::value& value, Kind kind) {
+  switch (kind) {
+    case Kind::text: return as_text(value).has_value();
+    case Kind::number:
+      // A variable that is not replaced yet is a number to be.
+      return as_number(value) || (value.is_string() && value.as_string().find("${") != json::string::npos);
+    case Kind::texts:
+      return value.is_array() && std::all_of(value.as_array().begin(), value.as_array().end(),
+                                             [](const json::value& item) { return as_text(item).has_value(); });
+  }
+  return false;
+}
+
+std::string_view wanted(Kind kind) {
+  switch (kind) {
+    case Kind::text: return "a string";
+    case Kind::texts: return "a list of strings";
+    case Kind::number: return "a whole number";
+  }
+  return "";
+}
+
+const json::value* find(const json::value& config, std::string_view key) {
+  const auto* object = config.if_object();
+  const auto* value = object != nullptr ? object->if_contains(key) : nullptr;
+  return value != nullptr && !value->is_null() ? value : nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> problems(const json::value& config, const std::vector<Key>& keys) {
+  std::vector<std::string> found;
+  if (!config.is_object() && !config.is_null()) return {"config: must be an object"};
+  std::vector<std::string> names;
+  for (const auto& key : keys) {
+    names.push_back(key.name);
+    const auto* value = find(config, key.name);
+    if (value == nullptr) {
+      if (key.required) found.push_back(fmt::format("config.{}: is required", key.name));
+    } else if (!fits(*value, key.kind)) {
+      found.push_back(fmt::format("config.{}: must be {}", key.name, wanted(key.kind)));
+    } else if (key.required && key.kind == Kind::text && as_text(*value)->empty()) {
+      found.push_back(fmt::format("config.{}: is empty", key.name));
+    }
+  }
+  if (!config.is_object()) return found;
+  for (const auto& member : config.as_object()) {
+    const std::string name(member.key());
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const auto near = nearest(name, names);
+    found.push_back(fmt::format("config.{}: is not known{}", name,
+                                near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near)));
+  }
+  return found;
+}
+
+void require_none(const std::vector<std::string>& found) {
+  if (found.empty()) return;
+  Error error(Code::invalid, "the task's config is wrong");
+  for (const auto& problem : found) error.because(problem);
+  throw error;
+}
+
+std::string text(const json::value& config, std::string_view key) {
+  const auto* value = find(config, key);
+  return value != nullptr ? as_text(*value).value_or("") : std::string();
+}
+
+std::vector<std::string> texts(const json::value& config, std::string_view key) {
+  std::vector<std::string> list;
+  const auto* value = find(config, key);
+  if (value == nullptr || !value->is_array()) return list;
+  for (const auto& item : value->as_array()) list.push_back(as_text(item).value_or(""));
+  return list;
+}
+
+std::optional<std::int64_t> number(const json::value& config, std::string_view key) {
+  const auto* value = find(config, key);
+  return value != nullptr ? as_number(*value) : std::nullopt;
+}
+
+}  // namespace underway::driver::detail

@@ -1,0 +1,163 @@
+#pragma once
+/// @file
+/// How a task runs. The node's task runner knows drivers only by this face; every driver puts its tasks under a keeper,
+/// so handles can be dropped and found again.
+///
+///   auto task = driver.start(spec);           // it runs, or an Error says what is wrong, on which node
+///   … watch task->fd(); task->poll(); task->status() …
+///   task->destroy();                          // once it has ended and the result is kept
+///
+/// Calls block for milliseconds (fork, mounts, cgroup files); `destroy` and a `poll` that finds a dead keeper for up to
+/// seconds: run them on the pool. Thread: one at a time per handle; a driver may be used by several at once.
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "os/capability.hpp"
+#include "os/cgroup.hpp"
+#include "os/fd.hpp"
+#include "os/ledger.hpp"
+#include "os/process.hpp"
+
+namespace underway::driver {
+
+/// One run of one task. The same spec finds the run again after a restart of the agent.
+struct TaskSpec {
+  std::string alloc_id;
+  std::string task;
+  std::string node;  ///< our node's name, for errors
+
+  /// "<alloc>/<task>": its `local`, `secrets` and `tmp` are made if missing and given to the task's user.
+  std::string task_dir;
+  /// "<alloc>/alloc", shared by the tasks of the group; logs go to its `logs`.
+  std::string alloc_dir;
+  /// The keeper's directory for this run; not one that an earlier run used and nobody destroyed.
+  std::string keeper_dir;
+  /// Cgroup of the task, relative: "underway/7f3a…/web". Made and removed by the driver.
+  std::string cgroup;
+
+  /// The driver's own, all variables replaced.
+  boost::json::value config;
+  /// The whole environment; PATH is added if absent.
+  std::map<std::string, std::string> env;
+  /// Empty: the driver's default.
+  std::string user;
+
+  std::uint64_t cpu_shares = 0;     ///< MHz, as Nomad uses them; 0: the kernel's default
+  std::uint64_t memory_mb = 0;      ///< 0: unlimited
+  std::uint64_t memory_max_mb = 0;  ///< hard limit when above memory_mb, which is then only protected
+  std::uint64_t pids = 0;           ///< processes and threads; 0: the driver's default
+  std::string cpuset;               ///< "4-7"; empty: all
+
+  std::uint32_t log_files = 10;
+  std::uint64_t log_bytes = 10U << 20;
+};
+
+struct TaskStatus {
+  enum class Phase {
+    running,
+    exited,
+    lost,  ///< its keeper was killed; the task is dead, its result unknown
+  };
+  Phase phase = Phase::running;
+  os::ProcessIdentity process;
+  /// Once exited.
+  os::ExitStatus exit;
+  bool oom_killed = false;
+  TimePoint started{}, finished{};
+  /// Bytes of output lost to a full disk.
+  std::uint64_t log_bytes_lost = 0;
+};
+std::string_view to_string(TaskStatus::Phase phase);
+
+struct ExecRequest {
+  std::vector<std::string> argv;
+  bool terminal = false;
+  unsigned short rows = 24, columns = 80;
+};
+/// A command beside the task. With a terminal, `terminal` is both ends and the three pipes are empty.
+/// Dropping it kills the command.
+struct ExecSession {
+  os::Child child;
+  os::Fd in, out, err;
+  os::Fd terminal;
+};
+
+class TaskHandle {
+ public:
+  /// Lets go: the task keeps running.
+  virtual ~TaskHandle() = default;
+  /// Readable when poll() may have news; -1 when there will be none.
+  virtual int fd() const = 0;
+  /// Takes in news; true when the status changed.
+  virtual bool poll() = 0;
+  virtual const TaskStatus& status() const = 0;
+  /// Waits for the end; false when `within` passed first.
+  virtual bool wait(Duration within) = 0;
+  /// To the task's first process. Nothing happens when it has ended.
+  virtual void signal(int number) = 0;
+  /// `number` now, SIGKILL to everything after `grace`. Returns at once; the status tells.
+  virtual void stop(int number, Duration grace) = 0;
+  virtual os::CgroupStats usage() const = 0;
+  /// Runs a command in the task's namespaces, cgroup and user.
+  /// Errors: conflict when the task has ended; not_found for a missing command.
+  virtual ExecSession exec(const ExecRequest& request) = 0;
+  /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept.
+  virtual void destroy() = 0;
+};
+
+struct Fingerprint {
+  /// Node attributes: {"driver.exec", "1"}.
+  std::map<std::string, std::string> attributes;
+  bool detected = false;
+  bool healthy = false;
+  /// For people: why not.
+  std::string description;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual std::string name() const = 0;
+  virtual Fingerprint fingerprint() const = 0;
+  /// All problems of a `config`, each naming its key; variables may not be replaced yet. Pure.
+  virtual std::vector<std::string> validate(const boost::json::value& config) const = 0;
+  /// Errors: invalid (config), not_found (command, user: naming node), conflict (a run lives in keeper_dir).
+  /// Nothing is left of a task that could not be started.
+  virtual std::unique_ptr<TaskHandle> start(const TaskSpec& spec) = 0;
+  /// The run that an earlier agent started; `lost` when it is not to be found, and then surely dead.
+  virtual std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) = 0;
+};
+
+/// Capabilities that Nomad lets exec tasks have (those of Docker).
+os::Capabilities default_capabilities();
+
+struct Options {
+  std::string keeper_program;
+  os::CgroupSystem cgroups = os::CgroupSystem::probe();
+  std::uint64_t default_pids = 4096;
+  /// What `cap_add` may name.
+  os::Capabilities allowed_capabilities = default_capabilities();
+  /// Absolute directories that an exec task sees empty: the agent's data.
+  std::vector<std::string> hidden;
+  /// Where cgroups are recorded before they are made; may be null (tests). Outlives the driver and its handles.
+  os::Ledger* ledger = nullptr;
+};
+
+/// The task as a plain process of the machine. Its own cgroup, so that everything of it can be killed, with the limits
+/// on processes and the CPU weight; no memory limit, because daemons that run others' work (slurmd) live here.
+std::unique_ptr<Driver> make_raw_exec(Options options);
+
+/// The task in its own mount, process, IPC and cgroup namespaces: the machine's root read-only, private /tmp and /dev,
+/// writable only /alloc, /local, /secrets and /tmp; user nobody by default, capabilities bounded, no new privileges.
+/// Of its capabilities a task that is not root holds only net_bind_service and what `cap_add` names.
+std::unique_ptr<Driver> make_exec(Options options);
+
+}  // namespace underway::driver

@@ -76,7 +76,19 @@ HostGroups::HostGroups(std::vector<Hierarchy> hierarchies, std::string path)
 
 bool HostGroups::pure_v2() const { return hierarchies_.size() == 1 && hierarchies_[0].v2; }
 
-void HostGroups::create() {
+void HostGroups::create() const {
+  // Another cluster's removal may take an empty parent away between two of our steps.
+  for (int attempt = 1;; ++attempt) {
+    try {
+      create_once();
+      return;
+    } catch (const Error& e) {
+      if (e.code() != Code::not_found || attempt == 3) throw;
+    }
+  }
+}
+
+void HostGroups::create_once() const {
   for (const auto& hierarchy : hierarchies_) {
     std::string parent = hierarchy.mount;
     for (const auto& part : split(path_, '/')) {
@@ -99,7 +111,7 @@ void HostGroups::create() {
   }
 }
 
-void HostGroups::limit(std::optional<std::int64_t> cpus, std::optional<std::int64_t> memory_mb) {
+void HostGroups::limit(std::optional<std::int64_t> cpus, std::optional<std::int64_t> memory_mb) const {
   constexpr std::int64_t kPeriodUs = 100'000;
   const auto set = [](const std::string& path, const std::string& text) {
     if (os::exists(path)) write_group_file(path, text);

@@ -24,7 +24,7 @@ struct LocalOptions {
   std::string init_program;
   /// Directories of the machine that each host sees at the same path, writable: where the server's socket lies.
   std::vector<std::string> visible;
-  /// Told before each step that changes the machine: "host c1: starting". Thread: the one that calls create.
+  /// Told before each step that changes the machine: "host c1: starting". Thread: any.
   std::function<void(const std::string&)> on_step;
 };
 

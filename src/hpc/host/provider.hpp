@@ -53,7 +53,8 @@ struct HostSpec {
   bool enforce_limits = false;
   std::vector<model::HostDirectory> directories;
   std::vector<Bind> binds;
-  /// The program that pid 1 keeps running, and its whole environment ("NAME=value"). Empty: none.
+  /// The program that pid 1 keeps running, and its whole environment ("NAME=value"). Empty: none. A program below the
+  /// machine's /tmp or /run is not seen in the host unless `binds` shows it.
   std::vector<std::string> agent_argv;
   std::vector<std::string> agent_env;
 };

@@ -32,8 +32,8 @@ class HostGroups {
   std::string directory(const Hierarchy& in) const { return in.mount + "/" + path_; }
   /// Makes the directories and their parents; cpuset groups get their parent's processors and memory nodes, without
   /// which no process may join.
-  void create();
-  void limit(std::optional<std::int64_t> cpus, std::optional<std::int64_t> memory_mb);
+  void create() const;
+  void limit(std::optional<std::int64_t> cpus, std::optional<std::int64_t> memory_mb) const;
   /// Where a process writes "0" to join before its cgroup namespace is made.
   std::vector<std::string> join_files() const;
   /// The file through which pid 1 then leaves the host's own group on a pure v2 machine; else empty.
@@ -47,6 +47,7 @@ class HostGroups {
   void remove_if_empty() const;
 
  private:
+  void create_once() const;
   bool pure_v2() const;
   std::vector<Hierarchy> hierarchies_;
   std::string path_;

@@ -143,6 +143,14 @@ class Agent {
   int64_t start_at_ = 0;
 };
 
+/// The console is for what goes wrong early; an agent that talks for years must not fill the disk.
+void bound_console() {
+  constexpr off_t kLargest = 8 << 20;
+  struct stat status{};
+  if (fstat(2, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= kLargest) return;
+  if (ftruncate(2, 0) == 0) dprintf(2, "underway-init: what was here before was cut away\n");
+}
+
 /// False when the provider has gone.
 bool wait_for_go() {
   for (;;) {
@@ -174,6 +182,7 @@ int supervise(char** argv) {
     siginfo_t info{};
     const int signal = due < 0 ? sigwaitinfo(&handled, &info) : sigtimedwait(&handled, &info, &limit);
     if (signal == SIGTERM) return 0;
+    bound_console();
     int status = 0;
     for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
       agent.ended(pid, status);

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <future>
 #include <iostream>
+#include <random>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -412,6 +413,36 @@ TEST_F(LocalHosts, NothingIsLeftAfterTheCreatorIsKilledAtAnyStep) {
     ledger_.reset();
   }
   EXPECT_GE(step, 15) << "the creator was killed at too few places";
+}
+
+TEST_F(LocalHosts, NothingIsLeftAfterTheCreatorIsKilledAtARandomMoment) {
+  provider_.reset();
+  ledger_.reset();
+  std::mt19937 random(20261121);
+  for (int round = 0; round < 20; ++round) {
+    const auto moment = std::chrono::microseconds(random() % 120'000);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      start();
+      for (;;) {  // until it is killed: making, removing, and making over what runs
+        provider_->prepare(cluster(true));
+        create_in_parallel(4);
+        create_in_parallel(2);
+        provider_->remove_cluster(cluster_);
+      }
+    }
+    std::this_thread::sleep_for(moment);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    start();
+    const auto failures = provider_->clean();
+    ASSERT_TRUE(failures.empty()) << "round " << round << ": " << describe(failures);
+    ASSERT_EQ(traces(state_dir_, cluster_), std::vector<std::string>{}) << "round " << round;
+    ASSERT_TRUE(ledger_->unsettled().empty()) << "round " << round;
+    provider_.reset();
+    ledger_.reset();
+  }
+  start();
 }
 
 TEST_F(LocalHosts, AHalfMadeHostIsMadeAgainAfterACrash) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -23,6 +24,7 @@
 #include "host/exec.hpp"
 #include "net/netlink.hpp"
 #include "net/nftables.hpp"
+#include "os/cgroup.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 
@@ -174,7 +176,7 @@ TEST_F(LocalHosts, HaveNamesRootsAndDevicesOfTheirOwn) {
   EXPECT_EQ(shell(c2, "ls /dev/shm"), "");
   EXPECT_EQ(shell(c1, "ls /sys/class/net"), "eth0\nlo");
   EXPECT_EQ(shell(c1, "cat /proc/1/comm"), "underway-init");
-  EXPECT_EQ(shell(c1, "cut -d: -f3 /proc/self/cgroup | sort -u"), "/");
+  EXPECT_EQ(shell(c1, "cut -d: -f3 /proc/self/cgroup | grep -v ^/init$ | sort -u"), "/");
 }
 
 TEST_F(LocalHosts, SeeOnlyTheSocketOfTheStateDirectory) {
@@ -326,7 +328,61 @@ TEST_F(LocalHosts, NatGivesAGatewayAndIsTakenAway) {
   EXPECT_EQ(os::read_file("/proc/sys/net/ipv4/ip_forward"), forwarding);
 }
 
+TEST_F(LocalHosts, MasqueradeLetsThemReachWhatTheMachineReaches) {
+  // Outside knows no way back to the cluster: an answer proves the masquerade. The link on the machine goes with it.
+  const auto outside = net::Namespace::create("outside");
+  const auto port = net::link_name(fmt::format("uwt{}", ::getpid()));
+  const auto machine = net::Namespace::current();
+  net::Netlink at_machine(machine);
+  at_machine.add_veth({.name = port, .peer = &outside});
+  at_machine.add_address(port, *net::parse_cidr("10.178.255.1/30"));
+  net::Netlink at_outside(outside);
+  at_outside.add_address("eth0", *net::parse_cidr("10.178.255.2/30"));
+  at_outside.set_up("eth0");
+  int listener = -1;
+  outside.run([&] { listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); });
+  const os::Fd owned(listener);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(7777);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  provider_->prepare(cluster(true));
+  const auto c1 = provider_->create(host("c1", 11));
+  EXPECT_EQ(shell(c1,
+                  "perl -MIO::Socket::INET -e "
+                  "'$c=IO::Socket::INET->new(PeerAddr=>\"10.178.255.2:7777\",Timeout=>5);print $c?\"reached\":$!'"),
+            "reached");
+  EXPECT_TRUE(at_machine.remove_link(port));
+}
+
+TEST_F(LocalHosts, LiveOnAMachineWithCgroupV2Alone) {
+  provider_.reset();
+  ledger_.reset();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // A mount namespace in which /sys/fs/cgroup looks as it does on a machine without v1.
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::umount2("/sys/fs/cgroup", MNT_DETACH) != 0 || ::mount("none", "/sys/fs/cgroup", "cgroup2", 0, nullptr) != 0) {
+      ::_exit(2);
+    }
+    start();
+    provider_->prepare(cluster());
+    const auto c1 = provider_->create(host("c1", 11));
+    const auto group = shell(c1, "grep ^0: /proc/1/cgroup; mkdir /sys/fs/cgroup/own && echo made");
+    const auto failures = provider_->clean();
+    if (group != "0::/init\nmade") std::cerr << group << "\n";
+    ::_exit(group == "0::/init\nmade" && failures.empty() && traces(state_dir_, cluster_).empty() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  start();
+}
+
 TEST_F(LocalHosts, LimitsAreSetInTheHostsGroup) {
+  if (!os::CgroupSystem::probe().has("memory")) GTEST_SKIP() << "no memory controller";
   provider_->prepare(cluster());
   auto spec = host("c1", 11);
   spec.enforce_limits = true;

@@ -96,6 +96,17 @@ bool wait_until(Duration within, const std::function<bool()>& done) {
   return true;
 }
 
+/// Parents may be pruned by others while we make our way down: then once more.
+void make_level(const std::string& directory) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return make_directories(directory, 0755);
+    } catch (const Error& e) {
+      if (e.code() != Code::not_found || attempt == 20) throw;
+    }
+  }
+}
+
 void check_path(const std::string& path) {
   for (const auto& part : split(path, '/')) {
     if (part.empty() || part == "." || part == "..") {
@@ -157,10 +168,10 @@ Cgroup Cgroup::create(const CgroupSystem& system, const std::string& path, const
       for (const auto& part : split(path, '/')) {
         enable_controllers(level);
         level += "/" + part;
-        make_directories(level, 0755);
+        make_level(level);
       }
     } else {
-      make_directories(directory, 0755);
+      make_level(directory);
     }
     group.directories_.push_back({directory, {std::string(controller)}, v2});
   };
@@ -368,6 +379,17 @@ void Cgroup::remove(Duration within) {
   });
   if (!gone) throw Error(Code::timeout, fmt::format("cannot remove the cgroup '{}'", path_)).because("it stays busy");
   directories_.clear();
+}
+
+void Cgroup::prune_parents(const CgroupSystem& system, const std::string& path) {
+  check_path(path);
+  std::vector<std::string> mounts;
+  if (!system.v2_mount().empty()) mounts.push_back(system.v2_mount());
+  for (const auto& [controller, mount] : system.v1_mounts()) mounts.push_back(mount);
+  for (auto slash = path.rfind('/'); slash != std::string::npos && path.find('/') < slash;) {
+    for (const auto& mount : mounts) ::rmdir((mount + "/" + path.substr(0, slash)).c_str());  // full ones refuse
+    slash = path.rfind('/', slash - 1);
+  }
 }
 
 Cgroup::Files Cgroup::files() const {

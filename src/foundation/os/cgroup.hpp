@@ -99,6 +99,9 @@ class Cgroup {
   /// kill_all, then removes the group and those below; nothing happens where it does not exist.
   void remove(Duration within = std::chrono::seconds{5});
 
+  /// Removes the groups above `path` that are empty, but never the topmost, which others may share.
+  static void prune_parents(const CgroupSystem& system, const std::string& path);
+
   /// Plain paths, for a program that cannot link this library (the keeper); empty when there is none.
   struct Files {
     std::string kill;        ///< v2 cgroup.kill

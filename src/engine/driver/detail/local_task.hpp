@@ -1,0 +1,74 @@
+#pragma once
+/// @file
+/// What raw_exec and exec share: a task that is a process of this machine, in a cgroup, under a keeper.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/driver.hpp"
+#include "keeper/client.hpp"
+#include "os/launch_plan.hpp"
+
+namespace underway::driver::detail {
+
+/// Where a command of alloc exec runs, and as whom; namespaces and cgroup are added by LocalTask.
+using CommandTemplate = std::function<os::SpawnSpec()>;
+
+struct LocalLaunch {
+  os::CgroupLimits limits;
+  /// Given the join files of the cgroup, everything up to exec.
+  std::function<os::LaunchPlan(const os::Cgroup&)> plan;
+  int namespaces = 0;
+  bool own_process_numbers = false;
+};
+
+class LocalTask final : public TaskHandle {
+ public:
+  /// `entered`: the namespaces that exec enters, CLONE_NEW* bits.
+  static std::unique_ptr<TaskHandle> start(const Options& options, const TaskSpec& spec, const LocalLaunch& launch,
+                                           CommandTemplate command, int entered);
+  static std::unique_ptr<TaskHandle> recover(const Options& options, const TaskSpec& spec, CommandTemplate command,
+                                             int entered);
+
+  int fd() const override { return client_.fd(); }
+  bool poll() override;
+  const TaskStatus& status() const override { return status_; }
+  bool wait(Duration within) override;
+  void signal(int number) override { client_.signal(number); }
+  void stop(int number, Duration grace) override { client_.stop(number, grace); }
+  os::CgroupStats usage() const override;
+  ExecSession exec(const ExecRequest& request) override;
+  void destroy() override;
+
+ private:
+  LocalTask(const Options& options, const TaskSpec& spec, keeper::Client client, CommandTemplate command, int entered);
+  void take_status();
+
+  os::CgroupSystem cgroups_;
+  os::Ledger* ledger_;
+  std::string cgroup_;
+  std::string description_;
+  keeper::Client client_;
+  CommandTemplate command_;
+  int entered_;
+  TaskStatus status_;
+};
+
+/// "7f3a9c12/web": what ps shows of the keeper and errors say of the task.
+std::string describe(const TaskSpec& spec);
+/// The task's environment with a PATH.
+std::map<std::string, std::string> environment_of(const TaskSpec& spec);
+/// Throws not_found, naming user, task and node.
+os::User user_of(const TaskSpec& spec, const std::string& name);
+/// Makes task_dir's `local`, `secrets` and `tmp` if missing and gives them, not what lies in them, to `user`.
+void prepare_directories(const TaskSpec& spec, const os::User& user);
+/// Where a command is looked for: absolute as it is, else below each of `directories`, then along PATH.
+std::vector<std::string> candidates_of(const std::string& command, const std::vector<std::string>& directories,
+                                       const std::map<std::string, std::string>& env);
+/// CPU weight, processes, processors.
+os::CgroupLimits common_limits(const Options& options, const TaskSpec& spec);
+
+}  // namespace underway::driver::detail

@@ -1,0 +1,246 @@
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "detail/config.hpp"
+#include "detail/local_task.hpp"
+#include "os/file.hpp"
+#include "os/mount.hpp"
+
+namespace underway::driver {
+namespace {
+
+using namespace detail;
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> kKeys = {
+      {"command", Kind::text, true}, {"args", Kind::texts},    {"work_dir", Kind::text}, {"oom_score_adj", Kind::number},
+      {"cap_add", Kind::texts},      {"cap_drop", Kind::texts}, {"pid_mode", Kind::text}, {"ipc_mode", Kind::text}};
+  return kKeys;
+}
+
+/// Names that the task's root makes for itself, whatever the machine has there.
+constexpr std::string_view kOwn[] = {"proc", "dev", "tmp", "alloc", "local", "secrets"};
+constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+/// Parts of /proc that root in the task could change the machine through.
+constexpr std::string_view kReadOnlyProc[] = {"sys", "sysrq-trigger", "irq", "bus", "fs"};
+
+void add_device_directory(os::LaunchPlan& plan, const std::string& dev) {
+  plan.mount("tmpfs", dev, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k");
+  for (const auto& name : kDevices) {
+    const std::string device = fmt::format("/{}", name);
+    plan.touch(dev + device, 0666).bind("/dev" + device, dev + device);
+  }
+  for (const auto* name : {"/pts", "/shm", "/mqueue"}) plan.make_directory(dev + name, 0755);
+  plan.mount("devpts", dev + "/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=666,mode=620,gid=5");
+  plan.mount("tmpfs", dev + "/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+  plan.optionally().mount("mqueue", dev + "/mqueue", "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+  plan.make_symlink("pts/ptmx", dev + "/ptmx").make_symlink("/proc/self/fd", dev + "/fd");
+  plan.make_symlink("/proc/self/fd/0", dev + "/stdin").make_symlink("/proc/self/fd/1", dev + "/stdout");
+  plan.make_symlink("/proc/self/fd/2", dev + "/stderr");
+}
+
+/// The machine's own top-level entries, each bound with what is mounted below, and our own names as empty directories.
+void add_machine(os::LaunchPlan& plan, const std::string& root) {
+  for (const auto& entry : os::list_directory("/")) {
+    if (std::find(std::begin(kOwn), std::end(kOwn), entry.name) != std::end(kOwn)) continue;
+    const std::string target = root + "/" + entry.name;
+    if (entry.type == DT_LNK) {
+      std::array<char, 4096> link{};
+      const ssize_t n = ::readlink(("/" + entry.name).c_str(), link.data(), link.size() - 1);
+      if (n > 0) plan.make_symlink(link.data(), target);
+    } else if (entry.type == DT_DIR) {
+      plan.make_directory(target, 0755).bind("/" + entry.name, target, true);
+    }
+  }
+  for (const auto& name : kOwn) plan.make_directory(fmt::format("{}/{}", root, name), 0755);
+}
+
+class Exec final : public Driver {
+ public:
+  explicit Exec(Options options) : options_(std::move(options)) {}
+
+  std::string name() const override { return "exec"; }
+
+  Fingerprint fingerprint() const override {
+    Fingerprint found;
+    found.detected = true;
+    if (::geteuid() != 0) {
+      found.description = "needs root: the agent runs as another user";
+    } else if (options_.cgroups.mode() == "none") {
+      found.description = "needs cgroups: none are mounted";
+    } else {
+      found.healthy = true;
+      found.attributes = {{"driver.exec", "1"}};
+    }
+    return found;
+  }
+
+  std::vector<std::string> validate(const boost::json::value& config) const override {
+    auto found = problems(config, keys());
+    if (!found.empty()) return found;
+    for (const auto* list : {"cap_add", "cap_drop"}) {
+      for (const auto& name : texts(config, list)) {
+        const auto bits = os::find_capability(name);
+        if (!bits) {
+          const auto near = nearest(lower(name), os::all_capability_names());
+          found.push_back(fmt::format("config.{}: there is no capability '{}'{}", list, name,
+                                      near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near)));
+        } else if (std::string_view(list) == "cap_add" && lower(name) != "all" &&
+                   (*bits & ~options_.allowed_capabilities) != 0) {
+          found.push_back(fmt::format("config.cap_add: '{}' is not among those that this node allows ({})", name,
+                                      join(os::capability_names(options_.allowed_capabilities), ", ")));
+        }
+      }
+    }
+    for (const auto* mode : {"pid_mode", "ipc_mode"}) {
+      const auto value = text(config, mode);
+      if (!value.empty() && value != "private" && value != "host") {
+        found.push_back(fmt::format("config.{}: must be 'private' or 'host'", mode));
+      }
+    }
+    const auto directory = text(config, "work_dir");
+    if (!directory.empty() && directory[0] != '/' && !directory.starts_with("${")) {
+      found.push_back("config.work_dir: must be an absolute path");
+    }
+    return found;
+  }
+
+  std::unique_ptr<TaskHandle> start(const TaskSpec& spec) override {
+    require_none(validate(spec.config));
+    if (::geteuid() != 0) {
+      throw Error(Code::denied, fmt::format("cannot start task {}", describe(spec)))
+          .because(fmt::format("the exec driver needs root, and the agent on node '{}' does not run as root", spec.node))
+          .advise("use raw_exec, or run the agent as root");
+    }
+    const auto user = user_of_task(spec);
+    prepare_directories(spec, user);
+    const std::string root = spec.keeper_dir + "/root";
+    os::make_directories(root, 0700);
+    LocalLaunch launch;
+    launch.limits = limits(spec);
+    launch.own_process_numbers = own_process_numbers(spec);
+    launch.namespaces = namespaces(spec);
+    launch.plan = [&](const os::Cgroup& group) { return plan(spec, user, root, group); };
+    return LocalTask::start(options_, spec, launch, command(spec), entered(spec));
+  }
+
+  std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) override {
+    return LocalTask::recover(options_, spec, command(spec), entered(spec));
+  }
+
+ private:
+  static bool own_process_numbers(const TaskSpec& spec) { return text(spec.config, "pid_mode") != "host"; }
+  static int namespaces(const TaskSpec& spec) {
+    return CLONE_NEWNS | (text(spec.config, "ipc_mode") != "host" ? CLONE_NEWIPC : 0);
+  }
+  static int entered(const TaskSpec& spec) {
+    return namespaces(spec) | CLONE_NEWCGROUP | (own_process_numbers(spec) ? CLONE_NEWPID : 0);
+  }
+  static os::User user_of_task(const TaskSpec& spec) { return user_of(spec, spec.user.empty() ? "nobody" : spec.user); }
+
+  static std::string work_dir(const TaskSpec& spec) {
+    const auto directory = text(spec.config, "work_dir");
+    return directory.empty() ? "/" : directory;
+  }
+
+  static os::Capabilities named(const TaskSpec& spec, std::string_view key) {
+    os::Capabilities set = 0;
+    for (const auto& name : texts(spec.config, key)) set |= os::find_capability(name).value_or(0);
+    return set;
+  }
+  os::Capabilities bounding(const TaskSpec& spec) const {
+    return (default_capabilities() & ~named(spec, "cap_drop")) | (named(spec, "cap_add") & options_.allowed_capabilities);
+  }
+  os::Capabilities ambient(const TaskSpec& spec) const {
+    return bounding(spec) & (named(spec, "cap_add") | *os::find_capability("net_bind_service"));
+  }
+
+  os::CgroupLimits limits(const TaskSpec& spec) const {
+    auto limits = common_limits(options_, spec);
+    const auto hard = std::max(spec.memory_mb, spec.memory_max_mb);
+    if (hard != 0) limits.memory_max = hard << 20;
+    if (spec.memory_max_mb > spec.memory_mb) limits.memory_soft = spec.memory_mb << 20;
+    return limits;
+  }
+
+  void add_root(os::LaunchPlan& plan, const TaskSpec& spec, const std::string& root, const os::Cgroup& group) const {
+    plan.make_mounts_private().mount("tmpfs", root, "tmpfs", MS_NOSUID, "mode=755,size=1m");
+    // Binding the directory that `root` lies in shall not bind `root` into itself.
+    plan.mount("", root, "", MS_UNBINDABLE);
+    add_machine(plan, root);
+    // Of the cgroup trees the task sees its own group, which its cgroup namespace calls the root.
+    for (const auto& file : group.join_files()) {
+      const std::string directory = file.substr(0, file.rfind('/'));
+      const std::string mount = directory.substr(0, directory.size() - spec.cgroup.size() - 1);
+      plan.optionally().bind(directory, root + mount);
+    }
+    for (const auto& path : options_.hidden) {
+      plan.optionally().mount("tmpfs", root + path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=4k");
+    }
+    plan.set_mount_attributes(root, MOUNT_ATTR_RDONLY, true);
+
+    const std::string proc = root + "/proc";
+    plan.mount("proc", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    for (const auto& name : kReadOnlyProc) {
+      const std::string path = fmt::format("{}/{}", proc, name);
+      plan.optionally().bind(path, path).optionally().set_mount_attributes(path, MOUNT_ATTR_RDONLY, false);
+    }
+    add_device_directory(plan, root + "/dev");
+    for (const auto* name : {"/local", "/secrets", "/tmp"}) plan.bind(spec.task_dir + name, root + name);
+    plan.optionally().bind(spec.task_dir + "/tmp", root + "/var/tmp");
+    plan.bind(spec.alloc_dir, root + "/alloc");
+    plan.pivot_root(root);
+  }
+
+  os::LaunchPlan plan(const TaskSpec& spec, const os::User& user, const std::string& root, const os::Cgroup& group) const {
+    const auto env = environment_of(spec);
+    os::LaunchPlan plan;
+    for (const auto& file : group.join_files()) plan.write_file(file, "0");
+    // The keeper is spared by the kernel's out-of-memory killer; the task shall not inherit that.
+    plan.optionally().write_file("/proc/self/oom_score_adj",
+                                 std::to_string(number(spec.config, "oom_score_adj").value_or(0)));
+    plan.new_session().unshare(CLONE_NEWCGROUP);
+    add_root(plan, spec, root, group);
+    plan.change_directory(work_dir(spec)).bound_capabilities(bounding(spec));
+    plan.become(user, ambient(spec)).no_new_privileges();
+    if (!own_process_numbers(spec)) plan.parent_death_signal(SIGKILL);
+    std::vector<std::string> argv = {text(spec.config, "command")};
+    for (auto& argument : texts(spec.config, "args")) argv.push_back(std::move(argument));
+    return plan.exec(candidates_of(argv[0], {"/local", "/"}, env), argv, os::environment(env));
+  }
+
+  CommandTemplate command(const TaskSpec& spec) const {
+    return [spec, keep = bounding(spec), grant = ambient(spec)] {
+      os::SpawnSpec command;
+      command.env = os::environment(environment_of(spec));
+      command.cwd = work_dir(spec);
+      command.user = user_of_task(spec);
+      command.bounding = keep;
+      command.ambient = grant;
+      command.no_new_privileges = true;
+      return command;
+    };
+  }
+
+  Options options_;
+};
+
+}  // namespace
+
+os::Capabilities default_capabilities() {
+  os::Capabilities set = 0;
+  for (const auto* name : {"audit_write", "chown", "dac_override", "fowner", "fsetid", "kill", "mknod",
+                           "net_bind_service", "setfcap", "setgid", "setpcap", "setuid", "sys_chroot"}) {
+    set |= *os::find_capability(name);
+  }
+  return set;
+}
+
+std::unique_ptr<Driver> make_exec(Options options) { return std::make_unique<Exec>(std::move(options)); }
+
+}  // namespace underway::driver

@@ -1,0 +1,42 @@
+#include <boost/json/parse.hpp>
+
+#include "driver/driver.hpp"
+
+namespace underway::driver {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(RawExecConfig, ReportsEveryProblemAtOnceWithItsKey) {
+  const auto driver = make_raw_exec({});
+  EXPECT_THAT(driver->validate(boost::json::parse(R"({"comand": "x", "args": "y", "oom_score_adj": "high"})")),
+              ElementsAre("config.command: is required", "config.args: must be a list of strings",
+                          "config.oom_score_adj: must be a whole number",
+                          "config.comand: is not known; did you mean 'command'?"));
+  EXPECT_THAT(driver->validate(boost::json::parse(R"({"command": "x", "work_dir": "a/b"})")),
+              ElementsAre("config.work_dir: must be an absolute path"));
+  EXPECT_THAT(driver->validate(boost::json::parse(R"({"command": ""})")), ElementsAre("config.command: is empty"));
+  EXPECT_THAT(driver->validate(boost::json::parse("[]")), ElementsAre("config: must be an object"));
+}
+
+TEST(RawExecConfig, TakesNumbersAsTextAndVariablesAsTheyAre) {
+  const auto driver = make_raw_exec({});
+  EXPECT_THAT(driver->validate(boost::json::parse(
+                  R"({"command": "${NOMAD_TASK_DIR}/x", "args": ["-p", 6817, true], "work_dir": "${NOMAD_ALLOC_DIR}",
+                      "oom_score_adj": "${meta.oom}", "denied_envvars": ["AWS_*"]})")),
+              ElementsAre());
+}
+
+TEST(ExecConfig, AllowsOnlyCapabilitiesOfTheNodesList) {
+  const auto driver = make_exec({});
+  EXPECT_THAT(driver->validate(boost::json::parse(R"({"command": "x", "cap_add": ["net_bind_service"], "cap_drop": ["ALL"]})")),
+              ElementsAre());
+  EXPECT_THAT(driver->validate(boost::json::parse(R"({"command": "x", "cap_add": ["sys_admin", "choown"], "pid_mode": "mine"})")),
+              ElementsAre(HasSubstr("'sys_admin' is not among those that this node allows"),
+                          HasSubstr("there is no capability 'choown'; did you mean 'chown'?"),
+                          "config.pid_mode: must be 'private' or 'host'"));
+}
+
+}  // namespace
+}  // namespace underway::driver

@@ -1,0 +1,286 @@
+// The drivers on the real kernel.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/json/parse.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "driver/driver.hpp"
+#include "os/file.hpp"
+
+namespace underway::driver {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+template <class Condition>
+bool eventually(Condition condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    ::usleep(5000);
+  }
+  return false;
+}
+
+class DriverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    // Below /var/lib, as an agent's data are: an exec task has a /tmp of its own anyhow.
+    char name[] = "/var/lib/underway-test-XXXXXX";
+    path_ = ::mkdtemp(name);
+    ::chmod(path_.c_str(), 0755);
+    os::make_directories(path_ + "/precious");
+    os::write_file(path_ + "/precious/file", "secret");
+    ledger_.emplace(path_ + "/ledger");
+    options_.keeper_program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
+    options_.ledger = &*ledger_;
+    options_.hidden = {path_};
+    parent_ = fmt::format("underway-test-{}", ::getpid());
+    spec_.alloc_id = "7f3a9c12-0000-4000-8000-000000000000";
+    spec_.task = "web";
+    spec_.node = "gpu-014";
+    spec_.task_dir = path_ + "/alloc/web";
+    spec_.alloc_dir = path_ + "/alloc/alloc";
+    spec_.keeper_dir = path_ + "/keepers/web-1";
+    spec_.cgroup = parent_ + "/7f3a9c12/web";
+    spec_.env = {{"PATH", "/usr/bin:/bin"}, {"NAME", "value"}, {"AWS_SECRET", "x"}};
+  }
+  void TearDown() override {
+    if (path_.empty()) return;
+    task_.reset();
+    EXPECT_TRUE(ledger_->unsettled().empty());
+    EXPECT_FALSE(os::exists(spec_.keeper_dir)) << "a keeper is left";
+    if (auto left = os::Cgroup::find(options_.cgroups, parent_)) {
+      EXPECT_TRUE(left->processes().empty());
+      left->remove();
+    }
+    os::remove_tree(path_);
+  }
+
+  void script(const std::string& text) { spec_.config = {{"command", "bash"}, {"args", {"-c", text}}}; }
+  /// Runs to the end and frees everything; its standard output is in `out()`.
+  TaskStatus finish(Driver& driver) {
+    task_ = driver.start(spec_);
+    EXPECT_TRUE(task_->wait(seconds{60}));
+    const auto status = task_->status();
+    task_->destroy();
+    return status;
+  }
+  std::string out() const { return os::find_file(spec_.alloc_dir + "/logs/web.stdout.0").value_or(""); }
+  std::string err() const { return os::find_file(spec_.alloc_dir + "/logs/web.stderr.0").value_or(""); }
+  void end() {
+    task_->stop(SIGKILL, {});
+    ASSERT_TRUE(task_->wait(seconds{20}));
+    task_->destroy();
+  }
+  static std::string collect(const os::Fd& fd) { return os::read_all(fd, 1 << 20, "output"); }
+
+  std::string path_, parent_;
+  Options options_;
+  std::optional<os::Ledger> ledger_;
+  TaskSpec spec_;
+  std::unique_ptr<TaskHandle> task_;
+};
+
+TEST_F(DriverTest, RawExecRunsInTheTaskDirectoryWithItsEnvironmentOnly) {
+  script("pwd; echo $NAME $AWS_SECRET; cat /proc/self/oom_score_adj; exit 4");
+  spec_.config.as_object()["denied_envvars"] = boost::json::array{"AWS_*"};
+  spec_.config.as_object()["oom_score_adj"] = 321;
+  const auto status = finish(*make_raw_exec(options_));
+  EXPECT_EQ(status.phase, TaskStatus::Phase::exited);
+  EXPECT_EQ(status.exit, os::ExitStatus{.code = 4});
+  EXPECT_EQ(out(), spec_.task_dir + "\nvalue\n321\n") << err();
+}
+
+TEST_F(DriverTest, RawExecRunsAsItsUserAndFindsItsOwnProgramsFirst) {
+  os::make_directories(spec_.task_dir + "/local");
+  os::write_file(spec_.task_dir + "/local/mine", "#!/bin/sh\nid -un\n", 0755);
+  spec_.config = {{"command", "mine"}};
+  spec_.user = "daemon";
+  EXPECT_TRUE(finish(*make_raw_exec(options_)).exit.success());
+  EXPECT_EQ(out(), "daemon\n");
+}
+
+TEST_F(DriverTest, MissingCommandNamesPathsAndNode) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    spec_.config = {{"command", "/opt/no/such"}};
+    const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
+    try {
+      driver->start(spec_);
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::not_found);
+      EXPECT_THAT(e.one_line(), HasSubstr("cannot run '/opt/no/such': No such file or directory (ENOENT): on node 'gpu-014'"));
+      EXPECT_THAT(e.text(), HasSubstr("starting task 7f3a9c12/web"));
+    }
+    EXPECT_FALSE(os::Cgroup::find(options_.cgroups, parent_ + "/7f3a9c12"));
+  }
+}
+
+TEST_F(DriverTest, MissingUserNamesUserAndNode) {
+  script("true");
+  spec_.user = "no-such-user";
+  for (const bool isolated : {false, true}) {
+    const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
+    try {
+      driver->start(spec_);
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::not_found);
+      EXPECT_THAT(e.one_line(), HasSubstr("there is no user 'no-such-user' on node 'gpu-014'"));
+    }
+  }
+}
+
+TEST_F(DriverTest, TaskIsFoundAgainByAnotherDriverAndItsResultKept) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    script("trap 'exit 9' TERM; echo up; while :; do sleep 0.01; done");
+    const auto make = [&] { return isolated ? make_exec(options_) : make_raw_exec(options_); };
+    task_ = make()->start(spec_);
+    const auto process = task_->status().process;
+    EXPECT_TRUE(os::is_running(process));
+    ASSERT_TRUE(eventually([&] { return !out().empty(); }));
+    task_.reset();
+    task_ = make()->recover(spec_);
+    EXPECT_EQ(task_->status().phase, TaskStatus::Phase::running);
+    EXPECT_EQ(task_->status().process, process);
+    task_->stop(SIGTERM, seconds{10});
+    task_.reset();
+    task_ = make()->recover(spec_);
+    ASSERT_TRUE(task_->wait(seconds{20}));
+    EXPECT_EQ(task_->status().exit, os::ExitStatus{.code = 9});
+    task_->destroy();
+    os::remove_tree(spec_.alloc_dir + "/logs");
+  }
+}
+
+TEST_F(DriverTest, KilledKeeperMeansLostAndEverythingDead) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    script("setsid sleep 1000 & exec sleep 1000");
+    const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
+    task_ = driver->start(spec_);
+    auto group = os::Cgroup::find(options_.cgroups, spec_.cgroup);
+    ASSERT_TRUE(eventually([&] { return group->processes().size() == 2; }));
+    const auto state = os::read_file(spec_.keeper_dir + "/state");
+    const auto at = state.find("keeper ", state.find("phase"));
+    ASSERT_EQ(::kill(std::stoi(state.substr(at + 7)), SIGKILL), 0);
+    task_.reset();
+    task_ = driver->recover(spec_);
+    EXPECT_EQ(task_->status().phase, TaskStatus::Phase::lost);
+    EXPECT_TRUE(group->processes().empty());
+    group->release();
+    task_->destroy();
+  }
+}
+
+TEST_F(DriverTest, ForkBombIsHeldAtTheLimitAndDiesWithTheTask) {
+  if (!options_.cgroups.has("pids")) GTEST_SKIP() << "no pids controller";
+  spec_.pids = 60;
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    script("f() { f & f & wait; }; f 2>/dev/null; sleep 1000");
+    const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
+    task_ = driver->start(spec_);
+    EXPECT_TRUE(eventually([&] { return task_->usage().pids >= 50; }));
+    EXPECT_LE(task_->usage().pids, 60U);
+    end();
+  }
+}
+
+TEST_F(DriverTest, ExecBeyondItsMemoryIsReportedAsOutOfMemory) {
+  if (!options_.cgroups.has("memory")) GTEST_SKIP() << "no memory controller";
+  spec_.config = {{"command", "tail"}, {"args", {"/dev/zero"}}};
+  spec_.memory_mb = 24;
+  const auto status = finish(*make_exec(options_));
+  EXPECT_TRUE(status.oom_killed);
+  EXPECT_EQ(status.exit, os::ExitStatus{.signal = SIGKILL});
+}
+
+TEST_F(DriverTest, ExecSeesTheMachineReadOnlyAndWritesOnlyItsOwn) {
+  script("for f in /etc/x /usr/x /x /sys/x /var/x /root/x; do touch $f 2>/dev/null && echo wrote $f; done;"
+         "touch /tmp/a /local/a /secrets/a /dev/shm/a && echo own; ls /tmp; id -un;"
+         "ls /etc/hosts; ls /proc | grep -c '^[0-9]'; echo $$; cat " + path_ + "/precious/file; echo x > /proc/sys/vm/swappiness;"
+         "grep -E 'NoNewPrivs|CapBnd|CapAmb' /proc/self/status; echo >/dev/null && echo null");
+  const auto status = finish(*make_exec(options_));
+  EXPECT_TRUE(status.exit.success());
+  EXPECT_EQ(out(),
+            "own\na\nnobody\n/etc/hosts\n4\n2\nCapBnd:\t00000000a80405fb\nCapAmb:\t0000000000000400\nNoNewPrivs:\t1\nnull\n")
+      << err();
+  EXPECT_THAT(err(), HasSubstr("precious/file: No such file or directory"));
+  EXPECT_TRUE(os::exists(spec_.task_dir + "/tmp/a"));
+  EXPECT_FALSE(os::exists("/tmp/a"));
+}
+
+TEST_F(DriverTest, ExecAsRootIsStillBounded) {
+  script("mount -t tmpfs none /mnt && echo mounted; echo 1 > /proc/sys/vm/swappiness && echo tuned; id -u; "
+         "grep CapEff /proc/self/status; cat /proc/self/cgroup | grep memory; ls -d /sys/fs/cgroup/*/cgroup.procs | wc -l");
+  spec_.user = "root";
+  spec_.config.as_object()["cap_drop"] = boost::json::array{"all"};
+  spec_.config.as_object()["cap_add"] = boost::json::array{"chown"};
+  const auto status = finish(*make_exec(options_));
+  EXPECT_TRUE(status.exit.success());
+  EXPECT_THAT(out(), Not(HasSubstr("mounted")));
+  EXPECT_THAT(out(), Not(HasSubstr("tuned")));
+  EXPECT_THAT(out(), HasSubstr("0\nCapEff:\t0000000000000001\n"));
+}
+
+TEST_F(DriverTest, CommandsRunBesideTheTaskInItsWorld) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    script("exec sleep 1000");
+    spec_.user = "daemon";
+    const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
+    task_ = driver->start(spec_);
+    auto session = task_->exec({.argv = {"bash", "-c", "read x; echo got $x as $(id -un); pwd; ps ax | grep -c '[s]leep 1000'; exit 6"}});
+    os::write_all(session.in, "hello\n", "input");
+    session.in.reset();
+    EXPECT_EQ(collect(session.out), fmt::format("got hello as daemon\n{}\n1\n", isolated ? "/" : spec_.task_dir))
+        << collect(session.err);
+    EXPECT_EQ(session.child.wait(), os::ExitStatus{.code = 6});
+    auto terminal = task_->exec({.argv = {"stty", "size"}, .terminal = true, .rows = 30, .columns = 99});
+    EXPECT_TRUE(terminal.child.wait().success());
+    std::array<char, 64> text{};
+    EXPECT_GT(::read(terminal.terminal.get(), text.data(), text.size() - 1), 0);
+    EXPECT_STREQ(text.data(), "30 99\r\n");
+    EXPECT_THROW(task_->exec({.argv = {"/no/such"}}), Error);
+    // Whoever sits in the task goes with it.
+    auto sitting = task_->exec({.argv = {"sleep", "1000"}});
+    end();
+    EXPECT_EQ(sitting.child.wait(), os::ExitStatus{.signal = SIGKILL});
+    EXPECT_THROW(task_->exec({.argv = {"true"}}), Error);
+  }
+}
+
+TEST_F(DriverTest, ExecSharesProcessNumbersWithTheMachineOnRequest) {
+  script("echo $$; sleep 1000");
+  spec_.config.as_object()["pid_mode"] = "host";
+  const auto driver = make_exec(options_);
+  task_ = driver->start(spec_);
+  ASSERT_TRUE(eventually([&] { return !out().empty(); }));
+  EXPECT_EQ(out(), fmt::format("{}\n", task_->status().process.pid));
+  end();
+}
+
+TEST_F(DriverTest, WrongConfigIsRefusedWithEveryProblem) {
+  spec_.config = {{"args", 3}};
+  try {
+    make_raw_exec(options_)->start(spec_);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::invalid);
+    EXPECT_EQ(e.reasons().size(), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace underway::driver

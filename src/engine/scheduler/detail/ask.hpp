@@ -1,0 +1,69 @@
+#pragma once
+/// @file
+/// What one allocation of a group asks of a node, drawn together from job, group and tasks.
+
+#include "scheduler/detail/fleet_index.hpp"
+
+namespace underway::scheduler::detail {
+
+struct DistinctProperty {
+  const model::Constraint* constraint = nullptr;
+  std::int64_t limit = 1;  ///< how many allocations may share one value
+  bool whole_job = false;  ///< counts all groups, not only this one
+};
+
+/// Node properties that the fleet has an index for.
+enum class Pin : std::uint8_t { none, hostname, name, id };
+
+/// Points into `job`, which it keeps alive.
+struct Ask {
+  tables::Row<model::Job> job;
+  const model::TaskGroup* group = nullptr;
+  Amount amount;
+  std::vector<const model::Constraint*> class_constraints;  ///< same answer for all nodes of a computed class
+  std::vector<const model::Constraint*> node_constraints;   ///< name a `unique.` property
+  std::vector<const std::string*> drivers;
+  std::vector<const model::Port*> static_ports;
+  std::vector<const model::Port*> dynamic_ports;
+  bool distinct_hosts_of_job = false;
+  bool distinct_hosts_of_group = false;
+  std::vector<DistinctProperty> distinct_properties;
+  Pin pin = Pin::none;
+  const model::Constraint* pinned_by = nullptr;
+
+  Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of);
+
+  bool has_ports() const { return !static_ports.empty() || !dynamic_ports.empty(); }
+  /// Whether pool and datacenter are right: other nodes do not even count as evaluated.
+  bool in_scope(const std::string& pool, const std::string& datacenter) const;
+  /// Equal for asks that every node answers alike.
+  std::string shape_key() const;
+  /// The nodes that the pin leaves; only when pinned.
+  const std::vector<Slot>& pinned_slots(const FleetIndex& fleet, std::vector<Slot>& storage) const;
+};
+
+/// Why a node is exhausted, or nothing when the ask fits: "memory", "network: reserved port collision ssh=22", …
+std::optional<std::string> exhausted_dimension(FleetIndex& fleet, Slot slot, const Ask& ask);
+/// The same as a bare answer, fast.
+bool fits(FleetIndex& fleet, Slot slot, const Ask& ask);
+
+/// The first static port that is taken there; null when none is.
+const model::Port* colliding_port(FleetIndex& fleet, Slot slot, const Ask& ask);
+
+struct PortAssignment {
+  std::vector<PortUse> uses;
+  std::vector<model::AllocatedPort> ports;
+};
+/// Gives every port of the ask a number on a node on which it fits. Dynamic ports are the next free ones from a start
+/// that `seed` chooses, so that a port just given up is not given out again at once.
+std::optional<PortAssignment> assign_ports(FleetIndex& fleet, Slot slot, const Ask& ask, std::uint64_t seed);
+
+/// Nomad's bin packing score of the node with the ask placed on it, 0 to 1.
+/// Source: Google's BestFit v3 as in nomad/structs/funcs.go, ScoreFitBinPack.
+double binpack_score(const Room& room, const Amount& amount);
+
+/// A good mix of the bits (splitmix64's finalizer).
+std::uint64_t mix(std::uint64_t value);
+std::uint64_t hash_text(std::string_view text);
+
+}  // namespace underway::scheduler::detail

@@ -1,0 +1,129 @@
+#pragma once
+/// @file
+/// Places the allocations of one group, one after the other, each on the best node that is left. Accounts for each in
+/// the fleet as it goes.
+
+#include "scheduler/detail/shape_index.hpp"
+
+namespace underway::scheduler::detail {
+
+/// Where a job's allocations are, by slot, while one evaluation is made. Lends its arrays from the fleet.
+class Peers {
+ public:
+  explicit Peers(FleetIndex& fleet) : fleet_(fleet), job_(fleet.take_counts()) {}
+  ~Peers();
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  void add(Slot slot, const std::string& group);
+  void remove(Slot slot, const std::string& group);
+  std::uint32_t of_job(Slot slot) const { return slot < job_.size() ? job_[slot] : 0; }
+  /// The group's own array, in which slots beyond its end count 0.
+  const std::vector<std::uint32_t>& of_group(const std::string& group) { return counts(group); }
+  /// Slots that any of the job's allocations was ever added to.
+  const std::vector<Slot>& touched() const { return touched_; }
+
+ private:
+  std::vector<std::uint32_t>& counts(const std::string& group);
+
+  FleetIndex& fleet_;
+  std::vector<std::uint32_t> job_;
+  std::map<std::string, std::vector<std::uint32_t>> groups_;
+  std::vector<Slot> touched_;
+};
+
+struct Choice {
+  Slot slot = kNoSlot;
+  double score = 0;  ///< mean of the terms
+  double binpack = 0;
+  std::optional<double> anti_affinity;
+  std::optional<double> penalty;
+  PortAssignment ports;
+};
+
+class Placer {
+ public:
+  enum class Use : std::uint8_t {
+    ranking,   ///< place(): the best of all nodes
+    visiting,  ///< place_on(): one node after the other, as system jobs do; nothing is ranked
+  };
+  /// `seed` decides between nodes of equal score.
+  Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use use = Use::ranking);
+  ~Placer();
+  Placer(const Placer&) = delete;
+  Placer& operator=(const Placer&) = delete;
+
+  struct Hint {
+    Slot prefer = kNoSlot;    ///< taken if the ask fits there at all
+    Slot penalise = kNoSlot;  ///< where its predecessor failed
+  };
+  /// Decides and accounts; nothing when no node is left.
+  std::optional<Choice> place() { return place(Hint{}); }
+  std::optional<Choice> place(const Hint& hint);
+  /// The same on this node or nowhere.
+  std::optional<Choice> place_on(Slot slot);
+
+  /// Frees what `allocation` of this group holds, so that its replacement may take its place, and the reverse.
+  void release(const model::Allocation& allocation);
+  void retake(const model::Allocation& allocation);
+
+  /// Whether the node could take the ask with what is free now, for an allocation that is there already.
+  bool suits(Slot slot);
+  /// What the node's answer is, apart from what is free on it.
+  std::int16_t verdict(Slot slot) { return shape_->verdict(fleet_, slot); }
+  bool in_scope(Slot slot) const;
+
+  /// Figures of a successful placement.
+  model::AllocMetric metric(const Choice& choice) const;
+  /// Why place() found nothing.
+  model::AllocMetric failure();
+  /// Adds why place_on(slot) did not take it.
+  void judge(Slot slot, model::AllocMetric& metric);
+  /// Which computed classes could ever take the ask, and whether that tells anything.
+  void add_class_eligibility(model::Evaluation& blocked);
+  /// The first port that stands in the way, and where: for words to a person.
+  struct Collision {
+    const model::Port* port = nullptr;
+    Slot slot = kNoSlot;
+  };
+  const std::optional<Collision>& collision() const { return collision_; }
+
+ private:
+  struct Property {
+    DistinctProperty rule;
+    std::unordered_map<Slot, std::uint32_t> value_of;  ///< nodes that have the property
+    std::vector<std::vector<Slot>> slots;              ///< by value
+    std::vector<std::int64_t> used;                    ///< by value
+    std::vector<std::string> values;
+  };
+
+  void read_property(const DistinctProperty& rule);
+  void count_property(Slot slot, std::int64_t change);
+  bool allowed_beside_peers(Slot slot) const;
+  /// The terms for the slot, or nothing when it cannot be taken.
+  std::optional<Choice> weigh(Slot slot, const Hint& hint);
+  void refresh(Slot slot);
+  Slot best_slot(const Hint& hint, std::uint64_t seed);
+  void add_peer(Slot slot);
+  void remove_peer(Slot slot);
+  void override_score(Slot slot);
+  std::optional<Choice> take(std::optional<Choice> choice, std::uint64_t seed);
+
+  FleetIndex& fleet_;
+  Peers& peers_;
+  std::shared_ptr<ShapeIndex> shape_;
+  std::uint64_t seed_;
+  std::uint64_t placed_ = 0;
+  std::string group_;
+  const std::vector<std::uint32_t>* group_counts_;
+  double desired_;
+  bool pinned_;
+  bool ranked_;  ///< by the shape's tree
+  std::vector<Slot> pinned_slots_;
+  std::vector<Property> properties_;
+  std::vector<Slot> overridden_;
+  std::int64_t in_scope_ = 0;
+  std::optional<Collision> collision_;
+};
+
+}  // namespace underway::scheduler::detail

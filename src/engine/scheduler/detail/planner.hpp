@@ -1,0 +1,78 @@
+#pragma once
+/// @file
+/// Makes one plan: reconciles, places, writes down, and leaves the fleet as it was.
+
+#include "scheduler/detail/placer.hpp"
+#include "scheduler/detail/reconcile.hpp"
+#include "scheduler/schedule.hpp"
+
+namespace underway::scheduler::detail {
+
+class Planner {
+ public:
+  Planner(const Situation& situation, Fleet& fleet, const model::Evaluation& evaluation, const Context& context);
+  ~Planner() { fleet_.rollback(start_); }
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
+
+  Plan run();
+
+ private:
+  using ById = std::unordered_map<std::string_view, const model::Allocation*>;
+
+  bool system() const;
+  bool wanted() const { return situation_.job && !situation_.job->stop; }
+
+  // Every kind of job.
+  void stop_all();
+  void stop(const Stop& stop, const std::string& next = {});
+  /// Stops an allocation that still holds something, and frees it in the fleet.
+  void stop_and_free(const Stop& stop);
+  void update_in_place(const AllocationRow& allocation);
+  /// Writes down what was placed and returns its id.
+  const std::string& create(const model::TaskGroup& group, std::int64_t index, const Choice& choice,
+                            model::AllocMetric metric, const model::Allocation* previous);
+  void fail(const model::TaskGroup& group, Placer& placer, std::int64_t count);
+  void describe_collision(const model::TaskGroup& group, const Placer& placer);
+  void wait_until(std::int64_t when);
+
+  // Service and batch: planner_groups.cpp.
+  void plan_groups();
+  void plan_group(const model::TaskGroup& group, GroupPlan plan);
+  void replace(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
+  bool fill(const model::TaskGroup& group, Placer& placer, const Missing& missing);
+  void refuse_partial();
+
+  // System and sysbatch: planner_system.cpp.
+  struct OnNode;
+  void plan_system();
+  void plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations);
+  void visit(const model::TaskGroup& group, Placer& placer, Slot slot, const OnNode& here, model::AllocMetric& metric);
+  void replace_on(const model::TaskGroup& group, Placer& placer, Slot slot, const AllocationRow& old,
+                  model::AllocMetric& metric);
+  bool one_node() const;
+
+  // The evaluation and its followers.
+  void conclude();
+  void conclude_blocked();
+  void cancel(const model::Evaluation& blocked, std::string why);
+
+  const Situation& situation_;
+  FleetIndex& fleet_;
+  const model::Evaluation& evaluation_;
+  const Context& context_;
+  std::size_t start_;
+  std::int64_t now_;
+  std::uint64_t seed_;
+  Peers peers_;
+  ById by_id_;
+  Plan plan_;
+  model::Evaluation eligibility_;  ///< collects classes of groups that could not be placed
+  std::int64_t next_attempt_ = 0;
+  std::int64_t live_ = 0;  ///< allocations that run, or will
+  /// What all allocations of a group have in common.
+  const model::TaskGroup* template_of_ = nullptr;
+  model::Allocation template_;
+};
+
+}  // namespace underway::scheduler::detail

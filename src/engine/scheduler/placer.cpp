@@ -1,0 +1,350 @@
+#include "scheduler/detail/placer.hpp"
+
+#include "scheduler/constraint.hpp"
+
+namespace underway::scheduler::detail {
+
+Peers::~Peers() {
+  for (const Slot slot : touched_) {
+    if (slot < job_.size()) job_[slot] = 0;
+    for (auto& [name, counts] : groups_) {
+      if (slot < counts.size()) counts[slot] = 0;
+    }
+  }
+  fleet_.return_counts(std::move(job_));
+  for (auto& [name, counts] : groups_) fleet_.return_counts(std::move(counts));
+}
+
+std::vector<std::uint32_t>& Peers::counts(const std::string& group) {
+  const auto it = groups_.find(group);
+  return it != groups_.end() ? it->second : groups_.emplace(group, fleet_.take_counts()).first->second;
+}
+
+void Peers::add(Slot slot, const std::string& group) {
+  auto& in_group = counts(group);
+  if (job_[slot]++ == 0) touched_.push_back(slot);
+  ++in_group[slot];
+}
+
+void Peers::remove(Slot slot, const std::string& group) {
+  --job_[slot];
+  --counts(group)[slot];
+}
+
+namespace {
+
+std::int64_t count_in_scope(const FleetIndex& fleet, const Ask& ask) {
+  std::int64_t count = 0;
+  for (const auto& [pool, datacenters] : fleet.ready_by_pool()) {
+    for (const auto& [datacenter, ready] : datacenters) {
+      if (ask.in_scope(pool, datacenter)) count += ready;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use use)
+    : fleet_(fleet),
+      peers_(peers),
+      seed_(seed),
+      group_(ask.group->name),
+      group_counts_(&peers.of_group(group_)),
+      desired_(static_cast<double>(std::max<std::int64_t>(1, ask.group->count))),
+      pinned_(use == Use::ranking && ask.pin != Pin::none),
+      ranked_(use == Use::ranking && !pinned_),
+      in_scope_(count_in_scope(fleet, ask)) {
+  if (pinned_) {
+    pinned_slots_ = ask.pinned_slots(fleet, pinned_slots_);
+    shape_ = std::make_shared<ShapeIndex>(std::move(ask));
+  } else {
+    const std::string key = ask.shape_key();
+    shape_ = fleet.find_shape(key);
+    // Its ask points into an older version of the job, or another job, that asks for the same: names may differ.
+    if (!shape_) {
+      shape_ = std::make_shared<ShapeIndex>(ask);
+      fleet.keep_shape(key, shape_);
+    }
+    shape_->adopt(std::move(ask));
+    if (ranked_) shape_->catch_up(fleet);
+  }
+  for (const auto& rule : shape_->ask().distinct_properties) read_property(rule);
+  for (const Slot slot : peers_.touched()) override_score(slot);
+  for (const auto& property : properties_) {
+    for (std::size_t value = 0; value < property.slots.size(); ++value) {
+      if (property.used[value] < property.rule.limit) continue;
+      for (const Slot slot : property.slots[value]) override_score(slot);
+    }
+  }
+}
+
+Placer::~Placer() {
+  // Scores that hold only for this job's sake must not be found by the next one.
+  for (const Slot slot : overridden_) fleet_.log_change(slot);
+}
+
+void Placer::read_property(const DistinctProperty& rule) {
+  Property property;
+  property.rule = rule;
+  std::unordered_map<std::string, std::uint32_t> values;
+  for (const Slot slot : fleet_.ordered()) {
+    auto value = model::resolve_target(rule.constraint->ltarget, *fleet_.node(slot).node);
+    if (!value) continue;
+    const auto [it, fresh] = values.try_emplace(*value, static_cast<std::uint32_t>(values.size()));
+    if (fresh) {
+      property.slots.emplace_back();
+      property.used.push_back(0);
+      property.values.push_back(std::move(*value));
+    }
+    property.slots[it->second].push_back(slot);
+    property.value_of.emplace(slot, it->second);
+  }
+  for (const Slot slot : peers_.touched()) {
+    const auto it = property.value_of.find(slot);
+    if (it != property.value_of.end())
+      property.used[it->second] += rule.whole_job ? peers_.of_job(slot) : (*group_counts_)[slot];
+  }
+  properties_.push_back(std::move(property));
+  // Nodes without the property can never be taken.
+  for (const Slot slot : fleet_.ordered()) {
+    if (ranked_ && !properties_.back().value_of.contains(slot)) override_score(slot);
+  }
+}
+
+void Placer::count_property(Slot slot, std::int64_t change) {
+  for (auto& property : properties_) {
+    const auto it = property.value_of.find(slot);
+    if (it == property.value_of.end()) continue;
+    std::int64_t& used = property.used[it->second];
+    const bool was_full = used >= property.rule.limit;
+    used += change;
+    if (was_full == (used >= property.rule.limit)) continue;
+    for (const Slot other : property.slots[it->second]) override_score(other);
+  }
+}
+
+bool Placer::allowed_beside_peers(Slot slot) const {
+  const Ask& ask = shape_->ask();
+  if (ask.distinct_hosts_of_job && peers_.of_job(slot) > 0) return false;
+  if (ask.distinct_hosts_of_group && (*group_counts_)[slot] > 0) return false;
+  return std::all_of(properties_.begin(), properties_.end(), [&](const Property& property) {
+    const auto it = property.value_of.find(slot);
+    return it != property.value_of.end() && property.used[it->second] < property.rule.limit;
+  });
+}
+
+std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
+  if (shape_->verdict(fleet_, slot) != ShapeIndex::kFeasible || !fits(fleet_, slot, shape_->ask()) ||
+      !allowed_beside_peers(slot))
+    return std::nullopt;
+  Choice choice;
+  choice.slot = slot;
+  choice.binpack = binpack_score(fleet_.room(slot), shape_->ask().amount);
+  double sum = choice.binpack, terms = 1;
+  if (const std::uint32_t peers = (*group_counts_)[slot]; peers > 0) {
+    choice.anti_affinity = -static_cast<double>(peers + 1) / desired_;
+    sum += *choice.anti_affinity;
+    ++terms;
+  }
+  if (slot == hint.penalise) {
+    choice.penalty = -1;
+    sum -= 1;
+    ++terms;
+  }
+  choice.score = sum / terms;
+  return choice;
+}
+
+/// For slots whose change is in the fleet's log anyway.
+void Placer::refresh(Slot slot) {
+  if (!ranked_ || !fleet_.node(slot).node) return;
+  const auto choice = weigh(slot, Hint{});
+  shape_->set_score(slot, choice ? choice->score : ShapeIndex::kNever);
+}
+
+void Placer::override_score(Slot slot) {
+  refresh(slot);
+  if (ranked_) overridden_.push_back(slot);
+}
+
+Slot Placer::best_slot(const Hint& hint, std::uint64_t seed) {
+  if (!pinned_) return shape_->best(seed);
+  Slot best = kNoSlot;
+  double most = ShapeIndex::kNever;
+  for (const Slot slot : pinned_slots_) {
+    const auto choice = weigh(slot, hint);
+    if (!choice || choice->score <= most) continue;
+    best = slot;
+    most = choice->score;
+  }
+  return best;
+}
+
+std::optional<Choice> Placer::place(const Hint& hint) {
+  const std::uint64_t seed = mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull);
+  const bool penalised = hint.penalise != kNoSlot && ranked_ && fleet_.node(hint.penalise).node != nullptr;
+  if (penalised) {
+    const auto choice = weigh(hint.penalise, hint);
+    shape_->set_score(hint.penalise, choice ? choice->score : ShapeIndex::kNever);
+  }
+  std::optional<Choice> choice;
+  if (hint.prefer != kNoSlot && fleet_.node(hint.prefer).node) choice = weigh(hint.prefer, hint);
+  if (!choice) {
+    const Slot slot = best_slot(hint, seed);
+    if (slot != kNoSlot) choice = weigh(slot, hint);
+  }
+  choice = take(std::move(choice), seed);
+  if (penalised) override_score(hint.penalise);
+  return choice;
+}
+
+std::optional<Choice> Placer::place_on(Slot slot) {
+  return take(weigh(slot, Hint{}), mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull));
+}
+
+std::optional<Choice> Placer::take(std::optional<Choice> choice, std::uint64_t seed) {
+  if (!choice) return choice;
+  if (shape_->ask().has_ports()) {
+    auto ports = assign_ports(fleet_, choice->slot, shape_->ask(), seed);
+    if (!ports) return std::nullopt;
+    choice->ports = std::move(*ports);
+  }
+  fleet_.take(choice->slot, shape_->ask().amount, choice->ports.uses);
+  add_peer(choice->slot);
+  return choice;
+}
+
+bool Placer::in_scope(Slot slot) const {
+  const model::Node& node = *fleet_.node(slot).node;
+  return shape_->ask().in_scope(node.node_pool, node.datacenter);
+}
+
+void Placer::add_peer(Slot slot) {
+  peers_.add(slot, group_);
+  count_property(slot, 1);
+  refresh(slot);
+}
+
+void Placer::remove_peer(Slot slot) {
+  peers_.remove(slot, group_);
+  count_property(slot, -1);
+  refresh(slot);
+}
+
+void Placer::release(const model::Allocation& allocation) {
+  fleet_.give(allocation);
+  remove_peer(fleet_.find(allocation.node_id));
+}
+
+void Placer::retake(const model::Allocation& allocation) {
+  fleet_.take(allocation);
+  add_peer(fleet_.find(allocation.node_id));
+}
+
+bool Placer::suits(Slot slot) {
+  return slot != kNoSlot && fleet_.node(slot).node && shape_->verdict_if_ready(fleet_, slot) == ShapeIndex::kFeasible;
+}
+
+model::AllocMetric Placer::metric(const Choice& choice) const {
+  model::AllocMetric metric;
+  metric.nodes_in_pool = metric.nodes_evaluated = in_scope_;
+  if (ranked_ || pinned_) {
+    const auto candidates = pinned_ ? pinned_slots_.size() : shape_->feasible_count();
+    metric.nodes_filtered = std::max<std::int64_t>(0, in_scope_ - static_cast<std::int64_t>(candidates));
+  }
+  model::NodeScore& score = metric.scores.emplace_back();
+  score.node_id = fleet_.node(choice.slot).id;
+  score.norm_score = choice.score;
+  score.scores.emplace("binpack", choice.binpack);
+  if (choice.anti_affinity) score.scores.emplace("job-anti-affinity", *choice.anti_affinity);
+  if (choice.penalty) score.scores.emplace("node-reschedule-penalty", *choice.penalty);
+  return metric;
+}
+
+/// Counts the slot where its answer belongs.
+void Placer::judge(Slot slot, model::AllocMetric& metric) {
+  const NodeSlot& entry = fleet_.node(slot);
+  const std::int16_t verdict = shape_->verdict(fleet_, slot);
+  if (verdict == ShapeIndex::kNotReady || verdict == ShapeIndex::kOutOfScope) return;
+  const auto filter = [&](const std::string& reason) {
+    ++metric.nodes_filtered;
+    ++metric.constraint_filtered[reason];
+    if (!entry.node->node_class.empty()) ++metric.class_filtered[entry.node->node_class];
+  };
+  if (verdict != ShapeIndex::kFeasible) return filter(shape_->reason(verdict));
+  if (!allowed_beside_peers(slot)) {
+    const Ask& ask = shape_->ask();
+    if ((ask.distinct_hosts_of_job && peers_.of_job(slot) > 0) ||
+        (ask.distinct_hosts_of_group && (*group_counts_)[slot] > 0))
+      return filter("distinct_hosts");
+    for (const auto& property : properties_) {
+      const auto it = property.value_of.find(slot);
+      const auto& target = property.rule.constraint->ltarget;
+      if (it == property.value_of.end()) return filter(fmt::format("missing property {}", target));
+      if (property.used[it->second] >= property.rule.limit)
+        return filter(fmt::format("distinct_property: {}={} used by {} allocs", target, property.values[it->second],
+                                  property.used[it->second]));
+    }
+  }
+  const auto dimension = exhausted_dimension(fleet_, slot, shape_->ask());
+  if (!dimension) return;
+  ++metric.nodes_exhausted;
+  ++metric.dimension_exhausted[*dimension];
+  if (!entry.node->node_class.empty()) ++metric.class_exhausted[entry.node->node_class];
+  if (!collision_) {
+    if (const auto* port = colliding_port(fleet_, slot, shape_->ask())) collision_ = Collision{port, slot};
+  }
+}
+
+model::AllocMetric Placer::failure() {
+  const Ask& ask = shape_->ask();
+  model::AllocMetric metric;
+  for (const auto& pattern : ask.job->datacenters) {
+    // A pattern names no datacenter whose absence could be told.
+    if (pattern.find('*') == std::string::npos) metric.nodes_available[pattern] = 0;
+  }
+  for (const auto& [pool, datacenters] : fleet_.ready_by_pool()) {
+    if (ask.job->node_pool != "all" && ask.job->node_pool != pool) continue;
+    for (const auto& [datacenter, ready] : datacenters) {
+      metric.nodes_in_pool += ready;
+      if (ask.in_scope(pool, datacenter)) metric.nodes_available[datacenter] += ready;
+    }
+  }
+  metric.nodes_evaluated = in_scope_;
+  if (!pinned_) {
+    for (const Slot slot : fleet_.ordered()) judge(slot, metric);
+    return metric;
+  }
+  // All but the pinned nodes fail the pin, whatever else is wrong with them.
+  std::int64_t others = in_scope_;
+  for (const Slot slot : pinned_slots_) {
+    const auto& node = *fleet_.node(slot).node;
+    if (node.ready() && ask.in_scope(node.node_pool, node.datacenter)) --others;
+    judge(slot, metric);
+  }
+  if (others > 0) {
+    metric.nodes_filtered += others;
+    metric.constraint_filtered[in_words(*ask.pinned_by)] += others;
+  }
+  return metric;
+}
+
+void Placer::add_class_eligibility(model::Evaluation& blocked) {
+  if (!shape_->ask().node_constraints.empty()) {
+    blocked.escaped_class = true;
+    return;
+  }
+  std::vector<bool> seen(fleet_.class_count());
+  for (const Slot slot : fleet_.ordered()) {
+    const auto id = fleet_.node(slot).class_id;
+    if (seen[id]) continue;
+    seen[id] = true;
+    const model::Node& node = *fleet_.node(slot).node;
+    const std::string name = node.computed_class.empty() ? model::compute_class(node) : node.computed_class;
+    bool& eligible = blocked.class_eligibility[name];
+    eligible = eligible || shape_->class_feasible(fleet_, slot);
+  }
+}
+
+}  // namespace underway::scheduler::detail

@@ -1,0 +1,250 @@
+#include "scheduler/detail/planner.hpp"
+
+namespace underway::scheduler::detail {
+
+using model::Allocation;
+using model::ClientStatus;
+using model::EvalStatus;
+using model::EvalTrigger;
+using model::JobType;
+
+Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluation& evaluation, const Context& context)
+    : situation_(situation),
+      fleet_(fleet.index()),
+      evaluation_(evaluation),
+      context_(context),
+      start_(fleet_.mark()),
+      now_(unix_nanos(context.now)),
+      seed_(hash_text(evaluation.id)),
+      peers_(fleet_) {
+  plan_.job = situation.job;
+  plan_.evaluation = evaluation;
+}
+
+bool Planner::system() const {
+  const JobType type = situation_.job ? situation_.job->type : evaluation_.type;
+  return type == JobType::system || type == JobType::sysbatch;
+}
+
+Plan Planner::run() {
+  for (const auto& allocation : situation_.allocations) {
+    if (!allocation->terminal()) ++live_;
+  }
+  if (!wanted())
+    stop_all();
+  else if (system())
+    plan_system();
+  else
+    plan_groups();
+  conclude();
+  return std::move(plan_);
+}
+
+void Planner::stop_all() {
+  for (const auto& allocation : situation_.allocations) {
+    if (allocation->terminal()) continue;
+    const bool lost = node_lost(fleet_, *allocation);
+    ++plan_.groups[allocation->group].stop;
+    stop_and_free({allocation, lost ? kLost : kNotNeeded, lost});
+  }
+}
+
+void Planner::stop(const Stop& stop, const std::string& next) {
+  Allocation row = *stop.allocation;
+  row.desired_status = model::DesiredStatus::stop;
+  row.desired_description = stop.description;
+  if (stop.lost) {
+    row.client_status = ClientStatus::lost;
+    row.client_description = "the node is down";
+  }
+  row.next_allocation = next;
+  row.modify_time = now_;
+  row.alloc_modify_index = tables::Tables::kThisRevision;
+  plan_.stopped.push_back(std::move(row));
+}
+
+void Planner::stop_and_free(const Stop& one) {
+  stop(one);
+  if (one.allocation->terminal()) return;
+  fleet_.give(*one.allocation);
+  --live_;
+}
+
+void Planner::update_in_place(const AllocationRow& allocation) {
+  Allocation row = *allocation;
+  row.job = situation_.job;
+  row.job_version = situation_.job->version;
+  row.eval_id = evaluation_.id;
+  row.modify_time = now_;
+  row.alloc_modify_index = tables::Tables::kThisRevision;
+  ++plan_.groups[row.group].in_place;
+  plan_.updated.push_back(std::move(row));
+}
+
+const std::string& Planner::create(const model::TaskGroup& group, std::int64_t index, const Choice& choice,
+                                   model::AllocMetric metric, const Allocation* previous) {
+  const model::Job& job = *situation_.job;
+  if (template_of_ != &group) {
+    template_ = Allocation{};
+    template_.eval_id = evaluation_.id;
+    template_.ns = job.ns;
+    template_.job_id = job.id;
+    template_.job_version = job.version;
+    template_.job = situation_.job;
+    template_.group = group.name;
+    template_.resources.disk_mb = group.ephemeral_disk.size_mb;
+    for (const auto& task : group.tasks)
+      template_.resources.tasks[task.name] = {task.resources.cpu, task.resources.memory_mb,
+                                              task.resources.memory_max_mb};
+    template_.create_time = template_.modify_time = now_;
+    template_.alloc_modify_index = tables::Tables::kThisRevision;
+    template_of_ = &group;
+  }
+  Allocation& row = plan_.created.emplace_back(template_);
+  const model::Node& node = *fleet_.node(choice.slot).node;
+  row.id = context_.ids.uuid();
+  row.name = model::allocation_name(job.id, group.name, index);
+  row.node_id = node.id;
+  row.node_name = node.name;
+  row.resources.ports = choice.ports.ports;
+  row.metrics = std::move(metric);
+  if (previous != nullptr) row.previous_allocation = previous->id;
+  ++live_;
+  return row.id;
+}
+
+void Planner::fail(const model::TaskGroup& group, Placer& placer, std::int64_t count) {
+  auto [it, first] = plan_.evaluation.failed_groups.try_emplace(group.name);
+  if (first) {
+    it->second = placer.failure();
+    placer.add_class_eligibility(eligibility_);
+    describe_collision(group, placer);
+    it->second.coalesced_failures = count - 1;
+  } else {
+    it->second.coalesced_failures += count;
+  }
+  plan_.evaluation.queued[group.name] += count;
+}
+
+void Planner::describe_collision(const model::TaskGroup& group, const Placer& placer) {
+  if (!placer.collision()) return;
+  const auto& [port, slot] = *placer.collision();
+  const NodeSlot& entry = fleet_.node(slot);
+  std::string holder = "reserved by the node";
+  if (situation_.on_node) {
+    for (const auto& other : situation_.on_node(entry.id)) {
+      const auto& ports = other->resources.ports;
+      const auto has = [&](const model::AllocatedPort& held) { return held.value == port->value; };
+      if (!other->terminal() && std::any_of(ports.begin(), ports.end(), has))
+        holder = fmt::format("taken by allocation {} ({})", other->id.substr(0, 8), other->name);
+    }
+  }
+  plan_.evaluation.status_description = fmt::format("group {}: port {} ({}) on node {} is {}", group.name, port->value,
+                                                    port->label, entry.node->name, holder);
+}
+
+void Planner::wait_until(std::int64_t when) {
+  if (when > 0 && (next_attempt_ == 0 || when < next_attempt_)) next_attempt_ = when;
+}
+
+void Planner::conclude() {
+  model::Evaluation& done = plan_.evaluation;
+  done.status = EvalStatus::complete;
+  done.wait_until = 0;
+  done.class_eligibility.clear();
+  done.escaped_class = false;
+  done.modify_time = now_;
+  if (situation_.job) {
+    for (const auto& group : situation_.job->groups) done.queued.try_emplace(group.name, 0);
+  }
+  conclude_blocked();
+  if (next_attempt_ > 0) {
+    // One that is due about then is enough: when it runs it sees to the next.
+    const std::int64_t soon = next_attempt_ + Duration(std::chrono::seconds(5)).count();
+    const auto covers = [&](const tables::Row<model::Evaluation>& other) {
+      return other->id != done.id && other->status == EvalStatus::pending && other->wait_until > 0 &&
+             other->wait_until <= soon;
+    };
+    const auto& others = situation_.evaluations;
+    if (std::none_of(others.begin(), others.end(), covers)) {
+      model::Evaluation later;
+      later.id = context_.ids.uuid();
+      later.ns = done.ns;
+      later.priority = done.priority;
+      later.type = done.type;
+      later.job_id = done.job_id;
+      later.triggered_by = EvalTrigger::alloc_failure;
+      later.status_description = "created for delayed rescheduling";
+      later.previous_eval = done.id;
+      later.wait_until = next_attempt_;
+      later.create_time = later.modify_time = now_;
+      done.next_eval = later.id;
+      plan_.evaluations.push_back(std::move(later));
+    }
+  }
+  bool open = done.status == EvalStatus::blocked || !done.blocked_eval.empty() || next_attempt_ > 0;
+  for (const auto& other : situation_.evaluations) open |= other->id != done.id && other->status == EvalStatus::pending;
+  if (!situation_.job) return;
+  const bool any = !situation_.allocations.empty() || !plan_.created.empty() || open;
+  const auto status = status_of(situation_.job.get(), live_ > 0, open, any);
+  if (status != situation_.job->status) plan_.job_status = status;
+}
+
+void Planner::cancel(const model::Evaluation& blocked, std::string why) {
+  model::Evaluation row = blocked;
+  row.status = EvalStatus::canceled;
+  row.status_description = std::move(why);
+  row.modify_time = now_;
+  plan_.evaluations.push_back(std::move(row));
+}
+
+/// Keeps at most one blocked evaluation per job, and none when nothing is left to place.
+void Planner::conclude_blocked() {
+  model::Evaluation& done = plan_.evaluation;
+  const bool failed = !done.failed_groups.empty();
+  if (!failed && one_node()) return;  // the others may still wait for room on other nodes
+  const model::Evaluation* existing = nullptr;
+  const bool woken = done.triggered_by == EvalTrigger::queued_allocs;
+  for (const auto& other : situation_.evaluations) {
+    if (other->id == done.id || other->status != EvalStatus::blocked) continue;
+    if (!failed)
+      cancel(*other, "everything could be placed");
+    else if (woken || existing != nullptr)
+      cancel(*other, "another evaluation of the job is blocked already");
+    else
+      existing = other.get();
+  }
+  if (!failed) return;
+  if (woken) {
+    done.status = EvalStatus::blocked;
+    done.class_eligibility = std::move(eligibility_.class_eligibility);
+    done.escaped_class = eligibility_.escaped_class;
+    if (done.escaped_class) done.class_eligibility.clear();
+    return;
+  }
+  model::Evaluation blocked = existing != nullptr ? *existing : model::Evaluation{};
+  if (existing == nullptr) {
+    blocked.id = context_.ids.uuid();
+    blocked.ns = done.ns;
+    blocked.priority = done.priority;
+    blocked.type = done.type;
+    blocked.job_id = done.job_id;
+    blocked.triggered_by = EvalTrigger::queued_allocs;
+    blocked.status = EvalStatus::blocked;
+    blocked.status_description = "created to place remaining allocations";
+    blocked.previous_eval = done.id;
+    blocked.create_time = now_;
+  }
+  blocked.job_modify_index = done.job_modify_index;
+  blocked.class_eligibility = std::move(eligibility_.class_eligibility);
+  blocked.escaped_class = eligibility_.escaped_class;
+  if (blocked.escaped_class) blocked.class_eligibility.clear();
+  done.blocked_eval = blocked.id;
+  if (existing != nullptr && existing->class_eligibility == blocked.class_eligibility &&
+      existing->escaped_class == blocked.escaped_class && existing->job_modify_index == blocked.job_modify_index)
+    return;
+  blocked.modify_time = now_;
+  plan_.evaluations.push_back(std::move(blocked));
+}
+
+}  // namespace underway::scheduler::detail

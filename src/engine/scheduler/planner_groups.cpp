@@ -1,0 +1,123 @@
+#include "scheduler/detail/planner.hpp"
+
+namespace underway::scheduler::detail {
+
+using model::Allocation;
+
+void Planner::plan_groups() {
+  const model::Job& job = *situation_.job;
+  std::unordered_map<std::string_view, std::vector<AllocationRow>> by_group;
+  bool any_failed = false;
+  for (const auto& allocation : situation_.allocations) {
+    by_group[allocation->group].push_back(allocation);
+    any_failed |= allocation->client_status == model::ClientStatus::failed;
+  }
+  if (any_failed) {
+    for (const auto& allocation : situation_.allocations) by_id_.emplace(allocation->id, allocation.get());
+  }
+  // All that stops stops first, so that every group sees the room that all of them leave.
+  for (const auto& [name, allocations] : by_group) {
+    if (job.find_group(name) != nullptr) continue;
+    for (const auto& allocation : allocations) {
+      if (allocation->terminal()) continue;
+      const bool lost = node_lost(fleet_, *allocation);
+      ++plan_.groups[std::string(name)].stop;
+      stop_and_free({allocation, lost ? kLost : kNotNeeded, lost});
+    }
+  }
+  std::vector<GroupPlan> plans;
+  const std::int64_t now = now_ + context_.options.clock_slack.count();
+  for (const auto& group : job.groups) {
+    GroupPlan& plan = plans.emplace_back(reconcile_group(job, group, by_group[group.name], fleet_, by_id_, now));
+    wait_until(plan.next_attempt);
+    GroupChanges& changes = plan_.groups[group.name];
+    changes.ignore = plan.ignore + static_cast<std::int64_t>(plan.keep.size());
+    for (const auto& one : plan.stops) {
+      ++(one.lost ? changes.lost : changes.stop);
+      stop_and_free(one);
+    }
+    for (const auto* list : {&plan.keep, &plan.outdated}) {
+      for (const auto& allocation : *list) peers_.add(fleet_.find(allocation->node_id), group.name);
+    }
+  }
+  for (std::size_t i = 0; i < plans.size(); ++i) plan_group(job.groups[i], std::move(plans[i]));
+  if (job.all_at_once && !plan_.evaluation.failed_groups.empty()) refuse_partial();
+}
+
+void Planner::plan_group(const model::TaskGroup& group, GroupPlan plan) {
+  if (plan.outdated.empty() && plan.missing.empty()) return;
+  Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)));
+  std::vector<AllocationRow> destructive;
+  for (const auto& old : plan.outdated) {
+    const bool same = old->job && !tasks_updated(*old->job, *situation_.job, group.name);
+    if (same && placer.suits(fleet_.find(old->node_id)))
+      update_in_place(old);
+    else
+      destructive.push_back(old);
+  }
+  for (const auto& old : destructive) replace(group, placer, old);
+  plan_.created.reserve(plan_.created.size() + plan.missing.size());
+  for (std::size_t i = 0; i < plan.missing.size(); ++i) {
+    if (fill(group, placer, plan.missing[i])) continue;
+    // The rest asks for the same and finds the same.
+    fail(group, placer, static_cast<std::int64_t>(plan.missing.size() - i));
+    break;
+  }
+}
+
+/// Stops the old one and starts the new one in its place if that fits, else elsewhere; else the old one goes on.
+void Planner::replace(const model::TaskGroup& group, Placer& placer, const AllocationRow& old) {
+  placer.release(*old);
+  Placer::Hint hint;
+  hint.prefer = fleet_.find(old->node_id);
+  const auto choice = placer.place(hint);
+  if (!choice) {
+    // Asked while its place is still free: it is about what stands in the way besides itself.
+    fail(group, placer, 1);
+    placer.retake(*old);
+    ++plan_.groups[group.name].ignore;
+    return;
+  }
+  --live_;
+  const std::string next = create(group, std::max<std::int64_t>(0, old->index()), *choice, placer.metric(*choice),
+                                  old.get());
+  stop({old, kUpdating, false}, next);
+  ++plan_.groups[group.name].destructive;
+}
+
+bool Planner::fill(const model::TaskGroup& group, Placer& placer, const Missing& missing) {
+  Placer::Hint hint;
+  if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
+  const auto choice = placer.place(hint);
+  if (!choice) return false;
+  const std::string next =
+      create(group, missing.index, *choice, placer.metric(*choice), missing.previous.get());
+  ++plan_.groups[group.name].place;
+  if (missing.previous_failed) {
+    stop({missing.previous, kRescheduled, false}, next);
+  } else if (missing.previous) {
+    const auto is_previous = [&](const Allocation& row) { return row.id == missing.previous->id; };
+    const auto row = std::find_if(plan_.stopped.begin(), plan_.stopped.end(), is_previous);
+    if (row != plan_.stopped.end()) row->next_allocation = next;
+  }
+  return true;
+}
+
+/// all_at_once: what would start does not, and what it would have replaced goes on.
+void Planner::refuse_partial() {
+  for (const auto& row : plan_.created) {
+    ++plan_.evaluation.queued[row.group];
+    plan_.groups[row.group].place = plan_.groups[row.group].destructive = 0;
+    if (row.previous_allocation.empty()) continue;
+    std::erase_if(plan_.stopped, [&](const Allocation& stopped) {
+      return stopped.id == row.previous_allocation && stopped.client_status != model::ClientStatus::lost;
+    });
+    for (auto& stopped : plan_.stopped) {
+      if (stopped.id == row.previous_allocation) stopped.next_allocation.clear();
+    }
+  }
+  live_ -= static_cast<std::int64_t>(plan_.created.size());
+  plan_.created.clear();
+}
+
+}  // namespace underway::scheduler::detail

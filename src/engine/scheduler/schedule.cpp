@@ -1,0 +1,28 @@
+#include "scheduler/schedule.hpp"
+
+#include "scheduler/detail/planner.hpp"
+
+namespace underway::scheduler {
+
+Plan schedule(const Situation& situation, Fleet& fleet, const model::Evaluation& evaluation, const Context& context) {
+  return detail::Planner(situation, fleet, evaluation, context).run();
+}
+
+std::vector<tables::Change> Plan::take_changes() && {
+  std::vector<tables::Change> changes;
+  changes.reserve(created.size() + stopped.size() + updated.size() + evaluations.size() + 2);
+  // What stops comes first: who follows the changes one by one never sees a node hold both.
+  for (auto* list : {&stopped, &updated, &created}) {
+    for (auto& allocation : *list) changes.emplace_back(tables::PutAllocation{std::move(allocation)});
+  }
+  changes.emplace_back(tables::PutEvaluation{std::move(evaluation)});
+  for (auto& other : evaluations) changes.emplace_back(tables::PutEvaluation{std::move(other)});
+  if (job_status && job) {
+    model::Job row = *job;
+    row.status = *job_status;
+    changes.emplace_back(tables::PutJob{std::move(row), std::nullopt});
+  }
+  return changes;
+}
+
+}  // namespace underway::scheduler

@@ -1,0 +1,133 @@
+#include "scheduler/detail/shape_index.hpp"
+
+#include "scheduler/constraint.hpp"
+
+#include <bit>
+
+namespace underway::scheduler::detail {
+
+std::int16_t ShapeIndex::reason_code(std::string reason) {
+  const auto it = std::find(reasons_.begin(), reasons_.end(), reason);
+  if (it != reasons_.end()) return static_cast<std::int16_t>(kFirstReason + (it - reasons_.begin()));
+  reasons_.push_back(std::move(reason));
+  return static_cast<std::int16_t>(kFirstReason + static_cast<std::int16_t>(reasons_.size()) - 1);
+}
+
+std::int16_t ShapeIndex::compute_class_verdict(const model::Node& node) {
+  if (!ask_.in_scope(node.node_pool, node.datacenter)) return kOutOfScope;
+  for (const auto* constraint : ask_.class_constraints) {
+    if (!holds(*constraint, node)) return reason_code(in_words(*constraint));
+  }
+  for (const auto* driver : ask_.drivers) {
+    const auto it = node.drivers.find(*driver);
+    if (it == node.drivers.end()) return reason_code(fmt::format("missing driver {}", *driver));
+    if (!it->second.healthy) return reason_code(fmt::format("unhealthy driver {}", *driver));
+  }
+  return kFeasible;
+}
+
+std::int16_t ShapeIndex::class_verdict(FleetIndex& fleet, Slot slot) {
+  if (class_generation_ != fleet.class_generation()) {
+    class_verdicts_.clear();
+    class_generation_ = fleet.class_generation();
+  }
+  const std::uint32_t id = fleet.node(slot).class_id;
+  if (id >= class_verdicts_.size()) class_verdicts_.resize(fleet.class_count(), kUnknown);
+  std::int16_t& known = class_verdicts_[id];
+  if (known == kUnknown) known = compute_class_verdict(*fleet.node(slot).node);
+  return known;
+}
+
+std::int16_t ShapeIndex::compute_verdict(FleetIndex& fleet, Slot slot) {
+  const std::int16_t by_class = class_verdict(fleet, slot);
+  if (by_class != kFeasible) return by_class;
+  for (const auto* constraint : ask_.node_constraints) {
+    if (!holds(*constraint, *fleet.node(slot).node)) return reason_code(in_words(*constraint));
+  }
+  for (const auto* list : {&ask_.static_ports, &ask_.dynamic_ports}) {
+    for (const auto* port : *list) {
+      if (!fleet.address_of_network(slot, port->host_network))
+        return reason_code(fmt::format("missing host network \"{}\" for port \"{}\"", port->host_network, port->label));
+    }
+  }
+  return kFeasible;
+}
+
+std::int16_t ShapeIndex::verdict_if_ready(FleetIndex& fleet, Slot slot) {
+  if (slot >= known_.size()) known_.resize(fleet.slot_count());
+  Known& known = known_[slot];
+  if (known.verdict == kUnknown || known.row_version != fleet.node(slot).row_version) {
+    known.verdict = compute_verdict(fleet, slot);
+    known.row_version = fleet.node(slot).row_version;
+  }
+  return known.verdict;
+}
+
+std::int16_t ShapeIndex::verdict(FleetIndex& fleet, Slot slot) {
+  const std::int16_t found = verdict_if_ready(fleet, slot);
+  return found != kOutOfScope && !fleet.node(slot).ready() ? std::int16_t{kNotReady} : found;
+}
+
+double ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
+  const bool feasible = verdict(fleet, slot) == kFeasible;
+  Known& known = known_[slot];
+  if (known.counted != feasible) {
+    feasible ? ++feasible_ : --feasible_;
+    known.counted = feasible;
+  }
+  if (!feasible || !fits(fleet, slot, ask_)) return kNever;
+  return binpack_score(fleet.room(slot), ask_.amount);
+}
+
+void ShapeIndex::rebuild(FleetIndex& fleet) {
+  slots_ = fleet.ordered();
+  positions_.assign(fleet.slot_count(), 0);
+  leaves_ = std::bit_ceil(std::max<std::size_t>(slots_.size(), 1));
+  tree_.assign(2 * leaves_, kNever);
+  feasible_ = 0;
+  known_.resize(fleet.slot_count());
+  for (auto& known : known_) known.counted = false;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    positions_[slots_[i]] = static_cast<std::uint32_t>(i);
+    tree_[leaves_ + i] = base_score(fleet, slots_[i]);
+  }
+  for (std::size_t i = leaves_; i-- > 1;) tree_[i] = std::max(tree_[2 * i], tree_[2 * i + 1]);
+  membership_ = fleet.membership();
+  seen_ = fleet.log_end();
+}
+
+void ShapeIndex::catch_up(FleetIndex& fleet) {
+  if (membership_ != fleet.membership() || seen_ < fleet.log_begin()) {
+    rebuild(fleet);
+    return;
+  }
+  for (; seen_ < fleet.log_end(); ++seen_) {
+    const Slot slot = fleet.logged(seen_);
+    // A slot without a node is in no tree: it only carries what a lost node still has on its books.
+    if (slot != kNoSlot && fleet.node(slot).node) set_leaf(positions_[slot], base_score(fleet, slot));
+  }
+}
+
+void ShapeIndex::set_leaf(std::size_t position, double score) {
+  std::size_t i = leaves_ + position;
+  tree_[i] = score;
+  while (i > 1) {
+    i /= 2;
+    const double most = std::max(tree_[2 * i], tree_[2 * i + 1]);
+    if (tree_[i] == most) return;
+    tree_[i] = most;
+  }
+}
+
+Slot ShapeIndex::best(std::uint64_t seed) const {
+  if (tree_[1] == kNever) return kNoSlot;
+  std::size_t i = 1;
+  while (i < leaves_) {
+    const double left = tree_[2 * i], right = tree_[2 * i + 1];
+    const bool go_right = left == right ? (mix(seed + i) & 1) != 0 : right > left;
+    i = 2 * i + (go_right ? 1 : 0);
+  }
+  return slots_[i - leaves_];
+}
+
+}  // namespace underway::scheduler::detail

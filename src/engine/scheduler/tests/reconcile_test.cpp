@@ -1,0 +1,389 @@
+#include "tests/world.hpp"
+
+namespace underway::scheduler {
+namespace {
+
+using namespace underway::scheduler::testing;
+using Names = std::vector<std::string>;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""h;
+
+Names names_of(const std::vector<Allocation>& rows) {
+  Names names;
+  for (const auto& row : rows) names.push_back(row.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// What most plans are about, in one comparable line.
+std::string summary(const Plan& plan) {
+  const auto& g = plan.groups.count("g") != 0 ? plan.groups.at("g") : GroupChanges{};
+  return fmt::format("place {} stop {} in-place {} destructive {} lost {} ignore {}", g.place, g.stop, g.in_place,
+                     g.destructive, g.lost, g.ignore);
+}
+
+TEST(Service, StartsAsManyAsItIsToHave) {
+  World world(1, 2);
+  const Plan plan = world.run(make_job("web", 3));
+  EXPECT_EQ(names_of(plan.created), (Names{"web.g[0]", "web.g[1]", "web.g[2]"}));
+  EXPECT_EQ(plan.evaluation.status, EvalStatus::complete);
+  EXPECT_EQ(plan.job_status, model::JobStatus::running);
+  const Allocation& row = plan.created.front();
+  EXPECT_EQ(row.eval_id, plan.evaluation.id);
+  EXPECT_EQ(row.resources.tasks.at("t").cpu, 500);
+  EXPECT_EQ(row.resources.disk_mb, 300);
+  EXPECT_EQ(row.create_time, unix_nanos(world.clock().now()));
+  EXPECT_EQ(row.alloc_modify_index, tables::Tables::kThisRevision);
+  EXPECT_EQ(row.metrics.nodes_evaluated, 2);
+  EXPECT_TRUE(row.metrics.scores.at(0).scores.contains("binpack"));
+}
+
+TEST(Service, IsLeftAloneWhenNothingChanged) {
+  World world(1, 2);
+  world.run(make_job("web", 3));
+  world.start_all();
+  const Plan plan = world.again("web");
+  EXPECT_FALSE(plan.changes_allocations());
+  EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 0 destructive 0 lost 0 ignore 3");
+  EXPECT_TRUE(plan.evaluations.empty());
+  EXPECT_EQ(plan.job_status, std::nullopt);
+}
+
+TEST(Service, GrowsByLowestNumbersAndShrinksByHighest) {
+  World world(1, 2);
+  world.run(make_job("web", 4));
+  Plan plan = world.run(make_job("web", 2));
+  EXPECT_EQ(names_of(plan.stopped), (Names{"web.g[2]", "web.g[3]"}));
+  EXPECT_EQ(plan.stopped[0].desired_description, "alloc not needed due to job update");
+  EXPECT_EQ(plan.stopped[0].desired_status, model::DesiredStatus::stop);
+  EXPECT_TRUE(plan.created.empty());
+  EXPECT_EQ(plan.groups.at("g").in_place, 2) << "a new count is no reason to replace";
+  plan = world.run(make_job("web", 3));
+  EXPECT_EQ(names_of(plan.created), Names{"web.g[2]"});
+}
+
+TEST(Service, StopsWhenAskedTo) {
+  World world(1, 2);
+  world.run(make_job("web", 2));
+  const Plan plan = world.stop("web");
+  EXPECT_EQ(names_of(plan.stopped), (Names{"web.g[0]", "web.g[1]"}));
+  EXPECT_EQ(plan.job_status, model::JobStatus::dead);
+  EXPECT_EQ(world.fleet().usage(world.nodes().begin()->first)->used, Amount{});
+}
+
+TEST(Service, DropsGroupsThatTheJobNoLongerHas) {
+  World world(1, 2);
+  Job job = make_job("web", 1);
+  job.groups.push_back(job.groups[0]);
+  job.groups[1].name = "old";
+  world.run(job);
+  const Plan plan = world.run(make_job("web", 1));
+  EXPECT_EQ(names_of(plan.stopped), Names{"web.old[0]"});
+}
+
+TEST(Service, UpdatesInPlaceWhatNeedsNoNewProcess) {
+  World world(1, 2);
+  world.run(make_job("web", 2));
+  world.start_all();
+  Job job = make_job("web", 2);
+  job.groups[0].tasks[0].kill_timeout = 60s;
+  job.priority = 70;
+  const Plan plan = world.run(job);
+  EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 2 destructive 0 lost 0 ignore 0");
+  for (const auto& row : plan.updated) {
+    EXPECT_EQ(row.job_version, 1);
+    EXPECT_EQ(row.client_status, ClientStatus::running);
+  }
+  EXPECT_FALSE(world.again("web").changes_allocations());
+}
+
+TEST(Service, ReplacesWhatRunsAnotherCommandOnItsOwnNode) {
+  World world(1, 5);
+  world.run(make_job("web", 3));
+  std::map<std::string, std::string> node_of;
+  for (const auto& row : world.live("web")) node_of[row->name] = row->node_id;
+  Job job = make_job("web", 3);
+  job.groups[0].tasks[0].config = {{"command", "/bin/new"}};
+  const Plan plan = world.run(job);
+  EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 0 destructive 3 lost 0 ignore 0");
+  for (const auto& row : plan.created) {
+    EXPECT_EQ(row.node_id, node_of[row.name]);
+    const auto& old = world.alloc(row.previous_allocation);
+    EXPECT_EQ(old->desired_description, "alloc is being updated due to job update");
+    EXPECT_EQ(old->next_allocation, row.id);
+  }
+}
+
+TEST(Service, KeepsItsStaticPortWhenReplaced) {
+  World world(1, 1);
+  Job job = make_job("ctl");
+  job.groups[0].networks.resize(1);
+  job.groups[0].networks[0].reserved_ports = {{"slurmctl", 6817}};
+  world.run(job);
+  job.groups[0].tasks[0].env["A"] = "1";
+  const Plan plan = world.run(job);
+  ASSERT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.created[0].resources.ports[0].value, 6817);
+  EXPECT_EQ(plan.created[0].resources.ports[0].host_ip, "10.0.0.1");
+  EXPECT_TRUE(plan.evaluation.failed_groups.empty());
+}
+
+TEST(Service, GoesOnAsItWasWhenItsReplacementFitsNowhere) {
+  World world(1, 1);
+  world.run(make_job("web", 1));
+  Job job = make_job("web", 1, 1'000'000);
+  const Plan plan = world.run(job);
+  EXPECT_FALSE(plan.changes_allocations());
+  EXPECT_EQ(plan.evaluation.failed_groups.at("g").dimension_exhausted.at("cpu"), 1);
+  EXPECT_EQ(plan.evaluation.queued.at("g"), 1);
+  EXPECT_EQ(world.live_names("web"), Names{"web.g[0]"});
+}
+
+TEST(Service, MovesWhenItsNewConstraintForbidsItsNode) {
+  World world(1, 2);
+  Job job = make_job("ctl");
+  job.constraints = {{"${attr.unique.hostname}", "=", "c1"}};
+  world.run(job);
+  EXPECT_EQ(world.live("ctl")[0]->node_name, "c1");
+  job.constraints[0].rtarget = "c2";
+  const Plan plan = world.run(job);
+  EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 0 destructive 1 lost 0 ignore 0");
+  EXPECT_EQ(world.live("ctl")[0]->node_name, "c2");
+}
+
+TEST(Service, IsReplacedWhenItsNodeIsLost) {
+  World world(1, 3);
+  Job job = make_job("web", 3);
+  job.constraints = {{"", "distinct_hosts", "true"}};
+  job.groups[0].count = 2;
+  world.run(job);
+  const auto victim = world.live("web")[1];
+  Node node = *world.nodes().at(victim->node_id);
+  node.status = model::NodeStatus::down;
+  world.put_node(node);
+  const Plan plan = world.again("web");
+  EXPECT_EQ(summary(plan), "place 1 stop 0 in-place 0 destructive 0 lost 1 ignore 1");
+  EXPECT_EQ(plan.stopped[0].id, victim->id);
+  EXPECT_EQ(plan.stopped[0].client_status, ClientStatus::lost);
+  EXPECT_EQ(plan.stopped[0].desired_description, "alloc was lost since its node is down");
+  EXPECT_EQ(plan.stopped[0].next_allocation, plan.created[0].id);
+  EXPECT_EQ(plan.created[0].name, victim->name);
+  EXPECT_EQ(plan.created[0].previous_allocation, victim->id);
+  EXPECT_NE(plan.created[0].node_id, victim->node_id);
+}
+
+TEST(Service, StaysOnADisconnectedOrIneligibleNode) {
+  World world(1, 2);
+  world.run(make_job("web", 1));
+  Node node = *world.nodes().at(world.live("web")[0]->node_id);
+  node.status = model::NodeStatus::disconnected;
+  world.put_node(node);
+  EXPECT_FALSE(world.again("web").changes_allocations());
+  node.status = model::NodeStatus::ready;
+  node.eligibility = model::Eligibility::ineligible;
+  world.put_node(node);
+  EXPECT_FALSE(world.again("web").changes_allocations());
+  const Plan plan = world.run(make_job("web", 4));
+  for (const auto& row : plan.created) EXPECT_NE(row.node_id, node.id) << "nothing new on an ineligible node";
+}
+
+TEST(Service, IsReplacedAfterAFailureLaterAndLater) {
+  World world(1, 3);
+  world.run(make_job("web", 1));
+  std::string failed_on;
+  std::vector<std::int64_t> waits;
+  for (int i = 0; i < 9; ++i) {
+    const auto running = world.live("web").at(0);
+    world.start_all();
+    world.set_client(running->id, ClientStatus::failed);
+    const std::int64_t failed_at = unix_nanos(world.clock().now());
+    Plan plan = world.again("web", EvalTrigger::alloc_failure);
+    EXPECT_FALSE(plan.changes_allocations());
+    ASSERT_EQ(plan.evaluations.size(), 1u);
+    EXPECT_EQ(plan.evaluation.next_eval, plan.evaluations[0].id);
+    EXPECT_EQ(plan.job_status.value_or(model::JobStatus::running), model::JobStatus::pending);
+    EXPECT_TRUE(world.again("web").evaluations.empty()) << "one delayed evaluation is enough";
+    const std::int64_t due = plan.evaluations[0].wait_until;
+    waits.push_back((due - failed_at) / 1'000'000'000);
+    EXPECT_EQ(world.work(), 0u);
+    world.clock().advance(Duration(due - failed_at));
+    EXPECT_EQ(world.work(), 1u);
+    const auto replacement = world.live("web").at(0);
+    EXPECT_EQ(replacement->name, "web.g[0]");
+    EXPECT_EQ(replacement->previous_allocation, running->id);
+    EXPECT_NE(replacement->node_id, running->node_id) << "another node is tried";
+    EXPECT_EQ(world.alloc(running->id)->desired_description, "alloc was rescheduled because it failed");
+    EXPECT_EQ(world.alloc(running->id)->next_allocation, replacement->id);
+  }
+  EXPECT_EQ(waits, (std::vector<std::int64_t>{30, 60, 120, 240, 480, 960, 1920, 3600, 3600}));
+  const auto running = world.live("web").at(0);
+  world.start_all();
+  world.clock().advance(2h);
+  world.set_client(running->id, ClientStatus::failed);
+  const Plan plan = world.again("web", EvalTrigger::alloc_failure);
+  EXPECT_EQ(plan.evaluations.at(0).wait_until - unix_nanos(world.clock().now()), Duration(30s).count())
+      << "it had recovered";
+}
+
+TEST(Batch, IsDoneWhenItHasRun) {
+  World world(1, 2);
+  Job job = make_job("sim", 2);
+  job.type = JobType::batch;
+  world.run(job);
+  for (const auto& row : world.live("sim")) world.set_client(row->id, ClientStatus::complete);
+  const Plan plan = world.again("sim");
+  EXPECT_FALSE(plan.changes_allocations());
+  EXPECT_EQ(plan.job_status, model::JobStatus::dead);
+  job.groups[0].tasks[0].env["A"] = "2";
+  EXPECT_EQ(world.run(job).created.size(), 2u) << "a new version runs again";
+}
+
+TEST(Batch, IsTriedOnceMoreAfterAFailure) {
+  World world(1, 2);
+  Job job = make_job("sim", 1);
+  job.type = JobType::batch;
+  world.run(job);
+  world.set_client(world.live("sim")[0]->id, ClientStatus::failed);
+  Plan plan = world.again("sim", EvalTrigger::alloc_failure);
+  EXPECT_EQ(plan.evaluations.at(0).wait_until - unix_nanos(world.clock().now()), Duration(5s).count());
+  world.clock().advance(5s);
+  EXPECT_EQ(world.work(), 1u);
+  world.set_client(world.live("sim")[0]->id, ClientStatus::failed);
+  plan = world.again("sim", EvalTrigger::alloc_failure);
+  EXPECT_FALSE(plan.changes_allocations());
+  EXPECT_TRUE(plan.evaluations.empty());
+  EXPECT_EQ(plan.job_status, model::JobStatus::dead);
+}
+
+TEST(System, RunsOnEveryNodeThatMayAndIsHealthy) {
+  World world(1, 3);
+  Node other_pool = make_node("login");
+  other_pool.node_pool = "login";
+  world.put_node(other_pool);
+  Node no_driver = make_node("gpu");
+  no_driver.drivers.clear();
+  world.put_node(no_driver);
+  Node ineligible = make_node("sick");
+  ineligible.eligibility = model::Eligibility::ineligible;
+  world.put_node(ineligible);
+  Job job = make_job("munge");
+  job.type = JobType::system;
+  const Plan plan = world.run(job);
+  std::vector<std::string> on;
+  for (const auto& row : plan.created) on.push_back(row.node_name);
+  std::sort(on.begin(), on.end());
+  EXPECT_EQ(on, (Names{"c1", "c2", "c3"}));
+  for (const auto& row : plan.created) EXPECT_EQ(row.name, "munge.g[0]");
+  EXPECT_TRUE(plan.evaluation.failed_groups.empty());
+  EXPECT_FALSE(world.again("munge").changes_allocations());
+}
+
+TEST(System, FollowsNodesThatComeAndGo) {
+  World world(1, 1);
+  Job job = make_job("munge");
+  job.type = JobType::system;
+  world.run(job);
+  const Node fresh = make_node("c2");
+  world.put_node(fresh);
+  Evaluation joined = world.new_evaluation("munge", EvalTrigger::node_update);
+  joined.node_id = fresh.id;
+  Plan plan = world.evaluate(joined);
+  ASSERT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.created[0].node_name, "c2");
+  Node down = fresh;
+  down.status = model::NodeStatus::down;
+  world.put_node(down);
+  plan = world.evaluate(joined);
+  EXPECT_EQ(plan.stopped.at(0).client_status, ClientStatus::lost);
+  EXPECT_TRUE(plan.created.empty());
+  world.put_node(fresh);
+  EXPECT_EQ(world.evaluate(joined).created.size(), 1u);
+  EXPECT_EQ(world.live("munge").size(), 2u);
+}
+
+TEST(System, IsUpdatedEverywhere) {
+  World world(1, 3);
+  Job job = make_job("munge");
+  job.type = JobType::system;
+  world.run(job);
+  job.groups[0].tasks[0].user = "munge";
+  Plan plan = world.run(job);
+  EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 0 destructive 3 lost 0 ignore 0");
+  job.groups[0].tasks[0].kill_timeout = 9s;
+  plan = world.run(job);
+  EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 3 destructive 0 lost 0 ignore 0");
+  job.constraints = {{"${attr.unique.hostname}", "!=", "c2"}};
+  plan = world.run(job);
+  EXPECT_EQ(summary(plan), "place 0 stop 1 in-place 2 destructive 0 lost 0 ignore 0");
+}
+
+TEST(System, WaitsForRoomOnAFullNode) {
+  World world(1, 2);
+  world.run(make_job("big", 1, 3900));
+  Job job = make_job("munge", 1, 500);
+  job.type = JobType::system;
+  const Plan plan = world.run(job);
+  EXPECT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.evaluation.failed_groups.at("g").dimension_exhausted.at("cpu"), 1);
+  EXPECT_EQ(plan.evaluation.queued.at("g"), 1);
+  ASSERT_FALSE(plan.evaluation.blocked_eval.empty());
+  world.stop("big");
+  EXPECT_EQ(world.work(world.nodes().begin()->second.get()), 1u);
+  EXPECT_EQ(world.live("munge").size(), 2u);
+}
+
+TEST(Sysbatch, RunsOncePerNodeAndVersion) {
+  World world(1, 2);
+  Job job = make_job("fsck");
+  job.type = JobType::sysbatch;
+  world.run(job);
+  const auto rows = world.live("fsck");
+  world.set_client(rows.at(0)->id, ClientStatus::complete);
+  world.set_client(rows.at(1)->id, ClientStatus::failed);
+  EXPECT_FALSE(world.again("fsck").changes_allocations());
+  job.groups[0].tasks[0].env["A"] = "2";
+  EXPECT_EQ(world.run(job).created.size(), 2u);
+}
+
+TEST(Update, IsDestructiveWhereTheDescriptionSaysSo) {
+  const Job base = make_job("web");
+  struct Case {
+    const char* name;
+    std::function<void(Job&)> change;
+    bool destructive;
+  };
+  const std::vector<Case> cases = {
+      {"nothing", [](Job&) {}, false},
+      {"count", [](Job& j) { j.groups[0].count = 9; }, false},
+      {"constraint", [](Job& j) { j.groups[0].constraints = {{"a", "=", "b"}}; }, false},
+      {"restart", [](Job& j) { j.groups[0].restart->attempts = 9; }, false},
+      {"kill_timeout", [](Job& j) { j.groups[0].tasks[0].kill_timeout = 9s; }, false},
+      {"log files", [](Job& j) { j.groups[0].tasks[0].logs.max_files = 3; }, false},
+      {"depends_on", [](Job& j) { j.groups[0].depends_on = {{"munge", model::DependencyScope::node}}; }, false},
+      {"logs disabled", [](Job& j) { j.groups[0].tasks[0].logs.disabled = true; }, true},
+      {"driver", [](Job& j) { j.groups[0].tasks[0].driver = "exec"; }, true},
+      {"config", [](Job& j) { j.groups[0].tasks[0].config = {{"command", "x"}}; }, true},
+      {"env", [](Job& j) { j.groups[0].tasks[0].env["a"] = "b"; }, true},
+      {"group meta", [](Job& j) { j.groups[0].meta["a"] = "b"; }, true},
+      {"job meta", [](Job& j) { j.meta["a"] = "b"; }, true},
+      {"memory", [](Job& j) { j.groups[0].tasks[0].resources.memory_mb = 1; }, true},
+      {"port", [](Job& j) { j.groups[0].networks = {model::NetworkResource{}}; }, true},
+      {"disk", [](Job& j) { j.groups[0].ephemeral_disk.size_mb = 1; }, true},
+      {"template", [](Job& j) { j.groups[0].tasks[0].templates.resize(1); }, true},
+      {"new task", [](Job& j) { j.groups[0].tasks.push_back(model::Task{.name = "more"}); }, true},
+      {"renamed task", [](Job& j) { j.groups[0].tasks[0].name = "u"; }, true},
+  };
+  for (const auto& c : cases) {
+    Job changed = base;
+    c.change(changed);
+    EXPECT_EQ(tasks_updated(base, changed, "g"), c.destructive) << c.name;
+  }
+  Job two = base;
+  two.groups[0].tasks.push_back(model::Task{.name = "more"});
+  Job turned = two;
+  std::swap(turned.groups[0].tasks[0], turned.groups[0].tasks[1]);
+  EXPECT_FALSE(tasks_updated(two, turned, "g")) << "the order of tasks means nothing";
+}
+
+}  // namespace
+}  // namespace underway::scheduler

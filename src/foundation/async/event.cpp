@@ -46,8 +46,9 @@ awaitable<bool> Event::wait_until(SteadyTime deadline) {
   waiter.timer.expires_at(deadline);
   boost::system::error_code ended;
   co_await waiter.timer.async_wait(asio::redirect_error(asio::use_awaitable, ended));
-  const auto state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) throw Cancelled(asio::error::operation_aborted);
+  // Told first, cancelled second: who was notified has waited enough, so a coroutine that cleans up after its own
+  // cancellation can still wait here.
+  if (!waiter.notified && ended) throw Cancelled(asio::error::operation_aborted);
   co_return waiter.notified;
 }
 

@@ -23,7 +23,8 @@ class TaskGroup {
   void spawn(std::string what, awaitable<void> task);
   /// Cancels every task without waiting. The group stays usable.
   void cancel();
-  /// Cancels every task and waits until all have ended. Not to be called by a task of the group.
+  /// Cancels every task and waits until all have ended. Not to be called by a task of the group. A coroutine that was
+  /// cancelled itself first says `co_await asio::this_coro::throw_if_cancelled(false)`; otherwise nothing is awaited.
   awaitable<void> stop();
   /// Waits until no task is left, without cancelling any.
   awaitable<void> wait();

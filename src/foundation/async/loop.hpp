@@ -148,13 +148,17 @@ template <class T>
 auto store_in(Outcome<T>& outcome) {
   if constexpr (std::is_void_v<T>) {
     return [&outcome](std::exception_ptr failure) {
-      if (failure) outcome.fail(std::move(failure));
-      else outcome.set();
+      if (failure)
+        outcome.fail(std::move(failure));
+      else
+        outcome.set();
     };
   } else {
     return [&outcome](std::exception_ptr failure, T value) {
-      if (failure) outcome.fail(std::move(failure));
-      else outcome.set(std::move(value));
+      if (failure)
+        outcome.fail(std::move(failure));
+      else
+        outcome.set(std::move(value));
     };
   }
 }

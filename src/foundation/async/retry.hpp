@@ -12,8 +12,8 @@ struct RetryPolicy {
   Duration first = std::chrono::milliseconds{200};  ///< the pause after the first failure
   Duration most = std::chrono::seconds{30};         ///< no pause is longer
   double factor = 2.0;
-  double jitter = 0.5;                    ///< a pause is drawn from [1 - jitter, 1] of its length
-  std::optional<int> attempts = {};       ///< at most so many tries; without it, until it succeeds
+  double jitter = 0.5;               ///< a pause is drawn from [1 - jitter, 1] of its length
+  std::optional<int> attempts = {};  ///< at most so many tries; without it, until it succeeds
 };
 
 /// The sequence of pauses of one policy.

@@ -1,9 +1,9 @@
 #include "http/client.hpp"
 
+#include <fmt/format.h>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <fmt/format.h>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kInterimResponses = 8;  // 1xx before the final one
 
-/// What a browser or proxy would resend by itself on a connection that a server closed while it was idle (RFC 9110, 9.2.2).
+/// What a browser or proxy would resend by itself on a connection that a server closed while it was idle (RFC
+/// 9110, 9.2.2).
 bool is_idempotent(const std::string& method) { return method != "POST" && method != "PATCH"; }
 
 Error no_http(const Url& url, const detail::Refused& refused) {
@@ -102,9 +103,7 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   std::vector<Kept> idle;
 };
 
-std::string Client::Impl::host() const {
-  return url.endpoint.is_unix() ? "localhost" : to_string(url.endpoint);
-}
+std::string Client::Impl::host() const { return url.endpoint.is_unix() ? "localhost" : to_string(url.endpoint); }
 
 /// The most recently used connection that is still alive.
 std::shared_ptr<Transport> Client::Impl::take_idle() {
@@ -145,8 +144,8 @@ awaitable<std::shared_ptr<Transport>> Client::Impl::connect_to(asio::generic::st
   }
   Peer peer = detail::peer_of(socket.native_handle());
   peer.address = std::move(name);
-  const auto transport = detail::dialled(std::move(socket), std::move(peer), url.tls ? options.tls : std::nullopt,
-                                         url.endpoint.host);
+  const auto transport =
+      detail::dialled(std::move(socket), std::move(peer), url.tls ? options.tls : std::nullopt, url.endpoint.host);
   co_await transport->handshake();
   co_return transport;
 }
@@ -170,7 +169,8 @@ awaitable<std::shared_ptr<Transport>> Client::Impl::connect() {
 }
 
 /// Sends and reads until the response's head is there. `answered` tells whether a byte of it came.
-awaitable<Opened> Client::Impl::attempt(Lease lease, const Request& request, async::SteadyTime deadline, bool& answered) {
+awaitable<Opened> Client::Impl::attempt(Lease lease, const Request& request, async::SteadyTime deadline,
+                                        bool& answered) {
   const auto stall = std::min<Duration>(options.timeout, deadline - std::chrono::steady_clock::now());
   std::string wire = detail::request_head(request, host(), url.path);
   if (request.body.size() <= (64u << 10)) wire += request.body;
@@ -192,7 +192,8 @@ awaitable<Opened> Client::Impl::attempt(Lease lease, const Request& request, asy
     }
     answered = false;
   }
-  throw Error(Code::invalid, fmt::format("unexpected answer from {}", to_string(url))).because("too many interim responses");
+  throw Error(Code::invalid, fmt::format("unexpected answer from {}", to_string(url)))
+      .because("too many interim responses");
 }
 
 awaitable<Opened> Client::Impl::exchange(Request request, async::SteadyTime deadline) {
@@ -213,7 +214,8 @@ awaitable<Opened> Client::Impl::exchange(Request request, async::SteadyTime dead
     }
     if (refused) throw no_http(url, *refused);
   }
-  auto transport = co_await async::within(options.connect_timeout, fmt::format("connecting to {}", to_string(url)), connect());
+  auto transport =
+      co_await async::within(options.connect_timeout, fmt::format("connecting to {}", to_string(url)), connect());
   try {
     co_return co_await attempt(Lease(std::move(transport)), request, deadline, answered);
   } catch (const detail::Refused& bad) {
@@ -228,7 +230,10 @@ namespace {
 class BodyReader final : public ResponseStream {
  public:
   BodyReader(Opened opened, Url url, std::function<void(std::shared_ptr<Transport>)> keep)
-      : opened_(std::move(opened)), url_(std::move(url)), keep_(std::move(keep)), status_(opened_.parser->status()),
+      : opened_(std::move(opened)),
+        url_(std::move(url)),
+        keep_(std::move(keep)),
+        status_(opened_.parser->status()),
         headers_(opened_.parser->headers()) {}
 
   int status() const override { return status_; }
@@ -358,16 +363,38 @@ int BlockingClient::stream(Request request, const std::function<bool(int status,
 
 Code code_of_status(int status) {
   switch (status) {
-    case 400: case 405: case 415: case 422: return Code::invalid;
-    case 401: case 403: return Code::denied;
-    case 404: case 410: return Code::not_found;
-    case 409: case 412: return Code::conflict;
-    case 413: case 431: return Code::too_large;
-    case 408: case 504: return Code::timeout;
-    case 426: case 501: case 505: return Code::unsupported;
-    case 429: case 502: case 503: return Code::unavailable;
-    case 507: return Code::exhausted;
-    default: return Code::internal;
+    case 400:
+    case 405:
+    case 415:
+    case 422:
+      return Code::invalid;
+    case 401:
+    case 403:
+      return Code::denied;
+    case 404:
+    case 410:
+      return Code::not_found;
+    case 409:
+    case 412:
+      return Code::conflict;
+    case 413:
+    case 431:
+      return Code::too_large;
+    case 408:
+    case 504:
+      return Code::timeout;
+    case 426:
+    case 501:
+    case 505:
+      return Code::unsupported;
+    case 429:
+    case 502:
+    case 503:
+      return Code::unavailable;
+    case 507:
+      return Code::exhausted;
+    default:
+      return Code::internal;
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
 /// The HTTP/1.1 client, for TCP, TLS and unix sockets. `Client` is for coroutines, `BlockingClient` for plain
-/// synchronous programs. Any status is a Response, not a failure; failures are Errors that name the address: unavailable
-/// (cannot connect, connection lost), timeout, invalid (no HTTP spoken there), too_large.
+/// synchronous programs. Any status is a Response, not a failure; failures are Errors that name the address:
+/// unavailable (cannot connect, connection lost), timeout, invalid (no HTTP spoken there), too_large.
 
 #include "http/endpoint.hpp"
 #include "http/message.hpp"
@@ -13,8 +13,8 @@ namespace underway::http {
 
 struct ClientOptions {
   Duration connect_timeout = std::chrono::seconds{10};  ///< resolving, connecting and the TLS handshake
-  Duration timeout = std::chrono::minutes{11};  ///< of a whole exchange; above the longest blocking query
-  Duration idle_timeout = std::chrono::seconds{60};  ///< kept connections are not used after this long
+  Duration timeout = std::chrono::minutes{11};          ///< of a whole exchange; above the longest blocking query
+  Duration idle_timeout = std::chrono::seconds{60};     ///< kept connections are not used after this long
   std::size_t connections_kept = 8;
   std::size_t body_limit = 256u << 20;
   Headers headers = {};                ///< added to every request that does not set them itself

@@ -39,10 +39,14 @@ Endpoint parse_host_port(std::string_view kind, std::string_view whole, std::str
     rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon);
   }
   if (endpoint.host.empty()) throw bad(kind, whole, "the host is missing");
-  if (endpoint.host.find_first_of(" \t\r\n/@?#\\") != std::string::npos) throw bad(kind, whole, "the host is malformed");
-  if (rest.empty() && default_port) endpoint.port = *default_port;
-  else if (rest.starts_with(':')) endpoint.port = parse_port(kind, whole, rest.substr(1));
-  else throw bad(kind, whole, "the port is missing");
+  if (endpoint.host.find_first_of(" \t\r\n/@?#\\") != std::string::npos)
+    throw bad(kind, whole, "the host is malformed");
+  if (rest.empty() && default_port)
+    endpoint.port = *default_port;
+  else if (rest.starts_with(':'))
+    endpoint.port = parse_port(kind, whole, rest.substr(1));
+  else
+    throw bad(kind, whole, "the port is missing");
   return endpoint;
 }
 

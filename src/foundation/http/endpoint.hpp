@@ -11,10 +11,10 @@ namespace underway::http {
 
 /// Where to listen or dial: a TCP host and port, or a unix socket.
 struct Endpoint {
-  std::string host = {};          ///< name or address, without brackets; unused for a unix socket
-  std::uint16_t port = 0;         ///< 0 when listening: any free port
-  std::string socket_path = {};   ///< not empty: a unix socket
-  unsigned socket_mode = 0600;    ///< permissions of a unix socket that is listened on
+  std::string host = {};         ///< name or address, without brackets; unused for a unix socket
+  std::uint16_t port = 0;        ///< 0 when listening: any free port
+  std::string socket_path = {};  ///< not empty: a unix socket
+  unsigned socket_mode = 0600;   ///< permissions of a unix socket that is listened on
 
   bool is_unix() const { return !socket_path.empty(); }
   bool operator==(const Endpoint&) const = default;

@@ -74,16 +74,16 @@ std::string percent_encode(std::string_view text);
 
 /// Who is at the other end.
 struct Peer {
-  std::string address;                       ///< "10.0.0.7:51442", "[::1]:4646" or "unix"
-  std::optional<unsigned> uid;               ///< of the process at the other end of a unix socket
+  std::string address;                         ///< "10.0.0.7:51442", "[::1]:4646" or "unix"
+  std::optional<unsigned> uid;                 ///< of the process at the other end of a unix socket
   std::vector<std::string> certificate_names;  ///< common and alternative names of a verified client certificate
 };
 
 struct Request {
   std::string method = "GET";
-  std::string target = "/";  ///< path and query as on the wire
-  std::string path = {};     ///< decoded, without query; filled in by the server
-  Query query = {};          ///< filled in by the server
+  std::string target = "/";                                      ///< path and query as on the wire
+  std::string path = {};                                         ///< decoded, without query; filled in by the server
+  Query query = {};                                              ///< filled in by the server
   std::vector<std::pair<std::string, std::string>> params = {};  ///< of the route's pattern, decoded; by the router
   Headers headers = {};
   std::string body = {};

@@ -19,14 +19,14 @@ struct Router::Endpoint {
 
 struct Router::Node {
   std::map<std::string, std::unique_ptr<Node>, std::less<>> literals;
-  std::unique_ptr<Node> one;   ///< ":name"
-  std::unique_ptr<Node> many;  ///< "*name"
+  std::unique_ptr<Node> one;                               ///< ":name"
+  std::unique_ptr<Node> many;                              ///< "*name"
   std::map<std::string, Endpoint, std::less<>> endpoints;  ///< by method
 };
 
 struct Router::Match {
-  const Endpoint* endpoint = nullptr;  ///< null: no such path, or not this method
-  const Node* node = nullptr;          ///< null: no such path
+  const Endpoint* endpoint = nullptr;    ///< null: no such path, or not this method
+  const Node* node = nullptr;            ///< null: no such path
   std::vector<std::string_view> values;  ///< of the parameters, not decoded
 };
 
@@ -68,7 +68,8 @@ const Node* search(const Node& node, const std::vector<std::string_view>& segmen
     return nullptr;
   }
   if (const auto literal = node.literals.find(decoded_or_raw(segments[at])); literal != node.literals.end()) {
-    if (const auto* found = search(*literal->second, segments, at + 1, method, values, other_method, budget)) return found;
+    if (const auto* found = search(*literal->second, segments, at + 1, method, values, other_method, budget))
+      return found;
   }
   if (node.one != nullptr && !segments[at].empty()) {
     values.push_back(segments[at]);
@@ -107,7 +108,8 @@ Router& Router::operator=(Router&&) noexcept = default;
 
 void Router::add(std::string_view methods, std::string_view pattern, std::string name, Handler handler,
                  RouteOptions options) {
-  if (!pattern.starts_with('/')) throw Error(Code::internal, fmt::format("route pattern '{}' has no leading '/'", pattern));
+  if (!pattern.starts_with('/'))
+    throw Error(Code::internal, fmt::format("route pattern '{}' has no leading '/'", pattern));
   Node* node = root_.get();
   Endpoint endpoint{std::move(name), std::move(handler), options, {}};
   for (const std::string_view segment : segments_of(pattern)) {

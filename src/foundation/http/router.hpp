@@ -27,8 +27,8 @@ struct Access {
   std::string target;
   std::string route;  ///< the route's name; empty when none matched
   std::string remote;
-  int status = 0;     ///< 0 when the client went away first
-  Duration took{};    ///< until the handler returned
+  int status = 0;   ///< 0 when the client went away first
+  Duration took{};  ///< until the handler returned
 };
 
 class Router {

@@ -47,7 +47,8 @@ void Server::Impl::take(int fd, const std::optional<TlsContext>& tls) {
     }
     static constexpr std::string_view kFull =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 20\r\nConnection: close\r\n\r\ntoo many connections";
-    if (!tls) [[maybe_unused]] const auto sent = ::send(fd, kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (!tls) [[maybe_unused]]
+      const auto sent = ::send(fd, kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     ::close(fd);
     return;
   }

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// The HTTP/1.1 server: keep-alive, pipelining, chunked streaming, gzip, WebSocket, TLS, TCP and unix sockets. A waiting
-/// request costs a few kilobytes and no thread, so blocking queries are cheap; it is cancelled when its client goes away.
+/// The HTTP/1.1 server: keep-alive, pipelining, chunked streaming, gzip, WebSocket, TLS, TCP and unix sockets. A
+/// waiting request costs a few kilobytes and no thread, so blocking queries are cheap; it is cancelled when its client
+/// goes away.
 
 #include "http/endpoint.hpp"
 #include "http/router.hpp"
@@ -11,16 +12,16 @@
 namespace underway::http {
 
 struct ServerOptions {
-  std::size_t header_limit = 64u << 10;        ///< bytes of request line and headers (431)
-  std::size_t body_limit = 16u << 20;          ///< bytes of a body, where the route says nothing else (413)
-  std::size_t connection_limit = 20'000;       ///< further clients are answered 503 and closed
+  std::size_t header_limit = 64u << 10;                ///< bytes of request line and headers (431)
+  std::size_t body_limit = 16u << 20;                  ///< bytes of a body, where the route says nothing else (413)
+  std::size_t connection_limit = 20'000;               ///< further clients are answered 503 and closed
   Duration header_timeout = std::chrono::seconds{10};  ///< from a request's first byte (or accept) to its last header
   Duration body_timeout = std::chrono::seconds{60};    ///< longest pause between two pieces of a body
   Duration idle_timeout = std::chrono::seconds{120};   ///< of a kept-alive connection between requests
   Duration send_timeout = std::chrono::seconds{30};    ///< a client that takes no byte for so long is dropped
-  std::size_t gzip_from = 1024;                ///< smaller bodies are not compressed
-  async::Pool* pool = nullptr;                 ///< compresses bodies of 64 KiB and more, if there is one
-  std::string server_name = "underway";        ///< the Server header
+  std::size_t gzip_from = 1024;                        ///< smaller bodies are not compressed
+  async::Pool* pool = nullptr;                         ///< compresses bodies of 64 KiB and more, if there is one
+  std::string server_name = "underway";                ///< the Server header
   WebSocketOptions websocket = {};
 };
 

@@ -36,8 +36,8 @@ std::shared_ptr<TlsContext::Native> make_native(const TlsFiles& files, bool is_s
   if (context == nullptr) throw Error(Code::internal, "cannot set up TLS").because(openssl_reason());
   ::SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   // Idle connections give their record buffers back: ten thousand of them are idle most of the time.
-  ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  ::SSL_CTX_set_mode(context,
+                     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   ::SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
   if (!files.certificate.empty() && ::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
     throw Error(Code::invalid, fmt::format("cannot use certificate '{}'", files.certificate)).because(openssl_reason());
@@ -60,7 +60,8 @@ std::vector<std::string> names_of(X509* certificate) {
   X509_NAME* subject = ::X509_get_subject_name(certificate);
   const int common = ::X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
   if (common >= 0) add(::X509_NAME_ENTRY_get_data(::X509_NAME_get_entry(subject, common)));
-  auto* alternatives = static_cast<GENERAL_NAMES*>(::X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  auto* alternatives =
+      static_cast<GENERAL_NAMES*>(::X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; alternatives != nullptr && i < sk_GENERAL_NAME_num(alternatives); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives, i);
     if (name->type == GEN_DNS) add(name->d.dNSName);
@@ -110,12 +111,16 @@ class TlsTransport final : public detail::Transport {
  public:
   TlsTransport(detail::NativeSocket socket, Peer peer, std::shared_ptr<const TlsContext::Native> native,
                const std::string& host)
-      : Transport(std::move(socket), std::move(peer)), native_(std::move(native)), ssl_(::SSL_new(native_->context.get()), &::SSL_free) {
+      : Transport(std::move(socket), std::move(peer)),
+        native_(std::move(native)),
+        ssl_(::SSL_new(native_->context.get()), &::SSL_free) {
     if (ssl_ == nullptr) throw Error(Code::exhausted, "cannot set up a TLS connection").because(openssl_reason());
     BIO* bio = make_bio(this->socket().native_handle());
     ::SSL_set_bio(ssl_.get(), bio, bio);
-    if (native_->is_server) ::SSL_set_accept_state(ssl_.get());
-    else expect(native_->server_name.empty() ? host : native_->server_name);
+    if (native_->is_server)
+      ::SSL_set_accept_state(ssl_.get());
+    else
+      expect(native_->server_name.empty() ? host : native_->server_name);
   }
 
   detail::Attempt try_read(char* data, std::size_t size) override {
@@ -160,22 +165,29 @@ class TlsTransport final : public detail::Transport {
   void expect(const std::string& name) {
     ::SSL_set_connect_state(ssl_.get());
     std::array<unsigned char, 16> address{};
-    const bool is_address =
-        ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 || ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
+    const bool is_address = ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
+                            ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
     if (!is_address && !name.empty()) ::SSL_set_tlsext_host_name(ssl_.get(), name.c_str());
     if (!native_->verify) return;
-    if (is_address) ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), name.c_str());
-    else ::SSL_set1_host(ssl_.get(), name.c_str());
+    if (is_address)
+      ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), name.c_str());
+    else
+      ::SSL_set1_host(ssl_.get(), name.c_str());
   }
 
   detail::Attempt outcome(int result) {
     const int system_error = errno;
     switch (::SSL_get_error(ssl_.get(), result)) {
-      case SSL_ERROR_WANT_READ: return {.blocked = detail::Want::read};
-      case SSL_ERROR_WANT_WRITE: return {.blocked = detail::Want::write};
-      case SSL_ERROR_ZERO_RETURN: return {.end = true};
-      case SSL_ERROR_SYSCALL: return {.failure = errno_error(system_error, "").reasons().front()};
-      default: break;
+      case SSL_ERROR_WANT_READ:
+        return {.blocked = detail::Want::read};
+      case SSL_ERROR_WANT_WRITE:
+        return {.blocked = detail::Want::write};
+      case SSL_ERROR_ZERO_RETURN:
+        return {.end = true};
+      case SSL_ERROR_SYSCALL:
+        return {.failure = errno_error(system_error, "").reasons().front()};
+      default:
+        break;
     }
     const long verdict = ::SSL_get_verify_result(ssl_.get());
     if (verdict != X509_V_OK) return {.failure = ::X509_verify_cert_error_string(verdict)};
@@ -194,7 +206,8 @@ TlsContext TlsContext::server(const TlsFiles& files, bool demand_client_certific
     throw Error(Code::invalid, "a TLS server needs a certificate and its key");
   }
   if (demand_client_certificate) {
-    if (files.authority.empty()) throw Error(Code::invalid, "client certificates are demanded but no authority is given");
+    if (files.authority.empty())
+      throw Error(Code::invalid, "client certificates are demanded but no authority is given");
     ::SSL_CTX_set_verify(native->context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     static constexpr std::string_view kSession = "underway";
     ::SSL_CTX_set_session_id_context(native->context.get(), reinterpret_cast<const unsigned char*>(kSession.data()),

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// TLS as a parameter: without a TlsContext a connection is plain, with one it is TLS, mutual where the server demands a
-/// client's certificate. Nothing else in this library differs between the two.
+/// TLS as a parameter: without a TlsContext a connection is plain, with one it is TLS, mutual where the server demands
+/// a client's certificate. Nothing else in this library differs between the two.
 
 #include <memory>
 #include <string>

@@ -110,8 +110,10 @@ awaitable<std::optional<Message>> Socket::read() {
     } catch (Error& lost) {
       if (!failure_) fail(lost);
     }
-    if (more) heard_ = Clock::now();
-    else if (!failure_) fail(transport_->lost("the peer closed it without a farewell"));
+    if (more)
+      heard_ = Clock::now();
+    else if (!failure_)
+      fail(transport_->lost("the peer closed it without a farewell"));
   }
 }
 
@@ -135,9 +137,13 @@ std::optional<Message> Socket::on_frame(Frame frame) {
       // A peer that pings without reading our answers would fill the queue.
       if (queued_bytes() <= options_.queue_limit) enqueue(Opcode::pong, frame.payload);
       return std::nullopt;
-    case Opcode::pong: return std::nullopt;
-    case Opcode::close: on_peer_close(frame.payload); return std::nullopt;
-    default: return assembler_.add(std::move(frame));
+    case Opcode::pong:
+      return std::nullopt;
+    case Opcode::close:
+      on_peer_close(frame.payload);
+      return std::nullopt;
+    default:
+      return assembler_.add(std::move(frame));
   }
 }
 

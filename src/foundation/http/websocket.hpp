@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// One WebSocket (RFC 6455), of either side. Reading and writing go on at the same time; several coroutines may write.
-/// Thread: the loop it was made on, which must outlive it. Somebody has to read: pings are answered and a close is noticed only while reading.
+/// Thread: the loop it was made on, which must outlive it. Somebody has to read: pings are answered and a close is
+/// noticed only while reading.
 
 #include <cstdint>
 
@@ -10,12 +11,12 @@
 namespace underway::http {
 
 struct WebSocketOptions {
-  std::size_t message_limit = 16u << 20;  ///< larger incoming messages close the socket with 1009
-  std::size_t queue_limit = 1u << 20;     ///< writers wait while more than this many bytes are queued
-  Duration ping_every = std::chrono::seconds{15};   ///< zero: never ping
-  Duration dead_after = std::chrono::seconds{45};   ///< a peer silent for so long, while we read, is given up
-  Duration send_timeout = std::chrono::seconds{30};   ///< the same for a peer that takes nothing of what is queued
-  Duration close_timeout = std::chrono::seconds{5};   ///< how long `close` waits for the peer's close frame
+  std::size_t message_limit = 16u << 20;             ///< larger incoming messages close the socket with 1009
+  std::size_t queue_limit = 1u << 20;                ///< writers wait while more than this many bytes are queued
+  Duration ping_every = std::chrono::seconds{15};    ///< zero: never ping
+  Duration dead_after = std::chrono::seconds{45};    ///< a peer silent for so long, while we read, is given up
+  Duration send_timeout = std::chrono::seconds{30};  ///< the same for a peer that takes nothing of what is queued
+  Duration close_timeout = std::chrono::seconds{5};  ///< how long `close` waits for the peer's close frame
 };
 
 struct Message {

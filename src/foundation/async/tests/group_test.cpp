@@ -41,6 +41,29 @@ TEST(TaskGroup, StopCancelsAndWaitsForAll) {
   EXPECT_EQ(group.size(), 0u);
 }
 
+awaitable<void> own_a_group(TaskGroup& inner, int& ended) {
+  const CountEnd count{ended};
+  try {
+    co_await sleep_for(1h);
+  } catch (const Cancelled&) {
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await inner.stop();
+}
+
+TEST(TaskGroup, CanBeStoppedByACoroutineThatIsCancelledItself) {
+  Loop loop;
+  TaskGroup outer(loop.executor(), "outer");
+  TaskGroup inner(loop.executor(), "inner");
+  int ended = 0;
+  inner.spawn("cleaner", clean_up_slowly(ended));
+  outer.spawn("owner", own_a_group(inner, ended));
+  loop.context().poll();
+  loop.run_until_done(outer.stop());
+  EXPECT_EQ(ended, 2);
+  EXPECT_EQ(inner.size(), 0u);
+}
+
 TEST(TaskGroup, StartsNothingAfterStop) {
   Loop loop;
   TaskGroup group(loop.executor(), "test");

@@ -29,7 +29,12 @@ TEST(Loop, ThrowsTheFailureOfATask) {
 TEST(Loop, RunsUntilStoppedFromAnotherThread) {
   Loop loop;
   bool ran = false;
-  std::jthread other([&] { loop.post([&] { ran = true; loop.stop(); }); });
+  std::jthread other([&] {
+    loop.post([&] {
+      ran = true;
+      loop.stop();
+    });
+  });
   loop.run();
   EXPECT_TRUE(ran);
 }

@@ -217,8 +217,8 @@ awaitable<bool> Connection::send(Response& response, const Facts& facts) {
       compressible(response.headers)) {
     co_await compress(response);
   }
-  std::string head = response_head(response, framing, response.body.size(), facts.keep_alive, options.server_name,
-                                   server_->date());
+  std::string head =
+      response_head(response, framing, response.body.size(), facts.keep_alive, options.server_name, server_->date());
   if (facts.head_only || framing == Framing::none) response.body.clear();
   if (response.body.size() <= kOneCall) {
     head += response.body;
@@ -318,10 +318,10 @@ void Connection::unwatch() {
 void Connection::arm_watch(unsigned generation) {
   if (!transport_->is_open()) return;
   watch_armed_ = true;
-  transport_->socket().async_wait(
-      asio::socket_base::wait_read, [self = shared_from_this(), generation](boost::system::error_code failed) {
-        if (!failed && generation == self->generation_) self->on_readable(generation);
-      });
+  transport_->socket().async_wait(asio::socket_base::wait_read,
+                                  [self = shared_from_this(), generation](boost::system::error_code failed) {
+                                    if (!failed && generation == self->generation_) self->on_readable(generation);
+                                  });
 }
 
 void Connection::on_readable(unsigned generation) {

@@ -23,7 +23,7 @@ struct ServerState {
   const Router& router;
   ServerOptions options;
   std::list<std::shared_ptr<Connection>> connections;
-  async::Event ended;  ///< a connection is gone
+  async::Event ended;          ///< a connection is gone
   async::TaskGroup farewells;  ///< WebSockets being closed by `stop`
   bool stopping = false;
 

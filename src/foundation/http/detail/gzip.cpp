@@ -47,7 +47,8 @@ std::string gunzip(std::string_view data, std::size_t limit) {
   }
   ::inflateEnd(&stream);
   if (out.size() > limit) {
-    throw Error(Code::too_large, "compressed data is too large").because(fmt::format("it unpacks to more than {} bytes", limit));
+    throw Error(Code::too_large, "compressed data is too large")
+        .because(fmt::format("it unpacks to more than {} bytes", limit));
   }
   if (result != Z_STREAM_END) throw Error(Code::invalid, "invalid gzip data");
   return out;

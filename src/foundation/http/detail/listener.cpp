@@ -18,7 +18,8 @@ Error cannot_listen(const Endpoint& endpoint, int number) {
     error.advise(endpoint.is_unix()
                      ? fmt::format("`ss -xlp src {}` names the process that listens there", endpoint.socket_path)
                      : fmt::format("`ss -ltnp 'sport = :{}'` names the process that listens there; stop it or "
-                                   "configure another port", endpoint.port));
+                                   "configure another port",
+                                   endpoint.port));
   } else if (number == EADDRNOTAVAIL) {
     error.advise("`ip address` lists the addresses of this machine");
   } else if (number == EACCES && !endpoint.is_unix() && endpoint.port < 1024) {
@@ -115,12 +116,21 @@ awaitable<int> Listener::accept() {
     const int fd = ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) co_return fd;
     switch (errno) {
-      case EAGAIN: co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable); break;
-      case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
+      case EAGAIN:
+        co_await socket_.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
+        break;
+      case EMFILE:
+      case ENFILE:
+      case ENOBUFS:
+      case ENOMEM:
         co_await async::sleep_for(std::chrono::milliseconds{100});
         break;
-      case EBADF: case EINVAL: case ENOTSOCK: throw cannot_listen(endpoint_, errno);
-      default: break;  // the client gave up between its connect and our accept: accept(2)
+      case EBADF:
+      case EINVAL:
+      case ENOTSOCK:
+        throw cannot_listen(endpoint_, errno);
+      default:
+        break;  // the client gave up between its connect and our accept: accept(2)
     }
   }
 }

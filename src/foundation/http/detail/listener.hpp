@@ -4,8 +4,8 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-#include "http/endpoint.hpp"
 #include "http/detail/transport.hpp"
+#include "http/endpoint.hpp"
 
 namespace underway::http::detail {
 

@@ -1,12 +1,12 @@
 #include "http/detail/transport.hpp"
 
 #include <arpa/inet.h>
-#include <boost/asio/redirect_error.hpp>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <boost/asio/redirect_error.hpp>
 
 namespace underway::http::detail {
 namespace {

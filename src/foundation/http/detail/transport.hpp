@@ -74,7 +74,8 @@ std::shared_ptr<Transport> dialled(NativeSocket socket, Peer peer, const std::op
                                    const std::string& host);
 
 /// In tls.cpp.
-std::shared_ptr<Transport> tls_transport(NativeSocket socket, Peer peer, const TlsContext& tls, const std::string& host);
+std::shared_ptr<Transport> tls_transport(NativeSocket socket, Peer peer, const TlsContext& tls,
+                                         const std::string& host);
 
 /// Options of every TCP socket: no delay, and keep-alive probes that notice a vanished host in about two minutes.
 void tune(int fd);

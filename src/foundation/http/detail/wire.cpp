@@ -1,9 +1,9 @@
 #include "http/detail/wire.hpp"
 
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 
 #include <array>
 #include <ctime>

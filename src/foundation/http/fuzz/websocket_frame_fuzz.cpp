@@ -17,8 +17,10 @@ std::string decode(std::string_view first, std::string_view second) {
       while (auto frame = decoder.next()) {
         seen += static_cast<char>(frame->opcode);
         seen += frame->payload;
-        if (frame->opcode == Opcode::close) decode_close(frame->payload);
-        else if (frame->opcode != Opcode::ping && frame->opcode != Opcode::pong) assembler.add(std::move(*frame));
+        if (frame->opcode == Opcode::close)
+          decode_close(frame->payload);
+        else if (frame->opcode != Opcode::ping && frame->opcode != Opcode::pong)
+          assembler.add(std::move(*frame));
       }
     }
   } catch (const Violation& violation) {

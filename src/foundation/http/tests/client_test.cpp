@@ -10,7 +10,9 @@ namespace underway::http {
 namespace {
 
 awaitable<Response> remote_port(Request request) { co_return text(200, request.remote.address); }
-awaitable<Response> tell_header(Request request) { co_return text(200, std::string(request.headers.find("X-Token").value_or("none"))); }
+awaitable<Response> tell_header(Request request) {
+  co_return text(200, std::string(request.headers.find("X-Token").value_or("none")));
+}
 awaitable<Response> sleep_an_hour(Request) {
   co_await async::sleep_for(1h);
   co_return text(200, "late");
@@ -107,7 +109,8 @@ TEST(Client, SaysWhomItCannotReach) {
     FAIL() << "connected to nobody";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::unavailable);
-    EXPECT_EQ(error.one_line(), fmt::format("cannot connect to http://127.0.0.1:{}: Connection refused (ECONNREFUSED)", port));
+    EXPECT_EQ(error.one_line(),
+              fmt::format("cannot connect to http://127.0.0.1:{}: Connection refused (ECONNREFUSED)", port));
   }
   Client absent(loop.executor(), parse_url("unix:///nonexistent/underway.sock"));
   try {
@@ -135,12 +138,18 @@ TEST(Client, RefusesWhatIsNoHttp) {
     std::string answer;
     Code code;
   };
-  for (const auto& c : {Case{"a banner", "SSH-2.0-OpenSSH_9.2\r\n", Code::invalid},
-                        Case{"nothing", "", Code::unavailable},
-                        Case{"half a head", "HTTP/1.1 200 OK\r\nX", Code::unavailable},
-                        Case{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", Code::unavailable},
-                        Case{"endless 1xx", [] { std::string all; for (int i = 0; i < 99; ++i) all += "HTTP/1.1 102 P\r\n\r\n"; return all; }(), Code::invalid},
-                        Case{"too large", "HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n", Code::too_large}}) {
+  for (const auto& c :
+       {Case{"a banner", "SSH-2.0-OpenSSH_9.2\r\n", Code::invalid}, Case{"nothing", "", Code::unavailable},
+        Case{"half a head", "HTTP/1.1 200 OK\r\nX", Code::unavailable},
+        Case{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", Code::unavailable},
+        Case{"endless 1xx",
+             [] {
+               std::string all;
+               for (int i = 0; i < 99; ++i) all += "HTTP/1.1 102 P\r\n\r\n";
+               return all;
+             }(),
+             Code::invalid},
+        Case{"too large", "HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n", Code::too_large}}) {
     SCOPED_TRACE(c.name);
     async::Loop loop;
     asio::ip::tcp::acceptor acceptor(loop.context(), {asio::ip::make_address("127.0.0.1"), 0});
@@ -159,7 +168,8 @@ TEST(Client, RefusesWhatIsNoHttp) {
 TEST(Client, ReadsABodyThatEndsWithTheConnection) {
   async::Loop loop;
   asio::ip::tcp::acceptor acceptor(loop.context(), {asio::ip::make_address("127.0.0.1"), 0});
-  asio::co_spawn(loop.context(), answer_once(acceptor, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nall of it"), asio::detached);
+  asio::co_spawn(loop.context(), answer_once(acceptor, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nall of it"),
+                 asio::detached);
   Client client(loop.executor(), Url{.endpoint = {.host = "127.0.0.1", .port = acceptor.local_endpoint().port()}});
   EXPECT_EQ(loop.run_until_done(client.send(request("GET", "/"))).body, "all of it");
 }
@@ -211,21 +221,24 @@ TEST(BlockingClient, ServesPlainPrograms) {
   EXPECT_EQ(client.send(request("GET", "/port")).status, 200);
   std::string lines;
   const int status = client.stream(
-      request("GET", "/follow"), [](int code, const Headers& headers) { return code == 200 && headers.has("Content-Type"); },
+      request("GET", "/follow"),
+      [](int code, const Headers& headers) { return code == 200 && headers.has("Content-Type"); },
       [&](std::string_view piece) {
         lines += piece;
         return lines.size() < 14;
       });
   EXPECT_EQ(status, 200);
   EXPECT_EQ(lines, "line 0\nline 1\n");
-  EXPECT_EQ(client.stream(request("GET", "/nowhere"), [](int, const Headers&) { return false; },
-                          [](std::string_view) { return true; }), 404);
+  EXPECT_EQ(
+      client.stream(
+          request("GET", "/nowhere"), [](int, const Headers&) { return false; }, [](std::string_view) { return true; }),
+      404);
   loop.post([&] { asio::co_spawn(loop.context(), server.stop(0s), [&loop](std::exception_ptr) { loop.stop(); }); });
 }
 
 TEST(CodeOfStatus, IsWhatTheServerMeant) {
-  for (const Code code : {Code::invalid, Code::denied, Code::not_found, Code::conflict, Code::too_large, Code::exhausted,
-                          Code::unavailable, Code::timeout, Code::unsupported, Code::internal}) {
+  for (const Code code : {Code::invalid, Code::denied, Code::not_found, Code::conflict, Code::too_large,
+                          Code::exhausted, Code::unavailable, Code::timeout, Code::unsupported, Code::internal}) {
     EXPECT_EQ(to_string(code_of_status(http_status(code))), to_string(code));
   }
 }

@@ -23,7 +23,8 @@ TEST(Headers, KeepLineBreaksOut) {
 }
 
 TEST(Headers, FindTokensInLists) {
-  const Headers headers{{"Accept-Encoding", "br;q=1.0, gzip;q=0.5"}, {"Connection", "keep-alive, Upgrade"}, {"X", "gzip;q=0"}};
+  const Headers headers{
+      {"Accept-Encoding", "br;q=1.0, gzip;q=0.5"}, {"Connection", "keep-alive, Upgrade"}, {"X", "gzip;q=0"}};
   EXPECT_TRUE(headers.has_token("Accept-Encoding", "gzip"));
   EXPECT_TRUE(headers.has_token("connection", "upgrade"));
   EXPECT_FALSE(headers.has_token("Accept-Encoding", "zip"));
@@ -103,15 +104,15 @@ TEST(Gzip, SurvivesARoundTripAndStopsAtItsLimit) {
 }
 
 TEST(Wire, WritesDatesAndHandshakesAsTheRfcsDo) {
-  EXPECT_EQ(detail::http_date(784111777), "Sun, 06 Nov 1994 08:49:37 GMT");                          // RFC 9110, 5.6.7
+  EXPECT_EQ(detail::http_date(784111777), "Sun, 06 Nov 1994 08:49:37 GMT");                         // RFC 9110, 5.6.7
   EXPECT_EQ(detail::websocket_accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");  // RFC 6455, 1.3
 }
 
 TEST(RequestParser, RefusesWhatSmugglersSend) {
-  for (const std::string_view bad : {"GET / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-                                     "GET / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-                                     "GET / HTTP/1.1\r\nX : y\r\n\r\n", "GET / HTTP/1.1\nHost: x\n\n",
-                                     "G\x01T / HTTP/1.1\r\n\r\n", "GET / HTTP/2.0\r\n\r\n"}) {
+  for (const std::string_view bad :
+       {"GET / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", "GET / HTTP/1.1\r\nX : y\r\n\r\n",
+        "GET / HTTP/1.1\nHost: x\n\n", "G\x01T / HTTP/1.1\r\n\r\n", "GET / HTTP/2.0\r\n\r\n"}) {
     SCOPED_TRACE(bad);
     detail::RequestParser parser(1000);
     EXPECT_THROW(parser.put(bad), detail::Refused);

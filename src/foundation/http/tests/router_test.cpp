@@ -19,7 +19,12 @@ Handler named(std::string name) {
 }
 template <class Failure>
 Handler failing(Failure failure) {
-  return [failure](Request) { return [](Failure f) -> awaitable<Response> { throw f; co_return Response{}; }(failure); };
+  return [failure](Request) {
+    return [](Failure f) -> awaitable<Response> {
+      throw f;
+      co_return Response{};
+    }(failure);
+  };
 }
 
 Response ask(const Router& router, std::string method, std::string target) {
@@ -44,11 +49,11 @@ TEST(Router, LeadsPathsToHandlers) {
     const char* target;
     const char* answer;
   };
-  for (const auto& c : {Case{"/", "root"}, Case{"/v1/jobs?prefix=x", "jobs"}, Case{"/v1/jobs/statuses", "statuses"},
-                        Case{"/v1/job/web", "job id=web"}, Case{"/v1/job/a%2Fb/summary", "summary id=a/b"},
-                        Case{"/v1/job/web/allocations", "allocations id=web"},
-                        Case{"/v1/job/a/b/allocations", "allocations id=a/b"},
-                        Case{"/ui/js/app.js", "ui path=js/app.js"}, Case{"/v1/%6Aobs", "jobs"}}) {
+  for (const auto& c :
+       {Case{"/", "root"}, Case{"/v1/jobs?prefix=x", "jobs"}, Case{"/v1/jobs/statuses", "statuses"},
+        Case{"/v1/job/web", "job id=web"}, Case{"/v1/job/a%2Fb/summary", "summary id=a/b"},
+        Case{"/v1/job/web/allocations", "allocations id=web"}, Case{"/v1/job/a/b/allocations", "allocations id=a/b"},
+        Case{"/ui/js/app.js", "ui path=js/app.js"}, Case{"/v1/%6Aobs", "jobs"}}) {
     SCOPED_TRACE(c.target);
     EXPECT_EQ(ask(router, "GET", c.target).body, c.answer);
   }
@@ -115,7 +120,8 @@ TEST(Router, ListsItsRoutesAndObservesItsRequests) {
   EXPECT_EQ(router.routes()[1].pattern, "/a");
   EXPECT_EQ(router.routes()[1].name, "set_a");
   std::vector<std::string> seen;
-  router.observe([&](const Access& a) { seen.push_back(fmt::format("{} {} {} {}", a.method, a.target, a.route, a.status)); });
+  router.observe(
+      [&](const Access& a) { seen.push_back(fmt::format("{} {} {} {}", a.method, a.target, a.route, a.status)); });
   ask(router, "PUT", "/a?x");
   ask(router, "GET", "/b");
   EXPECT_EQ(seen, (std::vector<std::string>{"PUT /a?x set_a 200", "GET /b  404"}));

@@ -72,7 +72,9 @@ TEST(Server, AnswersOverAUnixSocketWithItsMode) {
   EXPECT_NE(::stat(at.socket_path.c_str(), &info), 0) << "the socket file was left behind";
 }
 
-awaitable<Response> tell_uid(Request request) { co_return text(200, std::to_string(request.remote.uid.value_or(99999))); }
+awaitable<Response> tell_uid(Request request) {
+  co_return text(200, std::to_string(request.remote.uid.value_or(99999)));
+}
 
 TEST(Server, KnowsTheUserAtTheOtherEndOfAUnixSocket) {
   const Directory directory;
@@ -164,8 +166,9 @@ TEST(Server, RefusesLargeBodiesUnlessTheRouteTakesThem) {
 
 TEST(Server, ReadsAChunkedBody) {
   Serving serving(echo_router());
-  const std::string answer = serving.run(exchange(
-      serving, "PUT /echo/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"));
+  const std::string answer = serving.run(exchange(serving,
+                                                  "PUT /echo/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: "
+                                                  "close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"));
   EXPECT_NE(answer.find("abcde"), std::string::npos) << answer;
 }
 
@@ -248,8 +251,8 @@ TEST(Server, AnswersHeadWithoutABody) {
 
 TEST(Server, CompressesForThoseWhoAccept) {
   Serving serving(echo_router());
-  const std::string packed = serving.run(
-      exchange(serving, "GET /big HTTP/1.1\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"));
+  const std::string packed =
+      serving.run(exchange(serving, "GET /big HTTP/1.1\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"));
   EXPECT_NE(packed.find("Content-Encoding: gzip\r\n"), std::string::npos);
   EXPECT_LT(packed.size(), 10'000u);
   const std::string plain = serving.run(exchange(serving, "GET /big HTTP/1.1\r\nConnection: close\r\n\r\n"));

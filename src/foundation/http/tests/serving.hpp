@@ -2,11 +2,11 @@
 /// @file
 /// A server on a loop of the test, a client for it, and a raw socket for what no client would send.
 
+#include <gtest/gtest.h>
+#include <unistd.h>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/write.hpp>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -45,7 +45,9 @@ class Raw {
   explicit Raw(Serving& serving) : socket_(serving.loop.context()) {
     socket_.connect({asio::ip::make_address("127.0.0.1"), serving.endpoint.port});
   }
-  awaitable<void> send(std::string data) { co_await asio::async_write(socket_, asio::buffer(data), asio::use_awaitable); }
+  awaitable<void> send(std::string data) {
+    co_await asio::async_write(socket_, asio::buffer(data), asio::use_awaitable);
+  }
   /// Reads until `marker` has come or the stream ends; returns all that came.
   awaitable<std::string> read_until(std::string marker) {
     std::array<char, 4096> piece{};

@@ -14,7 +14,8 @@ namespace {
 /// An authority and the certificates it signs, in PEM files of the test's directory.
 class Authority {
  public:
-  explicit Authority(std::string name) : key_(::EVP_EC_gen("P-256")), certificate_(issue(key_, key_, nullptr, name, true)) {
+  explicit Authority(std::string name)
+      : key_(::EVP_EC_gen("P-256")), certificate_(issue(key_, key_, nullptr, name, true)) {
     write(name + ".pem", certificate_, nullptr);
   }
   ~Authority() {
@@ -45,7 +46,8 @@ class Authority {
     ::X509_set_issuer_name(made, ::X509_get_subject_name(issuer != nullptr ? issuer : made));
     ::X509_set_pubkey(made, key);
     const std::string names = "DNS:" + name + ",IP:127.0.0.1";
-    extend(made, is_authority ? NID_basic_constraints : NID_subject_alt_name, is_authority ? "critical,CA:TRUE" : names);
+    extend(made, is_authority ? NID_basic_constraints : NID_subject_alt_name,
+           is_authority ? "critical,CA:TRUE" : names);
     ::X509_sign(made, signer, ::EVP_sha256());
     return made;
   }
@@ -165,7 +167,8 @@ TEST_F(TlsTest, DropsAPlainClient) {
 }
 
 TEST_F(TlsTest, NamesTheFileThatCannotBeUsed) {
-  for (const TlsFiles& files : {TlsFiles{.certificate = "/nonexistent.pem"}, TlsFiles{.authority = "/nonexistent.pem"}}) {
+  for (const TlsFiles& files :
+       {TlsFiles{.certificate = "/nonexistent.pem"}, TlsFiles{.authority = "/nonexistent.pem"}}) {
     try {
       TlsContext::client(files);
       FAIL() << "used a missing file";

@@ -27,7 +27,8 @@ Handler upgrading(std::function<awaitable<void>(std::shared_ptr<WebSocket>)> ser
 Router echo_router() {
   Router router;
   router.add("GET", "/ws", "ws", upgrading(echo_all));
-  router.add("GET", "/plain", "plain", [](Request) { return []() -> awaitable<Response> { co_return text(403, "Permission denied"); }(); });
+  router.add("GET", "/plain", "plain",
+             [](Request) { return []() -> awaitable<Response> { co_return text(403, "Permission denied"); }(); });
   return router;
 }
 
@@ -207,21 +208,24 @@ awaitable<std::string> offend(Serving& serving, std::string frames) {
 }
 
 TEST(WebSocket, AnswersViolationsWithTheirCode) {
-  const auto from_client = [](Opcode opcode, std::string_view data) { return detail::encode_frame(opcode, data, Side::client, 7); };
+  const auto from_client = [](Opcode opcode, std::string_view data) {
+    return detail::encode_frame(opcode, data, Side::client, 7);
+  };
   Serving serving(echo_router(), {.websocket = {.message_limit = 1000}});
   struct Case {
     const char* name;
     std::string frames;
     const char* code;
   };
-  for (const auto& c : {Case{"unmasked", detail::encode_frame(Opcode::text, "x", Side::server, 0), "1002"},
-                        Case{"too large", from_client(Opcode::text, std::string(1001, 'x')), "1009"},
-                        Case{"not UTF-8", from_client(Opcode::text, "\xff\xfe"), "1007"},
-                        Case{"a continuation of nothing", from_client(Opcode::continuation, "x"), "1002"},
-                        Case{"an unknown opcode", "\x83\x80" + std::string(4, '\0'), "1002"},
-                        Case{"reserved bits", "\xc1\x80" + std::string(4, '\0'), "1002"},
-                        Case{"a bad close code", from_client(Opcode::close, std::string("\x03\xed", 2)), "1002"},
-                        Case{"an orderly close", from_client(Opcode::close, detail::encode_close(CloseCode::normal, "")), "1000"}}) {
+  for (const auto& c :
+       {Case{"unmasked", detail::encode_frame(Opcode::text, "x", Side::server, 0), "1002"},
+        Case{"too large", from_client(Opcode::text, std::string(1001, 'x')), "1009"},
+        Case{"not UTF-8", from_client(Opcode::text, "\xff\xfe"), "1007"},
+        Case{"a continuation of nothing", from_client(Opcode::continuation, "x"), "1002"},
+        Case{"an unknown opcode", "\x83\x80" + std::string(4, '\0'), "1002"},
+        Case{"reserved bits", "\xc1\x80" + std::string(4, '\0'), "1002"},
+        Case{"a bad close code", from_client(Opcode::close, std::string("\x03\xed", 2)), "1002"},
+        Case{"an orderly close", from_client(Opcode::close, detail::encode_close(CloseCode::normal, "")), "1000"}}) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(serving.run(offend(serving, c.frames)), c.code);
   }

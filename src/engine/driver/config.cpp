@@ -33,7 +33,8 @@ std::optional<std::int64_t> as_number(const json::value& value) {
 
 bool fits(const json::value& value, Kind kind) {
   switch (kind) {
-    case Kind::text: return as_text(value).has_value();
+    case Kind::text:
+      return as_text(value).has_value();
     case Kind::number:
       // A variable that is not replaced yet is a number to be.
       return as_number(value) || (value.is_string() && value.as_string().find("${") != json::string::npos);
@@ -46,9 +47,12 @@ bool fits(const json::value& value, Kind kind) {
 
 std::string_view wanted(Kind kind) {
   switch (kind) {
-    case Kind::text: return "a string";
-    case Kind::texts: return "a list of strings";
-    case Kind::number: return "a whole number";
+    case Kind::text:
+      return "a string";
+    case Kind::texts:
+      return "a list of strings";
+    case Kind::number:
+      return "a whole number";
   }
   return "";
 }

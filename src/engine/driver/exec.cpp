@@ -17,9 +17,10 @@ namespace {
 using namespace detail;
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> kKeys = {
-      {"command", Kind::text, true}, {"args", Kind::texts},    {"work_dir", Kind::text}, {"oom_score_adj", Kind::number},
-      {"cap_add", Kind::texts},      {"cap_drop", Kind::texts}, {"pid_mode", Kind::text}, {"ipc_mode", Kind::text}};
+  static const std::vector<Key> kKeys = {{"command", Kind::text, true}, {"args", Kind::texts},
+                                         {"work_dir", Kind::text},      {"oom_score_adj", Kind::number},
+                                         {"cap_add", Kind::texts},      {"cap_drop", Kind::texts},
+                                         {"pid_mode", Kind::text},      {"ipc_mode", Kind::text}};
   return kKeys;
 }
 
@@ -114,7 +115,8 @@ class Exec final : public Driver {
     require_none(validate(spec.config));
     if (::geteuid() != 0) {
       throw Error(Code::denied, fmt::format("cannot start task {}", describe(spec)))
-          .because(fmt::format("the exec driver needs root, and the agent on node '{}' does not run as root", spec.node))
+          .because(
+              fmt::format("the exec driver needs root, and the agent on node '{}' does not run as root", spec.node))
           .advise("use raw_exec, or run the agent as root");
     }
     const auto user = user_of_task(spec);
@@ -154,7 +156,8 @@ class Exec final : public Driver {
     return set;
   }
   os::Capabilities bounding(const TaskSpec& spec) const {
-    return (default_capabilities() & ~named(spec, "cap_drop")) | (named(spec, "cap_add") & options_.allowed_capabilities);
+    return (default_capabilities() & ~named(spec, "cap_drop")) |
+           (named(spec, "cap_add") & options_.allowed_capabilities);
   }
   os::Capabilities ambient(const TaskSpec& spec) const {
     return bounding(spec) & (named(spec, "cap_add") | *os::find_capability("net_bind_service"));
@@ -197,7 +200,8 @@ class Exec final : public Driver {
     plan.pivot_root(root);
   }
 
-  os::LaunchPlan plan(const TaskSpec& spec, const os::User& user, const std::string& root, const os::Cgroup& group) const {
+  os::LaunchPlan plan(const TaskSpec& spec, const os::User& user, const std::string& root,
+                      const os::Cgroup& group) const {
     const auto env = environment_of(spec);
     os::LaunchPlan plan;
     for (const auto& file : group.join_files()) plan.write_file(file, "0");

@@ -13,9 +13,12 @@ namespace underway::driver {
 
 std::string_view to_string(TaskStatus::Phase phase) {
   switch (phase) {
-    case TaskStatus::Phase::running: return "running";
-    case TaskStatus::Phase::exited: return "exited";
-    case TaskStatus::Phase::lost: return "lost";
+    case TaskStatus::Phase::running:
+      return "running";
+    case TaskStatus::Phase::exited:
+      return "exited";
+    case TaskStatus::Phase::lost:
+      return "lost";
   }
   return "lost";
 }
@@ -48,8 +51,13 @@ keeper::LaunchSpec keeper_spec(const Options& options, const TaskSpec& spec, con
 
 LocalTask::LocalTask(const Options& options, const TaskSpec& spec, keeper::Client client, CommandTemplate command,
                      int entered)
-    : cgroups_(options.cgroups), ledger_(options.ledger), cgroup_(spec.cgroup), description_(describe(spec)),
-      client_(std::move(client)), command_(std::move(command)), entered_(entered) {
+    : cgroups_(options.cgroups),
+      ledger_(options.ledger),
+      cgroup_(spec.cgroup),
+      description_(describe(spec)),
+      client_(std::move(client)),
+      command_(std::move(command)),
+      entered_(entered) {
   take_status();
 }
 
@@ -88,11 +96,17 @@ void LocalTask::take_status() {
   status_.log_bytes_lost = state.dropped;
   switch (state.phase) {
     case keeper::Phase::starting:
-    case keeper::Phase::running: status_.phase = TaskStatus::Phase::running; break;
-    case keeper::Phase::exited: status_.phase = TaskStatus::Phase::exited; break;
+    case keeper::Phase::running:
+      status_.phase = TaskStatus::Phase::running;
+      break;
+    case keeper::Phase::exited:
+      status_.phase = TaskStatus::Phase::exited;
+      break;
     // `failed` here means that the agent died while it started the task, which then never ran.
     case keeper::Phase::failed:
-    case keeper::Phase::lost: status_.phase = TaskStatus::Phase::lost; break;
+    case keeper::Phase::lost:
+      status_.phase = TaskStatus::Phase::lost;
+      break;
   }
 }
 
@@ -149,7 +163,10 @@ ExecSession LocalTask::exec(const ExecRequest& request) {
   spec.out = out.write.get();
   spec.err = err.write.get();
   auto child = os::spawn(spec);
-  return {.child = std::move(child), .in = std::move(in.write), .out = std::move(out.read), .err = std::move(err.read),
+  return {.child = std::move(child),
+          .in = std::move(in.write),
+          .out = std::move(out.read),
+          .err = std::move(err.read),
           .terminal = {}};
 }
 
@@ -187,7 +204,7 @@ void prepare_directories(const TaskSpec& spec, const os::User& user) {
     os::make_directories(path, mode);
     // By descriptor: an earlier run of the task may have put a link there.
     const os::Fd fd = os::open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    struct stat st {};
+    struct stat st{};
     if (::fstat(fd.get(), &st) != 0) throw errno_error(errno, fmt::format("cannot examine '{}'", path));
     if (st.st_uid != user.uid && ::fchown(fd.get(), user.uid, user.gid) != 0) {
       throw errno_error(errno, fmt::format("cannot give '{}' to user '{}'", path, user.name));

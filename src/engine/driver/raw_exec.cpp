@@ -12,8 +12,11 @@ namespace {
 using namespace detail;
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> kKeys = {{"command", Kind::text, true}, {"args", Kind::texts}, {"work_dir", Kind::text},
-                                         {"oom_score_adj", Kind::number}, {"denied_envvars", Kind::texts}};
+  static const std::vector<Key> kKeys = {{"command", Kind::text, true},
+                                         {"args", Kind::texts},
+                                         {"work_dir", Kind::text},
+                                         {"oom_score_adj", Kind::number},
+                                         {"denied_envvars", Kind::texts}};
   return kKeys;
 }
 
@@ -31,7 +34,8 @@ class RawExec final : public Driver {
     auto found = problems(config, keys());
     if (!found.empty()) return found;
     const auto adjust = number(config, "oom_score_adj");
-    if (adjust && (*adjust < -1000 || *adjust > 1000)) found.push_back("config.oom_score_adj: must be from -1000 to 1000");
+    if (adjust && (*adjust < -1000 || *adjust > 1000))
+      found.push_back("config.oom_score_adj: must be from -1000 to 1000");
     const auto directory = text(config, "work_dir");
     if (!directory.empty() && directory[0] != '/' && !directory.starts_with("${")) {
       found.push_back("config.work_dir: must be an absolute path");
@@ -57,7 +61,8 @@ class RawExec final : public Driver {
       plan.parent_death_signal(SIGKILL);
       std::vector<std::string> argv = {text(spec.config, "command")};
       for (auto& argument : texts(spec.config, "args")) argv.push_back(std::move(argument));
-      return plan.exec(candidates_of(argv[0], {spec.task_dir + "/local", spec.task_dir}, env), argv, os::environment(env));
+      return plan.exec(candidates_of(argv[0], {spec.task_dir + "/local", spec.task_dir}, env), argv,
+                       os::environment(env));
     };
     return LocalTask::start(options_, spec, launch, command(spec), 0);
   }

@@ -62,7 +62,8 @@ std::optional<os::Fd> take_lock(const std::string& directory) {
 
 void check_line(const std::string& text) {
   if (text.find_first_of("\n") == std::string::npos && text.size() < 500) return;
-  throw Error(Code::invalid, fmt::format("'{}' cannot be handed to a keeper", text)).because("a line break, or too long");
+  throw Error(Code::invalid, fmt::format("'{}' cannot be handed to a keeper", text))
+      .because("a line break, or too long");
 }
 
 std::string encode(const LaunchSpec& spec, const os::Cgroup::Files& cgroup) {
@@ -149,14 +150,18 @@ Client Client::launch(const LaunchSpec& spec, const os::CgroupSystem& system, Du
     keeper.new_session = true;
     keeper.unshare = spec.own_process_numbers ? CLONE_NEWPID : 0;
     keeper.oom_score_adj = -999;
-    keeper.fds = {{memory.get(), kSpecFd}, {listening.get(), kSocketFd}, {lock->get(), kLockFd},
-                  {directory.get(), kDirectoryFd}, {logs.get(), kLogFd}};
+    keeper.fds = {{memory.get(), kSpecFd},
+                  {listening.get(), kSocketFd},
+                  {lock->get(), kLockFd},
+                  {directory.get(), kDirectoryFd},
+                  {logs.get(), kLogFd}};
     static_cast<void>(os::spawn_detached(keeper));
   }
   lock->reset();  // the keeper's copy holds the lock from here on
   client.connect(within);
   if (!client.wait_state(within, task_begun)) {
     client.stop(SIGKILL, {});
+    if (client.wait(std::chrono::seconds{5})) client.collect();
     throw Error(Code::timeout, fmt::format("the task of '{}' does not start", spec.directory))
         .because(fmt::format("not running after {}", human_duration(within)));
   }
@@ -259,7 +264,8 @@ void Client::settle() {
 
 void Client::send(const std::string& request) {
   if (!socket_) return;
-  if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET) {
+  if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
+      errno != ECONNRESET) {
     throw errno_error(errno, fmt::format("cannot reach the keeper in '{}'", directory_));
   }
 }

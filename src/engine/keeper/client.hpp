@@ -56,7 +56,8 @@ class Client {
   /// Starts keeper and task, and returns when the task's program runs (or has ended already).
   /// Errors: the step of the plan that failed (not_found for a missing command); conflict if a keeper lives in the
   /// directory; timeout after `within`. Nothing of the task is left then. Blocks: yes.
-  static Client launch(const LaunchSpec& spec, const os::CgroupSystem& system, Duration within = std::chrono::seconds{10});
+  static Client launch(const LaunchSpec& spec, const os::CgroupSystem& system,
+                       Duration within = std::chrono::seconds{10});
 
   /// Finds the keeper of `directory`. If it has died: its result when it had written one, else makes sure that
   /// everything of the task is dead (cgroup, session) and reports `lost`; then fd() is -1. A directory in which no

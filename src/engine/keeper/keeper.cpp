@@ -1,5 +1,5 @@
-// The keeper: holds one task. The contract is in protocol.hpp. A static program on libc alone: it stays resident once per
-// task on every node, so it owns a few pages and sleeps in poll(2) until something happens.
+// The keeper: holds one task. The contract is in protocol.hpp. A static program on libc alone: it stays resident once
+// per task on every node, so it owns a few pages and sleeps in poll(2) until something happens.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -197,7 +197,7 @@ void kill_everything() {
 }
 
 bool read_spec() {
-  struct stat st {};
+  struct stat st{};
   if (fstat(kSpecFd, &st) != 0 || st.st_size <= 0) return false;
   void* memory = mmap(nullptr, static_cast<std::size_t>(st.st_size), PROT_READ, MAP_PRIVATE, kSpecFd, 0);
   if (memory == MAP_FAILED) return false;
@@ -230,7 +230,8 @@ bool read_spec() {
 bool start_task() {
   int out[2], err[2], report[2];
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (null < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0) return false;
+  if (null < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0)
+    return false;
   const long pid = syscall(SYS_clone, static_cast<unsigned long>(spec.clone | SIGCHLD), nullptr, nullptr, nullptr, 0UL);
   if (pid < 0) return false;
   if (pid == 0) {
@@ -403,8 +404,8 @@ int poll_timeout() {
 void run() {
   while (!collected) {
     pollfd polled[5 + kMaxClients];
-    const int fds[] = {signals, reports, streams[0].pipe, streams[1].pipe, kSocketFd,
-                       clients[0], clients[1], clients[2], clients[3]};
+    const int fds[] = {signals,    reports,    streams[0].pipe, streams[1].pipe, kSocketFd,
+                       clients[0], clients[1], clients[2],      clients[3]};
     for (int i = 0; i < 5 + kMaxClients; ++i) polled[i] = {fds[i], POLLIN, 0};
     if (poll(polled, 5 + kMaxClients, poll_timeout()) < 0 && errno != EINTR) _exit(1);
     if (polled[1].revents != 0) read_report();

@@ -35,7 +35,7 @@ bool LogFile::open() {
   // Not blocking, or a pipe put there in place of the file would hold us for ever.
   constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const auto is_ours = [this] {
-    struct stat st {};
+    struct stat st{};
     if (file_ < 0 || fstat(file_, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1) return false;
     size_ = static_cast<std::uint64_t>(st.st_size);
     return true;
@@ -70,7 +70,8 @@ std::size_t LogFile::write(const char* bytes, std::size_t size) {
       part = static_cast<std::size_t>(max_bytes_ - size_);
       // Break after the last line that fits, so that a line lies in one file; one too long for that is cut.
       const void* newline = memrchr(bytes, '\n', part);
-      if (newline != nullptr) part = static_cast<std::size_t>(static_cast<const char*>(newline) - bytes) + 1;
+      if (newline != nullptr)
+        part = static_cast<std::size_t>(static_cast<const char*>(newline) - bytes) + 1;
       else if (size_ > 0 && memchr(bytes, '\n', size) != nullptr && size <= max_bytes_) {
         rotate();
         continue;

@@ -48,7 +48,8 @@ struct Writer {
 std::uint64_t parse_unsigned(const char* text, std::size_t size, std::size_t* used) {
   std::uint64_t value = 0;
   std::size_t i = 0;
-  for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
+  for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i)
+    value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
   if (used != nullptr) *used = i;
   return value;
 }

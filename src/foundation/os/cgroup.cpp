@@ -305,9 +305,8 @@ void Cgroup::freeze(bool on) {
   bool done = true;
   if (v2 != nullptr) {
     put(v2->path + "/cgroup.freeze", on ? "1" : "0");
-    done = wait_until(std::chrono::seconds{1}, [&] {
-      return (keyed(find_file(v2->path + "/cgroup.events"), "frozen") == 1) == on;
-    });
+    done = wait_until(std::chrono::seconds{1},
+                      [&] { return (keyed(find_file(v2->path + "/cgroup.events"), "frozen") == 1) == on; });
   } else if (v1 != nullptr) {
     const std::string file = v1->path + "/freezer.state";
     put(file, on ? "FROZEN" : "THAWED");
@@ -361,7 +360,8 @@ CgroupStats Cgroup::stats() const {
     stats.cpu_time = std::chrono::microseconds(keyed(cpu, "usage_usec"));
     stats.cpu_throttled = std::chrono::microseconds(keyed(cpu, "throttled_usec"));
   }
-  if (const auto* d = holding("cpuacct"); d != nullptr && !d->v2) stats.cpu_time = Duration(number(d->path + "/cpuacct.usage"));
+  if (const auto* d = holding("cpuacct"); d != nullptr && !d->v2)
+    stats.cpu_time = Duration(number(d->path + "/cpuacct.usage"));
   if (const auto* d = holding("cpu"); d != nullptr && !d->v2) {
     stats.cpu_throttled = Duration(keyed(find_file(d->path + "/cpu.stat"), "throttled_time"));
   }
@@ -396,7 +396,8 @@ Cgroup::Files Cgroup::files() const {
   Files files;
   if (const auto* v2 = holding("core")) files.kill = v2->path + "/cgroup.kill";
   if (!directories_.empty()) files.procs = directories_.front().path + "/cgroup.procs";
-  if (const auto* d = holding("memory")) files.oom_events = d->path + (d->v2 ? "/memory.events" : "/memory.oom_control");
+  if (const auto* d = holding("memory"))
+    files.oom_events = d->path + (d->v2 ? "/memory.events" : "/memory.oom_control");
   return files;
 }
 

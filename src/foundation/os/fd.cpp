@@ -65,7 +65,8 @@ std::string read_all(const Fd& fd, std::size_t limit, std::string_view what) {
     if (n == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(n));
     if (bytes.size() > limit) {
-      throw Error(Code::too_large, fmt::format("cannot read {}", what)).because(fmt::format("more than {} bytes", limit));
+      throw Error(Code::too_large, fmt::format("cannot read {}", what))
+          .because(fmt::format("more than {} bytes", limit));
     }
   }
 }

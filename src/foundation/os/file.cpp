@@ -48,7 +48,7 @@ std::vector<DirectoryEntry> entries_of(Fd fd, const std::string& path) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     unsigned char type = entry->d_type;
-    struct stat st {};
+    struct stat st{};
     if (type == DT_UNKNOWN && ::fstatat(raw, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
       type = static_cast<unsigned char>(IFTODT(st.st_mode));
     }
@@ -73,7 +73,7 @@ void empty_directory(const Fd& fd, dev_t device, const std::string& path, int de
       if (errno == ENOENT) continue;
       throw errno_error(errno, fmt::format("cannot open '{}'", below));
     }
-    struct stat st {};
+    struct stat st{};
     if (::fstat(child.get(), &st) != 0) throw errno_error(errno, fmt::format("cannot examine '{}'", below));
     if (st.st_dev != device) {
       throw Error(Code::conflict, fmt::format("cannot remove '{}'", below))
@@ -122,7 +122,7 @@ void write_file(const std::string& path, std::string_view bytes, mode_t mode, st
 }
 
 void make_directories(const std::string& path, mode_t mode, std::optional<Owner> owner) {
-  struct stat st {};
+  struct stat st{};
   if (path.empty() || (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode))) return;
   if (parent_of(path) != path) make_directories(parent_of(path), mode, owner);
   if (::mkdir(path.c_str(), mode) != 0) {
@@ -144,13 +144,14 @@ std::vector<DirectoryEntry> list_directory(const std::string& path) {
 }
 
 void remove_tree(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::lstat(path.c_str(), &st) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return;
     throw errno_error(errno, fmt::format("cannot examine '{}'", path));
   }
   if (!S_ISDIR(st.st_mode)) {
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw errno_error(errno, fmt::format("cannot remove '{}'", path));
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+      throw errno_error(errno, fmt::format("cannot remove '{}'", path));
     return;
   }
   const Fd fd = open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -160,7 +161,7 @@ void remove_tree(const std::string& path) {
 }
 
 bool exists(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   return ::lstat(path.c_str(), &st) == 0;
 }
 

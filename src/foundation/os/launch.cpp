@@ -32,7 +32,7 @@ namespace underway::os::launch {
 namespace {
 
 constexpr int kMaxStrings = 1 << 20;
-constexpr int kDetach = 2;  // MNT_DETACH
+constexpr int kDetach = 2;             // MNT_DETACH
 constexpr unsigned long kMove = 8192;  // MS_MOVE
 
 struct View {
@@ -195,66 +195,88 @@ int apply(const StepHead& head, const char* step, int report_fd) {
       const char* path = text();
       return write_text(path, strings.next());
     }
-    case Op::set_namespaces: return check(setns(static_cast<int>(head.a), static_cast<int>(head.b)));
-    case Op::unshare: return check(unshare(static_cast<int>(head.a)));
-    case Op::fork_again: return fork_again(static_cast<unsigned long>(head.a), report_fd);
-    case Op::new_session: return check(setsid());
+    case Op::set_namespaces:
+      return check(setns(static_cast<int>(head.a), static_cast<int>(head.b)));
+    case Op::unshare:
+      return check(unshare(static_cast<int>(head.a)));
+    case Op::fork_again:
+      return fork_again(static_cast<unsigned long>(head.a), report_fd);
+    case Op::new_session:
+      return check(setsid());
     case Op::mount: {
       const char *source = text(), *target = text(), *type = text(), *data = text();
       return check(mount(*source ? source : nullptr, target, *type ? type : nullptr, static_cast<unsigned long>(head.a),
                          *data ? data : nullptr));
     }
-    case Op::unmount: return check(umount2(text(), static_cast<int>(head.a)));
-    case Op::make_directory: return check_new(mkdir(text(), static_cast<mode_t>(head.a)));
+    case Op::unmount:
+      return check(umount2(text(), static_cast<int>(head.a)));
+    case Op::make_directory:
+      return check_new(mkdir(text(), static_cast<mode_t>(head.a)));
     case Op::make_symlink: {
       const char* target = text();
       return check_new(symlink(target, text()));
     }
     case Op::make_node:
       return check_new(mknod(text(), static_cast<mode_t>(head.a), static_cast<dev_t>(head.b)));
-    case Op::touch: return touch(text(), static_cast<mode_t>(head.a));
-    case Op::change_owner: return check(lchown(text(), static_cast<uid_t>(head.a), static_cast<gid_t>(head.b)));
-    case Op::change_mode: return check(chmod(text(), static_cast<mode_t>(head.a)));
+    case Op::touch:
+      return touch(text(), static_cast<mode_t>(head.a));
+    case Op::change_owner:
+      return check(lchown(text(), static_cast<uid_t>(head.a), static_cast<gid_t>(head.b)));
+    case Op::change_mode:
+      return check(chmod(text(), static_cast<mode_t>(head.a)));
     case Op::set_mount_attributes: {
       mount_attr attributes{};
       attributes.attr_set = static_cast<std::uint64_t>(head.a);
-      return check(syscall(SYS_mount_setattr, AT_FDCWD, text(), head.b != 0 ? AT_RECURSIVE : 0, &attributes,
-                           sizeof attributes));
+      return check(
+          syscall(SYS_mount_setattr, AT_FDCWD, text(), head.b != 0 ? AT_RECURSIVE : 0, &attributes, sizeof attributes));
     }
     case Op::move_mount: {
       const char* source = text();
       return check(mount(source, text(), nullptr, kMove, nullptr));
     }
-    case Op::pivot_root: return enter_root(text());
-    case Op::change_directory: return check(chdir(text()));
+    case Op::pivot_root:
+      return enter_root(text());
+    case Op::change_directory:
+      return check(chdir(text()));
     case Op::set_hostname: {
       const View name = strings.next();
       return check(sethostname(name.data, name.size));
     }
-    case Op::loopback_up: return raise_loopback();
+    case Op::loopback_up:
+      return raise_loopback();
     case Op::limit:
-      return set_limit(static_cast<int>(head.a), static_cast<std::uint64_t>(head.b), static_cast<std::uint64_t>(head.c));
-    case Op::set_umask: umask(static_cast<mode_t>(head.a)); return 0;
+      return set_limit(static_cast<int>(head.a), static_cast<std::uint64_t>(head.b),
+                       static_cast<std::uint64_t>(head.c));
+    case Op::set_umask:
+      umask(static_cast<mode_t>(head.a));
+      return 0;
     case Op::move_fd:
       if (head.a == head.b) return check(fcntl(static_cast<int>(head.a), F_SETFD, 0));
       return check(dup2(static_cast<int>(head.a), static_cast<int>(head.b)));
-    case Op::become_user: return become(static_cast<uid_t>(head.a), static_cast<gid_t>(head.b), strings.next());
+    case Op::become_user:
+      return become(static_cast<uid_t>(head.a), static_cast<gid_t>(head.b), strings.next());
     case Op::bound_capabilities: {
       if (prctl(PR_SET_KEEPCAPS, head.b) != 0) return errno;
       return bound(static_cast<std::uint64_t>(head.a));
     }
-    case Op::keep_capabilities: return keep_capabilities(static_cast<std::uint64_t>(head.a));
-    case Op::no_new_privileges: return check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    case Op::seccomp: return install_filter(strings.next());
-    case Op::parent_death_signal: return follow_parent(static_cast<int>(head.a), report_fd);
-    case Op::controlling_terminal: return check(ioctl(static_cast<int>(head.a), TIOCSCTTY, 0));
-    case Op::exec: return execute(strings, head);
+    case Op::keep_capabilities:
+      return keep_capabilities(static_cast<std::uint64_t>(head.a));
+    case Op::no_new_privileges:
+      return check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    case Op::seccomp:
+      return install_filter(strings.next());
+    case Op::parent_death_signal:
+      return follow_parent(static_cast<int>(head.a), report_fd);
+    case Op::controlling_terminal:
+      return check(ioctl(static_cast<int>(head.a), TIOCSCTTY, 0));
+    case Op::exec:
+      return execute(strings, head);
   }
   return ENOSYS;
 }
 
 void reset_signals() {
-  struct sigaction by_default {};
+  struct sigaction by_default{};
   by_default.sa_handler = SIG_DFL;
   for (int signal = 1; signal < 65; ++signal) sigaction(signal, &by_default, nullptr);  // KILL and STOP refuse: fine
   sigset_t none;

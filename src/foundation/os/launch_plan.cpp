@@ -103,7 +103,8 @@ LaunchPlan& LaunchPlan::exec(const std::vector<std::string>& candidates, const s
       throw Error(Code::invalid, "cannot run a program").because("a NUL byte in its arguments or environment");
     }
   }
-  return add(Op::exec, std::move(strings), static_cast<std::int64_t>(argv.size()), static_cast<std::int64_t>(env.size()));
+  return add(Op::exec, std::move(strings), static_cast<std::int64_t>(argv.size()),
+             static_cast<std::int64_t>(env.size()));
 }
 
 LaunchPlan& LaunchPlan::append(const LaunchPlan& other) {
@@ -165,44 +166,72 @@ std::string LaunchPlan::describe(std::size_t index) const {
   const Step& step = steps_[index];
   const auto text = [&](std::size_t i) { return i < step.strings.size() ? step.strings[i] : std::string(); };
   switch (step.op) {
-    case Op::write_file: return fmt::format("write '{}' into '{}'", text(1), text(0));
-    case Op::set_namespaces: return "enter the namespaces";
-    case Op::unshare: return "make new namespaces";
-    case Op::fork_again: return "fork";
-    case Op::new_session: return "begin a session";
+    case Op::write_file:
+      return fmt::format("write '{}' into '{}'", text(1), text(0));
+    case Op::set_namespaces:
+      return "enter the namespaces";
+    case Op::unshare:
+      return "make new namespaces";
+    case Op::fork_again:
+      return "fork";
+    case Op::new_session:
+      return "begin a session";
     case Op::mount:
       if (text(0).empty()) return fmt::format("change the mount at '{}'", text(1));
       return text(2).empty() ? fmt::format("bind '{}' on '{}'", text(0), text(1))
                              : fmt::format("mount {} on '{}'", text(2), text(1));
-    case Op::unmount: return fmt::format("unmount '{}'", text(0));
-    case Op::make_directory: return fmt::format("make the directory '{}'", text(0));
-    case Op::make_symlink: return fmt::format("make the link '{}'", text(1));
-    case Op::make_node: return fmt::format("make the device '{}'", text(0));
-    case Op::touch: return fmt::format("make the file '{}'", text(0));
-    case Op::change_owner: return fmt::format("change the owner of '{}'", text(0));
-    case Op::change_mode: return fmt::format("change the mode of '{}'", text(0));
-    case Op::set_mount_attributes: return fmt::format("change the attributes of the mount '{}'", text(0));
-    case Op::pivot_root: return fmt::format("make '{}' the root", text(0));
-    case Op::change_directory: return fmt::format("enter the directory '{}'", text(0));
-    case Op::set_hostname: return fmt::format("set the host name '{}'", text(0));
-    case Op::loopback_up: return "bring up the loopback interface";
-    case Op::limit: return fmt::format("set resource limit {} to {}", step.a, step.b);
-    case Op::set_umask: return "set the file mode mask";
-    case Op::move_fd: return "hand over a file descriptor";
-    case Op::become_user: return fmt::format("become user {} group {}", step.a, step.b);
-    case Op::bound_capabilities: return "bound the capabilities";
-    case Op::keep_capabilities: return "grant capabilities";
-    case Op::no_new_privileges: return "give up gaining privileges";
-    case Op::seccomp: return "install the system call filter";
-    case Op::parent_death_signal: return "follow the parent's death";
-    case Op::controlling_terminal: return "take the terminal";
+    case Op::unmount:
+      return fmt::format("unmount '{}'", text(0));
+    case Op::make_directory:
+      return fmt::format("make the directory '{}'", text(0));
+    case Op::make_symlink:
+      return fmt::format("make the link '{}'", text(1));
+    case Op::make_node:
+      return fmt::format("make the device '{}'", text(0));
+    case Op::touch:
+      return fmt::format("make the file '{}'", text(0));
+    case Op::change_owner:
+      return fmt::format("change the owner of '{}'", text(0));
+    case Op::change_mode:
+      return fmt::format("change the mode of '{}'", text(0));
+    case Op::set_mount_attributes:
+      return fmt::format("change the attributes of the mount '{}'", text(0));
+    case Op::pivot_root:
+      return fmt::format("make '{}' the root", text(0));
+    case Op::change_directory:
+      return fmt::format("enter the directory '{}'", text(0));
+    case Op::set_hostname:
+      return fmt::format("set the host name '{}'", text(0));
+    case Op::loopback_up:
+      return "bring up the loopback interface";
+    case Op::limit:
+      return fmt::format("set resource limit {} to {}", step.a, step.b);
+    case Op::set_umask:
+      return "set the file mode mask";
+    case Op::move_fd:
+      return "hand over a file descriptor";
+    case Op::become_user:
+      return fmt::format("become user {} group {}", step.a, step.b);
+    case Op::bound_capabilities:
+      return "bound the capabilities";
+    case Op::keep_capabilities:
+      return "grant capabilities";
+    case Op::no_new_privileges:
+      return "give up gaining privileges";
+    case Op::seccomp:
+      return "install the system call filter";
+    case Op::parent_death_signal:
+      return "follow the parent's death";
+    case Op::controlling_terminal:
+      return "take the terminal";
     case Op::exec: {
       const auto first = step.strings.begin() + step.a + step.b;
       const std::vector<std::string> paths(first, step.strings.end());
       return paths.size() == 1 ? fmt::format("run '{}'", paths[0])
                                : fmt::format("run '{}' (looked for {})", text(0), join(paths, ", "));
     }
-    case Op::move_mount: return fmt::format("move the mount '{}' to '{}'", text(0), text(1));
+    case Op::move_mount:
+      return fmt::format("move the mount '{}' to '{}'", text(0), text(1));
   }
   return "take an unknown step";
 }

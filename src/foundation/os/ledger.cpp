@@ -56,8 +56,13 @@ const std::string& boot_id() {
 bool outlives_boot(const LedgerItem& item) { return item.kind == "directory" || item.kind == "file"; }
 
 std::string record_line(Ledger::EntryId id, const LedgerItem& item) {
-  return line_of({{"op", "record"}, {"id", id}, {"boot", boot_id()}, {"kind", item.kind}, {"object", item.object},
-                  {"context", item.context}, {"owner", item.owner}});
+  return line_of({{"op", "record"},
+                  {"id", id},
+                  {"boot", boot_id()},
+                  {"kind", item.kind},
+                  {"object", item.object},
+                  {"context", item.context},
+                  {"owner", item.owner}});
 }
 
 void undo_process(const LedgerItem& item) {

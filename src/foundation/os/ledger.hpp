@@ -30,7 +30,8 @@
 namespace underway::os {
 
 struct LedgerItem {
-  /// "mount", "netns", "cgroup", "process", "directory" are undone by this library; other libraries add theirs ("link").
+  /// "mount", "netns", "cgroup", "process", "directory" are undone by this library; other libraries add theirs
+  /// ("link").
   std::string kind;
   /// A path; for "process" what to_object() gives; for "cgroup" the relative path; for "link" its name.
   std::string object;

@@ -104,8 +104,11 @@ std::vector<MountPoint> parse_mountinfo(std::string_view text) {
     std::size_t dash = 6;
     while (dash < fields.size() && fields[dash] != "-") ++dash;
     if (dash + 3 >= fields.size()) continue;
-    mounts.push_back({.target = unescape(fields[4]), .type = fields[dash + 1], .source = unescape(fields[dash + 2]),
-                      .root = unescape(fields[3]), .super_options = fields[dash + 3]});
+    mounts.push_back({.target = unescape(fields[4]),
+                      .type = fields[dash + 1],
+                      .source = unescape(fields[dash + 2]),
+                      .root = unescape(fields[3]),
+                      .super_options = fields[dash + 3]});
   }
   return mounts;
 }

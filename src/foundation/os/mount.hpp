@@ -22,7 +22,8 @@ class Mount {
   static Mount sysfs(const std::string& target);
   /// A fresh instance: its own numbering, ptmx usable by all.
   static Mount devpts(const std::string& target);
-  /// `lower` from top to bottom. `upper` and `work` on one file system that is not below a `lower`; both empty: read-only.
+  /// `lower` from top to bottom. `upper` and `work` on one file system that is not below a `lower`; both empty:
+  /// read-only.
   static Mount overlay(const std::vector<std::string>& lower, const std::string& upper, const std::string& work,
                        const std::string& target, const std::string& options = {});
 

@@ -17,14 +17,22 @@ namespace {
 /// Its file below /proc/<pid>/ns.
 const char* file_name(NamespaceKinds kind) {
   switch (kind) {
-    case CLONE_NEWNET: return "net";
-    case CLONE_NEWUTS: return "uts";
-    case CLONE_NEWNS: return "mnt";
-    case CLONE_NEWPID: return "pid";
-    case CLONE_NEWIPC: return "ipc";
-    case CLONE_NEWCGROUP: return "cgroup";
-    case CLONE_NEWUSER: return "user";
-    default: throw Error(Code::invalid, "a namespace has exactly one kind");
+    case CLONE_NEWNET:
+      return "net";
+    case CLONE_NEWUTS:
+      return "uts";
+    case CLONE_NEWNS:
+      return "mnt";
+    case CLONE_NEWPID:
+      return "pid";
+    case CLONE_NEWIPC:
+      return "ipc";
+    case CLONE_NEWCGROUP:
+      return "cgroup";
+    case CLONE_NEWUSER:
+      return "user";
+    default:
+      throw Error(Code::invalid, "a namespace has exactly one kind");
   }
 }
 

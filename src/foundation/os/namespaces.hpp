@@ -22,8 +22,8 @@ namespace underway::os {
 
 /// A set of CLONE_NEW* bits (clone(2)).
 using NamespaceKinds = int;
-inline constexpr NamespaceKinds kHostNamespaces = CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS | CLONE_NEWPID |
-                                                  CLONE_NEWIPC | CLONE_NEWCGROUP;
+inline constexpr NamespaceKinds kHostNamespaces =
+    CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWCGROUP;
 
 /// One namespace, or all those of a process (when opened by pidfd), held by a descriptor.
 class Namespace {

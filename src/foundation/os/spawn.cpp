@@ -114,7 +114,8 @@ ProcessIdentity launch_child(const SpawnSpec& spec, Parent parent) {
   }
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  const std::string doing = spec.description.empty() ? fmt::format("starting '{}'", spec.argv.front()) : spec.description;
+  const std::string doing =
+      spec.description.empty() ? fmt::format("starting '{}'", spec.argv.front()) : spec.description;
   if (pid < 0) throw errno_error(error, "cannot fork").while_doing(doing);
   report.write.reset();
 
@@ -126,7 +127,8 @@ ProcessIdentity launch_child(const SpawnSpec& spec, Parent parent) {
     if (n < 0 && errno == EINTR) continue;
     if (n != static_cast<ssize_t>(sizeof message)) break;
     if (message.kind == launch::Report::failure) failure = message;
-    if (message.kind == launch::Report::process) runs = process_identity(message.pid).value_or(ProcessIdentity{message.pid, 0});
+    if (message.kind == launch::Report::process)
+      runs = process_identity(message.pid).value_or(ProcessIdentity{message.pid, 0});
   }
   const bool forked_again = runs.pid != pid;
   if (forked_again) reap(static_cast<pid_t>(pid));

@@ -49,8 +49,8 @@ std::vector<gid_t> groups_of(const char* name, gid_t primary) {
 }
 
 User from_entry(const passwd& entry) {
-  return {entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_shell,
-          groups_of(entry.pw_name, entry.pw_gid)};
+  return {entry.pw_name, entry.pw_uid,   entry.pw_gid,
+          entry.pw_dir,  entry.pw_shell, groups_of(entry.pw_name, entry.pw_gid)};
 }
 
 std::optional<User> find_by_uid(uid_t uid) {

@@ -30,9 +30,11 @@ TEST(RawExecConfig, TakesNumbersAsTextAndVariablesAsTheyAre) {
 
 TEST(ExecConfig, AllowsOnlyCapabilitiesOfTheNodesList) {
   const auto driver = make_exec({});
-  EXPECT_THAT(driver->validate(boost::json::parse(R"({"command": "x", "cap_add": ["net_bind_service"], "cap_drop": ["ALL"]})")),
-              ElementsAre());
-  EXPECT_THAT(driver->validate(boost::json::parse(R"({"command": "x", "cap_add": ["sys_admin", "choown"], "pid_mode": "mine"})")),
+  EXPECT_THAT(
+      driver->validate(boost::json::parse(R"({"command": "x", "cap_add": ["net_bind_service"], "cap_drop": ["ALL"]})")),
+      ElementsAre());
+  EXPECT_THAT(driver->validate(
+                  boost::json::parse(R"({"command": "x", "cap_add": ["sys_admin", "choown"], "pid_mode": "mine"})")),
               ElementsAre(HasSubstr("'sys_admin' is not among those that this node allows"),
                           HasSubstr("there is no capability 'choown'; did you mean 'chown'?"),
                           "config.pid_mode: must be 'private' or 'host'"));

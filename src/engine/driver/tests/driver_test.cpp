@@ -118,7 +118,8 @@ TEST_F(DriverTest, MissingCommandNamesPathsAndNode) {
       FAIL();
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), Code::not_found);
-      EXPECT_THAT(e.one_line(), HasSubstr("cannot run '/opt/no/such': No such file or directory (ENOENT): on node 'gpu-014'"));
+      EXPECT_THAT(e.one_line(),
+                  HasSubstr("cannot run '/opt/no/such': No such file or directory (ENOENT): on node 'gpu-014'"));
       EXPECT_THAT(e.text(), HasSubstr("starting task 7f3a9c12/web"));
     }
     EXPECT_FALSE(os::Cgroup::find(options_.cgroups, parent_ + "/7f3a9c12"));
@@ -207,14 +208,18 @@ TEST_F(DriverTest, ExecBeyondItsMemoryIsReportedAsOutOfMemory) {
 }
 
 TEST_F(DriverTest, ExecSeesTheMachineReadOnlyAndWritesOnlyItsOwn) {
-  script("for f in /etc/x /usr/x /x /sys/x /var/x /root/x; do touch $f 2>/dev/null && echo wrote $f; done;"
-         "touch /tmp/a /local/a /secrets/a /dev/shm/a && echo own; ls /tmp; id -un;"
-         "ls /etc/hosts; ls /proc | grep -c '^[0-9]'; echo $$; cat " + path_ + "/precious/file; echo x > /proc/sys/vm/swappiness;"
-         "grep -E 'NoNewPrivs|CapBnd|CapAmb' /proc/self/status; echo >/dev/null && echo null");
+  script(
+      "for f in /etc/x /usr/x /x /sys/x /var/x /root/x; do touch $f 2>/dev/null && echo wrote $f; done;"
+      "touch /tmp/a /local/a /secrets/a /dev/shm/a && echo own; ls /tmp; id -un;"
+      "ls /etc/hosts; ls /proc | grep -c '^[0-9]'; echo $$; cat " +
+      path_ +
+      "/precious/file; echo x > /proc/sys/vm/swappiness;"
+      "grep -E 'NoNewPrivs|CapBnd|CapAmb' /proc/self/status; echo >/dev/null && echo null");
   const auto status = finish(*make_exec(options_));
   EXPECT_TRUE(status.exit.success());
-  EXPECT_EQ(out(),
-            "own\na\nnobody\n/etc/hosts\n4\n2\nCapBnd:\t00000000a80405fb\nCapAmb:\t0000000000000400\nNoNewPrivs:\t1\nnull\n")
+  EXPECT_EQ(
+      out(),
+      "own\na\nnobody\n/etc/hosts\n4\n2\nCapBnd:\t00000000a80405fb\nCapAmb:\t0000000000000400\nNoNewPrivs:\t1\nnull\n")
       << err();
   EXPECT_THAT(err(), HasSubstr("precious/file: No such file or directory"));
   EXPECT_TRUE(os::exists(spec_.task_dir + "/tmp/a"));
@@ -222,8 +227,10 @@ TEST_F(DriverTest, ExecSeesTheMachineReadOnlyAndWritesOnlyItsOwn) {
 }
 
 TEST_F(DriverTest, ExecAsRootIsStillBounded) {
-  script("mount -t tmpfs none /mnt && echo mounted; echo 1 > /proc/sys/vm/swappiness && echo tuned; id -u; "
-         "grep CapEff /proc/self/status; cat /proc/self/cgroup | grep memory; ls -d /sys/fs/cgroup/*/cgroup.procs | wc -l");
+  script(
+      "mount -t tmpfs none /mnt && echo mounted; echo 1 > /proc/sys/vm/swappiness && echo tuned; id -u; "
+      "grep CapEff /proc/self/status; cat /proc/self/cgroup | grep memory; ls -d /sys/fs/cgroup/*/cgroup.procs | wc "
+      "-l");
   spec_.user = "root";
   spec_.config.as_object()["cap_drop"] = boost::json::array{"all"};
   spec_.config.as_object()["cap_add"] = boost::json::array{"chown"};
@@ -241,7 +248,8 @@ TEST_F(DriverTest, CommandsRunBesideTheTaskInItsWorld) {
     spec_.user = "daemon";
     const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
     task_ = driver->start(spec_);
-    auto session = task_->exec({.argv = {"bash", "-c", "read x; echo got $x as $(id -un); pwd; ps ax | grep -c '[s]leep 1000'; exit 6"}});
+    auto session = task_->exec(
+        {.argv = {"bash", "-c", "read x; echo got $x as $(id -un); pwd; ps ax | grep -c '[s]leep 1000'; exit 6"}});
     os::write_all(session.in, "hello\n", "input");
     session.in.reset();
     EXPECT_EQ(collect(session.out), fmt::format("got hello as daemon\n{}\n1\n", isolated ? "/" : spec_.task_dir))

@@ -1,22 +1,21 @@
 // The real program on the real kernel.
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <random>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "keeper/client.hpp"
 #include "os/file.hpp"
-#include "os/ledger.hpp"
+#include "os/mount.hpp"
 
 namespace underway::keeper {
 namespace {
 
-using std::chrono::seconds;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 /// Waits for what another process brings about; the bound is far above what it takes.
 template <class Condition>
@@ -72,7 +71,8 @@ class Keeper : public testing::Test {
   }
   Client attach() { return Client::attach(path_ + "/keeper", group_, system_); }
   void use_cgroup() {
-    group_ = fmt::format("underway-test-{}/{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+    group_ =
+        fmt::format("underway-test-{}/{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
   }
   /// All of one stream, rotated files in order.
   std::string log(const std::string& stream) const {
@@ -167,7 +167,8 @@ TEST_F(Keeper, KeepsTheResultUntilAnAgentComesForIt) {
   {
     const Client client = launch(spec("exit 7"));
   }
-  ASSERT_TRUE(eventually([&] { return os::find_file(path_ + "/keeper/state").value_or("").find("exited") != std::string::npos; }));
+  ASSERT_TRUE(eventually(
+      [&] { return os::find_file(path_ + "/keeper/state").value_or("").find("exited") != std::string::npos; }));
   EXPECT_TRUE(os::is_running(keepers_[0]));
   Client client = attach();
   EXPECT_EQ(client.state().phase, Phase::exited);
@@ -199,8 +200,8 @@ TEST_F(Keeper, DiesLastSoThatALostTaskIsDeadWholeAndStaysLost) {
   for (const bool grouped : {false, true}) {
     SCOPED_TRACE(grouped);
     if (grouped) use_cgroup();
-    Client client = launch(spec("setsid sleep 1000 & echo $! > " + path_ + "/a; sleep 1001 & echo $! > " + path_ +
-                                "/b; wait"));
+    Client client =
+        launch(spec("setsid sleep 1000 & echo $! > " + path_ + "/a; sleep 1001 & echo $! > " + path_ + "/b; wait"));
     const auto a = written("a"), b = written("b");
     const auto task = client.task();
     ASSERT_EQ(::kill(client.keeper().pid, SIGKILL), 0);
@@ -308,6 +309,55 @@ TEST_F(Keeper, PassesSignalsToTheTaskOnly) {
   ASSERT_TRUE(client.wait(seconds{20}));
   EXPECT_EQ(client.state().signal, SIGTERM);
   client.collect();
+}
+
+TEST_F(Keeper, LauncherKilledAtAnyMomentLeavesOneTaskOrNone) {
+  use_cgroup();
+  std::minstd_rand random(testing::UnitTest::GetInstance()->random_seed() + 1U);
+  int found = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const auto what = spec("echo run >> " + path_ + "/runs; exec sleep 1000");
+    const pid_t agent = ::fork();
+    if (agent == 0) {
+      const Client client = Client::launch(what, system_);
+      for (;;) ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(random() % 15'000));
+    ASSERT_EQ(::kill(agent, SIGKILL), 0);
+    ASSERT_EQ(::waitpid(agent, nullptr, 0), agent);
+    Client client = attach();
+    if (client.keeper().pid != 0) keepers_.push_back(client.keeper());
+    if (!client.ended()) {
+      ++found;
+      client.stop(SIGKILL, {});
+      ASSERT_TRUE(client.wait(seconds{20}));
+    }
+    auto group = os::Cgroup::find(system_, *group_);
+    ASSERT_TRUE(group);
+    EXPECT_TRUE(group->processes().empty());
+    client.collect();
+    EXPECT_THAT(os::find_file(path_ + "/runs").value_or(""), testing::AnyOf("", "run\n"));
+    os::remove_tree(path_ + "/runs");
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST_F(Keeper, FullDiskCostsOutputButNeitherTaskNorResult) {
+  os::make_directories(path_ + "/small");
+  os::Mount small = os::Mount::tmpfs(path_ + "/small", "size=128k");
+  auto what = spec("seq 1 100000; exit 5");
+  what.directory = path_ + "/small/keeper";
+  what.logs.directory = path_ + "/small/logs";
+  Client client = launch(what);
+  ASSERT_TRUE(client.wait(seconds{20}));
+  EXPECT_EQ(client.state().code, 5);
+  EXPECT_GT(client.state().dropped, 100'000U);
+  client = Client::attach(what.directory, group_, system_);
+  EXPECT_EQ(client.state().code, 5);
+  EXPECT_THAT(os::read_file(what.directory + "/state"), testing::HasSubstr("phase exited"));
+  client.collect();
+  small.unmount();
 }
 
 TEST_F(Keeper, ADirectoryWhereNoneBeganIsLostAndNeverStarted) {

@@ -25,7 +25,9 @@ class LogFileTest : public testing::Test {
     log_.begin(directory_.get(), "web.stdout", index, files, bytes);
   }
   std::size_t write(std::string_view text) { return log_.write(text.data(), text.size()); }
-  std::string file(int index) const { return os::find_file(fmt::format("{}/web.stdout.{}", path_, index)).value_or("-"); }
+  std::string file(int index) const {
+    return os::find_file(fmt::format("{}/web.stdout.{}", path_, index)).value_or("-");
+  }
 
   std::string path_;
   os::Fd directory_;

@@ -37,8 +37,11 @@ TEST(CgroupV2, SetsEveryLimitInTheUnifiedFiles) {
   EXPECT_EQ(system.mode(), "v2");
   EXPECT_TRUE(system.has("memory") && system.has("freezer") && !system.has("cpuset"));
   auto group = Cgroup::create(system, "u/web",
-                              {.memory_max = 64 << 20, .memory_soft = 1 << 20, .cpu_shares = 1024,
-                               .cpu_quota_millicores = 250, .pids_max = 99});
+                              {.memory_max = 64 << 20,
+                               .memory_soft = 1 << 20,
+                               .cpu_shares = 1024,
+                               .cpu_quota_millicores = 250,
+                               .pids_max = 99});
   EXPECT_EQ(machine.get("sys/fs/cgroup/u/web/memory.max"), "67108864");
   EXPECT_EQ(machine.get("sys/fs/cgroup/u/web/memory.low"), "1048576");
   EXPECT_EQ(machine.get("sys/fs/cgroup/u/web/memory.swap.max"), "0");
@@ -97,7 +100,8 @@ TEST(Cgroup, RefusesPathsThatLeaveItsTree) {
 }
 
 TEST(Mountinfo, IsParsedWithOptionalFieldsAndEscapes) {
-  const auto mounts = parse_mountinfo("36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 shared:3 - ext3 /dev/root rw,errors=x\nnonsense\n");
+  const auto mounts = parse_mountinfo(
+      "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 shared:3 - ext3 /dev/root rw,errors=x\nnonsense\n");
   ASSERT_EQ(mounts.size(), 1U);
   EXPECT_EQ(mounts[0].target, "/mnt 2");
   EXPECT_EQ(mounts[0].type, "ext3");

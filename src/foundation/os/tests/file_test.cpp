@@ -15,7 +15,7 @@ TEST(File, ReplacesAFileWholeAndLeavesNoTemporaryBehind) {
   write_file(dir / "a", "one", 0640);
   write_file(dir / "a", "two", 0600, Owner{::geteuid(), ::getegid()});
   EXPECT_EQ(read_file(dir / "a"), "two");
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(::stat((dir / "a").c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 07777, 0600U);
   EXPECT_EQ(list_directory(dir.path()).size(), 1U);
@@ -40,7 +40,7 @@ TEST(File, GivesTheModeOnlyToDirectoriesItMakes) {
   const Temporary dir;
   make_directories(dir / "a/b/c", 0711);
   make_directories(dir / "a/b/c", 0700);
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(::stat((dir / "a/b/c").c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 0777, 0711U);
   write_file(dir / "file", "");
@@ -73,7 +73,8 @@ TEST(FileLock, SaysWhoHoldsItAndIsFreeAfterwards) {
       FAIL();
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), Code::conflict);
-      EXPECT_THAT(e.one_line(), testing::HasSubstr(fmt::format("held by pid {} (underway up examples/slurm)", ::getpid())));
+      EXPECT_THAT(e.one_line(),
+                  testing::HasSubstr(fmt::format("held by pid {} (underway up examples/slurm)", ::getpid())));
     }
   }
   EXPECT_EQ(FileLock::holder_of(dir / "lock"), "");

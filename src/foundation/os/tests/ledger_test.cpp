@@ -72,7 +72,8 @@ TEST(Ledger, SurvivesSigkillOfItsWriterAtAnyMoment) {
     }
   }
   std::uint32_t last = 0;
-  for (int i = 0; i < 500; ++i) ASSERT_EQ(::read(pipe.read.get(), &last, sizeof last), static_cast<ssize_t>(sizeof last));
+  for (int i = 0; i < 500; ++i)
+    ASSERT_EQ(::read(pipe.read.get(), &last, sizeof last), static_cast<ssize_t>(sizeof last));
   ASSERT_EQ(::kill(pid, SIGKILL), 0);
   ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
   const Ledger ledger(dir / "ledger");
@@ -95,7 +96,8 @@ TEST(Ledger, UndoesTheLatestFirstSettlesWhatWorkedAndReportsTheRest) {
     undone.push_back(item.object);
     if (item.object == "stuck") throw Error(Code::conflict, "in use");
   });
-  ledger.record({directory(dir / "made"), {"link", "stuck", "", "h1"}, {"link", "v0", "", "h1"}, {"link", "v9", "", "h2"}});
+  ledger.record(
+      {directory(dir / "made"), {"link", "stuck", "", "h1"}, {"link", "v0", "", "h1"}, {"link", "v9", "", "h2"}});
   auto failures = ledger.undo([](const LedgerItem& item) { return item.owner != "h2"; });
   EXPECT_EQ(undone, (std::vector<std::string>{"v0", "stuck"}));
   ASSERT_EQ(failures.size(), 1U);

@@ -16,8 +16,9 @@ using std::chrono::seconds;
 Output sh(const std::string& script) { return run_program({.argv = {"sh", "-c", script}}, seconds{20}); }
 
 TEST(Spawn, RunsAProgramWithExactlyItsEnvironmentAndDirectory) {
-  const auto output = run_program({.argv = {"sh", "-c", "pwd; echo $A; env | wc -l; echo oops >&2; exit 3"},
-                                   .env = {"A=b c"}, .cwd = "/usr"}, seconds{20});
+  const auto output = run_program(
+      {.argv = {"sh", "-c", "pwd; echo $A; env | wc -l; echo oops >&2; exit 3"}, .env = {"A=b c"}, .cwd = "/usr"},
+      seconds{20});
   EXPECT_EQ(output.status, ExitStatus{.code = 3});
   EXPECT_THAT(output.out, testing::StartsWith("/usr\nb c\n"));
   EXPECT_EQ(output.err, "oops\n");
@@ -125,7 +126,10 @@ TEST(Signals, AreFoundByNameAndNumber) {
 
 TEST(LaunchPlan, KeepsItsMeaningThroughItsBytes) {
   LaunchPlan plan;
-  plan.optionally().write_file("/f", "0").mount("tmpfs", "/x", "tmpfs", 7, "size=1m").exec({"/bin/a", "/bin/b"}, {"a", ""}, {"X=1"});
+  plan.optionally()
+      .write_file("/f", "0")
+      .mount("tmpfs", "/x", "tmpfs", 7, "size=1m")
+      .exec({"/bin/a", "/bin/b"}, {"a", ""}, {"X=1"});
   const auto again = LaunchPlan::decode(plan.encode());
   EXPECT_EQ(again.encode(), plan.encode());
   EXPECT_EQ(again.describe(1), "mount tmpfs on '/x'");

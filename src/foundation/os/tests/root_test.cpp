@@ -1,9 +1,9 @@
 // What needs the real kernel and root: namespaces, mounts, cgroups.
 #include <fcntl.h>
+#include <net/if.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <net/if.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -26,7 +26,8 @@ class Root : public testing::Test {
   }
   /// A cgroup path that no other test run uses.
   std::string group() const {
-    return fmt::format("underway-test-{}/{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+    return fmt::format("underway-test-{}/{}", ::getpid(),
+                       testing::UnitTest::GetInstance()->current_test_info()->name());
   }
   void TearDown() override {
     if (::geteuid() != 0) return;
@@ -91,7 +92,8 @@ TEST_F(Root, ProgramInNewNamespacesHasItsOwnRootHostnameAndProcessNumbers) {
   spec.unshare = kHostNamespaces;
   spec.setup.make_mounts_private().mount("tmpfs", dir / "root", "tmpfs");
   for (const auto* name : {"usr", "proc", "sys", "old"}) spec.setup.make_directory((dir / "root/") + name, 0755);
-  for (const auto* name : {"bin", "lib", "lib64"}) spec.setup.make_symlink("usr/" + std::string(name), (dir / "root/") + name);
+  for (const auto* name : {"bin", "lib", "lib64"})
+    spec.setup.make_symlink("usr/" + std::string(name), (dir / "root/") + name);
   spec.setup.bind("/usr", dir / "root/usr", true)
       .set_mount_attributes(dir / "root/usr", MOUNT_ATTR_RDONLY, true)
       .mount("proc", dir / "root/proc", "proc")
@@ -128,7 +130,8 @@ TEST_F(Root, UserBoundingAmbientAndNoNewPrivilegesTakeEffect) {
   const auto output = run_program(spec, seconds{20});
   EXPECT_EQ(output.out,
             "65534\n65534\nCapEff:\t0000000000000400\nCapBnd:\t0000000000000401\nCapAmb:\t0000000000000400\n"
-            "NoNewPrivs:\t1\n") << output.err;
+            "NoNewPrivs:\t1\n")
+      << output.err;
 }
 
 TEST_F(Root, CgroupHoldsItsProcessesFreezesCountsAndKillsThem) {

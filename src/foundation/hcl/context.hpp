@@ -49,6 +49,8 @@ class Context {
 
   /// Makes `name` a known root: `var` as an object, say. Replaces an earlier one.
   Context& set(std::string name, Value value);
+  /// Forgets all roots.
+  Context& clear();
   Context& functions(FunctionTable table);
   Context& unknown_roots(UnknownRoots treatment);
 

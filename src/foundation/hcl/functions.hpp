@@ -4,6 +4,8 @@
 
 #include "hcl/value.hpp"
 
+#include "base/error.hpp"
+
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -25,6 +27,16 @@ struct Call {
   const Context& context;  ///< of the calling expression; charge what you make to context.budget()
 };
 
+/// One argument is wrong: its place is marked instead of the whole call's.
+class ArgumentError : public Error {
+ public:
+  ArgumentError(std::size_t index, std::string what) : Error(Code::invalid, std::move(what)), index_(index) {}
+  std::size_t index() const { return index_; }
+
+ private:
+  std::size_t index_;
+};
+
 /// Throw ArgumentError (or Error) to refuse; the evaluator turns it into a diagnostic at the argument or the call.
 struct Function {
   std::string_view parameters;  ///< for people: "list, index"
@@ -42,6 +54,7 @@ class FunctionTable {
       : functions_(std::make_shared<const std::map<std::string, Function, std::less<>>>(std::move(functions))) {}
 
   const Function* find(std::string_view name) const;
+  bool empty() const { return functions_ == nullptr || functions_->empty(); }
   /// Sorted; includes `try`, `can` and `convert` when the table is not empty, which the evaluator itself implements.
   std::vector<std::string> names() const;
   /// This table with `name` added or replaced.

@@ -2,7 +2,7 @@
 /// @file
 /// `variable` and `locals` blocks: what every HCL file of ours starts with, whatever else it describes.
 ///
-///     Module module({.body = parse_file(path, diagnostics)}, diagnostics);
+///     Module module(parse_file(path, diagnostics), {.base = base}, diagnostics);
 ///     Context context = module.context(inputs, diagnostics);          // roots var and local are set
 ///     Content content = module.rest().content(job_schema, diagnostics);
 
@@ -63,6 +63,9 @@ class Module {
 
  private:
   void read_variable(const Block& block, Diagnostics& diagnostics);
+  void read_default(const Attribute& standard, Variable& variable, Diagnostics& diagnostics);
+  void read_defaults(const Block& block, Diagnostics& diagnostics);
+  void declare(Variable variable, Diagnostics& diagnostics);
   void read_locals(const Block& block, Diagnostics& diagnostics);
 
   ModuleOptions options_;

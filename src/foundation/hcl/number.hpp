@@ -22,7 +22,7 @@ class Number {
 
   Number() = default;
   Number(std::int64_t value) : small_(value) {}  // NOLINT(google-explicit-constructor): every integer is a Number
-  /// Exactly the binary fraction that `value` is; throws Error(invalid) unless finite.
+  /// The shortest decimal number that reads back as `value`; throws Error(invalid) unless finite.
   static Number from_double(double value);
   /// "12", "-0.5", "1e6", "6.02E+23"; nothing when it is no decimal number or out of bounds.
   static std::optional<Number> parse(std::string_view text);
@@ -35,8 +35,8 @@ class Number {
   /// When it is an integer and fits.
   std::optional<std::int64_t> to_int64() const;
   double to_double() const;
-  /// Plain decimal notation without exponent; a fraction that does not end is rounded to 154 significant digits,
-  /// which is what a 512-bit float, the number of other HCL implementations, can carry.
+  /// Plain decimal notation without exponent; a fraction of more than 154 significant digits is rounded to them, which
+  /// is what a 512-bit float, the number of other HCL implementations, can carry.
   std::string to_string() const;
 
   Number operator-() const;

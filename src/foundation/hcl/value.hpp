@@ -27,6 +27,9 @@ class Value {
   using Object = std::map<std::string, Value, std::less<>>;
   /// Deepest nesting; building a deeper value throws Error(too_large).
   static constexpr unsigned kMaxDepth = 200;
+  /// Largest weight(); building a heavier value throws Error(too_large). Shared parts count as often as they occur, so
+  /// whatever walks or prints a value is bounded too.
+  static constexpr std::uint64_t kMaxWeight = 64ull * 1024 * 1024;
 
   Value() = default;  ///< null
   Value(bool value) : data_(value) {}                        // NOLINT(google-explicit-constructor)
@@ -64,7 +67,8 @@ class Value {
   friend bool operator==(const Value& a, const Value& b) { return compare(a, b) == 0; }
   /// A total order (for sets): by kind, then by contents.
   static std::strong_ordering compare(const Value& a, const Value& b);
-  unsigned depth() const;  ///< 0 for scalars
+  unsigned depth() const;        ///< 0 for scalars
+  std::uint64_t weight() const;  ///< about the bytes of it written out
   /// The type as a constraint: `list(string)`, `object({a = number})`; long ones are cut with "…".
   std::string type_name() const;
 
@@ -73,11 +77,13 @@ class Value {
     List items;
     Kind kind;
     unsigned depth;
+    std::uint64_t weight;
   };
   struct Mapping {
     Object members;
     Kind kind;
     unsigned depth;
+    std::uint64_t weight;
   };
   static Value sequence(List items, Kind kind);
   static Value mapping(Object members, Kind kind);

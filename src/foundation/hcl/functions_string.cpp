@@ -1,0 +1,233 @@
+#include "base/text.hpp"
+#include "hcl/detail/arguments.hpp"
+#include "hcl/detail/unicode.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+namespace underway::hcl::detail {
+
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n\v\f";
+
+std::string reversed(const std::string& text) {
+  const auto points = code_points(text);
+  std::string out;
+  out.reserve(text.size());
+  for (auto point = points.rbegin(); point != points.rend(); ++point) out += *point;
+  return out;
+}
+
+Value substring(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const auto points = code_points(text);
+  const auto size = static_cast<std::int64_t>(points.size());
+  std::int64_t offset = arguments.integer(1);
+  const std::int64_t length = arguments.integer(2);
+  if (offset < 0) offset = std::max<std::int64_t>(0, size + offset);
+  if (offset >= size) return "";
+  const std::int64_t end = length < 0 || length > size - offset ? size : offset + length;
+  std::string out;
+  for (std::int64_t i = offset; i < end; ++i) out += points[static_cast<std::size_t>(i)];
+  return out;
+}
+
+Value replaced(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const std::string from = arguments.text(1);
+  const std::string to = arguments.text(2);
+  std::string out;
+  const auto append = [&](std::string_view piece) {
+    out += piece;
+    if (out.size() > arguments.budget().limits().string_bytes) arguments.budget().produce_string(out.size());
+  };
+  if (from.empty()) {  // before every character and at the end, as Go's strings.Replace
+    for (const std::string_view point : code_points(text)) append(to), append(point);
+    append(to);
+    return out;
+  }
+  std::size_t at = 0;
+  for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+    append(std::string_view(text).substr(at, found - at));
+    append(to);
+    at = found + from.size();
+  }
+  append(std::string_view(text).substr(at));
+  return out;
+}
+
+/// Go's Regexp.Expand: $1, ${1}, $name, ${name}, $$; an unknown group is empty.
+void expand(std::string_view replacement, const std::vector<re2::StringPiece>& groups,
+            const std::map<std::string, int>& names, std::string& out) {
+  for (std::size_t i = 0; i < replacement.size(); ++i) {
+    if (replacement[i] != '$' || i + 1 == replacement.size()) {
+      out += replacement[i];
+      continue;
+    }
+    if (replacement[i + 1] == '$') {
+      out += replacement[++i];
+      continue;
+    }
+    const bool braced = replacement[i + 1] == '{';
+    const std::size_t begin = i + (braced ? 2 : 1);
+    std::size_t end = begin;
+    while (end < replacement.size() && (std::isalnum(static_cast<unsigned char>(replacement[end])) != 0 || replacement[end] == '_')) ++end;
+    if (end == begin || (braced && (end == replacement.size() || replacement[end] != '}'))) {
+      out += '$';
+      continue;
+    }
+    const std::string name(replacement.substr(begin, end - begin));
+    i = braced ? end : end - 1;
+    std::size_t group = groups.size();
+    if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      if (name.size() < 4) group = static_cast<std::size_t>(std::stoi(name));
+    } else if (const auto found = names.find(name); found != names.end()) {
+      group = static_cast<std::size_t>(found->second);
+    }
+    if (group < groups.size()) out.append(groups[group].data(), groups[group].size());
+  }
+}
+
+Value regex_replaced(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const std::string pattern = arguments.text(1);
+  const std::string replacement = arguments.text(2);
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  const re2::RE2 expression(pattern, options);
+  if (!expression.ok()) throw ArgumentError(1, fmt::format("this is no regular expression: {}", expression.error()));
+  std::vector<re2::StringPiece> groups(static_cast<std::size_t>(expression.NumberOfCapturingGroups()) + 1);
+  const auto& names = expression.NamedCapturingGroups();
+  std::string out;
+  std::size_t at = 0;
+  while (at <= text.size() && expression.Match(text, at, text.size(), re2::RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+    arguments.budget().step();
+    const auto begin = static_cast<std::size_t>(groups[0].data() - text.data());
+    out.append(text, at, begin - at);
+    expand(replacement, groups, names, out);
+    if (out.size() > arguments.budget().limits().string_bytes) arguments.budget().produce_string(out.size());
+    at = begin + groups[0].size();
+    if (!groups[0].empty()) continue;
+    if (at < text.size()) out += text[at];  // an empty match: go on behind the next character
+    ++at;
+  }
+  if (at < text.size()) out.append(text, at, std::string::npos);
+  return out;
+}
+
+Value joined(const Arguments& arguments) {
+  const std::string separator = arguments.text(0);
+  std::string out;
+  bool first = true;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    for (const auto& item : arguments.texts(i)) {
+      if (!first) out += separator;
+      first = false;
+      out += item;
+      if (out.size() > arguments.budget().limits().string_bytes) arguments.budget().produce_string(out.size());
+    }
+  }
+  return out;
+}
+
+Value split_text(const Arguments& arguments) {
+  const std::string separator = arguments.text(0);
+  const std::string text = arguments.text(1);
+  Value::List parts;
+  if (separator.empty()) {
+    for (const std::string_view point : code_points(text)) parts.emplace_back(point);
+  } else {
+    std::size_t at = 0;
+    for (std::size_t found = text.find(separator); found != std::string::npos; found = text.find(separator, at)) {
+      parts.emplace_back(text.substr(at, found - at));
+      at = found + separator.size();
+    }
+    parts.emplace_back(text.substr(at));
+  }
+  arguments.budget().produce(text.size() + parts.size() * sizeof(Value));
+  return Value::list(std::move(parts));
+}
+
+Value indented(const Arguments& arguments) {
+  const std::int64_t spaces = arguments.integer(0);
+  const std::string text = arguments.text(1);
+  if (spaces < 0 || spaces > 1000) throw ArgumentError(0, "a number of spaces from 0 to 1000 is required");
+  const auto lines = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  arguments.budget().produce_string(text.size() + lines * static_cast<std::uint64_t>(spaces));
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out.append(static_cast<std::size_t>(spaces), ' ');
+  }
+  return out;
+}
+
+Value trimmed(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const std::string set_text = arguments.text(1);
+  const auto set = code_points(set_text);
+  const auto points = code_points(text);
+  const auto in_set = [&](std::string_view point) { return std::find(set.begin(), set.end(), point) != set.end(); };
+  std::size_t begin = 0;
+  std::size_t end = points.size();
+  while (begin < end && in_set(points[begin])) ++begin;
+  while (end > begin && in_set(points[end - 1])) --end;
+  std::string out;
+  for (std::size_t i = begin; i < end; ++i) out += points[i];
+  return out;
+}
+
+Value chomped(const Arguments& arguments) {
+  std::string text = arguments.text(0);
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+Value trimmed_space(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+Value without_prefix(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const std::string prefix = arguments.text(1);
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+Value without_suffix(const Arguments& arguments) {
+  const std::string text = arguments.text(0);
+  const std::string suffix = arguments.text(1);
+  return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
+}
+
+}  // namespace
+
+void add_string_functions(Entries& entries) {
+  entries["chomp"] = {"text", 1, 1, [](const Call& call) { return chomped(Arguments(call)); }};
+  entries["indent"] = {"spaces, text", 2, 2, [](const Call& call) { return indented(Arguments(call)); }};
+  entries["join"] = {"separator, lists…", 2, Function::kAny, [](const Call& call) { return joined(Arguments(call)); }};
+  entries["lower"] = {"text", 1, 1, [](const Call& call) -> Value { return lower_case(Arguments(call).text(0)); }};
+  entries["upper"] = {"text", 1, 1, [](const Call& call) -> Value { return upper_case(Arguments(call).text(0)); }};
+  entries["title"] = {"text", 1, 1, [](const Call& call) -> Value { return title_case(Arguments(call).text(0)); }};
+  entries["regex_replace"] = {"text, pattern, replacement", 3, 3, [](const Call& call) { return regex_replaced(Arguments(call)); }};
+  entries["replace"] = {"text, from, to", 3, 3, [](const Call& call) { return replaced(Arguments(call)); }};
+  // Nomad binds both names to the reversal of strings.
+  entries["reverse"] = {"text", 1, 1, [](const Call& call) -> Value { return reversed(Arguments(call).text(0)); }};
+  entries["strrev"] = entries["reverse"];
+  entries["split"] = {"separator, text", 2, 2, [](const Call& call) { return split_text(Arguments(call)); }};
+  entries["strlen"] = {"text", 1, 1, [](const Call& call) -> Value {
+                         return static_cast<std::int64_t>(count_code_points(Arguments(call).text(0)));
+                       }};
+  entries["substr"] = {"text, offset, length", 3, 3, [](const Call& call) { return substring(Arguments(call)); }};
+  entries["trim"] = {"text, characters", 2, 2, [](const Call& call) { return trimmed(Arguments(call)); }};
+  entries["trimprefix"] = {"text, prefix", 2, 2, [](const Call& call) { return without_prefix(Arguments(call)); }};
+  entries["trimspace"] = {"text", 1, 1, [](const Call& call) { return trimmed_space(Arguments(call)); }};
+  entries["trimsuffix"] = {"text, suffix", 2, 2, [](const Call& call) { return without_suffix(Arguments(call)); }};
+}
+
+}  // namespace underway::hcl::detail

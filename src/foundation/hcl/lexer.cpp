@@ -1,0 +1,207 @@
+#include "hcl/detail/lexer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace underway::hcl::detail {
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t size = 0;
+};
+
+/// `text` is valid UTF-8.
+CodePoint decode(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[at + i])); };
+  const char32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  if (lead < 0xe0) return {((lead & 0x1f) << 6) | (byte(1) & 0x3f), 2};
+  if (lead < 0xf0) return {((lead & 0x0f) << 12) | ((byte(1) & 0x3f) << 6) | (byte(2) & 0x3f), 3};
+  return {((lead & 7) << 18) | ((byte(1) & 0x3f) << 12) | ((byte(2) & 0x3f) << 6) | (byte(3) & 0x3f), 4};
+}
+
+/// UAX #31 without its tables: every code point above ASCII that is no punctuation, space, symbol or private use block
+/// (Unicode's block names) may stand in an identifier.
+bool is_wide_identifier(char32_t c) {
+  struct Block {
+    char32_t first, last;
+  };
+  constexpr std::array<Block, 10> kExcluded = {{{0x80, 0xa9},       // C1 controls, Latin-1 punctuation
+                                               {0xab, 0xb4},
+                                               {0xb6, 0xb9},
+                                               {0xbb, 0xbf},
+                                               {0x2000, 0x2bff},   // punctuation … arrows, mathematics, symbols
+                                               {0x3000, 0x3004},   // CJK punctuation
+                                               {0x3008, 0x3020},
+                                               {0xe000, 0xf8ff},   // private use
+                                               {0xfe00, 0xfeff},   // variation selectors, byte order mark
+                                               {0x1f000, 0x1faff}}};  // pictographs
+  if (c == 0xd7 || c == 0xf7 || c >= 0xe0000) return false;
+  for (const auto& block : kExcluded) {
+    if (c >= block.first && c <= block.last) return false;
+  }
+  return true;
+}
+
+/// The end of the number at `at`.
+std::size_t number_end(std::string_view text, std::size_t at) {
+  const auto digit_at = [&](std::size_t i) { return i < text.size() && is_digit(text[i]); };
+  while (digit_at(at)) ++at;
+  if (at < text.size() && text[at] == '.' && digit_at(at + 1)) {
+    ++at;
+    while (digit_at(at)) ++at;
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    std::size_t exponent = at + 1;
+    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
+    if (digit_at(exponent)) {
+      at = exponent;
+      while (digit_at(at)) ++at;
+    }
+  }
+  return at;
+}
+
+/// Past spaces and comments. `at` stays on a comment that does not end.
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    const char c = text[at];
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (c == ' ' || c == '\t' || (c == '\r' && next == '\n')) {
+      ++at;
+    } else if (c == '#' || (c == '/' && next == '/')) {
+      const std::size_t newline = text.find('\n', at);
+      at = newline == std::string_view::npos ? text.size() : newline;
+    } else if (c == '/' && next == '*') {
+      const std::size_t close = text.find("*/", at + 2);
+      if (close == std::string_view::npos) return at;
+      at = close + 2;
+    } else {
+      return at;
+    }
+  }
+  return at;
+}
+
+struct Operator {
+  TokenKind kind;
+  std::size_t length;
+};
+
+Operator operator_at(std::string_view rest) {
+  const char next = rest.size() > 1 ? rest[1] : '\0';
+  const auto either = [&](char want, TokenKind longer, TokenKind shorter) {
+    return next == want ? Operator{longer, 2} : Operator{shorter, 1};
+  };
+  switch (rest[0]) {
+    case '\n': return {TokenKind::newline, 1};
+    case '"': return {TokenKind::quote, 1};
+    case '{': return {TokenKind::open_brace, 1};
+    case '}': return {TokenKind::close_brace, 1};
+    case '~': return either('}', TokenKind::strip_close_brace, TokenKind::invalid);
+    case '[': return {TokenKind::open_bracket, 1};
+    case ']': return {TokenKind::close_bracket, 1};
+    case '(': return {TokenKind::open_paren, 1};
+    case ')': return {TokenKind::close_paren, 1};
+    case ',': return {TokenKind::comma, 1};
+    case '.': return rest.starts_with("...") ? Operator{TokenKind::ellipsis, 3} : Operator{TokenKind::dot, 1};
+    case ':': return {TokenKind::colon, 1};
+    case '?': return {TokenKind::question, 1};
+    case '=': return next == '>' ? Operator{TokenKind::arrow, 2} : either('=', TokenKind::equal, TokenKind::assign);
+    case '+': return {TokenKind::plus, 1};
+    case '-': return {TokenKind::minus, 1};
+    case '*': return {TokenKind::star, 1};
+    case '/': return {next == '*' ? TokenKind::invalid : TokenKind::slash, 1};
+    case '%': return {TokenKind::percent, 1};
+    case '!': return either('=', TokenKind::not_equal, TokenKind::bang);
+    case '<':
+      if (next == '<') return rest.starts_with("<<-") ? Operator{TokenKind::flush_heredoc, 3} : Operator{TokenKind::heredoc, 2};
+      return either('=', TokenKind::less_equal, TokenKind::less);
+    case '>': return either('=', TokenKind::greater_equal, TokenKind::greater);
+    case '&': return either('&', TokenKind::both, TokenKind::invalid);
+    case '|': return either('|', TokenKind::either, TokenKind::invalid);
+    default: return {TokenKind::invalid, 1};
+  }
+}
+
+}  // namespace
+
+std::size_t identifier_length(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size()) {
+    const char c = text[end];
+    if (is_ascii_start(c) || (end > at && (is_digit(c) || c == '-'))) {
+      ++end;
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      const CodePoint point = decode(text, end);
+      if (!is_wide_identifier(point.value)) break;
+      end += point.size;
+    } else {
+      break;
+    }
+  }
+  return end - at;
+}
+
+Token next_token(std::string_view text, std::size_t at) {
+  at = skip_space(text, at);
+  const auto token = [&](TokenKind kind, std::size_t length) {
+    return Token{kind, at, at + length, text.substr(at, length)};
+  };
+  if (at >= text.size()) return {TokenKind::end, text.size(), text.size(), {}};
+  if (const std::size_t length = identifier_length(text, at); length > 0) return token(TokenKind::identifier, length);
+  if (is_digit(text[at])) return token(TokenKind::number, number_end(text, at) - at);
+  const Operator found = operator_at(text.substr(at));
+  const bool wide = found.kind == TokenKind::invalid && static_cast<unsigned char>(text[at]) >= 0x80;
+  return token(found.kind, wide ? decode(text, at).size : found.length);
+}
+
+std::string_view spell(TokenKind kind) {
+  constexpr std::string_view kSpellings[] = {
+      "the end of the text", "the end of the line", "an identifier", "a number", "a string", "a heredoc", "a heredoc",
+      "'{'", "'}'", "'~}'", "'['", "']'", "'('", "')'",
+      "','", "'.'", "'...'", "':'", "'?'", "'='", "'=>'",
+      "'+'", "'-'", "'*'", "'/'", "'%'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'&&'", "'||'", "'!'",
+      "a character that has no meaning here"};
+  return kSpellings[static_cast<std::size_t>(kind)];
+}
+
+std::size_t skip_quoted(std::string_view text, std::size_t at) {
+  // What is open: a quote or an interpolation's brace. Only counts; the parser has judged or will judge the contents.
+  std::vector<char> open = {'"'};
+  const std::size_t line_end = std::min(text.find('\n', at), text.size());
+  ++at;
+  while (at < text.size() && !open.empty()) {
+    const char c = text[at];
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (open.back() == '"') {
+      if (c == '\n') return at;
+      if (c == '\\' && next != '\n') {
+        ++at;
+      } else if (c == '"') {
+        open.pop_back();
+      } else if ((c == '$' || c == '%') && next == c && at + 2 < text.size() && text[at + 2] == '{') {
+        at += 2;
+      } else if ((c == '$' || c == '%') && next == '{') {
+        open.push_back('{');
+        ++at;
+      }
+    } else if (c == '"') {
+      open.push_back('"');
+    } else if (c == '{') {
+      open.push_back('{');
+    } else if (c == '}') {
+      open.pop_back();
+    }
+    ++at;
+  }
+  return open.empty() ? std::min(at, text.size()) : line_end;
+}
+
+}  // namespace underway::hcl::detail

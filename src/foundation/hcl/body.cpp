@@ -238,6 +238,18 @@ std::vector<Attribute> Body::just_attributes(Diagnostics& diagnostics, std::stri
   return std::move(content.attributes);
 }
 
+std::vector<Traversal> Body::variables() const {
+  Diagnostics reported_elsewhere;  // by whoever reads the body for what it says
+  const Content content = view_->read(nullptr, false, {}, reported_elsewhere, {});
+  std::vector<Traversal> found;
+  const auto add = [&](std::vector<Traversal> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(found));
+  };
+  for (const auto& attribute : content.attributes) add(attribute.expression.variables());
+  for (const auto& block : content.blocks) add(block.body.variables());
+  return found;
+}
+
 bool Body::is_json() const { return view_->is_json(); }
 Range Body::range() const { return view_->range(); }
 Range Body::missing_range() const { return view_->missing_range(); }

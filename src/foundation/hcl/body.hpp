@@ -65,6 +65,9 @@ class Body {
   /// All as attributes; blocks are errors.
   std::vector<Attribute> just_attributes(Diagnostics& diagnostics, std::string_view owner = "this block") const;
 
+  /// All root traversals of all its expressions, at any depth: what the body refers to.
+  std::vector<Traversal> variables() const;
+
   bool is_json() const;
   /// The body without its braces; for the file, all of it.
   Range range() const;

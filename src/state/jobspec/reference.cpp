@@ -1,0 +1,196 @@
+#include "jobspec/reference.hpp"
+
+#include "base/text.hpp"
+#include "jobspec/detail/job_dialect.hpp"
+#include "model/cluster.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <set>
+
+namespace underway::jobspec {
+namespace {
+
+using describe::Field;
+using describe::Form;
+using describe::Kind;
+using describe::Structure;
+using describe::Type;
+
+const Structure* structure_in(const Type& type) {
+  if (type.kind == Kind::structure) return &type.structure();
+  if (type.kind == Kind::any || type.element == nullptr) return nullptr;
+  return structure_in(*type.element);
+}
+
+std::string type_name(const Field& field) {
+  const Type* type = field.type->kind == Kind::optional ? field.type->element : field.type;
+  switch (type->kind) {
+    case Kind::boolean:
+      return "bool";
+    case Kind::integer:
+      return "integer";
+    case Kind::number:
+      return "number";
+    case Kind::string:
+      return "string";
+    case Kind::duration:
+      return "duration";
+    case Kind::enumeration:
+      return "string";
+    case Kind::any:
+      return "map, or block of anything";
+    case Kind::map:
+      return type->element->kind == Kind::structure ? "blocks" : "map, or block, of strings";
+    case Kind::list:
+      return type->element->kind == Kind::structure ? "blocks" : "list";
+    default:
+      return "block";
+  }
+}
+
+std::string default_text(const Field& field, const void* defaults) {
+  if (field.form == Form::label) return "label";
+  if (field.required) return "required";
+  const void* value = field.in(defaults);
+  switch (field.type->kind) {
+    case Kind::boolean:
+      return *static_cast<const bool*>(value) ? "`true`" : "`false`";
+    case Kind::integer:
+      return fmt::format("`{}`", *static_cast<const std::int64_t*>(value));
+    case Kind::number:
+      return fmt::format("`{}`", *static_cast<const double*>(value));
+    case Kind::string: {
+      const auto& text = *static_cast<const std::string*>(value);
+      return text.empty() ? "" : fmt::format("`\"{}\"`", text);
+    }
+    case Kind::duration:
+      return fmt::format("`\"{}\"`", format_duration(*static_cast<const Duration*>(value)));
+    case Kind::enumeration:
+      return fmt::format("`\"{}\"`", field.type->enumeration().spell(field.type->enumeration().get(value)));
+    case Kind::list: {
+      if (field.type->element->kind != Kind::string || field.type->size(value) == 0) return "";
+      std::vector<std::string> items;
+      for (std::size_t i = 0; i < field.type->size(value); ++i)
+        items.push_back(fmt::format("\"{}\"", *static_cast<const std::string*>(field.type->element_at(value, i))));
+      return fmt::format("`[{}]`", join(items, ", "));
+    }
+    default:
+      return "";
+  }
+}
+
+/// A cell of a Markdown table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+class Reference {
+ public:
+  /// `sugared`: with what the job language has beyond the descriptions.
+  explicit Reference(bool sugared) : sugared_(sugared) {}
+
+  void title(std::string_view text, std::string_view introduction) {
+    out_ += fmt::format("# {}\n\n{}\n", text, introduction);
+  }
+  void text(std::string_view text) { out_ += text; }
+
+  /// The structure and, after it, every block in it that was not described yet. `path` is how one gets there.
+  void structure(const Structure& s, const std::string& path) {
+    if (!done_.insert(&s).second) return;
+    out_ +=
+        fmt::format("\n## {}\n\n{}\n\n| name | type | default | meaning |\n| --- | --- | --- | --- |\n", path, s.doc);
+    std::vector<const Field*> inner;
+    for (const auto& field : s.fields) {
+      if (field.form == Form::wire) continue;
+      row(field, s.defaults());
+      if (field.form == Form::block) inner.push_back(&field);
+    }
+    const bool network = sugared_ && s.name == "network";
+    if (network) out_ += "| `port` | blocks |  | Its ports. |\n";
+    if (s.name == "job")
+      out_ += "| `task` | blocks |  | A task of its own: short for a group of the same name that holds it. |\n";
+    if (s.name == "constraint") shorthands();
+    if (sugared_) unsupported(s.name);
+    const std::string prefix = path + " → ";
+    if (network) structure(describe::structure_of<model::Port>(), prefix + "port");
+    for (const Field* field : inner) {
+      if (const Structure* next = structure_in(*field->type)) structure(*next, prefix + std::string(field->hcl));
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  void row(const Field& field, const void* defaults) {
+    std::string doc(field.doc);
+    if (field.change == describe::Change::destructive) doc += " ⟳";
+    out_ += fmt::format("| `{}` | {} | {} | {} |\n", field.hcl, type_name(field), cell(default_text(field, defaults)),
+                        cell(doc));
+  }
+
+  void shorthands() {
+    for (const auto& shorthand : detail::constraint_shorthands())
+      out_ += fmt::format("| `{}` | {} |  | Short for `operator = \"{}\"`. {} |\n", shorthand.name,
+                          shorthand.takes == detail::Shorthand::Takes::flag ? "bool" : "string", shorthand.name,
+                          cell(shorthand.doc));
+  }
+
+  void unsupported(std::string_view structure) {
+    std::vector<std::string> names;
+    for (const auto& name : detail::unsupported_names()) {
+      if (name.structure == structure && !name.hcl.empty()) names.push_back(fmt::format("`{}`", name.hcl));
+    }
+    if (!names.empty()) out_ += fmt::format("\nNot yet supported, and refused: {}.\n", join(names, ", "));
+  }
+
+  bool sugared_;
+  std::string out_;
+  std::set<const Structure*> done_;
+};
+
+}  // namespace
+
+std::string job_file_reference() {
+  Reference reference(true);
+  reference.title("Job file",
+                  "A job file declares one `job`; its language is HCL2 in Nomad's dialect, and Nomad's job files are "
+                  "read as they are.\nIt may also hold `variable`, `variables` and `locals` blocks. `${attr.…}`, "
+                  "`${meta.…}`, `${node.…}` and `${NOMAD_…}` are\nresolved on the node; everything else when the file "
+                  "is read.\n\nA change of a field marked ⟳ replaces running allocations; other changes are made in "
+                  "place.\nDurations are written like `\"30s\"` or `\"1h15m\"`.\n\n<!-- generated from the model's "
+                  "descriptions; UNDERWAY_ACCEPT=1 with the jobspec tests rewrites it -->");
+  reference.structure(describe::structure_of<model::Job>(), "job");
+  reference.text(
+      "\n## Variables\n\nValues come from the default, the environment (`NOMAD_VAR_name`), files (`-var-file`) and "
+      "arguments (`-var name=value`);\nlater wins. A variable that a file uses as `var.name` without declaring it is "
+      "a string and must be given a value\n(Nomad refuses such files). A value for a variable that is neither "
+      "declared nor used is an error.\n");
+  return reference.take();
+}
+
+std::string cluster_file_reference() {
+  Reference reference(false);
+  reference.title("Cluster file",
+                  "`cluster.hcl` declares a cluster: networks and pools. Every other `*.hcl` file of the directory is "
+                  "a [job file](job-file.md)\nthat sees the cluster as `cluster`; `underway.vars.hcl` gives values to "
+                  "variables. `variable` and `locals` blocks of\n`cluster.hcl` are shared by all files.\n\n"
+                  "<!-- generated from the model's descriptions; UNDERWAY_ACCEPT=1 with the jobspec tests rewrites it "
+                  "-->");
+  reference.structure(describe::structure_of<model::Cluster>(), "cluster");
+  reference.text(
+      "\n## What job files see\n\n| expression | value |\n| --- | --- |\n"
+      "| `cluster.name`, `cluster.datacenter` | as declared |\n"
+      "| `cluster.networks[\"mgmt\"]` | `name`, `cidr`, `nat` |\n"
+      "| `cluster.pools[\"compute\"]` | `name`, `size`, `cpus`, `memory`, `hosts` |\n"
+      "| `cluster.pools[\"compute\"].hosts[0]` | `name`, `address` (on the pool's first network), `addresses` (by "
+      "network) |\n");
+  return reference.take();
+}
+
+}  // namespace underway::jobspec

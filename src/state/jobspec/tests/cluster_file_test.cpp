@@ -1,0 +1,238 @@
+#include "jobspec/cluster_file.hpp"
+
+#include "base/json.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+namespace underway::jobspec {
+namespace {
+
+constexpr const char* kCluster = R"(variable "size" {
+  type = number
+  default = 4
+}
+locals {
+  prefix = "c"
+}
+cluster "hpc" {
+  datacenter = "dc9"
+  network "mgmt" {
+    cidr = "10.77.0.0/24"
+  }
+  network "fabric" {
+    cidr = "10.78.0.0/24"
+  }
+  share "/home" {}
+  pool "mgmt" {
+    networks = ["mgmt"]
+  }
+  pool "compute" {
+    size = var.size
+    hostname = "${local.prefix}%d"
+    networks = ["fabric", "mgmt"]
+    cpus = 2
+    meta {
+      rack = "1"
+    }
+  }
+}
+)";
+
+std::string service(const std::string& id, const std::string& more = "") {
+  return "job \"" + id + "\" {\n" + more + "\n  task \"t\" {\n    driver = \"exec\"\n  }\n}\n";
+}
+
+DirectoryInputs inputs() {
+  DirectoryInputs in;
+  in.addresses = [](const model::Cluster& cluster) {
+    Addresses out;
+    int next = 1;
+    for (const auto& pool : cluster.pools) {
+      for (const auto& host : pool.host_names()) {
+        out[host] = {{"mgmt", "10.77.0." + std::to_string(next)}, {"fabric", "10.78.0." + std::to_string(next)}};
+        ++next;
+      }
+    }
+    return out;
+  };
+  return in;
+}
+
+DirectoryResult load(const std::vector<SourceFile>& files, const DirectoryInputs& in = inputs()) {
+  return load_directory(files, "/tmp", in);
+}
+
+std::string errors(const std::vector<SourceFile>& files, const DirectoryInputs& in = inputs()) {
+  const auto result = load(files, in);
+  EXPECT_FALSE(result.directory);
+  return result.diagnostics.render();
+}
+
+TEST(ClusterFile, DescribesNetworksSharesAndPools) {
+  const auto result = load({{"cluster.hcl", kCluster}});
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  const auto& cluster = result.directory->cluster;
+  EXPECT_EQ(cluster.name, "hpc");
+  EXPECT_EQ(cluster.networks.at(1).cidr, "10.78.0.0/24");
+  EXPECT_EQ(cluster.shares.at(0).path, "/home");
+  EXPECT_EQ(cluster.pools.at(1).host_names(), (std::vector<std::string>{"c1", "c2", "c3", "c4"}));
+  EXPECT_EQ(cluster.pools.at(1).meta.at("rack"), "1");
+  EXPECT_EQ(cluster.directory, "/tmp");
+}
+
+TEST(Directory, JobsSeeTheClusterItsVariablesAndWhatTheCallerAdds) {
+  auto in = inputs();
+  in.inputs.variables = {{"size", "2"}};
+  in.roots = [](const model::Cluster& cluster, const hcl::Value& root) {
+    EXPECT_NE(root.find("pools"), nullptr);
+    return std::map<std::string, hcl::Value>{
+        {"slurm", hcl::Value::object({{"conf", hcl::Value("ClusterName=" + cluster.name)}})}};
+  };
+  const auto result = load({{"cluster.hcl", kCluster},
+                            {"a.hcl", service("a", R"(
+  datacenters = [cluster.datacenter]
+  priority = cluster.pools.compute.size + 10
+  meta {
+    hosts = join(",", [for h in cluster.pools["compute"].hosts : "${h.name}=${h.address}/${h.addresses["mgmt"]}"])
+    net = cluster.networks.fabric.cidr
+    shared = "${var.size}${local.prefix}"
+    conf = slurm.conf
+    node = "${node.class}"
+  })")},
+                            {"b.hcl", service("b")}},
+                           in);
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  ASSERT_EQ(result.directory->jobs.size(), 2u);
+  const auto& a = result.directory->jobs[0];
+  EXPECT_EQ(a.file, "a.hcl");
+  EXPECT_EQ(a.job.cluster, "hpc");
+  EXPECT_EQ(a.job.priority, 12);
+  EXPECT_EQ(a.job.datacenters, std::vector<std::string>{"dc9"});
+  EXPECT_EQ(a.job.meta.at("hosts"), "c1=10.78.0.2/10.77.0.2,c2=10.78.0.3/10.77.0.3");
+  EXPECT_EQ(a.job.meta.at("net"), "10.78.0.0/24");
+  EXPECT_EQ(a.job.meta.at("shared"), "2c");
+  EXPECT_EQ(a.job.meta.at("conf"), "ClusterName=hpc");
+  EXPECT_EQ(a.job.meta.at("node"), "${node.class}");
+  EXPECT_EQ(result.directory->cluster.jobs, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Directory, ReadsItsVariablesFileBelowArguments) {
+  const std::vector<SourceFile> files = {{"cluster.hcl", kCluster},
+                                         {"a.hcl", service("a", "priority = var.p")},
+                                         {"underway.vars.hcl", "size = 3\np = 60\n"}};
+  auto result = load(files);
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  EXPECT_EQ(result.directory->cluster.pools.at(1).size, 3);
+  EXPECT_EQ(result.directory->jobs.at(0).job.priority, 60);
+  auto in = inputs();
+  in.inputs.variables = {{"p", "61"}};
+  result = load(files, in);
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  EXPECT_EQ(result.directory->jobs.at(0).job.priority, 61);
+}
+
+TEST(Directory, KnowsAVariableWhenOneOfItsFilesDoes) {
+  auto in = inputs();
+  in.inputs.variables = {{"only_b", "x"}};
+  const std::vector<SourceFile> files = {{"cluster.hcl", kCluster},
+                                         {"a.hcl", service("a")},
+                                         {"b.hcl", "variable \"only_b\" {\n  default = \"y\"\n}\n" + service("b")}};
+  EXPECT_TRUE(load(files, in).directory);
+  in.inputs.variables = {{"only_c", "x"}};
+  EXPECT_EQ(errors(files, in),
+            "error: variable 'only_c' is given a value, and neither declared nor used\n  do:    write 'only_b'\n");
+}
+
+TEST(Directory, ReportsTheErrorsOfAllFiles) {
+  const auto got = errors({{"cluster.hcl", kCluster},
+                           {"a.hcl", service("a", "prioriti = 1")},
+                           {"b.hcl", "job \"b\" {\n"},
+                           {"c.hcl", service("c", "priority = cluster.pool")}});
+  for (const char* part : {"a.hcl:2:1", "b.hcl:", "c.hcl:2:"}) EXPECT_NE(got.find(part), std::string::npos) << got;
+}
+
+TEST(Directory, SaysErrorsInTheSharedPartOnce) {
+  const auto got = errors({{"cluster.hcl", "locals {\n  x = var.missing\n}\n" + std::string(kCluster)},
+                           {"a.hcl", service("a")},
+                           {"b.hcl", service("b")}});
+  EXPECT_EQ(got,
+            "error: variable 'missing' is neither declared nor given a value\n  at:    cluster.hcl:2:7\n"
+            "       2 |   x = var.missing\n         |       ^^^^^^^^^^^\n"
+            "  do:    give -var missing=…, or declare it: variable \"missing\" {}\n");
+}
+
+TEST(Directory, RefusesWhatTheClusterLacks) {
+  EXPECT_NE(errors({{"a.hcl", service("a")}}).find("there is no cluster.hcl"), std::string::npos);
+  EXPECT_NE(errors({{"cluster.hcl", ""}}).find("declares no cluster"), std::string::npos);
+  EXPECT_NE(errors({{"cluster.hcl", "cluster \"x\" {\n  pool \"p\" {\n    networks = [\"m\"]\n  }\n}\n"}})
+                .find("network 'm' is not declared"),
+            std::string::npos);
+  EXPECT_NE(errors({{"cluster.hcl", "cluster \"x\" {\n  netwrk \"p\" {}\n}\n"}}).find("write 'network'"),
+            std::string::npos);
+}
+
+TEST(Directory, ReportsWhatTheCallersHooksThrow) {
+  auto in = inputs();
+  in.addresses = [](const model::Cluster&) -> Addresses { throw Error(Code::exhausted, "no address is left"); };
+  EXPECT_EQ(errors({{"cluster.hcl",
+                     "cluster \"x\" {\n  network \"n\" {\n    cidr = \"10.0.0.0/24\"\n  }\n"
+                     "  pool \"p\" {}\n}\n"}},
+                   in),
+            "error: no address is left\n  at:    cluster.hcl:1:1\n       1 | cluster \"x\" {\n"
+            "         | ^^^^^^^^^^^\n");
+}
+
+TEST(Dependencies, ShowTheirCycle) {
+  const auto depends = [](const std::string& on) { return "  depends_on {\n    job = \"" + on + "\"\n  }"; };
+  EXPECT_EQ(errors({{"cluster.hcl", kCluster},
+                    {"a.hcl", service("a", depends("b"))},
+                    {"b.hcl", service("b", depends("c"))},
+                    {"c.hcl", service("c", depends("a"))}}),
+            "error: depends_on: the jobs wait for each other: a → b → c → a\n  at:    c.hcl:2:3\n"
+            "       2 |   depends_on {\n         |   ^^^^^^^^^^\n  do:    remove one of these depends_on blocks\n");
+  EXPECT_TRUE(load({{"cluster.hcl", kCluster},
+                    {"a.hcl", service("a", depends("b"))},
+                    {"b.hcl", service("b")},
+                    {"c.hcl", service("c", depends("a") + "\n" + depends("b"))}})
+                  .directory);
+}
+
+TEST(Dependencies, NameJobsThatExist) {
+  const std::vector<SourceFile> files = {
+      {"cluster.hcl", kCluster},
+      {"a.hcl",
+       "job \"a\" {\n  group \"g\" {\n    depends_on {\n      job = \"mungee\"\n      scope = \"node\"\n    }\n"
+       "    task \"t\" {\n      driver = \"exec\"\n    }\n  }\n}\n"},
+      {"munge.hcl", service("munge")}};
+  EXPECT_EQ(errors(files),
+            "error: depends_on: there is no job 'mungee'\n  at:    a.hcl:3:5\n       3 |     depends_on {\n"
+            "         |     ^^^^^^^^^^\n  do:    write 'munge'\n");
+  auto in = inputs();
+  in.job_exists = [](std::string_view id) { return id == "mungee"; };
+  EXPECT_TRUE(load(files, in).directory);
+}
+
+TEST(Directory, RefusesAJobDeclaredTwiceNamingBothPlaces) {
+  EXPECT_EQ(errors({{"cluster.hcl", kCluster}, {"a.hcl", service("x")}, {"b.hcl", service("x")}}),
+            "error: job 'x' is declared twice\n  at:    b.hcl:1:1\n       1 | job \"x\" {\n         | ^^^^^^^\n"
+            "  why:   the first is at a.hcl:1:1\n");
+}
+
+TEST(Directory, IsReadFromDisk) {
+  const auto directory = std::filesystem::temp_directory_path() / fmt::format("jobspec-test-{}", ::getpid());
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory / "cluster.hcl") << kCluster;
+  std::ofstream(directory / "a.hcl") << service("a", "meta {\n  x = file(\"data.txt\")\n}");
+  std::ofstream(directory / "data.txt") << "hello";
+  std::ofstream(directory / "notes.md") << "not HCL {";
+  const auto result = load_directory(directory, inputs());
+  std::filesystem::remove_all(directory);
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  EXPECT_EQ(result.directory->jobs.at(0).job.meta.at("x"), "hello");
+  EXPECT_NE(load_directory(directory, inputs()).diagnostics.render().find("ENOENT"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace underway::jobspec

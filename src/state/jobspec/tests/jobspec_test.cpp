@@ -1,0 +1,394 @@
+#include "jobspec/jobspec.hpp"
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "jobspec/detail/job_dialect.hpp"
+
+#include <fstream>
+
+namespace underway::jobspec {
+namespace {
+
+std::string listing(const std::string& name) {
+  std::ifstream in(std::string(UNDERWAY_TEST_DIR) + "/listings/" + name);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A group with one task, around `in_group` and `in_task`.
+std::string job(std::string_view in_job, std::string_view in_group = "", std::string_view in_task = "") {
+  return fmt::format("job \"j\" {{\n{}\ngroup \"g\" {{\n{}\ntask \"t\" {{\ndriver = \"exec\"\n{}\n}}\n}}\n}}\n", in_job,
+                     in_group, in_task);
+}
+
+model::Job accept(const std::string& text, const Inputs& inputs = {}) {
+  auto result = parse_job(text, "j.hcl", inputs);
+  EXPECT_EQ(result.diagnostics.render(), "") << text;
+  return result.job.value_or(model::Job{});
+}
+
+std::string errors(const std::string& text, const Inputs& inputs = {}) {
+  const auto result = parse_job(text, "j.hcl", inputs);
+  EXPECT_FALSE(result.job);
+  return result.diagnostics.render();
+}
+
+TEST(PaperListings, AreAcceptedAsTheyStandGivenTheirTwoVariables) {
+  Inputs inputs;
+  inputs.variables = {{"datacenter", "dc1"}, {"slurm-ctld-host", "mgmt"}};
+  const auto ctl = accept(listing("slurmctld.hcl"), inputs);
+  EXPECT_EQ(ctl.id, "slurm-ctl");
+  EXPECT_EQ(ctl.priority, 95);
+  EXPECT_EQ(ctl.datacenters, std::vector<std::string>{"dc1"});
+  ASSERT_EQ(ctl.constraints.size(), 1u);
+  EXPECT_EQ(ctl.constraints[0].ltarget, "${attr.unique.hostname}");
+  EXPECT_EQ(ctl.constraints[0].rtarget, "mgmt");
+  ASSERT_EQ(ctl.groups.at(0).networks.size(), 1u);
+  EXPECT_EQ(ctl.groups[0].networks[0].reserved_ports.at(0).label, "slurmctl");
+  EXPECT_EQ(ctl.groups[0].networks[0].reserved_ports.at(0).value, 6817);
+
+  Inputs only_datacenter;
+  only_datacenter.variables = {{"datacenter", "dc1"}};
+  const auto munge = accept(listing("munge.hcl"), only_datacenter);
+  EXPECT_EQ(munge.type, model::JobType::system);
+  EXPECT_EQ(munge.groups.at(0).tasks.at(0).user, "munge");
+  EXPECT_EQ(json::parse(R"({"command": "/usr/sbin/munged", "args": ["--foreground", "--syslog"]})"),
+            munge.groups[0].tasks[0].config);
+
+  const auto slurmd = accept(listing("slurmd.hcl"), inputs);
+  EXPECT_EQ(slurmd.groups.at(0).constraints.at(0).operand, "distinct_hosts");
+  const auto& args = slurmd.groups[0].tasks.at(0).config.at("args").as_array();
+  EXPECT_EQ(args.at(3).as_string(), "mgmt");
+}
+
+TEST(Variables, MustBeKnownAndGiven) {
+  struct Case {
+    const char* name;
+    const char* text;
+    Inputs inputs;
+    const char* expect;  ///< the priority, or the error's first line
+  };
+  const std::string declared = "variable \"p\" {\n type = number\n default = 7\n}\n";
+  const std::string uses = "priority = var.p";
+  const std::string with = declared + job(uses), without = job(uses), plain = job("");
+  const std::vector<Case> cases = {
+      {"default", with.c_str(), {}, "7"},
+      {"environment over default", with.c_str(), {.environment = {{"NOMAD_VAR_p", "8"}}}, "8"},
+      {"file over environment",
+       with.c_str(),
+       {.variable_files = {{"v.hcl", "p = 9"}}, .environment = {{"NOMAD_VAR_p", "8"}}},
+       "9"},
+      {"argument over file",
+       with.c_str(),
+       {.variables = {{"p", "10"}}, .variable_files = {{"v.json", "{\"p\": 9}"}}},
+       "10"},
+      {"undeclared and given", without.c_str(), {.variables = {{"p", "11"}}}, "11"},
+      {"undeclared and given by file", without.c_str(), {.variable_files = {{"v.hcl", "p = \"12\""}}}, "12"},
+      {"undeclared and given by environment", without.c_str(), {.environment = {{"NOMAD_VAR_p", "13"}}}, "13"},
+      {"undeclared and not given", without.c_str(), {}, "error: variable 'p' is neither declared nor given a value"},
+      {"given and never used",
+       plain.c_str(),
+       {.variables = {{"p", "1"}}},
+       "error: variable 'p' is given a value, and neither declared nor used"},
+      {"given and never used, not strict", plain.c_str(), {.variables = {{"p", "1"}}, .strict = false}, "50"},
+      {"typo",
+       with.c_str(),
+       {.variables = {{"pp", "1"}}},
+       "error: variable 'pp' is given a value, and neither declared nor used"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto result = parse_job(c.text, "j.hcl", c.inputs);
+    if (result.job)
+      EXPECT_EQ(std::to_string(result.job->priority), c.expect);
+    else
+      EXPECT_EQ(split(result.diagnostics.render(), '\n').at(0), c.expect) << result.diagnostics.render();
+  }
+}
+
+TEST(Variables, AreAskedForOnceHoweverOftenUsed) {
+  EXPECT_EQ(errors("job \"j\" {\n  datacenters = [var.dc, \"${var.dc}-b\"]\n  group \"g\" {\n    task \"t\" {\n"
+                   "      driver = \"exec\"\n    }\n  }\n}\n"),
+            "error: variable 'dc' is neither declared nor given a value\n"
+            "  at:    j.hcl:2:18\n"
+            "       2 |   datacenters = [var.dc, \"${var.dc}-b\"]\n"
+            "         |                  ^^^^^^\n"
+            "  do:    give -var dc=…, or declare it: variable \"dc\" {}\n");
+}
+
+TEST(Locals, SeeVariablesAndEachOther) {
+  const auto parsed = accept("variable \"a\" { default = 3 }\nlocals {\n b = local.c + 1\n c = var.a * 2\n}\n" +
+                             job("priority = local.b"));
+  EXPECT_EQ(parsed.priority, 7);
+}
+
+TEST(Sugar, TurnsATaskOfTheJobIntoAGroup) {
+  const auto parsed = accept("job \"j\" {\n task \"web\" {\n driver = \"exec\"\n resources { cpu = 5 }\n }\n}\n");
+  ASSERT_EQ(parsed.groups.size(), 1u);
+  EXPECT_EQ(parsed.groups[0].name, "web");
+  EXPECT_EQ(parsed.groups[0].tasks.at(0).resources.cpu, 5);
+  EXPECT_TRUE(parsed.groups[0].restart);
+}
+
+TEST(Ports, AreStaticOnlyWhenTheySaySo) {
+  const auto parsed =
+      accept(job("", "network {\nmode = \"bridge\"\nport \"a\" { static = 80\n to = 8080 }\nport \"b\" {}\n}"));
+  const auto& network = parsed.groups.at(0).networks.at(0);
+  EXPECT_EQ(network.mode, "bridge");
+  ASSERT_EQ(network.reserved_ports.size(), 1u);
+  EXPECT_EQ(network.reserved_ports[0].to, 8080);
+  ASSERT_EQ(network.dynamic_ports.size(), 1u);
+  EXPECT_EQ(network.dynamic_ports[0].label, "b");
+}
+
+TEST(Constraints, HaveShortForms) {
+  struct Case {
+    const char* text;
+    model::Constraint expect;
+  };
+  const Case cases[] = {
+      {"attribute = \"${attr.a}\"\n value = \"b\"", {"${attr.a}", "=", "b"}},
+      {"attribute = attr.a\n operator = \"!=\"\n value = \"b\"", {"${attr.a}", "!=", "b"}},
+      {"distinct_hosts = true", {"", "distinct_hosts", "true"}},
+      {"operator = \"distinct_hosts\"\n value = \"true\"", {"", "distinct_hosts", "true"}},
+      {"distinct_property = \"${meta.rack}\"", {"${meta.rack}", "distinct_property", ""}},
+      {"distinct_property = \"${meta.rack}\"\n value = 2", {"${meta.rack}", "distinct_property", "2"}},
+      {"attribute = \"${attr.a}\"\n version = \">= 1.2\"", {"${attr.a}", "version", ">= 1.2"}},
+      {"attribute = \"${attr.a}\"\n semver = \">= 1.2\"", {"${attr.a}", "semver", ">= 1.2"}},
+      {"attribute = \"${attr.a}\"\n regexp = \"^x\"", {"${attr.a}", "regexp", "^x"}},
+      {"attribute = \"${attr.a}\"\n set_contains = \"x,y\"", {"${attr.a}", "set_contains", "x,y"}},
+      {"attribute = \"${attr.a}\"\n set_contains_any = \"x,y\"", {"${attr.a}", "set_contains_any", "x,y"}},
+      {"attribute = \"${attr.a}\"\n set_contains_all = \"x,y\"", {"${attr.a}", "set_contains_all", "x,y"}},
+      {"is_set = \"${attr.a}\"", {"${attr.a}", "is_set", ""}},
+      {"attribute = \"${attr.a}\"\n is_not_set = true", {"${attr.a}", "is_not_set", ""}},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text);
+    const auto parsed = accept(job(fmt::format("constraint {{\n{}\n}}", c.text)));
+    ASSERT_EQ(parsed.constraints.size(), 1u);
+    EXPECT_EQ(parsed.constraints[0].ltarget, c.expect.ltarget);
+    EXPECT_EQ(parsed.constraints[0].operand, c.expect.operand);
+    EXPECT_EQ(parsed.constraints[0].rtarget, c.expect.rtarget);
+  }
+  EXPECT_NE(errors(job("constraint { distinct_hosts = false }")).find("'distinct_hosts' must be true"),
+            std::string::npos);
+  EXPECT_NE(
+      errors(job("constraint {\n attribute = \"a\"\n version = \"1\"\n regexp = \"x\"\n}")).find("a second operator"),
+      std::string::npos);
+}
+
+TEST(Restart, TakesWhatItLeavesOutFromWhatIsAround) {
+  const auto parsed = accept(job("type = \"batch\"", "restart { delay = \"1s\" }", "restart { mode = \"delay\" }"));
+  const auto& group = *parsed.groups.at(0).restart;
+  EXPECT_EQ(group.attempts, 3);
+  EXPECT_EQ(group.interval, std::chrono::hours(24));
+  const auto& task = *parsed.groups[0].tasks.at(0).restart;
+  EXPECT_EQ(task.delay, std::chrono::seconds(1));
+  EXPECT_EQ(task.attempts, 3);
+  EXPECT_EQ(task.mode, model::RestartMode::delay);
+}
+
+TEST(RunTime, ReferencesAreKeptAsText) {
+  const auto parsed =
+      accept(job("", "network { port \"db\" {} }",
+                 "env {\n A = \"${NOMAD_PORT_db}\"\n B = \"x-${attr.cpu.arch}-${node.class}\"\n}\n"
+                 "config {\n command = \"/bin/echo\"\n args = [\"${meta.rack}\", \"${upper(\"a\")}\"]\n}"));
+  const auto& task = parsed.groups.at(0).tasks.at(0);
+  EXPECT_EQ(task.env.at("A"), "${NOMAD_PORT_db}");
+  EXPECT_EQ(task.env.at("B"), "x-${attr.cpu.arch}-${node.class}");
+  EXPECT_EQ(task.config.at("args").as_array().at(0).as_string(), "${meta.rack}");
+  EXPECT_EQ(task.config.at("args").as_array().at(1).as_string(), "A");
+}
+
+TEST(Maps, AreBlocksOrAttributes) {
+  const auto parsed =
+      accept(job("meta = { \"a.b\" = \"1\" }", "meta { c = 2 }",
+                 "env = { \"X-Y\" = true }\nconfig {\n command = \"x\"\n mount {\n type = \"bind\"\n }\n"
+                 " mount {\n type = \"tmpfs\"\n }\n}"));
+  EXPECT_EQ(parsed.meta.at("a.b"), "1");
+  EXPECT_EQ(parsed.groups.at(0).meta.at("c"), "2");
+  EXPECT_EQ(parsed.groups[0].tasks.at(0).env.at("X-Y"), "true");
+  EXPECT_EQ(json::parse(R"({"command": "x", "mount": [{"type": "bind"}, {"type": "tmpfs"}]})"),
+            parsed.groups[0].tasks[0].config);
+}
+
+TEST(Dynamic, BlocksAreExpanded) {
+  const auto parsed = accept(job("",
+                                 "network {\n dynamic \"port\" {\n for_each = [\"a\", \"b\"]\n labels = [port.value]\n"
+                                 " content {}\n }\n}"));
+  ASSERT_EQ(parsed.groups.at(0).networks.at(0).dynamic_ports.size(), 2u);
+  EXPECT_EQ(parsed.groups[0].networks[0].dynamic_ports[1].label, "b");
+}
+
+/// What the model gains must leave the list, and each name on it is refused where it could stand.
+TEST(Unsupported, NamesAreAllRefusedAndNeverDescribed) {
+  const std::map<std::string_view, const describe::Structure*> structures = {
+      {"job", &describe::structure_of<model::Job>()},
+      {"group", &describe::structure_of<model::TaskGroup>()},
+      {"task", &describe::structure_of<model::Task>()},
+      {"resources", &describe::structure_of<model::Resources>()},
+      {"network", &describe::structure_of<model::NetworkResource>()},
+      {"template", &describe::structure_of<model::Template>()},
+      {"change_script", &describe::structure_of<model::ChangeScript>()},
+      {"logs", &describe::structure_of<model::LogConfig>()}};
+  const auto around = [](std::string_view structure, const std::string& text) {
+    const std::string to = "template {\n destination = \"local/x\"\n data = \"x\"\n";
+    if (structure == "job") return job(text);
+    if (structure == "group") return job("", text);
+    if (structure == "task") return job("", "", text);
+    if (structure == "resources") return job("", "", "resources {\n" + text + "\n}");
+    if (structure == "network") return job("", "network {\n" + text + "\n}");
+    if (structure == "template") return job("", "", to + text + "\n}");
+    if (structure == "change_script") return job("", "", to + "change_script {\n command = \"x\"\n" + text + "\n}\n}");
+    return job("", "", "logs {\n" + text + "\n}");
+  };
+  int names = 0;
+  for (const auto& name : detail::unsupported_names()) {
+    SCOPED_TRACE(fmt::format("{}.{}", name.structure, name.hcl.empty() ? name.json : name.hcl));
+    const auto* structure = structures.at(name.structure);
+    if (!name.json.empty()) {
+      EXPECT_EQ(structure->find_json(name.json), nullptr);
+    }
+    if (name.hcl.empty()) continue;
+    EXPECT_EQ(structure->find_hcl(name.hcl), nullptr);
+    const std::string expect = fmt::format("error: `{}` is not yet supported", name.hcl);
+    for (const char* form : {"{} = 1", "{} {{\n a = 1\n}}", "{} \"label\" {{\n b {{}}\n}}"}) {
+      const auto got = errors(around(name.structure, fmt::format(fmt::runtime(form), name.hcl)));
+      EXPECT_EQ(split(got, '\n').at(0), expect) << got;
+    }
+    ++names;
+  }
+  EXPECT_GT(names, 40);
+}
+
+TEST(Unsupported, NamesOnTheWireAreRefusedUnlessEmpty) {
+  const auto plain = json::to_value(accept(job("")));
+  for (const auto& name : detail::unsupported_names()) {
+    if (name.json.empty() || (name.structure != "job" && name.structure != "group")) continue;
+    SCOPED_TRACE(std::string(name.structure) + "." + std::string(name.json));
+    auto with = plain;
+    auto& object = name.structure == "job" ? with.as_object() : with.at("TaskGroups").at(0).as_object();
+    object[name.json] = nullptr;
+    EXPECT_EQ(job_from_json(with).id, "j");
+    object[name.json] = {{"Anything", 1}};
+    try {
+      job_from_json(with);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::invalid);
+      ASSERT_EQ(e.reasons().size(), 1u);
+      EXPECT_NE(e.reasons()[0].find(fmt::format("{} is not yet supported", name.json)), std::string::npos);
+    }
+  }
+}
+
+TEST(Json, IsReadInItsThreeForms) {
+  const auto native = accept(job("priority = 60", "count = 2", "env { A = \"b\" }"));
+  const std::string api = json::encode(native);
+  for (const std::string& text :
+       {api, "{\"Job\": " + api + "}",
+        std::string(R"({"job": {"j": {"priority": 60, "group": {"g": {"count": 2, "task": {"t":
+          {"driver": "exec", "env": {"A": "b"}}}}}}}})")}) {
+    SCOPED_TRACE(text);
+    EXPECT_TRUE(describe::equal(accept(text), native));
+  }
+}
+
+TEST(Json, ErrorsNameThePathOrThePlace) {
+  EXPECT_EQ(errors(R"({"ID": "j", "Priority": "high"})"),
+            "error: Job.Priority: expected an integer\n  why:   found \"high\"\n");
+  EXPECT_NE(errors("{\"job\": ").find("j.hcl:1:"), std::string::npos);
+  EXPECT_NE(errors(R"({"job": {"j": {"prioriti": 1}}})").find("write 'priority'"), std::string::npos);
+}
+
+TEST(Files, AreOutOfReachWithoutADirectory) {
+  const std::string text = job("priority = length(file(\"/etc/hostname\"))");
+  const auto got = errors(text);
+  EXPECT_NE(got.find("one may not call the function 'file'"), std::string::npos) << got;
+  Inputs inputs;
+  inputs.base_dir = UNDERWAY_TEST_DIR;
+  const auto parsed =
+      accept(job("", "", "template {\n destination = \"local/a\"\n data = file(\"listings/munge.hcl\")\n}"), inputs);
+  EXPECT_EQ(parsed.groups.at(0).tasks.at(0).templates.at(0).data, listing("munge.hcl"));
+}
+
+TEST(Roots, OfTheCallerAreKnown) {
+  Inputs inputs;
+  inputs.roots = {{"slurm", hcl::Value::object({{"conf", hcl::Value("x=1")}})}};
+  const auto parsed = accept(job("meta { a = \"${slurm.conf}!\" }"), inputs);
+  EXPECT_EQ(parsed.meta.at("a"), "x=1!");
+  EXPECT_NE(errors(job("meta { a = slurm.cnf }"), inputs).find("conf"), std::string::npos);
+}
+
+TEST(Errors, AreAllReportedAtTheirPlaces) {
+  EXPECT_EQ(errors("job \"web\" {\n"
+                   "  prioriti = 50\n"
+                   "  type = \"servce\"\n"
+                   "  update {\n    max_parallel = 1\n  }\n"
+                   "  group \"g\" {\n"
+                   "    count = \"two\"\n"
+                   "    task \"t\" {\n"
+                   "      kill_timeout = \"5 s\"\n"
+                   "      artifact {}\n"
+                   "    }\n  }\n}\n"),
+            "error: unknown attribute 'prioriti' in job\n"
+            "  at:    j.hcl:2:3\n"
+            "       2 |   prioriti = 50\n"
+            "         |   ^^^^^^^^\n"
+            "  do:    write 'priority'\n"
+            "error: 'type' must be one of service, batch, system, sysbatch\n"
+            "  at:    j.hcl:3:10\n"
+            "       3 |   type = \"servce\"\n"
+            "         |          ^^^^^^^^\n"
+            "  why:   it is \"servce\"\n"
+            "  do:    write 'service'\n"
+            "error: `update` is not yet supported\n"
+            "  at:    j.hcl:4:3\n"
+            "       4 |   update {\n"
+            "         |   ^^^^^^\n"
+            "  why:   it would have no effect, and a job that silently lacks it could do harm\n"
+            "  do:    remove `update`\n"
+            "error: 'count' must be an integer\n"
+            "  at:    j.hcl:8:13\n"
+            "       8 |     count = \"two\"\n"
+            "         |             ^^^^^\n"
+            "  why:   it is \"two\"\n"
+            "error: the attribute 'driver' is required in task\n"
+            "  at:    j.hcl:9:5\n"
+            "       9 |     task \"t\" {\n"
+            "         |     ^^^^^^^^\n"
+            "  do:    add 'driver = …'\n"
+            "error: 'kill_timeout' must be a duration like \"30s\" or \"1h15m\"\n"
+            "  at:    j.hcl:10:22\n"
+            "      10 |       kill_timeout = \"5 s\"\n"
+            "         |                      ^^^^^\n"
+            "  why:   it is \"5 s\"\n"
+            "error: the attribute 'source' is required in artifact\n"
+            "  at:    j.hcl:11:7\n"
+            "      11 |       artifact {}\n"
+            "         |       ^^^^^^^^\n"
+            "  do:    add 'source = …'\n");
+}
+
+TEST(Errors, OfValidationStandAtTheirBlock) {
+  EXPECT_EQ(errors("job \"web\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"exec\"\n"
+                   "      resources {\n        memory = 1\n      }\n    }\n  }\n  priority = 1000\n}\n"),
+            "error: priority = 1000 is not between 1 and 100\n"
+            "  at:    j.hcl:1:1\n"
+            "       1 | job \"web\" {\n"
+            "         | ^^^^^^^^^\n"
+            "error: group 'g' task 't': memory = 1 is below 10 MiB\n"
+            "  at:    j.hcl:3:5\n"
+            "       3 |     task \"t\" {\n"
+            "         |     ^^^^^^^^\n");
+}
+
+TEST(Errors, CoverFilesWithoutExactlyOneJob) {
+  EXPECT_NE(errors("").find("the file declares no job"), std::string::npos);
+  EXPECT_NE(errors("job \"a\" {}\njob \"b\" {}\n").find("a second job in one file"), std::string::npos);
+  EXPECT_NE(errors("jobb \"a\" {}\n").find("write 'job'"), std::string::npos);
+  EXPECT_NE(errors("job {}\n").find("job"), std::string::npos);
+  EXPECT_NE(errors("job \"a\" {").find("j.hcl:1:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace underway::jobspec

@@ -53,11 +53,17 @@ bool try_put(const std::string& path, std::string_view value) {
   return fd && ::write(fd.get(), value.data(), value.size()) >= 0;
 }
 
+/// Those that a v2 group really has: its parents may have been unable to pass one on.
+std::vector<std::string> controllers_in(const std::string& directory) {
+  auto names = split(trim(find_file(directory + "/cgroup.controllers").value_or("")), ' ');
+  std::erase(names, "");
+  return names;
+}
+
 /// Lets `directory`'s children use every controller that it has itself.
 void enable_controllers(const std::string& directory) {
-  const auto available = find_file(directory + "/cgroup.controllers").value_or("");
-  for (const auto& controller : split(trim(available), ' ')) {
-    if (!controller.empty()) try_put(directory + "/cgroup.subtree_control", "+" + controller);
+  for (const auto& controller : controllers_in(directory)) {
+    try_put(directory + "/cgroup.subtree_control", "+" + controller);
   }
 }
 
@@ -177,7 +183,9 @@ Cgroup Cgroup::create(const CgroupSystem& system, const std::string& path, const
   };
   if (!system.v2_mount().empty()) {
     add(system.v2_mount(), "core", true);
-    for (const auto& controller : system.v2_controllers()) add(system.v2_mount(), controller, true);
+    for (const auto& controller : controllers_in(system.v2_mount() + "/" + path)) {
+      add(system.v2_mount(), controller, true);
+    }
   }
   for (const auto& controller : kUsedV1) {
     const auto mount = system.v1_mounts().find(controller);
@@ -215,7 +223,9 @@ std::optional<Cgroup> Cgroup::find(const CgroupSystem& system, const std::string
   };
   if (!system.v2_mount().empty()) {
     add(system.v2_mount(), "core", true);
-    for (const auto& controller : system.v2_controllers()) add(system.v2_mount(), controller, true);
+    for (const auto& controller : controllers_in(system.v2_mount() + "/" + path)) {
+      add(system.v2_mount(), controller, true);
+    }
   }
   for (const auto& [controller, mount] : system.v1_mounts()) add(mount, controller, false);
   if (group.directories_.empty()) return std::nullopt;

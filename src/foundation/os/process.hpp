@@ -103,7 +103,6 @@ struct SpawnSpec {
   NamespaceKinds unshare = 0;
   /// Between namespaces and credentials: mounts, pivot_root, hostname.
   LaunchPlan setup;
-  /// An orphan from birth: nobody has to reap it, and it is no Child of ours (see spawn_detached).
   std::string description;  ///< for errors; default: the program
 };
 

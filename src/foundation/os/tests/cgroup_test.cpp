@@ -62,6 +62,16 @@ TEST(CgroupV2, PassesControllersDownToEveryParentButNotTheGroupItself) {
   group.release();
 }
 
+TEST(CgroupV2, LeavesOutALimitWhoseControllerItsParentsCouldNotPassOn) {
+  const UnifiedMachine machine;
+  machine.put("sys/fs/cgroup/u/web/cgroup.controllers", "pids\n");
+  auto group =
+      Cgroup::create(CgroupSystem::probe(machine.root.path()), "u/web", {.memory_max = 1 << 20, .pids_max = 5});
+  EXPECT_EQ(machine.get("sys/fs/cgroup/u/web/memory.max"), "");
+  EXPECT_EQ(machine.get("sys/fs/cgroup/u/web/pids.max"), "5");
+  group.release();
+}
+
 TEST(CgroupV2, ReadsItsStatistics) {
   const UnifiedMachine machine;
   machine.put("sys/fs/cgroup/u/web/memory.current", "4096\n");

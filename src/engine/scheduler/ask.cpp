@@ -68,9 +68,7 @@ std::string Ask::shape_key() const {
     key += text;
     key += '\x1f';
   };
-  const auto add_number = [&](std::int64_t value) {
-    key.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
+  const auto add_number = [&](std::int64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   add_number(amount.cpu);
   add_number(amount.memory_mb);
   add_number(amount.disk_mb);

@@ -210,7 +210,8 @@ std::optional<std::string> validate(const Constraint& constraint) {
                        near.empty() ? std::string() : fmt::format("; did you mean '{}'?", near));
   }
   if (*op == Operator::distinct_hosts) {
-    if (constraint.rtarget.empty() || constraint.rtarget == "true" || constraint.rtarget == "false") return std::nullopt;
+    if (constraint.rtarget.empty() || constraint.rtarget == "true" || constraint.rtarget == "false")
+      return std::nullopt;
     return fmt::format("distinct_hosts is true or false, not '{}'", constraint.rtarget);
   }
   if (constraint.ltarget.empty()) return fmt::format("constraint '{}' names no attribute", in_words(constraint));

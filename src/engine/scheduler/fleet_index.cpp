@@ -158,8 +158,7 @@ void FleetIndex::set_node(const tables::Row<model::Node>& before, const tables::
   set_capacity(slot);
   if (after) {
     // A row made by hand may lack its class; it must not share one with other such rows.
-    entry.class_id =
-        intern_class(after->computed_class.empty() ? model::compute_class(*after) : after->computed_class);
+    entry.class_id = intern_class(after->computed_class.empty() ? model::compute_class(*after) : after->computed_class);
     enter(slot);
   }
   log_change(slot);

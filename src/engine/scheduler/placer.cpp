@@ -174,7 +174,8 @@ Slot Placer::best_slot(const Hint& hint, std::uint64_t seed) {
   double most = ShapeIndex::kNever;
   for (const Slot slot : pinned_slots_) {
     const auto choice = weigh(slot, hint);
-    if (!choice || choice->score <= most) continue;
+    if (!choice || choice->score < most) continue;
+    if (choice->score == most && fleet_.node(best).id < fleet_.node(slot).id) continue;
     best = slot;
     most = choice->score;
   }

@@ -19,6 +19,15 @@ Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluati
       peers_(fleet_) {
   plan_.job = situation.job;
   plan_.evaluation = evaluation;
+  // One that was blocked still tells of its last outcome.
+  plan_.evaluation.failed_groups.clear();
+  plan_.evaluation.queued.clear();
+  plan_.evaluation.class_eligibility.clear();
+  plan_.evaluation.escaped_class = false;
+  plan_.evaluation.status_description.clear();
+  plan_.evaluation.blocked_eval.clear();
+  plan_.evaluation.next_eval.clear();
+  plan_.evaluation.wait_until = 0;
 }
 
 bool Planner::system() const {
@@ -150,9 +159,6 @@ void Planner::wait_until(std::int64_t when) {
 void Planner::conclude() {
   model::Evaluation& done = plan_.evaluation;
   done.status = EvalStatus::complete;
-  done.wait_until = 0;
-  done.class_eligibility.clear();
-  done.escaped_class = false;
   done.modify_time = now_;
   if (situation_.job) {
     for (const auto& group : situation_.job->groups) done.queued.try_emplace(group.name, 0);

@@ -79,8 +79,8 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
     return;
   }
   --live_;
-  const std::string next = create(group, std::max<std::int64_t>(0, old->index()), *choice, placer.metric(*choice),
-                                  old.get());
+  const std::string next =
+      create(group, std::max<std::int64_t>(0, old->index()), *choice, placer.metric(*choice), old.get());
   stop({old, kUpdating, false}, next);
   ++plan_.groups[group.name].destructive;
 }
@@ -90,8 +90,7 @@ bool Planner::fill(const model::TaskGroup& group, Placer& placer, const Missing&
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
   const auto choice = placer.place(hint);
   if (!choice) return false;
-  const std::string next =
-      create(group, missing.index, *choice, placer.metric(*choice), missing.previous.get());
+  const std::string next = create(group, missing.index, *choice, placer.metric(*choice), missing.previous.get());
   ++plan_.groups[group.name].place;
   if (missing.previous_failed) {
     stop({missing.previous, kRescheduled, false}, next);

@@ -62,8 +62,8 @@ void Planner::plan_system_group(const model::TaskGroup& group, const std::vector
       ++changes.stop;
       stop_and_free({allocation, kNotNeeded, false});
     } else if (!of_earlier_job(*allocation, job)) {
-      const bool ended = allocation->client_status == ClientStatus::complete ||
-                         allocation->client_status == ClientStatus::failed;
+      const bool ended =
+          allocation->client_status == ClientStatus::complete || allocation->client_status == ClientStatus::failed;
       if (job.type == JobType::sysbatch)
         found.finished |= ended;
       else if (allocation->client_status == ClientStatus::failed &&
@@ -71,8 +71,7 @@ void Planner::plan_system_group(const model::TaskGroup& group, const std::vector
         found.failed = allocation;
     }
   }
-  Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)),
-                Placer::Use::visiting);
+  Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::visiting);
   static const OnNode nothing;
   model::AllocMetric metric;
   const auto visit_slot = [&](Slot slot) {

@@ -48,7 +48,7 @@ struct Plan {
 
 /// What the scheduler reads of the tables for one evaluation; the rest comes from the fleet.
 struct Situation {
-  tables::Row<model::Job> job;                                ///< null: it is gone
+  tables::Row<model::Job> job;                                  ///< null: it is gone
   std::span<const tables::Row<model::Allocation>> allocations;  ///< all of the job
   std::vector<tables::Row<model::Evaluation>> evaluations;      ///< all of the job
   /// Allocations on a node, to name the one that holds a port; may be empty.

@@ -25,7 +25,7 @@ struct Stop {
 /// An allocation that is missing.
 struct Missing {
   std::int64_t index = 0;
-  AllocationRow previous;      ///< which it takes the place of; null: none
+  AllocationRow previous;        ///< which it takes the place of; null: none
   bool previous_failed = false;  ///< then `previous` stops when the place is taken, and its node is avoided
 };
 

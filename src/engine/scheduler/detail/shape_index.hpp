@@ -68,10 +68,10 @@ class ShapeIndex {
   std::uint64_t membership_ = 0;
   std::uint64_t seen_ = 0;
   std::size_t feasible_ = 0;
-  std::vector<Slot> slots_;              ///< by position
+  std::vector<Slot> slots_;               ///< by position
   std::vector<std::uint32_t> positions_;  ///< by slot
-  std::size_t leaves_ = 0;               ///< a power of two
-  std::vector<double> tree_;             ///< root at 1, leaves from leaves_
+  std::size_t leaves_ = 0;                ///< a power of two
+  std::vector<double> tree_;              ///< root at 1, leaves from leaves_
 };
 
 }  // namespace underway::scheduler::detail

@@ -100,9 +100,8 @@ TEST(Constraint, ReadsAsNomadPrintsIt) {
 
 TEST(Version, OrdersReleasesAndPrereleases) {
   // Each is newer than the one before it. Source: semver.org 2.0.0, section 11, and go-version's tests.
-  const std::vector<const char*> ascending = {"0.9",        "1.0.0-alpha",   "1.0.0-beta.2", "1.0.0-beta.11",
-                                              "1.0.0-rc.1", "1.0",           "1.0.1",        "1.2",
-                                              "v1.10",      "2.0.0.1"};
+  const std::vector<const char*> ascending = {"0.9", "1.0.0-alpha", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1",
+                                              "1.0", "1.0.1",       "1.2",          "v1.10",         "2.0.0.1"};
   for (std::size_t i = 0; i < ascending.size(); ++i) {
     for (std::size_t j = 0; j < ascending.size(); ++j) {
       const int order = Version::parse_loose(ascending[i])->compare(*Version::parse_loose(ascending[j]));

@@ -109,7 +109,8 @@ class World {
     return evaluation;
   }
 
-  Plan plan_for(const Evaluation& evaluation) {
+  Plan plan_for(const Evaluation& evaluation) { return plan_for(evaluation, fleet_, ids_); }
+  Plan plan_for(const Evaluation& evaluation, Fleet& fleet, IdSource& ids) {
     std::vector<Row<Allocation>> allocations;
     for (const auto& [id, row] : allocations_) {
       if (row->job_id == evaluation.job_id) allocations.push_back(row);
@@ -128,7 +129,7 @@ class World {
       }
       return std::span<const Row<Allocation>>(on_node);
     };
-    return schedule(situation, fleet_, evaluation, Context{clock_.now(), ids_});
+    return schedule(situation, fleet, evaluation, Context{clock_.now(), ids});
   }
 
   Plan evaluate(const Evaluation& evaluation) {

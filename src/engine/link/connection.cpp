@@ -5,6 +5,29 @@
 #include "base/log.hpp"
 
 namespace underway::link {
+namespace {
+
+/// Small neighbours of one channel are joined up to this size, so that a drip of bytes costs little memory.
+constexpr std::size_t kJoinUpTo = 4096;
+
+/// One more running call for as long as it lives.
+class Running {
+ public:
+  explicit Running(std::size_t& count) : count_(count) { ++count_; }
+  ~Running() { --count_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  std::size_t& count_;
+};
+
+Error unexpected(const std::string& method, const std::string& what) {
+  log::error("link: '{}' failed unexpectedly: {}", method, what);
+  return Error(Code::internal, fmt::format("'{}' failed unexpectedly", method));
+}
+
+}  // namespace
 
 // --- Stream
 
@@ -20,8 +43,9 @@ Stream::~Stream() {
 
 awaitable<std::optional<Chunk>> Stream::read() {
   while (received_.empty()) {
-    if (failure_) throw *failure_;
+    // The end comes first: a peer that has said everything may break the other direction off.
     if (peer_ended_) co_return std::nullopt;
+    if (failure_) throw *failure_;
     co_await changed_.wait();
   }
   Chunk chunk = std::move(received_.front());
@@ -38,7 +62,7 @@ awaitable<void> Stream::write(Channel channel, std::string bytes) {
   // Pieces of at most a quarter of the window: a large write cannot take the connection for itself.
   const std::size_t piece = connection_->options_.window / 4;
   std::size_t sent = 0;
-  do {
+  while (sent < bytes.size()) {
     while (window_ <= 0 && !failure_) co_await changed_.wait();
     if (failure_) throw *failure_;
     if (ended_) throw Error(Code::internal, "written to a stream after its end");
@@ -46,7 +70,7 @@ awaitable<void> Stream::write(Channel channel, std::string bytes) {
     window_ -= static_cast<std::int64_t>(size);
     co_await connection_->send(Data{id_, channel, bytes.substr(sent, size)});
     sent += size;
-  } while (sent < bytes.size());
+  }
 }
 
 awaitable<void> Stream::write_control(const boost::json::value& message) {
@@ -105,6 +129,8 @@ awaitable<void> Connection::run() {
   }
   finish(end);
   if (failure) socket_->abort();
+  // Cancelled or not, what the peer started here is waited for.
+  co_await asio::this_coro::throw_if_cancelled(false);
   co_await tasks_.stop();
   if (failure) std::rethrow_exception(failure);
 }
@@ -122,20 +148,38 @@ void Connection::finish(const Error& error) {
 
 awaitable<void> Connection::send(const Frame& frame) {
   auto encoded = encode(frame);
+  if (encoded.data.size() > options_.message_limit) {
+    throw Error(Code::too_large, "a message is too large for the link")
+        .because(fmt::format("it has {} bytes, {} are allowed", encoded.data.size(), options_.message_limit));
+  }
   http::Message message{std::move(encoded.data), encoded.text};
   co_await socket_->write(std::move(message));
 }
 
-void Connection::send_soon(Frame frame) {
+void Connection::send_soon(const Frame& frame) {
+  if (!over_) queue(encode(frame));
+}
+
+void Connection::queue(Encoded encoded) {
   if (over_ || !socket_->is_open()) return;
-  auto encoded = encode(frame);
-  if (socket_->try_write({encoded.data, encoded.text})) return;
-  // The queue is full: wait for it in a coroutine of our own, as the caller cannot.
-  const auto later = [](std::shared_ptr<http::WebSocket> socket, Encoded waiting) -> awaitable<void> {
-    http::Message message{std::move(waiting.data), waiting.text};
-    co_await socket->write(std::move(message));
-  };
-  tasks_.spawn("sending", later(socket_, std::move(encoded)));
+  http::Message message{std::move(encoded.data), encoded.text};
+  if (backlog_.empty() && socket_->try_write(message)) return;
+  // The queue is full: one coroutine waits for it, and keeps the order, as the caller cannot.
+  backlog_.push_back(std::move(message));
+  if (backlog_.size() == 1) tasks_.spawn("sending", send_backlog());
+}
+
+awaitable<void> Connection::send_backlog() {
+  const auto self = shared_from_this();
+  try {
+    while (!backlog_.empty()) {
+      co_await socket_->write(backlog_.front());
+      backlog_.pop_front();
+    }
+  } catch (const Error&) {
+    // The link is over; run() tells why.
+    backlog_.clear();
+  }
 }
 
 awaitable<boost::json::value> Connection::call(std::string method, boost::json::value body,
@@ -199,21 +243,29 @@ void Connection::on(Call call) {
     send_soon(Reply{call.id, {}, Error(Code::exhausted, "too many calls are running on the link")});
     return;
   }
-  ++calls_running_;
   std::string what = call.method;
   tasks_.spawn(std::move(what), answer(std::move(call)));
 }
 
 awaitable<void> Connection::answer(Call call) {
+  const auto self = shared_from_this();
+  const Running running(calls_running_);
   Reply reply{call.id, {}, std::nullopt};
   try {
     if (!handlers_.call) throw Error(Code::unsupported, fmt::format("'{}' is not answered here", call.method));
     reply.body = co_await handlers_.call(call.method, std::move(call.body));
   } catch (const Error& error) {
     reply.error = error;
+  } catch (const std::exception& failure) {
+    if (async::is_cancellation(std::current_exception())) throw;
+    reply.error = unexpected(call.method, failure.what());
   }
-  --calls_running_;
-  send_soon(std::move(reply));
+  auto encoded = encode(reply);
+  if (encoded.data.size() > options_.message_limit) {
+    const Error error(Code::too_large, fmt::format("the answer to '{}' is too large for the link", call.method));
+    encoded = encode(Reply{call.id, {}, error});
+  }
+  queue(std::move(encoded));
 }
 
 void Connection::on(Reply reply) {
@@ -245,22 +297,32 @@ void Connection::on(Open open) {
 }
 
 awaitable<void> Connection::serve(Open open, std::shared_ptr<Stream> stream) {
+  const auto self = shared_from_this();
   try {
-    co_await handlers_.stream(std::move(open.method), std::move(open.header), stream);
+    co_await handlers_.stream(open.method, std::move(open.header), stream);
     stream->end();
   } catch (const Error& error) {
     stream->reset(error);
+  } catch (const std::exception& failure) {
+    if (async::is_cancellation(std::current_exception())) throw;
+    stream->reset(unexpected(open.method, failure.what()));
   }
 }
 
 void Connection::on(Data data) {
   const auto it = streams_.find(data.stream);
   const auto stream = it == streams_.end() ? nullptr : it->second.lock();
-  if (!stream) return;  // broken off here while this was on its way
+  if (!stream || data.bytes.empty()) return;  // broken off here while this was on its way
   stream->unread_ += data.bytes.size();
   if (stream->unread_ > 2u * options_.window)
     throw Error(Code::too_large, "the peer sends more than a stream's window");
-  stream->received_.push_back({data.channel, std::move(data.bytes)});
+  auto& received = stream->received_;
+  const bool joins = !received.empty() && data.channel != Channel::control && received.back().channel == data.channel &&
+                     received.back().bytes.size() + data.bytes.size() <= kJoinUpTo;
+  if (joins)
+    received.back().bytes += data.bytes;
+  else
+    received.push_back({data.channel, std::move(data.bytes)});
   stream->changed_.notify_all();
 }
 

@@ -16,9 +16,10 @@ using async::awaitable;
 enum class Side : std::uint8_t { dialler, acceptor };
 
 struct ConnectionOptions {
-  std::uint32_t window = 256u << 10;  ///< unacknowledged bytes of one stream in one direction
-  std::size_t streams_limit = 256;    ///< open at once; further ones are refused
-  std::size_t calls_limit = 1024;     ///< of the peer's, running at once
+  std::uint32_t window = 256u << 10;      ///< unacknowledged bytes of one stream in one direction
+  std::size_t streams_limit = 256;        ///< open at once; further ones are refused
+  std::size_t calls_limit = 1024;         ///< of the peer's, running at once
+  std::size_t message_limit = 16u << 20;  ///< bytes of one message; the peer would hang up on a larger one
   Duration call_timeout = std::chrono::seconds(30);
 };
 
@@ -84,7 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// …
   awaitable<void> run();
 
-  /// Throws the peer's Error, timeout, or unavailable when the link ends first.
+  /// Throws the peer's Error, timeout, too_large, or unavailable when the link ends first.
   awaitable<boost::json::value> call(std::string method, boost::json::value body, std::optional<Duration> timeout = {});
   awaitable<void> notify(std::string method, boost::json::value body);
   awaitable<std::shared_ptr<Stream>> open(std::string method, boost::json::value header);
@@ -102,7 +103,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(async::Executor executor, std::shared_ptr<http::WebSocket> socket, Side side, Handlers handlers,
              ConnectionOptions options);
   awaitable<void> send(const Frame& frame);
-  void send_soon(Frame frame);
+  void send_soon(const Frame& frame);
+  void queue(Encoded encoded);
+  awaitable<void> send_backlog();
   void dispatch(Frame frame);
   void on(Call call);
   void on(Reply reply);
@@ -128,6 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint32_t next_stream_;
   std::size_t calls_running_ = 0;
   bool over_ = false;
+  std::deque<http::Message> backlog_;  ///< of send_soon, while the socket's queue is full
   async::TaskGroup tasks_;
 };
 

@@ -25,7 +25,9 @@ awaitable<void> Dialler::run() {
       failure = error.one_line();
     }
     connected_ = false;
-    if (std::exchange(was_linked_, false)) backoff.reset();
+    // A server that takes links and drops them at once is one to spare, as is one that cannot be reached.
+    if (std::chrono::steady_clock::now() - std::exchange(linked_since_, async::kNever) > options_.retry.most)
+      backoff.reset();
     const Duration pause = backoff.next().value_or(options_.retry.most);
     // One line when the reason changes; a server that is away for a day does not fill the journal.
     if (failure != last_logged) log::warn("link: {}: {}; dialling again, tasks keep running", server, failure);
@@ -37,11 +39,14 @@ awaitable<void> Dialler::run() {
 awaitable<void> Dialler::link_once(const std::string& server) {
   http::ClientOptions client_options;
   client_options.tls = options_.tls;
+  client_options.websocket.ping_every = options_.ping_every;
+  client_options.websocket.dead_after = options_.dead_after;
   http::Client client(executor_, http::parse_url(server), client_options);
   auto request = http::request("GET", options_.path);
   const auto socket = co_await client.dial(std::move(request));
   const auto connection = Connection::make(executor_, socket, Side::dialler, handlers_(), options_.connection);
-  connected_ = was_linked_ = true;
+  connected_ = true;
+  linked_since_ = std::chrono::steady_clock::now();
   async::TaskGroup beside(executor_, "link");
   std::exception_ptr failure;
   const auto serve = [](Linked linked, std::shared_ptr<Connection> link) -> awaitable<void> {
@@ -58,7 +63,9 @@ awaitable<void> Dialler::link_once(const std::string& server) {
   } catch (...) {
     failure = std::current_exception();
   }
+  co_await asio::this_coro::throw_if_cancelled(false);
   co_await beside.stop();
+  co_await asio::this_coro::throw_if_cancelled(true);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -14,6 +14,8 @@ struct DiallerOptions {
   std::string path = "/v1/underway/link";
   std::optional<http::TlsContext> tls;  ///< for https: our certificate and the authority
   async::RetryPolicy retry = {std::chrono::milliseconds(200), std::chrono::seconds(10), 2.0, 0.5, {}};
+  Duration ping_every = std::chrono::seconds(5);
+  Duration dead_after = std::chrono::seconds(15);  ///< a server that is silent for so long is given up
   ConnectionOptions connection;
 };
 
@@ -37,7 +39,7 @@ class Dialler {
   std::function<Handlers()> handlers_;
   Linked linked_;
   bool connected_ = false;
-  bool was_linked_ = false;  ///< the last attempt got as far as a connection
+  async::SteadyTime linked_since_ = async::kNever;  ///< of the present or last connection
 };
 
 }  // namespace underway::link

@@ -58,8 +58,8 @@ struct Delete {
 };
 using Operation = std::variant<Put, Delete>;
 
-/// All compares hold → `then` is applied, else `otherwise`, in order. Keys are not empty, and a transaction names each
-/// key once (etcd refuses another; the others let the later operation win). Limits are the implementation's.
+/// All compares hold → `then` is applied, else `otherwise`, in order: operations on the same key follow each other.
+/// Keys are not empty. Limits are the implementation's.
 struct Transaction {
   std::vector<Compare> compares;
   std::vector<Operation> then;

@@ -33,10 +33,10 @@ struct JobVersion {
 struct PutJob {
   model::Job job;
   std::optional<model::JobSubmission> submission;
-};  ///< new version when job.version grew
+};  ///< new version when job.version grew; without a submission, a known version keeps its own
 struct DeleteJob {
   std::string ns, id;
-};  ///< with its versions
+};  ///< with its versions; those that allocations are of go with the last of these
 struct PutNode {
   model::Node node;
 };
@@ -67,7 +67,8 @@ struct PutHost {
 struct DeleteHost {
   std::string cluster, name;
 };
-/// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed.
+/// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed. Null removes
+/// it.
 struct PutSetting {
   std::string key;
   boost::json::value value;
@@ -95,37 +96,44 @@ class Tables {
   /// Replaces everything by what the store holds. Throws Error(internal) naming the key that cannot be read.
   void load(store::Store& store);
   /// Applies `changes` as of `revision` and returns the store operations that make them durable. Stamps create_index,
-  /// modify_index (and job_modify_index, alloc_modify_index, when the change asks by leaving them at kThisRevision).
-  /// Total and deterministic. Waiters are collected, not yet woken.
+  /// modify_index (and job_modify_index, alloc_modify_index, when the change asks by leaving them at kThisRevision, or
+  /// leaves a new job's or allocation's at 0). Total and deterministic. Waiters are collected, not yet woken.
+  /// A revision may be applied in several calls, whose operations then go into one transaction in that order. Without
+  /// effect (deletions of what is not there) there are no operations and the revision stays.
   std::vector<store::Operation> apply(std::vector<Change> changes, Revision revision);
   /// Put into a modify index by a decision to say "the revision of this commit".
   static constexpr Revision kThisRevision = -1;
   /// Wakes the waiters of everything applied since the last call: call it once the commit is durable.
   void publish();
 
-  Revision revision() const;                 ///< of the last apply or load
-  Revision revision_of(const Scope&) const;  ///< last change in the scope; at least 1, as clients refuse index 0
+  Revision revision() const;  ///< of the last apply or load
+  /// Last change in the scope; at least 1, as clients refuse index 0. Of rows that are gone, and of groups of rows, it
+  /// may be the newest deletion anywhere in their table.
+  Revision revision_of(const Scope&) const;
 
   Row<model::Job> find_job(const std::string& ns, const std::string& id) const;
   /// `prefix` of the id; ns "*" is all. In order of (namespace, id).
   std::vector<Row<model::Job>> jobs(const std::string& ns = "*", std::string_view prefix = {}) const;
-  /// Newest first; at most kJobVersions are kept.
+  /// Newest first, as they were registered; at most kJobVersions. Older ones are kept, for find_job_version, as long as
+  /// an allocation is of that version: Allocation::job is there for every allocation whose version ever was.
   std::vector<Row<JobVersion>> job_versions(const std::string& ns, const std::string& id) const;
   Row<model::Job> find_job_version(const std::string& ns, const std::string& id, std::int64_t version) const;
   static constexpr std::size_t kJobVersions = 6;
 
   Row<model::Node> find_node(const std::string& id) const;
   std::vector<Row<model::Node>> nodes(std::string_view id_prefix = {}) const;  ///< by id
+  /// The newest, should several claim to be on that host.
   Row<model::Node> find_node_by_host(const std::string& cluster, const std::string& host) const;
 
   Row<model::Evaluation> find_evaluation(const std::string& id) const;
   std::vector<Row<model::Evaluation>> evaluations(std::string_view id_prefix = {}) const;  ///< newest first
   std::vector<Row<model::Evaluation>> evaluations_of_job(const std::string& ns, const std::string& id) const;
   std::vector<Row<model::Evaluation>> pending_evaluations() const;  ///< highest priority, then oldest first
-  std::vector<Row<model::Evaluation>> blocked_evaluations() const;
+  std::vector<Row<model::Evaluation>> blocked_evaluations() const;  ///< in the same order
 
   Row<model::Allocation> find_allocation(const std::string& id) const;
   std::vector<Row<model::Allocation>> allocations(std::string_view id_prefix = {}) const;  ///< by id
+  /// These three: by create index, then id. The references are good until the next apply or load.
   const std::vector<Row<model::Allocation>>& allocations_of_job(const std::string& ns, const std::string& id) const;
   const std::vector<Row<model::Allocation>>& allocations_on_node(const std::string& node_id) const;
   std::vector<Row<model::Allocation>> allocations_of_evaluation(const std::string& eval_id) const;
@@ -137,12 +145,13 @@ class Tables {
   std::optional<boost::json::value> setting(const std::string& key) const;
 
   /// Calls `wake` once, at the first publish() after a change in any of `scopes`; destroying the result takes it back.
-  /// Light: 10,000 of them may wait (< 500 B each).
+  /// Light: 10,000 of them may wait (< 500 B each). A load() counts as a change of everything. `wake` may end this and
+  /// other waits and begin new ones.
   class Waiter;
   [[nodiscard]] std::unique_ptr<Waiter> wait(std::vector<Scope> scopes, std::function<void()> wake);
 
   /// Called for every change at apply(), before publish(): incremental indexes (the scheduler's fleet) follow along.
-  /// A null row is a deletion (the old row tells of what); on load() every row comes anew after `reset`.
+  /// A null row is a deletion (the old row tells of what); on follow() and load() every row comes anew after `reset`.
   struct Follower {
     virtual ~Follower() = default;
     virtual void reset() = 0;

@@ -1,0 +1,193 @@
+#include "tables/detail/codec.hpp"
+#include "tables/detail/state.hpp"
+#include "tables/keys.hpp"
+
+namespace underway::tables {
+
+using detail::ScopeKind;
+using model::Allocation;
+using model::Evaluation;
+using model::Node;
+
+namespace {
+
+/// "This commit" when the decision says so, or leaves a new row's at nothing.
+void stamp_if_asked(Revision& index, bool fresh, Revision now) {
+  if (index == Tables::kThisRevision || (fresh && index == 0)) index = now;
+}
+
+}  // namespace
+
+std::vector<store::Operation> Tables::apply(std::vector<Change> changes, Revision revision) {
+  impl_->stamp = revision;
+  for (auto& change : changes) std::visit([this](auto&& c) { impl_->apply(std::move(c)); }, std::move(change));
+  impl_->settle();
+  if (!impl_->operations.empty()) impl_->revision = revision;
+  return std::exchange(impl_->operations, {});
+}
+
+void Tables::Impl::write(std::string key, std::string value) {
+  operations.emplace_back(store::Put{std::move(key), std::move(value)});
+}
+
+void Tables::Impl::erase(std::string key) {
+  operations.emplace_back(store::Delete{store::KeyRange::one(std::move(key))});
+}
+
+void Tables::Impl::note_change(Topic topic, std::string_view key) {
+  changed[static_cast<std::size_t>(topic)] = stamp;
+  waiters.touch(topic, ScopeKind::table, {});
+  waiters.touch(topic, ScopeKind::row, key);
+}
+
+void Tables::Impl::note_deletion(Topic topic) {
+  const auto index = static_cast<std::size_t>(topic);
+  if (deleted[index] == stamp) return;
+  deleted[index] = stamp;
+  write(topic_key(kTopicNames[index]), {});
+}
+
+/// The indexes are the key's revisions: set here, left out of the value, and read from the key by load().
+template <class T>
+void Tables::Impl::stamp_row(T& row, const Row<T>& before) {
+  row.create_index = before ? before->create_index : stamp;
+  row.modify_index = stamp;
+}
+
+namespace {
+
+template <class T>
+std::string value_of(T& row) {
+  row.create_index = row.modify_index = 0;
+  return detail::encode_row(row);
+}
+
+}  // namespace
+
+void Tables::Impl::apply(PutNode change) {
+  Node& node = change.node;
+  const Row<Node> before = nodes.find(node.id);
+  write(node_key(node.id), value_of(node));
+  stamp_row(node, before);
+  const auto after = std::make_shared<const Node>(std::move(node));
+  index_node(before, after);
+  note_change(Topic::nodes, after->id);
+  for (auto* follower : followers) follower->node_changed(before, after);
+}
+
+void Tables::Impl::apply(DeleteNode change) {
+  const Row<Node> before = nodes.find(change.id);
+  if (!before) return;
+  erase(node_key(before->id));
+  index_node(before, nullptr);
+  note_deletion(Topic::nodes);
+  note_change(Topic::nodes, before->id);
+  for (auto* follower : followers) follower->node_changed(before, nullptr);
+}
+
+void Tables::Impl::apply(PutEvaluation change) {
+  Evaluation& evaluation = change.evaluation;
+  const Row<Evaluation> before = evaluations.find(evaluation.id);
+  stamp_if_asked(evaluation.job_modify_index, false, stamp);
+  write(evaluation_key(evaluation.id), value_of(evaluation));
+  stamp_row(evaluation, before);
+  const auto after = std::make_shared<const Evaluation>(std::move(evaluation));
+  index_evaluation(before, after);
+  note_change(Topic::evaluations, after->id);
+  waiters.touch(Topic::evaluations, ScopeKind::of_job, job_name(after->ns, after->job_id));
+  if (before && (before->job_id != after->job_id || before->ns != after->ns)) {
+    note_deletion(Topic::evaluations);
+    waiters.touch(Topic::evaluations, ScopeKind::of_job, job_name(before->ns, before->job_id));
+  }
+}
+
+void Tables::Impl::apply(DeleteEvaluation change) {
+  const Row<Evaluation> before = evaluations.find(change.id);
+  if (!before) return;
+  erase(evaluation_key(before->id));
+  index_evaluation(before, nullptr);
+  note_deletion(Topic::evaluations);
+  note_change(Topic::evaluations, before->id);
+  waiters.touch(Topic::evaluations, ScopeKind::of_job, job_name(before->ns, before->job_id));
+}
+
+void Tables::Impl::apply(PutAllocation change) {
+  Allocation& allocation = change.allocation;
+  const Row<Allocation> before = allocations.find(allocation.id);
+  stamp_if_asked(allocation.alloc_modify_index, !before, stamp);
+  write(allocation_key(allocation.id), value_of(allocation));
+  stamp_row(allocation, before);
+  allocation.job = version_of(allocation);
+  allocation_changed(before, std::make_shared<const Allocation>(std::move(allocation)));
+}
+
+void Tables::Impl::apply(DeleteAllocation change) {
+  const Row<Allocation> before = allocations.find(change.id);
+  if (!before) return;
+  erase(allocation_key(before->id));
+  allocation_changed(before, nullptr);
+}
+
+void Tables::Impl::touch_allocation(const Allocation& allocation) {
+  note_change(Topic::allocations, allocation.id);
+  waiters.touch(Topic::allocations, ScopeKind::on_node, allocation.node_id);
+  waiters.touch(Topic::allocations, ScopeKind::of_evaluation, allocation.eval_id);
+  waiters.touch(Topic::allocations, ScopeKind::of_job, job_name(allocation.ns, allocation.job_id));
+}
+
+void Tables::Impl::allocation_changed(const Row<Allocation>& before, const Row<Allocation>& after) {
+  index_allocation(before, after);
+  const bool leaves = before && (!after || before->node_id != after->node_id || before->job_id != after->job_id ||
+                                 before->ns != after->ns || before->eval_id != after->eval_id);
+  if (leaves) note_deletion(Topic::allocations);
+  if (leaves) touch_allocation(*before);
+  if (after) touch_allocation(*after);
+  // The last allocation of an old version takes the version with it.
+  const bool releases = before && (leaves || before->job_version != after->job_version);
+  if (releases) prune_versions(job_entry(before->ns, before->job_id));
+  for (auto* follower : followers) follower->allocation_changed(before, after);
+}
+
+void Tables::Impl::apply(PutCluster change) {
+  Row<model::Cluster>& slot = clusters[change.cluster.name];
+  write(cluster_key(change.cluster.name), value_of(change.cluster));
+  stamp_row(change.cluster, slot);
+  slot = std::make_shared<const model::Cluster>(std::move(change.cluster));
+  note_change(Topic::clusters, slot->name);
+}
+
+void Tables::Impl::apply(DeleteCluster change) {
+  if (clusters.erase(change.name) == 0) return;
+  erase(cluster_key(change.name));
+  note_deletion(Topic::clusters);
+  note_change(Topic::clusters, change.name);
+}
+
+void Tables::Impl::apply(PutHost change) {
+  Row<model::Host>& slot = hosts[{change.host.cluster, change.host.name}];
+  write(host_key(change.host.cluster, change.host.name), value_of(change.host));
+  stamp_row(change.host, slot);
+  slot = std::make_shared<const model::Host>(std::move(change.host));
+  note_change(Topic::hosts, slot->cluster + "/" + slot->name);
+}
+
+void Tables::Impl::apply(DeleteHost change) {
+  if (hosts.erase({change.cluster, change.name}) == 0) return;
+  erase(host_key(change.cluster, change.name));
+  note_deletion(Topic::hosts);
+  note_change(Topic::hosts, change.cluster + "/" + change.name);
+}
+
+void Tables::Impl::apply(PutSetting change) {
+  if (change.value.is_null()) {
+    if (settings.erase(change.key) == 0) return;
+    erase(setting_key(change.key));
+    note_deletion(Topic::settings);
+  } else {
+    write(setting_key(change.key), boost::json::serialize(change.value));
+    settings[change.key] = {std::move(change.value), stamp};
+  }
+  note_change(Topic::settings, change.key);
+}
+
+}  // namespace underway::tables

@@ -1,0 +1,62 @@
+#pragma once
+/// @file
+/// The rows of one group (a job's allocations, a node's, a job's evaluations), by create index and id: an order that
+/// does not depend on how they came, so that a loaded state equals the one that was built. Changes are gathered and put
+/// in order by settle(), once per apply: a thousand deletions cost one pass.
+
+#include "tables/tables.hpp"
+
+#include <algorithm>
+
+namespace underway::tables::detail {
+
+template <class T>
+class OrderedRows {
+ public:
+  /// In order only when settled.
+  const std::vector<Row<T>>& rows() const { return rows_; }
+  bool empty() const { return rows_.empty(); }
+
+  void insert(Row<T> row) { rows_.push_back(std::move(row)); }
+  /// `after` has the create index and id of `before`, which is one of the rows.
+  void replace(const Row<T>& before, Row<T> after) { *find(before) = std::move(after); }
+  void erase(const Row<T>& row) { dead_.push_back(row.get()); }
+
+  void settle() {
+    if (!dead_.empty()) {
+      std::sort(dead_.begin(), dead_.end());
+      const auto is_dead = [&](const Row<T>& row) { return std::binary_search(dead_.begin(), dead_.end(), row.get()); };
+      sorted_ -= static_cast<std::size_t>(std::count_if(rows_.begin(), middle(), is_dead));
+      std::erase_if(rows_, is_dead);
+      std::vector<const T*>().swap(dead_);
+    }
+    if (sorted_ == rows_.size()) return;
+    std::sort(middle(), rows_.end(), before_in_order);
+    // The new are the newest, as a rule; several applies of one revision interleave at its rows only.
+    const auto first = std::lower_bound(rows_.begin(), middle(), rows_[sorted_], before_in_order);
+    if (first != middle()) std::sort(first, rows_.end(), before_in_order);
+    sorted_ = rows_.size();
+  }
+
+ private:
+  static constexpr std::size_t kLongTail = 32;
+
+  static bool before_in_order(const Row<T>& a, const Row<T>& b) {
+    return a->create_index != b->create_index ? a->create_index < b->create_index : a->id < b->id;
+  }
+  auto middle() { return rows_.begin() + static_cast<std::ptrdiff_t>(sorted_); }
+
+  auto find(const Row<T>& row) {
+    if (rows_.size() - sorted_ > kLongTail) settle();
+    const auto it = std::lower_bound(rows_.begin(), middle(), row, before_in_order);
+    if (it != middle() && *it == row) return it;
+    // Not there: among the new ones, or behind a dead row of the same id.
+    return std::find(it, rows_.end(), row);
+  }
+
+  std::vector<Row<T>> rows_;
+  std::vector<const T*> dead_;
+  std::size_t sorted_ = 0;
+};
+
+}  // namespace underway::tables::detail

@@ -1,0 +1,165 @@
+#include "tables/detail/codec.hpp"
+#include "tables/detail/state.hpp"
+#include "tables/keys.hpp"
+
+namespace underway::tables {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;  // rows whose text is in memory at a time
+constexpr int kAttempts = 5;         // when somebody writes meanwhile
+/// Versions before the allocations that refer to them.
+constexpr std::string_view kTables[] = {"t/", "x/", "v/", "j/", "n/", "e/", "a/", "c/", "h/"};
+
+void check_key(const store::KeyValue& kv, const std::string& expected) {
+  if (kv.key != expected)
+    detail::refuse_value(kv, Error(Code::internal, fmt::format("its row belongs to key '{}'", expected)));
+}
+
+/// Calls `visit` with pages of the keys below `prefix`; false when they are not of `revision`.
+template <class Visit>
+bool read_pages(store::Store& store, std::string_view prefix, Revision revision, Visit visit) {
+  store::KeyRange range = store::KeyRange::prefix(std::string(prefix));
+  while (true) {
+    const auto page = store.range(range, kPage);
+    if (page.revision != revision) return false;
+    visit(page.key_values);
+    if (page.key_values.size() < kPage) return true;
+    range.begin = page.key_values.back().key + '\0';
+  }
+}
+
+}  // namespace
+
+void Tables::load(store::Store& store) {
+  try {
+    impl_->load(store);
+  } catch (...) {
+    impl_->clear();
+    throw;
+  }
+}
+
+void Tables::Impl::load(store::Store& store) {
+  for (int attempt = 1;; ++attempt) {
+    clear();
+    const Revision now = store.revision();
+    bool whole = true;
+    for (const auto table : kTables) {
+      if (whole) whole = read_pages(store, table, now, [&](const auto& page) { load_page(table, page); });
+    }
+    settle();
+    revision = now;
+    if (whole) break;
+    if (attempt == kAttempts)
+      throw Error(Code::conflict, "cannot load the tables").because("the store is being written by somebody else");
+  }
+  for (auto* follower : followers) replay(*follower);
+  waiters.touch_all();
+}
+
+void Tables::Impl::clear() {
+  jobs.clear();
+  job_entries.clear();
+  nodes.clear();
+  node_entries.clear();
+  nodes_by_host.clear();
+  evaluations.clear();
+  pending.clear();
+  blocked.clear();
+  allocations.clear();
+  clusters.clear();
+  hosts.clear();
+  settings.clear();
+  unsettled_jobs.clear();
+  unsettled_nodes.clear();
+  operations.clear();
+  revision = 0;
+  changed = {};
+  deleted = {};
+}
+
+void Tables::Impl::replay(Follower& follower) const {
+  follower.reset();
+  nodes.each({}, [&](const Row<model::Node>& node) { follower.node_changed(nullptr, node); });
+  allocations.each({}, [&](const Row<model::Allocation>& a) { follower.allocation_changed(nullptr, a); });
+}
+
+void Tables::Impl::load_topic(const store::KeyValue& kv) {
+  for (std::size_t i = 0; i < kTopicCount; ++i) {
+    if (kv.key == topic_key(kTopicNames[i])) changed[i] = deleted[i] = kv.mod_revision;
+  }
+}
+
+void Tables::Impl::load_page(std::string_view table, const std::vector<store::KeyValue>& page) {
+  const auto note = [this](Topic topic, Revision modified) {
+    auto& newest = changed[static_cast<std::size_t>(topic)];
+    newest = std::max(newest, modified);
+  };
+  for (const auto& kv : page) {
+    switch (table.front()) {
+      case 't':
+        load_topic(kv);
+        break;
+      case 'x':
+        settings[kv.key.substr(2)] = {detail::parse_value(kv), kv.mod_revision};
+        note(Topic::settings, kv.mod_revision);
+        break;
+      case 'v': {
+        auto record = std::make_shared<const JobVersion>(detail::decode_version(kv));
+        const model::Job& job = record->job;
+        check_key(kv, job_version_key(job.ns, job.id, job.version));
+        index_version(job_entry(job.ns, job.id), job.version, record);
+        break;
+      }
+      case 'j': {
+        auto job = std::make_shared<const model::Job>(detail::decode_row<model::Job>(kv));
+        check_key(kv, job_key(job->ns, job->id));
+        note(Topic::jobs, job->modify_index);
+        job_entry(job->ns, job->id).current = job;
+        jobs[{job->ns, job->id}] = std::move(job);
+        break;
+      }
+      case 'n': {
+        auto node = std::make_shared<const model::Node>(detail::decode_row<model::Node>(kv));
+        check_key(kv, node_key(node->id));
+        note(Topic::nodes, node->modify_index);
+        index_node(nullptr, node);
+        break;
+      }
+      case 'e': {
+        auto evaluation = std::make_shared<const model::Evaluation>(detail::decode_row<model::Evaluation>(kv));
+        check_key(kv, evaluation_key(evaluation->id));
+        note(Topic::evaluations, evaluation->modify_index);
+        index_evaluation(nullptr, evaluation);
+        break;
+      }
+      case 'a': {
+        auto allocation = detail::decode_row<model::Allocation>(kv);
+        check_key(kv, allocation_key(allocation.id));
+        note(Topic::allocations, allocation.modify_index);
+        allocation.job = version_of(allocation);
+        index_allocation(nullptr, std::make_shared<const model::Allocation>(std::move(allocation)));
+        break;
+      }
+      case 'c': {
+        auto cluster = std::make_shared<const model::Cluster>(detail::decode_row<model::Cluster>(kv));
+        check_key(kv, cluster_key(cluster->name));
+        note(Topic::clusters, cluster->modify_index);
+        clusters[cluster->name] = std::move(cluster);
+        break;
+      }
+      case 'h': {
+        auto host = std::make_shared<const model::Host>(detail::decode_row<model::Host>(kv));
+        check_key(kv, host_key(host->cluster, host->name));
+        note(Topic::hosts, host->modify_index);
+        hosts[{host->cluster, host->name}] = std::move(host);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace underway::tables

@@ -160,7 +160,7 @@ class Exec final : public Driver {
            (named(spec, "cap_add") & options_.allowed_capabilities);
   }
   os::Capabilities ambient(const TaskSpec& spec) const {
-    return bounding(spec) & (named(spec, "cap_add") | *os::find_capability("net_bind_service"));
+    return bounding(spec) & (named(spec, "cap_add") | os::find_capability("net_bind_service").value_or(0));
   }
 
   os::CgroupLimits limits(const TaskSpec& spec) const {
@@ -240,7 +240,7 @@ os::Capabilities default_capabilities() {
   os::Capabilities set = 0;
   for (const auto* name : {"audit_write", "chown", "dac_override", "fowner", "fsetid", "kill", "mknod",
                            "net_bind_service", "setfcap", "setgid", "setpcap", "setuid", "sys_chroot"}) {
-    set |= *os::find_capability(name);
+    set |= os::find_capability(name).value_or(0);
   }
   return set;
 }

@@ -216,8 +216,9 @@ std::vector<std::string> candidates_of(const std::string& command, const std::ve
                                        const std::map<std::string, std::string>& env) {
   if (command.starts_with('/')) return {command};
   std::vector<std::string> candidates;
+  candidates.reserve(directories.size());
   for (const auto& directory : directories) {
-    candidates.push_back(directory.ends_with('/') ? directory + command : directory + "/" + command);
+    candidates.push_back(fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", command));
   }
   if (command.find('/') != std::string::npos) return candidates;
   for (auto& path : os::command_candidates(command, env.at("PATH"))) candidates.push_back(std::move(path));

@@ -61,7 +61,7 @@ std::optional<os::Fd> take_lock(const std::string& directory) {
 }
 
 void check_line(const std::string& text) {
-  if (text.find_first_of("\n") == std::string::npos && text.size() < 500) return;
+  if (text.find('\n') == std::string::npos && text.size() < 500) return;
   throw Error(Code::invalid, fmt::format("'{}' cannot be handed to a keeper", text))
       .because("a line break, or too long");
 }

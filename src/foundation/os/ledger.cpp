@@ -35,8 +35,9 @@ std::string line_of(const json::object& record) {
 std::optional<json::object> parse_line(std::string_view line) {
   std::uint32_t sum = 0;
   if (line.size() < 11 || line[8] != ' ') return std::nullopt;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + 8, sum, 16);
-  if (error != std::errc() || end != line.data() + 8 || sum != checksum(line.substr(9))) return std::nullopt;
+  const char* begin = line.begin();
+  const auto [end, error] = std::from_chars(begin, begin + 8, sum, 16);
+  if (error != std::errc() || end != begin + 8 || sum != checksum(line.substr(9))) return std::nullopt;
   boost::system::error_code failed;
   auto value = json::parse(line.substr(9), failed);
   if (failed || !value.is_object()) return std::nullopt;
@@ -46,6 +47,14 @@ std::optional<json::object> parse_line(std::string_view line) {
 std::string text_at(const json::object& record, std::string_view key) {
   const auto* value = record.if_contains(key);
   return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+std::optional<Ledger::EntryId> id_of(const json::object& record) {
+  const auto* value = record.if_contains("id");
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  boost::system::error_code failed;
+  const auto id = value->to_number<Ledger::EntryId>(failed);
+  return failed ? std::nullopt : std::optional(id);
 }
 
 const std::string& boot_id() {
@@ -83,8 +92,8 @@ std::string to_object(const ProcessIdentity& identity) {
 
 std::optional<ProcessIdentity> parse_process_object(std::string_view object) {
   ProcessIdentity identity;
-  const auto* end = object.data() + object.size();
-  const auto pid = std::from_chars(object.data(), end, identity.pid);
+  const auto* end = object.end();
+  const auto pid = std::from_chars(object.begin(), end, identity.pid);
   if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != ':') return std::nullopt;
   const auto start = std::from_chars(pid.ptr + 1, end, identity.start_time);
   if (start.ec != std::errc() || start.ptr != end || identity.pid <= 0) return std::nullopt;
@@ -117,20 +126,19 @@ void Ledger::load() {
     const auto line = rest.substr(0, newline);
     rest.remove_prefix(newline == std::string_view::npos ? rest.size() : newline + 1);
     const auto record = parse_line(line);
-    const auto* id = record ? record->if_contains("id") : nullptr;
-    if (id == nullptr || !id->is_number()) {
+    const auto number = record ? id_of(*record) : std::nullopt;
+    if (!record || !number) {
       ++skipped_;
       continue;
     }
-    const auto number = id->to_number<EntryId>();
-    next_ = std::max(next_, number + 1);
+    next_ = std::max(next_, *number + 1);
     if (text_at(*record, "op") == "settle") {
-      open_.erase(number);
+      open_.erase(*number);
       continue;
     }
     LedgerItem item{text_at(*record, "kind"), text_at(*record, "object"), text_at(*record, "context"),
                     text_at(*record, "owner")};
-    if (text_at(*record, "boot") == boot_id() || outlives_boot(item)) open_[number] = std::move(item);
+    if (text_at(*record, "boot") == boot_id() || outlives_boot(item)) open_[*number] = std::move(item);
   }
   compact();
 }
@@ -172,12 +180,14 @@ void Ledger::settle(EntryId id) {
   const std::lock_guard lock(mutex_);
   if (open_.erase(id) == 0) return;
   append(line_of({{"op", "settle"}, {"id", id}}), false);
-  if (++settled_lines_ > kSettledBeforeCompaction && settled_lines_ > 2 * open_.size()) compact();
+  ++settled_lines_;
+  if (settled_lines_ > kSettledBeforeCompaction && settled_lines_ > 2 * open_.size()) compact();
 }
 
 std::vector<Ledger::Open> Ledger::unsettled() const {
   const std::lock_guard lock(mutex_);
   std::vector<Open> list;
+  list.reserve(open_.size());
   for (const auto& [id, item] : open_) list.push_back({id, item});
   return list;
 }

@@ -200,8 +200,9 @@ TEST_F(Keeper, DiesLastSoThatALostTaskIsDeadWholeAndStaysLost) {
   for (const bool grouped : {false, true}) {
     SCOPED_TRACE(grouped);
     if (grouped) use_cgroup();
-    Client client =
-        launch(spec("setsid sleep 1000 & echo $! > " + path_ + "/a; sleep 1001 & echo $! > " + path_ + "/b; wait"));
+    // The daemon writes its number itself: only then has it surely left the session.
+    Client client = launch(spec("setsid bash -c 'echo $$ > " + path_ +
+                                "/a; exec sleep 1000' & sleep 1001 & echo $! > " + path_ + "/b; wait"));
     const auto a = written("a"), b = written("b");
     const auto task = client.task();
     ASSERT_EQ(::kill(client.keeper().pid, SIGKILL), 0);

@@ -3,6 +3,7 @@
 #include "model/diff.hpp"
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 namespace {
 

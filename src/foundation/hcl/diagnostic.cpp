@@ -82,9 +82,9 @@ Excerpt excerpt_of(const Range& range) {
 /// Continuation lines of a long text line up below its first one.
 std::string hanging(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    out += c;
-    if (c == '\n') out += "         ";
+  for (const auto& line : split(text, '\n')) {
+    if (!out.empty()) out += "\n         ";
+    out += printable(line);
   }
   return out;
 }
@@ -131,7 +131,7 @@ std::string render(const Diagnostic& d, Style style) {
     const Excerpt excerpt = excerpt_of(d.range);
     const std::string number = fmt::format("{:>6} |", d.range.start().line);
     const std::string marks(excerpt.marks, '^');
-    out += fmt::format("  {}    {}\n", paint.faint("at:"), d.range.where());
+    out += fmt::format("  {}    {}\n", paint.faint("at:"), printable(d.range.where()));
     out += fmt::format("  {} {}\n", paint.faint(number), excerpt.line);
     out += fmt::format("  {} {}{}\n", paint.faint("       |"), std::string(excerpt.indent, ' '),
                        is_error ? paint.red(marks) : paint.yellow(marks));

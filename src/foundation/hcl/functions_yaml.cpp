@@ -29,9 +29,11 @@ Value scalar(const YAML::Node& node) {
   return plain_scalar(node.Scalar());
 }
 
+constexpr std::uint64_t kNodeSteps = 100;  // yaml-cpp's nodes are slow to visit
+
 /// An alias is walked as often as it occurs, so the budget bounds what aliases can multiply.
 Value from_yaml(const YAML::Node& node, unsigned depth, Budget& budget) {
-  budget.step();
+  budget.step(kNodeSteps);
   if (depth > Value::kMaxDepth) throw Error(Code::too_large, "the YAML is nested too deeply");
   if (!node.IsDefined() || node.IsNull()) return {};
   if (node.IsScalar()) {

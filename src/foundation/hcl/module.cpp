@@ -333,10 +333,10 @@ void Module::read_defaults(const Block& block, Diagnostics& diagnostics) {
 
 void Module::read_locals(const Block& block, Diagnostics& diagnostics) {
   for (auto& attribute : block.body.just_attributes(diagnostics, "'locals'")) {
-    const auto twin = std::find_if(locals_.begin(), locals_.end(), [&](const Attribute& a) { return a.name == attribute.name; });
-    if (twin != locals_.end()) {
+    const auto [twin, fresh] = local_places_.try_emplace(attribute.name, attribute.name_range);
+    if (!fresh) {
       diagnostics.error(attribute.name_range, fmt::format("the local '{}' is defined twice", attribute.name),
-                        fmt::format("first defined at {}", twin->name_range.where()));
+                        fmt::format("first defined at {}", twin->second.where()));
       continue;
     }
     locals_.push_back(std::move(attribute));

@@ -71,6 +71,7 @@ class Module {
   ModuleOptions options_;
   std::vector<Variable> variables_;
   std::vector<Attribute> locals_;
+  std::map<std::string, Range> local_places_;  ///< to find one that is defined twice
   Body rest_;
 };
 

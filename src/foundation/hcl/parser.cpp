@@ -71,7 +71,10 @@ void Parser::unexpected(std::string_view wanted) {
       fail(token.begin, token.end, fmt::format("'{}' is no operator", token.text), {},
            fmt::format("write '{0}{0}'", token.text));
     }
-    fail(token.begin, token.end, fmt::format("the character '{}' has no meaning here", token.text));
+    const auto byte = static_cast<unsigned char>(token.text[0]);
+    const bool control = byte < 0x20 || byte == 0x7f;
+    fail(token.begin, token.end, control ? fmt::format("the control character U+{:04X} has no meaning here", byte)
+                                         : fmt::format("the character '{}' has no meaning here", token.text));
   }
   fail(token.begin, std::max(token.end, token.begin), fmt::format("{}, found {}", wanted, found(token)));
 }

@@ -18,6 +18,7 @@ TEST(Nearest, FindsTheLikelyTypoAndNothingElse) {
   const std::vector<std::string> words = {"datacenters", "constraint", "group"};
   EXPECT_EQ(nearest("datacentres", words), "datacenters");
   EXPECT_EQ(nearest("groop", words), "group");
+  EXPECT_EQ(nearest("gruop", words), "group");
   EXPECT_EQ(nearest("zebra", words), "");
 }
 

@@ -3,6 +3,8 @@
 #include "hcl/functions.hpp"
 #include "hcl/parser.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
 #include <string>
 
 namespace underway::hcl::test {

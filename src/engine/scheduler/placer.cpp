@@ -57,7 +57,7 @@ Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use
       in_scope_(count_in_scope(fleet, ask)) {
   if (pinned_) {
     pinned_slots_ = ask.pinned_slots(fleet, pinned_slots_);
-    shape_ = std::make_shared<ShapeIndex>(std::move(ask));
+    shape_ = std::make_shared<ShapeIndex>(std::move(ask), ShapeIndex::Memory::none);
   } else {
     const std::string key = ask.shape_key();
     shape_ = fleet.find_shape(key);

@@ -27,6 +27,7 @@ std::int16_t ShapeIndex::compute_class_verdict(const model::Node& node) {
 }
 
 std::int16_t ShapeIndex::class_verdict(FleetIndex& fleet, Slot slot) {
+  if (memory_ == Memory::none) return compute_class_verdict(*fleet.node(slot).node);
   if (class_generation_ != fleet.class_generation()) {
     class_verdicts_.clear();
     class_generation_ = fleet.class_generation();
@@ -54,6 +55,7 @@ std::int16_t ShapeIndex::compute_verdict(FleetIndex& fleet, Slot slot) {
 }
 
 std::int16_t ShapeIndex::verdict_if_ready(FleetIndex& fleet, Slot slot) {
+  if (memory_ == Memory::none) return compute_verdict(fleet, slot);
   if (slot >= known_.size()) known_.resize(fleet.slot_count());
   Known& known = known_[slot];
   if (known.verdict == kUnknown || known.row_version != fleet.node(slot).row_version) {

@@ -11,7 +11,11 @@ namespace underway::scheduler::detail {
 
 class ShapeIndex {
  public:
-  explicit ShapeIndex(Ask ask) : ask_(std::move(ask)) {}
+  enum class Memory : std::uint8_t {
+    kept,  ///< answers are remembered for every node
+    none   ///< they are worked out each time: for an ask that concerns a node or two
+  };
+  explicit ShapeIndex(Ask ask, Memory memory = Memory::kept) : ask_(std::move(ask)), memory_(memory) {}
 
   /// What the node's answer is, apart from what is free on it.
   enum Verdict : std::int16_t {
@@ -55,6 +59,7 @@ class ShapeIndex {
   void set_leaf(std::size_t position, double score);
 
   Ask ask_;
+  Memory memory_;
   std::vector<std::string> reasons_;
   std::vector<std::int16_t> class_verdicts_;  ///< by class id
   std::uint64_t class_generation_ = 0;

@@ -143,6 +143,35 @@ void decode_enumeration(const boost::json::value& json, const Type& type, void* 
   refuse(path, "one of " + join(enumeration.names(), ", "), json);
 }
 
+void indent(std::string& out, const boost::json::value& value, std::size_t depth) {
+  const auto line = [&](std::size_t level) { out += "\n" + std::string(level * 2, ' '); };
+  if (value.is_array() && !value.get_array().empty()) {
+    out += '[';
+    bool first = true;
+    for (const auto& element : value.get_array()) {
+      if (!std::exchange(first, false)) out += ',';
+      line(depth + 1);
+      indent(out, element, depth + 1);
+    }
+    line(depth);
+    out += ']';
+  } else if (value.is_object() && !value.get_object().empty()) {
+    out += '{';
+    bool first = true;
+    for (const auto& [key, element] : value.get_object()) {
+      if (!std::exchange(first, false)) out += ',';
+      line(depth + 1);
+      append_string(out, std::string_view(key.data(), key.size()));
+      out += ": ";
+      indent(out, element, depth + 1);
+    }
+    line(depth);
+    out += '}';
+  } else {
+    out += boost::json::serialize(value);
+  }
+}
+
 }  // namespace
 
 void append_string(std::string& out, std::string_view text) {
@@ -280,6 +309,12 @@ boost::json::value parse(std::string_view text) {
   const std::size_t column = newline == std::string_view::npos ? consumed + 1 : consumed - newline;
   throw Error(Code::invalid, fmt::format("the text is not JSON, line {}, column {}", line, column))
       .because(failure.message());
+}
+
+std::string pretty(const boost::json::value& value) {
+  std::string out;
+  indent(out, value, 0);
+  return out;
 }
 
 }  // namespace underway::json

@@ -19,6 +19,8 @@ void append(std::string& out, const describe::Type& type, const void* value, Enc
 void decode(const boost::json::value& json, const describe::Type& type, void* value, const std::string& path);
 /// Throws Error(invalid) with line and column when `text` is not JSON (RFC 8259, UTF-8).
 boost::json::value parse(std::string_view text);
+/// For people: one member a line, two blanks a level, no newline at the end.
+std::string pretty(const boost::json::value& value);
 /// Appends `text` quoted and escaped.
 void append_string(std::string& out, std::string_view text);
 

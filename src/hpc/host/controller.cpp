@@ -1,0 +1,240 @@
+#include "host/controller.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace underway::host {
+
+Controller::Controller(server::Server& server, Provider& provider, async::Pool& pool, async::Executor executor,
+                       Clock& clock, ControllerOptions options)
+    : server_(server),
+      provider_(provider),
+      pool_(pool),
+      clock_(clock),
+      options_(std::move(options)),
+      tasks_(std::move(executor), "hosts") {}
+
+void Controller::start() { tasks_.spawn("controller", run()); }
+
+async::awaitable<void> Controller::stop() { co_await tasks_.stop(); }
+
+async::awaitable<void> Controller::run() {
+  co_await adopt();
+  model::Revision seen = 0;
+  const std::vector<tables::Scope> scopes = {{tables::Topic::clusters, ""},
+                                             {tables::Topic::hosts, ""},
+                                             {tables::Topic::nodes, ""},
+                                             {tables::Topic::allocations, ""}};
+  while (true) {
+    // Once a second while a cluster is being taken down: its patience runs out by the clock, not by a change.
+    const auto deadline = stopping_since_.empty() ? async::kNever : async::deadline_in(std::chrono::seconds(1));
+    const auto* tables = co_await server_.changed_since(scopes, seen, deadline);
+    seen = tables->revision();
+    bool again = false;
+    try {
+      co_await act();
+    } catch (const Error& error) {
+      again = true;
+      log::error("hosts: cannot bring the hosts in line, trying again in {}: {}", human_duration(options_.retry_after),
+                 error.one_line());
+    }
+    if (again) {
+      co_await async::sleep_for(options_.retry_after);
+      seen = 0;
+    }
+  }
+}
+
+async::awaitable<void> Controller::adopt() {
+  auto look = [this] { return provider_.adopt(); };
+  const auto existing = co_await async::on_pool(pool_, look);
+  const auto* tables = co_await server_.read();
+  for (const auto& host : tables->hosts()) {
+    if (host->status != model::HostStatus::running && host->status != model::HostStatus::creating) continue;
+    const bool lives = std::any_of(existing.begin(), existing.end(), [&](const HostInfo& info) {
+      return info.cluster == host->cluster && info.name == host->name && info.status == model::HostStatus::running;
+    });
+    if (lives)
+      co_await record(host->cluster, host->name, model::HostStatus::running, "");
+    else
+      co_await record(host->cluster, host->name, model::HostStatus::pending, "it was gone when the server started");
+    tables = co_await server_.read();
+  }
+  // Hosts that no cluster declares any more: nobody will ask for their end.
+  for (const auto& info : existing) {
+    if (tables->find_host(info.cluster, info.name)) continue;
+    auto remove = [this, &info] { return provider_.destroy(info.cluster, info.name); };
+    co_await async::on_pool(pool_, remove);
+    tables = co_await server_.read();
+  }
+}
+
+bool Controller::may_empty(const tables::Tables& tables, const model::Cluster& cluster) {
+  const auto [since, fresh] = stopping_since_.try_emplace(cluster.name, clock_.now());
+  return jobs_ended(tables, cluster) || clock_.now() - since->second >= options_.stop_patience;
+}
+
+async::awaitable<void> Controller::act() {
+  co_await server_.writer().submit([this](const tables::Tables& tables, const server::Context& context) {
+    return decide_hosts(tables, [&](const model::Cluster& cluster) { return may_empty(tables, cluster); }, context);
+  });
+  std::vector<tables::Row<model::Host>> silent;
+  const auto* tables = co_await server_.read();
+  const auto clusters = tables->clusters();
+  for (const auto& cluster : clusters) {
+    if (!cluster->stop) stopping_since_.erase(cluster->name);
+    const auto hosts = tables->hosts(cluster->name);
+    if (cluster->stop && hosts.empty() && stopping_since_.contains(cluster->name)) {
+      co_await remove_cluster(cluster->name);
+      tables = co_await server_.read();
+      continue;
+    }
+    for (const auto& host : hosts) {
+      if (busy_.contains({host->cluster, host->name})) continue;
+      if (host->status == model::HostStatus::stopping) {
+        busy_.emplace(host->cluster, host->name);
+        tasks_.spawn("removing host " + host->name, destroy(host->cluster, host->name));
+      }
+      if (host->status == model::HostStatus::running && !host->node_id.empty()) {
+        const auto node = tables->find_node(host->node_id);
+        if (node && node->status == model::NodeStatus::down) silent.push_back(host);
+      }
+    }
+    const bool pending = std::any_of(hosts.begin(), hosts.end(), [&](const auto& host) {
+      return (host->status == model::HostStatus::pending || host->status == model::HostStatus::creating) &&
+             !busy_.contains({host->cluster, host->name});
+    });
+    if (pending) {
+      co_await prepare(*cluster, hosts);
+      for (const auto& host : hosts) {
+        const bool due = host->status == model::HostStatus::pending || host->status == model::HostStatus::creating;
+        if (due && busy_.emplace(host->cluster, host->name).second)
+          tasks_.spawn("making host " + host->name, create(*cluster, *host));
+      }
+      tables = co_await server_.read();
+    }
+  }
+  if (!silent.empty()) co_await look_at_silent_hosts(std::move(silent));
+}
+
+async::awaitable<void> Controller::look_at_silent_hosts(std::vector<tables::Row<model::Host>> silent) {
+  auto look = [this] { return provider_.list(); };
+  const auto existing = co_await async::on_pool(pool_, look);
+  for (const auto& host : silent) {
+    const bool lives = std::any_of(existing.begin(), existing.end(), [&](const HostInfo& info) {
+      return info.cluster == host->cluster && info.name == host->name && info.status == model::HostStatus::running;
+    });
+    if (!lives)
+      co_await record(host->cluster, host->name, model::HostStatus::pending,
+                      "its first process ended; it is made again");
+  }
+}
+
+async::awaitable<void> Controller::prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts) {
+  auto work = [&] {
+    provider_.prepare(cluster_spec(cluster));
+    provider_.announce(cluster.name, announcement(cluster, hosts));
+  };
+  co_await async::on_pool(pool_, work);
+}
+
+HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::Host& host) const {
+  HostSpec spec = host_spec(cluster, host);
+  const auto* pool = cluster.find_pool(host.pool);
+  spec.agent_argv = {options_.agent_program,
+                     "agent",
+                     "-client",
+                     "-servers=" + options_.server_address,
+                     "-data-dir=/var/lib/underway-node",
+                     "-name=" + host.name,
+                     "-datacenter=" + cluster.datacenter,
+                     "-node-pool=" + host.pool,
+                     "-host=" + host.name,
+                     "-cluster=" + cluster.name,
+                     "-plugin=raw_exec"};
+  if (pool != nullptr && !pool->node_class.empty()) spec.agent_argv.push_back("-node-class=" + pool->node_class);
+  if (pool != nullptr) {
+    for (const auto& [key, value] : pool->meta) spec.agent_argv.push_back("-meta=" + key + "=" + value);
+  }
+  spec.agent_env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"};
+  return spec;
+}
+
+async::awaitable<void> Controller::create(model::Cluster cluster, model::Host host) {
+  const std::pair key{host.cluster, host.name};
+  model::HostStatus status = model::HostStatus::running;
+  std::string description;
+  auto work = [&] { provider_.create(complete_spec(cluster, host)); };
+  try {
+    co_await async::on_pool(pool_, work);
+  } catch (const Error& error) {
+    status = model::HostStatus::failed;
+    description = error.one_line();
+    log::error("hosts: cannot make host {}, trying again in {}: {}", host.name, human_duration(options_.retry_after),
+               description);
+  }
+  co_await record(host.cluster, host.name, status, description);
+  if (status == model::HostStatus::failed) {
+    co_await async::sleep_for(options_.retry_after);
+    busy_.erase(key);
+    co_await record(host.cluster, host.name, model::HostStatus::pending, description);
+    co_return;
+  }
+  busy_.erase(key);
+  co_await revisit(host.cluster, host.name);
+}
+
+async::awaitable<void> Controller::destroy(std::string cluster, std::string name) {
+  auto work = [&] { return provider_.destroy(cluster, name); };
+  bool gone = true;
+  try {
+    co_await async::on_pool(pool_, work);
+    co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context& context) {
+      return decide_host_gone(tables, cluster, name, context);
+    });
+  } catch (const Error& error) {
+    gone = false;
+    log::error("hosts: cannot remove host {}, trying again in {}: {}", name, human_duration(options_.retry_after),
+               error.one_line());
+  }
+  if (!gone) co_await async::sleep_for(options_.retry_after);
+  busy_.erase({cluster, name});
+  co_await revisit(std::move(cluster), std::move(name));
+}
+
+async::awaitable<void> Controller::remove_cluster(std::string name) {
+  auto work = [&] { return provider_.remove_cluster(name); };
+  co_await async::on_pool(pool_, work);
+  stopping_since_.erase(name);
+  co_await server_.writer().submit(
+      [&](const tables::Tables& tables, const server::Context&) { return decide_cluster_gone(tables, name); });
+}
+
+async::awaitable<void> Controller::revisit(std::string cluster, std::string name) {
+  // A host that is to go was passed over while it was busy: putting its row again makes the loop look once more.
+  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    const auto current = tables.find_host(cluster, name);
+    if (current && current->status == model::HostStatus::stopping)
+      decision.changes.push_back(tables::PutHost{*current});
+    return decision;
+  });
+}
+
+async::awaitable<void> Controller::record(std::string cluster, std::string name, model::HostStatus status,
+                                          std::string description) {
+  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    const auto current = tables.find_host(cluster, name);
+    // A host that was asked to go meanwhile keeps that wish.
+    if (!current || (current->status == model::HostStatus::stopping && status != model::HostStatus::stopping))
+      return decision;
+    model::Host host = *current;
+    host.status = status;
+    host.status_description = description;
+    decision.changes.push_back(tables::PutHost{std::move(host)});
+    return decision;
+  });
+}
+
+}  // namespace underway::host

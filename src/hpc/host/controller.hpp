@@ -1,0 +1,55 @@
+#pragma once
+/// @file
+/// Makes hosts follow the pools: watches the tables, has providers create and destroy hosts, and records how it went.
+/// Runs in the agent that holds the server role, beside the engine.
+
+#include "async/group.hpp"
+#include "host/reconcile.hpp"
+#include "server/server.hpp"
+
+namespace underway::host {
+
+struct ControllerOptions {
+  /// The agent that each host runs: program and arguments, to which name, pool and cluster are added.
+  std::string agent_program;
+  std::string server_address;                         ///< where the agents link to: "unix:///run/underway/agent.sock"
+  Duration stop_patience = std::chrono::seconds(30);  ///< for a cluster's jobs to end before its hosts go anyway
+  Duration retry_after = std::chrono::seconds(5);     ///< after a host could not be made
+};
+
+class Controller {
+ public:
+  /// All outlive the controller. `provider` makes hosts of provider "local".
+  Controller(server::Server& server, Provider& provider, async::Pool& pool, async::Executor executor, Clock& clock,
+             ControllerOptions options);
+
+  /// Takes over what exists, then follows the tables.
+  void start();
+  async::awaitable<void> stop();
+
+ private:
+  async::awaitable<void> run();
+  async::awaitable<void> adopt();
+  async::awaitable<void> act();
+  async::awaitable<void> create(model::Cluster cluster, model::Host host);
+  async::awaitable<void> destroy(std::string cluster, std::string name);
+  async::awaitable<void> remove_cluster(std::string name);
+  async::awaitable<void> prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts);
+  async::awaitable<void> record(std::string cluster, std::string name, model::HostStatus status,
+                                std::string description);
+  async::awaitable<void> revisit(std::string cluster, std::string name);
+  async::awaitable<void> look_at_silent_hosts(std::vector<tables::Row<model::Host>> silent);
+  bool may_empty(const tables::Tables& tables, const model::Cluster& cluster);
+  HostSpec complete_spec(const model::Cluster& cluster, const model::Host& host) const;
+
+  server::Server& server_;
+  Provider& provider_;
+  async::Pool& pool_;
+  Clock& clock_;
+  ControllerOptions options_;
+  async::TaskGroup tasks_;
+  std::set<std::pair<std::string, std::string>> busy_;  ///< (cluster, host) being created or destroyed
+  std::map<std::string, TimePoint> stopping_since_;     ///< by cluster
+};
+
+}  // namespace underway::host

@@ -1,0 +1,184 @@
+#include "host/reconcile.hpp"
+
+#include "base/error.hpp"
+#include "host/addresses.hpp"
+#include "server/job_decisions.hpp"
+
+namespace underway::host {
+namespace {
+
+net::Cidr get_cidr(const model::Network& network) {
+  const auto cidr = net::parse_cidr(network.cidr);
+  if (!cidr)
+    throw Error(Code::invalid,
+                fmt::format("network '{}': '{}' is no network like 10.77.0.0/24", network.name, network.cidr));
+  return *cidr;
+}
+
+std::vector<const model::Network*> networks_of(const model::Cluster& cluster, const model::Pool& pool) {
+  std::vector<const model::Network*> out;
+  for (const auto& network : cluster.networks) {
+    if (pool.networks.empty() ||
+        std::find(pool.networks.begin(), pool.networks.end(), network.name) != pool.networks.end())
+      out.push_back(&network);
+  }
+  return out;
+}
+
+/// Gives every added host an address on each of its networks.
+void assign(const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& existing,
+            std::vector<model::Host>& added) {
+  for (const auto& network : cluster.networks) {
+    const net::Cidr cidr = get_cidr(network);
+    std::set<net::Ip> used;
+    for (const auto& host : existing) {
+      const auto it = host->addresses.find(network.name);
+      if (const auto ip = it == host->addresses.end() ? std::nullopt : net::parse_ip(it->second)) used.insert(*ip);
+    }
+    std::vector<std::string> names;
+    for (const auto& host : added) {
+      const auto* pool = cluster.find_pool(host.pool);
+      const auto networks = networks_of(cluster, *pool);
+      if (std::find(networks.begin(), networks.end(), &network) != networks.end()) names.push_back(host.name);
+    }
+    const auto addresses = assign_addresses(cidr, used, names);
+    for (auto& host : added) {
+      if (const auto it = addresses.find(host.name); it != addresses.end())
+        host.addresses[network.name] = to_string(it->second.ip);
+    }
+  }
+}
+
+}  // namespace
+
+HostChanges compare(const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& existing) {
+  HostChanges changes;
+  std::set<std::string> wanted;
+  for (const auto& pool : cluster.pools) {
+    if (cluster.stop) break;
+    for (const auto& name : pool.host_names()) {
+      wanted.insert(name);
+      const bool exists =
+          std::any_of(existing.begin(), existing.end(), [&](const auto& host) { return host->name == name; });
+      if (exists) continue;
+      model::Host host;
+      host.name = name;
+      host.cluster = cluster.name;
+      host.pool = pool.name;
+      host.provider = pool.provider;
+      changes.added.push_back(std::move(host));
+    }
+  }
+  for (const auto& host : existing) {
+    if (!wanted.contains(host->name)) changes.removed.push_back(host->name);
+  }
+  assign(cluster, existing, changes.added);
+  return changes;
+}
+
+bool jobs_ended(const tables::Tables& tables, const model::Cluster& cluster) {
+  for (const auto& job : tables.jobs()) {
+    if (job->cluster != cluster.name) continue;
+    const auto& allocations = tables.allocations_of_job(job->ns, job->id);
+    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->client_terminal(); }))
+      return false;
+  }
+  return true;
+}
+
+server::Decision<server::Nothing> decide_hosts(const tables::Tables& tables,
+                                               const std::function<bool(const model::Cluster&)>& may_empty,
+                                               const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  for (const auto& cluster : tables.clusters()) {
+    if (cluster->stop && !may_empty(*cluster)) continue;
+    const auto existing = tables.hosts(cluster->name);
+    auto changes = compare(*cluster, existing);
+    for (auto& host : changes.added) {
+      host.created_at = unix_nanos(context.now);
+      decision.changes.push_back(tables::PutHost{std::move(host)});
+    }
+    for (const auto& name : changes.removed) {
+      model::Host host = *tables.find_host(cluster->name, name);
+      if (host.status == model::HostStatus::stopping) continue;
+      host.status = model::HostStatus::stopping;
+      decision.changes.push_back(tables::PutHost{std::move(host)});
+    }
+  }
+  return decision;
+}
+
+server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables, const std::string& cluster,
+                                                   const std::string& name, const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  std::set<std::pair<std::string, std::string>> jobs;
+  for (const auto& node : tables.nodes()) {
+    if (node->cluster != cluster || node->host != name) continue;
+    for (const auto& allocation : tables.allocations_on_node(node->id)) {
+      if (!allocation->terminal()) jobs.emplace(allocation->ns, allocation->job_id);
+      decision.changes.push_back(tables::DeleteAllocation{allocation->id});
+    }
+    decision.changes.push_back(tables::DeleteNode{node->id});
+  }
+  for (const auto& [ns, id] : jobs) {
+    const auto job = tables.find_job(ns, id);
+    if (job && !job->stop)
+      decision.changes.push_back(
+          tables::PutEvaluation{server::new_evaluation(*job, model::EvalTrigger::node_update, context)});
+  }
+  decision.changes.push_back(tables::DeleteHost{cluster, name});
+  return decision;
+}
+
+server::Decision<server::Nothing> decide_cluster_gone(const tables::Tables& tables, const std::string& name) {
+  server::Decision<server::Nothing> decision;
+  for (const auto& job : tables.jobs()) {
+    if (job->cluster != name) continue;
+    for (const auto& allocation : tables.allocations_of_job(job->ns, job->id))
+      decision.changes.push_back(tables::DeleteAllocation{allocation->id});
+    for (const auto& evaluation : tables.evaluations_of_job(job->ns, job->id))
+      decision.changes.push_back(tables::DeleteEvaluation{evaluation->id});
+    decision.changes.push_back(tables::DeleteJob{job->ns, job->id});
+  }
+  decision.changes.push_back(tables::DeleteCluster{name});
+  return decision;
+}
+
+ClusterSpec cluster_spec(const model::Cluster& cluster) {
+  ClusterSpec spec;
+  spec.name = cluster.name;
+  for (const auto& network : cluster.networks)
+    spec.networks.push_back({network.name, get_cidr(network), network.nat, std::nullopt});
+  spec.shares = cluster.shares;
+  return spec;
+}
+
+HostSpec host_spec(const model::Cluster& cluster, const model::Host& host) {
+  HostSpec spec;
+  spec.cluster = cluster.name;
+  spec.name = host.name;
+  spec.pool = host.pool;
+  spec.directories = cluster.directories;
+  if (const auto* pool = cluster.find_pool(host.pool)) {
+    spec.cpus = pool->cpus;
+    spec.memory_mb = pool->memory_mb;
+    spec.directories.insert(spec.directories.end(), pool->directories.begin(), pool->directories.end());
+  }
+  for (const auto& network : cluster.networks) {
+    const auto it = host.addresses.find(network.name);
+    const auto ip = it == host.addresses.end() ? std::nullopt : net::parse_ip(it->second);
+    if (ip) spec.addresses.emplace(network.name, net::Cidr{*ip, get_cidr(network).prefix});
+  }
+  return spec;
+}
+
+std::map<std::string, std::map<std::string, net::Cidr>> announcement(
+    const model::Cluster& cluster, const std::vector<tables::Row<model::Host>>& hosts) {
+  std::map<std::string, std::map<std::string, net::Cidr>> out;
+  for (const auto& host : hosts) {
+    if (host->status != model::HostStatus::stopping) out[host->name] = host_spec(cluster, *host).addresses;
+  }
+  return out;
+}
+
+}  // namespace underway::host

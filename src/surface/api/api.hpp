@@ -1,0 +1,33 @@
+#pragma once
+/// @file
+/// The HTTP routes. Nomad's `/v1`: same paths, JSON names, status codes, plain-text errors, X-Nomad-Index and blocking
+/// queries (facts: Nomad's HTTP API, docs "API"); ours below `/v1/underway`. `add_routes` puts them all on a router;
+/// one file per group of paths.
+
+#include "http/router.hpp"
+#include "server/server.hpp"
+
+namespace underway::api {
+
+/// What the agent tells of itself.
+struct AgentInfo {
+  std::string name;
+  std::string region = "global";
+  std::string datacenter = "dc1";
+  boost::json::value config = boost::json::object{};  ///< without secrets
+  bool server = true;
+  bool client = false;
+  std::string http_address;  ///< where its API listens, for people and `agent/members`
+};
+
+/// What handlers work with. Outlives the router.
+struct Api {
+  server::Server& server;
+  AgentInfo agent;
+  Clock& clock;
+};
+
+/// Every route. Throws Error(internal) when two collide.
+void add_routes(http::Router& router, Api& api);
+
+}  // namespace underway::api

@@ -1,0 +1,104 @@
+#include "api/cluster_body.hpp"
+
+#include <set>
+#include <tuple>
+
+namespace underway::api {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+JobChange describe_plan(const server::JobPlan& plan) {
+  JobChange change;
+  change.id = plan.proposed.id;
+  change.diff = model::diff(plan.current.get(), &plan.proposed);
+  change.job_modify_index = plan.job_modify_index;
+  change.failed = plan.plan.evaluation.failed_groups;
+  for (const auto& [group, counts] : plan.plan.groups) {
+    auto& updates = change.updates[group];
+    updates.ignore = counts.ignore;
+    updates.place = counts.place;
+    updates.stop = counts.stop + counts.lost;
+    updates.in_place = counts.in_place;
+    updates.destructive = counts.destructive;
+  }
+  std::set<std::string> replaced;
+  for (const auto& created : plan.plan.created) {
+    const bool replaces = !created.previous_allocation.empty();
+    if (replaces) replaced.insert(created.previous_allocation);
+    change.touched.push_back({created.name, created.node_name, replaces ? "replace" : "place"});
+  }
+  for (const auto& stopped : plan.plan.stopped) {
+    if (!replaced.contains(stopped.id)) change.touched.push_back({stopped.name, stopped.node_name, "stop"});
+  }
+  for (const auto& updated : plan.plan.updated)
+    change.touched.push_back({updated.name, updated.node_name, "update in place"});
+  std::sort(change.touched.begin(), change.touched.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.name, a.node) < std::tie(b.name, b.node); });
+  return change;
+}
+
+const Structure& description(Tag<JobWithSource>) {
+  static const Structure s = Builder<JobWithSource>("job with source", "A job and the text it came from.")
+                                 .wire<&JobWithSource::job>("Job", "")
+                                 .wire<&JobWithSource::submission>("Submission", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<ClusterBody>) {
+  static const Structure s = Builder<ClusterBody>("cluster body", "A cluster with all of its jobs.")
+                                 .wire<&ClusterBody::cluster>("Cluster", "")
+                                 .wire<&ClusterBody::jobs>("Jobs", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<DesiredUpdates>) {
+  static const Structure s = Builder<DesiredUpdates>("desired updates", "What a plan does to a group.")
+                                 .wire<&DesiredUpdates::ignore>("Ignore", "")
+                                 .wire<&DesiredUpdates::place>("Place", "")
+                                 .wire<&DesiredUpdates::migrate>("Migrate", "")
+                                 .wire<&DesiredUpdates::stop>("Stop", "")
+                                 .wire<&DesiredUpdates::in_place>("InPlaceUpdate", "")
+                                 .wire<&DesiredUpdates::destructive>("DestructiveUpdate", "")
+                                 .wire<&DesiredUpdates::canary>("Canary", "")
+                                 .wire<&DesiredUpdates::preemptions>("Preemptions", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Touched>) {
+  static const Structure s = Builder<Touched>("touched", "An allocation that a plan touches.")
+                                 .wire<&Touched::name>("Name", "")
+                                 .wire<&Touched::node>("Node", "")
+                                 .wire<&Touched::what>("What", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<JobChange>) {
+  static const Structure s = Builder<JobChange>("job change", "What a plan does to a job.")
+                                 .wire<&JobChange::id>("ID", "")
+                                 .wire<&JobChange::diff>("Diff", "")
+                                 .wire<&JobChange::updates>("DesiredTGUpdates", "")
+                                 .wire<&JobChange::touched>("Touched", "")
+                                 .wire<&JobChange::failed>("FailedTGAllocs", "")
+                                 .wire<&JobChange::job_modify_index>("JobModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<ClusterPlan>) {
+  static const Structure s = Builder<ClusterPlan>("cluster plan", "What applying a directory would do.")
+                                 .wire<&ClusterPlan::cluster>("Cluster", "")
+                                 .wire<&ClusterPlan::jobs>("Jobs", "")
+                                 .wire<&ClusterPlan::unchanged>("Unchanged", "")
+                                 .wire<&ClusterPlan::stopped>("Stopped", "")
+                                 .wire<&ClusterPlan::changes>("Changes", "")
+                                 .done();
+  return s;
+}
+
+}  // namespace underway::api

@@ -1,0 +1,59 @@
+#pragma once
+/// @file
+/// What `underway plan`, `apply` and `up` send: a cluster with all of its jobs; and what a plan of it answers.
+
+#include "model/diff.hpp"
+#include "server/server.hpp"
+
+namespace underway::api {
+
+struct JobWithSource {
+  model::Job job;
+  std::optional<model::JobSubmission> submission;
+};
+
+struct ClusterBody {
+  model::Cluster cluster;
+  std::vector<JobWithSource> jobs;
+};
+
+/// Nomad's DesiredUpdates (structs.go), and ours below.
+struct DesiredUpdates {
+  std::int64_t ignore = 0, place = 0, migrate = 0, stop = 0, in_place = 0, destructive = 0, canary = 0, preemptions = 0;
+};
+
+/// How a change touches one allocation that runs: "and where".
+struct Touched {
+  std::string name;  ///< job.group[index]
+  std::string node;
+  std::string what;  ///< place, stop, update in place, replace
+};
+
+struct JobChange {
+  std::string id;
+  model::JobDiff diff;
+  std::map<std::string, DesiredUpdates> updates;  ///< by group
+  std::vector<Touched> touched;
+  std::map<std::string, model::AllocMetric> failed;
+  model::Revision job_modify_index = 0;
+};
+
+struct ClusterPlan {
+  model::ClusterDiff cluster;
+  std::vector<JobChange> jobs;         ///< those that change
+  std::vector<std::string> unchanged;  ///< ids
+  std::vector<std::string> stopped;    ///< ids of jobs that the directory does not declare any more
+  bool changes = false;
+};
+
+/// What the scheduler would do for `plan`, told per group and per allocation.
+JobChange describe_plan(const server::JobPlan& plan);
+
+const describe::Structure& description(describe::Tag<JobWithSource>);
+const describe::Structure& description(describe::Tag<ClusterBody>);
+const describe::Structure& description(describe::Tag<DesiredUpdates>);
+const describe::Structure& description(describe::Tag<Touched>);
+const describe::Structure& description(describe::Tag<JobChange>);
+const describe::Structure& description(describe::Tag<ClusterPlan>);
+
+}  // namespace underway::api

@@ -1,0 +1,158 @@
+// Sessions: a command beside a task or on a host, over a WebSocket with Nomad's frames on the client's side and a
+// stream of the link on the node's. Frames (api/allocations_exec.go): {"stdin":{"data":base64,"close":true}},
+// {"tty_size":{"height":24,"width":80}} in; {"stdout":{"data":…}}, {"stderr":…},
+// {"exited":true,"result":{"exit_code":0}} out.
+#include "api/routes.hpp"
+#include "async/group.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "http/websocket.hpp"
+#include "node/messages.hpp"
+
+namespace underway::api {
+namespace {
+
+using link::Channel;
+using link::Stream;
+
+std::int64_t integer_at(const boost::json::object& object, const char* key, std::int64_t otherwise) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
+}
+
+/// From the client to the node, until the client has closed its input or is gone.
+awaitable<void> forward_input(std::shared_ptr<http::WebSocket> socket, std::shared_ptr<Stream> stream) {
+  while (auto message = co_await socket->read()) {
+    const auto frame = json::parse(message->data);
+    if (!frame.is_object()) continue;
+    if (const auto* size = frame.get_object().if_contains("tty_size"); size != nullptr && size->is_object()) {
+      const auto& object = size->get_object();
+      const boost::json::value resize =
+          boost::json::object{{"Width", integer_at(object, "width", 80)}, {"Height", integer_at(object, "height", 24)}};
+      co_await stream->write_control(resize);
+    }
+    const auto* input = frame.get_object().if_contains("stdin");
+    if (input == nullptr || !input->is_object()) continue;
+    const auto& object = input->get_object();
+    if (const auto* data = object.if_contains("data"); data != nullptr && data->is_string()) {
+      std::string bytes = base64_decode(std::string_view(data->get_string()));
+      co_await stream->write(std::move(bytes));
+    }
+    if (const auto* close = object.if_contains("close"); close != nullptr && close->is_bool() && close->get_bool())
+      stream->end();
+  }
+  stream->reset(Error(Code::unavailable, "the client has gone"));
+}
+
+http::Message frame(boost::json::object object) { return {boost::json::serialize(object), true}; }
+
+/// From the node to the client, until the command has ended.
+awaitable<void> forward_output(std::shared_ptr<http::WebSocket> socket, std::shared_ptr<Stream> stream) {
+  while (auto chunk = co_await stream->read()) {
+    if (chunk->channel == Channel::control) {
+      const auto control = json::parse(chunk->bytes);
+      if (!control.is_object() || !control.get_object().contains("ExitCode")) continue;
+      http::Message exited = frame(
+          {{"exited", true}, {"result", boost::json::object{{"exit_code", control.get_object().at("ExitCode")}}}});
+      co_await socket->write(std::move(exited));
+      co_return;
+    }
+    const char* name = chunk->channel == Channel::error ? "stderr" : "stdout";
+    http::Message output = frame({{name, boost::json::object{{"data", base64_encode(chunk->bytes)}}}});
+    co_await socket->write(std::move(output));
+  }
+}
+
+awaitable<void> run_session(Api& api, std::string node_id, std::string method, node::ExecRequest request,
+                            std::shared_ptr<http::WebSocket> socket) {
+  std::string failure;
+  try {
+    auto header = json::to_value(request);
+    const auto stream = co_await api.server.open_stream(std::move(node_id), std::move(method), std::move(header));
+    async::TaskGroup input(co_await asio::this_coro::executor, "exec");
+    input.spawn("input", forward_input(socket, stream));
+    std::exception_ptr escaped;
+    try {
+      co_await forward_output(socket, stream);
+    } catch (const Error& error) {
+      failure = error.one_line();
+    } catch (...) {
+      escaped = std::current_exception();
+    }
+    input.cancel();
+    co_await input.wait();
+    if (escaped) std::rethrow_exception(escaped);
+  } catch (const Error& error) {
+    failure = error.one_line();
+  }
+  // A close frame's reason is at most 123 bytes (RFC 6455, section 5.5): the rest of a long text goes as stderr.
+  if (!failure.empty() && socket->is_open())
+    socket->try_write(frame({{"stderr", boost::json::object{{"data", base64_encode(failure + "\n")}}}}));
+  const auto code = failure.empty() ? http::CloseCode::normal : http::CloseCode::internal;
+  co_await socket->close(code, failure.substr(0, 120));
+}
+
+/// `command` is a JSON list, as Nomad's clients send it.
+std::vector<std::string> command_of(const Request& request) {
+  const auto text = request.query.find("command");
+  if (!text) throw Error(Code::invalid, "missing command");
+  const auto value = json::parse(*text);
+  auto command = json::decode<std::vector<std::string>>(value, "command");
+  if (command.empty()) throw Error(Code::invalid, "missing command");
+  return command;
+}
+
+node::ExecRequest exec_request(const Request& request) {
+  node::ExecRequest exec;
+  exec.command = command_of(request);
+  exec.tty = request.query.flag("tty");
+  exec.task = request.query.find("task").value_or("");
+  exec.user = request.query.find("user").value_or("");
+  exec.cwd = request.query.find("cwd").value_or("");
+  return exec;
+}
+
+Response session(Api& api, std::string node_id, const char* method, node::ExecRequest exec) {
+  Response response;
+  response.upgrade = [&api, node_id = std::move(node_id), method,
+                      exec = std::move(exec)](std::shared_ptr<http::WebSocket> socket) {
+    return run_session(api, node_id, method, exec, std::move(socket));
+  };
+  return response;
+}
+
+awaitable<Response> exec_in_allocation(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto allocation = get_allocation(*tables, request.param("id"));
+  auto exec = exec_request(request);
+  exec.alloc = allocation->id;
+  if (exec.task.empty()) {
+    const auto* group = allocation->job ? allocation->job->find_group(allocation->group) : nullptr;
+    if (group == nullptr || group->tasks.size() != 1)
+      throw Error(Code::invalid, "missing task: the allocation has more than one");
+    exec.task = group->tasks.front().name;
+  }
+  co_return session(api, allocation->node_id, "exec", std::move(exec));
+}
+
+awaitable<Response> exec_on_host(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto host = tables->find_host(request.param("cluster"), request.param("name"));
+  if (!host) throw Error(Code::not_found, "host not found");
+  if (host->node_id.empty()) {
+    throw Error(Code::unavailable, fmt::format("the agent of host '{}' has not joined yet", host->name))
+        .because(fmt::format("the host is {}", describe::spell(host->status)));
+  }
+  co_return session(api, host->node_id, "host.exec", exec_request(request));
+}
+
+}  // namespace
+
+void add_exec_routes(http::Router& router, Api& api) {
+  router.add("GET", "/v1/client/allocation/:id/exec", "exec in allocation",
+             [&api](Request request) { return exec_in_allocation(api, std::move(request)); });
+  router.add("GET", "/v1/underway/host/:cluster/:name/exec", "exec on host",
+             [&api](Request request) { return exec_on_host(api, std::move(request)); });
+}
+
+}  // namespace underway::api

@@ -1,0 +1,212 @@
+#include "api/openapi.hpp"
+
+#include <map>
+
+#include "api/cluster_body.hpp"
+#include "api/status.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "model/evaluation.hpp"
+#include "model/node.hpp"
+
+namespace underway::api {
+namespace {
+
+using boost::json::array;
+using boost::json::object;
+using describe::structure_of;
+
+std::string schema_name(const describe::Structure& structure) {
+  std::string name;
+  for (const auto& word : split(structure.name, ' ')) name += upper(word.substr(0, 1)) + word.substr(1);
+  return name;
+}
+
+using Schemas = std::map<std::string, const describe::Structure*>;
+
+object schema_of(const describe::Type& type, Schemas& used);
+
+object reference(const describe::Structure& structure, Schemas& used) {
+  const std::string name = schema_name(structure);
+  if (used.emplace(name, &structure).second) {
+    for (const auto& field : structure.fields) schema_of(*field.type, used);
+  }
+  return {{"$ref", "#/components/schemas/" + name}};
+}
+
+object schema_of(const describe::Type& type, Schemas& used) {
+  using describe::Kind;
+  switch (type.kind) {
+    case Kind::boolean:
+      return {{"type", "boolean"}};
+    case Kind::integer:
+      return {{"type", "integer"}, {"format", "int64"}};
+    case Kind::number:
+      return {{"type", "number"}};
+    case Kind::string:
+      return {{"type", "string"}};
+    case Kind::duration:
+      return {{"type", "integer"}, {"format", "int64"}, {"description", "nanoseconds"}};
+    case Kind::any:
+      return {};
+    case Kind::enumeration: {
+      array values;
+      for (const auto& name : type.enumeration().names()) values.emplace_back(name);
+      return {{"type", "string"}, {"enum", std::move(values)}};
+    }
+    case Kind::optional:
+      return schema_of(*type.element, used);
+    case Kind::list:
+      return {{"type", "array"}, {"items", schema_of(*type.element, used)}};
+    case Kind::map:
+      return {{"type", "object"}, {"additionalProperties", schema_of(*type.element, used)}};
+    case Kind::structure:
+      return reference(type.structure(), used);
+  }
+  return {};
+}
+
+object schema_body(const describe::Structure& structure, Schemas& used) {
+  object properties;
+  for (const auto& field : structure.fields) {
+    if (field.json.empty()) continue;
+    object schema = schema_of(*field.type, used);
+    if (!field.doc.empty() && !schema.contains("$ref")) schema["description"] = field.doc;
+    properties[field.json] = std::move(schema);
+  }
+  return {{"type", "object"}, {"description", structure.doc}, {"properties", std::move(properties)}};
+}
+
+/// "/v1/job/*id/plan" → "/v1/job/{id}/plan", and the parameters.
+std::string template_path(std::string_view pattern, array& parameters) {
+  std::string out;
+  for (const auto& segment : split(pattern.substr(1), '/')) {
+    out += '/';
+    if (!segment.starts_with(':') && !segment.starts_with('*')) {
+      out += segment;
+      continue;
+    }
+    const std::string name = segment.substr(1);
+    out += "{" + name + "}";
+    parameters.push_back(
+        object{{"name", name}, {"in", "path"}, {"required", true}, {"schema", object{{"type", "string"}}}});
+  }
+  return out;
+}
+
+object json_content(object schema) { return {{"application/json", object{{"schema", std::move(schema)}}}}; }
+
+object operation(const Documented& route, const array& parameters, Schemas& used) {
+  object response{{"description", "done"}};
+  if (route.response != nullptr) {
+    object schema = reference(*route.response, used);
+    if (route.list) schema = object{{"type", "array"}, {"items", std::move(schema)}};
+    response["content"] = json_content(std::move(schema));
+  }
+  object out{{"summary", route.summary},
+             {"parameters", parameters},
+             {"responses",
+              object{{"200", std::move(response)}, {"default", object{{"description", "a refusal, as plain text"}}}}}};
+  if (route.request != nullptr)
+    out["requestBody"] = object{{"required", true}, {"content", json_content(reference(*route.request, used))}};
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Documented>& documented_routes() {
+  static const auto& job = structure_of<model::Job>();
+  static const auto& node = structure_of<model::Node>();
+  static const auto& allocation = structure_of<model::Allocation>();
+  static const auto& evaluation = structure_of<model::Evaluation>();
+  static const auto& allocation_stub = structure_of<AllocationStub>();
+  static const auto& cluster_body = structure_of<ClusterBody>();
+  static const std::vector<Documented> routes = {
+      {"GET", "/v1/jobs", "Lists jobs.", nullptr, &structure_of<JobStub>(), true},
+      {"PUT|POST", "/v1/jobs", "Registers a job: {Job, Submission, EnforceIndex, JobModifyIndex}."},
+      {"PUT|POST", "/v1/jobs/parse", "Parses a job file: {JobHCL, Variables}.", nullptr, &job},
+      {"PUT|POST", "/v1/validate/job", "Tells what is wrong with a job: {Job}."},
+      {"GET", "/v1/job/*id", "Reads a job.", nullptr, &job},
+      {"PUT|POST", "/v1/job/*id", "Registers a job, as PUT /v1/jobs does."},
+      {"DELETE", "/v1/job/*id", "Stops a job; ?purge forgets it."},
+      {"GET", "/v1/job/*id/versions", "Reads the job's versions; ?diffs compares them."},
+      {"GET", "/v1/job/*id/submission", "Reads the source of a version.", nullptr,
+       &structure_of<model::JobSubmission>()},
+      {"GET", "/v1/job/*id/allocations", "Lists the job's allocations.", nullptr, &allocation_stub, true},
+      {"GET", "/v1/job/*id/evaluations", "Lists the job's evaluations.", nullptr, &evaluation, true},
+      {"GET", "/v1/job/*id/summary", "Counts the job's allocations.", nullptr, &structure_of<JobSummary>()},
+      {"PUT|POST", "/v1/job/*id/evaluate", "Evaluates the job again."},
+      {"GET", "/v1/job/*id/deployment", "The newest deployment: null, as there are none yet."},
+      {"GET", "/v1/job/*id/deployments", "The job's deployments: empty, as there are none yet."},
+      {"PUT|POST", "/v1/job/*id/plan", "Tells what registering a job would do: {Job, Diff}."},
+      {"GET", "/v1/nodes", "Lists nodes.", nullptr, &structure_of<NodeStub>(), true},
+      {"GET", "/v1/node/:id", "Reads a node.", nullptr, &node},
+      {"GET", "/v1/node/:id/allocations", "Lists the node's allocations.", nullptr, &allocation, true},
+      {"PUT|POST", "/v1/node/:id/eligibility", "Whether new allocations may come: {Eligibility}."},
+      {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
+      {"GET", "/v1/allocations", "Lists allocations.", nullptr, &allocation_stub, true},
+      {"GET", "/v1/allocation/:id", "Reads an allocation with its job.", nullptr, &allocation},
+      {"PUT|POST", "/v1/allocation/:id/stop", "Stops an allocation; a replacement is placed."},
+      {"PUT|POST", "/v1/client/allocation/:id/restart", "Restarts a task, or all: {TaskName}."},
+      {"PUT|POST", "/v1/client/allocation/:id/signal", "Signals a task, or all: {Task, Signal}."},
+      {"GET", "/v1/client/allocation/:id/stats", "What the allocation uses."},
+      {"GET", "/v1/client/allocation/:id/gc", "Removes a finished allocation's files."},
+      {"GET", "/v1/client/fs/ls/:id", "Lists a directory of the allocation."},
+      {"GET", "/v1/client/fs/stat/:id", "Tells about a file."},
+      {"GET", "/v1/client/fs/cat/:id", "Reads a file."},
+      {"GET", "/v1/client/fs/readat/:id", "Reads part of a file."},
+      {"GET", "/v1/client/fs/stream/:id", "Follows a file."},
+      {"GET", "/v1/client/fs/logs/:id", "Reads or follows a task's output."},
+      {"GET", "/v1/client/allocation/:id/exec", "Runs a command beside a task (WebSocket)."},
+      {"GET", "/v1/underway/host/:cluster/:name/exec", "Runs a command on a host (WebSocket)."},
+      {"GET", "/v1/evaluations", "Lists evaluations.", nullptr, &evaluation, true},
+      {"GET", "/v1/evaluation/:id", "Reads an evaluation.", nullptr, &evaluation},
+      {"GET", "/v1/evaluation/:id/allocations", "Lists what the evaluation placed.", nullptr, &allocation_stub, true},
+      {"GET", "/v1/agent/self", "What this agent is."},
+      {"GET", "/v1/agent/members", "The servers."},
+      {"GET", "/v1/agent/health", "Whether this agent is well."},
+      {"GET", "/v1/agent/servers", "Addresses of servers."},
+      {"GET", "/v1/status/leader", "Address of the leader."},
+      {"GET", "/v1/status/peers", "Addresses of the servers."},
+      {"GET", "/v1/regions", "The regions."},
+      {"GET", "/v1/namespaces", "The namespaces."},
+      {"PUT|POST", "/v1/system/gc", "Forgets what is over."},
+      {"PUT|POST", "/v1/search", "Finds ids by prefix: {Prefix, Context}."},
+      {"GET", "/v1/metrics", "Metrics, as JSON or with ?format=prometheus."},
+      {"GET", "/v1/underway/link", "The link of a node (WebSocket)."},
+      {"GET", "/v1/underway/openapi.json", "This document."},
+      {"GET", "/v1/underway/clusters", "Lists clusters.", nullptr, &structure_of<model::Cluster>(), true},
+      {"GET", "/v1/underway/cluster/:name", "Reads a cluster.", nullptr, &structure_of<model::Cluster>()},
+      {"PUT|POST", "/v1/underway/cluster/:name", "Applies a cluster with its jobs, together or not at all.",
+       &cluster_body},
+      {"DELETE", "/v1/underway/cluster/:name", "Takes a cluster down."},
+      {"PUT|POST", "/v1/underway/cluster/:name/plan", "Tells what applying would do.", &cluster_body,
+       &structure_of<ClusterPlan>()},
+      {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
+      {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
+      {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<Status>()},
+  };
+  return routes;
+}
+
+std::string openapi_document() {
+  Schemas used;
+  object paths;
+  for (const auto& route : documented_routes()) {
+    array parameters;
+    const std::string path = template_path(route.pattern, parameters);
+    auto& item = paths[path].is_object() ? paths[path].get_object() : paths[path].emplace_object();
+    for (const auto& method : split(route.methods, '|')) item[lower(method)] = operation(route, parameters, used);
+  }
+  object schemas;
+  for (const auto& [name, structure] : Schemas(used)) schemas[name] = schema_body(*structure, used);
+  return boost::json::serialize(
+      object{{"openapi", "3.1.0"},
+             {"info", object{{"title", "Underway"},
+                             {"version", version()},
+                             {"description", "Nomad's HTTP API, and ours below /v1/underway."}}},
+             {"paths", std::move(paths)},
+             {"components", object{{"schemas", std::move(schemas)}}}});
+}
+
+}  // namespace underway::api

@@ -1,0 +1,126 @@
+#include "api/query.hpp"
+
+#include <charconv>
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace underway::api {
+namespace {
+
+constexpr Duration kLongestWait = std::chrono::minutes(5);
+
+std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
+  const auto text = request.query.find(name);
+  if (!text || text->empty()) return otherwise;
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (failed != std::errc{} || end != text->data() + text->size() || value < 0) {
+    throw Error(Code::invalid, fmt::format("parameter '{}' is no whole number", name))
+        .because(fmt::format("found '{}'", *text));
+  }
+  return value;
+}
+
+/// Spreads the wake-ups of clients that began to wait together, as Nomad does: up to a sixteenth more.
+async::SteadyTime wait_deadline(const Request& request) {
+  Duration wait = kLongestWait;
+  if (const auto text = request.query.find("wait"); text && !text->empty()) {
+    const auto parsed = parse_duration(*text);
+    if (!parsed || *parsed < Duration{0})
+      throw Error(Code::invalid, fmt::format("parameter 'wait' is no duration: '{}'", *text));
+    wait = std::min(*parsed, kLongestWait);
+  }
+  static thread_local std::minstd_rand jitter{std::random_device{}()};
+  if (wait >= std::chrono::seconds(16))
+    wait += Duration{std::uniform_int_distribution<std::int64_t>(0, wait.count() / 16)(jitter)};
+  return async::deadline_in(wait);
+}
+
+void set_index(Response& response, model::Revision index) {
+  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(index, 1)));
+  response.headers.set("X-Nomad-LastContact", "0");
+  response.headers.set("X-Nomad-KnownLeader", "true");
+}
+
+model::Revision newest(const tables::Tables& tables, const std::vector<tables::Scope>& scopes) {
+  model::Revision index = 1;
+  for (const auto& scope : scopes) index = std::max(index, tables.revision_of(scope));
+  return index;
+}
+
+std::string pretty_if_asked(const Request& request, std::string body) {
+  if (!request.query.flag("pretty")) return body;
+  return json::pretty(json::parse(body)) + "\n";
+}
+
+}  // namespace
+
+std::string namespace_of(const Request& request) {
+  auto ns = request.query.find("namespace");
+  return ns && !ns->empty() ? *ns : "default";
+}
+
+awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body) {
+  const std::int64_t index = integer_parameter(request, "index", 0);
+  const auto deadline = wait_deadline(request);
+  const auto* tables =
+      index > 0 ? co_await api.server.changed_since(scopes, index, deadline) : co_await api.server.read();
+  Response response = http::json(pretty_if_asked(request, body(*tables)));
+  set_index(response, newest(*tables, scopes));
+  co_return response;
+}
+
+awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
+                                std::function<std::vector<Item>(const tables::Tables&)> list) {
+  const auto per_page = static_cast<std::size_t>(integer_parameter(request, "per_page", 0));
+  const std::string from = request.query.find("next_token").value_or("");
+  const bool reverse = request.query.flag("reverse");
+  std::string next_token;
+  const Body body = [&](const tables::Tables& tables) {
+    auto items = list(tables);
+    if (reverse) std::reverse(items.begin(), items.end());
+    std::size_t begin = 0;
+    while (!from.empty() && begin < items.size() && items[begin].token != from) ++begin;
+    const std::size_t end = per_page == 0 ? items.size() : std::min(items.size(), begin + per_page);
+    if (end < items.size()) next_token = items[end].token;
+    return json_list(std::span(items).subspan(begin, end - begin), [](const Item& item) { return item.json(); });
+  };
+  Response response = co_await answer_read(api, request, std::move(scopes), body);
+  if (!next_token.empty()) response.headers.set("X-Nomad-NextToken", next_token);
+  co_return response;
+}
+
+boost::json::object parse_body(const Request& request) {
+  if (trim(request.body).empty())
+    throw Error(Code::invalid, "the request has no body").because("a JSON object was expected");
+  auto value = json::parse(request.body);
+  if (!value.is_object()) throw Error(Code::invalid, "the request body is no JSON object");
+  return std::move(value.get_object());
+}
+
+tables::Row<model::Allocation> get_allocation(const tables::Tables& tables, const std::string& id) {
+  auto row = tables.find_allocation(id);
+  if (!row) throw Error(Code::not_found, "alloc not found");
+  return row;
+}
+
+tables::Row<model::Evaluation> get_evaluation(const tables::Tables& tables, const std::string& id) {
+  auto row = tables.find_evaluation(id);
+  if (!row) throw Error(Code::not_found, "eval not found");
+  return row;
+}
+
+tables::Row<model::Node> get_node(const tables::Tables& tables, const std::string& id) {
+  auto row = tables.find_node(id);
+  if (!row) throw Error(Code::not_found, "node not found");
+  return row;
+}
+
+tables::Row<model::Job> get_job(const tables::Tables& tables, const Request& request, const std::string& id) {
+  auto row = tables.find_job(namespace_of(request), id);
+  if (!row) throw Error(Code::not_found, "job not found");
+  return row;
+}
+
+}  // namespace underway::api

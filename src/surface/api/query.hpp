@@ -1,0 +1,55 @@
+#pragma once
+/// @file
+/// What every read has in common: the blocking query, the index headers, prefix, paging and the shape of the answer.
+/// Source: Nomad's API documentation, "HTTP API: Blocking Queries" and "Pagination"; limits as its code has them.
+
+#include <functional>
+
+#include "api/api.hpp"
+
+namespace underway::api {
+
+using asio::awaitable;
+using http::Request;
+using http::Response;
+
+/// The namespace asked for: `default` when none; "*" is all.
+std::string namespace_of(const Request& request);
+
+/// Runs `body(tables)` on durable state, after waiting, if the request has `index`, until something in `scopes` is
+/// newer or `wait` is over (default and maximum 5 min, plus up to a sixteenth). The answer carries X-Nomad-Index (never
+/// 0), X-Nomad-LastContact and X-Nomad-KnownLeader. `body` returns JSON text.
+using Body = std::function<std::string(const tables::Tables&)>;
+awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body);
+
+/// One element of a list before paging.
+struct Item {
+  std::string token;  ///< sorts as the list does and names where the next page begins
+  std::function<std::string()> json;
+};
+/// The page of `items` that `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets X-Nomad-NextToken.
+awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
+                                std::function<std::vector<Item>(const tables::Tables&)> list);
+
+/// The body as JSON. Throws invalid naming line and column; an empty body is invalid too.
+boost::json::object parse_body(const Request& request);
+
+/// The one allocation, evaluation or node whose id starts with `prefix`… the API itself wants whole ids: clients
+/// resolve prefixes through lists and search. Throws not_found with Nomad's text.
+tables::Row<model::Allocation> get_allocation(const tables::Tables& tables, const std::string& id);
+tables::Row<model::Evaluation> get_evaluation(const tables::Tables& tables, const std::string& id);
+tables::Row<model::Node> get_node(const tables::Tables& tables, const std::string& id);
+tables::Row<model::Job> get_job(const tables::Tables& tables, const Request& request, const std::string& id);
+
+/// "[a,b]" of JSON texts.
+template <class Range, class Encode>
+std::string json_list(const Range& range, Encode encode) {
+  std::string out = "[";
+  for (const auto& element : range) {
+    if (out.size() > 1) out += ',';
+    out += encode(element);
+  }
+  return out + "]";
+}
+
+}  // namespace underway::api

@@ -1,0 +1,20 @@
+#pragma once
+/// @file
+/// One function per group of paths; each registers its routes. Only add_routes calls them.
+
+#include "api/query.hpp"
+
+namespace underway::api {
+
+void add_job_routes(http::Router& router, Api& api);
+void add_plan_routes(http::Router& router, Api& api);
+void add_node_routes(http::Router& router, Api& api);
+void add_allocation_routes(http::Router& router, Api& api);
+void add_file_routes(http::Router& router, Api& api);
+void add_exec_routes(http::Router& router, Api& api);
+void add_evaluation_routes(http::Router& router, Api& api);
+void add_agent_routes(http::Router& router, Api& api);
+void add_cluster_routes(http::Router& router, Api& api);
+void add_status_routes(http::Router& router, Api& api);
+
+}  // namespace underway::api

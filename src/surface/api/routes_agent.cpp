@@ -1,0 +1,189 @@
+// The agent and the servers: self, members, health, leader, peers, regions, namespaces, search, collection, metrics,
+// and the link that nodes dial.
+#include "api/openapi.hpp"
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "base/version.hpp"
+
+namespace underway::api {
+namespace {
+
+using boost::json::array;
+using boost::json::object;
+
+awaitable<Response> static_read(Api& api, Request request, boost::json::value value) {
+  std::vector<tables::Scope> scopes;
+  const std::string text = boost::json::serialize(value);
+  co_return co_await answer_read(api, request, std::move(scopes), [&text](const tables::Tables&) { return text; });
+}
+
+boost::json::value member(const Api& api) {
+  return object{
+      {"Name", api.agent.name + "." + api.agent.region},
+      {"Addr", api.agent.http_address},
+      {"Port", 0},
+      {"Status", "alive"},
+      {"Tags",
+       object{{"region", api.agent.region}, {"dc", api.agent.datacenter}, {"role", "underway"}, {"build", version()}}}};
+}
+
+awaitable<Response> agent_self(Api& api, Request request) {
+  boost::json::value self =
+      object{{"config", api.agent.config},
+             {"member", member(api)},
+             {"stats", object{{"underway", object{{"version", version()},
+                                                  {"build", build_id()},
+                                                  {"server", api.agent.server ? "true" : "false"},
+                                                  {"leader", "true"},
+                                                  {"client", api.agent.client ? "true" : "false"}}}}}};
+  co_return co_await static_read(api, std::move(request), std::move(self));
+}
+
+awaitable<Response> agent_members(Api& api, Request request) {
+  boost::json::value members = object{{"ServerName", api.agent.name},
+                                      {"ServerRegion", api.agent.region},
+                                      {"ServerDC", api.agent.datacenter},
+                                      {"Members", array{member(api)}}};
+  co_return co_await static_read(api, std::move(request), std::move(members));
+}
+
+awaitable<Response> agent_health(Api& api, Request request) {
+  object health;
+  if (api.agent.server) health["server"] = object{{"ok", true}, {"message", "ok"}};
+  if (api.agent.client) health["client"] = object{{"ok", true}, {"message", "ok"}};
+  co_return co_await static_read(api, std::move(request), boost::json::value(std::move(health)));
+}
+
+awaitable<Response> collect(Api& api, Request) {
+  co_await api.server.collect(server::Retention::none());
+  co_return http::json("");
+}
+
+awaitable<Response> list_namespaces(Api& api, Request request) {
+  std::vector<tables::Scope> scopes{{tables::Topic::jobs, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [](const tables::Tables& tables) {
+    std::set<std::string> names{"default"};
+    for (const auto& job : tables.jobs()) names.insert(job->ns);
+    return json_list(names, [](const auto& name) {
+      return boost::json::serialize(object{{"Name", name},
+                                           {"Description", name == "default" ? "Default shared namespace" : ""},
+                                           {"CreateIndex", 1},
+                                           {"ModifyIndex", 1}});
+    });
+  });
+}
+
+/// Prefix search over ids; at most 20 of each kind, as Nomad has it.
+awaitable<Response> search(Api& api, Request request) {
+  const auto body = parse_body(request);
+  const auto text = [&](const char* key) {
+    const auto* value = body.if_contains(key);
+    return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
+  };
+  const std::string prefix = text("Prefix"), context = text("Context").empty() ? "all" : text("Context");
+  const auto* tables = co_await api.server.read();
+  object matches, truncations;
+  const auto add = [&](const char* name, const auto& rows, auto id_of) {
+    if (context != "all" && context != name) return;
+    array found;
+    for (const auto& row : rows) {
+      if (found.size() == 20) break;
+      found.emplace_back(id_of(*row));
+    }
+    truncations[name] = rows.size() > found.size();
+    matches[name] = std::move(found);
+  };
+  add("jobs", tables->jobs(namespace_of(request), prefix), [](const auto& job) { return job.id; });
+  add("nodes", tables->nodes(prefix), [](const auto& node) { return node.id; });
+  add("allocs", tables->allocations(prefix), [](const auto& allocation) { return allocation.id; });
+  add("evals", tables->evaluations(prefix), [](const auto& evaluation) { return evaluation.id; });
+  Response response = http::json(
+      boost::json::serialize(object{{"Matches", std::move(matches)}, {"Truncations", std::move(truncations)}}));
+  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(tables->revision(), 1)));
+  co_return response;
+}
+
+struct Gauge {
+  const char* name;
+  const char* help;
+  std::int64_t value;
+};
+
+std::vector<Gauge> gauges(const Api& api, const tables::Tables& tables) {
+  std::int64_t ready = 0, linked = 0, running = 0, pending = 0, blocked = 0;
+  for (const auto& node : tables.nodes()) {
+    ready += node->ready() ? 1 : 0;
+    linked += api.server.linked(node->id) ? 1 : 0;
+  }
+  for (const auto& allocation : tables.allocations()) {
+    running += allocation->client_status == model::ClientStatus::running ? 1 : 0;
+    pending += allocation->client_status == model::ClientStatus::pending && !allocation->server_terminal() ? 1 : 0;
+  }
+  for (const auto& evaluation : tables.blocked_evaluations()) blocked += evaluation ? 1 : 0;
+  return {{"underway_jobs", "Jobs known.", static_cast<std::int64_t>(tables.jobs().size())},
+          {"underway_nodes", "Nodes known.", static_cast<std::int64_t>(tables.nodes().size())},
+          {"underway_nodes_ready", "Nodes that are ready and eligible.", ready},
+          {"underway_nodes_linked", "Nodes whose link stands.", linked},
+          {"underway_allocations_running", "Allocations that run.", running},
+          {"underway_allocations_pending", "Allocations that are wanted and do not run yet.", pending},
+          {"underway_evaluations_blocked", "Evaluations that wait for capacity.", blocked},
+          {"underway_revision", "Revision of the store.", tables.revision()}};
+}
+
+/// JSON, or Prometheus' text exposition format 0.0.4 with ?format=prometheus.
+awaitable<Response> metrics(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto all = gauges(api, *tables);
+  if (request.query.find("format").value_or("") == "prometheus") {
+    std::string text;
+    for (const auto& gauge : all)
+      text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", gauge.name, gauge.help, gauge.value);
+    Response response = http::text(200, std::move(text));
+    response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    co_return response;
+  }
+  array list;
+  for (const auto& gauge : all)
+    list.push_back(object{{"Name", gauge.name}, {"Value", gauge.value}, {"Labels", object{}}});
+  co_return http::json(boost::json::serialize(object{{"Gauges", std::move(list)},
+                                                     {"Counters", array{}},
+                                                     {"Samples", array{}},
+                                                     {"Points", array{}},
+                                                     {"Timestamp", format_time(api.clock.now())}}));
+}
+
+awaitable<Response> serve_link(Api& api, Request) {
+  Response response;
+  response.upgrade = [&api](std::shared_ptr<http::WebSocket> socket) {
+    return api.server.serve_link(std::move(socket));
+  };
+  co_return response;
+}
+
+}  // namespace
+
+void add_agent_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  const auto constant = [&](const char* path, const char* name, boost::json::value value) {
+    router.add("GET", path, name,
+               [&api, value](Request request) { return static_read(api, std::move(request), value); });
+  };
+  router.add("GET", "/v1/agent/self", "agent self", with(agent_self));
+  router.add("GET", "/v1/agent/members", "agent members", with(agent_members));
+  router.add("GET", "/v1/agent/health", "agent health", with(agent_health));
+  constant("/v1/agent/servers", "agent servers", array{api.agent.http_address});
+  constant("/v1/status/leader", "leader", boost::json::string(api.agent.http_address));
+  constant("/v1/status/peers", "peers", array{api.agent.http_address});
+  constant("/v1/regions", "regions", array{api.agent.region});
+  router.add("GET", "/v1/namespaces", "list namespaces", with(list_namespaces));
+  router.add("PUT|POST", "/v1/system/gc", "collect garbage", with(collect));
+  router.add("PUT|POST", "/v1/search", "search", with(search));
+  router.add("GET", "/v1/metrics", "metrics", with(metrics));
+  router.add("GET", "/v1/underway/link", "link of a node", with(serve_link));
+  router.add("GET", "/v1/underway/openapi.json", "OpenAPI document",
+             [](Request) -> awaitable<Response> { co_return http::json(openapi_document()); });
+}
+
+}  // namespace underway::api

@@ -1,0 +1,101 @@
+// Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection.
+#include "api/routes.hpp"
+#include "api/stubs.hpp"
+#include "base/json.hpp"
+#include "node/messages.hpp"
+
+namespace underway::api {
+namespace {
+
+using tables::Scope;
+using tables::Topic;
+
+awaitable<Response> list_allocations(Api& api, Request request) {
+  const std::string prefix = request.query.find("prefix").value_or(""), ns = namespace_of(request);
+  std::vector<Scope> scopes{{Topic::allocations, ""}};
+  co_return co_await answer_list(api, request, std::move(scopes), [ns, prefix](const tables::Tables& tables) {
+    std::vector<Item> items;
+    for (const auto& allocation : tables.allocations(prefix)) {
+      if (ns != "*" && allocation->ns != ns) continue;
+      items.push_back({allocation->id, [&tables, allocation] { return json::encode(stub(tables, *allocation)); }});
+    }
+    return items;
+  });
+}
+
+/// With the job it was placed for, as Nomad embeds it.
+std::string with_job(const model::Allocation& allocation) {
+  std::string text = json::encode(allocation);
+  text.pop_back();
+  return text + ",\"Job\":" + (allocation.job ? json::encode(*allocation.job) : "null") + "}";
+}
+
+awaitable<Response> read_allocation(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{{Topic::allocations, id}};
+  co_return co_await answer_read(api, request, std::move(scopes),
+                                 [&](const tables::Tables& tables) { return with_job(*get_allocation(tables, id)); });
+}
+
+awaitable<Response> stop_allocation(Api& api, Request request) {
+  const std::string eval = co_await api.server.stop_allocation(request.param("id"));
+  const auto* tables = co_await api.server.read();
+  co_return http::json(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", tables->revision()}}));
+}
+
+/// Asks the allocation's node. An empty body is fine.
+awaitable<boost::json::value> ask_node(Api& api, const Request& request, const char* method) {
+  const auto* tables = co_await api.server.read();
+  const auto allocation = get_allocation(*tables, request.param("id"));
+  node::TaskRequest ask;
+  ask.id = allocation->id;
+  if (!request.body.empty()) {
+    const auto body = parse_body(request);
+    const auto text = [&](const char* key) {
+      const auto* value = body.if_contains(key);
+      return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string()))
+                                                    : std::string();
+    };
+    ask.task = !text("TaskName").empty() ? text("TaskName") : text("Task");
+    ask.signal = text("Signal");
+  }
+  if (const auto task = request.query.find("task"); task && ask.task.empty()) ask.task = *task;
+  co_return co_await api.server.call_node(allocation->node_id, method, json::to_value(ask));
+}
+
+awaitable<Response> restart_allocation(Api& api, Request request) {
+  co_await ask_node(api, request, "alloc.restart");
+  co_return http::json("{}");
+}
+
+awaitable<Response> signal_allocation(Api& api, Request request) {
+  co_await ask_node(api, request, "alloc.signal");
+  co_return http::json("{}");
+}
+
+awaitable<Response> allocation_stats(Api& api, Request request) {
+  const auto stats = co_await ask_node(api, request, "alloc.stats");
+  co_return http::json(boost::json::serialize(stats));
+}
+
+awaitable<Response> collect_allocation(Api& api, Request request) {
+  co_await ask_node(api, request, "alloc.gc");
+  co_return http::json("{}");
+}
+
+}  // namespace
+
+void add_allocation_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/allocations", "list allocations", with(list_allocations));
+  router.add("GET", "/v1/allocation/:id", "read allocation", with(read_allocation));
+  router.add("PUT|POST", "/v1/allocation/:id/stop", "stop allocation", with(stop_allocation));
+  router.add("PUT|POST", "/v1/client/allocation/:id/restart", "restart allocation", with(restart_allocation));
+  router.add("PUT|POST", "/v1/client/allocation/:id/signal", "signal allocation", with(signal_allocation));
+  router.add("GET", "/v1/client/allocation/:id/stats", "allocation statistics", with(allocation_stats));
+  router.add("GET", "/v1/client/allocation/:id/gc", "collect allocation", with(collect_allocation));
+}
+
+}  // namespace underway::api

@@ -1,0 +1,129 @@
+// Clusters and hosts: ours, below /v1/underway.
+#include "api/cluster_body.hpp"
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "host/provider.hpp"
+#include "host/reconcile.hpp"
+#include "jobspec/jobspec.hpp"
+
+namespace underway::api {
+namespace {
+
+using tables::Scope;
+using tables::Topic;
+
+awaitable<Response> list_clusters(Api& api, Request request) {
+  std::vector<Scope> scopes{{Topic::clusters, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [](const tables::Tables& tables) {
+    return json_list(tables.clusters(), [](const auto& cluster) { return json::encode(*cluster); });
+  });
+}
+
+tables::Row<model::Cluster> get_cluster(const tables::Tables& tables, const std::string& name) {
+  auto row = tables.find_cluster(name);
+  if (!row) throw Error(Code::not_found, fmt::format("cluster '{}' not found", name));
+  return row;
+}
+
+awaitable<Response> read_cluster(Api& api, Request request) {
+  const std::string name = request.param("name");
+  std::vector<Scope> scopes{{Topic::clusters, name}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(*get_cluster(tables, name));
+  });
+}
+
+server::ApplyCluster parse_cluster(const Request& request) {
+  const auto body = json::decode<ClusterBody>(parse_body(request), "");
+  if (body.cluster.name != request.param("name"))
+    throw Error(Code::invalid, "the cluster's name does not match the path");
+  const auto wrong = host::problems(host::cluster_spec(body.cluster));
+  if (!wrong.empty()) {
+    Error error(Code::invalid, fmt::format("cluster '{}' is not valid", body.cluster.name));
+    for (const auto& problem : wrong) error.because(problem);
+    throw error;
+  }
+  server::ApplyCluster out;
+  out.cluster = body.cluster;
+  for (const auto& entry : body.jobs) {
+    out.jobs.push_back({entry.job, entry.submission, std::nullopt});
+    out.jobs.back().job.canonicalize();
+  }
+  return out;
+}
+
+awaitable<Response> apply_cluster(Api& api, Request request) {
+  auto wanted = parse_cluster(request);
+  const auto applied = co_await api.server.apply_cluster(std::move(wanted));
+  boost::json::array registered, stopped;
+  for (const auto& id : applied.registered) registered.emplace_back(id);
+  for (const auto& id : applied.stopped) stopped.emplace_back(id);
+  co_return http::json(boost::json::serialize(boost::json::object{
+      {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", applied.revision}}));
+}
+
+/// Every job is planned against the cluster as it stands, by itself.
+awaitable<Response> plan_cluster(Api& api, Request request) {
+  auto wanted = parse_cluster(request);
+  ClusterPlan plan;
+  for (auto& entry : wanted.jobs) {
+    entry.job.cluster = wanted.cluster.name;
+    const std::string id = entry.job.id;
+    const auto job_plan = co_await api.server.plan_job(std::move(entry.job));
+    if (job_plan.current && server::same_specification(*job_plan.current, job_plan.proposed))
+      plan.unchanged.push_back(id);
+    else
+      plan.jobs.push_back(describe_plan(job_plan));
+    entry.job = job_plan.proposed;
+  }
+  const auto* tables = co_await api.server.read();
+  const auto current = tables->find_cluster(wanted.cluster.name);
+  plan.cluster = model::diff(current && !current->stop ? current.get() : nullptr, &wanted.cluster);
+  for (const auto& job : tables->jobs()) {
+    const bool declared =
+        std::any_of(wanted.jobs.begin(), wanted.jobs.end(), [&](const auto& entry) { return entry.job.id == job->id; });
+    if (job->cluster == wanted.cluster.name && !job->stop && !declared) plan.stopped.push_back(job->id);
+  }
+  plan.changes = !plan.jobs.empty() || !plan.stopped.empty() || plan.cluster.object.type != model::DiffType::none;
+  co_return http::json(json::encode(plan));
+}
+
+awaitable<Response> stop_cluster(Api& api, Request request) {
+  co_await api.server.stop_cluster(request.param("name"));
+  co_return http::json("{}");
+}
+
+awaitable<Response> list_hosts(Api& api, Request request) {
+  const std::string cluster = request.query.find("cluster").value_or("");
+  std::vector<Scope> scopes{{Topic::hosts, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json_list(tables.hosts(cluster), [](const auto& host) { return json::encode(*host); });
+  });
+}
+
+awaitable<Response> read_host(Api& api, Request request) {
+  const std::string cluster = request.param("cluster"), name = request.param("name");
+  std::vector<Scope> scopes{{Topic::hosts, cluster + "/" + name}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    const auto host = tables.find_host(cluster, name);
+    if (!host) throw Error(Code::not_found, "host not found");
+    return json::encode(*host);
+  });
+}
+
+}  // namespace
+
+void add_cluster_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/underway/clusters", "list clusters", with(list_clusters));
+  router.add("GET", "/v1/underway/cluster/:name", "read cluster", with(read_cluster));
+  router.add("PUT|POST", "/v1/underway/cluster/:name", "apply cluster", with(apply_cluster));
+  router.add("DELETE", "/v1/underway/cluster/:name", "take cluster down", with(stop_cluster));
+  router.add("PUT|POST", "/v1/underway/cluster/:name/plan", "plan cluster", with(plan_cluster));
+  router.add("GET", "/v1/underway/hosts", "list hosts", with(list_hosts));
+  router.add("GET", "/v1/underway/host/:cluster/:name", "read host", with(read_host));
+}
+
+}  // namespace underway::api

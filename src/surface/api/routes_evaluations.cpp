@@ -1,0 +1,56 @@
+// Evaluations: list, read, their allocations.
+#include "api/routes.hpp"
+#include "api/stubs.hpp"
+#include "base/json.hpp"
+
+namespace underway::api {
+namespace {
+
+using tables::Scope;
+using tables::Topic;
+
+awaitable<Response> list_evaluations(Api& api, Request request) {
+  const std::string prefix = request.query.find("prefix").value_or(""), ns = namespace_of(request);
+  const std::string job = request.query.find("job").value_or(""), status = request.query.find("status").value_or("");
+  std::vector<Scope> scopes{{Topic::evaluations, ""}};
+  co_return co_await answer_list(api, request, std::move(scopes), [=](const tables::Tables& tables) {
+    std::vector<Item> items;
+    for (const auto& evaluation : tables.evaluations(prefix)) {
+      const bool other = (ns != "*" && evaluation->ns != ns) || (!job.empty() && evaluation->job_id != job) ||
+                         (!status.empty() && describe::spell(evaluation->status) != status);
+      if (!other) items.push_back({evaluation->id, [evaluation] { return json::encode(*evaluation); }});
+    }
+    return items;
+  });
+}
+
+awaitable<Response> read_evaluation(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{{Topic::evaluations, id}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(*get_evaluation(tables, id));
+  });
+}
+
+awaitable<Response> evaluation_allocations(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{{Topic::allocations, "eval:" + id}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    get_evaluation(tables, id);
+    return json_list(tables.allocations_of_evaluation(id),
+                     [&](const auto& allocation) { return json::encode(stub(tables, *allocation)); });
+  });
+}
+
+}  // namespace
+
+void add_evaluation_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/evaluations", "list evaluations", with(list_evaluations));
+  router.add("GET", "/v1/evaluation/:id", "read evaluation", with(read_evaluation));
+  router.add("GET", "/v1/evaluation/:id/allocations", "evaluation allocations", with(evaluation_allocations));
+}
+
+}  // namespace underway::api

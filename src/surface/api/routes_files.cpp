@@ -1,0 +1,119 @@
+// Files and logs of allocations, read from their node over the link. Streams are raw with ?plain=true; else Nomad's
+// frames, one JSON object per piece: {"File":"…","Offset":n,"Data":base64} (api/fs.go, StreamFrame).
+#include <charconv>
+
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "node/messages.hpp"
+
+namespace underway::api {
+namespace {
+
+std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
+  const auto text = request.query.find(name);
+  if (!text || text->empty()) return otherwise;
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (failed != std::errc{} || end != text->data() + text->size())
+    throw Error(Code::invalid, fmt::format("{} must be an integer", name));
+  return value;
+}
+
+node::FileRequest file_request(const Request& request, std::string alloc) {
+  node::FileRequest file;
+  file.alloc = std::move(alloc);
+  file.path = request.query.find("path").value_or("/");
+  file.offset = integer_parameter(request, "offset", 0);
+  file.limit = integer_parameter(request, "limit", 0);
+  file.origin = request.query.find("origin").value_or("start");
+  file.follow = !request.query.has("follow") || request.query.flag("follow");
+  return file;
+}
+
+awaitable<std::pair<std::string, std::string>> locate(Api& api, const Request& request) {
+  const auto* tables = co_await api.server.read();
+  const auto allocation = get_allocation(*tables, request.param("id"));
+  co_return std::pair{allocation->id, allocation->node_id};
+}
+
+awaitable<Response> ask_node(Api& api, Request request, const char* method) {
+  const auto [alloc, node_id] = co_await locate(api, request);
+  auto body = json::to_value(file_request(request, alloc));
+  const auto answer = co_await api.server.call_node(node_id, method, std::move(body));
+  co_return http::json(boost::json::serialize(answer));
+}
+
+awaitable<void> copy(std::shared_ptr<link::Stream> stream, http::BodyWriter& writer, std::string file,
+                     std::int64_t offset, bool plain) {
+  while (auto chunk = co_await stream->read()) {
+    std::string piece = std::move(chunk->bytes);
+    if (!plain) {
+      const auto size = static_cast<std::int64_t>(piece.size());
+      piece = boost::json::serialize(
+          boost::json::object{{"File", file}, {"Offset", offset}, {"Data", base64_encode(piece)}});
+      offset += size;
+    }
+    co_await writer.write(std::move(piece));
+  }
+}
+
+/// A response whose body is the stream.
+awaitable<Response> stream_from_node(Api& api, std::string node_id, const char* method, boost::json::value header,
+                                     std::string file, std::int64_t offset, bool plain) {
+  const auto stream = co_await api.server.open_stream(std::move(node_id), method, std::move(header));
+  Response response;
+  response.headers.set("Content-Type", plain ? "text/plain; charset=utf-8" : "application/json");
+  response.stream = [stream, file, offset, plain](http::BodyWriter& writer) {
+    return copy(stream, writer, file, offset, plain);
+  };
+  co_return response;
+}
+
+awaitable<Response> read_file(Api& api, Request request, const char* method, bool plain) {
+  const auto [alloc, node_id] = co_await locate(api, request);
+  const auto file = file_request(request, alloc);
+  if (!request.query.has("path")) throw Error(Code::invalid, "must provide a file path");
+  auto header = json::to_value(file);
+  co_return co_await stream_from_node(api, node_id, method, std::move(header), file.path, file.offset, plain);
+}
+
+awaitable<Response> read_logs(Api& api, Request request) {
+  const auto [alloc, node_id] = co_await locate(api, request);
+  node::LogRequest logs;
+  logs.alloc = alloc;
+  logs.task = request.query.find("task").value_or("");
+  logs.type = request.query.find("type").value_or("stdout");
+  logs.follow = request.query.flag("follow");
+  logs.origin = request.query.find("origin").value_or("start");
+  logs.offset = integer_parameter(request, "offset", 0);
+  if (logs.task.empty()) throw Error(Code::invalid, "must provide task name");
+  if (logs.type != "stdout" && logs.type != "stderr") throw Error(Code::invalid, "log type must be stdout or stderr");
+  if (logs.origin != "start" && logs.origin != "end") throw Error(Code::invalid, "origin must be start or end");
+  auto header = json::to_value(logs);
+  co_return co_await stream_from_node(api, node_id, "logs", std::move(header), logs.task + "." + logs.type, logs.offset,
+                                      request.query.flag("plain"));
+}
+
+}  // namespace
+
+void add_file_routes(http::Router& router, Api& api) {
+  const auto ask = [&](const char* path, const char* name, const char* method) {
+    router.add("GET", path, name,
+               [&api, method](Request request) { return ask_node(api, std::move(request), method); });
+  };
+  ask("/v1/client/fs/ls/:id", "list files", "fs.ls");
+  ask("/v1/client/fs/stat/:id", "file status", "fs.stat");
+  router.add("GET", "/v1/client/fs/cat/:id", "read file",
+             [&api](Request request) { return read_file(api, std::move(request), "fs.cat", true); });
+  router.add("GET", "/v1/client/fs/readat/:id", "read part of file",
+             [&api](Request request) { return read_file(api, std::move(request), "fs.readat", true); });
+  router.add("GET", "/v1/client/fs/stream/:id", "follow file", [&api](Request request) {
+    const bool plain = request.query.flag("plain");
+    return read_file(api, std::move(request), "fs.stream", plain);
+  });
+  router.add("GET", "/v1/client/fs/logs/:id", "read logs",
+             [&api](Request request) { return read_logs(api, std::move(request)); });
+}
+
+}  // namespace underway::api

@@ -1,0 +1,227 @@
+// Jobs: list, register, parse, validate, read, stop, versions, submission, allocations, evaluations, summary.
+#include "api/routes.hpp"
+#include "api/stubs.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "jobspec/jobspec.hpp"
+#include "model/diff.hpp"
+
+namespace underway::api {
+namespace {
+
+using tables::Scope;
+using tables::Topic;
+
+Scope job_scope(const Request& request) { return {Topic::jobs, namespace_of(request) + "/" + request.param("id")}; }
+Scope scope_of_job(Topic topic, const Request& request) {
+  return {topic, "job:" + namespace_of(request) + "/" + request.param("id")};
+}
+
+std::int64_t integer_member(const boost::json::object& object, const char* key, std::int64_t otherwise) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
+}
+
+awaitable<Response> list_jobs(Api& api, Request request) {
+  const std::string prefix = request.query.find("prefix").value_or("");
+  const std::string ns = namespace_of(request);
+  std::vector<Scope> scopes{{Topic::jobs, ""}, {Topic::allocations, ""}};
+  co_return co_await answer_list(api, request, std::move(scopes), [ns, prefix](const tables::Tables& tables) {
+    std::vector<Item> items;
+    for (const auto& job : tables.jobs(ns, prefix)) {
+      items.push_back({job->ns + "." + job->id, [&tables, job] { return json::encode(stub(tables, *job)); }});
+    }
+    return items;
+  });
+}
+
+/// Nomad's JobRegisterResponse.
+std::string registered_json(const server::Registered& registered, model::Revision index) {
+  boost::json::array warnings;
+  for (const auto& warning : registered.warnings) warnings.emplace_back(warning);
+  return boost::json::serialize(boost::json::object{{"EvalID", registered.eval_id},
+                                                    {"EvalCreateIndex", index},
+                                                    {"JobModifyIndex", registered.job_modify_index},
+                                                    {"Warnings", join(registered.warnings, "\n")},
+                                                    {"Index", index},
+                                                    {"LastContact", 0},
+                                                    {"KnownLeader", true}});
+}
+
+Response written(std::string body, model::Revision index) {
+  Response response = http::json(std::move(body));
+  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(index, 1)));
+  return response;
+}
+
+server::RegisterJob registration_of(const Request& request, const boost::json::object& body) {
+  const auto* job = body.if_contains("Job");
+  if (job == nullptr || !job->is_object()) throw Error(Code::invalid, "Job must be specified");
+  server::RegisterJob out;
+  out.job = jobspec::job_from_json(*job);
+  if (const auto ns = request.query.find("namespace"); ns && !job->get_object().contains("Namespace")) out.job.ns = *ns;
+  if (const auto* submission = body.if_contains("Submission"); submission != nullptr && submission->is_object()) {
+    out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
+  }
+  const auto* enforce = body.if_contains("EnforceIndex");
+  if (enforce != nullptr && enforce->is_bool() && enforce->get_bool())
+    out.enforce_index = integer_member(body, "JobModifyIndex", 0);
+  return out;
+}
+
+awaitable<Response> register_job(Api& api, Request request) {
+  auto registration = registration_of(request, parse_body(request));
+  if (const auto& params = request.params; !params.empty() && request.param("id") != registration.job.id) {
+    throw Error(Code::invalid, "Job ID does not match name");
+  }
+  const auto registered = co_await api.server.register_job(std::move(registration));
+  const auto* tables = co_await api.server.read();
+  const auto evaluation = tables->find_evaluation(registered.eval_id);
+  const model::Revision index = evaluation ? evaluation->create_index : tables->revision();
+  co_return written(registered_json(registered, index), index);
+}
+
+awaitable<Response> parse_job(Api&, Request request) {
+  const auto body = parse_body(request);
+  const auto* source = body.if_contains("JobHCL");
+  if (source == nullptr || !source->is_string() || source->get_string().empty())
+    throw Error(Code::invalid, "Job spec is empty");
+  jobspec::Inputs inputs;
+  if (const auto* variables = body.if_contains("Variables");
+      variables != nullptr && variables->is_string() && !variables->get_string().empty()) {
+    inputs.variable_files.push_back({"Variables", std::string(std::string_view(variables->get_string()))});
+  }
+  const auto result = jobspec::parse_job(std::string(std::string_view(source->get_string())), "job.hcl", inputs);
+  if (!result.job) throw result.diagnostics.to_error("the job file cannot be read");
+  co_return http::json(json::encode(*result.job));
+}
+
+awaitable<Response> validate_job(Api&, Request request) {
+  const auto body = parse_body(request);
+  boost::json::array problems;
+  try {
+    const auto registration = registration_of(request, body);
+    for (const auto& problem : model::validate(registration.job)) problems.emplace_back(problem.text());
+  } catch (const Error& error) {
+    for (const auto& line : error.reasons()) problems.emplace_back(line);
+    if (problems.empty()) problems.emplace_back(error.one_line());
+  }
+  std::string all;
+  for (const auto& problem : problems)
+    all += (all.empty() ? "" : "\n") + std::string(std::string_view(problem.as_string()));
+  co_return http::json(boost::json::serialize(boost::json::object{
+      {"DriverConfigValidated", true}, {"ValidationErrors", std::move(problems)}, {"Error", all}, {"Warnings", ""}}));
+}
+
+awaitable<Response> read_job(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{job_scope(request)};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(*get_job(tables, request, id));
+  });
+}
+
+awaitable<Response> stop_job(Api& api, Request request) {
+  server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge")};
+  const auto stopped = co_await api.server.deregister_job(std::move(stop));
+  const auto* tables = co_await api.server.read();
+  co_return written(registered_json(stopped, tables->revision()), tables->revision());
+}
+
+awaitable<Response> job_versions(Api& api, Request request) {
+  const std::string ns = namespace_of(request), id = request.param("id");
+  const bool diffs = request.query.flag("diffs");
+  std::vector<Scope> scopes{job_scope(request)};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    get_job(tables, request, id);
+    const auto versions = tables.job_versions(ns, id);
+    std::string changes = "null";
+    if (diffs) {
+      changes = "[";
+      for (std::size_t i = 0; i + 1 < versions.size(); ++i) {
+        if (i > 0) changes += ',';
+        changes += json::encode(model::diff(&versions[i + 1]->job, &versions[i]->job));
+      }
+      changes += "]";
+    }
+    return R"({"Versions":)" + json_list(versions, [](const auto& version) { return json::encode(version->job); }) +
+           R"(,"Diffs":)" + changes + "}";
+  });
+}
+
+awaitable<Response> job_submission(Api& api, Request request) {
+  const std::string ns = namespace_of(request), id = request.param("id"),
+                    wanted = request.query.find("version").value_or("");
+  std::vector<Scope> scopes{job_scope(request)};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    for (const auto& version : tables.job_versions(ns, id)) {
+      if (wanted.empty() || std::to_string(version->job.version) == wanted) return json::encode(version->submission);
+    }
+    throw Error(Code::not_found, "job source not found");
+  });
+}
+
+awaitable<Response> job_allocations(Api& api, Request request) {
+  const std::string ns = namespace_of(request), id = request.param("id");
+  std::vector<Scope> scopes{scope_of_job(Topic::allocations, request)};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json_list(tables.allocations_of_job(ns, id),
+                     [&](const auto& allocation) { return json::encode(stub(tables, *allocation)); });
+  });
+}
+
+awaitable<Response> job_evaluations(Api& api, Request request) {
+  const std::string ns = namespace_of(request), id = request.param("id");
+  std::vector<Scope> scopes{scope_of_job(Topic::evaluations, request)};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json_list(tables.evaluations_of_job(ns, id),
+                     [](const auto& evaluation) { return json::encode(*evaluation); });
+  });
+}
+
+awaitable<Response> job_summary(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{job_scope(request), scope_of_job(Topic::allocations, request)};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(summarize(tables, *get_job(tables, request, id)));
+  });
+}
+
+awaitable<Response> evaluate_job(Api& api, Request request) {
+  const auto evaluated = co_await api.server.evaluate_job(namespace_of(request), request.param("id"));
+  const auto* tables = co_await api.server.read();
+  co_return written(registered_json(evaluated, tables->revision()), tables->revision());
+}
+
+/// Clients ask for deployments after a run; a job without any answers null and an empty list, as Nomad does.
+awaitable<Response> no_deployment(Api& api, Request request) {
+  const bool list = request.path.ends_with("deployments");
+  std::vector<Scope> scopes{job_scope(request)};
+  co_return co_await answer_read(api, request, std::move(scopes),
+                                 [list](const tables::Tables&) { return list ? "[]" : "null"; });
+}
+
+}  // namespace
+
+void add_job_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/jobs", "list jobs", with(list_jobs));
+  router.add("PUT|POST", "/v1/jobs", "register job", with(register_job));
+  router.add("PUT|POST", "/v1/jobs/parse", "parse job", with(parse_job));
+  router.add("PUT|POST", "/v1/validate/job", "validate job", with(validate_job));
+  router.add("GET", "/v1/job/*id", "read job", with(read_job));
+  router.add("PUT|POST", "/v1/job/*id", "update job", with(register_job));
+  router.add("DELETE", "/v1/job/*id", "stop job", with(stop_job));
+  router.add("GET", "/v1/job/*id/versions", "job versions", with(job_versions));
+  router.add("GET", "/v1/job/*id/submission", "job submission", with(job_submission));
+  router.add("GET", "/v1/job/*id/allocations", "job allocations", with(job_allocations));
+  router.add("GET", "/v1/job/*id/evaluations", "job evaluations", with(job_evaluations));
+  router.add("GET", "/v1/job/*id/summary", "job summary", with(job_summary));
+  router.add("PUT|POST", "/v1/job/*id/evaluate", "evaluate job", with(evaluate_job));
+  router.add("GET", "/v1/job/*id/deployment", "job deployment", with(no_deployment));
+  router.add("GET", "/v1/job/*id/deployments", "job deployments", with(no_deployment));
+}
+
+}  // namespace underway::api

@@ -1,0 +1,38 @@
+// `job plan`: what registering would do. Nomad's JobPlanResponse.
+#include "api/cluster_body.hpp"
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "jobspec/jobspec.hpp"
+
+namespace underway::api {
+namespace {
+
+awaitable<Response> plan_job(Api& api, Request request) {
+  const auto body = parse_body(request);
+  const auto* text = body.if_contains("Job");
+  if (text == nullptr || !text->is_object()) throw Error(Code::invalid, "Job must be specified");
+  auto job = jobspec::job_from_json(*text);
+  if (request.param("id") != job.id) throw Error(Code::invalid, "Job ID does not match");
+  const auto* wants_diff = body.if_contains("Diff");
+  const bool diff = wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool();
+  const auto plan = co_await api.server.plan_job(std::move(job));
+  const auto change = describe_plan(plan);
+  std::string out = "{\"Diff\":" + (diff ? json::encode(change.diff) : std::string("null"));
+  out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) + ",\"PreemptedAllocs\":[]}";
+  out += ",\"FailedTGAllocs\":" + json::encode(change.failed);
+  out += ",\"Touched\":" + json::encode(change.touched);
+  out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":[],\"NextPeriodicLaunch\":null,\"Warnings\":\"\"}}",
+                     change.job_modify_index);
+  Response response = http::json(std::move(out));
+  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(change.job_modify_index, 1)));
+  co_return response;
+}
+
+}  // namespace
+
+void add_plan_routes(http::Router& router, Api& api) {
+  router.add("PUT|POST", "/v1/job/*id/plan", "plan job",
+             [&api](Request request) { return plan_job(api, std::move(request)); });
+}
+
+}  // namespace underway::api

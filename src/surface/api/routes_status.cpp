@@ -1,0 +1,27 @@
+// One screen: `underway status`, and what `up` follows (a blocking query).
+#include "api/routes.hpp"
+#include "api/status.hpp"
+#include "base/json.hpp"
+
+namespace underway::api {
+namespace {
+
+using tables::Topic;
+
+awaitable<Response> read_status(Api& api, Request request) {
+  const std::string cluster = request.query.find("cluster").value_or("");
+  std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
+                                    {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(status_of(tables, cluster));
+  });
+}
+
+}  // namespace
+
+void add_status_routes(http::Router& router, Api& api) {
+  router.add("GET", "/v1/underway/status", "status",
+             [&api](Request request) { return read_status(api, std::move(request)); });
+}
+
+}  // namespace underway::api

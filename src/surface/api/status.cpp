@@ -1,0 +1,199 @@
+#include "api/status.hpp"
+
+#include <set>
+
+#include "scheduler/schedule.hpp"
+#include "server/dependencies.hpp"
+
+namespace underway::api {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+namespace {
+
+/// What a failed or restarting task said last.
+std::string last_words(const model::Allocation& allocation) {
+  for (const auto& [task, state] : allocation.task_states) {
+    if (!state.failed && state.restarts == 0) continue;
+    if (state.events.empty()) continue;
+    return fmt::format("task '{}': {}", task, state.events.back().message);
+  }
+  return allocation.client_description;
+}
+
+/// The newest allocation of the job on each node decides; older ones are history.
+void look_at_allocations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
+                         std::vector<Attention>& attention) {
+  std::set<std::string> nodes, waits;
+  std::int64_t failed = 0;
+  std::string why;
+  std::string id;
+  for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
+    if (allocation->server_terminal()) continue;
+    if (allocation->client_status == model::ClientStatus::failed) {
+      ++failed;
+      why = last_words(*allocation);
+      id = allocation->id;
+    }
+    if (allocation->client_terminal()) continue;
+    ++service.wanted;
+    service.running += allocation->client_status == model::ClientStatus::running ? 1 : 0;
+    service.healthy += allocation->is_healthy() ? 1 : 0;
+    nodes.insert(allocation->node_name);
+    if (const auto waiting = server::waiting_for(tables, *allocation)) waits.insert("for " + *waiting);
+    for (const auto& [task, state] : allocation->task_states) {
+      if (state.restarts > 0 && state.state != model::TaskRunState::running) {
+        attention.push_back({fmt::format("task '{}' of '{}' on {} was restarted {} times", task, job.id,
+                                         allocation->node_name, state.restarts),
+                             last_words(*allocation),
+                             fmt::format("underway alloc logs -stderr {} {}", allocation->id.substr(0, 8), task)});
+      }
+    }
+  }
+  if (failed > 0 && service.healthy < service.wanted + failed && job.type != model::JobType::batch) {
+    attention.push_back({fmt::format("{} of '{}' failed",
+                                     failed == 1 ? "an allocation" : fmt::format("{} allocations", failed), job.id),
+                         why, fmt::format("underway alloc status {}", id.substr(0, 8))});
+  }
+  service.nodes.assign(nodes.begin(), nodes.end());
+  service.waits.assign(waits.begin(), waits.end());
+}
+
+void look_at_evaluations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
+                         std::vector<Attention>& attention) {
+  for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
+    if (evaluation->status != model::EvalStatus::blocked) continue;
+    for (const auto& [group, metric] : evaluation->failed_groups) {
+      const auto lines = scheduler::explain(metric);
+      const std::string why = lines.empty() ? "no node fits" : lines.front();
+      service.waits.push_back("for a node: " + why);
+      attention.push_back({fmt::format("group '{}' of '{}' cannot be placed", group, job.id), why,
+                           fmt::format("underway job status {}", job.id)});
+      const auto it = evaluation->queued.find(group);
+      service.wanted += it != evaluation->queued.end() ? it->second : 1;
+    }
+  }
+}
+
+ServiceStatus service_of(const tables::Tables& tables, const model::Job& job, std::vector<Attention>& attention) {
+  ServiceStatus service;
+  service.id = job.id;
+  service.cluster = job.cluster;
+  service.type = job.type;
+  service.status = job.status;
+  service.version = job.version;
+  for (const auto& dependency : job.depends_on) service.depends_on.push_back(dependency.job);
+  for (const auto& group : job.groups) {
+    for (const auto& dependency : group.depends_on) service.depends_on.push_back(dependency.job);
+  }
+  look_at_allocations(tables, job, service, attention);
+  look_at_evaluations(tables, job, service, attention);
+  return service;
+}
+
+HostState state_of(const tables::Tables& tables, const model::Host& host, std::vector<Attention>& attention) {
+  HostState state;
+  state.name = host.name;
+  state.cluster = host.cluster;
+  state.pool = host.pool;
+  if (!host.addresses.empty()) state.address = host.addresses.begin()->second;
+  state.node_id = host.node_id;
+  state.status = host.status;
+  state.status_description = host.status_description;
+  if (const auto node = host.node_id.empty() ? nullptr : tables.find_node(host.node_id))
+    state.node_status = node->status;
+  if (host.status == model::HostStatus::failed) {
+    attention.push_back(
+        {fmt::format("host '{}' could not be made", host.name), host.status_description, "underway host list"});
+  }
+  return state;
+}
+
+}  // namespace
+
+Status status_of(const tables::Tables& tables, const std::string& cluster) {
+  Status status;
+  status.settled = true;
+  for (const auto& row : tables.clusters()) {
+    if (cluster.empty() || row->name == cluster) status.clusters.push_back(*row);
+  }
+  for (const auto& row : tables.hosts(cluster)) {
+    status.hosts.push_back(state_of(tables, *row, status.attention));
+    const auto& host = status.hosts.back();
+    status.settled =
+        status.settled && host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready;
+  }
+  for (const auto& row : tables.nodes()) {
+    if (!cluster.empty() && row->cluster != cluster) continue;
+    status.nodes.push_back(stub(*row, false, false));
+    if (row->status != model::NodeStatus::down) continue;
+    status.attention.push_back(
+        {fmt::format("node '{}' is down", row->name), row->status_description,
+         row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
+  }
+  for (const auto& row : tables.jobs()) {
+    if (row->stop || (!cluster.empty() && row->cluster != cluster)) continue;
+    status.services.push_back(service_of(tables, *row, status.attention));
+    const auto& service = status.services.back();
+    status.settled = status.settled && service.healthy == service.wanted && service.waits.empty();
+  }
+  // The scheduler has not looked yet: whether all is placed is not known.
+  status.settled = status.settled && tables.pending_evaluations().empty();
+  return status;
+}
+
+const Structure& description(Tag<ServiceStatus>) {
+  static const Structure s = Builder<ServiceStatus>("service status", "How a job goes.")
+                                 .wire<&ServiceStatus::id>("ID", "")
+                                 .wire<&ServiceStatus::cluster>("Cluster", "")
+                                 .wire<&ServiceStatus::type>("Type", "")
+                                 .wire<&ServiceStatus::status>("Status", "")
+                                 .wire<&ServiceStatus::version>("Version", "")
+                                 .wire<&ServiceStatus::wanted>("Wanted", "")
+                                 .wire<&ServiceStatus::running>("Running", "")
+                                 .wire<&ServiceStatus::healthy>("Healthy", "")
+                                 .wire<&ServiceStatus::nodes>("Nodes", "")
+                                 .wire<&ServiceStatus::waits>("Waits", "")
+                                 .wire<&ServiceStatus::depends_on>("DependsOn", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<HostState>) {
+  static const Structure s = Builder<HostState>("host state", "How a host goes.")
+                                 .wire<&HostState::name>("Name", "")
+                                 .wire<&HostState::cluster>("Cluster", "")
+                                 .wire<&HostState::pool>("Pool", "")
+                                 .wire<&HostState::address>("Address", "")
+                                 .wire<&HostState::node_id>("NodeID", "")
+                                 .wire<&HostState::status>("Status", "")
+                                 .wire<&HostState::status_description>("StatusDescription", "")
+                                 .wire<&HostState::node_status>("NodeStatus", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Attention>) {
+  static const Structure s = Builder<Attention>("attention", "Something to look at.")
+                                 .wire<&Attention::what>("What", "")
+                                 .wire<&Attention::why>("Why", "")
+                                 .wire<&Attention::advice>("Do", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Status>) {
+  static const Structure s = Builder<Status>("status", "Everything for one screen.")
+                                 .wire<&Status::clusters>("Clusters", "")
+                                 .wire<&Status::hosts>("Hosts", "")
+                                 .wire<&Status::nodes>("Nodes", "")
+                                 .wire<&Status::services>("Services", "")
+                                 .wire<&Status::attention>("Attention", "")
+                                 .wire<&Status::settled>("Settled", "")
+                                 .done();
+  return s;
+}
+
+}  // namespace underway::api

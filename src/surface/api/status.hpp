@@ -1,0 +1,51 @@
+#pragma once
+/// @file
+/// Everything for one screen: clusters, hosts, nodes, services, and what needs somebody.
+
+#include "api/stubs.hpp"
+
+namespace underway::api {
+
+struct ServiceStatus {
+  std::string id, cluster;
+  model::JobType type = model::JobType::service;
+  model::JobStatus status = model::JobStatus::pending;
+  std::int64_t version = 0;
+  std::int64_t wanted = 0;  ///< allocations that shall run now
+  std::int64_t running = 0;
+  std::int64_t healthy = 0;
+  std::vector<std::string> nodes;  ///< where they run
+  std::vector<std::string> waits;  ///< what keeps the others, in words
+  std::vector<std::string> depends_on;
+};
+
+struct HostState {
+  std::string name, cluster, pool, address, node_id;
+  model::HostStatus status = model::HostStatus::pending;
+  std::string status_description;
+  std::optional<model::NodeStatus> node_status;
+};
+
+/// Something that an operator should look at, and the command that helps.
+struct Attention {
+  std::string what, why, advice;
+};
+
+struct Status {
+  std::vector<model::Cluster> clusters;
+  std::vector<HostState> hosts;
+  std::vector<NodeStub> nodes;
+  std::vector<ServiceStatus> services;
+  std::vector<Attention> attention;
+  bool settled = false;  ///< every host runs, every wanted allocation is healthy, nothing waits
+};
+
+/// `cluster` empty: everything.
+Status status_of(const tables::Tables& tables, const std::string& cluster);
+
+const describe::Structure& description(describe::Tag<ServiceStatus>);
+const describe::Structure& description(describe::Tag<HostState>);
+const describe::Structure& description(describe::Tag<Attention>);
+const describe::Structure& description(describe::Tag<Status>);
+
+}  // namespace underway::api

@@ -1,0 +1,276 @@
+#include "sdk/client.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace underway::sdk {
+namespace {
+
+std::string environment(const char* ours, const char* nomads) {
+  for (const char* name : {ours, nomads}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+std::string segment(const std::string& id) { return http::percent_encode(id); }
+
+/// Job ids may contain slashes, which stay slashes in the path.
+std::string job_path(const std::string& id, const char* rest = "") { return "/v1/job/" + segment(id) + rest; }
+
+std::string text_of(const boost::json::value& value, const char* key) {
+  const auto* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
+  return found != nullptr && found->is_string() ? std::string(std::string_view(found->get_string())) : std::string();
+}
+
+model::Revision index_of(const boost::json::value& value, const char* key) {
+  const auto* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
+  return found != nullptr && found->is_int64() ? found->get_int64() : 0;
+}
+
+RegisteredJob registered_of(const http::Response& response) {
+  const auto value = json::parse(response.body);
+  return {text_of(value, "EvalID"), index_of(value, "JobModifyIndex"), text_of(value, "Warnings")};
+}
+
+std::string job_body(const model::Job& job, const std::optional<model::JobSubmission>& submission,
+                     const std::string& more) {
+  std::string body = "{\"Job\":" + json::encode(job);
+  if (submission) body += ",\"Submission\":" + json::encode(*submission);
+  return body + more + "}";
+}
+
+}  // namespace
+
+Address address_from_environment(const std::string& socket) {
+  Address address;
+  address.url = environment("UNDERWAY_ADDR", "NOMAD_ADDR");
+  if (address.url.empty())
+    address.url = ::access(socket.c_str(), F_OK) == 0 ? "unix://" + socket : "http://127.0.0.1:4646";
+  address.token = environment("UNDERWAY_TOKEN", "NOMAD_TOKEN");
+  address.ns = environment("UNDERWAY_NAMESPACE", "NOMAD_NAMESPACE");
+  address.region = environment("UNDERWAY_REGION", "NOMAD_REGION");
+  return address;
+}
+
+Client::Client(Address address, http::ClientOptions options)
+    : address_(std::move(address)), client_(http::parse_url(address_.url), std::move(options)) {}
+
+Client::~Client() = default;
+
+http::Response Client::send(const std::string& method, std::string_view path, http::Query query, std::string body,
+                            std::optional<Wait> wait) {
+  if (!address_.ns.empty() && !query.has("namespace")) query.add("namespace", address_.ns);
+  if (!address_.region.empty()) query.add("region", address_.region);
+  std::optional<Duration> timeout = std::chrono::seconds(60);
+  if (wait && wait->index > 0) {
+    query.add("index", std::to_string(wait->index));
+    query.add("wait", format_duration(wait->longest));
+    timeout = wait->longest + std::chrono::seconds(60);
+  }
+  auto request = http::request(method, path, query, std::move(body));
+  if (!address_.token.empty()) request.headers.set("X-Nomad-Token", address_.token);
+  if (!request.body.empty()) request.headers.set("Content-Type", "application/json");
+  http::Response response;
+  try {
+    response = client_.send(std::move(request), timeout);
+  } catch (Error& error) {
+    if (error.code() == Code::unavailable)
+      error.advise(
+          "is the agent running? start it with `underway up DIR`, `systemctl start underway`, or name it with "
+          "-address");
+    throw;
+  }
+  if (response.status >= 300) {
+    throw Error(http::code_of_status(response.status), response.body.empty()
+                                                           ? fmt::format("the server answered {}", response.status)
+                                                           : std::string(trim(response.body)));
+  }
+  return response;
+}
+
+template <class T>
+T Client::get(std::string_view path, http::Query query) {
+  return json::decode_text<T>(send("GET", path, std::move(query)).body, "answer");
+}
+
+template <class T>
+At<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
+  const auto response = send("GET", path, std::move(query), {}, wait);
+  At<T> at{json::decode_text<T>(response.body, "answer"), 0};
+  if (const auto index = response.headers.find("X-Nomad-Index"))
+    std::from_chars(index->data(), index->data() + index->size(), at.index);
+  return at;
+}
+
+RegisteredJob Client::register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
+                                   std::optional<model::Revision> enforce_index) {
+  const std::string more =
+      enforce_index ? fmt::format(",\"EnforceIndex\":true,\"JobModifyIndex\":{}", *enforce_index) : std::string();
+  return registered_of(send("PUT", "/v1/jobs", {}, job_body(job, submission, more)));
+}
+
+api::JobChange Client::plan_job(const model::Job& job) {
+  const auto response = send("PUT", job_path(job.id, "/plan"), {}, job_body(job, std::nullopt, ",\"Diff\":true"));
+  auto value = json::parse(response.body);
+  auto change = json::decode<api::JobChange>(value, "plan");
+  change.id = job.id;
+  change.updates =
+      json::decode<std::map<std::string, api::DesiredUpdates>>(value.at("Annotations").at("DesiredTGUpdates"), "plan");
+  return change;
+}
+
+RegisteredJob Client::stop_job(const std::string& id, bool purge) {
+  return registered_of(send("DELETE", job_path(id), purge ? http::Query{{"purge", "true"}} : http::Query{}));
+}
+RegisteredJob Client::evaluate_job(const std::string& id) {
+  return registered_of(send("PUT", job_path(id, "/evaluate")));
+}
+std::vector<api::JobStub> Client::jobs(const std::string& prefix) {
+  return get<std::vector<api::JobStub>>("/v1/jobs", {{"prefix", prefix}});
+}
+model::Job Client::job(const std::string& id) { return get<model::Job>(job_path(id)); }
+
+std::vector<model::Job> Client::job_versions(const std::string& id) {
+  const auto value = json::parse(send("GET", job_path(id, "/versions")).body);
+  return json::decode<std::vector<model::Job>>(value.at("Versions"), "answer");
+}
+model::JobSubmission Client::job_submission(const std::string& id, std::optional<std::int64_t> version) {
+  return get<model::JobSubmission>(job_path(id, "/submission"),
+                                   version ? http::Query{{"version", std::to_string(*version)}} : http::Query{});
+}
+std::vector<api::AllocationStub> Client::job_allocations(const std::string& id) {
+  return get<std::vector<api::AllocationStub>>(job_path(id, "/allocations"));
+}
+std::vector<model::Evaluation> Client::job_evaluations(const std::string& id) {
+  return get<std::vector<model::Evaluation>>(job_path(id, "/evaluations"));
+}
+api::JobSummary Client::job_summary(const std::string& id) { return get<api::JobSummary>(job_path(id, "/summary")); }
+
+std::vector<api::NodeStub> Client::nodes(const std::string& prefix) {
+  return get<std::vector<api::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
+}
+model::Node Client::node(const std::string& id) { return get<model::Node>("/v1/node/" + segment(id)); }
+std::vector<model::Allocation> Client::node_allocations(const std::string& id) {
+  return get<std::vector<model::Allocation>>("/v1/node/" + segment(id) + "/allocations");
+}
+void Client::set_eligibility(const std::string& node_id, model::Eligibility eligibility) {
+  send("PUT", "/v1/node/" + segment(node_id) + "/eligibility", {},
+       fmt::format("{{\"Eligibility\":\"{}\"}}", describe::spell(eligibility)));
+}
+void Client::purge_node(const std::string& node_id) { send("PUT", "/v1/node/" + segment(node_id) + "/purge"); }
+
+std::vector<api::AllocationStub> Client::allocations(const std::string& prefix) {
+  return get<std::vector<api::AllocationStub>>("/v1/allocations", {{"prefix", prefix}});
+}
+model::Allocation Client::allocation(const std::string& id) {
+  const auto value = json::parse(send("GET", "/v1/allocation/" + segment(id)).body);
+  auto allocation = json::decode<model::Allocation>(value, "answer");
+  if (const auto* job = value.as_object().if_contains("Job"); job != nullptr && job->is_object()) {
+    allocation.job = std::make_shared<const model::Job>(json::decode<model::Job>(*job, "answer.Job"));
+  }
+  return allocation;
+}
+std::string Client::stop_allocation(const std::string& id) {
+  return text_of(json::parse(send("PUT", "/v1/allocation/" + segment(id) + "/stop").body), "EvalID");
+}
+void Client::restart_allocation(const std::string& id, const std::string& task) {
+  send("PUT", "/v1/client/allocation/" + segment(id) + "/restart", {},
+       boost::json::serialize(boost::json::object{{"TaskName", task}}));
+}
+void Client::signal_allocation(const std::string& id, const std::string& task, const std::string& signal) {
+  send("PUT", "/v1/client/allocation/" + segment(id) + "/signal", {},
+       boost::json::serialize(boost::json::object{{"Task", task}, {"Signal", signal}}));
+}
+std::vector<model::Evaluation> Client::evaluations(const std::string& prefix) {
+  return get<std::vector<model::Evaluation>>("/v1/evaluations", {{"prefix", prefix}});
+}
+At<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
+  return get_at<model::Evaluation>("/v1/evaluation/" + segment(id), {}, wait);
+}
+At<std::vector<api::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
+  return get_at<std::vector<api::AllocationStub>>("/v1/evaluation/" + segment(id) + "/allocations", {}, wait);
+}
+
+AppliedCluster Client::apply_cluster(const api::ClusterBody& body) {
+  const auto value =
+      json::parse(send("PUT", "/v1/underway/cluster/" + segment(body.cluster.name), {}, json::encode(body)).body);
+  AppliedCluster applied;
+  applied.registered = json::decode<std::vector<std::string>>(value.at("Registered"));
+  applied.stopped = json::decode<std::vector<std::string>>(value.at("Stopped"));
+  applied.index = index_of(value, "Index");
+  return applied;
+}
+api::ClusterPlan Client::plan_cluster(const api::ClusterBody& body) {
+  return json::decode_text<api::ClusterPlan>(
+      send("PUT", "/v1/underway/cluster/" + segment(body.cluster.name) + "/plan", {}, json::encode(body)).body, "plan");
+}
+void Client::stop_cluster(const std::string& name) { send("DELETE", "/v1/underway/cluster/" + segment(name)); }
+std::vector<model::Cluster> Client::clusters() { return get<std::vector<model::Cluster>>("/v1/underway/clusters"); }
+std::vector<model::Host> Client::hosts(const std::string& cluster) {
+  return get<std::vector<model::Host>>("/v1/underway/hosts", {{"cluster", cluster}});
+}
+At<api::Status> Client::status(const std::string& cluster, Wait wait) {
+  return get_at<api::Status>("/v1/underway/status", {{"cluster", cluster}}, wait);
+}
+
+boost::json::value Client::agent_self() { return json::parse(send("GET", "/v1/agent/self").body); }
+boost::json::value Client::members() { return json::parse(send("GET", "/v1/agent/members").body); }
+void Client::collect_garbage() { send("PUT", "/v1/system/gc"); }
+
+void Client::stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece) {
+  auto request = http::request("GET", path, query);
+  if (!address_.token.empty()) request.headers.set("X-Nomad-Token", address_.token);
+  std::string refusal;
+  bool refused = false;
+  const int status = client_.stream(
+      std::move(request),
+      [&](int answer, const http::Headers&) {
+        refused = answer >= 300;
+        return true;
+      },
+      [&](std::string_view bytes) {
+        if (!refused) return piece(bytes);
+        refusal += bytes;
+        return refusal.size() < 64 * 1024;
+      });
+  if (refused) throw Error(http::code_of_status(status), std::string(trim(refusal)));
+}
+
+void Client::logs(const std::string& allocation, const std::string& task, const std::string& type, bool follow,
+                  const std::string& origin, std::int64_t offset, const std::function<bool(std::string_view)>& piece) {
+  stream("/v1/client/fs/logs/" + segment(allocation),
+         {{"task", task},
+          {"type", type},
+          {"follow", follow ? "true" : "false"},
+          {"origin", origin},
+          {"offset", std::to_string(offset)},
+          {"plain", "true"}},
+         piece);
+}
+boost::json::value Client::list_files(const std::string& allocation, const std::string& path) {
+  return json::parse(send("GET", "/v1/client/fs/ls/" + segment(allocation), {{"path", path}}).body);
+}
+boost::json::value Client::file_status(const std::string& allocation, const std::string& path) {
+  return json::parse(send("GET", "/v1/client/fs/stat/" + segment(allocation), {{"path", path}}).body);
+}
+void Client::read_file(const std::string& allocation, const std::string& path,
+                       const std::function<bool(std::string_view)>& piece) {
+  stream("/v1/client/fs/cat/" + segment(allocation), {{"path", path}}, piece);
+}
+
+http::Response Client::raw(const std::string& method, const std::string& target, std::string body) {
+  http::Request request;
+  request.method = method;
+  request.target = target;
+  request.body = std::move(body);
+  if (!address_.token.empty()) request.headers.set("X-Nomad-Token", address_.token);
+  return client_.send(std::move(request), std::chrono::minutes(6));
+}
+
+}  // namespace underway::sdk

@@ -1,0 +1,139 @@
+#pragma once
+/// @file
+/// The client library that every command uses: typed calls over the HTTP API, blocking, one at a time. A server's
+/// refusal is thrown as Error with the status' code and the server's own text; a server that cannot be reached as
+/// unavailable.
+
+#include <functional>
+
+#include "api/cluster_body.hpp"
+#include "api/status.hpp"
+#include "http/client.hpp"
+#include "model/evaluation.hpp"
+#include "model/node.hpp"
+
+namespace underway::sdk {
+
+struct Address {
+  std::string url;    ///< "http://127.0.0.1:4646", "unix:///var/lib/underway/run/agent.sock"
+  std::string token;  ///< sent as X-Nomad-Token when not empty
+  std::string ns;     ///< default namespace of requests; empty: "default"
+  std::string region;
+};
+
+/// From UNDERWAY_ADDR or NOMAD_ADDR, _TOKEN, _NAMESPACE and _REGION; without an address, the socket of the agent on
+/// this machine at `socket` if it is there, else http://127.0.0.1:4646.
+Address address_from_environment(const std::string& socket);
+
+/// A blocking read: what was read, and the index to wait for changes from.
+template <class T>
+struct At {
+  T value;
+  model::Revision index = 0;
+};
+struct Wait {
+  model::Revision index = 0;  ///< 0: answer at once
+  Duration longest = std::chrono::seconds(30);
+};
+
+struct RegisteredJob {
+  std::string eval_id;
+  model::Revision job_modify_index = 0;
+  std::string warnings;
+};
+
+struct AppliedCluster {
+  std::vector<std::string> registered, stopped;
+  model::Revision index = 0;
+};
+
+/// What a session with a command needs from the terminal, and tells it.
+struct ExecSession {
+  std::vector<std::string> command;
+  bool tty = false;
+  std::string user, cwd, task;
+  int in = 0, out = 1, err = 2;  ///< file descriptors; `in` -1: no input
+  /// Window size when asked; called at the start and whenever `resized` is readable.
+  std::function<std::pair<int, int>()> window;
+  int resized = -1;  ///< a descriptor (signalfd, pipe) that becomes readable when the window changed; -1: never
+};
+
+class Client {
+ public:
+  explicit Client(Address address, http::ClientOptions options = {});
+  ~Client();
+
+  // --- jobs
+  RegisteredJob register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
+                             std::optional<model::Revision> enforce_index = {});
+  api::JobChange plan_job(const model::Job& job);
+  RegisteredJob stop_job(const std::string& id, bool purge);
+  RegisteredJob evaluate_job(const std::string& id);
+  std::vector<api::JobStub> jobs(const std::string& prefix = {});
+  model::Job job(const std::string& id);
+  std::vector<model::Job> job_versions(const std::string& id);
+  model::JobSubmission job_submission(const std::string& id, std::optional<std::int64_t> version = {});
+  std::vector<api::AllocationStub> job_allocations(const std::string& id);
+  std::vector<model::Evaluation> job_evaluations(const std::string& id);
+  api::JobSummary job_summary(const std::string& id);
+
+  // --- nodes, allocations, evaluations
+  std::vector<api::NodeStub> nodes(const std::string& prefix = {});
+  model::Node node(const std::string& id);
+  std::vector<model::Allocation> node_allocations(const std::string& id);
+  void set_eligibility(const std::string& node_id, model::Eligibility eligibility);
+  void purge_node(const std::string& node_id);
+  std::vector<api::AllocationStub> allocations(const std::string& prefix = {});
+  model::Allocation allocation(const std::string& id);
+  std::string stop_allocation(const std::string& id);
+  void restart_allocation(const std::string& id, const std::string& task);
+  void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
+  std::vector<model::Evaluation> evaluations(const std::string& prefix = {});
+  At<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
+  At<std::vector<api::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
+
+  // --- clusters
+  AppliedCluster apply_cluster(const api::ClusterBody& body);
+  api::ClusterPlan plan_cluster(const api::ClusterBody& body);
+  void stop_cluster(const std::string& name);
+  std::vector<model::Cluster> clusters();
+  std::vector<model::Host> hosts(const std::string& cluster = {});
+  At<api::Status> status(const std::string& cluster = {}, Wait wait = {});
+
+  // --- the agent
+  boost::json::value agent_self();
+  boost::json::value members();
+  void collect_garbage();
+
+  // --- files and sessions
+  /// Calls `piece` until the end of the log (or, following, of the task) or until it returns false.
+  void logs(const std::string& allocation, const std::string& task, const std::string& type, bool follow,
+            const std::string& origin, std::int64_t offset, const std::function<bool(std::string_view)>& piece);
+  boost::json::value list_files(const std::string& allocation, const std::string& path);
+  boost::json::value file_status(const std::string& allocation, const std::string& path);
+  void read_file(const std::string& allocation, const std::string& path,
+                 const std::function<bool(std::string_view)>& piece);
+  /// Runs the session to its end; returns the command's exit code.
+  int exec_in_allocation(const std::string& allocation, const ExecSession& session);
+  int exec_on_host(const std::string& cluster, const std::string& host, const ExecSession& session);
+
+  /// Any request: `operator api`.
+  http::Response raw(const std::string& method, const std::string& target, std::string body = {});
+
+  const Address& address() const { return address_; }
+
+ private:
+  http::Response send(const std::string& method, std::string_view path, http::Query query = {}, std::string body = {},
+                      std::optional<Wait> wait = {});
+  template <class T>
+  T get(std::string_view path, http::Query query = {});
+  template <class T>
+  At<T> get_at(std::string_view path, http::Query query, Wait wait);
+  int run_session(std::string_view path, const ExecSession& session);
+  void stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece);
+
+  Address address_;
+  http::BlockingClient client_;
+};
+
+}  // namespace underway::sdk

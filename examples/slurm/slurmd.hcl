@@ -37,9 +37,11 @@ job "slurmd" {
         args    = ["-D", "-N", "${attr.unique.hostname}", "--conf-server", "mgmt:6817"]
       }
 
+      # Slurm jobs are processes of slurmd's task: its limit of processes is theirs.
       resources {
         cpu    = 50
         memory = 128
+        pids   = 32768
       }
     }
   }

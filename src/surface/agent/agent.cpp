@@ -1,0 +1,272 @@
+#include "agent/agent.hpp"
+
+#include <boost/asio/signal_set.hpp>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "api/api.hpp"
+#include "base/log.hpp"
+#include "base/json.hpp"
+#include "base/version.hpp"
+#include "driver/driver.hpp"
+#include "host/controller.hpp"
+#include "host/local.hpp"
+#include "http/server.hpp"
+#include "node/node.hpp"
+#include "os/ledger.hpp"
+#include "store/sqlite_store.hpp"
+
+namespace underway::agent {
+namespace {
+
+constexpr std::size_t kPoolThreads = 4;
+
+std::string hostname() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+/// sd_notify(3) without libsystemd: one datagram to the socket that systemd named.
+void notify_systemd(std::string_view state) {
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  if (path == nullptr || *path == '\0') return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string_view name(path);
+  if (name.size() >= sizeof address.sun_path) return;
+  name.copy(address.sun_path, name.size());
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  ::sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
+  ::close(fd);
+}
+
+/// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
+void make_directories(const Config& config) {
+  for (const std::string& path : {config.data_dir, config.data_dir + "/run", config.link_directory()}) {
+    std::filesystem::create_directories(path);
+    ::chmod(path.c_str(), 0711);
+  }
+  std::filesystem::create_directories(config.data_dir + "/server");
+  ::chmod((config.data_dir + "/server").c_str(), 0700);
+}
+
+/// The server role with its sockets.
+class ServerRoleRunner {
+ public:
+  ServerRoleRunner(const Config& config, async::Loop& loop, async::Pool& pool, Clock& clock, IdSource& ids)
+      : store_(config.data_dir + "/server/state.db"), server_(loop.executor(), store_, clock, ids, server_options(config)), api_{server_, agent_info(config), clock} {
+    api::add_routes(router_, api_);
+    link_router_.add("GET", "/v1/underway/link", "link of a node", [this](http::Request) -> async::awaitable<http::Response> {
+      http::Response response;
+      response.upgrade = [this](std::shared_ptr<http::WebSocket> socket) { return server_.serve_link(std::move(socket)); };
+      co_return response;
+    });
+    http::ServerOptions options;
+    options.pool = &pool;
+    http_.emplace(loop.executor(), router_, options);
+    link_http_.emplace(loop.executor(), link_router_, options);
+  }
+
+  void start(const Config& config) {
+    server_.start();
+    http::Endpoint socket, link;
+    socket.socket_path = config.api_socket();
+    link.socket_path = config.link_socket();
+    http_->listen(socket);
+    link_http_->listen(link);
+    if (config.addresses.http == "none") return;
+    http::Endpoint tcp;
+    tcp.host = config.addresses.http.empty() ? config.bind_addr : config.addresses.http;
+    tcp.port = static_cast<std::uint16_t>(config.ports.http);
+    log::info("agent: the HTTP API listens at {}", http::to_string(http_->listen(tcp)));
+  }
+
+  async::awaitable<void> stop() {
+    // Blocking queries would hold a stop for minutes: they are cancelled after a moment.
+    co_await http_->stop(std::chrono::milliseconds(200));
+    co_await link_http_->stop(Duration{0});
+    co_await server_.stop();
+  }
+
+  server::Server& server() { return server_; }
+
+ private:
+  static server::Options server_options(const Config& config) {
+    server::Options options;
+    options.name = config.name;
+    options.region = config.region;
+    options.datacenter = config.datacenter;
+    options.heartbeat_ttl = config.server.heartbeat_ttl;
+    options.heartbeat_grace = config.server.heartbeat_grace;
+    options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold, config.server.node_gc_threshold};
+    return options;
+  }
+  static api::AgentInfo agent_info(const Config& config) {
+    api::AgentInfo info;
+    info.name = config.name;
+    info.region = config.region;
+    info.datacenter = config.datacenter;
+    info.config = json::to_value(config);
+    info.server = config.server.enabled;
+    info.client = config.client.enabled;
+    info.http_address = config.addresses.http == "none" ? "unix:" + config.api_socket() : fmt::format("{}:{}", config.bind_addr, config.ports.http);
+    return info;
+  }
+
+  store::SqliteStore store_;
+  server::Server server_;
+  api::Api api_;
+  http::Router router_, link_router_;
+  std::optional<http::Server> http_, link_http_;
+};
+
+std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger) {
+  driver::Options options;
+  options.keeper_program = (std::filesystem::path(own_program()).parent_path() / "underway-keeper").string();
+  if (!std::filesystem::exists(options.keeper_program)) options.keeper_program = "/usr/libexec/underway/underway-keeper";
+  options.default_pids = static_cast<std::uint64_t>(config.client.pids_limit);
+  options.hidden = {config.data_dir};
+  options.ledger = &ledger;
+  std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(driver::make_exec(options));
+  if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
+  return drivers;
+}
+
+node::Options node_options(const Config& config) {
+  const auto given = [](std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; };
+  node::Options options;
+  options.data_dir = config.data_dir + "/client";
+  options.name = config.name;
+  options.datacenter = config.datacenter;
+  options.region = config.region;
+  options.pool = config.client.node_pool;
+  options.node_class = config.client.node_class;
+  options.meta = config.client.meta;
+  options.host = config.client.host;
+  options.cluster = config.client.cluster;
+  options.servers = config.client.servers;
+  if (options.servers.empty()) options.servers = {"unix://" + config.link_socket()};
+  options.cpu_total_compute = given(config.client.cpu_total_compute);
+  options.memory_total_mb = given(config.client.memory_total_mb);
+  options.disk_total_mb = given(config.client.disk_total_mb);
+  options.reserved.cpu = config.client.reserved.cpu;
+  options.reserved.memory_mb = config.client.reserved.memory;
+  options.reserved.disk_mb = config.client.reserved.disk;
+  options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
+  options.network_interface = config.client.network_interface;
+  options.min_dynamic_port = config.client.min_dynamic_port;
+  options.max_dynamic_port = config.client.max_dynamic_port;
+  options.max_kill_timeout = config.client.max_kill_timeout;
+  options.default_pids = config.client.pids_limit;
+  options.gc_max_allocs = config.client.gc_max_allocs;
+  options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
+  return options;
+}
+
+host::LocalOptions local_options(const std::string& data_dir, const std::string& link_directory) {
+  host::LocalOptions options;
+  options.state_dir = data_dir;
+  options.visible = {link_directory};
+  return options;
+}
+
+host::ControllerOptions controller_options(const Config& config) {
+  host::ControllerOptions options;
+  options.agent_program = own_program();
+  options.server_address = "unix://" + config.link_socket();
+  return options;
+}
+
+void set_log_level(const Config& config) {
+  log::Level level = log::Level::info;
+  log::parse_level(config.log_level, level);
+  log::set_level(level);
+}
+
+async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths) {
+  asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+  while (true) {
+    const int signal = co_await signals.async_wait(asio::use_awaitable);
+    if (signal != SIGHUP) {
+      log::info("agent: {} received, stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
+      co_return;
+    }
+    try {
+      set_log_level(load(config_paths, {}));
+      log::info("agent: SIGHUP received, the log level was read again");
+    } catch (const Error& error) {
+      log::error("agent: the configuration cannot be read again, going on as before: {}", error.one_line());
+    }
+  }
+}
+
+}  // namespace
+
+void run(Config config, const std::vector<std::string>& config_paths) {
+  if (config.name.empty()) config.name = hostname();
+  if (const auto wrong = problems(config); !wrong.empty()) {
+    Error error(Code::invalid, "the agent's configuration is not valid");
+    for (const auto& problem : wrong) error.because(problem);
+    throw error;
+  }
+  set_log_level(config);
+  ::signal(SIGPIPE, SIG_IGN);
+  make_directories(config);
+
+  os::Ledger ledger(config.data_dir + "/ledger");
+  SystemClock clock;
+  SystemIds ids;
+  async::Loop loop;
+  async::Pool pool(kPoolThreads);
+  std::optional<ServerRoleRunner> server;
+  std::optional<host::LocalProvider> provider;
+  std::optional<host::Controller> controller;
+  std::optional<node::Node> node;
+  if (config.server.enabled) server.emplace(config, loop, pool, clock, ids);
+  if (config.hosts.enabled) {
+    provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
+    controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config));
+  }
+  if (config.client.enabled) node.emplace(node_options(config), make_drivers(config, ledger), loop, pool);
+
+  const auto life = [&]() -> async::awaitable<void> {
+    if (server) server->start(config);
+    if (controller) controller->start();
+    if (node) co_await node->start();
+    log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
+    notify_systemd("READY=1");
+    co_await wait_for_end(config_paths);
+    notify_systemd("STOPPING=1");
+    if (node) {
+      if (config.dev) co_await node->stop_everything();
+      co_await node->stop();
+    }
+    if (controller) co_await controller->stop();
+    if (server) co_await server->stop();
+  };
+  loop.run_until_done(life());
+}
+
+std::vector<std::string> clean_hosts(const std::string& data_dir) {
+  os::Ledger ledger(data_dir + "/ledger");
+  host::LocalProvider provider(local_options(data_dir, data_dir + "/run/link"), ledger);
+  std::vector<std::string> out;
+  for (const auto& problem : provider.clean()) out.push_back(problem.one_line());
+  return out;
+}
+
+}  // namespace underway::agent

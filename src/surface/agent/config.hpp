@@ -1,0 +1,118 @@
+#pragma once
+/// @file
+/// The agent's configuration: Nomad's keys, in HCL or JSON files, described once for decoding and for the reference.
+/// Unknown keys are refused with the nearest name. Later files and flags override earlier ones key by key.
+
+#include <string>
+#include <vector>
+
+#include "base/describe.hpp"
+#include "model/job.hpp"
+
+namespace underway::agent {
+
+struct Addresses {
+  std::string http;  ///< host or host:port; empty: bind_addr; "none": no TCP
+};
+
+struct Ports {
+  std::int64_t http = 4646;
+};
+
+struct ServerRole {
+  bool enabled = false;
+  Duration heartbeat_ttl = std::chrono::seconds(5);
+  Duration heartbeat_grace = std::chrono::seconds(4);
+  Duration eval_gc_threshold = std::chrono::hours(1);
+  Duration job_gc_threshold = std::chrono::hours(4);
+  Duration node_gc_threshold = std::chrono::hours(24);
+};
+
+struct Reserved {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::int64_t disk = 0;
+  std::string reserved_ports;  ///< "22,80,8000-8010"
+};
+
+struct TemplateSettings {
+  bool disable_file_sandbox = false;
+};
+
+struct ClientRole {
+  bool enabled = false;
+  std::vector<std::string> servers;
+  std::string node_class;
+  std::string node_pool = "default";
+  model::StringMap meta;
+  Reserved reserved;
+  std::string network_interface;
+  std::int64_t cpu_total_compute = 0;
+  std::int64_t memory_total_mb = 0;
+  std::int64_t disk_total_mb = 0;
+  std::int64_t min_dynamic_port = 20000;
+  std::int64_t max_dynamic_port = 32000;
+  Duration max_kill_timeout = std::chrono::seconds(30);
+  std::int64_t gc_max_allocs = 50;
+  std::int64_t pids_limit = 4096;
+  TemplateSettings templates;
+  std::string host;     ///< the host it runs on, when a provider of ours made it
+  std::string cluster;
+};
+
+struct HostRole {
+  bool enabled = false;
+};
+
+struct Plugin {
+  std::string name;
+  boost::json::value config = boost::json::object{};
+};
+
+struct Config {
+  std::string region = "global";
+  std::string datacenter = "dc1";
+  std::string name;
+  std::string data_dir;
+  std::string bind_addr = "127.0.0.1";
+  Addresses addresses;
+  Ports ports;
+  std::string log_level = "info";
+  ServerRole server;
+  ClientRole client;
+  HostRole hosts;
+  std::vector<Plugin> plugins;
+  bool dev = false;  ///< by flag only
+
+  bool raw_exec_enabled() const;
+  /// Below data_dir: for people and programs on this machine (mode 0600), and the one that hosts see, which takes
+  /// nothing but links.
+  std::string api_socket() const { return data_dir + "/run/agent.sock"; }
+  std::string link_directory() const { return data_dir + "/run/link"; }
+  std::string link_socket() const { return link_directory() + "/link.sock"; }
+};
+
+/// Where `underway up` and a packaged agent keep everything, unless told otherwise.
+inline constexpr const char* kDefaultDataDir = "/var/lib/underway";
+
+/// Reads files, and *.hcl and *.json of directories in order of their names, over `base`.
+/// Throws Error(invalid) with every diagnostic of every file; not_found.
+Config load(const std::vector<std::string>& paths, Config base);
+
+/// All problems at once: no role, no data directory, ports out of range, …
+std::vector<std::string> problems(const Config& config);
+
+/// "22,80,8000-8010" → the ports. Throws Error(invalid).
+std::vector<std::int64_t> parse_ports(const std::string& text);
+
+const describe::Structure& description(describe::Tag<Addresses>);
+const describe::Structure& description(describe::Tag<Ports>);
+const describe::Structure& description(describe::Tag<ServerRole>);
+const describe::Structure& description(describe::Tag<Reserved>);
+const describe::Structure& description(describe::Tag<TemplateSettings>);
+const describe::Structure& description(describe::Tag<ClientRole>);
+const describe::Structure& description(describe::Tag<HostRole>);
+const describe::Structure& description(describe::Tag<Plugin>);
+const describe::Structure& description(describe::Tag<Config>);
+
+}  // namespace underway::agent

@@ -1,0 +1,108 @@
+#include "cli/command.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace underway::cli {
+
+bool Arguments::has(std::string_view flag) const {
+  const auto value = find(flag);
+  return value && *value != "false";
+}
+
+std::optional<std::string> Arguments::find(std::string_view flag) const {
+  std::optional<std::string> found;
+  for (const auto& [name, value] : flags_) {
+    if (name == flag) found = value;
+  }
+  return found;
+}
+
+std::string Arguments::get(std::string_view flag, std::string_view otherwise) const {
+  return find(flag).value_or(std::string(otherwise));
+}
+
+std::vector<std::string> Arguments::all(std::string_view flag) const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : flags_) {
+    if (name == flag) out.push_back(value);
+  }
+  return out;
+}
+
+const std::vector<Flag>& server_flags() {
+  static const std::vector<Flag> flags = {
+      {"address", "URL", "The agent to talk to: http://HOST:PORT or unix:///PATH. Also UNDERWAY_ADDR, NOMAD_ADDR. Without it, this machine's agent."},
+      {"token", "SECRET-ID", "The ACL token. Better: UNDERWAY_TOKEN or NOMAD_TOKEN, which other users do not see."},
+      {"namespace", "NAME", "The namespace. Also UNDERWAY_NAMESPACE, NOMAD_NAMESPACE."},
+      {"region", "NAME", "The region. Also UNDERWAY_REGION, NOMAD_REGION."},
+      {"state", "DIR", "The state directory of this machine's agent; /var/lib/underway, or UNDERWAY_STATE."},
+  };
+  return flags;
+}
+
+std::vector<Flag> flags_of(const Command& command) {
+  std::vector<Flag> flags = command.flags;
+  if (command.talks_to_server) flags.insert(flags.end(), server_flags().begin(), server_flags().end());
+  return flags;
+}
+
+namespace {
+
+const Flag& get_flag(const Command& command, const std::vector<Flag>& flags, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& flag : flags) {
+    if (flag.name == name) return flag;
+    names.emplace_back(flag.name);
+  }
+  Error error(Code::invalid, fmt::format("'{}' has no flag -{}", command.name, name));
+  if (const auto near = nearest(name, names); !near.empty()) error.advise(fmt::format("did you mean -{}?", near));
+  else error.advise(fmt::format("see `underway {} -h`", command.name));
+  throw error;
+}
+
+}  // namespace
+
+Arguments parse(const Command& command, const std::vector<std::string>& words) {
+  const auto flags = flags_of(command);
+  Arguments out;
+  bool flags_over = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!flags_over && word == "--") {
+      flags_over = true;
+      continue;
+    }
+    if (flags_over || word.size() < 2 || word[0] != '-') {
+      out.positional_.push_back(word);
+      // `host exec NAME -- cmd`: the separator after the name is ours, the rest is not.
+      if (command.passes_on && i + 1 < words.size() && words[i + 1] == "--" && out.positional_.size() == 1) ++i;
+      flags_over = flags_over || command.passes_on;
+      continue;
+    }
+    std::string name = word.substr(word[1] == '-' ? 2 : 1);
+    const std::size_t equals = name.find('=');
+    std::optional<std::string> value;
+    if (equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    }
+    const Flag& flag = get_flag(command, flags, name);
+    if (flag.value.empty()) {
+      value = value.value_or("true");
+    } else if (!value) {
+      if (i + 1 >= words.size()) throw Error(Code::invalid, fmt::format("flag -{} needs a value: {}", name, flag.value));
+      value = words[++i];
+    }
+    out.flags_.emplace_back(std::move(name), std::move(*value));
+  }
+  const std::size_t count = out.positional_.size();
+  if (count < command.least || count > command.most) {
+    throw Error(Code::invalid, fmt::format("'{}' takes {}", command.name, command.arguments.empty() ? "no arguments" : command.arguments))
+        .because(fmt::format("{} {} given", count, count == 1 ? "was" : "were"))
+        .advise(fmt::format("see `underway {} -h`", command.name));
+  }
+  return out;
+}
+
+}  // namespace underway::cli

@@ -77,7 +77,8 @@ class Loop {
   asio::io_context context_;
 };
 
-/// A bounded number of threads for what may block. The destructor waits for the jobs that were accepted.
+/// A bounded number of threads for what may block. The destructor waits for the jobs that were accepted. No job
+/// may be under way when the loop is destroyed.
 class Pool {
  public:
   explicit Pool(std::size_t threads) : pool_(threads) {}
@@ -185,7 +186,8 @@ awaitable<std::invoke_result_t<Job&>> on_pool(Pool& pool, Job& job) {
     auto busy = asio::make_work_guard(home);
     asio::post(pool.executor(), [&job, &outcome, home, busy = std::move(busy), handler = std::move(handler)]() mutable {
       outcome.run(job);
-      asio::post(home, std::move(handler));
+      // The guard goes home too: this thread must not touch the loop after the caller may have ended it.
+      asio::post(home, [busy = std::move(busy), handler = std::move(handler)]() mutable { std::move(handler)(); });
     });
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(initiate, asio::use_awaitable);

@@ -118,6 +118,7 @@ void Tables::Impl::apply(PutAllocation change) {
   write(allocation_key(allocation.id), value_of(allocation));
   stamp_row(allocation, before);
   allocation.job = version_of(allocation);
+  detail::trim(allocation);
   allocation_changed(before, std::make_shared<const Allocation>(std::move(allocation)));
 }
 

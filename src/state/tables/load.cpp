@@ -139,6 +139,7 @@ void Tables::Impl::load_page(std::string_view table, const std::vector<store::Ke
         check_key(kv, allocation_key(allocation.id));
         note(Topic::allocations, allocation.modify_index);
         allocation.job = version_of(allocation);
+        detail::trim(allocation);
         index_allocation(nullptr, std::make_shared<const model::Allocation>(std::move(allocation)));
         break;
       }

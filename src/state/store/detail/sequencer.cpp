@@ -106,21 +106,23 @@ void Sequencer::commit(Transaction transaction, Store::CommitCallback done) {
 
 void Sequencer::call(const std::function<void()>& job) {
   if (mode_ == Mode::stepped || on_own_thread()) return job();
-  std::promise<void> promise;
+  // The error travels as a value: each thread has an exception of its own.
+  std::promise<std::optional<Error>> promise;
   auto done = promise.get_future();
   {
     const std::lock_guard lock(mutex_);
     jobs_.emplace_back([&] {
+      std::optional<Error> failure;
       try {
         job();
-        promise.set_value();
-      } catch (...) {
-        promise.set_exception(std::current_exception());
+      } catch (const Error& error) {
+        failure = error;
       }
+      promise.set_value(std::move(failure));
     });
   }
   wake_.notify_one();
-  done.get();
+  if (auto failure = done.get()) throw std::move(*failure);
 }
 
 RangeResult Sequencer::range(const KeyRange& range, std::size_t limit) {

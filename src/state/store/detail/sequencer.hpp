@@ -36,7 +36,8 @@ class Sequencer {
   Revision revision() const { return revision_.load(std::memory_order_acquire); }
   std::unique_ptr<Store::Watch> watch(KeyRange range, Store::WatchCallback notify);
 
-  /// Runs `job` on the writer's thread between two groups, and waits; rethrows. On that thread itself: at once.
+  /// Runs `job` on the writer's thread between two groups, and waits; throws the Error that it
+  /// throws. On that thread itself: at once.
   void call(const std::function<void()>& job);
   bool on_own_thread() const;
 

@@ -4,6 +4,12 @@
 
 namespace underway::tables::detail {
 
+void trim(model::Allocation& allocation) {
+  for (auto& [name, task] : allocation.task_states) task.events.shrink_to_fit();
+  allocation.metrics.scores.shrink_to_fit();
+  allocation.resources.ports.shrink_to_fit();
+}
+
 std::string encode_version(const JobVersion& version) {
   std::string text = R"({"Job":)";
   json::append(text, describe::kType<model::Job>, &version.job, json::Encoding::compact);

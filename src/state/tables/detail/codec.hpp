@@ -8,10 +8,16 @@
 
 namespace underway::tables::detail {
 
+/// Exactly as long as it is: most of the work of a commit is on its way through these.
 template <class T>
 std::string encode_row(const T& row) {
-  return json::encode(row, json::Encoding::compact);
+  thread_local std::string scratch;  // grown once
+  scratch.clear();
+  json::append(scratch, describe::kType<T>, &row, json::Encoding::compact);
+  return {scratch.data(), scratch.size()};
 }
+/// A row stays for long, and there are a million: gives back what its vectors reserved for growing.
+void trim(model::Allocation& allocation);
 std::string encode_version(const JobVersion& version);
 
 /// Throws Error(internal) naming the key.

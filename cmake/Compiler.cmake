@@ -38,3 +38,7 @@ if(UNDERWAY_SANITIZE)
   target_compile_options(underway_options INTERFACE -fsanitize=${UNDERWAY_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(underway_options INTERFACE -fsanitize=${UNDERWAY_SANITIZE})
 endif()
+if(UNDERWAY_FUZZ)
+  # Every library is instrumented, or the fuzzer would see the coverage of its own target's file only.
+  target_compile_options(underway_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

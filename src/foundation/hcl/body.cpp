@@ -265,9 +265,8 @@ bool is_object_literal(const Attribute& attribute) {
   return node != nullptr && node->kind == NodeKind::object && !as<ObjectNode>(*node).json;
 }
 
-}  // namespace
-
-std::optional<Value> decode_any(const Body& body, const Context& context, Diagnostics& diagnostics) {
+/// May throw Error(too_large) for what its parts add up to.
+std::optional<Value> decode_parts(const Body& body, const Context& context, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.error_count();
   const Content content = Access::view(body)->read(nullptr, false, {}, diagnostics, "this block");
   Value::Object members;
@@ -283,7 +282,7 @@ std::optional<Value> decode_any(const Body& body, const Context& context, Diagno
       diagnostics.error(block.type_range, fmt::format("'{}' is both an attribute and a block here", block.type));
       continue;
     }
-    auto value = decode_any(block.body, context, diagnostics);
+    auto value = decode_parts(block.body, context, diagnostics);
     if (!value) continue;
     for (std::size_t i = block.labels.size(); i-- > 0;) {
       value = Value::object({{block.labels[i].text, Value::tuple({*value})}});
@@ -293,6 +292,17 @@ std::optional<Value> decode_any(const Body& body, const Context& context, Diagno
   if (diagnostics.error_count() > before) return std::nullopt;
   for (auto& [name, items] : lists) members.insert_or_assign(name, Value::tuple(std::move(items)));
   return Value::object(std::move(members));
+}
+
+}  // namespace
+
+std::optional<Value> decode_any(const Body& body, const Context& context, Diagnostics& diagnostics) {
+  try {
+    return decode_parts(body, context, diagnostics);
+  } catch (const Error& e) {
+    diagnostics.error(body.missing_range(), e.message(), e.reasons().empty() ? "" : e.reasons().front());
+    return std::nullopt;
+  }
 }
 
 }  // namespace underway::hcl

@@ -39,7 +39,7 @@ class DynamicView final : public BodyView {
     }
     for (auto& block : inner.blocks) {
       if (block.type == kDynamic && block.labels.size() == 1) {
-        if (wanted(block, schema, partial, hidden, diagnostics, owner)) expand(block, schema, content, diagnostics);
+        if (wanted(block, schema, partial, hidden, diagnostics, owner)) try_expand(block, schema, content, diagnostics);
       } else {
         block.body = wrap(block.body, scope_);
         content.blocks.push_back(std::move(block));
@@ -69,6 +69,14 @@ class DynamicView final : public BodyView {
       diagnostics.error(block.labels[0].range, fmt::format("unknown block '{}' in {}", type, owner), {}, suggest(type, names));
     }
     return false;
+  }
+
+  void try_expand(const Block& block, const Schema* schema, Content& out, Diagnostics& diagnostics) const {
+    try {
+      expand(block, schema, out, diagnostics);
+    } catch (const Error& e) {  // a limit was passed
+      diagnostics.error(block.range, e.message(), e.reasons().empty() ? "" : e.reasons().front());
+    }
   }
 
   void expand(const Block& block, const Schema* schema, Content& out, Diagnostics& diagnostics) const {
@@ -115,13 +123,8 @@ class DynamicView final : public BodyView {
   /// False ends the expansion: the next elements would fail alike.
   bool add_block(const Block& dynamic, const Content& content, const Schema* schema, ScopePtr scope, Content& out,
                  Diagnostics& diagnostics) const {
-    try {
-      context_.budget().step(16);
-      context_.budget().produce(sizeof(Block));
-    } catch (const Error& e) {
-      diagnostics.error(dynamic.range, e.message(), e.reasons().empty() ? "" : e.reasons().front());
-      return false;
-    }
+    context_.budget().step(16);
+    context_.budget().produce(sizeof(Block));
     Block made;
     made.type = dynamic.label(0);
     made.type_range = dynamic.labels[0].range;
@@ -144,7 +147,6 @@ class DynamicView final : public BodyView {
     }
     if (!labels_fit(made, schema, diagnostics)) return false;
     made.body = wrap(content.blocks.front().body, std::move(scope));
-    // content() of the dynamic block itself was read without scope; its own nested views get it through wrap().
     out.blocks.push_back(std::move(made));
     return true;
   }

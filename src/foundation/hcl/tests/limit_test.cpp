@@ -83,6 +83,14 @@ TEST(Limit, DynamicBlocksHaveABudget) {
   EXPECT_TRUE(diagnostics.has_errors());
 }
 
+TEST(Limit, ManyLabelsAreRefusedNotFatal) {
+  Diagnostics diagnostics;
+  const Body body = parse("x " + repeat("\"\" ", 300) + "{}\n", "t", diagnostics);
+  EXPECT_FALSE(decode_any(body, Context(), diagnostics));
+  ASSERT_TRUE(diagnostics.has_errors());
+  EXPECT_EQ(diagnostics.all()[0].summary, "a value is nested too deeply");
+}
+
 TEST(Limit, YamlAliasesAndNestingAreBounded) {
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\\n";
   for (int i = 1; i < 10; ++i) bomb += fmt::format("a{0}: &a{0} [*a{1},*a{1},*a{1},*a{1},*a{1},*a{1},*a{1},*a{1}]\\n", i, i - 1);

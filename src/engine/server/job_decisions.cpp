@@ -81,12 +81,26 @@ void refuse_problems(const Job& job) {
   throw error;
 }
 
-void refuse_cycle(const Tables& tables, const std::vector<const Job*>& coming, const std::string& ns) {
-  if (const auto cycle = dependency_cycle(tables, coming, ns)) {
-    throw Error(Code::invalid, "the dependencies of the jobs form a cycle")
-        .because(*cycle)
-        .advise("remove one of the depends_on blocks");
+void refuse_cycle(const Tables& tables, const std::vector<const Job*>& coming) {
+  std::set<std::string> namespaces;
+  for (const Job* job : coming) namespaces.insert(job->ns);
+  for (const auto& ns : namespaces) {
+    if (const auto cycle = dependency_cycle(tables, coming, ns)) {
+      throw Error(Code::invalid, "the dependencies of the jobs form a cycle")
+          .because(*cycle)
+          .advise("remove one of the depends_on blocks");
+    }
   }
+}
+
+/// In Nomad's words: its clients look for them.
+void refuse_other_index(const Job* current, model::Revision wanted) {
+  const model::Revision have = current != nullptr ? current->job_modify_index : 0;
+  if (have == wanted) return;
+  throw Error(Code::conflict, fmt::format("Enforcing job modify index {}", wanted))
+      .because(wanted == 0 ? "job already exists"
+               : have == 0 ? "job does not exist"
+                           : fmt::format("job exists with conflicting job modify index: {}", have));
 }
 
 /// The job as it will stand, stamped; nothing when it equals the current one.
@@ -131,6 +145,7 @@ void stop_into(std::vector<Change>& changes, const Job& current, EvalTrigger tri
                std::string* eval_id) {
   Job job = current;
   job.stop = true;
+  job.submit_time = unix_nanos(context.now);  // from here on it counts how long a job that is over is kept
   job.job_modify_index = context.revision;
   auto evaluation = new_evaluation(job, trigger, context);
   if (eval_id != nullptr) *eval_id = evaluation.id;
@@ -150,7 +165,7 @@ std::optional<std::string> dependency_cycle(const Tables& tables, const std::vec
                                             const std::string& ns) {
   const auto find = [&](const std::string& id) -> const Job* {
     for (const Job* job : coming) {
-      if (job->id == id) return job;
+      if (job->ns == ns && job->id == id) return job;
     }
     const auto row = tables.find_job(ns, id);
     return row && !row->stop ? row.get() : nullptr;  // alive: the tables hold it while a decision runs
@@ -158,7 +173,7 @@ std::optional<std::string> dependency_cycle(const Tables& tables, const std::vec
   std::set<std::string> done;
   for (const Job* job : coming) {
     std::vector<std::string> path;
-    if (!find_cycle(find, job->id, path, done)) continue;
+    if (job->ns != ns || !find_cycle(find, job->id, path, done)) continue;
     const auto start = std::find(path.begin(), path.end() - 1, path.back());
     return join(std::vector<std::string>(start, path.end()), " → ");
   }
@@ -167,18 +182,14 @@ std::optional<std::string> dependency_cycle(const Tables& tables, const std::vec
 
 Decision<Registered> decide_register(const Tables& tables, const RegisterJob& request, const Context& context) {
   refuse_problems(request.job);
-  refuse_cycle(tables, {&request.job}, request.job.ns);
+  refuse_cycle(tables, {&request.job});
   const auto current = tables.find_job(request.job.ns, request.job.id);
-  if (request.enforce_index) {
-    const model::Revision have = current ? current->job_modify_index : 0;
-    if (have != *request.enforce_index) {
-      throw Error(Code::conflict, "Enforcing job modify index")
-          .because(*request.enforce_index == 0 ? "job already exists"
-                                               : fmt::format("job exists with conflicting job modify index: {}", have));
-    }
-  }
+  if (request.enforce_index) refuse_other_index(current.get(), *request.enforce_index);
+  // Only the cluster's directory makes a job its own, or lets it go.
+  RegisterJob standing = request;
+  standing.job.cluster = current && !current->stop ? current->cluster : std::string();
   Decision<Registered> decision;
-  decision.result = register_into(decision.changes, tables, request, context);
+  decision.result = register_into(decision.changes, tables, standing, context);
   return decision;
 }
 
@@ -206,8 +217,11 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
   Error error(Code::invalid, fmt::format("cluster '{}' cannot be applied", request.cluster.name));
   for (const auto& problem : model::problems(request.cluster)) error.because(problem);
   std::vector<const Job*> coming;
+  std::set<std::pair<std::string, std::string>> declared;
   for (const auto& entry : request.jobs) {
     coming.push_back(&entry.job);
+    if (!declared.emplace(entry.job.ns, entry.job.id).second)
+      error.because(fmt::format("job '{}' is declared twice", entry.job.id));
     for (const auto& problem : model::validate(entry.job))
       error.because(fmt::format("job '{}': {}", entry.job.id, problem.text()));
     const auto current = tables.find_job(entry.job.ns, entry.job.id);
@@ -216,7 +230,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
     }
   }
   if (!error.reasons().empty()) throw error;
-  refuse_cycle(tables, coming, "default");
+  refuse_cycle(tables, coming);
 
   Decision<AppliedCluster> decision;
   model::Cluster cluster = request.cluster;
@@ -231,8 +245,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
     decision.result.registered.push_back(entry.job.id);
   }
   for (const auto& job : tables.jobs()) {
-    const bool declared = std::find(cluster.jobs.begin(), cluster.jobs.end(), job->id) != cluster.jobs.end();
-    if (job->cluster != cluster.name || job->stop || declared) continue;
+    if (job->cluster != cluster.name || job->stop || declared.contains({job->ns, job->id})) continue;
     stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
     decision.result.stopped.push_back(job->id);
   }

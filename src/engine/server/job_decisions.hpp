@@ -20,7 +20,8 @@ struct Registered {
 };
 
 /// A new job, or a new version when the specification differs from the current one; either way an evaluation.
-/// Throws invalid with all problems of the job, conflict when `enforce_index` does not match.
+/// A job that belongs to a cluster stays with it. Throws invalid with all problems of the job, conflict when
+/// `enforce_index` does not match.
 Decision<Registered> decide_register(const Tables&, const RegisterJob&, const Context&);
 
 struct DeregisterJob {
@@ -42,14 +43,14 @@ struct AppliedCluster {
   std::vector<std::string> stopped;     ///< declared before, and not any more
   model::Revision revision = 0;
 };
-/// Cluster and jobs together or not at all. Throws invalid with all problems of all of them, conflict when a job
+/// Cluster and jobs together or not at all. Throws invalid with all problems of all of them, among which a job that
 /// belongs to another cluster.
 Decision<AppliedCluster> decide_apply_cluster(const Tables&, const ApplyCluster&, const Context&);
 /// Begins to take the cluster down: its jobs are stopped; its hosts follow once they are (hpc/host). Throws not_found.
 Decision<Nothing> decide_stop_cluster(const Tables&, const std::string& name, const Context&);
 
-/// A cycle through the job's dependencies in words, "a → b → a"; nothing when there is none. Looks at registered jobs
-/// and at `coming` ones, which take precedence.
+/// A cycle through the dependencies of the `coming` jobs of namespace `ns` in words, "a → b → a"; nothing when there is
+/// none. Looks at registered jobs too; coming ones take precedence.
 std::optional<std::string> dependency_cycle(const Tables&, const std::vector<const model::Job*>& coming,
                                             const std::string& ns);
 

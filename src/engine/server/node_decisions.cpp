@@ -23,12 +23,14 @@ tables::Row<model::Node> get_node(const Tables& tables, const std::string& id) {
   return node;
 }
 
-/// One evaluation for every job that runs on the node, and for every system job, which may run there.
-void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const std::string& node_id,
+/// One evaluation for every job that runs on the nodes, and for every system job, which may run there.
+void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const std::vector<std::string>& node_ids,
                       const Context& context) {
   std::set<std::pair<std::string, std::string>> jobs;
-  for (const auto& allocation : tables.allocations_on_node(node_id)) {
-    if (!allocation->terminal()) jobs.emplace(allocation->ns, allocation->job_id);
+  for (const auto& node_id : node_ids) {
+    for (const auto& allocation : tables.allocations_on_node(node_id)) {
+      if (!allocation->terminal()) jobs.emplace(allocation->ns, allocation->job_id);
+    }
   }
   for (const auto& job : tables.jobs()) {
     const bool system = job->type == model::JobType::system || job->type == model::JobType::sysbatch;
@@ -38,9 +40,16 @@ void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const 
     const auto job = tables.find_job(ns, id);
     if (!job) continue;
     auto evaluation = new_evaluation(*job, EvalTrigger::node_update, context);
-    evaluation.node_id = node_id;
+    if (node_ids.size() == 1) evaluation.node_id = node_ids.front();
     changes.push_back(tables::PutEvaluation{std::move(evaluation)});
   }
+}
+
+std::string secret_key(const std::string& node_id) { return "node-secret/" + node_id; }
+
+void forget_node(std::vector<Change>& changes, const std::string& node_id) {
+  changes.push_back(tables::PutSetting{secret_key(node_id), nullptr});
+  changes.push_back(tables::DeleteNode{node_id});
 }
 
 std::string digest(const std::string& secret) {
@@ -53,7 +62,7 @@ std::string digest(const std::string& secret) {
 /// The first agent with an id fixes its secret; whoever comes with another one is not that node.
 void prove_identity(std::vector<Change>& changes, const Tables& tables, const model::Node& node,
                     const std::string& secret) {
-  const std::string key = "node-secret/" + node.id;
+  const std::string key = secret_key(node.id);
   const std::string hash = digest(secret);
   const auto known = tables.setting(key);
   if (!known) {
@@ -107,27 +116,34 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   if (current) node.eligibility = current->eligibility;
 
   decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
-  const bool moved = current && current->computed_class != node.computed_class;
+  const bool changed = current && (current->computed_class != node.computed_class ||
+                                   !describe::equal(current->resources, node.resources) ||
+                                   !describe::equal(current->reserved, node.reserved));
   adopt_host(decision.changes, tables, node);
-  if (decision.result.became_ready || moved) {
-    evaluate_jobs_of(decision.changes, tables, node.id, context);
+  if (decision.result.became_ready || changed) {
+    evaluate_jobs_of(decision.changes, tables, {node.id}, context);
     if (node.ready()) unblock(decision.changes, tables, node, context);
   }
   decision.changes.push_back(tables::PutNode{std::move(node)});
   return decision;
 }
 
-Decision<Nothing> decide_node_down(const Tables& tables, const std::string& node_id, const std::string& reason,
-                                   const Context& context) {
-  const auto current = get_node(tables, node_id);
-  Decision<Nothing> decision;
-  if (current->status == model::NodeStatus::down) return decision;
-  model::Node node = *current;
-  node.status = model::NodeStatus::down;
-  node.status_description = reason;
-  node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
-  decision.changes.push_back(tables::PutNode{std::move(node)});
-  evaluate_jobs_of(decision.changes, tables, node_id, context);
+Decision<std::vector<std::string>> decide_nodes_down(const Tables& tables, const std::vector<std::string>& node_ids,
+                                                     const std::string& reason, const Context& context) {
+  Decision<std::vector<std::string>> decision;
+  std::vector<std::string> lost;
+  for (const auto& id : node_ids) {
+    const auto current = tables.find_node(id);
+    if (!current || current->status == model::NodeStatus::down) continue;
+    model::Node node = *current;
+    node.status = model::NodeStatus::down;
+    node.status_description = reason;
+    node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
+    decision.result.push_back(node.name);
+    lost.push_back(id);
+    decision.changes.push_back(tables::PutNode{std::move(node)});
+  }
+  if (!lost.empty()) evaluate_jobs_of(decision.changes, tables, lost, context);
   return decision;
 }
 
@@ -139,7 +155,7 @@ Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& no
   model::Node node = *current;
   node.eligibility = eligibility;
   if (node.ready()) {
-    evaluate_jobs_of(decision.changes, tables, node_id, context);
+    evaluate_jobs_of(decision.changes, tables, {node_id}, context);
     unblock(decision.changes, tables, node, context);
   }
   decision.changes.push_back(tables::PutNode{std::move(node)});
@@ -152,12 +168,33 @@ Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& nod
     throw Error(Code::conflict, fmt::format("node '{}' is not down", node->name)).advise("stop its agent first");
   }
   Decision<Nothing> decision;
-  evaluate_jobs_of(decision.changes, tables, node_id, context);
+  evaluate_jobs_of(decision.changes, tables, {node_id}, context);
   for (const auto& allocation : tables.allocations_on_node(node_id))
     decision.changes.push_back(tables::DeleteAllocation{allocation->id});
-  decision.changes.push_back(tables::DeleteNode{node_id});
+  forget_node(decision.changes, node_id);
   return decision;
 }
+
+namespace {
+
+bool batch_like(const model::Job& job) {
+  return job.type == model::JobType::batch || job.type == model::JobType::sysbatch;
+}
+
+/// The row as the node reports it; nothing when that is no news.
+std::optional<model::Allocation> reported(const model::Allocation& current, const model::AllocationUpdate& update) {
+  model::Allocation row = current;
+  row.client_status = update.client_status;
+  row.client_description = update.client_description;
+  row.task_states = update.task_states;
+  if (update.health.healthy) row.health = update.health;
+  // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
+  const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
+  if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
+  return row;
+}
+
+}  // namespace
 
 Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::string& node_id,
                                             const std::vector<model::AllocationUpdate>& updates,
@@ -168,17 +205,15 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
   for (const auto& update : updates) {
     const auto current = tables.find_allocation(update.id);
     if (!current || current->node_id != node_id) continue;
-    model::Allocation allocation = *current;
-    allocation.client_status = update.client_status;
-    allocation.client_description = update.client_description;
-    allocation.task_states = update.task_states;
-    if (update.health.healthy) allocation.health = update.health;
-    allocation.modify_time = unix_nanos(context.now);
-    if (allocation.client_terminal() && !current->client_terminal()) {
-      if (current->desired_status == model::DesiredStatus::run) ended_early.emplace(current->ns, current->job_id);
+    auto row = reported(*current, update);
+    if (!row) continue;
+    row->modify_time = unix_nanos(context.now);
+    if (row->client_terminal() && !current->client_terminal()) {
+      const bool done = row->client_status == ClientStatus::complete && row->job && batch_like(*row->job);
+      if (!row->server_terminal() && !done) ended_early.emplace(row->ns, row->job_id);
       freed = true;
     }
-    decision.changes.push_back(tables::PutAllocation{std::move(allocation)});
+    decision.changes.push_back(tables::PutAllocation{std::move(*row)});
   }
   for (const auto& [ns, id] : ended_early) {
     const auto job = tables.find_job(ns, id);
@@ -211,20 +246,52 @@ Decision<std::string> decide_stop_allocation(const Tables& tables, const std::st
 
 namespace {
 
+using JobKey = std::pair<std::string, std::string>;
+
 bool older(std::int64_t since_ns, Duration than, const Context& context) {
   return unix_nanos(context.now) - since_ns >= than.count();
 }
 
-void collect_evaluations(Decision<Collected>& decision, const Tables& tables, const Retention& keep,
-                         const Context& context) {
+/// Whether the job is over, and has been for as long as jobs are kept.
+bool job_is_over(const Tables& tables, const model::Job& job, Duration keep, const Context& context) {
+  if ((!job.stop && !batch_like(job)) || job.status != model::JobStatus::dead) return false;
+  if (!older(job.submit_time, keep, context)) return false;
+  const auto& allocations = tables.allocations_of_job(job.ns, job.id);
+  const auto evaluations = tables.evaluations_of_job(job.ns, job.id);
+  return std::all_of(allocations.begin(), allocations.end(),
+                     [&](const auto& a) { return a->client_terminal() && older(a->modify_time, keep, context); }) &&
+         std::all_of(evaluations.begin(), evaluations.end(),
+                     [&](const auto& e) { return e->terminal() && older(e->modify_time, keep, context); });
+}
+
+std::set<JobKey> collect_jobs(Decision<Collected>& decision, const Tables& tables, Duration keep,
+                              const Context& context) {
+  std::set<JobKey> gone;
+  for (const auto& job : tables.jobs()) {
+    if (!job_is_over(tables, *job, keep, context)) continue;
+    decision.changes.push_back(tables::DeleteJob{job->ns, job->id});
+    gone.emplace(job->ns, job->id);
+    ++decision.result.jobs;
+  }
+  return gone;
+}
+
+/// An allocation that the scheduler still counts with stays: a failed one until it is replaced, a finished one of a
+/// batch job until the job goes.
+bool allocation_is_over(const Tables& tables, const model::Allocation& allocation, const std::set<JobKey>& gone,
+                        Duration keep, const Context& context) {
+  if (!allocation.client_terminal() || !older(allocation.modify_time, keep, context)) return false;
+  if (allocation.server_terminal() || !allocation.next_allocation.empty()) return true;
+  const auto job = tables.find_job(allocation.ns, allocation.job_id);
+  return !job || job->stop || gone.contains({allocation.ns, allocation.job_id});
+}
+
+void collect_evaluations(Decision<Collected>& decision, const Tables& tables, const std::set<JobKey>& gone,
+                         Duration keep, const Context& context) {
   for (const auto& evaluation : tables.evaluations()) {
-    if (!evaluation->terminal() || !older(evaluation->modify_time, keep.evaluations, context)) continue;
+    if (!evaluation->terminal() || !older(evaluation->modify_time, keep, context)) continue;
     const auto allocations = tables.allocations_of_evaluation(evaluation->id);
-    const auto over = [&](const auto& allocation) {
-      return allocation->client_terminal() &&
-             (allocation->server_terminal() || !allocation->job || allocation->job->stop) &&
-             older(allocation->modify_time, keep.evaluations, context);
-    };
+    const auto over = [&](const auto& a) { return allocation_is_over(tables, *a, gone, keep, context); };
     if (!std::all_of(allocations.begin(), allocations.end(), over)) continue;
     for (const auto& allocation : allocations) {
       decision.changes.push_back(tables::DeleteAllocation{allocation->id});
@@ -235,16 +302,14 @@ void collect_evaluations(Decision<Collected>& decision, const Tables& tables, co
   }
 }
 
-void collect_jobs(Decision<Collected>& decision, const Tables& tables, const Retention& keep, const Context& context) {
-  for (const auto& job : tables.jobs()) {
-    if (!job->stop || job->status != model::JobStatus::dead || !older(job->submit_time, keep.jobs, context)) continue;
-    const auto& allocations = tables.allocations_of_job(job->ns, job->id);
-    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->client_terminal(); }))
+void collect_nodes(Decision<Collected>& decision, const Tables& tables, Duration keep, const Context& context) {
+  for (const auto& node : tables.nodes()) {
+    if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep, context))
       continue;
-    const auto evaluations = tables.evaluations_of_job(job->ns, job->id);
-    if (!std::all_of(evaluations.begin(), evaluations.end(), [](const auto& e) { return e->terminal(); })) continue;
-    decision.changes.push_back(tables::DeleteJob{job->ns, job->id});
-    ++decision.result.jobs;
+    const auto& allocations = tables.allocations_on_node(node->id);
+    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->terminal(); })) continue;
+    forget_node(decision.changes, node->id);
+    ++decision.result.nodes;
   }
 }
 
@@ -252,16 +317,9 @@ void collect_jobs(Decision<Collected>& decision, const Tables& tables, const Ret
 
 Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, const Context& context) {
   Decision<Collected> decision;
-  collect_evaluations(decision, tables, keep, context);
-  collect_jobs(decision, tables, keep, context);
-  for (const auto& node : tables.nodes()) {
-    if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep.nodes, context))
-      continue;
-    const auto& allocations = tables.allocations_on_node(node->id);
-    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->terminal(); })) continue;
-    decision.changes.push_back(tables::DeleteNode{node->id});
-    ++decision.result.nodes;
-  }
+  const auto gone = collect_jobs(decision, tables, keep.jobs, context);
+  collect_evaluations(decision, tables, gone, keep.evaluations, context);
+  collect_nodes(decision, tables, keep.nodes, context);
   return decision;
 }
 

@@ -16,9 +16,10 @@ struct RegisteredNode {
 Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const std::string& secret,
                                               const Context&);
 
-/// The node was not heard of in time. Its jobs are evaluated. Nothing happens when it is down already.
-Decision<Nothing> decide_node_down(const Tables&, const std::string& node_id, const std::string& reason,
-                                   const Context&);
+/// The nodes were not heard of in time. Their jobs are evaluated, each once. Those that are down already, or unknown,
+/// are passed over. Returns the names of the others.
+Decision<std::vector<std::string>> decide_nodes_down(const Tables&, const std::vector<std::string>& node_ids,
+                                                     const std::string& reason, const Context&);
 
 /// Whether new allocations may come to the node. Throws not_found.
 Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, model::Eligibility, const Context&);
@@ -26,14 +27,16 @@ Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, 
 /// Forgets a node that is down, with its allocations. Throws not_found; conflict when it is not down.
 Decision<Nothing> decide_purge_node(const Tables&, const std::string& node_id, const Context&);
 
-/// What a node reports of its allocations. Those of other nodes or unknown ones are passed over.
+/// What a node reports of its allocations. Those of other nodes or unknown ones are passed over, and so is what is
+/// known already: reports are repeated until they are acknowledged. What has ended does not come to life again.
 Decision<Nothing> decide_allocation_updates(const Tables&, const std::string& node_id,
                                             const std::vector<model::AllocationUpdate>&, const Context&);
 
-/// Stops the allocation; the job is evaluated, so that a replacement is placed. Throws not_found.
+/// Stops the allocation; the job is evaluated, so that a replacement is placed. Returns the evaluation's id. Throws
+/// not_found.
 Decision<std::string> decide_stop_allocation(const Tables&, const std::string& id, const Context&);
 
-/// How long things are kept after their end. Source: Nomad's defaults (facts §5).
+/// How long things are kept after their end. Source: Nomad's defaults (its agent configuration, *_gc_threshold).
 struct Retention {
   Duration evaluations = std::chrono::hours(1);
   Duration jobs = std::chrono::hours(4);
@@ -43,7 +46,8 @@ struct Retention {
 struct Collected {
   std::int64_t jobs = 0, evaluations = 0, allocations = 0, nodes = 0;
 };
-/// Terminal evaluations with terminal allocations, dead stopped jobs, nodes that are down.
+/// Jobs that are stopped, or batch and finished; evaluations that ended, when all that they placed is over: ended and
+/// stopped, replaced, or its job gone; nodes that are down.
 Decision<Collected> decide_collect(const Tables&, const Retention&, const Context&);
 
 /// Evaluations that wait for capacity and could be placed now that `node` has some: made pending again.

@@ -1,5 +1,7 @@
 #include "server/orders.hpp"
 
+#include <unordered_set>
+
 #include "server/dependencies.hpp"
 
 namespace underway::server {
@@ -7,7 +9,10 @@ namespace underway::server {
 void Orders::add_job(node::AllocationsMessage& message, const model::Allocation& allocation) {
   if (!allocation.job) return;
   const std::string key = node::job_key(allocation);
-  if (jobs_sent_.insert(key).second) message.jobs.emplace(key, *allocation.job);
+  model::Revision& sent = jobs_sent_[key];
+  if (sent == allocation.job->create_index) return;
+  sent = allocation.job->create_index;
+  message.jobs.insert_or_assign(key, *allocation.job);
 }
 
 std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& tables) {

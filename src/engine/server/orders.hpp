@@ -3,7 +3,6 @@
 /// What one node shall have, as differences: compares the tables with what the node was sent before.
 
 #include <unordered_map>
-#include <unordered_set>
 
 #include "node/messages.hpp"
 #include "tables/tables.hpp"
@@ -30,7 +29,8 @@ class Orders {
   std::string node_id_;
   bool first_ = true;
   std::unordered_map<std::string, Sent> sent_;
-  std::unordered_set<std::string> jobs_sent_;
+  /// By job_key: the job's create index, as a job that was purged and came back begins with version 0 again.
+  std::unordered_map<std::string, model::Revision> jobs_sent_;
 };
 
 }  // namespace underway::server

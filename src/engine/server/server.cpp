@@ -80,51 +80,69 @@ async::awaitable<void> Server::stop() {
 }
 
 // --- requests
+// A decision may run after its caller was cancelled, so it owns what it decides about.
 
 async::awaitable<Registered> Server::register_job(RegisterJob request) {
-  co_return co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_register(tables, request, context); });
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_register(tables, request, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<Registered> Server::deregister_job(DeregisterJob request) {
-  co_return co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_deregister(tables, request, context); });
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_deregister(tables, request, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<Registered> Server::evaluate_job(std::string ns, std::string id) {
-  co_return co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_evaluate(tables, ns, id, context); });
+  auto decide = [ns = std::move(ns), id = std::move(id)](const Tables& tables, const Context& context) {
+    return decide_evaluate(tables, ns, id, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<AppliedCluster> Server::apply_cluster(ApplyCluster request) {
-  co_return co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_apply_cluster(tables, request, context); });
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_apply_cluster(tables, request, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<void> Server::stop_cluster(std::string name) {
-  co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_stop_cluster(tables, name, context); });
+  auto decide = [name = std::move(name)](const Tables& tables, const Context& context) {
+    return decide_stop_cluster(tables, name, context);
+  };
+  co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<void> Server::set_eligibility(std::string node_id, model::Eligibility eligibility) {
-  co_await writer_.submit([&](const Tables& tables, const Context& context) {
+  auto decide = [node_id = std::move(node_id), eligibility](const Tables& tables, const Context& context) {
     return decide_eligibility(tables, node_id, eligibility, context);
-  });
+  };
+  co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<void> Server::purge_node(std::string node_id) {
-  co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_purge_node(tables, node_id, context); });
+  auto decide = [node_id = std::move(node_id)](const Tables& tables, const Context& context) {
+    return decide_purge_node(tables, node_id, context);
+  };
+  co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<std::string> Server::stop_allocation(std::string id) {
-  co_return co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_stop_allocation(tables, id, context); });
+  auto decide = [id = std::move(id)](const Tables& tables, const Context& context) {
+    return decide_stop_allocation(tables, id, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<Collected> Server::collect(Retention retention) {
-  co_return co_await writer_.submit(
-      [&](const Tables& tables, const Context& context) { return decide_collect(tables, retention, context); });
+  auto decide = [retention](const Tables& tables, const Context& context) {
+    return decide_collect(tables, retention, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
 }
 
 async::awaitable<JobPlan> Server::plan_job(model::Job job) {
@@ -184,11 +202,12 @@ async::awaitable<boost::json::value> Server::answer_node(std::shared_ptr<Session
   if (method == "register") co_return co_await register_node(session, std::move(connection), std::move(body));
   if (!session) throw Error(Code::denied, "the node has to register first");
   if (method == "update") {
-    const auto request = json::decode<node::UpdateRequest>(body);
-    const std::string node_id = session->node_id;
-    co_await writer_.submit([&](const Tables& tables, const Context& context) {
+    auto request = json::decode<node::UpdateRequest>(body);
+    auto decide = [node_id = session->node_id, request = std::move(request)](const Tables& tables,
+                                                                             const Context& context) {
       return decide_allocation_updates(tables, node_id, request.updates, context);
-    });
+    };
+    co_await writer_.submit(std::move(decide));
     co_return boost::json::object{};
   }
   throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
@@ -197,18 +216,27 @@ async::awaitable<boost::json::value> Server::answer_node(std::shared_ptr<Session
 async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Session>& session,
                                                            std::shared_ptr<link::Connection> connection,
                                                            boost::json::value body) {
-  const auto request = json::decode<node::RegisterRequest>(body);
-  const auto registered = co_await writer_.submit([&](const Tables& tables, const Context& context) {
+  auto request = json::decode<node::RegisterRequest>(body);
+  if (session && session->node_id != request.node.id)
+    throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
+  const std::string name = request.node.name;
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_register_node(tables, request.node, request.secret, context);
-  });
+  };
+  const auto registered = co_await writer_.submit(std::move(decide));
+  // The link may have ended meanwhile, and the node may have a new one.
+  if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
     session = std::make_shared<Session>(registered.id, connection);
     auto& slot = links_->sessions[registered.id];
-    if (slot) slot->connection->abort();  // the node came back before its old link was known to be dead
+    if (slot) {  // the node came back before its old link was known to be dead
+      slot->connection->abort();
+      slot->something_to_send.notify_all();
+    }
     slot = session;
     links_->silent_since.erase(registered.id);
-    tasks_.spawn("sending to node " + request.node.name, send_orders(session));
-    log::info("server: node {} ({}) is linked", request.node.name, registered.id.substr(0, 8));
+    tasks_.spawn("sending to node " + name, send_orders(session));
+    log::info("server: node {} ({}) is linked", name, registered.id.substr(0, 8));
   }
   node::RegisterReply reply;
   reply.node_id = registered.id;
@@ -278,42 +306,61 @@ async::awaitable<std::shared_ptr<link::Stream>> Server::open_stream(std::string 
 // --- loops
 
 async::awaitable<void> Server::heartbeats() {
+  const Duration patience = options_.heartbeat_ttl + options_.heartbeat_grace;
+  const Duration pause = std::clamp<Duration>(patience / 8, std::chrono::milliseconds(5), std::chrono::seconds(1));
   while (true) {
-    co_await async::sleep_for(std::chrono::seconds(1));
+    const auto before = std::chrono::steady_clock::now();
+    co_await async::sleep_for(pause);
     const auto now = std::chrono::steady_clock::now();
-    const auto patience = options_.heartbeat_ttl + options_.heartbeat_grace;
-    // A link that says nothing is as good as none: a half-open connection can stand for minutes.
-    std::vector<std::shared_ptr<Session>> silent;
-    for (const auto& [id, session] : links_->sessions) {
-      if (now - session->heard > patience) silent.push_back(session);
-    }
-    for (const auto& session : silent) {
-      session->connection->abort();
-      end_session(*session);
-    }
+    const Duration late = now - before - pause;
+    if (late > pause) forgive(late);
+    end_silent_sessions(now - patience);
     std::vector<std::string> down;
     for (const auto& [id, until] : links_->silent_since) {
       if (now >= until) down.push_back(id);
     }
-    for (const auto& id : down) {
-      links_->silent_since.erase(id);
-      co_await mark_down(id);
-    }
+    for (const auto& id : down) links_->silent_since.erase(id);
+    if (!down.empty()) co_await mark_down(std::move(down));
   }
 }
 
-async::awaitable<void> Server::mark_down(std::string node_id) {
+/// We were held up ourselves (a suspended machine, a slow disk), and heard nobody meanwhile: that is not their silence.
+void Server::forgive(Duration span) {
+  log::warn("server: was held up for {}, the nodes are given that time", human_duration(span));
+  for (auto& [id, session] : links_->sessions) session->heard += span;
+  for (auto& [id, until] : links_->silent_since) until += span;
+}
+
+void Server::end_silent_sessions(async::SteadyTime heard_before) {
+  std::vector<std::shared_ptr<Session>> over;
+  for (const auto& [id, session] : links_->sessions) {
+    // A link that says nothing is as good as none: a half-open connection can stand for minutes. And a node that was
+    // declared down just as it linked again has to register once more.
+    const auto node = tables_.find_node(id);
+    const bool ready = node && node->status == model::NodeStatus::ready;
+    if (session->heard < heard_before || !ready) over.push_back(session);
+  }
+  for (const auto& session : over) {
+    session->connection->abort();
+    end_session(*session);
+  }
+}
+
+/// All of them at once: when a switch fails, a thousand nodes fall silent together.
+async::awaitable<void> Server::mark_down(std::vector<std::string> node_ids) {
   try {
-    co_await writer_.submit([&](const Tables& tables, const Context& context) {
-      // It may have come back, or been forgotten, while this waited for its turn.
-      if (links_->sessions.contains(node_id) || !tables.find_node(node_id)) return Decision<Nothing>{};
-      return decide_node_down(tables, node_id, "no heartbeat was heard in time", context);
-    });
-    log::warn("server: node {} is down: no heartbeat in time", node_id.substr(0, 8));
+    auto decide = [this, node_ids](const Tables& tables, const Context& context) {
+      // Some may have come back while this waited for its turn.
+      std::vector<std::string> silent;
+      std::copy_if(node_ids.begin(), node_ids.end(), std::back_inserter(silent),
+                   [this](const auto& id) { return !links_->sessions.contains(id); });
+      return decide_nodes_down(tables, silent, "no heartbeat was heard in time", context);
+    };
+    const auto lost = co_await writer_.submit(std::move(decide));
+    for (const auto& name : lost) log::warn("server: node {} is down: no heartbeat in time", name);
   } catch (const Error& error) {
-    links_->silent_since[node_id] = async::deadline_in(std::chrono::seconds(1));
-    log::error("server: node {} cannot be marked down, trying again in 1 s: {}", node_id.substr(0, 8),
-               error.one_line());
+    for (const auto& id : node_ids) links_->silent_since[id] = async::deadline_in(std::chrono::seconds(1));
+    log::error("server: {} nodes cannot be marked down, trying again in 1 s: {}", node_ids.size(), error.one_line());
   }
 }
 

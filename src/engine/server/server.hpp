@@ -73,7 +73,9 @@ class Server {
   struct Session;
   struct Links;
   async::awaitable<void> heartbeats();
-  async::awaitable<void> mark_down(std::string node_id);
+  void forgive(Duration span);
+  void end_silent_sessions(async::SteadyTime heard_before);
+  async::awaitable<void> mark_down(std::vector<std::string> node_ids);
   async::awaitable<void> collection();
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
   async::awaitable<boost::json::value> answer_node(std::shared_ptr<Session>& session,

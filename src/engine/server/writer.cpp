@@ -25,7 +25,7 @@ Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, sc
 Writer::~Writer() { *alive_ = false; }
 
 async::awaitable<void> Writer::finish(std::shared_ptr<Request> request) {
-  if (stopped_) throw Error(Code::unavailable, "the server is stopping");
+  if (stopping_) throw Error(Code::unavailable, "the server is stopping");
   queue_.push_back(request);
   wake();
   while (!request->done) co_await request->finished.wait();
@@ -53,7 +53,7 @@ async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope>
 }
 
 void Writer::wake() {
-  if (awake_ || committing_) return;
+  if (awake_ || committing_ || (stopping_ && queue_.empty())) return;
   awake_ = true;
   asio::post(executor_, [this, alive = alive_] {
     if (!*alive) return;
@@ -100,10 +100,26 @@ void Writer::schedule_pending(std::vector<store::Operation>& operations, const C
       continue;
     }
     if (++taken > kMostEvaluations || operations.size() >= kMostOperations) break;
-    auto plan = scheduler::schedule(tables_, fleet_, *evaluation, scheduler::Context{context.now, ids_, {}});
-    apply(operations, std::move(plan).take_changes(), context.revision);
+    apply(operations, schedule(*evaluation, context), context.revision);
   }
   if (next_due != TimePoint::max()) set_timer(next_due, context.now);
+}
+
+/// A fault of ours met in one job's evaluation must neither stop the others nor come back with every group.
+std::vector<Change> Writer::schedule(const model::Evaluation& evaluation, const Context& context) {
+  try {
+    auto plan = scheduler::schedule(tables_, fleet_, evaluation, scheduler::Context{context.now, ids_, {}});
+    return std::move(plan).take_changes();
+  } catch (const std::exception& failure) {
+    log::error("server: evaluation {} of job '{}' failed: {}", evaluation.id, evaluation.job_id, failure.what());
+    model::Evaluation failed = evaluation;
+    failed.status = model::EvalStatus::failed;
+    failed.status_description = failure.what();
+    failed.modify_time = unix_nanos(context.now);
+    std::vector<Change> changes;
+    changes.push_back(tables::PutEvaluation{std::move(failed)});
+    return changes;
+  }
 }
 
 void Writer::set_timer(TimePoint due, TimePoint now) {
@@ -161,10 +177,11 @@ void Writer::committed(store::Store::CommitResult result) {
       if (!request->failure) request->failure = std::make_exception_ptr(*error);
     }
     tables_.load(store_);
-    answer();
+    answer_group();
     // What is pending is tried again with the next request or after a pause, not in a hot loop against a full disk.
     const TimePoint now = clock_.now();
     set_timer(now + std::chrono::seconds(5), now);
+    if (!queue_.empty()) wake();
     return;
   }
   tables_.publish();
@@ -172,12 +189,16 @@ void Writer::committed(store::Store::CommitResult result) {
   answer();
 }
 
-void Writer::answer() {
+void Writer::answer_group() {
   for (const auto& request : std::exchange(group_, {})) {
     request->done = true;
     request->finished.notify_all();
   }
   settled_.notify_all();
+}
+
+void Writer::answer() {
+  answer_group();
   // Posted after the readers that were just woken: they look first, then the next group is decided.
   const auto pending = tables_.pending_evaluations();
   const bool due = std::any_of(pending.begin(), pending.end(),
@@ -186,9 +207,9 @@ void Writer::answer() {
 }
 
 async::awaitable<void> Writer::stop() {
-  while (!queue_.empty() || committing_) co_await settled_.wait_for(std::chrono::milliseconds(100));
-  stopped_ = true;
+  stopping_ = true;
   timer_.cancel();
+  while (!queue_.empty() || committing_) co_await settled_.wait();
 }
 
 }  // namespace underway::server

@@ -55,7 +55,7 @@ class Writer {
   void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
 
   const Tables& tables() const { return tables_; }
-  /// No new decisions; waits until those queued are durable.
+  /// No new decisions from now on; waits until those queued are durable.
   async::awaitable<void> stop();
 
  private:
@@ -71,11 +71,13 @@ class Writer {
   void run_group();
   void decide_requests(std::vector<store::Operation>& operations, const Context& context);
   void schedule_pending(std::vector<store::Operation>& operations, const Context& context);
+  std::vector<Change> schedule(const model::Evaluation& evaluation, const Context& context);
   void update_job_statuses(std::vector<store::Operation>& operations, const Context& context);
   void apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision);
   void commit(std::vector<store::Operation> operations);
   void committed(store::Store::CommitResult result);
   void answer();
+  void answer_group();
   void set_timer(TimePoint due, TimePoint now);
 
   async::Executor executor_;
@@ -93,7 +95,7 @@ class Writer {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
   bool committing_ = false;
   bool awake_ = false;
-  bool stopped_ = false;
+  bool stopping_ = false;
 };
 
 }  // namespace underway::server

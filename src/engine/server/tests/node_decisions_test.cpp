@@ -1,0 +1,368 @@
+#include "server/node_decisions.hpp"
+
+#include "server/testing/desk.hpp"
+
+namespace underway::server::testing {
+namespace {
+
+using model::ClientStatus;
+using model::Eligibility;
+using model::EvalStatus;
+using model::EvalTrigger;
+using model::JobType;
+using model::NodeStatus;
+
+std::vector<tables::Row<model::Evaluation>> evaluations(const Desk& desk, const std::string& job, EvalTrigger trigger) {
+  auto rows = desk.tables.evaluations_of_job("default", job);
+  std::erase_if(rows, [&](const auto& row) { return row->triggered_by != trigger; });
+  return rows;
+}
+
+void set_eligibility(Desk& desk, const std::string& id, Eligibility eligibility) {
+  desk.run([&](const Tables& t, const Context& c) { return decide_eligibility(t, id, eligibility, c); });
+}
+
+TEST(RegisterNode, MakesItReadyAndGivesItItsSystemJobs) {
+  Desk desk;
+  desk.register_job(make_job("munge", 1, JobType::system));
+  EXPECT_EQ(desk.live("munge").size(), 0u);
+  desk.join(make_node(1));
+  const auto node = desk.tables.find_node(uuid(1));
+  EXPECT_EQ(node->status, NodeStatus::ready);
+  EXPECT_FALSE(node->computed_class.empty());
+  EXPECT_EQ(node->status_updated_at, unix_nanos(desk.clock.now()) / 1'000'000'000);
+  EXPECT_EQ(desk.only("munge")->node_id, uuid(1));
+}
+
+TEST(RegisterNode, RefusesAnIdThatIsNoUuid) {
+  Desk desk;
+  model::Node node = make_node(1);
+  node.id = "c1";
+  EXPECT_THROW(desk.join(node), Error);
+}
+
+TEST(RegisterNode, RefusesAnotherSecretAndLeavesTheNodeAlone) {
+  Desk desk;
+  desk.join(make_node(1), "right");
+  model::Node other = make_node(1);
+  other.name = "impostor";
+  try {
+    desk.join(other, "wrong");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::denied);
+    EXPECT_FALSE(error.advice().empty());
+  }
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->name, "c1");
+  desk.join(make_node(1), "right");
+}
+
+TEST(RegisterNode, KeepsNoSecretInTheClear) {
+  Desk desk;
+  desk.join(make_node(1), "a-very-secret-text");
+  for (const auto& kv : desk.store.range(store::KeyRange::prefix("")).key_values)
+    EXPECT_EQ(kv.value.find("a-very-secret-text"), std::string::npos) << kv.key;
+}
+
+TEST(RegisterNode, AgainKeepsItsEligibilityAndEvaluatesNothing) {
+  Desk desk;
+  desk.register_job(make_job("munge", 1, JobType::system));
+  desk.join(make_node(1));
+  set_eligibility(desk, uuid(1), Eligibility::ineligible);
+  const auto before = desk.tables.evaluations().size();
+  desk.join(make_node(1));
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->eligibility, Eligibility::ineligible);
+  EXPECT_EQ(desk.tables.evaluations().size(), before);
+}
+
+TEST(RegisterNode, WithMoreThanBeforeLetsWaitingJobsIn) {
+  Desk desk;
+  desk.join(make_node(1, 100));
+  desk.register_job(make_job("web"));
+  EXPECT_EQ(desk.live("web").size(), 0u);
+  desk.join(make_node(1, 4000));
+  EXPECT_EQ(desk.live("web").size(), 1u);
+}
+
+TEST(RegisterNode, AdoptsTheHostThatItRunsOn) {
+  Desk desk;
+  model::Host host;
+  host.name = "c1";
+  host.cluster = "hpc";
+  std::vector<Change> changes;
+  changes.push_back(tables::PutHost{host});
+  desk.commit(std::move(changes));
+  model::Node node = make_node(1);
+  node.host = "c1";
+  node.cluster = "hpc";
+  desk.join(node);
+  EXPECT_EQ(desk.tables.find_host("hpc", "c1")->node_id, uuid(1));
+}
+
+TEST(NodesDown, LoseTheirAllocationsToTheOthers) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto first = desk.only("web");
+  desk.join(make_node(2));
+  desk.down({uuid(1)});
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->status, NodeStatus::down);
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->status_description, "gone");
+  EXPECT_EQ(desk.tables.find_allocation(first->id)->client_status, ClientStatus::lost);
+  EXPECT_EQ(desk.only("web")->node_id, uuid(2));
+  EXPECT_EQ(desk.only("web")->previous_allocation, first->id);
+}
+
+TEST(NodesDown, EvaluateEachJobOnceHoweverManyFall) {
+  Desk desk;
+  desk.register_job(make_job("munge", 1, JobType::system));
+  std::vector<std::string> ids;
+  for (int i = 1; i <= 5; ++i) {
+    desk.join(make_node(i));
+    ids.push_back(uuid(i));
+  }
+  const auto before = evaluations(desk, "munge", EvalTrigger::node_update).size();
+  desk.down(ids);
+  EXPECT_EQ(evaluations(desk, "munge", EvalTrigger::node_update).size(), before + 1);
+  EXPECT_EQ(desk.live("munge").size(), 0u);
+}
+
+TEST(NodesDown, PassesOverWhatIsDownOrUnknown) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.down({uuid(1)});
+  const auto decision = decide_nodes_down(desk.tables, {uuid(1), uuid(9)}, "again", desk.context());
+  EXPECT_TRUE(decision.changes.empty());
+  EXPECT_TRUE(decision.result.empty());
+}
+
+TEST(SetEligibility, KeepsNewAllocationsAwayAndLetsThemInAgain) {
+  Desk desk;
+  desk.join(make_node(1));
+  set_eligibility(desk, uuid(1), Eligibility::ineligible);
+  desk.register_job(make_job("web"));
+  desk.register_job(make_job("munge", 1, JobType::system));
+  EXPECT_EQ(desk.live("web").size() + desk.live("munge").size(), 0u);
+  set_eligibility(desk, uuid(1), Eligibility::eligible);
+  EXPECT_EQ(desk.live("web").size(), 1u);
+  EXPECT_EQ(desk.live("munge").size(), 1u);
+  EXPECT_TRUE(decide_eligibility(desk.tables, uuid(1), Eligibility::eligible, desk.context()).changes.empty());
+  EXPECT_THROW(decide_eligibility(desk.tables, uuid(9), Eligibility::eligible, desk.context()), Error);
+}
+
+TEST(PurgeNode, ForgetsWhatIsDownWithAllThatItHad) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  EXPECT_THROW(decide_purge_node(desk.tables, uuid(1), desk.context()), Error);
+  desk.down({uuid(1)});
+  desk.run([](const Tables& t, const Context& c) { return decide_purge_node(t, uuid(1), c); });
+  EXPECT_FALSE(desk.tables.find_node(uuid(1)));
+  EXPECT_TRUE(desk.tables.allocations_on_node(uuid(1)).empty());
+  desk.join(make_node(1), "another secret");  // whoever comes now is a new node
+}
+
+TEST(AllocationUpdates, SayWhatRunsAndWhatIsHealthy) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  desk.update(uuid(1), {report(id, ClientStatus::running, true)});
+  const auto row = desk.tables.find_allocation(id);
+  EXPECT_EQ(row->client_status, ClientStatus::running);
+  EXPECT_TRUE(row->is_healthy());
+  EXPECT_EQ(row->task_states.at("t").state, model::TaskRunState::running);
+  EXPECT_EQ(row->alloc_modify_index, row->create_index);  // only the server's own changes count there
+}
+
+TEST(AllocationUpdates, OfOthersOrOfNothingArePassedOver) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  const auto decision = decide_allocation_updates(
+      desk.tables, uuid(2), {report(id, ClientStatus::failed), report(uuid(77), ClientStatus::running)},
+      desk.context());
+  EXPECT_TRUE(decision.changes.empty());
+}
+
+TEST(AllocationUpdates, RepeatedChangeNothing) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  desk.update(uuid(1), {report(id, ClientStatus::running, true)});
+  desk.clock.advance(std::chrono::seconds(5));
+  const auto revision = desk.store.revision();
+  desk.update(uuid(1), {report(id, ClientStatus::running, true)});
+  EXPECT_EQ(desk.store.revision(), revision);
+}
+
+TEST(AllocationUpdates, OfAFailureBringsAReplacementAfterAWhile) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  desk.update(uuid(1), {report(id, ClientStatus::failed)});
+  EXPECT_EQ(desk.live("web").size(), 0u);
+  EXPECT_EQ(evaluations(desk, "web", EvalTrigger::alloc_failure).size(), 2u);  // now, and one that waits
+  desk.clock.advance(std::chrono::minutes(2));
+  desk.schedule();
+  EXPECT_EQ(desk.only("web")->previous_allocation, id);
+}
+
+TEST(AllocationUpdates, NeverBringWhatEndedBackToLife) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  desk.update(uuid(1), {report(id, ClientStatus::failed)});
+  desk.update(uuid(1), {report(id, ClientStatus::running, true)});  // an older message, come late
+  EXPECT_EQ(desk.tables.find_allocation(id)->client_status, ClientStatus::failed);
+}
+
+TEST(AllocationUpdates, CorrectTheGuessThatAnAllocationWasLost) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  desk.down({uuid(1)});
+  EXPECT_EQ(desk.tables.find_allocation(id)->client_status, ClientStatus::lost);
+  desk.join(make_node(1));
+  desk.update(uuid(1), {report(id, ClientStatus::running, true)});
+  EXPECT_EQ(desk.tables.find_allocation(id)->client_status, ClientStatus::running);
+  EXPECT_TRUE(desk.tables.find_allocation(id)->terminal());  // it is not wanted any more, and will be stopped
+}
+
+TEST(AllocationUpdates, OfAFinishedBatchJobAskForNothing) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("once", 1, JobType::batch));
+  desk.update(uuid(1), {report(desk.only("once")->id, ClientStatus::complete)});
+  EXPECT_TRUE(evaluations(desk, "once", EvalTrigger::alloc_failure).empty());
+}
+
+TEST(AllocationUpdates, OfAnEndMakeRoomForWhoWaits) {
+  Desk desk;
+  desk.join(make_node(1, 600));
+  desk.register_job(make_job("first", 1, JobType::batch));
+  desk.register_job(make_job("second", 1, JobType::batch));
+  EXPECT_EQ(desk.live("second").size(), 0u);
+  ASSERT_EQ(desk.tables.blocked_evaluations().size(), 1u);
+  desk.update(uuid(1), {report(desk.only("first")->id, ClientStatus::complete)});
+  EXPECT_EQ(desk.live("second").size(), 1u);
+  EXPECT_TRUE(desk.tables.blocked_evaluations().empty());
+}
+
+TEST(StopAllocation, BringsAReplacement) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  const auto eval = desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, id, c); });
+  EXPECT_EQ(desk.tables.find_evaluation(eval)->triggered_by, EvalTrigger::alloc_stop);
+  EXPECT_EQ(desk.tables.find_allocation(id)->desired_status, model::DesiredStatus::stop);
+  EXPECT_NE(desk.only("web")->id, id);
+  EXPECT_THROW(decide_stop_allocation(desk.tables, uuid(5), desk.context()), Error);
+}
+
+// --- collection
+
+Collected collect(Desk& desk, Retention keep = {}) {
+  return desk.run([&](const Tables& t, const Context& c) { return decide_collect(t, keep, c); });
+}
+
+void stop(Desk& desk, const std::string& job) {
+  desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", job, false}, c); });
+}
+
+TEST(Collect, LeavesAloneWhatRunsOrHasJustEnded) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  desk.update(uuid(1), {report(desk.only("web")->id, ClientStatus::running, true)});
+  desk.register_job(make_job("gone"));
+  const auto ended = desk.only("gone")->id;
+  stop(desk, "gone");
+  desk.update(uuid(1), {report(ended, ClientStatus::complete)});
+  const auto collected = collect(desk);
+  EXPECT_EQ(collected.jobs + collected.evaluations + collected.allocations + collected.nodes, 0);
+}
+
+TEST(Collect, KeepsAJobThatRanForDaysForAWhileAfterItsEnd) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  desk.clock.advance(std::chrono::hours(72));
+  stop(desk, "web");
+  desk.update(uuid(1), {report(id, ClientStatus::complete)});
+  desk.clock.advance(std::chrono::minutes(30));
+  EXPECT_EQ(collect(desk).jobs, 0);
+  desk.clock.advance(std::chrono::hours(4));
+  EXPECT_EQ(collect(desk).jobs, 1);
+  EXPECT_FALSE(desk.tables.find_job("default", "web"));
+}
+
+TEST(Collect, TakesAFinishedBatchJobAndEverythingOfIt) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("once", 2, JobType::batch));
+  for (const auto& row : desk.live("once")) desk.update(uuid(1), {report(row->id, ClientStatus::complete)});
+  EXPECT_EQ(desk.tables.find_job("default", "once")->status, model::JobStatus::dead);
+  desk.clock.advance(std::chrono::hours(2));
+  // While the job is there its finished allocations are: without them it would run again.
+  EXPECT_EQ(collect(desk).allocations, 0);
+  desk.clock.advance(std::chrono::hours(3));
+  const auto collected = collect(desk);
+  EXPECT_EQ(collected.jobs, 1);
+  EXPECT_EQ(collected.allocations, 2);
+  EXPECT_TRUE(desk.tables.allocations().empty());
+  EXPECT_TRUE(desk.tables.evaluations().empty());
+}
+
+TEST(Collect, TakesReplacedAllocationsOfAJobThatRunsOn) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto failed = desk.only("web")->id;
+  desk.update(uuid(1), {report(failed, ClientStatus::failed)});
+  desk.clock.advance(std::chrono::minutes(2));
+  desk.schedule();
+  const auto now = desk.only("web")->id;
+  desk.update(uuid(1), {report(now, ClientStatus::running, true)});
+  desk.clock.advance(std::chrono::hours(2));
+  collect(desk);
+  EXPECT_FALSE(desk.tables.find_allocation(failed));
+  EXPECT_TRUE(desk.tables.find_allocation(now));
+}
+
+TEST(Collect, OnRequestTakesAllThatIsOverAtOnce) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.join(make_node(2));
+  desk.down({uuid(2)});
+  desk.register_job(make_job("web"));
+  const auto id = desk.only("web")->id;
+  stop(desk, "web");
+  desk.update(uuid(1), {report(id, ClientStatus::complete)});
+  const auto collected = collect(desk, Retention::none());
+  EXPECT_EQ(collected.jobs, 1);
+  EXPECT_EQ(collected.allocations, 1);
+  EXPECT_EQ(collected.nodes, 1);
+  EXPECT_TRUE(desk.tables.evaluations().empty());
+  EXPECT_FALSE(desk.tables.setting("node-secret/" + uuid(2)));
+}
+
+TEST(Collect, WaitsForAStoppedAllocationThatStillRuns) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  desk.update(uuid(1), {report(desk.only("web")->id, ClientStatus::running, true)});
+  stop(desk, "web");
+  const auto collected = collect(desk, Retention::none());
+  EXPECT_EQ(collected.jobs + collected.allocations, 0);
+}
+
+}  // namespace
+}  // namespace underway::server::testing

@@ -1,0 +1,44 @@
+#pragma once
+/// @file
+/// An allocation's directories, in Nomad's layout:
+///     <data_dir>/alloc/<id>/alloc/{data,logs,tmp}                 shared by its tasks
+///     <data_dir>/alloc/<id>/<task>/{local,secrets,tmp,private}    a task's own; `secrets` is a tmpfs
+/// A tmpfs outlives the agent like everything else here: who finds the directory of an allocation that nobody knows
+/// removes both (remove_strays).
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "node/environment.hpp"
+#include "os/user.hpp"
+
+namespace underway::node {
+
+class AllocationDirectory {
+ public:
+  AllocationDirectory(const std::string& data_dir, std::string_view allocation_id);
+
+  const std::string& root() const { return root_; }
+  std::string shared() const { return root_ + "/alloc"; }
+  std::string logs() const { return root_ + "/alloc/logs"; }
+  std::string task(std::string_view name) const;
+  /// As the task sees them when it shares the host's file tree.
+  TaskPaths host_paths(std::string_view task_name) const;
+
+  /// Idempotent. Blocks: yes (disk).
+  void build() const;
+  /// `owner`: the task's user, to whom its directories belong. `secrets_in_memory`: mount a tmpfs there, if we may.
+  /// Idempotent. Blocks: yes (disk).
+  void build_task(std::string_view name, const os::User& owner, bool secrets_in_memory) const;
+  /// Unmounts and removes everything. Idempotent. Blocks: yes (disk).
+  void destroy() const;
+
+ private:
+  std::string root_;
+};
+
+/// Removes every directory below <data_dir>/alloc that is not in `known`; returns their names. Blocks: yes (disk).
+std::vector<std::string> remove_strays(const std::string& data_dir, const std::set<std::string>& known);
+
+}  // namespace underway::node

@@ -1,0 +1,259 @@
+#include "node/allocation_runner.hpp"
+
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "node/task_event.hpp"
+
+namespace underway::node {
+
+using model::LifecycleHook;
+
+namespace {
+
+bool is_poststop(const model::Task& task) { return task.lifecycle && task.lifecycle->hook == LifecycleHook::poststop; }
+
+/// Not a sidecar, not poststop: when all of these are dead the allocation's work is over.
+bool is_work(const model::Task& task) { return !task.is_sidecar() && !is_poststop(task); }
+
+}  // namespace
+
+void check_names(const model::Allocation& allocation) {
+  if (!is_uuid(allocation.id)) throw Error(Code::invalid, fmt::format("'{}' is no allocation identifier", allocation.id));
+  for (const auto& task : group_of(allocation).tasks) {
+    const std::string& name = task.name;
+    const bool plain = !name.empty() && name.size() <= 128 && name != "alloc" && name.front() != '.' &&
+                       name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+    if (!plain) throw Error(Code::invalid, fmt::format("a task cannot be called '{}'", name));
+  }
+}
+
+AllocationRunner::AllocationRunner(RunnerContext& context, StateFiles& files, StoredOrder order, AllocationState state,
+                                   std::function<void()> reported)
+    : context_(context),
+      files_(files),
+      order_(std::move(order.order)),
+      allocation_(std::make_shared<const model::Allocation>(order_.allocation)),
+      state_(std::move(state)),
+      reported_(std::move(reported)),
+      directory_(context.options.data_dir, allocation_->id),
+      work_(context.runtime.executor(), "allocation " + allocation_->id.substr(0, 8)) {
+  check_names(*allocation_);
+  for (const auto& task : group_of(*allocation_).tasks) {
+    const std::string name = task.name;
+    runners_.emplace(name, std::make_unique<TaskRunner>(context_, allocation_, name, state_.tasks[name],
+                                                        [this, name] { task_changed(name); }));
+  }
+}
+
+AllocationRunner::~AllocationRunner() = default;
+
+awaitable<void> AllocationRunner::reattach() {
+  for (const auto& [name, runner] : runners_) co_await runner->reattach();
+}
+
+void AllocationRunner::start() {
+  started_ = true;
+  for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
+  review();
+}
+
+awaitable<void> AllocationRunner::let_go() {
+  for (const auto& [name, runner] : runners_) co_await runner->let_go();
+  co_await work_.stop();
+}
+
+std::map<std::string, model::TaskState> AllocationRunner::states() const {
+  std::map<std::string, model::TaskState> states;
+  for (const auto& [name, runner] : runners_) states.emplace(name, runner->state());
+  return states;
+}
+
+bool AllocationRunner::dead() const {
+  return std::ranges::all_of(runners_, [](const auto& entry) { return entry.second->dead(); });
+}
+
+std::int64_t AllocationRunner::finished_at() const {
+  std::int64_t latest = 0;
+  for (const auto& [name, runner] : runners_) latest = std::max(latest, runner->state().finished_at);
+  return latest;
+}
+
+model::AllocationUpdate AllocationRunner::update() const {
+  model::AllocationUpdate update;
+  update.id = allocation_->id;
+  update.task_states = states();
+  const ClientState state = client_state(update.task_states);
+  update.client_status = state.status;
+  update.client_description = state.description;
+  update.health = state_.health;
+  return update;
+}
+
+void AllocationRunner::write_state() { files_.write_state(allocation_->id, state_); }
+
+void AllocationRunner::task_changed(const std::string& name) {
+  const auto it = runners_.find(name);
+  if (it == runners_.end()) return;  // still being built
+  state_.tasks[name] = it->second->record();
+  write_state();
+  unreported = true;
+  task_event_.notify_all();
+  if (started_) review();
+  reported_();
+}
+
+void AllocationRunner::review() {
+  // Killing a task changes it, which calls here again: one review at a time, and one more afterwards.
+  if (reviewing_) {
+    review_again_ = true;
+    return;
+  }
+  reviewing_ = true;
+  do {
+    review_again_ = false;
+    const model::TaskGroup& group = group_of(*allocation_);
+    const auto tasks = states();
+    if (const auto health = find_health(group, tasks); health && state_.health.healthy != health) {
+      state_.health = {health, unix_nanos(context_.runtime.now())};
+      write_state();
+    }
+    for (const auto& task : group.tasks) {
+      const auto it = runners_.find(task.name);
+      if (it == runners_.end() || !it->second->dead() || is_poststop(task)) continue;
+      const model::TaskState& state = it->second->state();
+      if (state.failed) kill_all(event::make(event::kSiblingFailed, fmt::format("Task's sibling '{}' failed", task.name)), task.name);
+      else if (task.leader) kill_all(event::make(event::kLeaderDead, "Leader Task in Group dead"), task.name);
+    }
+    const bool work_over = std::ranges::all_of(group.tasks, [&](const model::Task& task) {
+      return !is_work(task) || runners_.at(task.name)->dead();
+    });
+    const bool has_work = std::ranges::any_of(group.tasks, is_work);
+    if (work_over && has_work) kill_all(event::make(event::kMainDead, "Main tasks in the group died"), "");
+    if (order_.start || stopping_) {
+      for (const auto& name : startable(group, states()))
+        if (!stopping_ || is_poststop(runners_.at(name)->task())) runners_.at(name)->permit();
+    }
+  } while (review_again_);
+  reviewing_ = false;
+}
+
+void AllocationRunner::kill_all(const model::TaskEvent& reason, const std::string& except) {
+  for (const auto& [name, runner] : runners_)
+    if (name != except && !runner->dead() && !is_poststop(runner->task())) runner->kill(reason, false);
+}
+
+// --- orders
+
+void AllocationRunner::obey(StoredOrder order) {
+  const bool new_job = order.order.allocation.job_version != allocation_->job_version ||
+                       !describe::equal(*order.order.allocation.job, *allocation_->job) ||
+                       !describe::equal(order.order.allocation.resources, allocation_->resources);
+  order_ = std::move(order.order);
+  const auto previous = allocation_;
+  allocation_ = std::make_shared<const model::Allocation>(order_.allocation);
+  if (new_job) {
+    for (const auto& [name, runner] : runners_) runner->update(allocation_);
+  }
+  // Runners keep the group they know: one whose task the new version lacks was replaced, not updated, by the server.
+  for (const auto& task : group_of(*allocation_).tasks)
+    if (!runners_.contains(task.name)) {
+      log::warn("node: allocation {} cannot adopt task '{}' of job version {} in place; it keeps version {}",
+                id().substr(0, 8), task.name, allocation_->job_version, previous->job_version);
+      allocation_ = previous;
+      break;
+    }
+  if (order_.allocation.server_terminal()) {
+    begin_stop();
+    return;
+  }
+  if (!order_.start)
+    for (const auto& [name, runner] : runners_) runner->wait_for(order_.waiting_for);
+  if (started_) review();
+}
+
+void AllocationRunner::destroy() {
+  state_.destroy = true;
+  write_state();
+  begin_stop();
+}
+
+void AllocationRunner::begin_stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  work_.spawn("stop", stop_in_order());
+}
+
+awaitable<void> AllocationRunner::stop_in_order() {
+  const model::TaskGroup& group = group_of(*allocation_);
+  const Duration delay = group.shutdown_delay;
+  if (delay > Duration{0} && !dead()) {
+    bool over = false;
+    const auto timer = context_.runtime.after(delay, [this, &over] {
+      over = true;
+      task_event_.notify_all();
+    });
+    while (!over && !dead()) co_await task_event_.wait();
+  }
+  const auto phase_of = [](const model::Task& task) {
+    return task.leader ? 0 : is_work(task) ? 1 : task.is_sidecar() ? 2 : 3;
+  };
+  for (int phase = 0; phase < 3; ++phase) {
+    std::vector<TaskRunner*> chosen;
+    for (const auto& [name, runner] : runners_)
+      if (phase_of(runner->task()) == phase && !runner->dead()) chosen.push_back(runner.get());
+    for (TaskRunner* runner : chosen) runner->kill(std::nullopt, false);
+    while (!std::ranges::all_of(chosen, [](TaskRunner* runner) { return runner->dead(); })) co_await task_event_.wait();
+  }
+  review();
+}
+
+awaitable<void> AllocationRunner::wait_until_dead() {
+  while (!dead()) co_await task_event_.wait();
+}
+
+awaitable<void> AllocationRunner::remove_directories() {
+  if (!dead()) throw Error(Code::conflict, fmt::format("allocation {} still runs", id()));
+  co_await let_go();
+  const AllocationDirectory directory = directory_;
+  co_await blocking(context_.runtime, [&directory] { directory.destroy(); });
+  files_.remove(id());
+}
+
+// --- requests
+
+TaskRunner& AllocationRunner::get_task(const std::string& name) const {
+  const auto it = runners_.find(name);
+  if (it == runners_.end())
+    throw Error(Code::not_found, fmt::format("allocation {} has no task '{}'", id().substr(0, 8), name));
+  return *it->second;
+}
+
+void AllocationRunner::restart(const std::string& task) {
+  if (!task.empty()) return get_task(task).restart("User requested task to restart");
+  bool any = false;
+  for (const auto& [name, runner] : runners_) {
+    if (!runner->process()) continue;
+    runner->restart("User requested running tasks to restart");
+    any = true;
+  }
+  if (!any) throw Error(Code::invalid, fmt::format("no task of allocation {} is running", id().substr(0, 8)));
+}
+
+void AllocationRunner::signal(const std::string& task, const std::string& name) {
+  if (!task.empty()) return get_task(task).signal(name, "User requested");
+  bool any = false;
+  for (const auto& [other, runner] : runners_) {
+    if (!runner->process()) continue;
+    runner->signal(name, "User requested");
+    any = true;
+  }
+  if (!any) throw Error(Code::invalid, fmt::format("no task of allocation {} is running", id().substr(0, 8)));
+}
+
+std::shared_ptr<RunningTask> AllocationRunner::running_task(const std::string& task) const {
+  const auto process = get_task(task).process();
+  if (!process) throw Error(Code::invalid, fmt::format("task '{}' is not running", task));
+  return process;
+}
+
+}  // namespace underway::node

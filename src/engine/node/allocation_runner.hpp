@@ -1,0 +1,105 @@
+#pragma once
+/// @file
+/// One allocation on this node: its tasks in the order of their lifecycle, its status and health, and its end.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event.hpp"
+#include "async/group.hpp"
+#include "node/state_file.hpp"
+#include "node/task_runner.hpp"
+
+namespace underway::node {
+
+/// What the server shall know of an allocation, from its tasks' states. Source: Nomad's getClientStatus
+/// (client/allocrunner): one failed task fails it; else one that runs makes it run; else one that is pending.
+struct ClientState {
+  model::ClientStatus status = model::ClientStatus::pending;
+  std::string description;
+};
+ClientState client_state(const std::map<std::string, model::TaskState>& tasks);
+
+/// Whether it does what it is for: every main task and sidecar runs, prestart and poststart tasks have done their work.
+/// Main tasks of batch jobs count when they succeeded, too. False: a task has failed. Nothing: not yet known.
+std::optional<bool> find_health(const model::TaskGroup& group, const std::map<std::string, model::TaskState>& tasks);
+
+/// Which tasks may start now, given how far the others are.
+std::vector<std::string> startable(const model::TaskGroup& group, const std::map<std::string, model::TaskState>& tasks);
+
+class AllocationRunner {
+ public:
+  /// `files` keeps its state; `reported` is called when the server has something new to hear.
+  AllocationRunner(RunnerContext& context, StateFiles& files, StoredOrder order, AllocationState state,
+                   std::function<void()> reported);
+  ~AllocationRunner();
+  AllocationRunner(const AllocationRunner&) = delete;
+  AllocationRunner& operator=(const AllocationRunner&) = delete;
+
+  /// After a restart of the agent, before start().
+  awaitable<void> reattach();
+  void start();
+  /// Cancels and waits; the tasks run on.
+  awaitable<void> let_go();
+
+  /// A new order for the same allocation: start now, stop, or a new version of its job.
+  void obey(StoredOrder order);
+  /// The server has forgotten it: stop, then remove everything. `destroyed()` afterwards.
+  void destroy();
+  /// When every task is dead, removes directories and state. Throws while tasks live.
+  awaitable<void> remove_directories();
+
+  awaitable<void> wait_until_dead();
+
+  /// Without a task: every one that runs. Errors: not_found, invalid.
+  void restart(const std::string& task);
+  void signal(const std::string& task, const std::string& signal);
+
+  const std::string& id() const { return allocation_->id; }
+  const model::Allocation& allocation() const { return *allocation_; }
+  bool dead() const;
+  bool wanted_gone() const { return state_.destroy; }
+  /// When its last task ended, ns since the epoch.
+  std::int64_t finished_at() const;
+  model::AllocationUpdate update() const;
+  /// Throws not_found, or invalid when it does not run.
+  std::shared_ptr<RunningTask> running_task(const std::string& task) const;
+  const std::map<std::string, std::unique_ptr<TaskRunner>>& tasks() const { return runners_; }
+  const AllocationDirectory& directory() const { return directory_; }
+
+  /// Set when what the server knows is older than update(). Cleared by who sends it.
+  bool unreported = true;
+
+ private:
+  void task_changed(const std::string& name);
+  /// Looks at everything anew: who may start, who must stop, status, health.
+  void review();
+  void write_state();
+  std::map<std::string, model::TaskState> states() const;
+  TaskRunner& get_task(const std::string& name) const;
+  void kill_all(const model::TaskEvent& reason, const std::string& except);
+  /// The order of stopping: leader, then mains, then sidecars; poststop tasks run afterwards.
+  awaitable<void> stop_in_order();
+  void begin_stop();
+
+  RunnerContext& context_;
+  StateFiles& files_;
+  AllocationOrder order_;
+  std::shared_ptr<const model::Allocation> allocation_;
+  AllocationState state_;
+  std::function<void()> reported_;
+  AllocationDirectory directory_;
+  std::map<std::string, std::unique_ptr<TaskRunner>> runners_;
+  bool started_ = false;
+  bool stopping_ = false;
+  bool reviewing_ = false, review_again_ = false;
+  async::Event task_event_;
+  async::TaskGroup work_;
+};
+
+/// Names and identifiers become paths and cgroup names: throws invalid for those that could lead elsewhere.
+void check_names(const model::Allocation& allocation);
+
+}  // namespace underway::node

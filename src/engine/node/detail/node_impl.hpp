@@ -1,0 +1,93 @@
+#pragma once
+/// @file
+/// The node's insides: what it holds, and what it does about orders and requests.
+
+#include <map>
+#include <set>
+
+#include "async/event.hpp"
+#include "async/group.hpp"
+#include "base/clock.hpp"
+#include "base/random.hpp"
+#include "driver/driver.hpp"
+#include "link/dialler.hpp"
+#include "node/allocation_runner.hpp"
+#include "node/driver_adapter.hpp"
+#include "node/fingerprint.hpp"
+#include "node/kernel_runtime.hpp"
+#include "node/log_reader.hpp"
+#include "node/node.hpp"
+#include "node/task_stats.hpp"
+#include "os/file.hpp"
+
+namespace underway::node {
+
+class Node::Impl {
+ public:
+  Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool);
+
+  awaitable<void> start();
+  awaitable<void> stop();
+  awaitable<void> stop_everything();
+
+  const model::Node& self() const { return self_; }
+  NodeStats stats() const;
+  std::vector<model::AllocationUpdate> allocations() const;
+
+ private:
+  // node.cpp: allocations
+  void restore(StoredAllocation stored);
+  void obey(const AllocationsMessage& message);
+  void obey(const AllocationOrder& order, const AllocationsMessage& message);
+  std::shared_ptr<const model::Job> job_of(const AllocationOrder& order, const AllocationsMessage& message) const;
+  AllocationRunner& add(StoredOrder order, AllocationState state);
+  void destroy(const std::string& id);
+  awaitable<void> remove_when_dead(std::string id);
+  void collect_garbage();
+  void reported(const std::string& id);
+  AllocationRunner& get(const std::string& id) const;
+
+  // link_session.cpp: the conversation with the server
+  link::Handlers handlers();
+  awaitable<void> session(std::shared_ptr<link::Connection> connection);
+  awaitable<void> send_updates(link::Connection& connection);
+  bool has_news() const;
+
+  // link_handlers.cpp: what the server asks
+  awaitable<boost::json::value> answer(std::string method, boost::json::value body);
+  awaitable<boost::json::value> list_files(FileRequest request);
+  awaitable<boost::json::value> stat_file(FileRequest request);
+  awaitable<boost::json::value> remove_now(TaskRequest request);
+
+  // streams.cpp
+  awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_log(LogRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_file(std::string method, FileRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_exec(std::shared_ptr<ExecSession> session, std::shared_ptr<link::Stream> stream);
+
+  Options options_;
+  async::Loop& loop_;
+  KernelRuntime runtime_;
+  DriverAdapter drivers_;
+  SystemIds ids_;
+  std::optional<os::FileLock> lock_;
+  NodeIdentity identity_;
+  model::Node self_;
+  model::StringMap host_environment_;
+  NodeStats stats_;
+  std::optional<RunnerContext> context_;
+  std::optional<StateFiles> files_;
+  std::map<std::string, std::unique_ptr<AllocationRunner>> runners_;
+  std::set<std::string> removing_;
+  /// Answers about allocations that we cannot have or no longer have, until the server has them.
+  std::map<std::string, model::AllocationUpdate> notices_;
+  UsageSamples samples_;
+  async::Event news_;           ///< something for the server
+  async::Event tasks_changed_;  ///< something for those who follow logs
+  std::weak_ptr<link::Connection> connection_;
+  std::unique_ptr<link::Dialler> dialler_;
+  async::TaskGroup work_;
+  async::TaskGroup link_work_;
+};
+
+}  // namespace underway::node

@@ -1,0 +1,40 @@
+#pragma once
+/// @file
+/// The drivers as the runners see them: nothing blocks the loop, and ends are awaited.
+
+#include <map>
+#include <memory>
+
+#include "driver/driver.hpp"
+#include "node/runtime.hpp"
+
+namespace underway::node {
+
+class DriverAdapter final : public TaskDrivers {
+ public:
+  DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime);
+
+  /// Adds `driver.*` attributes and the drivers' health to `node`. Blocks: yes.
+  void fingerprint(model::Node& node);
+
+  std::optional<std::string> missing(const std::string& driver) const override;
+  std::vector<std::string> problems(const std::string& driver, const boost::json::value& config) const override;
+  std::string default_user(const std::string& driver) const override;
+  TaskPaths paths(const std::string& driver, const AllocationDirectory& directory, const std::string& task) const override;
+  awaitable<std::shared_ptr<RunningTask>> start(LaunchSpec spec) override;
+  awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) override;
+  awaitable<void> discard(LaunchSpec spec) override;
+
+ private:
+  driver::Driver& get(const std::string& name) const;
+
+  std::map<std::string, std::unique_ptr<driver::Driver>> drivers_;
+  std::map<std::string, driver::Fingerprint> found_;
+  Runtime& runtime_;
+};
+
+/// A command of the host itself, in the agent's own namespaces. Throws not_found for a missing user or command.
+std::shared_ptr<ExecSession> start_host_command(Runtime& runtime, const std::vector<std::string>& command, bool tty,
+                                                int width, int height, const std::string& user, const std::string& cwd);
+
+}  // namespace underway::node

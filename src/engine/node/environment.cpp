@@ -1,0 +1,156 @@
+#include "node/environment.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace underway::node {
+
+namespace {
+
+using model::StringMap;
+
+/// Job, group, task: the later covers the earlier.
+StringMap combined_meta(const EnvironmentInputs& in) {
+  StringMap meta = in.allocation.job ? in.allocation.job->meta : StringMap{};
+  for (const auto& [key, value] : in.group.meta) meta[key] = value;
+  for (const auto& [key, value] : in.task.meta) meta[key] = value;
+  return meta;
+}
+
+void add_identity(const EnvironmentInputs& in, StringMap& env) {
+  const model::Allocation& allocation = in.allocation;
+  env["NOMAD_ALLOC_DIR"] = in.paths.alloc;
+  env["NOMAD_TASK_DIR"] = in.paths.local;
+  env["NOMAD_SECRETS_DIR"] = in.paths.secrets;
+  env["NOMAD_ALLOC_ID"] = allocation.id;
+  env["NOMAD_SHORT_ALLOC_ID"] = allocation.id.substr(0, 8);
+  env["NOMAD_ALLOC_NAME"] = allocation.name;
+  if (allocation.index() >= 0) env["NOMAD_ALLOC_INDEX"] = std::to_string(allocation.index());
+  env["NOMAD_TASK_NAME"] = in.task.name;
+  env["NOMAD_GROUP_NAME"] = in.group.name;
+  env["NOMAD_JOB_ID"] = allocation.job_id;
+  env["NOMAD_JOB_NAME"] = allocation.job ? allocation.job->name : allocation.job_id;
+  env["NOMAD_DC"] = in.node.datacenter;
+  env["NOMAD_NAMESPACE"] = allocation.ns;
+  env["NOMAD_REGION"] = in.region;
+  if (!in.parent_cgroup.empty()) env["NOMAD_PARENT_CGROUP"] = in.parent_cgroup;
+}
+
+void add_resources(const EnvironmentInputs& in, StringMap& env) {
+  const auto given = in.allocation.resources.tasks.find(in.task.name);
+  const bool known = given != in.allocation.resources.tasks.end();
+  const std::int64_t cpu = known ? given->second.cpu : in.task.resources.cpu;
+  const std::int64_t memory = known ? given->second.memory_mb : in.task.resources.memory_mb;
+  const std::int64_t memory_max = known ? given->second.memory_max_mb : in.task.resources.memory_max_mb;
+  env["NOMAD_CPU_LIMIT"] = std::to_string(cpu);
+  env["NOMAD_MEMORY_LIMIT"] = std::to_string(memory);
+  if (memory_max > 0) env["NOMAD_MEMORY_MAX_LIMIT"] = std::to_string(memory_max);
+}
+
+void add_ports(const EnvironmentInputs& in, StringMap& env) {
+  const auto node_ip = in.node.attributes.find("unique.network.ip-address");
+  for (const auto& port : in.allocation.resources.ports) {
+    const std::string label = variable_name(port.label);
+    std::string ip = port.host_ip;
+    if (ip.empty() && node_ip != in.node.attributes.end()) ip = node_ip->second;
+    const std::string host_port = std::to_string(port.value);
+    const std::string inner_port = port.to > 0 ? std::to_string(port.to) : host_port;
+    const std::string host_address = ip.find(':') != std::string::npos ? fmt::format("[{}]:{}", ip, host_port) : fmt::format("{}:{}", ip, host_port);
+    // In the host's network a task's own address is the host's.
+    for (const std::string_view prefix : {"NOMAD_", "NOMAD_HOST_", "NOMAD_ALLOC_"}) {
+      env[fmt::format("{}ADDR_{}", prefix, label)] = host_address;
+      env[fmt::format("{}IP_{}", prefix, label)] = ip;
+    }
+    env["NOMAD_PORT_" + label] = inner_port;
+    env["NOMAD_ALLOC_PORT_" + label] = inner_port;
+    env["NOMAD_HOST_PORT_" + label] = host_port;
+    for (const auto& network : in.node.networks)
+      if (network.ip == ip) env["NOMAD_ALLOC_INTERFACE_" + label] = network.device;
+  }
+}
+
+/// One line after its comment and `export` are gone: the value with its quotes resolved.
+std::string unquote(std::string_view value, std::size_t line) {
+  if (value.empty() || (value.front() != '"' && value.front() != '\'')) {
+    const std::size_t comment = value.find(" #");
+    return std::string(trim(value.substr(0, comment)));
+  }
+  const char quote = value.front();
+  std::string out;
+  for (std::size_t i = 1; i < value.size(); ++i) {
+    if (value[i] == quote) return out;
+    if (value[i] == '\\' && quote == '"' && i + 1 < value.size()) {
+      const char next = value[++i];
+      out += next == 'n' ? '\n' : next == 't' ? '\t' : next;
+      continue;
+    }
+    out += value[i];
+  }
+  throw Error(Code::invalid, fmt::format("line {} has no closing {}", line, quote));
+}
+
+}  // namespace
+
+Interpolation build_environment(const EnvironmentInputs& in) {
+  Interpolation interpolation(in.node, in.region);
+  StringMap env = in.host;
+  add_identity(in, env);
+  add_resources(in, env);
+  add_ports(in, env);
+  if (!in.user.empty()) {
+    env["USER"] = in.user;
+    env["LOGNAME"] = in.user;
+    if (!in.home.empty()) env["HOME"] = in.home;
+  }
+  // Meta may refer to what stands above, `env` to meta as well.
+  interpolation.set_environment(env);
+  for (const auto& [key, value] : combined_meta(in)) {
+    const std::string name = variable_name(key);
+    const std::string text = interpolation.apply(value);
+    env["NOMAD_META_" + name] = text;
+    env["NOMAD_META_" + upper(name)] = text;
+  }
+  interpolation.set_environment(env);
+  for (const auto& [key, value] : in.task.env) env[interpolation.apply(key)] = interpolation.apply(value);
+  for (const auto& [key, value] : in.rendered) env[key] = value;
+  interpolation.set_environment(std::move(env));
+  return interpolation;
+}
+
+model::StringMap host_environment(const char* const* environment) {
+  // Source: Nomad's DefaultEnvDenyList (client/config/config.go), with our own agent's variables.
+  static const std::set<std::string, std::less<>> denied = {
+      "CONSUL_TOKEN", "CONSUL_HTTP_TOKEN", "CONSUL_HTTP_TOKEN_FILE", "NOMAD_TOKEN", "VAULT_TOKEN", "CONSUL_LICENSE",
+      "NOMAD_LICENSE", "VAULT_LICENSE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+      "GOOGLE_APPLICATION_CREDENTIALS"};
+  StringMap out;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const std::size_t at = entry.find('=');
+    if (at == std::string_view::npos || at == 0) continue;
+    const std::string_view name = entry.substr(0, at);
+    if (denied.contains(name) || name.starts_with("UNDERWAY_") || name.starts_with("NOMAD_") || name.starts_with("OS_"))
+      continue;
+    out[std::string(name)] = std::string(entry.substr(at + 1));
+  }
+  if (!out.contains("PATH")) out["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  return out;
+}
+
+model::StringMap parse_environment_file(std::string_view text) {
+  StringMap out;
+  std::size_t number = 0;
+  for (const std::string& raw : split(text, '\n')) {
+    ++number;
+    std::string_view line = trim(raw);
+    if (line.empty() || line.front() == '#') continue;
+    if (line.starts_with("export ")) line = trim(line.substr(7));
+    const std::size_t at = line.find('=');
+    if (at == std::string_view::npos || at == 0)
+      throw Error(Code::invalid, fmt::format("line {} is not NAME=value: '{}'", number, line.substr(0, 60)));
+    out[std::string(trim(line.substr(0, at)))] = unquote(trim(line.substr(at + 1)), number);
+  }
+  return out;
+}
+
+}  // namespace underway::node

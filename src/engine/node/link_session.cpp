@@ -1,0 +1,98 @@
+// The conversation with the server while a link lasts: present ourselves, stay alive, tell what became of allocations.
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "node/detail/node_impl.hpp"
+
+namespace underway::node {
+
+link::Handlers Node::Impl::handlers() {
+  link::Handlers handlers;
+  handlers.call = [this](std::string method, boost::json::value body) { return answer(std::move(method), std::move(body)); };
+  handlers.notify = [this](std::string method, boost::json::value body) {
+    if (method != "allocations") return;
+    try {
+      obey(json::decode<AllocationsMessage>(body, "allocations"));
+    } catch (const Error& error) {
+      log::error("node: orders of the server cannot be read: {}; linking again", error.one_line());
+      if (const auto connection = connection_.lock()) connection->abort();
+    }
+  };
+  handlers.stream = [this](std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) {
+    return serve(std::move(method), std::move(header), std::move(stream));
+  };
+  return handlers;
+}
+
+awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection) {
+  struct Linked {
+    NodeStats& stats;
+    ~Linked() { stats.linked = false; }
+  } linked{stats_};
+  connection_ = connection;
+  const RegisterRequest request{self_, identity_.secret};
+  auto body = json::to_value(request, json::Encoding::compact);
+  const auto answer = co_await connection->call("register", std::move(body));
+  const auto reply = json::decode<RegisterReply>(answer, "register");
+  stats_.linked = true;
+  stats_.last_heartbeat = runtime_.now();
+  log::info("node: linked as {} ({})", self_.name, reply.node_id.substr(0, 8));
+
+  // Half the time that the server waits, and no more often than every second whatever it says.
+  const Duration beat = std::max<Duration>(reply.heartbeat_ttl / 2, std::chrono::seconds{1});
+  auto next_beat = async::deadline_in(beat);
+  while (true) {
+    if (has_news()) {
+      // What happens together is told together.
+      co_await async::sleep_for(std::chrono::milliseconds{40});
+      co_await send_updates(*connection);
+      continue;
+    }
+    if (std::chrono::steady_clock::now() >= next_beat) {
+      co_await connection->notify("heartbeat", boost::json::object{});
+      stats_.last_heartbeat = runtime_.now();
+      next_beat = async::deadline_in(beat);
+      continue;
+    }
+    co_await news_.wait_until(next_beat);
+  }
+}
+
+bool Node::Impl::has_news() const {
+  return !notices_.empty() ||
+         std::ranges::any_of(runners_, [](const auto& entry) { return entry.second->unreported; });
+}
+
+awaitable<void> Node::Impl::send_updates(link::Connection& connection) {
+  UpdateRequest request;
+  std::vector<std::string> ids;
+  for (const auto& [id, runner] : runners_) {
+    if (!runner->unreported) continue;
+    runner->unreported = false;
+    ids.push_back(id);
+    request.updates.push_back(runner->update());
+  }
+  std::vector<std::string> notices;
+  for (const auto& [id, notice] : notices_) {
+    notices.push_back(id);
+    request.updates.push_back(notice);
+  }
+  if (request.updates.empty()) co_return;
+  std::exception_ptr failure;
+  try {
+    auto body = json::to_value(request, json::Encoding::compact);
+    co_await connection.call("update", std::move(body));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    // Not known to have arrived: told again over the next link.
+    for (const auto& id : ids)
+      if (const auto it = runners_.find(id); it != runners_.end()) it->second->unreported = true;
+    std::rethrow_exception(failure);
+  }
+  stats_.last_heartbeat = runtime_.now();
+  for (const auto& id : notices) notices_.erase(id);
+}
+
+}  // namespace underway::node

@@ -1,0 +1,268 @@
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "node/detail/node_impl.hpp"
+
+#include <unistd.h>
+
+extern char** environ;
+
+namespace underway::node {
+
+Node::Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(drivers), loop, pool)) {}
+Node::~Node() = default;
+async::awaitable<void> Node::start() { return impl_->start(); }
+async::awaitable<void> Node::stop() { return impl_->stop(); }
+async::awaitable<void> Node::stop_everything() { return impl_->stop_everything(); }
+const model::Node& Node::self() const { return impl_->self(); }
+NodeStats Node::stats() const { return impl_->stats(); }
+std::vector<model::AllocationUpdate> Node::allocations() const { return impl_->allocations(); }
+
+namespace {
+
+/// Installed programs lie side by side.
+std::string fetch_program(const Options& options) {
+  if (!options.fetch_program.empty()) return options.fetch_program;
+  char self[PATH_MAX];
+  const auto size = ::readlink("/proc/self/exe", self, sizeof self);
+  if (size > 0) {
+    const std::string_view path(self, static_cast<std::size_t>(size));
+    const std::string beside = fmt::format("{}/underway-fetch", path.substr(0, path.rfind('/')));
+    if (os::exists(beside)) return beside;
+  }
+  return "underway-fetch";
+}
+
+}  // namespace
+
+Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop,
+                 async::Pool& pool)
+    : options_(std::move(options)),
+      loop_(loop),
+      runtime_(loop, pool),
+      drivers_(std::move(drivers), runtime_),
+      work_(loop.executor(), "node"),
+      link_work_(loop.executor(), "node link") {
+  if (!options_.data_dir.starts_with('/'))
+    throw Error(Code::invalid, fmt::format("the data directory '{}' is no absolute path", options_.data_dir));
+  options_.fetch_program = fetch_program(options_);
+}
+
+awaitable<void> Node::Impl::start() {
+  os::make_directories(options_.data_dir + "/node", 0700);
+  lock_ = os::FileLock::acquire(options_.data_dir + "/node/lock", "underway agent, node role");
+  identity_ = open_identity(options_.data_dir, ids_);
+  host_environment_ = host_environment(environ);
+  co_await blocking(runtime_, [this] {
+    self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now());
+    drivers_.fingerprint(self_);
+    self_.computed_class = model::compute_class(self_);
+  });
+  context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});
+  files_.emplace(options_.data_dir);
+
+  std::vector<std::string> problems;
+  std::set<std::string> known;
+  for (auto& stored : files_->read_all(problems)) {
+    known.insert(stored.order.order.allocation.id);
+    restore(std::move(stored));
+  }
+  for (const auto& problem : problems)
+    log::warn("node: an allocation's state cannot be read and is left alone: {}", problem);
+  // Directories whose state cannot be read may have running tasks: nothing is removed then.
+  if (problems.empty()) {
+    co_await blocking(runtime_, [&] {
+      for (const auto& id : remove_strays(options_.data_dir, known))
+        log::info("node: removed the directory of unknown allocation {}", id);
+    });
+  }
+  for (const auto& [id, runner] : runners_) co_await runner->reattach();
+  for (const auto& [id, runner] : runners_) {
+    runner->start();
+    if (runner->wanted_gone()) destroy(id);
+  }
+  if (options_.servers.empty()) co_return;
+  link::DiallerOptions dial;
+  dial.servers = options_.servers;
+  dialler_ = std::make_unique<link::Dialler>(
+      loop_.executor(), std::move(dial), [this] { return handlers(); },
+      [this](std::shared_ptr<link::Connection> connection) { return session(std::move(connection)); });
+  link_work_.spawn("dialling", dialler_->run());
+}
+
+awaitable<void> Node::Impl::stop() {
+  co_await link_work_.stop();
+  co_await work_.stop();
+  for (const auto& [id, runner] : runners_) co_await runner->let_go();
+  runners_.clear();
+  lock_.reset();
+}
+
+awaitable<void> Node::Impl::stop_everything() {
+  for (const auto& [id, runner] : runners_) destroy(id);
+  while (!runners_.empty()) co_await tasks_changed_.wait();
+  co_await stop();
+}
+
+// --- allocations
+
+void Node::Impl::restore(StoredAllocation stored) {
+  const std::string id = stored.order.order.allocation.id;
+  try {
+    add(std::move(stored.order), std::move(stored.state));
+  } catch (const Error& error) {
+    log::warn("node: cannot restore allocation {}: {}", id, error.one_line());
+  }
+}
+
+AllocationRunner& Node::Impl::add(StoredOrder order, AllocationState state) {
+  const std::string id = order.order.allocation.id;
+  auto runner = std::make_unique<AllocationRunner>(*context_, *files_, std::move(order), std::move(state),
+                                                   [this, id] { reported(id); });
+  return *runners_.emplace(id, std::move(runner)).first->second;
+}
+
+void Node::Impl::reported(const std::string&) {
+  news_.notify_all();
+  tasks_changed_.notify_all();
+}
+
+std::shared_ptr<const model::Job> Node::Impl::job_of(const AllocationOrder& order, const AllocationsMessage& message) const {
+  const std::string key = job_key(order.allocation);
+  if (const auto sent = message.jobs.find(key); sent != message.jobs.end())
+    return std::make_shared<const model::Job>(sent->second);
+  for (const auto& [id, runner] : runners_)
+    if (job_key(runner->allocation()) == key) return runner->allocation().job;
+  throw Error(Code::invalid, fmt::format("the server sent allocation {} without its job '{}'", order.allocation.id, key));
+}
+
+void Node::Impl::obey(const AllocationsMessage& message) {
+  std::set<std::string> wanted;
+  for (const auto& order : message.set) {
+    wanted.insert(order.allocation.id);
+    try {
+      obey(order, message);
+    } catch (const Error& error) {
+      log::warn("node: allocation {} is refused: {}", order.allocation.id, error.one_line());
+      model::AllocationUpdate notice;
+      notice.id = order.allocation.id;
+      notice.client_status = model::ClientStatus::failed;
+      notice.client_description = error.one_line();
+      notices_[notice.id] = std::move(notice);
+      news_.notify_all();
+    }
+  }
+  std::vector<std::string> gone = message.remove;
+  if (message.full)
+    for (const auto& [id, runner] : runners_)
+      if (!wanted.contains(id)) gone.push_back(id);
+  for (const auto& id : gone) destroy(id);
+  collect_garbage();
+}
+
+void Node::Impl::obey(const AllocationOrder& order, const AllocationsMessage& message) {
+  const std::string& id = order.allocation.id;
+  const auto known = runners_.find(id);
+  if (known == runners_.end()) {
+    // Finished long ago, and its directories have been collected.
+    if (order.allocation.client_terminal()) return;
+    if (order.allocation.server_terminal()) {
+      model::AllocationUpdate notice;
+      notice.id = id;
+      notice.client_status = model::ClientStatus::complete;
+      notice.client_description = "Never started on this node";
+      notice.task_states = order.allocation.task_states;
+      notices_[id] = std::move(notice);
+      news_.notify_all();
+      return;
+    }
+  } else if (known->second->wanted_gone()) {
+    return;
+  }
+  StoredOrder stored;
+  stored.order = order;
+  const auto job = job_of(order, message);
+  stored.order.allocation.job = job;
+  stored.job = *job;
+  check_names(stored.order.allocation);
+  files_->write_order(id, stored);
+  if (known != runners_.end()) {
+    known->second->obey(std::move(stored));
+    return;
+  }
+  AllocationRunner& runner = add(stored, {});
+  runner.start();
+  if (!order.start) runner.obey(std::move(stored));  // tells for what it waits
+}
+
+void Node::Impl::destroy(const std::string& id) {
+  notices_.erase(id);
+  const auto it = runners_.find(id);
+  if (it == runners_.end() || !removing_.insert(id).second) return;
+  it->second->destroy();
+  work_.spawn("removal of " + id.substr(0, 8), remove_when_dead(id));
+}
+
+awaitable<void> Node::Impl::remove_when_dead(std::string id) {
+  AllocationRunner& runner = *runners_.at(id);
+  co_await runner.wait_until_dead();
+  // A directory that something still uses is tried again, ever more slowly, and for good at the next start.
+  constexpr int kTries = 6;
+  for (int attempt = 1;; ++attempt) {
+    std::string why;
+    try {
+      co_await runner.remove_directories();
+      break;
+    } catch (const Error& error) {
+      why = error.one_line();
+    }
+    if (attempt == kTries) {
+      log::warn("node: the directory of allocation {} cannot be removed: {}; trying again when the agent starts", id, why);
+      break;
+    }
+    co_await async::sleep_for(std::chrono::milliseconds{250} * (1 << attempt));
+  }
+  samples_.forget(id);
+  removing_.erase(id);
+  runners_.erase(id);
+  tasks_changed_.notify_all();
+}
+
+void Node::Impl::collect_garbage() {
+  std::vector<std::pair<std::int64_t, std::string>> finished;
+  for (const auto& [id, runner] : runners_)
+    if (runner->dead() && !runner->unreported && !removing_.contains(id)) finished.emplace_back(runner->finished_at(), id);
+  if (static_cast<std::int64_t>(finished.size()) <= options_.gc_max_allocs) return;
+  std::ranges::sort(finished);
+  finished.resize(finished.size() - static_cast<std::size_t>(options_.gc_max_allocs));
+  for (const auto& [when, id] : finished) destroy(id);
+}
+
+AllocationRunner& Node::Impl::get(const std::string& id) const {
+  const auto it = runners_.find(id);
+  if (it == runners_.end())
+    throw Error(Code::not_found, fmt::format("allocation {} is not on node '{}'", id, self_.name))
+        .because("it was never here, or its directories have been collected");
+  return *it->second;
+}
+
+std::vector<model::AllocationUpdate> Node::Impl::allocations() const {
+  std::vector<model::AllocationUpdate> all;
+  for (const auto& [id, runner] : runners_) all.push_back(runner->update());
+  return all;
+}
+
+NodeStats Node::Impl::stats() const {
+  NodeStats stats = stats_;
+  for (const auto& [id, runner] : runners_) {
+    const auto status = runner->update().client_status;
+    if (status == model::ClientStatus::running) ++stats.allocations_running;
+    else if (status == model::ClientStatus::pending) ++stats.allocations_pending;
+    else ++stats.allocations_terminal;
+    for (const auto& [name, task] : runner->tasks())
+      if (task->running()) ++stats.tasks_running;
+  }
+  return stats;
+}
+
+}  // namespace underway::node

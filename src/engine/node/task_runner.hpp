@@ -1,0 +1,126 @@
+#pragma once
+/// @file
+/// One task of an allocation, from its directories to its last exit. A coroutine tells the story (run); requests from
+/// outside set flags and wake it. The record is written to disk, through `changed`, before a step that matters is taken.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event.hpp"
+#include "async/group.hpp"
+#include "node/node.hpp"
+#include "node/restart_tracker.hpp"
+#include "node/runtime.hpp"
+#include "node/state_file.hpp"
+#include "node/template_renderer.hpp"
+
+namespace underway::node {
+
+/// What the task runners of one node share. All outlive them.
+struct RunnerContext {
+  Runtime& runtime;
+  TaskDrivers& drivers;
+  const Options& options;
+  const model::Node& node;
+  const model::StringMap& host_environment;
+  NodeStats& stats;
+};
+
+class TaskRunner {
+ public:
+  /// `changed` is called after each change of the record; it must write it down before it returns.
+  TaskRunner(RunnerContext& context, std::shared_ptr<const model::Allocation> allocation, std::string task,
+             TaskRecord record, std::function<void()> changed);
+  TaskRunner(const TaskRunner&) = delete;
+  TaskRunner& operator=(const TaskRunner&) = delete;
+
+  /// First of all after a restart of the agent: finds what an earlier agent left. Then run().
+  awaitable<void> reattach();
+  /// Until the task is dead for good. Cancelled: lets go, and the task runs on.
+  awaitable<void> run();
+
+  /// Before destruction: ends what goes on beside run().
+  awaitable<void> let_go();
+
+  /// Its turn in the lifecycle has come.
+  void permit();
+  /// For people while it is not permitted to start; empty: nothing special.
+  void wait_for(const std::string& what);
+  /// Ends it for good. The reason is recorded; `fails` marks the task as failed. Only the first call counts.
+  void kill(std::optional<model::TaskEvent> reason, bool fails);
+  /// Stops it and starts it again, without counting as a failure. Errors: invalid when it does not run.
+  void restart(const std::string& reason);
+  /// Errors: invalid when it does not run or the signal is unknown.
+  void signal(const std::string& name, const std::string& reason);
+  /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
+  void update(std::shared_ptr<const model::Allocation> allocation);
+  /// Failed or over before it could run: it never starts.
+  void fail(model::TaskEvent event);
+
+  const model::Task& task() const { return *task_; }
+  const TaskRecord& record() const { return record_; }
+  const model::TaskState& state() const { return record_.state; }
+  bool dead() const { return record_.state.state == model::TaskRunState::dead; }
+  bool running() const { return record_.state.state == model::TaskRunState::running; }
+  /// Null while it does not run.
+  const std::shared_ptr<RunningTask>& process() const { return process_; }
+
+ private:
+  struct Kill {
+    std::optional<model::TaskEvent> reason;
+    bool fails = false;
+  };
+
+  const model::TaskGroup& group() const;
+  model::RestartPolicy policy() const;
+  LaunchSpec launch_spec() const;
+  Duration kill_timeout() const;
+  std::string kill_signal() const;
+
+  void record_event(model::TaskEvent event);
+  void become(model::TaskRunState state);
+  awaitable<void> until_permitted();
+  awaitable<void> pause(Duration span);
+  /// Setup and start. Nothing: it runs.
+  awaitable<std::optional<EndKind>> launch();
+  awaitable<void> prepare();
+  awaitable<void> fetch_artifacts(const TemplateInputs& inputs);
+  /// Records the end and what follows from it; as decide.
+  std::optional<Duration> ended(const TaskEnd& end);
+  /// After what delay it starts again; nothing: it is dead for good.
+  std::optional<Duration> decide(EndKind end, bool success);
+  void changed();
+  void finish(bool failed);
+  void begin_stop();
+
+  awaitable<void> apply_update();
+  awaitable<void> run_change(TemplateChange change, std::shared_ptr<RunningTask> process);
+  void build_interpolation();
+
+  RunnerContext& context_;
+  std::shared_ptr<const model::Allocation> allocation_;
+  const model::Task* task_;
+  TaskRecord record_;
+  std::function<void()> changed_callback_;
+  AllocationDirectory directory_;
+  RestartTracker tracker_;
+  Interpolation interpolation_;
+  os::User user_;
+  model::StringMap rendered_environment_;
+
+  bool permitted_ = false;
+  bool held_ = false;  ///< changes are collected into one write
+  std::optional<Kill> kill_;
+  bool restart_asked_ = false;
+  std::shared_ptr<RunningTask> process_;
+  std::shared_ptr<Program> fetching_;
+  std::shared_ptr<void> shutdown_timer_;
+  async::Event wake_;
+  async::TaskGroup side_;  ///< updates of templates beside the main story
+};
+
+/// Task groups of which an allocation's order speaks must exist; throws not_found otherwise.
+const model::TaskGroup& group_of(const model::Allocation& allocation);
+
+}  // namespace underway::node

@@ -1,0 +1,60 @@
+#pragma once
+/// @file
+/// Templates, in HCL's own template language. The `data` of a job file was evaluated once already, when the file was
+/// parsed; what is left in it is each `${…}` that only the node can answer. A `source` file is a template in full:
+/// interpolation, directives and functions.
+///
+/// Roots: env (the task's environment), attr, meta, node, and every NOMAD_* variable by its name.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hcl/context.hpp"
+#include "model/job.hpp"
+#include "node/destination.hpp"
+#include "node/environment.hpp"
+#include "node/file_access.hpp"
+#include "node/interpolate.hpp"
+#include "os/user.hpp"
+
+namespace underway::node {
+
+/// What templates see, built once per rendering of a task.
+hcl::Context template_context(const Interpolation& interpolation);
+
+/// `data`: each `${…}` that is an expression over the roots above is replaced; others stay as they are, as a shell's
+/// `${x}` must. Errors: invalid, with the place, when a known root lacks what is asked for.
+std::string render_data(const std::string& data, const hcl::Context& context, const std::string& name);
+/// A whole template. Errors: invalid, with the source line.
+std::string render_template(const std::string& text, const hcl::Context& context, const std::string& name);
+
+struct TemplateInputs {
+  const model::Task& task;
+  const Interpolation& interpolation;
+  std::string allocation_root;
+  TaskPaths view;
+  os::Owner owner;  ///< of files that name no uid and gid
+  bool allow_outside_sources = false;  ///< disable_file_sandbox
+};
+
+/// What a rendering changed.
+struct Rendering {
+  std::vector<std::size_t> changed;  ///< indexes of templates whose file was written
+  model::StringMap environment;      ///< of those with `env`, all of them
+};
+
+/// Renders every template and writes the files whose content is not there yet. Blocks: yes (disk).
+/// Errors: those of rendering and writing, naming the template.
+Rendering render_templates(const TemplateInputs& inputs);
+
+/// What must happen because `changed` templates were rewritten: the strongest of their change modes.
+struct TemplateChange {
+  bool restart = false;
+  std::vector<std::string> signals;                 ///< once each
+  std::vector<const model::ChangeScript*> scripts;  ///< in order
+  Duration splay{0};                                ///< the longest; a random part of it is waited
+};
+TemplateChange decide_change(const std::vector<model::Template>& templates, const std::vector<std::size_t>& changed);
+
+}  // namespace underway::node

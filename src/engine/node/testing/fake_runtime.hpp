@@ -1,0 +1,182 @@
+#pragma once
+/// @file
+/// A Runtime whose clock moves when told to, and drivers whose tasks end when told to: for tests of the runners.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event.hpp"
+#include "base/error.hpp"
+#include "node/runtime.hpp"
+
+namespace underway::node {
+
+class FakeProgram final : public Program {
+ public:
+  awaitable<ProgramResult> wait() override {
+    while (!result) co_await changed.wait();
+    co_return *result;
+  }
+  void kill() override { end({.signal = 9}); }
+  void end(ProgramResult with) {
+    result = std::move(with);
+    changed.notify_all();
+  }
+  std::vector<std::string> argv;
+  std::string input;
+  std::optional<ProgramResult> result;
+  async::Event changed;
+};
+
+class FakeRuntime final : public Runtime {
+ public:
+  async::Executor executor() override { return context.get_executor(); }
+  TimePoint now() const override { return clock.now(); }
+  double jitter() override { return jitter_value; }
+  std::shared_ptr<void> after(Duration span, std::function<void()> callback) override {
+    auto token = std::make_shared<int>();
+    timers.emplace(clock.now() + span, std::pair{std::weak_ptr<int>(token), std::move(callback)});
+    return token;
+  }
+  void on_pool(std::function<void()> job, std::function<void(std::exception_ptr)> done) override {
+    asio::post(context, [job = std::move(job), done = std::move(done)] {
+      std::exception_ptr failure;
+      try {
+        job();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      done(failure);
+    });
+  }
+  std::shared_ptr<Program> start_program(std::vector<std::string> argv, std::string input, Duration) override {
+    auto program = std::make_shared<FakeProgram>();
+    program->argv = std::move(argv);
+    program->input = std::move(input);
+    programs.push_back(program);
+    return program;
+  }
+
+  /// Lets everything happen that needs no time.
+  void settle() {
+    do context.restart();
+    while (context.poll() > 0);
+  }
+  /// Moves the clock, stopping at each timer on the way.
+  void advance(Duration span) {
+    const TimePoint end = clock.now() + span;
+    settle();
+    while (!timers.empty() && timers.begin()->first <= end) {
+      auto next = timers.extract(timers.begin());
+      if (next.key() > clock.now()) clock.advance(next.key() - clock.now());
+      if (!next.mapped().first.expired()) next.mapped().second();
+      settle();
+    }
+    clock.advance(end - clock.now());
+  }
+  /// Runs `task` to its end; nothing else moves the clock meanwhile.
+  void run(awaitable<void> task) {
+    std::exception_ptr failure;
+    bool done = false;
+    asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown) {
+      failure = thrown;
+      done = true;
+    });
+    settle();
+    if (failure) std::rethrow_exception(failure);
+    if (!done) throw Error(Code::internal, "the task waits for something that does not happen");
+  }
+
+  asio::io_context context{1};
+  VirtualClock clock;
+  double jitter_value = 0.0;
+  std::multimap<TimePoint, std::pair<std::weak_ptr<int>, std::function<void()>>> timers;
+  std::vector<std::shared_ptr<FakeProgram>> programs;
+};
+
+class FakeTask final : public RunningTask {
+ public:
+  boost::json::value handle() const override { return {{"run", spec.attempt}}; }
+  std::int64_t started_at() const override { return 1; }
+  awaitable<TaskEnd> wait() override {
+    while (!result) co_await changed.wait();
+    co_return *result;
+  }
+  awaitable<void> forget() override {
+    forgotten = true;
+    co_return;
+  }
+  void signal(int number) override { signals.push_back(number); }
+  void stop(int number, Duration timeout) override {
+    stops.emplace_back(number, timeout);
+    if (ends_when_stopped) end({.signal = number});
+  }
+  TaskUsage usage() override { return {}; }
+  awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool, int, int) override {
+    executed.push_back(std::move(command));
+    throw Error(Code::unsupported, "fake tasks run no commands");
+    co_return nullptr;
+  }
+  void end(TaskEnd with) {
+    if (result) return;
+    result = std::move(with);
+    changed.notify_all();
+  }
+
+  LaunchSpec spec;
+  bool ends_when_stopped = true;
+  bool forgotten = false;
+  std::vector<int> signals;
+  std::vector<std::pair<int, Duration>> stops;
+  std::vector<std::vector<std::string>> executed;
+  std::optional<TaskEnd> result;
+  async::Event changed;
+};
+
+class FakeDrivers final : public TaskDrivers {
+ public:
+  std::optional<std::string> missing(const std::string& driver) const override {
+    return driver == "fake" ? std::nullopt : std::optional<std::string>("this agent has no driver of that name");
+  }
+  std::vector<std::string> problems(const std::string&, const boost::json::value&) const override { return {}; }
+  std::string default_user(const std::string&) const override { return std::to_string(::geteuid()); }
+  TaskPaths paths(const std::string&, const AllocationDirectory& directory, const std::string& task) const override {
+    return directory.host_paths(task);
+  }
+  awaitable<std::shared_ptr<RunningTask>> start(LaunchSpec spec) override {
+    order.push_back(spec.task);
+    if (before_start) before_start();
+    if (!failures.empty()) {
+      const Error failure = failures.front();
+      failures.pop_front();
+      throw failure;
+    }
+    auto task = std::make_shared<FakeTask>();
+    task->spec = spec;
+    task->ends_when_stopped = end_when_stopped;
+    running[spec.task] = task;
+    co_return task;
+  }
+  awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value) override {
+    recovered.push_back(spec.task);
+    const auto it = running.find(spec.task);
+    if (it == running.end()) co_return nullptr;
+    co_return it->second;
+  }
+  awaitable<void> discard(LaunchSpec spec) override {
+    discarded.push_back(spec.task);
+    co_return;
+  }
+
+  bool end_when_stopped = true;
+  std::function<void()> before_start;
+  std::deque<Error> failures;
+  std::map<std::string, std::shared_ptr<FakeTask>> running;
+  std::vector<std::string> order, recovered, discarded;
+};
+
+}  // namespace underway::node

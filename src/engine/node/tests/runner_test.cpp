@@ -1,0 +1,457 @@
+#include <csignal>
+
+#include "fixture.hpp"
+#include "node/task_event.hpp"
+
+namespace underway::node {
+namespace {
+
+using model::ClientStatus;
+using model::LifecycleHook;
+using model::TaskRunState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+using namespace std::chrono_literals;
+
+/// One allocation on a node of fakes.
+class RunnerTest : public ::testing::Test {
+ protected:
+  RunnerTest() {
+    options.data_dir = directory.path();
+    options.secrets_in_memory = false;
+    node.name = "n1";
+    node.id = "00000000-0000-4000-8000-000000000001";
+  }
+  ~RunnerTest() override { drop(); }
+
+  void add(StoredOrder order, AllocationState state = {}) {
+    files.write_order(kAllocationId, order);
+    runner = std::make_unique<AllocationRunner>(context, files, std::move(order), std::move(state), [this] { ++reports; });
+  }
+  void run(StoredOrder order) {
+    add(std::move(order));
+    runner->start();
+    runtime.settle();
+  }
+  /// What SIGKILL of the agent leaves: files, and tasks that run on.
+  void restart_agent() {
+    drop();
+    std::vector<std::string> problems;
+    auto all = files.read_all(problems);
+    ASSERT_EQ(problems, std::vector<std::string>{});
+    ASSERT_EQ(all.size(), 1u);
+    add(std::move(all[0].order), std::move(all[0].state));
+    runtime.run(runner->reattach());
+    runner->start();
+    runtime.settle();
+  }
+  void drop() {
+    if (!runner) return;
+    runtime.run(runner->let_go());
+    runner.reset();
+    runtime.settle();
+  }
+
+  model::TaskState state(const std::string& task = "main") { return runner->update().task_states.at(task); }
+  ClientStatus status() { return runner->update().client_status; }
+  FakeTask& process(const std::string& task = "main") { return *drivers.running.at(task); }
+  void end(const std::string& task, TaskEnd with) {
+    process(task).end(std::move(with));
+    runtime.settle();
+  }
+
+  TemporaryDirectory directory;
+  FakeRuntime runtime;
+  FakeDrivers drivers;
+  Options options;
+  model::Node node;
+  model::StringMap host{{"PATH", "/bin"}};
+  NodeStats stats;
+  RunnerContext context{runtime, drivers, options, node, host, stats};
+  StateFiles files{directory.path()};
+  std::unique_ptr<AllocationRunner> runner;
+  int reports = 0;
+};
+
+TEST_F(RunnerTest, AServiceRunsAndTellsEachStep) {
+  run(make_order({make_task("main")}));
+  EXPECT_EQ(status(), ClientStatus::running);
+  EXPECT_THAT(event_types(state()), ElementsAre("Received", "Task Setup", "Started"));
+  EXPECT_GT(state().started_at, 0);
+  EXPECT_EQ(runner->update().health.healthy, true);
+  EXPECT_TRUE(os::exists(directory.path() + "/alloc/" + kAllocationId + "/main/local"));
+  EXPECT_TRUE(os::exists(directory.path() + "/alloc/" + kAllocationId + "/alloc/logs"));
+}
+
+TEST_F(RunnerTest, ItsIntentionIsOnDiskBeforeTheDriverIsAsked) {
+  drivers.before_start = [this] {
+    std::vector<std::string> problems;
+    const auto all = files.read_all(problems);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_TRUE(all[0].state.tasks.at("main").launched);
+    EXPECT_EQ(all[0].state.tasks.at("main").attempt, 1);
+  };
+  run(make_order({make_task("main")}));
+  EXPECT_EQ(drivers.order.size(), 1u);
+}
+
+TEST_F(RunnerTest, AFailingServiceIsRestartedAfterItsDelayAndGivenUpAfterItsAttempts) {
+  auto order = make_order({make_task("main")});
+  order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 1, .interval = 10min, .delay = 15s};
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  end("main", {.exit_code = 3});
+  EXPECT_EQ(state().state, TaskRunState::pending);
+  EXPECT_EQ(state().events.back().message, "Restart within policy - Task restarting in 15s");
+  EXPECT_TRUE(process().forgotten);
+  runtime.advance(14s);
+  EXPECT_EQ(drivers.order.size(), 1u);
+  runtime.advance(1s);
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(state().restarts, 1);
+  end("main", {.exit_code = 3});
+  EXPECT_EQ(status(), ClientStatus::failed);
+  EXPECT_EQ(state().events.back().message, "Exceeded allowed attempts 1 in interval 10m0s and mode is \"fail\"");
+  EXPECT_EQ(runner->update().health.healthy, false);
+  runtime.advance(1h);
+  EXPECT_EQ(drivers.order.size(), 2u);
+}
+
+TEST_F(RunnerTest, ABatchTaskThatSucceedsIsComplete) {
+  run(make_order({make_task("main")}, model::JobType::batch));
+  end("main", {});
+  EXPECT_EQ(status(), ClientStatus::complete);
+  EXPECT_FALSE(state().failed);
+  EXPECT_EQ(state().events.back().message, "Exit Code: 0");
+}
+
+TEST_F(RunnerTest, MainsWaitForPrestartTasksAndPoststopRunsLast) {
+  run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart),
+                  make_hook("proxy", LifecycleHook::prestart, true), make_hook("after", LifecycleHook::poststart),
+                  make_hook("clean", LifecycleHook::poststop)}));
+  EXPECT_THAT(drivers.order, UnorderedElementsAre("init", "proxy"));
+  EXPECT_EQ(runner->update().health.healthy, std::nullopt);
+  end("init", {});
+  ASSERT_EQ(drivers.order.size(), 4u);
+  EXPECT_EQ(drivers.order[2], "main");
+  EXPECT_EQ(drivers.order[3], "after");
+  end("after", {});
+  EXPECT_EQ(runner->update().health.healthy, true);
+
+  auto stop = make_order({});
+  stop.order.allocation = runner->allocation();
+  stop.job = *runner->allocation().job;
+  stop.order.allocation.desired_status = model::DesiredStatus::stop;
+  runner->obey(stop);
+  runtime.settle();
+  EXPECT_EQ(drivers.order.back(), "clean");
+  EXPECT_EQ(state("proxy").state, TaskRunState::dead);
+  end("clean", {});
+  EXPECT_EQ(status(), ClientStatus::complete);
+  EXPECT_TRUE(runner->dead());
+}
+
+TEST_F(RunnerTest, AFailedPrestartTaskFailsTheAllocationAndTheMainTaskNeverRuns) {
+  auto init = make_hook("init", LifecycleHook::prestart);
+  init.restart = model::RestartPolicy{.attempts = 0};
+  run(make_order({make_task("main"), init}));
+  end("init", {.exit_code = 1});
+  EXPECT_EQ(status(), ClientStatus::failed);
+  EXPECT_EQ(state("main").state, TaskRunState::dead);
+  EXPECT_FALSE(state("main").failed);
+  EXPECT_EQ(state("main").events[1].message, "Task's sibling 'init' failed");
+  EXPECT_EQ(drivers.order, std::vector<std::string>{"init"});
+}
+
+TEST_F(RunnerTest, TheEndOfTheLeaderEndsTheOthers) {
+  auto leader = make_task("leader");
+  leader.leader = true;
+  run(make_order({leader, make_task("main")}, model::JobType::batch));
+  end("leader", {});
+  EXPECT_EQ(state("main").state, TaskRunState::dead);
+  EXPECT_THAT(event_types(state("main")), ::testing::Contains("Leader Task Dead"));
+  EXPECT_EQ(status(), ClientStatus::complete);
+}
+
+TEST_F(RunnerTest, SidecarsEndWhenTheMainTasksAreDone) {
+  run(make_order({make_task("main"), make_hook("proxy", LifecycleHook::prestart, true)}, model::JobType::batch));
+  end("main", {});
+  EXPECT_EQ(state("proxy").state, TaskRunState::dead);
+  EXPECT_EQ(status(), ClientStatus::complete);
+}
+
+TEST_F(RunnerTest, StoppingSendsTheTasksSignalAndTellsSo) {
+  drivers.end_when_stopped = false;
+  auto task = make_task("main");
+  task.kill_signal = "SIGTERM";
+  task.kill_timeout = 120s;  // more than the node allows
+  task.shutdown_delay = 3s;
+  run(make_order({task}));
+  runner->destroy();
+  runtime.settle();
+  EXPECT_TRUE(process().stops.empty());
+  runtime.advance(3s);
+  ASSERT_EQ(process().stops.size(), 1u);
+  EXPECT_EQ(process().stops[0], (std::pair<int, Duration>{SIGTERM, 30s}));
+  EXPECT_EQ(state().events.back().message, "Sent SIGTERM. Waiting 30s before force killing");
+  end("main", {.signal = SIGTERM});
+  EXPECT_THAT(event_types(state()), ElementsAre("Received", "Task Setup", "Started", "Waiting", "Killing", "Terminated", "Killed"));
+  EXPECT_EQ(status(), ClientStatus::complete);
+  runtime.run(runner->remove_directories());
+  EXPECT_FALSE(os::exists(directory.path() + "/alloc/" + kAllocationId));
+  EXPECT_FALSE(os::exists(directory.path() + "/node/allocations/" + kAllocationId));
+}
+
+TEST_F(RunnerTest, TheLeaderIsStoppedBeforeTheOthersAndSidecarsLast) {
+  drivers.end_when_stopped = false;
+  auto leader = make_task("leader");
+  leader.leader = true;
+  run(make_order({leader, make_task("main"), make_hook("proxy", LifecycleHook::prestart, true)}));
+  runner->destroy();
+  runtime.settle();
+  EXPECT_EQ(process("leader").stops.size(), 1u);
+  EXPECT_EQ(process("main").stops.size(), 0u);
+  end("leader", {});
+  EXPECT_EQ(process("main").stops.size(), 1u);
+}
+
+TEST_F(RunnerTest, AnAllocationThatMayNotStartTellsWhatItWaitsFor) {
+  auto order = make_order({make_task("main")});
+  order.order.start = false;
+  order.order.waiting_for = "munge on this node";
+  run(order);
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_TRUE(drivers.order.empty());
+  EXPECT_EQ(state().events.back().message, "Waiting for munge on this node");
+  order.order.start = true;
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_EQ(status(), ClientStatus::running);
+}
+
+TEST_F(RunnerTest, AfterARestartOfTheAgentTheSameProcessIsAttachedAndNothingStartedTwice) {
+  run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart)}));
+  end("init", {});
+  ASSERT_EQ(drivers.order.size(), 2u);
+  restart_agent();
+  EXPECT_THAT(drivers.recovered, ElementsAre("main"));
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(status(), ClientStatus::running);
+  end("main", {.exit_code = 1});
+  EXPECT_EQ(state().restarts, 1);
+}
+
+TEST_F(RunnerTest, ATaskThatEndedWhileTheAgentWasAwayIsRestartedByItsPolicy) {
+  run(make_order({make_task("main")}));
+  drop();
+  process().result = TaskEnd{.exit_code = 7};
+  restart_agent();
+  EXPECT_EQ(state().restarts, 1);
+  EXPECT_EQ(state().events[state().events.size() - 2].message, "Exit Code: 7");
+  runtime.advance(15s);
+  EXPECT_EQ(drivers.order.size(), 2u);
+}
+
+TEST_F(RunnerTest, AnAgentThatDiedBeforeTheForkStartsTheTaskOnce) {
+  run(make_order({make_task("main")}));
+  drop();
+  drivers.running.clear();  // the driver knows nothing of it
+  restart_agent();
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(state().restarts, 0);
+  EXPECT_EQ(status(), ClientStatus::running);
+}
+
+TEST_F(RunnerTest, TheAttemptsUsedAreNotForgottenOverARestartOfTheAgent) {
+  auto order = make_order({make_task("main")});
+  order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 1, .interval = 10min, .delay = 1s};
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  end("main", {.exit_code = 1});
+  runtime.advance(1s);
+  restart_agent();
+  end("main", {.exit_code = 1});
+  EXPECT_EQ(status(), ClientStatus::failed);
+}
+
+TEST_F(RunnerTest, AMissingCommandFailsAtOnceAndNamesPathAndNode) {
+  drivers.failures.push_back(Error(Code::not_found, "cannot run '/opt/none'").because("on node 'n1'"));
+  run(make_order({make_task("main")}));
+  EXPECT_EQ(status(), ClientStatus::failed);
+  const auto& events = state().events;
+  ASSERT_GE(events.size(), 2u);
+  EXPECT_EQ(events[events.size() - 2].type, "Driver Failure");
+  EXPECT_THAT(events[events.size() - 2].message, HasSubstr("/opt/none"));
+  EXPECT_THAT(events[events.size() - 2].message, HasSubstr("n1"));
+  EXPECT_EQ(events.back().message, "Error was unrecoverable");
+}
+
+TEST_F(RunnerTest, AMissingUserFailsAtOnceAndNamesUserAndNode) {
+  auto task = make_task("main");
+  task.user = "no-such-user-here";
+  run(make_order({task}));
+  EXPECT_EQ(status(), ClientStatus::failed);
+  EXPECT_THAT(state().events[2].message, HasSubstr("user 'no-such-user-here' does not exist on node 'n1'"));
+}
+
+TEST_F(RunnerTest, AnUnknownDriverFailsAtOnce) {
+  auto task = make_task("main");
+  task.driver = "docker";
+  run(make_order({task}));
+  EXPECT_EQ(status(), ClientStatus::failed);
+  EXPECT_THAT(state().events[2].message, HasSubstr("driver 'docker' cannot run on node 'n1'"));
+}
+
+TEST_F(RunnerTest, MemoryOverItsLimitIsToldAsSuch) {
+  run(make_order({make_task("main")}, model::JobType::batch));
+  end("main", {.signal = SIGKILL, .oom_killed = true});
+  EXPECT_EQ(state().events[3].message, "Exit Code: 137, Signal: 9, Exit Message: \"OOM Killed\"");
+  EXPECT_EQ(state().events[3].details.at("oom_killed"), "true");
+}
+
+TEST_F(RunnerTest, ArtifactsAreFetchedBeforeTheStartAndAFailureIsTriedAgain) {
+  auto task = make_task("main");
+  task.artifacts.push_back({.source = "https://example.org/${NOMAD_TASK_NAME}.tar.gz"});
+  run(make_order({task}));
+  ASSERT_EQ(runtime.programs.size(), 1u);
+  EXPECT_THAT(runtime.programs[0]->input, HasSubstr("https://example.org/main.tar.gz"));
+  EXPECT_TRUE(drivers.order.empty());
+  runtime.programs[0]->end({.exit_code = 1, .output = "the server answered 404\n"});
+  runtime.settle();
+  EXPECT_THAT(event_types(state()), ElementsAre("Received", "Task Setup", "Downloading Artifacts", "Failed Artifact Download", "Restarting"));
+  EXPECT_THAT(state().events[3].message, HasSubstr("the server answered 404"));
+  runtime.advance(15s);
+  ASSERT_EQ(runtime.programs.size(), 2u);
+  runtime.programs[1]->end({});
+  runtime.settle();
+  EXPECT_EQ(status(), ClientStatus::running);
+}
+
+TEST_F(RunnerTest, StoppingWhileAnArtifactComesKillsTheFetch) {
+  auto task = make_task("main");
+  task.artifacts.push_back({.source = "https://example.org/x"});
+  run(make_order({task}));
+  runner->destroy();
+  runtime.settle();
+  EXPECT_EQ(runtime.programs[0]->result->signal, 9);
+  EXPECT_TRUE(runner->dead());
+  EXPECT_TRUE(drivers.order.empty());
+}
+
+TEST_F(RunnerTest, TheConfigIsInterpolatedWithEnvironmentAndNode) {
+  node.attributes["unique.hostname"] = "c1";
+  auto task = make_task("main");
+  task.env["NAME"] = "${attr.unique.hostname}";
+  task.config = boost::json::object{{"args", boost::json::array{"-N", "${NAME}", "${unknown}"}}};
+  run(make_order({task}));
+  EXPECT_EQ(process().spec.config.at("args").at(1), "c1");
+  EXPECT_EQ(process().spec.config.at("args").at(2), "${unknown}");
+}
+
+model::Task with_template(model::ChangeMode mode, const std::string& data) {
+  auto task = make_task("main");
+  task.templates.push_back({.destination = "local/x.conf", .data = data, .change_mode = mode, .splay = Duration{0}});
+  return task;
+}
+
+class TemplateChangeTest : public RunnerTest {
+ protected:
+  void update(const std::string& data) {
+    auto order = make_order({with_template(mode, data)});
+    order.job.version = 1;
+    order.order.allocation.job_version = 1;
+    order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+    runner->obey(order);
+    runtime.settle();
+  }
+  std::string content() { return os::read_file(directory.path() + "/alloc/" + kAllocationId + "/main/local/x.conf"); }
+  model::ChangeMode mode = model::ChangeMode::restart;
+};
+
+TEST_F(TemplateChangeTest, ARewrittenTemplateRestartsTheTaskWithoutCountingAsFailure) {
+  run(make_order({with_template(mode, "a ${NOMAD_TASK_NAME}")}));
+  EXPECT_EQ(content(), "a main");
+  update("b ${NOMAD_TASK_NAME}");
+  EXPECT_EQ(content(), "b main");
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_THAT(event_types(state()), ::testing::Contains("Restart Signaled"));
+  EXPECT_EQ(status(), ClientStatus::running);
+}
+
+TEST_F(TemplateChangeTest, ARewrittenTemplateSignalsTheTask) {
+  mode = model::ChangeMode::signal;
+  run(make_order({with_template(mode, "a")}));
+  update("b");
+  EXPECT_EQ(process().signals, std::vector<int>{SIGHUP});
+  EXPECT_EQ(drivers.order.size(), 1u);
+}
+
+TEST_F(TemplateChangeTest, WithNoopOnlyTheFileChanges) {
+  mode = model::ChangeMode::noop;
+  run(make_order({with_template(mode, "a")}));
+  update("b");
+  EXPECT_EQ(content(), "b");
+  EXPECT_EQ(drivers.order.size(), 1u);
+  EXPECT_TRUE(process().signals.empty());
+}
+
+TEST_F(TemplateChangeTest, TheSameTextChangesNothing) {
+  run(make_order({with_template(mode, "a")}));
+  update("a");
+  EXPECT_EQ(drivers.order.size(), 1u);
+}
+
+TEST_F(TemplateChangeTest, AnUpdateThatTheAgentDidNotLiveToApplyIsAppliedWhenItComesBack) {
+  mode = model::ChangeMode::signal;
+  run(make_order({with_template(mode, "a")}));
+  auto order = make_order({with_template(mode, "b")});
+  files.write_order(kAllocationId, order);
+  restart_agent();
+  EXPECT_EQ(content(), "b");
+  EXPECT_EQ(process().signals, std::vector<int>{SIGHUP});
+}
+
+TEST_F(TemplateChangeTest, TheSplayIsWaited) {
+  mode = model::ChangeMode::signal;
+  runtime.jitter_value = 0.5;
+  auto first = with_template(mode, "a");
+  run(make_order({first}));
+  auto second = with_template(mode, "b");
+  second.templates[0].splay = 10s;
+  auto order = make_order({second});
+  order.job.version = order.order.allocation.job_version = 1;
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_TRUE(process().signals.empty());
+  runtime.advance(5s);
+  EXPECT_EQ(process().signals.size(), 1u);
+}
+
+TEST_F(RunnerTest, APersonsRestartCostsNoAttempt) {
+  run(make_order({make_task("main")}));
+  runner->restart("");
+  runtime.settle();
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(status(), ClientStatus::running);
+  EXPECT_THROW(runner->signal("main", "SIGNOPE"), Error);
+  EXPECT_THROW(runner->restart("other"), Error);
+}
+
+TEST_F(RunnerTest, OnlyTheNewestTenEventsAreKept) {
+  auto order = make_order({make_task("main")});
+  order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 100, .delay = 1s};
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  for (int i = 0; i < 6; ++i) {
+    end("main", {.exit_code = 1});
+    runtime.advance(2s);
+  }
+  EXPECT_EQ(state().events.size(), 10u);
+  EXPECT_EQ(state().restarts, 6);
+}
+
+}  // namespace
+}  // namespace underway::node

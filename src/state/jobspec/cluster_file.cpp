@@ -101,7 +101,7 @@ class DirectoryLoader {
       if (each.name == kClusterFile || each.name == kVariablesFile) continue;
       read_job_file(each, shared, values, usable);
     }
-    if (usable) values.check_known(known_, diagnostics_);
+    if (usable && all_read_) values.check_known(names_, diagnostics_);
     if (!usable || diagnostics_.has_errors()) return;
     check_ids();
     check_dependencies();
@@ -115,7 +115,7 @@ class DirectoryLoader {
     auto context = detail::base_context(inputs_);
     context.unknown_roots(hcl::UnknownRoots::error);
     const auto opened = detail::open_body(body, values, std::move(context), diagnostics_);
-    known_.insert(opened.known.begin(), opened.known.end());
+    names_.add(opened.names);
     const auto content = opened.rest.content(schema, diagnostics_, "the file");
     const auto blocks = content.blocks_of("cluster");
     if (blocks.empty() && !diagnostics_.has_errors())
@@ -152,11 +152,12 @@ class DirectoryLoader {
   void read_job_file(const SourceFile& file, const hcl::Body& shared, const detail::GivenValues& values, bool usable) {
     hcl::Diagnostics found;
     hcl::Body body = hcl::parse(file.text, file.name, found);
+    if (found.has_errors()) all_read_ = false;
     if (usable && !found.has_errors()) {
       detail::guard(found, body.range(), [&] {
         const auto opened =
             detail::open_body(hcl::merge({shared, std::move(body)}), values, detail::base_context(inputs_), found);
-        known_.insert(opened.known.begin(), opened.known.end());
+        names_.add(opened.names);
         ParseResult result = detail::read_job(opened, inputs_, !found.has_errors());
         found.append(std::move(result.diagnostics));
         parsed_.push_back({&file, std::move(result)});
@@ -224,7 +225,8 @@ class DirectoryLoader {
   hcl::Diagnostics diagnostics_;
   model::Cluster cluster_;
   hcl::Range place_;
-  std::set<std::string> known_;
+  detail::VariableNames names_;
+  bool all_read_ = true;  ///< names_ knows every file
   std::vector<Parsed> parsed_;
 };
 

@@ -78,7 +78,7 @@ ParseResult parse_job(std::string text, std::string name, const Inputs& inputs) 
     const detail::GivenValues values(inputs, found);
     hcl::Body body = hcl::parse(std::move(text), std::move(name), found);
     const auto opened = detail::open_body(std::move(body), values, detail::base_context(inputs), found);
-    values.check_known(opened.known, found);
+    if (!found.has_errors()) values.check_known(opened.names, found);
     result = detail::read_job(opened, inputs, !found.has_errors());
   });
   found.append(std::move(result.diagnostics));

@@ -54,7 +54,8 @@ struct ParseResult {
 /// Parses one job. `name` is the file's name, for messages.
 ///
 /// A variable that is used as `var.x`, given a value from outside, and not declared is taken as declared with type
-/// string (an extension: Nomad refuses it). One that is used and neither declared nor given is an error.
+/// string (an extension: Nomad refuses it). One that is used and neither declared nor given is an error; one that is
+/// given and neither declared nor used too, unless the file declares nothing and uses others: then it is a warning.
 /// A text that starts with `{` is HCL-JSON, or the API's JSON: {"Job": {…}} or {"ID": …}.
 ParseResult parse_job(std::string text, std::string name, const Inputs& inputs = {});
 

@@ -170,7 +170,7 @@ std::string job_file_reference() {
       "\n## Variables\n\nValues come from the default, the environment (`NOMAD_VAR_name`), files (`-var-file`) and "
       "arguments (`-var name=value`);\nlater wins. A variable that a file uses as `var.name` without declaring it is "
       "a string and must be given a value\n(Nomad refuses such files). A value for a variable that is neither "
-      "declared nor used is an error.\n");
+      "declared nor used is an error,\nor a warning in files that declare none and use some.\n");
   return reference.take();
 }
 

@@ -43,15 +43,18 @@ bool GivenValues::from_environment(const std::string& name) const {
   return inputs_.environment.contains(inputs_.prefix + name);
 }
 
-void GivenValues::check_known(const std::set<std::string>& known, hcl::Diagnostics& diagnostics) const {
+void GivenValues::check_known(const VariableNames& known, hcl::Diagnostics& diagnostics) const {
   if (!strict_) return;
-  const std::vector<std::string> candidates(known.begin(), known.end());
+  std::vector<std::string> candidates(known.declared.begin(), known.declared.end());
+  candidates.insert(candidates.end(), known.implicit.begin(), known.implicit.end());
+  const auto severity =
+      known.declared.empty() && !known.implicit.empty() ? hcl::Severity::warning : hcl::Severity::error;
   for (const auto& [name, range] : names_) {
-    if (known.contains(name)) continue;
+    if (known.declared.contains(name) || known.implicit.contains(name)) continue;
     std::string suggestion = hcl::suggest(name, candidates);
     if (suggestion.empty()) suggestion = fmt::format("declare it: variable \"{}\" {{}}", name);
-    diagnostics.error(range, fmt::format("variable '{}' is given a value, and neither declared nor used", name), "",
-                      std::move(suggestion));
+    diagnostics.add({severity, fmt::format("variable '{}' is given a value, and neither declared nor used", name), "",
+                     std::move(suggestion), range});
   }
 }
 
@@ -59,10 +62,11 @@ Opened open_body(hcl::Body body, const GivenValues& values, hcl::Context base, h
   const auto used = used_variables(body);
   hcl::Diagnostics found;
   hcl::Module module(body, {.types = hcl::TypeRules::liberal, .base = base}, found);
-  std::set<std::string> known = declared_variables(module);
+  VariableNames names{.declared = declared_variables(module), .implicit = {}};
   std::string implicit;
   for (const auto& [name, range] : used) {
-    if (!known.insert(name).second) continue;
+    if (names.declared.contains(name)) continue;
+    names.implicit.insert(name);
     const bool given = values.has(name);
     if (!given)
       diagnostics.error(range, fmt::format("variable '{}' is neither declared nor given a value", name), "",
@@ -77,7 +81,7 @@ Opened open_body(hcl::Body body, const GivenValues& values, hcl::Context base, h
   }
   diagnostics.append(std::move(found));
   hcl::Context context = module.context(values.for_module(), diagnostics);
-  return {hcl::expand_dynamic(module.rest(), context), std::move(context), std::move(known)};
+  return {hcl::expand_dynamic(module.rest(), context), std::move(context), std::move(names)};
 }
 
 hcl::Context base_context(const Inputs& inputs) {

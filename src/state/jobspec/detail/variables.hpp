@@ -13,6 +13,17 @@
 
 namespace underway::jobspec::detail {
 
+/// The variables that files speak of.
+struct VariableNames {
+  std::set<std::string> declared;
+  std::set<std::string> implicit;  ///< used without being declared
+
+  void add(const VariableNames& more) {
+    declared.insert(more.declared.begin(), more.declared.end());
+    implicit.insert(more.implicit.begin(), more.implicit.end());
+  }
+};
+
 /// All values from outside, parsed once.
 class GivenValues {
  public:
@@ -20,8 +31,10 @@ class GivenValues {
 
   const hcl::Inputs& for_module() const { return inputs_; }
   bool has(const std::string& name) const { return names_.contains(name) || from_environment(name); }
-  /// Reports what was given by file or argument and is not `known`.
-  void check_known(const std::set<std::string>& known, hcl::Diagnostics& diagnostics) const;
+  /// Reports what was given by file or argument and is not `known`: an error, but a warning where files declare nothing
+  /// and use variables all the same. There a misspelt name shows as the missing value of the right one, and several
+  /// such files can be given the same values.
+  void check_known(const VariableNames& known, hcl::Diagnostics& diagnostics) const;
 
  private:
   bool from_environment(const std::string& name) const;
@@ -33,9 +46,9 @@ class GivenValues {
 
 /// A body with its variables and locals resolved.
 struct Opened {
-  hcl::Body rest;               ///< without variable and locals blocks, dynamic blocks expanded
-  hcl::Context context;         ///< with var and local
-  std::set<std::string> known;  ///< variables that it declares or uses
+  hcl::Body rest;        ///< without variable and locals blocks, dynamic blocks expanded
+  hcl::Context context;  ///< with var and local
+  VariableNames names;
 };
 
 Opened open_body(hcl::Body body, const GivenValues& values, hcl::Context base, hcl::Diagnostics& diagnostics);

@@ -105,6 +105,26 @@ TEST(Variables, MustBeKnownAndGiven) {
   }
 }
 
+/// The same values are given to all files of a kind, and not each needs them all.
+TEST(PaperListings, TakeAVariableTheyDoNotUseWithAWarning) {
+  Inputs inputs;
+  inputs.variables = {{"datacenter", "dc1"}, {"slurm-ctld-host", "mgmt"}};
+  const auto result = parse_job(listing("munge.hcl"), "munge.hcl", inputs);
+  EXPECT_TRUE(result.job);
+  EXPECT_EQ(result.diagnostics.render(),
+            "warning: variable 'slurm-ctld-host' is given a value, and neither declared nor used\n"
+            "  do:    declare it: variable \"slurm-ctld-host\" {}\n");
+  inputs.variables = {{"datacentre", "dc1"}};
+  EXPECT_NE(errors(listing("munge.hcl"), inputs).find("'datacenter' is neither declared nor given a value"),
+            std::string::npos);
+}
+
+/// The paper's lines are wrapped.
+TEST(PaperListings, MayBeWrappedInsideOfAReference) {
+  const auto parsed = accept(job("constraint {\n attribute = \"${attr.unique.hostname\n }\"\n value = \"x\"\n}"));
+  EXPECT_EQ(parsed.constraints.at(0).ltarget, "${attr.unique.hostname}");
+}
+
 TEST(Variables, AreAskedForOnceHoweverOftenUsed) {
   EXPECT_EQ(errors("job \"j\" {\n  datacenters = [var.dc, \"${var.dc}-b\"]\n  group \"g\" {\n    task \"t\" {\n"
                    "      driver = \"exec\"\n    }\n  }\n}\n"),

@@ -30,7 +30,10 @@ void add_constraints(Ask& ask, const std::vector<model::Constraint>& constraints
       ask.distinct_properties.push_back({&constraint, limit, whole_job});
     } else if (escapes_class(constraint)) {
       ask.node_constraints.push_back(&constraint);
-      if (ask.pin == Pin::none && (ask.pin = pin_of(constraint)) != Pin::none) ask.pinned_by = &constraint;
+      if (ask.pin == Pin::none) {
+        ask.pin = pin_of(constraint);
+        ask.pinned_by = &constraint;
+      }
     } else {
       ask.class_constraints.push_back(&constraint);
     }

@@ -204,6 +204,7 @@ std::optional<std::string> validate(const Constraint& constraint) {
   const auto op = parse_operator(constraint.operand);
   if (!op) {
     std::vector<std::string> known;
+    known.reserve(kOperators.size());
     for (const auto& [spelling, unused] : kOperators) known.emplace_back(spelling);
     const std::string near = nearest(constraint.operand, known);
     return fmt::format("unknown constraint operator '{}'{}", constraint.operand,

@@ -136,8 +136,9 @@ void Planner::fail(const model::TaskGroup& group, Placer& placer, std::int64_t c
 }
 
 void Planner::describe_collision(const model::TaskGroup& group, const Placer& placer) {
-  if (!placer.collision()) return;
-  const auto& [port, slot] = *placer.collision();
+  const auto& collision = placer.collision();
+  if (!collision) return;
+  const auto& [port, slot] = *collision;
   const NodeSlot& entry = fleet_.node(slot);
   std::string holder = "reserved by the node";
   if (situation_.on_node) {

@@ -2,7 +2,6 @@
 
 namespace underway::scheduler::detail {
 
-using model::Allocation;
 using model::ClientStatus;
 using model::JobType;
 

@@ -19,9 +19,9 @@
 ///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
 ///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
 ///
-/// In exec streams the server writes standard input as data and {"width", "height"} as control, and ends its writing to
+/// In exec streams the server writes standard input as data and {"Width", "Height"} as control, and ends its writing to
 /// close standard input. The node writes output as data (standard error on the error channel) and, before its end, one
-/// control message {"exit_code"}. Breaking the stream off kills the command.
+/// control message {"ExitCode"}. Breaking the stream off kills the command.
 ///
 /// Paths are relative to the allocation's directory and never leave it.
 

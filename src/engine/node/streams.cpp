@@ -175,8 +175,8 @@ awaitable<void> feed(std::shared_ptr<ExecSession> session, std::shared_ptr<link:
       } else if (chunk->channel == link::Channel::control) {
         const auto message = json::parse(chunk->bytes);
         if (!message.is_object()) continue;
-        const auto* width = message.get_object().if_contains("width");
-        const auto* height = message.get_object().if_contains("height");
+        const auto* width = message.get_object().if_contains("Width");
+        const auto* height = message.get_object().if_contains("Height");
         if (width != nullptr && height != nullptr && width->is_number() && height->is_number())
           session->resize(static_cast<int>(width->to_number<double>()), static_cast<int>(height->to_number<double>()));
       }
@@ -197,7 +197,7 @@ awaitable<void> Node::Impl::serve_exec(std::shared_ptr<ExecSession> session, std
     while (auto output = co_await session->read())
       co_await stream->write(output->error ? link::Channel::error : link::Channel::data, std::move(output->bytes));
     const TaskEnd end = co_await session->wait();
-    const boost::json::object message{{"exit_code", end.exit_code}};
+    const boost::json::object message{{"ExitCode", end.exit_code}};
     co_await stream->write_control(message);
     stream->end();
   } catch (...) {

@@ -30,7 +30,8 @@ std::string fetch_program(const Options& options) {
     const std::string beside = fmt::format("{}/underway-fetch", path.substr(0, path.rfind('/')));
     if (os::exists(beside)) return beside;
   }
-  return "underway-fetch";
+  constexpr const char* kInstalled = "/usr/libexec/underway/underway-fetch";
+  return os::exists(kInstalled) ? kInstalled : "underway-fetch";
 }
 
 }  // namespace

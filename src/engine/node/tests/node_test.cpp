@@ -1,0 +1,250 @@
+// The node on the real kernel: drivers, keepers, the link over a unix socket, and SIGKILL.
+#include <algorithm>
+
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "fake_server.hpp"
+
+namespace underway::node {
+namespace {
+
+using model::ClientStatus;
+using ::testing::HasSubstr;
+
+const std::string kBin = std::string(UNDERWAY_BINARY_DIR) + "/bin";
+
+class NodeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    start_agent();
+  }
+  void TearDown() override {
+    if (!agent) return;
+    if (server.connection && server.connection->is_open()) {
+      AllocationsMessage nothing;
+      nothing.full = true;
+      server.send(nothing);
+      EXPECT_TRUE(server.until([&] {
+        return !os::exists(data() + "/alloc") || os::list_directory(data() + "/alloc").empty();
+      })) << "directories are left";
+    }
+    agent->kill();
+    for (const auto& pid : started) EXPECT_FALSE(alive(pid)) << "process " << pid << " is left";
+    // Drivers leave the topmost group, which others may share; nothing must be below it.
+    const auto system = os::CgroupSystem::probe();
+    for (const auto& [controller, mount] : system.v1_mounts()) {
+      const std::string group = mount + "/underway-node-test";
+      EXPECT_TRUE(!os::exists(group) || ::rmdir(group.c_str()) == 0) << group << " is not empty";
+    }
+    if (!system.v2_mount().empty()) ::rmdir((system.v2_mount() + "/underway-node-test").c_str());
+  }
+
+  std::string data() const { return directory.path() + "/data"; }
+  void start_agent() {
+    const int before = server.registrations;
+    os::SpawnSpec spec;
+    spec.argv = {kBin + "/node_test_agent", data(), server.address(), kBin + "/underway-keeper", kBin + "/underway-fetch"};
+    spec.env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
+    spec.err = 2;
+    spec.out = 2;
+    agent.emplace(os::spawn(spec));
+    ASSERT_TRUE(server.until([&] { return server.registrations > before; })) << "the agent does not register";
+  }
+  static bool alive(pid_t pid) {
+    const auto identity = os::process_identity(pid);
+    return identity && os::is_running(*identity);
+  }
+
+  static model::Task task(const std::string& driver, std::vector<std::string> command) {
+    model::Task out;
+    out.name = "main";
+    out.driver = driver;
+    boost::json::array args;
+    for (std::size_t i = 1; i < command.size(); ++i) args.emplace_back(command[i]);
+    out.config = boost::json::object{{"command", command[0]}, {"args", args}};
+    return out;
+  }
+  static model::Task shell(const std::string& script, const std::string& driver = "raw_exec") {
+    return task(driver, {"/bin/sh", "-c", script});
+  }
+  std::string run(model::Task main, model::JobType type = model::JobType::batch) {
+    auto order = make_order({std::move(main)}, type);
+    order.job.id = fmt::format("job-{}", ++jobs);
+    order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 0};
+    order.order.allocation.job_id = order.job.id;
+    order.order.allocation.id = ids.uuid();
+    AllocationsMessage message;
+    message.jobs[job_key(order.job)] = order.job;
+    message.set = {order.order};
+    server.send(message);
+    return order.order.allocation.id;
+  }
+  std::string path(const std::string& id, const std::string& rest) const { return data() + "/alloc/" + id + "/" + rest; }
+  boost::json::value of(const std::string& id) { return boost::json::object{{"id", id}, {"alloc", id}, {"task", "main"}}; }
+  pid_t pid_of(const std::string& id) {
+    const std::string file = path(id, "alloc/data/pid");
+    if (!server.until([&] { return os::find_file(file).value_or("").ends_with("\n"); })) return -1;
+    const pid_t pid = std::stoi(os::read_file(file));
+    started.push_back(pid);
+    return pid;
+  }
+
+  TemporaryDirectory directory;
+  FakeServer server{directory.path()};
+  SystemIds ids;
+  std::optional<os::Child> agent;
+  std::vector<pid_t> started;
+  int jobs = 0;
+};
+
+TEST_F(NodeTest, RegistersWhatItIs) {
+  const auto& node = server.registered->node;
+  EXPECT_EQ(node.name, "test-node");
+  EXPECT_TRUE(is_uuid(node.id));
+  EXPECT_TRUE(is_uuid(server.registered->secret));
+  EXPECT_EQ(node.attributes.at("driver.raw_exec"), "1");
+  EXPECT_TRUE(node.drivers.at("exec").healthy) << node.drivers.at("exec").health_description;
+  EXPECT_FALSE(node.computed_class.empty());
+}
+
+TEST_F(NodeTest, SurvivesSigkillWithTheSameProcessAndNoGapInItsLog) {
+  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; i=0; while :; do echo $i; i=$((i+1)); sleep 0.005; done"),
+                      model::JobType::service);
+  const pid_t pid = pid_of(id);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); })) << server.events(id, "main");
+  const std::string node_id = server.registered->node.id;
+  for (int round = 0; round < 3; ++round) {
+    agent->kill();
+    EXPECT_TRUE(alive(pid));
+    const auto before = os::read_file(path(id, "alloc/logs/main.stdout.0")).size();
+    EXPECT_TRUE(server.until([&] { return os::read_file(path(id, "alloc/logs/main.stdout.0")).size() > before + 100; }));
+    start_agent();
+    EXPECT_EQ(server.registered->node.id, node_id);
+  }
+  EXPECT_TRUE(alive(pid));
+  const auto* update = server.find(id);
+  ASSERT_NE(update, nullptr);
+  EXPECT_EQ(update->task_states.at("main").restarts, 0);
+  const std::string log = server.read_stream(
+      "logs", boost::json::object{{"alloc", id}, {"task", "main"}, {"follow", true}},
+      [](const std::string& all) { return std::ranges::count(all, '\n') > 200; });
+  int expected = 0;
+  auto lines = split(log, '\n');
+  lines.pop_back();
+  for (const auto& line : lines) ASSERT_EQ(line, std::to_string(expected++));
+}
+
+TEST_F(NodeTest, ATaskThatEndsWhileTheAgentIsDeadIsReportedWithItsExit) {
+  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; while [ ! -e $NOMAD_ALLOC_DIR/data/go ]; do sleep 0.01; done; exit 7"));
+  const pid_t pid = pid_of(id);
+  agent->kill();
+  std::ofstream(path(id, "alloc/data/go")) << "x";
+  ASSERT_TRUE(server.until([&] { return !alive(pid); }));
+  start_agent();
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::failed); }));
+  EXPECT_THAT(server.events(id, "main"), HasSubstr("Terminated: Exit Code: 7"));
+}
+
+TEST_F(NodeTest, AKilledKeeperTakesItsTaskWithItAndThatIsTold) {
+  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"));
+  const pid_t pid = pid_of(id);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+  const std::string status = os::read_file(fmt::format("/proc/{}/status", pid));
+  const std::size_t at = status.find("PPid:");
+  ASSERT_EQ(::kill(std::stoi(status.substr(at + 5)), SIGKILL), 0);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::failed); }));
+  EXPECT_THAT(server.events(id, "main"), HasSubstr("keeper was killed"));
+  EXPECT_FALSE(alive(pid));
+}
+
+TEST_F(NodeTest, ExecTasksSeeTheirOwnDirectories) {
+  auto main = shell("cat /local/conf/x $NOMAD_SECRETS_DIR/key; echo $NOMAD_TASK_DIR; id -un; touch /etc/x 2>/dev/null && echo bad; "
+                    "findmnt -n -o FSTYPE /secrets || stat -f -c %T /secrets; exit 0", "exec");
+  main.templates.push_back({.destination = "local/conf/x", .data = "${NOMAD_JOB_ID} on ${node.unique.name}\n"});
+  main.templates.push_back({.destination = "${NOMAD_SECRETS_DIR}/key", .data = "secret\n", .perms = "0400"});
+  const auto id = run(main);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::complete); })) << server.events(id, "main");
+  EXPECT_EQ(os::read_file(path(id, "alloc/logs/main.stdout.0")), "job-1 on test-node\nsecret\n/local\nnobody\ntmpfs\n");
+}
+
+TEST_F(NodeTest, WhatCannotStartSaysWhyAndWhere) {
+  const auto command = run(task("raw_exec", {"/opt/no/such/program"}));
+  auto stranger = shell("true");
+  stranger.user = "no-such-user-here";
+  const auto user = run(stranger);
+  ASSERT_TRUE(server.until([&] { return server.is(command, ClientStatus::failed) && server.is(user, ClientStatus::failed); }));
+  EXPECT_THAT(server.events(command, "main"), HasSubstr("/opt/no/such/program"));
+  EXPECT_THAT(server.events(command, "main"), HasSubstr("test-node"));
+  EXPECT_THAT(server.events(user, "main"), HasSubstr("no-such-user-here"));
+  EXPECT_THAT(server.events(user, "main"), HasSubstr("test-node"));
+}
+
+TEST_F(NodeTest, ArtifactsComeFromFilesAndServersAndAreChecked) {
+  const std::string file = directory.path() + "/input.txt";
+  std::ofstream(file) << "from a file\n";
+  const auto port = server.serve_file("/served.txt", "from a server\n");
+  auto main = shell("cat $NOMAD_TASK_DIR/input.txt $NOMAD_TASK_DIR/deep/renamed");
+  main.artifacts.push_back({.source = "file://" + file});
+  main.artifacts.push_back({.source = fmt::format("http://127.0.0.1:{}/served.txt", port),
+                            .destination = "local/deep/renamed",
+                            .mode = "file",
+                            // sha256 of "from a server\n"
+                            .options = {{"checksum", "md5:" + std::string("00000000000000000000000000000000")}}});
+  const auto refused = run(main);
+  ASSERT_TRUE(server.until([&] { return server.is(refused, ClientStatus::failed); }));
+  EXPECT_THAT(server.events(refused, "main"), HasSubstr("the checksum does not match"));
+  main.artifacts[1].options.clear();
+  const auto id = run(main);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::complete); })) << server.events(id, "main");
+  EXPECT_EQ(os::read_file(path(id, "alloc/logs/main.stdout.0")), "from a file\nfrom a server\n");
+}
+
+TEST_F(NodeTest, CommandsRunBesideATaskAndOnTheHost) {
+  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
+  pid_of(id);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+  boost::json::object request{{"alloc", id}, {"task", "main"}, {"command", boost::json::array{"/bin/sh", "-c", "cat; echo $NOMAD_TASK_NAME; exit 3"}}};
+  std::optional<std::int64_t> code;
+  EXPECT_EQ(server.read_stream("exec", request, {}, "hello\n", &code), "hello\nmain\n");
+  EXPECT_EQ(code, 3);
+  boost::json::object host{{"command", boost::json::array{"/bin/sh", "-c", "test -t 1 && stty size"}}, {"tty", true}, {"width", 99}, {"height", 33}};
+  EXPECT_EQ(server.read_stream("host.exec", host, {}, "", &code), "33 99\r\n");
+  EXPECT_EQ(code, 0);
+  EXPECT_THROW(server.read_stream("host.exec", boost::json::object{{"command", boost::json::array{"/no/such"}}}), Error);
+}
+
+TEST_F(NodeTest, FilesAreShownAndSecretsAreNot) {
+  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; echo x > $NOMAD_TASK_DIR/f; echo y > $NOMAD_SECRETS_DIR/s; ln -s / $NOMAD_TASK_DIR/root; exec sleep 1000"),
+                      model::JobType::service);
+  pid_of(id);
+  ASSERT_TRUE(server.until([&] { return os::exists(path(id, "main/local/root")); }));
+  const auto at = [&](const std::string& file) { return boost::json::object{{"alloc", id}, {"path", file}}; };
+  EXPECT_EQ(server.call("fs.ls", at("main/local")).as_array().size(), 2u);
+  EXPECT_EQ(server.call("fs.stat", at("main/local/f")).at("Size"), 2);
+  EXPECT_EQ(server.read_stream("fs.cat", at("main/local/f")), "x\n");
+  for (const char* file : {"main/secrets/s", "main/local/root/etc/passwd", "../../ledger", "main/private"}) {
+    SCOPED_TRACE(file);
+    EXPECT_THROW(server.read_stream("fs.cat", at(file)), Error);
+  }
+  EXPECT_GT(server.call("alloc.stats", of(id)).at("ResourceUsage").at("MemoryStats").at("Usage").to_number<double>(), 0);
+}
+
+TEST_F(NodeTest, SignalsRestartsAndStopsReachTheTask) {
+  auto main = shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; trap 'echo hup' HUP; trap 'echo term; exit 0' TERM; while :; do sleep 0.01; done");
+  main.kill_signal = "SIGTERM";
+  const auto id = run(main, model::JobType::service);
+  const pid_t first = pid_of(id);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+  server.call("alloc.signal", boost::json::object{{"id", id}, {"task", "main"}, {"signal", "SIGHUP"}});
+  const auto log = [&] { return os::find_file(path(id, "alloc/logs/main.stdout.0")).value_or(""); };
+  EXPECT_TRUE(server.until([&] { return log() == "hup\n"; }));
+  server.call("alloc.restart", of(id));
+  EXPECT_TRUE(server.until([&] { return pid_of(id) != first; }));
+  EXPECT_EQ(log(), "hup\nterm\n");
+  EXPECT_TRUE(server.until([&] { return server.find(id)->task_states.at("main").restarts == 1; }));
+  EXPECT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+}
+
+}  // namespace
+}  // namespace underway::node

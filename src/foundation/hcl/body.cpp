@@ -45,7 +45,8 @@ std::string label_form(const BlockSchema& schema) {
 
 class NativeView final : public BodyView {
  public:
-  NativeView(std::shared_ptr<const Document> document, const BodyNode* node) : document_(std::move(document)), node_(node) {}
+  NativeView(std::shared_ptr<const Document> document, const BodyNode* node)
+      : document_(std::move(document)), node_(node) {}
 
   Content read(const Schema* schema, bool partial, const Hidden& hidden, Diagnostics& diagnostics,
                std::string_view owner) const override {
@@ -54,7 +55,8 @@ class NativeView final : public BodyView {
       if (hidden.contains(attribute.name)) continue;
       if (schema != nullptr && find_attribute(*schema, attribute.name) == nullptr) {
         if (find_block(*schema, attribute.name) != nullptr) {
-          diagnostics.error(document_->range(attribute.name_span), fmt::format("'{}' is a block, not an attribute", attribute.name), {},
+          diagnostics.error(document_->range(attribute.name_span),
+                            fmt::format("'{}' is a block, not an attribute", attribute.name), {},
                             fmt::format("write '{}' without '='", label_form(*find_block(*schema, attribute.name))));
         } else if (!partial) {
           unknown(attribute.name, attribute.name_span, "attribute", *schema, diagnostics, owner);
@@ -65,7 +67,8 @@ class NativeView final : public BodyView {
     }
     for (const auto& block : node_->blocks) {
       if (hidden.contains(block.type)) continue;
-      if (schema == nullptr || accept(block, *schema, partial, diagnostics, owner)) content.blocks.push_back(make(block));
+      if (schema == nullptr || accept(block, *schema, partial, diagnostics, owner))
+        content.blocks.push_back(make(block));
     }
     return content;
   }
@@ -84,7 +87,8 @@ class NativeView final : public BodyView {
   Block make(const BlockNode& node) const {
     Block block;
     block.type = node.type;
-    for (const auto& label : node.labels) block.labels.push_back({std::string(label.text), document_->range(label.span)});
+    for (const auto& label : node.labels)
+      block.labels.push_back({std::string(label.text), document_->range(label.span)});
     block.body = Access::body(std::make_shared<NativeView>(document_, node.body));
     block.type_range = document_->range(node.type_span);
     block.range = document_->range(node.header);
@@ -94,14 +98,17 @@ class NativeView final : public BodyView {
   void unknown(std::string_view name, Span place, std::string_view what, const Schema& schema, Diagnostics& diagnostics,
                std::string_view owner) const {
     const auto names = schema_names(schema);
-    diagnostics.error(document_->range(place), fmt::format("unknown {} '{}' in {}", what, name, owner), {}, suggest(name, names));
+    diagnostics.error(document_->range(place), fmt::format("unknown {} '{}' in {}", what, name, owner), {},
+                      suggest(name, names));
   }
 
-  bool accept(const BlockNode& block, const Schema& schema, bool partial, Diagnostics& diagnostics, std::string_view owner) const {
+  bool accept(const BlockNode& block, const Schema& schema, bool partial, Diagnostics& diagnostics,
+              std::string_view owner) const {
     const BlockSchema* known = find_block(schema, block.type);
     if (known == nullptr) {
       if (find_attribute(schema, block.type) != nullptr) {
-        diagnostics.error(document_->range(block.type_span), fmt::format("'{}' is an attribute, not a block", block.type), {},
+        diagnostics.error(document_->range(block.type_span),
+                          fmt::format("'{}' is an attribute, not a block", block.type), {},
                           fmt::format("write '{} = …'", block.type));
       } else if (!partial) {
         unknown(block.type, block.type_span, "block", schema, diagnostics, owner);
@@ -112,9 +119,10 @@ class NativeView final : public BodyView {
     const std::size_t want = known->labels.size();
     if (have == want || (known->optional_labels && have < want)) return true;
     const Span place = have > want ? block.labels[want].span : block.type_span;
-    diagnostics.error(document_->range(place),
-                      fmt::format("the block '{}' {}", block.type, have > want ? "has too many labels" : "lacks a label"),
-                      {}, fmt::format("write '{}'", label_form(*known)));
+    diagnostics.error(
+        document_->range(place),
+        fmt::format("the block '{}' {}", block.type, have > want ? "has too many labels" : "lacks a label"), {},
+        fmt::format("write '{}'", label_form(*known)));
     return false;
   }
 
@@ -221,7 +229,8 @@ Content Body::content(const Schema& schema, Diagnostics& diagnostics, std::strin
   return content;
 }
 
-std::pair<Content, Body> Body::partial_content(const Schema& schema, Diagnostics& diagnostics, std::string_view owner) const {
+std::pair<Content, Body> Body::partial_content(const Schema& schema, Diagnostics& diagnostics,
+                                               std::string_view owner) const {
   Content content = view_->read(&schema, true, {}, diagnostics, owner);
   check_required(content, schema, missing_range(), diagnostics, owner);
   Hidden hidden;
@@ -242,9 +251,7 @@ std::vector<Traversal> Body::variables() const {
   Diagnostics reported_elsewhere;  // by whoever reads the body for what it says
   const Content content = view_->read(nullptr, false, {}, reported_elsewhere, {});
   std::vector<Traversal> found;
-  const auto add = [&](std::vector<Traversal> more) {
-    std::move(more.begin(), more.end(), std::back_inserter(found));
-  };
+  const auto add = [&](std::vector<Traversal> more) { std::move(more.begin(), more.end(), std::back_inserter(found)); };
   for (const auto& attribute : content.attributes) add(attribute.expression.variables());
   for (const auto& block : content.blocks) add(block.body.variables());
   return found;

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kDynamic = "dynamic";
 
 const Schema& dynamic_schema() {
-  static const Schema kSchema{.attributes = {{"for_each", true}, {"iterator"}, {"labels"}}, .blocks = {{.type = "content"}}};
+  static const Schema kSchema{.attributes = {{"for_each", true}, {"iterator"}, {"labels"}},
+                              .blocks = {{.type = "content"}}};
   return kSchema;
 }
 
@@ -57,8 +58,8 @@ class DynamicView final : public BodyView {
     return Access::body(std::make_shared<DynamicView>(Access::view(body), context_, std::move(scope)));
   }
 
-  static bool wanted(const Block& block, const Schema* schema, bool partial, const Hidden& hidden, Diagnostics& diagnostics,
-                     std::string_view owner) {
+  static bool wanted(const Block& block, const Schema* schema, bool partial, const Hidden& hidden,
+                     Diagnostics& diagnostics, std::string_view owner) {
     const std::string& type = block.label(0);
     if (hidden.contains(type)) return false;
     if (schema == nullptr) return true;
@@ -66,7 +67,8 @@ class DynamicView final : public BodyView {
     for (const auto& known : schema->blocks) names.push_back(known.type);
     if (std::find(names.begin(), names.end(), type) != names.end()) return true;
     if (!partial) {
-      diagnostics.error(block.labels[0].range, fmt::format("unknown block '{}' in {}", type, owner), {}, suggest(type, names));
+      diagnostics.error(block.labels[0].range, fmt::format("unknown block '{}' in {}", type, owner), {},
+                        suggest(type, names));
     }
     return false;
   }
@@ -85,13 +87,16 @@ class DynamicView final : public BodyView {
     const Attribute* for_each = content.find("for_each");
     if (for_each == nullptr) return;
     if (content.blocks.size() != 1) {
-      diagnostics.error(block.range, fmt::format("the dynamic block '{}' needs one 'content' block, it has {}", type, content.blocks.size()));
+      diagnostics.error(block.range, fmt::format("the dynamic block '{}' needs one 'content' block, it has {}", type,
+                                                 content.blocks.size()));
       return;
     }
     const auto collection = evaluate(for_each->expression, scope_, diagnostics);
     if (!collection) return;
     if (!collection->is_sequence() && !collection->is_mapping()) {
-      diagnostics.error(for_each->expression.range(), fmt::format("'for_each' needs a list, set, map or object, this is {}", collection->type_name()));
+      diagnostics.error(
+          for_each->expression.range(),
+          fmt::format("'for_each' needs a list, set, map or object, this is {}", collection->type_name()));
       return;
     }
     std::string iterator = type;
@@ -105,7 +110,8 @@ class DynamicView final : public BodyView {
       iterator = word ? *word : *text;
     }
     const auto add = [&](Value key, const Value& value) {
-      auto scope = std::make_shared<const Scope>(Scope{scope_, iterator, Value::object({{"key", std::move(key)}, {"value", value}})});
+      auto scope = std::make_shared<const Scope>(
+          Scope{scope_, iterator, Value::object({{"key", std::move(key)}, {"value", value}})});
       return add_block(block, content, schema, std::move(scope), out, diagnostics);
     };
     if (collection->is_mapping()) {
@@ -133,13 +139,15 @@ class DynamicView final : public BodyView {
       const auto values = evaluate(labels->expression, scope, diagnostics);
       if (!values) return false;
       if (!values->is_sequence()) {
-        diagnostics.error(labels->expression.range(), fmt::format("'labels' needs a list of strings, this is {}", values->type_name()));
+        diagnostics.error(labels->expression.range(),
+                          fmt::format("'labels' needs a list of strings, this is {}", values->type_name()));
         return false;
       }
       for (const auto& value : values->items()) {
         const auto text = to_text(value);
         if (!text) {
-          diagnostics.error(labels->expression.range(), fmt::format("a label is a string, this is {}", value.type_name()));
+          diagnostics.error(labels->expression.range(),
+                            fmt::format("a label is a string, this is {}", value.type_name()));
           return false;
         }
         made.labels.push_back({*text, labels->expression.range()});

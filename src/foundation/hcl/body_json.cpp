@@ -15,12 +15,18 @@ constexpr std::string_view kComment = "//";  // a property of this name is a com
 
 std::string_view spell(const Node& node) {
   switch (node.kind) {
-    case NodeKind::object: return "an object";
-    case NodeKind::tuple: return "an array";
-    case NodeKind::number: return "a number";
-    case NodeKind::boolean: return "a bool";
-    case NodeKind::null: return "null";
-    default: return "a string";
+    case NodeKind::object:
+      return "an object";
+    case NodeKind::tuple:
+      return "an array";
+    case NodeKind::number:
+      return "a number";
+    case NodeKind::boolean:
+      return "a bool";
+    case NodeKind::null:
+      return "null";
+    default:
+      return "a string";
   }
 }
 
@@ -59,14 +65,18 @@ class JsonView final : public BodyView {
 
   bool is_json() const override { return true; }
   Range range() const override { return document_->range(place_); }
-  Range missing_range() const override { return document_->range({place_.begin, std::min(place_.begin + 1, place_.end)}); }
+  Range missing_range() const override {
+    return document_->range({place_.begin, std::min(place_.begin + 1, place_.end)});
+  }
 
  private:
   static bool is_attribute(const Schema& schema, std::string_view name) {
-    return std::any_of(schema.attributes.begin(), schema.attributes.end(), [&](const auto& a) { return a.name == name; });
+    return std::any_of(schema.attributes.begin(), schema.attributes.end(),
+                       [&](const auto& a) { return a.name == name; });
   }
   static const BlockSchema* block_schema(const Schema& schema, std::string_view type) {
-    const auto found = std::find_if(schema.blocks.begin(), schema.blocks.end(), [&](const auto& b) { return b.type == type; });
+    const auto found =
+        std::find_if(schema.blocks.begin(), schema.blocks.end(), [&](const auto& b) { return b.type == type; });
     return found == schema.blocks.end() ? nullptr : &*found;
   }
 
@@ -85,8 +95,8 @@ class JsonView final : public BodyView {
     std::vector<std::string> names;
     for (const auto& attribute : schema.attributes) names.push_back(attribute.name);
     for (const auto& block : schema.blocks) names.push_back(block.type);
-    diagnostics.error(document_->range(item.key->span), fmt::format("unknown property '{}' in {}", item.name, owner), {},
-                      suggest(item.name, names));
+    diagnostics.error(document_->range(item.key->span), fmt::format("unknown property '{}' in {}", item.name, owner),
+                      {}, suggest(item.name, names));
   }
 
   /// One level of labels per object; below the last, a body or an array of bodies. An array may stand at every level.
@@ -110,7 +120,8 @@ class JsonView final : public BodyView {
       Block block;
       block.type = schema.type;
       block.labels = labels;
-      block.body = Access::body(std::make_shared<JsonView>(document_, std::vector<const ObjectNode*>{&object}, value.span));
+      block.body =
+          Access::body(std::make_shared<JsonView>(document_, std::vector<const ObjectNode*>{&object}, value.span));
       block.type_range = document_->range(property.key->span);
       block.range = block.type_range;
       content.blocks.push_back(std::move(block));
@@ -125,9 +136,10 @@ class JsonView final : public BodyView {
   }
 
   void wrong(const Node& value, const BlockSchema& schema, std::size_t level, Diagnostics& diagnostics) const {
-    const std::string what = level < schema.labels.size() && !schema.optional_labels
-                                 ? fmt::format("an object whose names are the {}s of '{}'", schema.labels[level], schema.type)
-                                 : fmt::format("an object, the body of '{}',", schema.type);
+    const std::string what =
+        level < schema.labels.size() && !schema.optional_labels
+            ? fmt::format("an object whose names are the {}s of '{}'", schema.labels[level], schema.type)
+            : fmt::format("an object, the body of '{}',", schema.type);
     diagnostics.error(document_->range(value.span), fmt::format("{} is required, this is {}", what, spell(value)));
   }
 

@@ -14,8 +14,8 @@ namespace underway::hcl {
 
 /// What one context's evaluations may cost together; small files can otherwise describe enormous values.
 struct Limits {
-  std::uint64_t steps = 10'000'000;            ///< evaluated nodes, and elements that functions produce or visit
-  std::uint64_t bytes = 64ull * 1024 * 1024;   ///< text and elements produced
+  std::uint64_t steps = 10'000'000;                ///< evaluated nodes, and elements that functions produce or visit
+  std::uint64_t bytes = 64ull * 1024 * 1024;       ///< text and elements produced
   std::size_t string_bytes = 16ull * 1024 * 1024;  ///< one string
 };
 

@@ -15,7 +15,8 @@ constexpr std::size_t kMaxLine = 160;  // a longer source line is cut around the
 bool continues_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::size_t count_code_points(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_code_point(c); }));
 }
 
 struct Paint {
@@ -125,8 +126,8 @@ std::string Range::where() const {
 std::string render(const Diagnostic& d, Style style) {
   const Paint paint{style == Style::coloured};
   const bool is_error = d.severity == Severity::error;
-  std::string out = fmt::format("{} {}\n", is_error ? paint.red("error:") : paint.yellow("warning:"),
-                                paint.bold(hanging(d.summary)));
+  std::string out =
+      fmt::format("{} {}\n", is_error ? paint.red("error:") : paint.yellow("warning:"), paint.bold(hanging(d.summary)));
   if (d.range) {
     const Excerpt excerpt = excerpt_of(d.range);
     const std::string number = fmt::format("{:>6} |", d.range.start().line);
@@ -165,9 +166,9 @@ void Diagnostics::add(Diagnostic diagnostic) {
 void Diagnostics::append(Diagnostics other) {
   for (auto& diagnostic : other.all_) add(std::move(diagnostic));
   dropped_ += other.dropped_;
-  errors_ += other.errors_ - static_cast<std::size_t>(std::count_if(
-                                 other.all_.begin(), other.all_.end(),
-                                 [](const Diagnostic& d) { return d.severity == Severity::error; }));
+  errors_ += other.errors_ -
+             static_cast<std::size_t>(std::count_if(other.all_.begin(), other.all_.end(),
+                                                    [](const Diagnostic& d) { return d.severity == Severity::error; }));
 }
 
 std::string Diagnostics::render(Style style) const {
@@ -175,7 +176,8 @@ std::string Diagnostics::render(Style style) const {
   std::vector<const Source*> files;  // in order of first mention
   for (const auto& d : all_) {
     sorted.push_back(&d);
-    if (std::find(files.begin(), files.end(), d.range.source.get()) == files.end()) files.push_back(d.range.source.get());
+    if (std::find(files.begin(), files.end(), d.range.source.get()) == files.end())
+      files.push_back(d.range.source.get());
   }
   const auto rank = [&](const Diagnostic* d) { return std::find(files.begin(), files.end(), d->range.source.get()); };
   std::sort(sorted.begin(), sorted.end(), [&](const Diagnostic* a, const Diagnostic* b) {

@@ -43,7 +43,8 @@ std::string brief(std::string_view text) {
 std::string what_it_is(const Value& value) {
   if (value.is_null()) return "null";
   if (value.is_string()) return fmt::format("the string {}", describe(value, 60));
-  if (value.is_number() || value.is_bool()) return fmt::format("the {} {}", to_string(value.kind()), describe(value, 60));
+  if (value.is_number() || value.is_bool())
+    return fmt::format("the {} {}", to_string(value.kind()), describe(value, 60));
   return fmt::format("{} {}", value.kind() == Kind::object ? "an" : "a", to_string(value.kind()));
 }
 
@@ -66,8 +67,10 @@ Evaluator::Result Evaluator::eval(const Node& node) {
 
 Evaluator::Result Evaluator::dispatch(const Node& node) {
   switch (node.kind) {
-    case NodeKind::null: return Value();
-    case NodeKind::boolean: return Value(as<BooleanNode>(node).value);
+    case NodeKind::null:
+      return Value();
+    case NodeKind::boolean:
+      return Value(as<BooleanNode>(node).value);
     case NodeKind::number: {
       auto number = Number::parse(as<NumberNode>(node).digits);
       if (!number) {
@@ -81,7 +84,8 @@ Evaluator::Result Evaluator::dispatch(const Node& node) {
       context_.budget().produce_string(text.size());
       return Value(text);
     }
-    case NodeKind::string: return joined(as<TemplateNode>(node));
+    case NodeKind::string:
+      return joined(as<TemplateNode>(node));
     case NodeKind::template_if:
     case NodeKind::template_for: {
       std::string out;
@@ -90,23 +94,35 @@ Evaluator::Result Evaluator::dispatch(const Node& node) {
       return Value(std::move(out));
     }
     case NodeKind::wrap:
-    case NodeKind::parentheses: return eval(*as<WrapNode>(node).inner);
-    case NodeKind::variable: return variable(as<VariableNode>(node));
-    case NodeKind::attribute: return attribute(as<AttributeNode>(node));
-    case NodeKind::index: return index(as<IndexNode>(node));
-    case NodeKind::splat: return splat(as<SplatNode>(node));
+    case NodeKind::parentheses:
+      return eval(*as<WrapNode>(node).inner);
+    case NodeKind::variable:
+      return variable(as<VariableNode>(node));
+    case NodeKind::attribute:
+      return attribute(as<AttributeNode>(node));
+    case NodeKind::index:
+      return index(as<IndexNode>(node));
+    case NodeKind::splat:
+      return splat(as<SplatNode>(node));
     case NodeKind::splat_item:
       for (auto item = splat_items_.rbegin(); item != splat_items_.rend(); ++item) {
         if (item->first == &node) return item->second;
       }
       return std::nullopt;
-    case NodeKind::call: return call(as<CallNode>(node));
-    case NodeKind::unary: return unary(as<UnaryNode>(node));
-    case NodeKind::binary: return binary(as<BinaryNode>(node));
-    case NodeKind::conditional: return conditional(as<ConditionalNode>(node));
-    case NodeKind::tuple: return tuple(as<TupleNode>(node));
-    case NodeKind::object: return object(as<ObjectNode>(node));
-    case NodeKind::for_each: return as<ForNode>(node).key != nullptr ? for_object(as<ForNode>(node)) : for_tuple(as<ForNode>(node));
+    case NodeKind::call:
+      return call(as<CallNode>(node));
+    case NodeKind::unary:
+      return unary(as<UnaryNode>(node));
+    case NodeKind::binary:
+      return binary(as<BinaryNode>(node));
+    case NodeKind::conditional:
+      return conditional(as<ConditionalNode>(node));
+    case NodeKind::tuple:
+      return tuple(as<TupleNode>(node));
+    case NodeKind::object:
+      return object(as<ObjectNode>(node));
+    case NodeKind::for_each:
+      return as<ForNode>(node).key != nullptr ? for_object(as<ForNode>(node)) : for_tuple(as<ForNode>(node));
   }
   return std::nullopt;
 }
@@ -176,7 +192,8 @@ Evaluator::Result Evaluator::member(const Node& target_node, const Value& target
     error(place, fmt::format("'{}' is null and has no '{}'", subject, brief(name)));
   } else if (target.is_sequence()) {
     error(place, fmt::format("'{}' is a {} and has no attributes", subject, to_string(target.kind())), {},
-          fmt::format("write '{0}[*].{1}' for the '{1}' of each element, or '{0}[0].{1}' for the first", subject, brief(name)));
+          fmt::format("write '{0}[*].{1}' for the '{1}' of each element, or '{0}[0].{1}' for the first", subject,
+                      brief(name)));
   } else {
     error(place, fmt::format("'{}' is {} and has no attributes", subject, what_it_is(target)));
   }

@@ -51,7 +51,8 @@ bool Evaluator::each(const Node& collection_node, std::string_view key_name, std
   const auto collection = eval(collection_node);
   if (!collection) return false;
   if (!collection->is_sequence() && !collection->is_mapping()) {
-    error(collection_node.span, fmt::format("'for' needs a list, set, map or object, this is {}", what_it_is(*collection)));
+    error(collection_node.span,
+          fmt::format("'for' needs a list, set, map or object, this is {}", what_it_is(*collection)));
     return false;
   }
   bool good = true;

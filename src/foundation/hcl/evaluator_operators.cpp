@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint64_t kWeightPerStep = 64;  // bytes that compare, hash or copy in about the time of one node
 
 std::string_view sign_of(Operator op) {
-  constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "-", "!"};
+  constexpr std::string_view kSigns[] = {"+",  "-", "*",  "/",  "%",  "==", "!=", "<",
+                                         "<=", ">", ">=", "&&", "||", "-",  "!"};
   return kSigns[static_cast<std::size_t>(op)];
 }
 
@@ -74,9 +75,12 @@ Evaluator::Result Evaluator::binary(const BinaryNode& node) {
 
 Evaluator::Result Evaluator::arithmetic(const BinaryNode& node, const Number& a, const Number& b) {
   switch (node.op) {
-    case Operator::add: return Value(a + b);
-    case Operator::subtract: return Value(a - b);
-    case Operator::multiply: return Value(a * b);
+    case Operator::add:
+      return Value(a + b);
+    case Operator::subtract:
+      return Value(a - b);
+    case Operator::multiply:
+      return Value(a * b);
     case Operator::divide:
     case Operator::modulo:
       if (b.is_zero()) {
@@ -84,11 +88,16 @@ Evaluator::Result Evaluator::arithmetic(const BinaryNode& node, const Number& a,
         return std::nullopt;
       }
       return Value(node.op == Operator::divide ? a / b : remainder(a, b));
-    case Operator::less: return Value(a < b);
-    case Operator::less_equal: return Value(a <= b);
-    case Operator::greater: return Value(a > b);
-    case Operator::greater_equal: return Value(a >= b);
-    default: return std::nullopt;
+    case Operator::less:
+      return Value(a < b);
+    case Operator::less_equal:
+      return Value(a <= b);
+    case Operator::greater:
+      return Value(a > b);
+    case Operator::greater_equal:
+      return Value(a >= b);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -121,7 +130,8 @@ Evaluator::Result Evaluator::conditional(const ConditionalNode& node) {
   const auto type = unify({type_of(*chosen), type_of(*other)});
   if (!type) {
     error(node.span, "the two results of '?' have no common type",
-          fmt::format("one is {}, the other {}", what_it_is(*answer ? *chosen : *other), what_it_is(*answer ? *other : *chosen)));
+          fmt::format("one is {}, the other {}", what_it_is(*answer ? *chosen : *other),
+                      what_it_is(*answer ? *other : *chosen)));
     return std::nullopt;
   }
   return convert(*chosen, *type);
@@ -149,20 +159,23 @@ std::optional<std::vector<Value>> Evaluator::arguments_of(const CallNode& node) 
 
 Evaluator::Result Evaluator::call(const CallNode& node) {
   const Function* function = context_.functions().find(node.name);
-  const bool special = !context_.functions().empty() && (node.name == "try" || node.name == "can" || node.name == "convert");
+  const bool special =
+      !context_.functions().empty() && (node.name == "try" || node.name == "can" || node.name == "convert");
   if (special && function == nullptr) return special_call(node);
   if (function == nullptr) {
     const auto& files = file_function_names();
     const bool refused = std::find(files.begin(), files.end(), node.name) != files.end();
-    error(node.name_span, fmt::format("{} '{}'", refused ? "here one may not call the function" : "unknown function", node.name),
-          refused ? "functions that read files work only where the job file is" : "", refused ? "" : suggest(node.name, context_.functions().names()));
+    error(node.name_span,
+          fmt::format("{} '{}'", refused ? "here one may not call the function" : "unknown function", node.name),
+          refused ? "functions that read files work only where the job file is" : "",
+          refused ? "" : suggest(node.name, context_.functions().names()));
     return std::nullopt;
   }
   const auto arguments = arguments_of(node);
   if (!arguments) return std::nullopt;
   current_ = &node;
   if (arguments->size() < function->min || arguments->size() > function->max) {
-    const std::string bound = function->max == Function::kAny ? fmt::format("at least {}", function->min)
+    const std::string bound = function->max == Function::kAny  ? fmt::format("at least {}", function->min)
                               : function->min == function->max ? fmt::format("{}", function->min)
                                                                : fmt::format("{} to {}", function->min, function->max);
     error(node.span, fmt::format("{}({}) takes {} argument{}, {} given", node.name, function->parameters, bound,
@@ -172,7 +185,8 @@ Evaluator::Result Evaluator::call(const CallNode& node) {
   return invoke(node, *function, *arguments);
 }
 
-Evaluator::Result Evaluator::invoke(const CallNode& node, const Function& function, const std::vector<Value>& arguments) {
+Evaluator::Result Evaluator::invoke(const CallNode& node, const Function& function,
+                                    const std::vector<Value>& arguments) {
   const auto place = [&](std::size_t i) { return i < node.arguments.size() ? node.arguments[i]->span : node.span; };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (function.null_allowed || !arguments[i].is_null()) continue;
@@ -199,7 +213,8 @@ Evaluator::Result Evaluator::special_call(const CallNode& node) {
   if (node.name == "can" && count == 1) return Value(quietly(*node.arguments[0]).has_value());
   if (node.name == "convert" && count == 2) {
     const auto value = eval(*node.arguments[0]);
-    const auto type = parse_type(Access::expression(document_, node.arguments[1], scope_), TypeRules::liberal, *diagnostics_);
+    const auto type =
+        parse_type(Access::expression(document_, node.arguments[1], scope_), TypeRules::liberal, *diagnostics_);
     if (!value || !type) return std::nullopt;
     try {
       return convert(*value, *type);

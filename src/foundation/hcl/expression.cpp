@@ -53,26 +53,42 @@ class Collector {
     }
     switch (node->kind) {
       case NodeKind::wrap:
-      case NodeKind::parentheses: return visit(as<WrapNode>(*node).inner);
-      case NodeKind::string: return visit_all(as<TemplateNode>(*node).parts);
-      case NodeKind::tuple: return visit_all(as<TupleNode>(*node).items);
-      case NodeKind::call: return visit_all(as<CallNode>(*node).arguments);
-      case NodeKind::attribute: return visit(as<AttributeNode>(*node).target);
-      case NodeKind::index: visit(as<IndexNode>(*node).target); return visit(as<IndexNode>(*node).key);
-      case NodeKind::splat: visit(as<SplatNode>(*node).target); return visit(as<SplatNode>(*node).each);
-      case NodeKind::unary: return visit(as<UnaryNode>(*node).operand);
-      case NodeKind::binary: visit(as<BinaryNode>(*node).left); return visit(as<BinaryNode>(*node).right);
-      case NodeKind::conditional: return visit_conditional(as<ConditionalNode>(*node));
+      case NodeKind::parentheses:
+        return visit(as<WrapNode>(*node).inner);
+      case NodeKind::string:
+        return visit_all(as<TemplateNode>(*node).parts);
+      case NodeKind::tuple:
+        return visit_all(as<TupleNode>(*node).items);
+      case NodeKind::call:
+        return visit_all(as<CallNode>(*node).arguments);
+      case NodeKind::attribute:
+        return visit(as<AttributeNode>(*node).target);
+      case NodeKind::index:
+        visit(as<IndexNode>(*node).target);
+        return visit(as<IndexNode>(*node).key);
+      case NodeKind::splat:
+        visit(as<SplatNode>(*node).target);
+        return visit(as<SplatNode>(*node).each);
+      case NodeKind::unary:
+        return visit(as<UnaryNode>(*node).operand);
+      case NodeKind::binary:
+        visit(as<BinaryNode>(*node).left);
+        return visit(as<BinaryNode>(*node).right);
+      case NodeKind::conditional:
+        return visit_conditional(as<ConditionalNode>(*node));
       case NodeKind::object:
         for (const auto& item : as<ObjectNode>(*node).items) visit(item.key), visit(item.value);
         return;
-      case NodeKind::for_each: return visit_for(as<ForNode>(*node));
+      case NodeKind::for_each:
+        return visit_for(as<ForNode>(*node));
       case NodeKind::template_if:
         visit(as<TemplateIfNode>(*node).condition);
         visit_all(as<TemplateIfNode>(*node).yes);
         return visit_all(as<TemplateIfNode>(*node).no);
-      case NodeKind::template_for: return visit_template_for(as<TemplateForNode>(*node));
-      default: return;
+      case NodeKind::template_for:
+        return visit_template_for(as<TemplateForNode>(*node));
+      default:
+        return;
     }
   }
 
@@ -149,7 +165,8 @@ std::optional<std::pair<std::string, std::vector<Expression>>> Expression::call(
   if (node_ == nullptr || node_->kind != NodeKind::call || as<CallNode>(*node_).expand_last) return std::nullopt;
   std::pair<std::string, std::vector<Expression>> found;
   found.first = as<CallNode>(*node_).name;
-  for (const Node* argument : as<CallNode>(*node_).arguments) found.second.push_back(Expression(document_, argument, scope_));
+  for (const Node* argument : as<CallNode>(*node_).arguments)
+    found.second.push_back(Expression(document_, argument, scope_));
   return found;
 }
 

@@ -41,9 +41,9 @@ class ArgumentError : public Error {
 struct Function {
   std::string_view parameters;  ///< for people: "list, index"
   std::size_t min = 0;
-  std::size_t max = 0;           ///< kAny: no bound
+  std::size_t max = 0;  ///< kAny: no bound
   std::function<Value(const Call&)> run;
-  bool null_allowed = false;     ///< else a null argument is refused before `run`
+  bool null_allowed = false;  ///< else a null argument is refused before `run`
   static constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 };
 

@@ -194,7 +194,8 @@ Value sorted(const Arguments& arguments) {
 Value zipped(const Arguments& arguments) {
   const auto names = arguments.texts(0);
   const auto& items = arguments.items(1);
-  if (names.size() != items.size()) throw ArgumentError(1, fmt::format("there are {} keys and {} values", names.size(), items.size()));
+  if (names.size() != items.size())
+    throw ArgumentError(1, fmt::format("there are {} keys and {} values", names.size(), items.size()));
   Value::Object out;
   for (std::size_t i = 0; i < names.size(); ++i) out.insert_or_assign(names[i], items[i]);
   arguments.budget().produce(arguments[0].weight() + items.size() * sizeof(Value));
@@ -216,8 +217,10 @@ Value contains(const Arguments& arguments) {
 
 void add_collection_functions(Entries& entries) {
   entries["chunklist"] = {"list, size", 2, 2, [](const Call& call) { return chunks(Arguments(call)); }};
-  entries["coalesce"] = {"values…", 1, Function::kAny, [](const Call& call) { return coalesced(Arguments(call)); }, true};
-  entries["coalescelist"] = {"lists…", 1, Function::kAny, [](const Call& call) { return coalesced_list(Arguments(call)); }, true};
+  entries["coalesce"] = {"values…", 1, Function::kAny, [](const Call& call) { return coalesced(Arguments(call)); },
+                         true};
+  entries["coalescelist"] = {"lists…", 1, Function::kAny,
+                             [](const Call& call) { return coalesced_list(Arguments(call)); }, true};
   entries["compact"] = {"list", 1, 1, [](const Call& call) { return compacted(Arguments(call)); }};
   entries["concat"] = {"lists…", 1, Function::kAny, [](const Call& call) { return concatenated(Arguments(call)); }};
   entries["contains"] = {"list, value", 2, 2, [](const Call& call) { return contains(Arguments(call)); }};

@@ -25,9 +25,15 @@ std::string digest(const EVP_MD* algorithm, std::string_view text) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-struct FreeBio { void operator()(BIO* bio) const { BIO_free(bio); } };
-struct FreeKey { void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); } };
-struct FreeContext { void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); } };
+struct FreeBio {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+};
+struct FreeKey {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+struct FreeContext {
+  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
+};
 
 /// RSAES-PKCS1-v1_5 of base64 text, as Go's rsa.DecryptPKCS1v15.
 Value rsa_decrypt(const Arguments& arguments) {
@@ -41,8 +47,10 @@ Value rsa_decrypt(const Arguments& arguments) {
   const std::unique_ptr<BIO, FreeBio> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   // Without a callback OpenSSL would ask the terminal for a passphrase.
   const auto no_passphrase = [](char*, int, int, void*) { return 0; };
-  const std::unique_ptr<EVP_PKEY, FreeKey> key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr) : nullptr);
-  if (!key || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA) throw ArgumentError(1, "this is no RSA private key in PEM without passphrase");
+  const std::unique_ptr<EVP_PKEY, FreeKey> key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr)
+                                                   : nullptr);
+  if (!key || EVP_PKEY_base_id(key.get()) != EVP_PKEY_RSA)
+    throw ArgumentError(1, "this is no RSA private key in PEM without passphrase");
   const std::unique_ptr<EVP_PKEY_CTX, FreeContext> context(EVP_PKEY_CTX_new(key.get(), nullptr));
   const auto* in = reinterpret_cast<const unsigned char*>(sealed.data());
   std::size_t size = 0;
@@ -52,7 +60,8 @@ Value rsa_decrypt(const Arguments& arguments) {
               EVP_PKEY_decrypt(context.get(), nullptr, &size, in, sealed.size()) == 1;
   if (good) {
     plain.resize(size);
-    good = EVP_PKEY_decrypt(context.get(), reinterpret_cast<unsigned char*>(plain.data()), &size, in, sealed.size()) == 1;
+    good =
+        EVP_PKEY_decrypt(context.get(), reinterpret_cast<unsigned char*>(plain.data()), &size, in, sealed.size()) == 1;
     plain.resize(good ? size : 0);
   }
   if (!good || !is_utf8(plain)) throw Error(Code::invalid, "the text cannot be decrypted with this key");
@@ -70,7 +79,8 @@ Value bcrypt(const Arguments& arguments) {
   char setting[CRYPT_GENSALT_OUTPUT_SIZE];
   const std::string salt = random_bytes(16);
   auto state = std::make_unique<crypt_data>();
-  if (crypt_gensalt_rn("$2a$", static_cast<unsigned long>(cost), salt.data(), static_cast<int>(salt.size()), setting, sizeof setting) == nullptr) {
+  if (crypt_gensalt_rn("$2a$", static_cast<unsigned long>(cost), salt.data(), static_cast<int>(salt.size()), setting,
+                       sizeof setting) == nullptr) {
     throw Error(Code::unsupported, "this machine's libcrypt has no bcrypt");
   }
   const char* hashed = crypt_r(text.c_str(), setting, state.get());
@@ -80,7 +90,8 @@ Value bcrypt(const Arguments& arguments) {
 
 std::string spell_uuid(const std::string& bytes) {
   const std::string h = hex(bytes);
-  return fmt::format("{}-{}-{}-{}-{}", h.substr(0, 8), h.substr(8, 4), h.substr(12, 4), h.substr(16, 4), h.substr(20, 12));
+  return fmt::format("{}-{}-{}-{}-{}", h.substr(0, 8), h.substr(8, 4), h.substr(12, 4), h.substr(16, 4),
+                     h.substr(20, 12));
 }
 
 /// Version 5: from the SHA-1 of namespace and name (RFC 9562, 5.5; namespaces from its table 4).
@@ -99,7 +110,8 @@ Value uuid_v5(const Arguments& arguments) {
   for (const char c : id) {
     if (c != '-') digits += c;
   }
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
   std::string hashed = digest(EVP_sha1(), bytes + arguments.text(1)).substr(0, 16);
   hashed[6] = static_cast<char>((static_cast<unsigned char>(hashed[6]) & 0x0f) | 0x50);
   hashed[8] = static_cast<char>((static_cast<unsigned char>(hashed[8]) & 0x3f) | 0x80);
@@ -107,7 +119,8 @@ Value uuid_v5(const Arguments& arguments) {
 }
 
 Function hash_function(const EVP_MD* (*algorithm)()) {
-  return {"text", 1, 1, [algorithm](const Call& call) -> Value { return hex(digest(algorithm(), Arguments(call).text(0))); }};
+  return {"text", 1, 1,
+          [algorithm](const Call& call) -> Value { return hex(digest(algorithm(), Arguments(call).text(0))); }};
 }
 
 }  // namespace

@@ -14,10 +14,18 @@ void append_json(const Value& value, std::string& out, Budget& budget) {
   budget.step();
   if (out.size() > budget.limits().string_bytes) budget.produce_string(out.size());
   switch (value.kind()) {
-    case Kind::null: out += "null"; return;
-    case Kind::boolean: out += value.as_bool() ? "true" : "false"; return;
-    case Kind::number: out += value.as_number().to_string(); return;
-    case Kind::string: out += json_quote(value.as_string()); return;
+    case Kind::null:
+      out += "null";
+      return;
+    case Kind::boolean:
+      out += value.as_bool() ? "true" : "false";
+      return;
+    case Kind::number:
+      out += value.as_number().to_string();
+      return;
+    case Kind::string:
+      out += json_quote(value.as_string());
+      return;
     case Kind::tuple:
     case Kind::list:
     case Kind::set: {
@@ -78,7 +86,8 @@ class CsvReader {
   explicit CsvReader(std::string_view text) : text_(text) {}
 
   std::optional<std::vector<std::string>> record() {
-    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_, line_ += text_[at_ - 1] == '\n' ? 1 : 0;
+    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_, line_ += text_[at_ - 1] == '\n' ? 1 : 0;
     if (at_ >= text_.size()) return std::nullopt;
     std::vector<std::string> fields;
     for (;;) {
@@ -114,7 +123,8 @@ class CsvReader {
       } else {
         ++at_;
         if (text_.substr(at_, 2) == "\r\n") ++at_;
-        if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') fail("after a quoted field, ',' is required");
+        if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n')
+          fail("after a quoted field, ',' is required");
         return field;
       }
     }
@@ -138,7 +148,8 @@ Value decode_csv(const Arguments& arguments) {
   Value::List rows;
   while (const auto record = reader.record()) {
     if (record->size() != header->size()) {
-      throw ArgumentError(0, fmt::format("the record before line {} has {} fields, the header {}", reader.line(), record->size(), header->size()));
+      throw ArgumentError(0, fmt::format("the record before line {} has {} fields, the header {}", reader.line(),
+                                         record->size(), header->size()));
     }
     arguments.budget().step(record->size());
     Value::Object row;
@@ -172,13 +183,16 @@ std::string encode_json(const Value& value, Budget& budget) {
 
 void add_encoding_functions(Entries& entries) {
   entries["base64decode"] = {"text", 1, 1, [](const Call& call) { return decode_base64(Arguments(call)); }};
-  entries["base64encode"] = {"text", 1, 1, [](const Call& call) -> Value { return base64_encode(Arguments(call).text(0)); }};
+  entries["base64encode"] = {"text", 1, 1,
+                             [](const Call& call) -> Value { return base64_encode(Arguments(call).text(0)); }};
   entries["csvdecode"] = {"text", 1, 1, [](const Call& call) { return decode_csv(Arguments(call)); }};
   entries["jsondecode"] = {"text", 1, 1, [](const Call& call) { return decode_json(Arguments(call)); }};
-  entries["jsonencode"] = {"value", 1, 1, [](const Call& call) -> Value {
+  entries["jsonencode"] = {"value", 1, 1,
+                           [](const Call& call) -> Value {
                              const Arguments arguments(call);
                              return encode_json(arguments[0], arguments.budget());
-                           }, true};
+                           },
+                           true};
   entries["urlencode"] = {"text", 1, 1, [](const Call& call) -> Value { return url_encode(Arguments(call).text(0)); }};
 }
 

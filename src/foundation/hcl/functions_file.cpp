@@ -167,8 +167,8 @@ Value directory_name(const std::string& path) {
 }  // namespace
 
 const std::vector<std::string>& file_function_names() {
-  static const std::vector<std::string> kNames = {"abspath", "basename", "dirname", "file", "filebase64",
-                                                  "fileexists", "fileset", "pathexpand", "templatefile"};
+  static const std::vector<std::string> kNames = {"abspath",    "basename", "dirname",    "file",        "filebase64",
+                                                  "fileexists", "fileset",  "pathexpand", "templatefile"};
   return kNames;
 }
 
@@ -178,16 +178,21 @@ FunctionTable file_functions(fs::path base) {
                                    return fs::absolute(expanded(Arguments(call).text(0))).lexically_normal().string();
                                  }});
   table = table.with("basename", {"path", 1, 1, [](const Call& call) { return base_name(Arguments(call).text(0)); }});
-  table = table.with("dirname", {"path", 1, 1, [](const Call& call) { return directory_name(Arguments(call).text(0)); }});
-  table = table.with("pathexpand", {"path", 1, 1, [](const Call& call) -> Value { return expanded(Arguments(call).text(0)).string(); }});
+  table =
+      table.with("dirname", {"path", 1, 1, [](const Call& call) { return directory_name(Arguments(call).text(0)); }});
+  table =
+      table.with("pathexpand",
+                 {"path", 1, 1, [](const Call& call) -> Value { return expanded(Arguments(call).text(0)).string(); }});
   table = table.with("file", {"path", 1, 1, [base](const Call& call) { return read_text(base, Arguments(call)); }});
   table = table.with("filebase64", {"path", 1, 1, [base](const Call& call) -> Value {
                                       const Arguments arguments(call);
                                       return base64_encode(read(resolved(base, arguments), arguments.budget()));
                                     }});
   table = table.with("fileexists", {"path", 1, 1, [base](const Call& call) { return exists(base, Arguments(call)); }});
-  table = table.with("fileset", {"path, pattern", 2, 2, [base](const Call& call) { return file_set(base, Arguments(call)); }});
-  return table.with("templatefile", {"path, vars", 2, 2, [base, table](const Call& call) { return render_file(base, table, call); }});
+  table = table.with("fileset",
+                     {"path, pattern", 2, 2, [base](const Call& call) { return file_set(base, Arguments(call)); }});
+  return table.with("templatefile",
+                    {"path, vars", 2, 2, [base, table](const Call& call) { return render_file(base, table, call); }});
 }
 
 }  // namespace underway::hcl

@@ -24,7 +24,8 @@ struct Verb {
 
 class Formatter {
  public:
-  Formatter(std::string_view text, std::span<const Value> values, Budget& budget) : text_(text), values_(values), budget_(budget) {}
+  Formatter(std::string_view text, std::span<const Value> values, Budget& budget)
+      : text_(text), values_(values), budget_(budget) {}
 
   std::string run() {
     while (at_ < text_.size()) {
@@ -55,7 +56,8 @@ class Formatter {
   std::optional<int> digits() {
     if (at_ >= text_.size() || text_[at_] < '0' || text_[at_] > '9') return std::nullopt;
     int value = 0;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') value = std::min(value * 10 + (text_[at_++] - '0'), kMaxWidth + 1);
+    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9')
+      value = std::min(value * 10 + (text_[at_++] - '0'), kMaxWidth + 1);
     if (value > kMaxWidth) throw ArgumentError(0, fmt::format("a width in the format is above {}", kMaxWidth));
     return value;
   }
@@ -64,12 +66,18 @@ class Formatter {
     Verb verb;
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
-      if (c == '+') verb.plus = true;
-      else if (c == '-') verb.minus = true;
-      else if (c == ' ') verb.space = true;
-      else if (c == '0') verb.zero = true;
-      else if (c == '#') verb.sharp = true;
-      else break;
+      if (c == '+')
+        verb.plus = true;
+      else if (c == '-')
+        verb.minus = true;
+      else if (c == ' ')
+        verb.space = true;
+      else if (c == '0')
+        verb.zero = true;
+      else if (c == '#')
+        verb.sharp = true;
+      else
+        break;
     }
     verb.width = digits();
     if (at_ < text_.size() && text_[at_] == '.') {
@@ -79,7 +87,8 @@ class Formatter {
     if (at_ < text_.size() && text_[at_] == '[') {
       ++at_;
       const auto position = digits();
-      if (!position || *position < 1 || at_ >= text_.size() || text_[at_] != ']') throw ArgumentError(0, "'[' in the format needs an argument's number and ']'");
+      if (!position || *position < 1 || at_ >= text_.size() || text_[at_] != ']')
+        throw ArgumentError(0, "'[' in the format needs an argument's number and ']'");
       ++at_;
       verb.argument = static_cast<std::size_t>(*position);
       explicit_ = true;
@@ -101,7 +110,8 @@ class Formatter {
     const Value& value = argument(verb);
     place_ = next_;  // format's own first argument is the text
     switch (verb.letter) {
-      case 'v': return padded(plain(value, verb), verb);
+      case 'v':
+        return padded(plain(value, verb), verb);
       case 't': {
         const auto flag = to_bool(value);
         if (!flag) refuse(verb, "a bool", value);
@@ -117,17 +127,28 @@ class Formatter {
         if (!text) refuse(verb, "a string", value);
         return padded(json_quote(cut(*text, verb)), verb);
       }
-      case 'b': case 'd': case 'o': return integer(value, verb);
-      case 'x': case 'X':
+      case 'b':
+      case 'd':
+      case 'o':
+        return integer(value, verb);
+      case 'x':
+      case 'X':
         if (value.is_string() && !to_number(value)) return padded(hexed(value.as_string(), verb.letter == 'X'), verb);
         return integer(value, verb);
-      case 'e': case 'E': case 'f': case 'g': case 'G': return fraction(value, verb);
-      default: throw ArgumentError(0, fmt::format("'%{}' is no verb", verb.letter));
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'g':
+      case 'G':
+        return fraction(value, verb);
+      default:
+        throw ArgumentError(0, fmt::format("'%{}' is no verb", verb.letter));
     }
   }
 
   [[noreturn]] void refuse(const Verb& verb, std::string_view need, const Value& value) const {
-    throw ArgumentError(place_, fmt::format("'%{}' needs {}, this is {}", verb.letter, need, value.depth() == 0 ? describe(value, 60) : value.type_name()));
+    throw ArgumentError(place_, fmt::format("'%{}' needs {}, this is {}", verb.letter, need,
+                                            value.depth() == 0 ? describe(value, 60) : value.type_name()));
   }
 
   std::string plain(const Value& value, const Verb& verb) {
@@ -154,7 +175,8 @@ class Formatter {
   static std::string signed_number(bool negative, std::string digits, const Verb& verb) {
     const std::string sign = negative ? "-" : verb.plus ? "+" : verb.space ? " " : "";
     const auto width = static_cast<std::size_t>(verb.width.value_or(0));
-    if (verb.zero && !verb.minus && sign.size() + digits.size() < width) digits.insert(0, width - sign.size() - digits.size(), '0');
+    if (verb.zero && !verb.minus && sign.size() + digits.size() < width)
+      digits.insert(0, width - sign.size() - digits.size(), '0');
     return padded(sign + digits, verb);
   }
 
@@ -191,10 +213,14 @@ class Formatter {
     const Number magnitude = negative ? -*number : *number;
     const int precision = verb.precision.value_or(6);
     switch (verb.letter) {
-      case 'f': return signed_number(negative, fixed(magnitude, precision), verb);
-      case 'e': return signed_number(negative, fmt::format("{:.{}e}", magnitude.to_double(), precision), verb);
-      case 'E': return signed_number(negative, fmt::format("{:.{}E}", magnitude.to_double(), precision), verb);
-      default: return signed_number(negative, general(magnitude.to_double(), verb), verb);
+      case 'f':
+        return signed_number(negative, fixed(magnitude, precision), verb);
+      case 'e':
+        return signed_number(negative, fmt::format("{:.{}e}", magnitude.to_double(), precision), verb);
+      case 'E':
+        return signed_number(negative, fmt::format("{:.{}E}", magnitude.to_double(), precision), verb);
+      default:
+        return signed_number(negative, general(magnitude.to_double(), verb), verb);
     }
   }
 
@@ -217,7 +243,8 @@ class Formatter {
     const bool upper = verb.letter == 'G';
     if (verb.precision) return fmt::format(fmt::runtime(upper ? "{:.{}G}" : "{:.{}g}"), magnitude, *verb.precision);
     // Go's shortest form switches to an exponent below 1e-4 and from 1e21 on.
-    if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21)) return fmt::format(fmt::runtime(upper ? "{:G}" : "{:g}"), magnitude);
+    if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21))
+      return fmt::format(fmt::runtime(upper ? "{:G}" : "{:g}"), magnitude);
     return Number::from_double(magnitude).to_string();
   }
 
@@ -238,7 +265,8 @@ Value format_list(const Arguments& arguments, const Call& call) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!values[i].is_sequence()) continue;
     const std::size_t own = values[i].items().size();
-    if (length && *length != own) throw ArgumentError(i + 1, fmt::format("the lists have {} and {} elements", *length, own));
+    if (length && *length != own)
+      throw ArgumentError(i + 1, fmt::format("the lists have {} and {} elements", *length, own));
     length = own;
   }
   Value::List out;
@@ -255,11 +283,14 @@ Value format_list(const Arguments& arguments, const Call& call) {
 }  // namespace
 
 void add_format_functions(Entries& entries) {
-  entries["format"] = {"format, values…", 1, Function::kAny, [](const Call& call) -> Value {
+  entries["format"] = {"format, values…", 1, Function::kAny,
+                       [](const Call& call) -> Value {
                          const Arguments arguments(call);
                          return Formatter(arguments.text(0), call.arguments.subspan(1), arguments.budget()).run();
-                       }, true};
-  entries["formatlist"] = {"format, values…", 1, Function::kAny, [](const Call& call) { return format_list(Arguments(call), call); }, true};
+                       },
+                       true};
+  entries["formatlist"] = {"format, values…", 1, Function::kAny,
+                           [](const Call& call) { return format_list(Arguments(call), call); }, true};
 }
 
 }  // namespace underway::hcl::detail

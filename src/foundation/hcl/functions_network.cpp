@@ -43,7 +43,8 @@ Prefix parse_prefix(const std::string& text) {
   for (int i = 0; i < prefix.bits / 8; ++i) prefix.address = prefix.address << 8 | bytes[static_cast<std::size_t>(i)];
   const auto length = Number::parse(text.substr(slash + 1));
   const auto integer = length ? length->to_int64() : std::nullopt;
-  if (!integer || *integer < 0 || *integer > prefix.bits) throw refuse(fmt::format("the length is not 0 to {}", prefix.bits));
+  if (!integer || *integer < 0 || *integer > prefix.bits)
+    throw refuse(fmt::format("the length is not 0 to {}", prefix.bits));
   prefix.length = static_cast<int>(*integer);
   prefix.address &= ~prefix.host_mask();
   return prefix;
@@ -125,7 +126,8 @@ void add_network_functions(Entries& entries) {
   entries["cidrhost"] = {"prefix, number", 2, 2, [](const Call& call) { return host(Arguments(call)); }};
   entries["cidrnetmask"] = {"prefix", 1, 1, [](const Call& call) { return netmask(Arguments(call)); }};
   entries["cidrsubnet"] = {"prefix, more_bits, number", 3, 3, [](const Call& call) { return subnet(Arguments(call)); }};
-  entries["cidrsubnets"] = {"prefix, more_bits…", 1, Function::kAny, [](const Call& call) { return subnets(Arguments(call)); }};
+  entries["cidrsubnets"] = {"prefix, more_bits…", 1, Function::kAny,
+                            [](const Call& call) { return subnets(Arguments(call)); }};
 }
 
 }  // namespace underway::hcl::detail

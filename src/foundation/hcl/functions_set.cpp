@@ -40,7 +40,8 @@ Value intersected(const Arguments& arguments) {
   Value::List out = sets.front().items();
   for (const auto& set : sets) {
     Value::List both;
-    std::set_intersection(out.begin(), out.end(), set.items().begin(), set.items().end(), std::back_inserter(both), before);
+    std::set_intersection(out.begin(), out.end(), set.items().begin(), set.items().end(), std::back_inserter(both),
+                          before);
     out = std::move(both);
   }
   return Value::set(std::move(out));
@@ -77,7 +78,8 @@ Value product(const Arguments& arguments) {
 
 void add_set_functions(Entries& entries) {
   entries["setunion"] = {"sets…", 1, Function::kAny, [](const Call& call) { return united(Arguments(call)); }};
-  entries["setintersection"] = {"sets…", 1, Function::kAny, [](const Call& call) { return intersected(Arguments(call)); }};
+  entries["setintersection"] = {"sets…", 1, Function::kAny,
+                                [](const Call& call) { return intersected(Arguments(call)); }};
   entries["setproduct"] = {"lists…", 2, Function::kAny, [](const Call& call) { return product(Arguments(call)); }};
 }
 

@@ -74,7 +74,9 @@ void expand(std::string_view replacement, const std::vector<re2::StringPiece>& g
     const bool braced = replacement[i + 1] == '{';
     const std::size_t begin = i + (braced ? 2 : 1);
     std::size_t end = begin;
-    while (end < replacement.size() && (std::isalnum(static_cast<unsigned char>(replacement[end])) != 0 || replacement[end] == '_')) ++end;
+    while (end < replacement.size() &&
+           (std::isalnum(static_cast<unsigned char>(replacement[end])) != 0 || replacement[end] == '_'))
+      ++end;
     if (end == begin || (braced && (end == replacement.size() || replacement[end] != '}'))) {
       out += '$';
       continue;
@@ -103,7 +105,8 @@ Value regex_replaced(const Arguments& arguments) {
   const auto& names = expression.NamedCapturingGroups();
   std::string out;
   std::size_t at = 0;
-  while (at <= text.size() && expression.Match(text, at, text.size(), re2::RE2::UNANCHORED, groups.data(), static_cast<int>(groups.size()))) {
+  while (at <= text.size() && expression.Match(text, at, text.size(), re2::RE2::UNANCHORED, groups.data(),
+                                               static_cast<int>(groups.size()))) {
     arguments.budget().step();
     const auto begin = static_cast<std::size_t>(groups[0].data() - text.data());
     out.append(text, at, begin - at);
@@ -214,7 +217,8 @@ void add_string_functions(Entries& entries) {
   entries["lower"] = {"text", 1, 1, [](const Call& call) -> Value { return lower_case(Arguments(call).text(0)); }};
   entries["upper"] = {"text", 1, 1, [](const Call& call) -> Value { return upper_case(Arguments(call).text(0)); }};
   entries["title"] = {"text", 1, 1, [](const Call& call) -> Value { return title_case(Arguments(call).text(0)); }};
-  entries["regex_replace"] = {"text, pattern, replacement", 3, 3, [](const Call& call) { return regex_replaced(Arguments(call)); }};
+  entries["regex_replace"] = {"text, pattern, replacement", 3, 3,
+                              [](const Call& call) { return regex_replaced(Arguments(call)); }};
   entries["replace"] = {"text, from, to", 3, 3, [](const Call& call) { return replaced(Arguments(call)); }};
   // Nomad binds both names to the reversal of strings.
   entries["reverse"] = {"text", 1, 1, [](const Call& call) -> Value { return reversed(Arguments(call).text(0)); }};

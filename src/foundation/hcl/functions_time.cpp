@@ -19,7 +19,8 @@ struct Timestamp {
 };
 
 [[noreturn]] void refuse(std::size_t argument, const std::string& text) {
-  throw ArgumentError(argument, fmt::format("{} is no time such as 2026-11-21T12:30:00Z (RFC 3339)", describe(Value(text), 60)));
+  throw ArgumentError(argument,
+                      fmt::format("{} is no time such as 2026-11-21T12:30:00Z (RFC 3339)", describe(Value(text), 60)));
 }
 
 Timestamp parse(const std::string& text, std::size_t argument) {
@@ -69,8 +70,8 @@ Timestamp parse(const std::string& text, std::size_t argument) {
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (at != text.size() || !date.ok() || hour > 23 || minute > 59 || second > 59) refuse(argument, text);
-  time.utc = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute - time.offset_minutes) +
-             std::chrono::seconds(second);
+  time.utc = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+             std::chrono::minutes(minute - time.offset_minutes) + std::chrono::seconds(second);
   return time;
 }
 
@@ -83,12 +84,17 @@ Fields local_fields(const Timestamp& time) {
   const auto midnight = std::chrono::floor<std::chrono::days>(local);
   const std::chrono::year_month_day date(midnight);
   const std::chrono::hh_mm_ss clock(local - midnight);
-  return {static_cast<int>(date.year()), static_cast<int>(static_cast<unsigned>(date.month())), static_cast<int>(static_cast<unsigned>(date.day())),
-          static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
+  return {static_cast<int>(date.year()),
+          static_cast<int>(static_cast<unsigned>(date.month())),
+          static_cast<int>(static_cast<unsigned>(date.day())),
+          static_cast<int>(clock.hours().count()),
+          static_cast<int>(clock.minutes().count()),
+          static_cast<int>(clock.seconds().count()),
           static_cast<int>(std::chrono::weekday(midnight).c_encoding())};
 }
 
-constexpr const char* kMonths[] = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"};
+constexpr const char* kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
+                                   "July",    "August",   "September", "October", "November", "December"};
 constexpr const char* kDays[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
 
 std::string zone(const Timestamp& time, std::string_view form) {
@@ -155,7 +161,9 @@ Value format_date(const Arguments& arguments) {
       const std::size_t end = std::min(format.find_first_not_of(c, at), format.size());
       const std::string_view form = std::string_view(format).substr(at, end - at);
       const auto text = field(form, time, fields);
-      if (!text) throw ArgumentError(0, fmt::format("'{}' in the format has no meaning: put text in single quotes", form.substr(0, 40)));
+      if (!text)
+        throw ArgumentError(
+            0, fmt::format("'{}' in the format has no meaning: put text in single quotes", form.substr(0, 40)));
       out += *text;
       at = end;
     } else {
@@ -171,12 +179,14 @@ Value add_duration(const Arguments& arguments) {
   const std::string text = arguments.text(1);
   const auto duration = parse_duration(text);
   if (!duration) throw ArgumentError(1, fmt::format("{} is no duration such as 1h30m", describe(Value(text), 60)));
-  const auto total = time.fraction + *duration;  // below 2^63 ns: a fraction is less than a second, a duration 292 years
+  const auto total =
+      time.fraction + *duration;  // below 2^63 ns: a fraction is less than a second, a duration 292 years
   const auto whole = std::chrono::floor<std::chrono::seconds>(total);
   time.utc += whole;
   const Fields f = local_fields(time);
   if (f.year < 0 || f.year > 9999) throw Error(Code::invalid, "the year does not fit in four digits");
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}", f.year, f.month, f.day, f.hour, f.minute, f.second, zone(time, "Z"));
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}", f.year, f.month, f.day, f.hour, f.minute, f.second,
+                     zone(time, "Z"));
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ void append_yaml(const Value& value, unsigned indent, std::string& out, Budget& 
   if (out.size() > budget.limits().string_bytes) budget.produce_string(out.size());
   const std::string margin(indent, ' ');
   const auto nested = [&](const Value& inner, bool in_list) {
-    const bool block = (inner.is_mapping() && !inner.members().empty()) || (inner.is_sequence() && !inner.items().empty());
+    const bool block =
+        (inner.is_mapping() && !inner.members().empty()) || (inner.is_sequence() && !inner.items().empty());
     if (block && !in_list) out += '\n';
     if (block) {
       append_yaml(inner, in_list ? indent + 2 : indent + (inner.is_mapping() ? 2 : 0), out, budget);

@@ -32,16 +32,16 @@ bool is_wide_identifier(char32_t c) {
   struct Block {
     char32_t first, last;
   };
-  constexpr std::array<Block, 10> kExcluded = {{{0x80, 0xa9},       // C1 controls, Latin-1 punctuation
-                                               {0xab, 0xb4},
-                                               {0xb6, 0xb9},
-                                               {0xbb, 0xbf},
-                                               {0x2000, 0x2bff},   // punctuation … arrows, mathematics, symbols
-                                               {0x3000, 0x3004},   // CJK punctuation
-                                               {0x3008, 0x3020},
-                                               {0xe000, 0xf8ff},   // private use
-                                               {0xfe00, 0xfeff},   // variation selectors, byte order mark
-                                               {0x1f000, 0x1faff}}};  // pictographs
+  constexpr std::array<Block, 10> kExcluded = {{{0x80, 0xa9},  // C1 controls, Latin-1 punctuation
+                                                {0xab, 0xb4},
+                                                {0xb6, 0xb9},
+                                                {0xbb, 0xbf},
+                                                {0x2000, 0x2bff},  // punctuation … arrows, mathematics, symbols
+                                                {0x3000, 0x3004},  // CJK punctuation
+                                                {0x3008, 0x3020},
+                                                {0xe000, 0xf8ff},      // private use
+                                                {0xfe00, 0xfeff},      // variation selectors, byte order mark
+                                                {0x1f000, 0x1faff}}};  // pictographs
   if (c == 0xd7 || c == 0xf7 || c >= 0xe0000) return false;
   for (const auto& block : kExcluded) {
     if (c >= block.first && c <= block.last) return false;
@@ -100,33 +100,58 @@ Operator operator_at(std::string_view rest) {
     return next == want ? Operator{longer, 2} : Operator{shorter, 1};
   };
   switch (rest[0]) {
-    case '\n': return {TokenKind::newline, 1};
-    case '"': return {TokenKind::quote, 1};
-    case '{': return {TokenKind::open_brace, 1};
-    case '}': return {TokenKind::close_brace, 1};
-    case '~': return either('}', TokenKind::strip_close_brace, TokenKind::invalid);
-    case '[': return {TokenKind::open_bracket, 1};
-    case ']': return {TokenKind::close_bracket, 1};
-    case '(': return {TokenKind::open_paren, 1};
-    case ')': return {TokenKind::close_paren, 1};
-    case ',': return {TokenKind::comma, 1};
-    case '.': return rest.starts_with("...") ? Operator{TokenKind::ellipsis, 3} : Operator{TokenKind::dot, 1};
-    case ':': return {TokenKind::colon, 1};
-    case '?': return {TokenKind::question, 1};
-    case '=': return next == '>' ? Operator{TokenKind::arrow, 2} : either('=', TokenKind::equal, TokenKind::assign);
-    case '+': return {TokenKind::plus, 1};
-    case '-': return {TokenKind::minus, 1};
-    case '*': return {TokenKind::star, 1};
-    case '/': return {next == '*' ? TokenKind::invalid : TokenKind::slash, 1};
-    case '%': return {TokenKind::percent, 1};
-    case '!': return either('=', TokenKind::not_equal, TokenKind::bang);
+    case '\n':
+      return {TokenKind::newline, 1};
+    case '"':
+      return {TokenKind::quote, 1};
+    case '{':
+      return {TokenKind::open_brace, 1};
+    case '}':
+      return {TokenKind::close_brace, 1};
+    case '~':
+      return either('}', TokenKind::strip_close_brace, TokenKind::invalid);
+    case '[':
+      return {TokenKind::open_bracket, 1};
+    case ']':
+      return {TokenKind::close_bracket, 1};
+    case '(':
+      return {TokenKind::open_paren, 1};
+    case ')':
+      return {TokenKind::close_paren, 1};
+    case ',':
+      return {TokenKind::comma, 1};
+    case '.':
+      return rest.starts_with("...") ? Operator{TokenKind::ellipsis, 3} : Operator{TokenKind::dot, 1};
+    case ':':
+      return {TokenKind::colon, 1};
+    case '?':
+      return {TokenKind::question, 1};
+    case '=':
+      return next == '>' ? Operator{TokenKind::arrow, 2} : either('=', TokenKind::equal, TokenKind::assign);
+    case '+':
+      return {TokenKind::plus, 1};
+    case '-':
+      return {TokenKind::minus, 1};
+    case '*':
+      return {TokenKind::star, 1};
+    case '/':
+      return {next == '*' ? TokenKind::invalid : TokenKind::slash, 1};
+    case '%':
+      return {TokenKind::percent, 1};
+    case '!':
+      return either('=', TokenKind::not_equal, TokenKind::bang);
     case '<':
-      if (next == '<') return rest.starts_with("<<-") ? Operator{TokenKind::flush_heredoc, 3} : Operator{TokenKind::heredoc, 2};
+      if (next == '<')
+        return rest.starts_with("<<-") ? Operator{TokenKind::flush_heredoc, 3} : Operator{TokenKind::heredoc, 2};
       return either('=', TokenKind::less_equal, TokenKind::less);
-    case '>': return either('=', TokenKind::greater_equal, TokenKind::greater);
-    case '&': return either('&', TokenKind::both, TokenKind::invalid);
-    case '|': return either('|', TokenKind::either, TokenKind::invalid);
-    default: return {TokenKind::invalid, 1};
+    case '>':
+      return either('=', TokenKind::greater_equal, TokenKind::greater);
+    case '&':
+      return either('&', TokenKind::both, TokenKind::invalid);
+    case '|':
+      return either('|', TokenKind::either, TokenKind::invalid);
+    default:
+      return {TokenKind::invalid, 1};
   }
 }
 
@@ -163,12 +188,42 @@ Token next_token(std::string_view text, std::size_t at) {
 }
 
 std::string_view spell(TokenKind kind) {
-  constexpr std::string_view kSpellings[] = {
-      "the end of the text", "the end of the line", "an identifier", "a number", "a string", "a heredoc", "a heredoc",
-      "'{'", "'}'", "'~}'", "'['", "']'", "'('", "')'",
-      "','", "'.'", "'...'", "':'", "'?'", "'='", "'=>'",
-      "'+'", "'-'", "'*'", "'/'", "'%'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'&&'", "'||'", "'!'",
-      "a character that has no meaning here"};
+  constexpr std::string_view kSpellings[] = {"the end of the text",
+                                             "the end of the line",
+                                             "an identifier",
+                                             "a number",
+                                             "a string",
+                                             "a heredoc",
+                                             "a heredoc",
+                                             "'{'",
+                                             "'}'",
+                                             "'~}'",
+                                             "'['",
+                                             "']'",
+                                             "'('",
+                                             "')'",
+                                             "','",
+                                             "'.'",
+                                             "'...'",
+                                             "':'",
+                                             "'?'",
+                                             "'='",
+                                             "'=>'",
+                                             "'+'",
+                                             "'-'",
+                                             "'*'",
+                                             "'/'",
+                                             "'%'",
+                                             "'=='",
+                                             "'!='",
+                                             "'<'",
+                                             "'<='",
+                                             "'>'",
+                                             "'>='",
+                                             "'&&'",
+                                             "'||'",
+                                             "'!'",
+                                             "a character that has no meaning here"};
   return kSpellings[static_cast<std::size_t>(kind)];
 }
 

@@ -12,13 +12,14 @@ namespace underway::hcl {
 namespace {
 
 const Schema& top_schema() {
-  static const Schema kSchema{.blocks = {{.type = "variable", .labels = {"name"}}, {.type = "variables"}, {.type = "locals"}}};
+  static const Schema kSchema{
+      .blocks = {{.type = "variable", .labels = {"name"}}, {.type = "variables"}, {.type = "locals"}}};
   return kSchema;
 }
 
 const Schema& variable_schema() {
-  static const Schema kSchema{
-      .attributes = {{"type"}, {"default"}, {"description"}, {"sensitive"}, {"nullable"}}, .blocks = {{.type = "validation"}}};
+  static const Schema kSchema{.attributes = {{"type"}, {"default"}, {"description"}, {"sensitive"}, {"nullable"}},
+                              .blocks = {{.type = "validation"}}};
   return kSchema;
 }
 
@@ -46,12 +47,14 @@ class InputReader {
       if (const Variable* variable = find(name)) {
         read_text(*variable, text, fmt::format("-var {}", name));
       } else if (inputs_.strict) {
-        diagnostics_.error({}, fmt::format("-var sets '{}', which is no variable", name), declared(), suggest(name, names()));
+        diagnostics_.error({}, fmt::format("-var sets '{}', which is no variable", name), declared(),
+                           suggest(name, names()));
       }
     }
     for (const auto& variable : variables_) {
       if (values_.contains(variable.name) || failed_.contains(variable.name)) continue;
-      diagnostics_.error(variable.range, fmt::format("the variable '{}' has no value", variable.name), "it has no default",
+      diagnostics_.error(variable.range, fmt::format("the variable '{}' has no value", variable.name),
+                         "it has no default",
                          fmt::format("give -var {0}=…, or set {1}{0}", variable.name, inputs_.prefix));
     }
     return std::move(values_);
@@ -138,7 +141,8 @@ void validate(const Variable& variable, const Context& context, Diagnostics& dia
     if (!condition) continue;
     const auto holds = to_bool(*condition);
     if (!holds) {
-      diagnostics.error(rule.condition.range(), fmt::format("the condition of the variable '{}' is not true or false", variable.name));
+      diagnostics.error(rule.condition.range(),
+                        fmt::format("the condition of the variable '{}' is not true or false", variable.name));
       continue;
     }
     if (*holds) continue;
@@ -221,7 +225,8 @@ class LocalsResolver {
 
   void finish(const Frame& frame) {
     State& state = states_[frame.local];
-    const bool broken = std::any_of(frame.needs.begin(), frame.needs.end(), [&](std::size_t i) { return states_[i] == State::failed; });
+    const bool broken =
+        std::any_of(frame.needs.begin(), frame.needs.end(), [&](std::size_t i) { return states_[i] == State::failed; });
     if (state == State::failed || broken) {  // its cause was reported
       state = State::failed;
       return;
@@ -287,7 +292,8 @@ void Module::read_variable(const Block& block, Diagnostics& diagnostics) {
   Variable variable;
   variable.name = block.label(0);
   variable.range = block.range;
-  const Content content = block.body.content(variable_schema(), diagnostics, fmt::format("the variable '{}'", variable.name));
+  const Content content =
+      block.body.content(variable_schema(), diagnostics, fmt::format("the variable '{}'", variable.name));
   if (const Attribute* type = content.find("type")) {
     if (auto parsed = parse_type(type->expression, options_.types, diagnostics)) {
       variable.type = std::move(*parsed);
@@ -303,7 +309,8 @@ void Module::read_variable(const Block& block, Diagnostics& diagnostics) {
     const Content fields = rule->body.content(validation_schema(), diagnostics, "a validation");
     const Attribute* condition = fields.find("condition");
     const Attribute* message = fields.find("error_message");
-    if (condition != nullptr && message != nullptr) variable.validations.push_back({condition->expression, message->expression});
+    if (condition != nullptr && message != nullptr)
+      variable.validations.push_back({condition->expression, message->expression});
   }
   declare(std::move(variable), diagnostics);
 }
@@ -316,7 +323,8 @@ void Module::read_default(const Attribute& standard, Variable& variable, Diagnos
   try {
     variable.standard = convert(*value, variable.type);
   } catch (const Error& e) {
-    diagnostics.error(standard.expression.range(), fmt::format("the default does not fit the variable '{}'", variable.name),
+    diagnostics.error(standard.expression.range(),
+                      fmt::format("the default does not fit the variable '{}'", variable.name),
                       fmt::format("its type is {}; {}", variable.type.to_string(), e.message()));
   }
 }

@@ -37,7 +37,7 @@ struct Inputs {
   /// The environment, or the part of it that starts with `prefix`.
   std::map<std::string, std::string> environment{};
   std::string prefix = "NOMAD_VAR_";
-  std::vector<Body> files{};  ///< parsed, HCL or JSON: attributes only
+  std::vector<Body> files{};                                     ///< parsed, HCL or JSON: attributes only
   std::vector<std::pair<std::string, std::string>> arguments{};  ///< -var name=text
   /// Whether a value (of a file or argument; never of the environment) for an undeclared variable is an error.
   bool strict = true;

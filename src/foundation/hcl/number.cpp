@@ -65,7 +65,8 @@ Number Number::from_big(detail::BigNumber&& big) {
   const Integer& numerator = mp::numerator(big.value);
   const Integer& denominator = mp::denominator(big.value);
   if (bits_of(numerator) > kMaxBits || bits_of(denominator) > kMaxBits) {
-    throw Error(Code::too_large, "a number has become too large").because(fmt::format("the limit is {} bits", kMaxBits));
+    throw Error(Code::too_large, "a number has become too large")
+        .because(fmt::format("the limit is {} bits", kMaxBits));
   }
   if (denominator == 1 && numerator >= INT64_MIN && numerator <= INT64_MAX) return static_cast<std::int64_t>(numerator);
   Number number;
@@ -156,9 +157,7 @@ int Number::sign() const {
   return big_->value.sign();
 }
 
-std::optional<std::int64_t> Number::to_int64() const {
-  return big_ ? std::nullopt : std::optional(small_);
-}
+std::optional<std::int64_t> Number::to_int64() const { return big_ ? std::nullopt : std::optional(small_); }
 
 double Number::to_double() const { return big_ ? big_->value.convert_to<double>() : static_cast<double>(small_); }
 

@@ -43,7 +43,8 @@ Span Parser::span(std::size_t begin, std::size_t end) const {
   return {static_cast<std::uint32_t>(base_ + begin), static_cast<std::uint32_t>(base_ + end)};
 }
 
-void Parser::report(std::size_t begin, std::size_t end, std::string summary, std::string detail, std::string suggestion) {
+void Parser::report(std::size_t begin, std::size_t end, std::string summary, std::string detail,
+                    std::string suggestion) {
   diagnostics_.error(document_.range(span(begin, end)), std::move(summary), std::move(detail), std::move(suggestion));
 }
 
@@ -65,7 +66,8 @@ void Parser::unexpected(std::string_view wanted) {
       fail(token.begin, token.end, "a single quote has no meaning here", {}, "write strings in double quotes: \"…\"");
     }
     if (token.text == "“" || token.text == "”" || token.text == "„") {
-      fail(token.begin, token.end, "a typographic quote has no meaning here", {}, "write strings in straight quotes: \"…\"");
+      fail(token.begin, token.end, "a typographic quote has no meaning here", {},
+           "write strings in straight quotes: \"…\"");
     }
     if (token.text == "&" || token.text == "|") {
       fail(token.begin, token.end, fmt::format("'{}' is no operator", token.text), {},
@@ -73,8 +75,9 @@ void Parser::unexpected(std::string_view wanted) {
     }
     const auto byte = static_cast<unsigned char>(token.text[0]);
     const bool control = byte < 0x20 || byte == 0x7f;
-    fail(token.begin, token.end, control ? fmt::format("the control character U+{:04X} has no meaning here", byte)
-                                         : fmt::format("the character '{}' has no meaning here", token.text));
+    fail(token.begin, token.end,
+         control ? fmt::format("the control character U+{:04X} has no meaning here", byte)
+                 : fmt::format("the character '{}' has no meaning here", token.text));
   }
   fail(token.begin, std::max(token.end, token.begin), fmt::format("{}, found {}", wanted, found(token)));
 }
@@ -160,7 +163,8 @@ void Parser::end_of_item(std::string_view what) {
   const Token token = peek();
   if (token.kind == TokenKind::newline || token.kind == TokenKind::end || token.kind == TokenKind::close_brace) return;
   if (token.kind == TokenKind::comma) {
-    fail(token.begin, token.end, fmt::format("after {}, ',' has no place", what), "attributes and blocks are separated by line ends");
+    fail(token.begin, token.end, fmt::format("after {}, ',' has no place", what),
+         "attributes and blocks are separated by line ends");
   }
   unexpected(fmt::format("after {}, the line must end", what));
 }
@@ -205,8 +209,11 @@ void Parser::recover(std::size_t item_begin) {
     const Token token = next_token(text_, at_byte);
     at_byte = token.end;
     switch (token.kind) {
-      case TokenKind::end: return jump(text_.size());
-      case TokenKind::quote: at_byte = skip_quoted(text_, token.begin); break;
+      case TokenKind::end:
+        return jump(text_.size());
+      case TokenKind::quote:
+        at_byte = skip_quoted(text_, token.begin);
+        break;
       case TokenKind::heredoc:
       case TokenKind::flush_heredoc: {
         const std::size_t length = identifier_length(text_, token.end);
@@ -222,7 +229,9 @@ void Parser::recover(std::size_t item_begin) {
       }
       case TokenKind::open_brace:
       case TokenKind::open_bracket:
-      case TokenKind::open_paren: open.push_back(token.kind); break;
+      case TokenKind::open_paren:
+        open.push_back(token.kind);
+        break;
       case TokenKind::close_brace:
       case TokenKind::close_bracket:
       case TokenKind::close_paren:
@@ -243,7 +252,8 @@ void Parser::recover(std::size_t item_begin) {
         }
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
 }
@@ -266,7 +276,8 @@ std::shared_ptr<Document> open_document(std::string text, std::string name, Diag
     if (!is_utf8(std::string_view(held).substr(bad, end - bad))) break;
   }
   diagnostics.error(document->range({static_cast<std::uint32_t>(bad), static_cast<std::uint32_t>(bad + 1)}),
-                    "the text is not UTF-8", "this line holds bytes that are no UTF-8 (RFC 3629)", "save the file as UTF-8");
+                    "the text is not UTF-8", "this line holds bytes that are no UTF-8 (RFC 3629)",
+                    "save the file as UTF-8");
   return std::make_shared<Document>(std::make_shared<const Source>(document->source->name(), ""));
 }
 
@@ -286,7 +297,8 @@ void check_duplicates(const Document& document, const BodyNode& body, Diagnostic
   for (const auto& attribute : body.attributes) {
     const auto [first, fresh] = seen.try_emplace(attribute.name, &attribute);
     if (fresh) continue;
-    diagnostics.error(document.range(attribute.name_span), fmt::format("the attribute '{}' is set twice", attribute.name),
+    diagnostics.error(document.range(attribute.name_span),
+                      fmt::format("the attribute '{}' is set twice", attribute.name),
                       fmt::format("first set at {}", document.range(first->second->name_span).where()));
   }
   for (const auto& block : body.blocks) check_duplicates(document, *block.body, diagnostics);

@@ -14,20 +14,34 @@ struct BinaryOperator {
 /// Levels as in the language's specification; higher binds tighter.
 std::optional<BinaryOperator> binary_operator(TokenKind kind) {
   switch (kind) {
-    case TokenKind::either: return BinaryOperator{Operator::logical_or, 1};
-    case TokenKind::both: return BinaryOperator{Operator::logical_and, 2};
-    case TokenKind::equal: return BinaryOperator{Operator::equal, 3};
-    case TokenKind::not_equal: return BinaryOperator{Operator::not_equal, 3};
-    case TokenKind::less: return BinaryOperator{Operator::less, 4};
-    case TokenKind::less_equal: return BinaryOperator{Operator::less_equal, 4};
-    case TokenKind::greater: return BinaryOperator{Operator::greater, 4};
-    case TokenKind::greater_equal: return BinaryOperator{Operator::greater_equal, 4};
-    case TokenKind::plus: return BinaryOperator{Operator::add, 5};
-    case TokenKind::minus: return BinaryOperator{Operator::subtract, 5};
-    case TokenKind::star: return BinaryOperator{Operator::multiply, 6};
-    case TokenKind::slash: return BinaryOperator{Operator::divide, 6};
-    case TokenKind::percent: return BinaryOperator{Operator::modulo, 6};
-    default: return std::nullopt;
+    case TokenKind::either:
+      return BinaryOperator{Operator::logical_or, 1};
+    case TokenKind::both:
+      return BinaryOperator{Operator::logical_and, 2};
+    case TokenKind::equal:
+      return BinaryOperator{Operator::equal, 3};
+    case TokenKind::not_equal:
+      return BinaryOperator{Operator::not_equal, 3};
+    case TokenKind::less:
+      return BinaryOperator{Operator::less, 4};
+    case TokenKind::less_equal:
+      return BinaryOperator{Operator::less_equal, 4};
+    case TokenKind::greater:
+      return BinaryOperator{Operator::greater, 4};
+    case TokenKind::greater_equal:
+      return BinaryOperator{Operator::greater_equal, 4};
+    case TokenKind::plus:
+      return BinaryOperator{Operator::add, 5};
+    case TokenKind::minus:
+      return BinaryOperator{Operator::subtract, 5};
+    case TokenKind::star:
+      return BinaryOperator{Operator::multiply, 6};
+    case TokenKind::slash:
+      return BinaryOperator{Operator::divide, 6};
+    case TokenKind::percent:
+      return BinaryOperator{Operator::modulo, 6};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -183,15 +197,23 @@ const Node* Parser::bracket_step(const Node* target, std::size_t begin) {
 
 const Node* Parser::primary() {
   switch (peek().kind) {
-    case TokenKind::number: return number(take());
-    case TokenKind::identifier: return word(take());
-    case TokenKind::quote: return quoted(take());
+    case TokenKind::number:
+      return number(take());
+    case TokenKind::identifier:
+      return word(take());
+    case TokenKind::quote:
+      return quoted(take());
     case TokenKind::heredoc:
-    case TokenKind::flush_heredoc: return heredoc(take());
-    case TokenKind::open_paren: return parentheses(take());
-    case TokenKind::open_bracket: return tuple(take());
-    case TokenKind::open_brace: return object(take());
-    default: unexpected("an expression is required");
+    case TokenKind::flush_heredoc:
+      return heredoc(take());
+    case TokenKind::open_paren:
+      return parentheses(take());
+    case TokenKind::open_bracket:
+      return tuple(take());
+    case TokenKind::open_brace:
+      return object(take());
+    default:
+      unexpected("an expression is required");
   }
 }
 

@@ -68,7 +68,9 @@ class JsonParser {
 
   const Node* parse(unsigned level) {
     const char c = current();
-    if (level >= kMaxNesting / 2) fail(position_, position_ + 1, "this is nested too deeply", fmt::format("the limit is {} levels", kMaxNesting / 2));
+    if (level >= kMaxNesting / 2)
+      fail(position_, position_ + 1, "this is nested too deeply",
+           fmt::format("the limit is {} levels", kMaxNesting / 2));
     if (c == '{') return object(level);
     if (c == '[') return array(level);
     if (c == '"') return string().first;
@@ -94,7 +96,8 @@ class JsonParser {
     position_ = std::min(text_.find_first_not_of("+-.0123456789eE", begin), text_.size());
     const std::string_view digits = text_.substr(begin, position_ - begin);
     const std::string_view unsigned_digits = digits.starts_with('-') ? digits.substr(1) : digits;
-    const bool zero_led = unsigned_digits.size() > 1 && unsigned_digits[0] == '0' && unsigned_digits[1] >= '0' && unsigned_digits[1] <= '9';
+    const bool zero_led = unsigned_digits.size() > 1 && unsigned_digits[0] == '0' && unsigned_digits[1] >= '0' &&
+                          unsigned_digits[1] <= '9';
     if (zero_led || !Number::parse(digits)) fail(begin, position_, "this is no JSON number");
     auto* made = node<NumberNode>(NodeKind::number, begin);
     made->digits = digits;
@@ -109,7 +112,8 @@ class JsonParser {
     for (;; ++at) {
       if (at >= text_.size()) fail(begin, begin + 1, "this string is never closed");
       if (text_[at] == '"') break;
-      if (static_cast<unsigned char>(text_[at]) < 0x20) fail(begin, at, "this string holds a control character", {}, "write line ends as \\n and tabs as \\t");
+      if (static_cast<unsigned char>(text_[at]) < 0x20)
+        fail(begin, at, "this string holds a control character", {}, "write line ends as \\n and tabs as \\t");
       if (text_[at] == '\\') {
         escaped = true;
         ++at;
@@ -190,7 +194,8 @@ class JsonParser {
     unsigned depth = 0;
     while (current() != '}') {
       if (!items.empty()) expect(',', "between the members of an object");
-      if (current() != '"') fail(position_, position_ + 1, fmt::format("a name in double quotes is required, found {}", found()));
+      if (current() != '"')
+        fail(position_, position_ + 1, fmt::format("a name in double quotes is required, found {}", found()));
       const auto [key, name] = string();
       expect(':', "after a member's name");
       const Node* value = parse(level + 1);
@@ -212,6 +217,8 @@ class JsonParser {
 
 }  // namespace
 
-const Node* parse_json_tree(Document& document, Diagnostics& diagnostics) { return JsonParser(document, diagnostics).root(); }
+const Node* parse_json_tree(Document& document, Diagnostics& diagnostics) {
+  return JsonParser(document, diagnostics).root();
+}
 
 }  // namespace underway::hcl::detail

@@ -17,7 +17,8 @@ bool opens_sequence(std::string_view text, std::size_t at) {
 
 /// `$${` or `%%{`: the doubled character is dropped.
 bool escapes_sequence(std::string_view text, std::size_t at) {
-  return (text[at] == '$' || text[at] == '%') && at + 2 < text.size() && text[at + 1] == text[at] && text[at + 2] == '{';
+  return (text[at] == '$' || text[at] == '%') && at + 2 < text.size() && text[at + 1] == text[at] &&
+         text[at + 2] == '{';
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ const Node* Parser::quoted(const Token& quote) {
 const Node* Parser::heredoc(const Token& open) {
   const Nesting nesting(*this);
   const std::size_t length = identifier_length(text_, open.end);
-  if (length == 0) fail(open.begin, open.end, "a heredoc needs a name", {}, "write <<EOT, the text, and EOT on a line of its own");
+  if (length == 0)
+    fail(open.begin, open.end, "a heredoc needs a name", {}, "write <<EOT, the text, and EOT on a line of its own");
   const std::string_view marker = text_.substr(open.end, length);
   const std::size_t after = open.end + length;
   const std::size_t newline = text_.find('\n', after);
@@ -114,7 +116,9 @@ std::optional<Parser::Part> Parser::literal(Mode mode, const Token& open) {
     const char c = text_[at_byte];
     if (mode == Mode::quoted) {
       if (c == '"') break;
-      if (c == '\n') fail(open.begin, at_byte, "this string is not closed on its line", {}, "close it with '\"', or use a heredoc (<<EOT) for text of several lines");
+      if (c == '\n')
+        fail(open.begin, at_byte, "this string is not closed on its line", {},
+             "close it with '\"', or use a heredoc (<<EOT) for text of several lines");
       if (c == '\\') {
         escaped = true;
         if (at_byte + 1 < text_.size() && text_[at_byte + 1] != '\n') ++at_byte;
@@ -168,10 +172,12 @@ std::string_view Parser::unescape(std::string_view raw, std::size_t begin) {
 
 /// Takes the `}` or `~}` of a sequence.
 bool Parser::close_sequence(std::string_view what) {
-  if (at(TokenKind::close_brace) || at(TokenKind::strip_close_brace)) return take().kind == TokenKind::strip_close_brace;
+  if (at(TokenKind::close_brace) || at(TokenKind::strip_close_brace))
+    return take().kind == TokenKind::strip_close_brace;
   const Token token = peek();
   if (token.kind == TokenKind::invalid) unexpected(fmt::format("'}}' is required at the end of {}", what));
-  fail(token.begin, std::max(token.begin, token.end), fmt::format("'}}' is required at the end of {}, found {}", what, found(token)), {},
+  fail(token.begin, std::max(token.begin, token.end),
+       fmt::format("'}}' is required at the end of {}, found {}", what, found(token)), {},
        "if the text is meant for a shell or another language, write '$${' or '%%{'");
 }
 
@@ -206,8 +212,8 @@ Parser::Part Parser::directive() {
   } else if (word_text == "endfor") {
     part.kind = Part::Kind::for_end;
   } else {
-    fail(word_token.begin, word_token.end, fmt::format("'{}' is no directive", word_text), "known are if, else, endif, for, endfor",
-         suggest(word_text, {"if", "else", "endif", "for", "endfor"}));
+    fail(word_token.begin, word_token.end, fmt::format("'{}' is no directive", word_text),
+         "known are if, else, endif, for, endfor", suggest(word_text, {"if", "else", "endif", "for", "endfor"}));
   }
   close_sequence(fmt::format("'%{{ {}'", word_text));
   part.begin = begin;
@@ -306,7 +312,8 @@ const Node* Parser::assemble(std::vector<Part> parts, std::size_t begin, std::si
 }
 
 /// The parts up to the one that ends `open` (left at `index`), or all of them.
-std::vector<const Node*> Parser::sequence(const std::vector<Part>& parts, std::size_t& index, const Part* open, bool& saw_else) {
+std::vector<const Node*> Parser::sequence(const std::vector<Part>& parts, std::size_t& index, const Part* open,
+                                          bool& saw_else) {
   const Nesting nesting(*this);
   std::vector<const Node*> nodes;
   for (; index < parts.size(); ++index) {
@@ -319,9 +326,15 @@ std::vector<const Node*> Parser::sequence(const std::vector<Part>& parts, std::s
         nodes.push_back(made);
         break;
       }
-      case Part::Kind::interpolation: nodes.push_back(part.node); break;
-      case Part::Kind::if_begin: nodes.push_back(if_node(parts, index)); break;
-      case Part::Kind::for_begin: nodes.push_back(for_node(parts, index)); break;
+      case Part::Kind::interpolation:
+        nodes.push_back(part.node);
+        break;
+      case Part::Kind::if_begin:
+        nodes.push_back(if_node(parts, index));
+        break;
+      case Part::Kind::for_begin:
+        nodes.push_back(for_node(parts, index));
+        break;
       case Part::Kind::else_mark:
         if (open != nullptr && open->kind == Part::Kind::if_begin && !saw_else) {
           saw_else = true;

@@ -35,7 +35,8 @@ class Converter {
   Value run(const Value& value, const Type& type) {
     if (value.is_null()) return value;
     switch (type.form) {
-      case Type::Form::any: return value;
+      case Type::Form::any:
+        return value;
       case Type::Form::boolean:
         if (const auto flag = to_bool(value)) return *flag;
         fail("a bool is required", value);
@@ -46,11 +47,16 @@ class Converter {
         if (value.is_string()) return value;
         if (auto text = to_text(value)) return std::move(*text);
         fail("a string is required", value);
-      case Type::Form::list: return Value::list(elements(value, type.elements[0], "a list"));
-      case Type::Form::set: return Value::set(elements(value, type.elements[0], "a set"));
-      case Type::Form::map: return map(value, type.elements[0]);
-      case Type::Form::tuple: return tuple(value, type);
-      case Type::Form::object: return object(value, type);
+      case Type::Form::list:
+        return Value::list(elements(value, type.elements[0], "a list"));
+      case Type::Form::set:
+        return Value::set(elements(value, type.elements[0], "a set"));
+      case Type::Form::map:
+        return map(value, type.elements[0]);
+      case Type::Form::tuple:
+        return tuple(value, type);
+      case Type::Form::object:
+        return object(value, type);
     }
     return value;
   }
@@ -200,7 +206,9 @@ std::optional<Type> unify_collections(const std::vector<const Type*>& types) {
   }
   auto element = unify_all(every);
   if (!element) return std::nullopt;
-  const Type::Form form = mapping ? Type::Form::map : is(Type::Form::list) || !is(Type::Form::set) ? Type::Form::list : Type::Form::set;
+  const Type::Form form = mapping                                        ? Type::Form::map
+                          : is(Type::Form::list) || !is(Type::Form::set) ? Type::Form::list
+                                                                         : Type::Form::set;
   return container(form, std::move(*element));
 }
 
@@ -213,7 +221,8 @@ std::optional<Type> unify_all(const std::vector<const Type*>& given) {
   const auto all = [&](auto test) { return std::all_of(types.begin(), types.end(), test); };
   if (all([&](const Type* t) { return same(*t, *types[0]); })) return *types[0];
   if (all([](const Type* t) { return is_primitive(*t); })) {
-    const bool text = std::any_of(types.begin(), types.end(), [](const Type* t) { return t->form == Type::Form::string; });
+    const bool text =
+        std::any_of(types.begin(), types.end(), [](const Type* t) { return t->form == Type::Form::string; });
     return text ? std::optional(primitive(Type::Form::string)) : std::nullopt;
   }
   if (all([](const Type* t) { return t->form == Type::Form::tuple; })) return unify_tuples(types);
@@ -225,13 +234,20 @@ std::optional<Type> unify_all(const std::vector<const Type*>& given) {
 
 std::string Type::to_string() const {
   switch (form) {
-    case Form::any: return "any";
-    case Form::boolean: return "bool";
-    case Form::number: return "number";
-    case Form::string: return "string";
-    case Form::list: return fmt::format("list({})", elements[0].to_string());
-    case Form::set: return fmt::format("set({})", elements[0].to_string());
-    case Form::map: return fmt::format("map({})", elements[0].to_string());
+    case Form::any:
+      return "any";
+    case Form::boolean:
+      return "bool";
+    case Form::number:
+      return "number";
+    case Form::string:
+      return "string";
+    case Form::list:
+      return fmt::format("list({})", elements[0].to_string());
+    case Form::set:
+      return fmt::format("set({})", elements[0].to_string());
+    case Form::map:
+      return fmt::format("map({})", elements[0].to_string());
     case Form::tuple: {
       std::string out = "tuple([";
       for (const auto& element : elements) out += (&element == elements.data() ? "" : ", ") + element.to_string();
@@ -266,16 +282,21 @@ bool Type::exact() const {
 
 Type type_of(const Value& value) {
   switch (value.kind()) {
-    case Kind::null: return {};
-    case Kind::boolean: return primitive(Type::Form::boolean);
-    case Kind::number: return primitive(Type::Form::number);
-    case Kind::string: return primitive(Type::Form::string);
+    case Kind::null:
+      return {};
+    case Kind::boolean:
+      return primitive(Type::Form::boolean);
+    case Kind::number:
+      return primitive(Type::Form::number);
+    case Kind::string:
+      return primitive(Type::Form::string);
     case Kind::list:
     case Kind::set: {
       const Type::Form form = value.kind() == Kind::list ? Type::Form::list : Type::Form::set;
       return container(form, value.items().empty() ? Type{} : type_of(value.items().front()));
     }
-    case Kind::map: return container(Type::Form::map, value.members().empty() ? Type{} : type_of(value.members().begin()->second));
+    case Kind::map:
+      return container(Type::Form::map, value.members().empty() ? Type{} : type_of(value.members().begin()->second));
     case Kind::tuple: {
       Type type{.form = Type::Form::tuple};
       for (const auto& item : value.items()) type.elements.push_back(type_of(item));
@@ -283,7 +304,8 @@ Type type_of(const Value& value) {
     }
     case Kind::object: {
       Type type{.form = Type::Form::object};
-      for (const auto& [name, member] : value.members()) type.members.emplace(name, Type::Member{type_of(member), false, {}});
+      for (const auto& [name, member] : value.members())
+        type.members.emplace(name, Type::Member{type_of(member), false, {}});
       return type;
     }
   }
@@ -294,10 +316,14 @@ Value convert(const Value& value, const Type& type) { return Converter().run(val
 
 std::optional<std::string> to_text(const Value& value) {
   switch (value.kind()) {
-    case Kind::string: return value.as_string();
-    case Kind::number: return value.as_number().to_string();
-    case Kind::boolean: return value.as_bool() ? "true" : "false";
-    default: return std::nullopt;
+    case Kind::string:
+      return value.as_string();
+    case Kind::number:
+      return value.as_number().to_string();
+    case Kind::boolean:
+      return value.as_bool() ? "true" : "false";
+    default:
+      return std::nullopt;
   }
 }
 

@@ -19,8 +19,8 @@ struct Type {
   struct Member;
 
   Form form = Form::any;
-  std::vector<Type> elements;              ///< list, set, map: exactly one; tuple: one per position
-  std::map<std::string, Member> members{}; ///< object
+  std::vector<Type> elements;               ///< list, set, map: exactly one; tuple: one per position
+  std::map<std::string, Member> members{};  ///< object
 
   /// As written: "list(string)", "object({a = optional(number, 5)})".
   std::string to_string() const;
@@ -37,7 +37,8 @@ struct Type::Member {
 /// Whether a type constraint may hold `any` and `optional(…)`; Nomad's job files may not.
 enum class TypeRules : std::uint8_t { exact, liberal };
 
-/// Reads a type constraint, e.g. `map(object({ port = number }))`; `"string"` in quotes is accepted as HCL-JSON needs it.
+/// Reads a type constraint, e.g. `map(object({ port = number }))`; `"string"` in quotes is accepted as HCL-JSON needs
+/// it.
 std::optional<Type> parse_type(const Expression& expression, TypeRules rules, Diagnostics& diagnostics);
 
 /// The most specific type of `value`.

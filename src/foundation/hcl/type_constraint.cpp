@@ -8,7 +8,8 @@ namespace underway::hcl {
 
 namespace {
 
-const std::vector<std::string> kNames = {"string", "number", "bool", "any", "list", "set", "map", "tuple", "object", "optional"};
+const std::vector<std::string> kNames = {"string", "number", "bool",  "any",    "list",
+                                         "set",    "map",    "tuple", "object", "optional"};
 
 class TypeReader {
  public:
@@ -21,7 +22,8 @@ class TypeReader {
   }
 
  private:
-  std::nullopt_t refuse(const Expression& at, std::string summary, std::string detail = {}, std::string suggestion = {}) {
+  std::nullopt_t refuse(const Expression& at, std::string summary, std::string detail = {},
+                        std::string suggestion = {}) {
     diagnostics_.error(at.range(), std::move(summary), std::move(detail), std::move(suggestion));
     return std::nullopt;
   }
@@ -32,17 +34,20 @@ class TypeReader {
     if (word == "bool") return Type{.form = Type::Form::boolean};
     if (word == "any") {
       if (rules_ == TypeRules::liberal) return Type{};
-      return refuse(at, "'any' is no exact type", "a variable of a job has an exact type", "name the type, or leave it out");
+      return refuse(at, "'any' is no exact type", "a variable of a job has an exact type",
+                    "name the type, or leave it out");
     }
     if (word == "list" || word == "set" || word == "map") {
       if (rules_ == TypeRules::exact) {
-        return refuse(at, fmt::format("'{}' needs the type of its elements", word), {}, fmt::format("write '{}(string)', say", word));
+        return refuse(at, fmt::format("'{}' needs the type of its elements", word), {},
+                      fmt::format("write '{}(string)', say", word));
       }
       return collection(word, Type{});
     }
     if (word == "tuple" || word == "object") {
-      return refuse(at, fmt::format("'{}' needs the types it holds", word), {},
-                    word == "tuple" ? "write 'tuple([string, number])', say" : "write 'object({ name = string })', say");
+      return refuse(
+          at, fmt::format("'{}' needs the types it holds", word), {},
+          word == "tuple" ? "write 'tuple([string, number])', say" : "write 'object({ name = string })', say");
     }
     return refuse(at, fmt::format("unknown type '{}'", word), {}, suggest(word, kNames));
   }
@@ -53,15 +58,17 @@ class TypeReader {
     return type;
   }
 
-  std::optional<Type> constructed(const std::string& word, const std::vector<Expression>& arguments, const Expression& at) {
+  std::optional<Type> constructed(const std::string& word, const std::vector<Expression>& arguments,
+                                  const Expression& at) {
     if (word == "optional") return refuse(at, "'optional' stands only in an object's attributes");
     const bool known = word == "list" || word == "set" || word == "map" || word == "tuple" || word == "object";
     if (!known) {
       const bool scalar = word == "string" || word == "number" || word == "bool" || word == "any";
-      return refuse(at, scalar ? fmt::format("'{}' takes no arguments", word) : fmt::format("unknown type '{}'", word), {},
-                    scalar ? "" : suggest(word, kNames));
+      return refuse(at, scalar ? fmt::format("'{}' takes no arguments", word) : fmt::format("unknown type '{}'", word),
+                    {}, scalar ? "" : suggest(word, kNames));
     }
-    if (arguments.size() != 1) return refuse(at, fmt::format("'{}' takes one argument, {} given", word, arguments.size()));
+    if (arguments.size() != 1)
+      return refuse(at, fmt::format("'{}' takes one argument, {} given", word, arguments.size()));
     if (word == "tuple") return tuple(arguments[0]);
     if (word == "object") return object(arguments[0]);
     auto element = read(arguments[0]);
@@ -83,7 +90,9 @@ class TypeReader {
 
   std::optional<Type> object(const Expression& argument) {
     const auto members = argument.members();
-    if (!members) return refuse(argument, "'object' needs attributes and their types", {}, "write 'object({ name = string })', say");
+    if (!members)
+      return refuse(argument, "'object' needs attributes and their types", {},
+                    "write 'object({ name = string })', say");
     Type type{.form = Type::Form::object};
     bool good = true;
     for (const auto& [key, value] : *members) {
@@ -104,8 +113,10 @@ class TypeReader {
       auto type = read(expression);
       return type ? std::optional(Type::Member{std::move(*type), false, std::nullopt}) : std::nullopt;
     }
-    if (rules_ == TypeRules::exact) return refuse(expression, "'optional' is no exact type", "a variable of a job has an exact type");
-    if (called->second.empty() || called->second.size() > 2) return refuse(expression, "'optional' takes a type and a default");
+    if (rules_ == TypeRules::exact)
+      return refuse(expression, "'optional' is no exact type", "a variable of a job has an exact type");
+    if (called->second.empty() || called->second.size() > 2)
+      return refuse(expression, "'optional' takes a type and a default");
     auto type = read(called->second[0]);
     if (!type) return std::nullopt;
     Type::Member made{std::move(*type), true, std::nullopt};

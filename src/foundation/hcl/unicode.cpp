@@ -18,10 +18,14 @@ locale_t utf8_locale() {
 std::uint32_t decode(std::string_view point) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(point[i])); };
   switch (point.size()) {
-    case 2: return ((byte(0) & 0x1f) << 6) | (byte(1) & 0x3f);
-    case 3: return ((byte(0) & 0x0f) << 12) | ((byte(1) & 0x3f) << 6) | (byte(2) & 0x3f);
-    case 4: return ((byte(0) & 7) << 18) | ((byte(1) & 0x3f) << 12) | ((byte(2) & 0x3f) << 6) | (byte(3) & 0x3f);
-    default: return byte(0);
+    case 2:
+      return ((byte(0) & 0x1f) << 6) | (byte(1) & 0x3f);
+    case 3:
+      return ((byte(0) & 0x0f) << 12) | ((byte(1) & 0x3f) << 6) | (byte(2) & 0x3f);
+    case 4:
+      return ((byte(0) & 7) << 18) | ((byte(1) & 0x3f) << 12) | ((byte(2) & 0x3f) << 6) | (byte(3) & 0x3f);
+    default:
+      return byte(0);
   }
 }
 
@@ -51,8 +55,12 @@ std::string map_case(std::string_view text, Map map) {
   return out;
 }
 
-std::uint32_t to_upper(std::uint32_t c) { return static_cast<std::uint32_t>(::towupper_l(static_cast<wint_t>(c), utf8_locale())); }
-std::uint32_t to_lower(std::uint32_t c) { return static_cast<std::uint32_t>(::towlower_l(static_cast<wint_t>(c), utf8_locale())); }
+std::uint32_t to_upper(std::uint32_t c) {
+  return static_cast<std::uint32_t>(::towupper_l(static_cast<wint_t>(c), utf8_locale()));
+}
+std::uint32_t to_lower(std::uint32_t c) {
+  return static_cast<std::uint32_t>(::towlower_l(static_cast<wint_t>(c), utf8_locale()));
+}
 
 }  // namespace
 
@@ -123,11 +131,21 @@ std::string json_quote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == '<' || c == '>' || c == '&') {
           out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));

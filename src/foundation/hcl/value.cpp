@@ -16,14 +16,16 @@ namespace {
 template <class T>
 const T& expect(const T* pointer, Kind have, const char* want) {
   if (pointer == nullptr) {
-    throw Error(Code::internal, fmt::format("an HCL value is a {}, the program took it for a {}", to_string(have), want));
+    throw Error(Code::internal,
+                fmt::format("an HCL value is a {}, the program took it for a {}", to_string(have), want));
   }
   return *pointer;
 }
 
 void check_depth(unsigned depth) {
   if (depth > Value::kMaxDepth) {
-    throw Error(Code::too_large, "a value is nested too deeply").because(fmt::format("the limit is {} levels", Value::kMaxDepth));
+    throw Error(Code::too_large, "a value is nested too deeply")
+        .because(fmt::format("the limit is {} levels", Value::kMaxDepth));
   }
 }
 
@@ -31,7 +33,8 @@ constexpr std::uint64_t kElementWeight = 8;
 
 void check_weight(std::uint64_t weight) {
   if (weight > Value::kMaxWeight) {
-    throw Error(Code::too_large, "a value has become too large").because(fmt::format("the limit is {}", human_bytes(Value::kMaxWeight)));
+    throw Error(Code::too_large, "a value has become too large")
+        .because(fmt::format("the limit is {}", human_bytes(Value::kMaxWeight)));
   }
 }
 
@@ -93,10 +96,18 @@ void append_type(const Value& value, std::string& out, unsigned level) {
 void append_literal(const Value& value, std::string& out, std::size_t max) {
   if (out.size() > max) return;
   switch (value.kind()) {
-    case Kind::null: out += "null"; return;
-    case Kind::boolean: out += value.as_bool() ? "true" : "false"; return;
-    case Kind::number: out += value.as_number().to_string(); return;
-    case Kind::string: out += boost::json::serialize(boost::json::string(std::string_view(value.as_string()).substr(0, max))); return;
+    case Kind::null:
+      out += "null";
+      return;
+    case Kind::boolean:
+      out += value.as_bool() ? "true" : "false";
+      return;
+    case Kind::number:
+      out += value.as_number().to_string();
+      return;
+    case Kind::string:
+      out += boost::json::serialize(boost::json::string(std::string_view(value.as_string()).substr(0, max)));
+      return;
     case Kind::tuple:
     case Kind::list:
     case Kind::set: {
@@ -131,12 +142,18 @@ Value from_json(const boost::json::value& json, unsigned depth) {
   check_depth(depth);
   namespace bj = boost::json;
   switch (json.kind()) {
-    case bj::kind::null: return {};
-    case bj::kind::bool_: return json.get_bool();
-    case bj::kind::int64: return json.get_int64();
-    case bj::kind::uint64: return *Number::parse(std::to_string(json.get_uint64()));
-    case bj::kind::double_: return Number::from_double(json.get_double());
-    case bj::kind::string: return std::string(json.get_string());
+    case bj::kind::null:
+      return {};
+    case bj::kind::bool_:
+      return json.get_bool();
+    case bj::kind::int64:
+      return json.get_int64();
+    case bj::kind::uint64:
+      return *Number::parse(std::to_string(json.get_uint64()));
+    case bj::kind::double_:
+      return Number::from_double(json.get_double());
+    case bj::kind::string:
+      return std::string(json.get_string());
     case bj::kind::array: {
       Value::List items;
       items.reserve(json.get_array().size());
@@ -205,12 +222,18 @@ Value Value::map(Object members) { return mapping(std::move(members), Kind::map)
 
 Kind Value::kind() const {
   switch (data_.index()) {
-    case 0: return Kind::null;
-    case 1: return Kind::boolean;
-    case 2: return Kind::number;
-    case 3: return Kind::string;
-    case 4: return std::get<4>(data_)->kind;
-    default: return std::get<5>(data_)->kind;
+    case 0:
+      return Kind::null;
+    case 1:
+      return Kind::boolean;
+    case 2:
+      return Kind::number;
+    case 3:
+      return Kind::string;
+    case 4:
+      return std::get<4>(data_)->kind;
+    default:
+      return std::get<5>(data_)->kind;
   }
 }
 
@@ -232,10 +255,14 @@ const Value* Value::find(std::string_view name) const {
 std::strong_ordering Value::compare(const Value& a, const Value& b) {
   if (const auto order = a.kind() <=> b.kind(); order != 0) return order;
   switch (a.kind()) {
-    case Kind::null: return std::strong_ordering::equal;
-    case Kind::boolean: return a.as_bool() <=> b.as_bool();
-    case Kind::number: return a.as_number() <=> b.as_number();
-    case Kind::string: return a.as_string() <=> b.as_string();
+    case Kind::null:
+      return std::strong_ordering::equal;
+    case Kind::boolean:
+      return a.as_bool() <=> b.as_bool();
+    case Kind::number:
+      return a.as_number() <=> b.as_number();
+    case Kind::string:
+      return a.as_string() <=> b.as_string();
     case Kind::tuple:
     case Kind::list:
     case Kind::set: {
@@ -277,13 +304,16 @@ std::string Value::type_name() const {
 
 boost::json::value to_json(const Value& value) {
   switch (value.kind()) {
-    case Kind::null: return nullptr;
-    case Kind::boolean: return value.as_bool();
+    case Kind::null:
+      return nullptr;
+    case Kind::boolean:
+      return value.as_bool();
     case Kind::number: {
       if (const auto integer = value.as_number().to_int64()) return *integer;
       return value.as_number().to_double();
     }
-    case Kind::string: return boost::json::string(value.as_string());
+    case Kind::string:
+      return boost::json::string(value.as_string());
     case Kind::tuple:
     case Kind::list:
     case Kind::set: {

@@ -31,14 +31,14 @@ class Value {
   /// whatever walks or prints a value is bounded too.
   static constexpr std::uint64_t kMaxWeight = 64ull * 1024 * 1024;
 
-  Value() = default;  ///< null
-  Value(bool value) : data_(value) {}                        // NOLINT(google-explicit-constructor)
-  Value(int value) : data_(Number(value)) {}                 // NOLINT(google-explicit-constructor)
-  Value(std::int64_t value) : data_(Number(value)) {}        // NOLINT(google-explicit-constructor)
-  Value(Number value) : data_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
-  Value(std::string text);                                   // NOLINT(google-explicit-constructor)
-  Value(std::string_view text) : Value(std::string(text)) {} // NOLINT(google-explicit-constructor)
-  Value(const char* text) : Value(std::string(text)) {}      // NOLINT(google-explicit-constructor)
+  Value() = default;                                          ///< null
+  Value(bool value) : data_(value) {}                         // NOLINT(google-explicit-constructor)
+  Value(int value) : data_(Number(value)) {}                  // NOLINT(google-explicit-constructor)
+  Value(std::int64_t value) : data_(Number(value)) {}         // NOLINT(google-explicit-constructor)
+  Value(Number value) : data_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
+  Value(std::string text);                                    // NOLINT(google-explicit-constructor)
+  Value(std::string_view text) : Value(std::string(text)) {}  // NOLINT(google-explicit-constructor)
+  Value(const char* text) : Value(std::string(text)) {}       // NOLINT(google-explicit-constructor)
   static Value tuple(List items);
   static Value list(List items);
   /// Sorted, duplicates removed.

@@ -23,7 +23,8 @@ class Parser {
  public:
   /// `text` lies at byte `base` of the document's source; with `fixed` it does not lie there as it is (a JSON string
   /// with escapes), and every place in it is reported as `fixed`.
-  Parser(Document& document, std::string_view text, std::size_t base, std::optional<Span> fixed, Diagnostics& diagnostics)
+  Parser(Document& document, std::string_view text, std::size_t base, std::optional<Span> fixed,
+         Diagnostics& diagnostics)
       : document_(document), text_(text), base_(base), fixed_(fixed), diagnostics_(diagnostics) {}
 
   const BodyNode* file();
@@ -85,7 +86,8 @@ class Parser {
   static void flush(std::vector<Part>& parts);
   void meld(std::vector<Part>& parts);
   const Node* assemble(std::vector<Part> parts, std::size_t begin, std::size_t end);
-  std::vector<const Node*> sequence(const std::vector<Part>& parts, std::size_t& index, const Part* open, bool& saw_else);
+  std::vector<const Node*> sequence(const std::vector<Part>& parts, std::size_t& index, const Part* open,
+                                    bool& saw_else);
   const Node* if_node(const std::vector<Part>& parts, std::size_t& index);
   const Node* for_node(const std::vector<Part>& parts, std::size_t& index);
 
@@ -106,7 +108,8 @@ class Parser {
   T* node(NodeKind kind, std::size_t begin, std::size_t end, std::initializer_list<const Node*> children = {},
           std::span<const Node* const> more = {});
   void check_depth(unsigned depth, std::size_t begin, std::size_t end);
-  void report(std::size_t begin, std::size_t end, std::string summary, std::string detail = {}, std::string suggestion = {});
+  void report(std::size_t begin, std::size_t end, std::string summary, std::string detail = {},
+              std::string suggestion = {});
   [[noreturn]] void fail(std::size_t begin, std::size_t end, std::string summary, std::string detail = {},
                          std::string suggestion = {});
   [[noreturn]] void unexpected(std::string_view wanted);

@@ -57,13 +57,32 @@ struct Document {
 using DocumentPtr = std::shared_ptr<Document>;
 
 enum class NodeKind : std::uint8_t {
-  null, boolean, number, string, text, wrap, variable, attribute, index, splat, splat_item, call, unary, binary,
-  conditional, tuple, object, for_each, template_if, template_for, parentheses
+  null,
+  boolean,
+  number,
+  string,
+  text,
+  wrap,
+  variable,
+  attribute,
+  index,
+  splat,
+  splat_item,
+  call,
+  unary,
+  binary,
+  conditional,
+  tuple,
+  object,
+  for_each,
+  template_if,
+  template_for,
+  parentheses
 };
 
 struct Node {
   NodeKind kind;
-  std::uint16_t depth = 1;    ///< longest path to a leaf; bounded by kMaxNesting
+  std::uint16_t depth = 1;  ///< longest path to a leaf; bounded by kMaxNesting
   Span span{};
   std::string_view source{};  ///< its text; not always at `span`, see the strings of HCL-JSON
 };
@@ -109,7 +128,23 @@ struct CallNode : Node {
   std::span<const Node* const> arguments;
   bool expand_last = false;
 };
-enum class Operator : std::uint8_t { add, subtract, multiply, divide, modulo, equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, negate, logical_not };
+enum class Operator : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  modulo,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or,
+  negate,
+  logical_not
+};
 struct UnaryNode : Node {
   Operator op{};
   const Node* operand = nullptr;

@@ -8,8 +8,9 @@
 using namespace underway::hcl;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Schema kSchema{.attributes = {{"a"}, {"meta"}},
-                              .blocks = {{.type = "job", .labels = {"name"}}, {.type = "meta"}, {.type = "pair", .labels = {"x", "y"}}}};
+  static const Schema kSchema{
+      .attributes = {{"a"}, {"meta"}},
+      .blocks = {{.type = "job", .labels = {"name"}}, {.type = "meta"}, {.type = "pair", .labels = {"x", "y"}}}};
   Diagnostics diagnostics;
   const Limits limits{.steps = 20'000, .bytes = 1024 * 1024, .string_bytes = 256 * 1024};
   const Body body = parse_json(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", diagnostics);

@@ -38,11 +38,11 @@ TEST(Diagnostic, ShowsThePlaceAndWhatToDo) {
 TEST(Diagnostic, AllErrorsOfAFileAreFoundAtOnce) {
   Diagnostics diagnostics;
   const std::string text =
-      "a = 1 +\n"             // 1
-      "b = [1, 2\n"           // 2, its bracket forgotten: shows at the next line
+      "a = 1 +\n"    // 1
+      "b = [1, 2\n"  // 2, its bracket forgotten: shows at the next line
       "c = 3\n"
       "job \"x\" {\n"
-      "  d = ,\n"             // 5
+      "  d = ,\n"  // 5
       "  e: 1\n"
       "  group \"${x}\" {\n"  // 7
       "    f = \"a\n"
@@ -71,9 +71,27 @@ TEST(Diagnostic, AllErrorsOfAFileAreFoundAtOnce) {
 }
 
 TEST(Diagnostic, OneMistakeIsOneError) {
-  for (const char* text : {"a = (1\nb = 2\n", "a = [1\nb = 2\nc = 3\n", "a = \"x\nb = 2\n", "a = 1,\nb = 2\n", "a = f(1 2)\nb = 1\n", "a = {x 1}\n", "job \"a\" {\n x = 1\n",
-                           "a = \"${x\"\nb = \"y\"\n", "\"a\" = 1\n", "a b = 1\n", "}\n", "a = 1 ? 2\n", "a = [for x in 1]\n", "a = <<E\nx\n", "/* x", "a = \xe2\x80\x9cx\xe2\x80\x9d\nb = 1\n",
-                           "a = 1\na = 2\n", "a = x.\n", "a = x[\n", "a = 0x1\n", "a = \xff\n"}) {
+  for (const char* text : {"a = (1\nb = 2\n",
+                           "a = [1\nb = 2\nc = 3\n",
+                           "a = \"x\nb = 2\n",
+                           "a = 1,\nb = 2\n",
+                           "a = f(1 2)\nb = 1\n",
+                           "a = {x 1}\n",
+                           "job \"a\" {\n x = 1\n",
+                           "a = \"${x\"\nb = \"y\"\n",
+                           "\"a\" = 1\n",
+                           "a b = 1\n",
+                           "}\n",
+                           "a = 1 ? 2\n",
+                           "a = [for x in 1]\n",
+                           "a = <<E\nx\n",
+                           "/* x",
+                           "a = \xe2\x80\x9cx\xe2\x80\x9d\nb = 1\n",
+                           "a = 1\na = 2\n",
+                           "a = x.\n",
+                           "a = x[\n",
+                           "a = 0x1\n",
+                           "a = \xff\n"}) {
     std::size_t count = 0;
     const std::string shown = rendered(text, &count);
     EXPECT_EQ(count, 1U) << text << "\n" << shown;

@@ -16,15 +16,17 @@ std::string repeat(const std::string& text, std::size_t times) {
 }
 
 TEST(Limit, DeepNestingIsRefusedNotFatal) {
-  for (const auto& text : {repeat("(", 5'000), repeat("[", 5'000), repeat("{a=", 5'000), repeat("-", 5'000) + "1", repeat("!", 5'000) + "true",
-                           "1" + repeat("+1", 5'000), "a" + repeat(".b", 5'000), "a" + repeat("[0]", 5'000), "a" + repeat("[*]", 5'000), repeat("f(", 5'000),
+  for (const auto& text : {repeat("(", 5'000), repeat("[", 5'000), repeat("{a=", 5'000), repeat("-", 5'000) + "1",
+                           repeat("!", 5'000) + "true", "1" + repeat("+1", 5'000), "a" + repeat(".b", 5'000),
+                           "a" + repeat("[0]", 5'000), "a" + repeat("[*]", 5'000), repeat("f(", 5'000),
                            repeat("\"${", 5'000), "1" + repeat("?1:1", 5'000), repeat("[for x in ", 5'000)}) {
     Diagnostics diagnostics;
     parse_expression(text, "t", diagnostics);
     ASSERT_TRUE(diagnostics.has_errors()) << text.substr(0, 20);
     EXPECT_EQ(diagnostics.all()[0].summary, "this is nested too deeply") << text.substr(0, 20);
   }
-  for (const auto& text : {repeat("a {\n", 5'000), repeat("a{", 5'000), "x = " + repeat("<<E\n${", 1000), repeat("{\"a\":", 5'000), repeat("[", 5'000)}) {
+  for (const auto& text : {repeat("a {\n", 5'000), repeat("a{", 5'000), "x = " + repeat("<<E\n${", 1000),
+                           repeat("{\"a\":", 5'000), repeat("[", 5'000)}) {
     Diagnostics diagnostics;
     parse(text, "t", diagnostics);
     EXPECT_TRUE(diagnostics.has_errors()) << text.substr(0, 20);
@@ -42,11 +44,16 @@ TEST(Limit, LargeFilesAreRefused) {
 
 TEST(Limit, EvaluationHasABudget) {
   const auto limited = [] {
-    return Context(Limits{.steps = 50'000, .bytes = 4 * 1024 * 1024, .string_bytes = 1024 * 1024}).functions(pure_functions());
+    return Context(Limits{.steps = 50'000, .bytes = 4 * 1024 * 1024, .string_bytes = 1024 * 1024})
+        .functions(pure_functions());
   };
-  for (const char* text : {"[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]", "range(1000000000)", "setproduct(range(1000), range(1000), range(1000), range(1000))",
-                           "\"%{ for a in range(1000) }%{ for b in range(1000) }xxxxxxxxxxxxxxxxxxxx%{ endfor }%{ endfor }\"", "format(\"%1000d%1000d\", 1, 2) == \"\" ? 1 : pow(2, 9000)",
-                           "indent(1000, join(\"\", [for x in range(3000) : \"\\n\"]))", "pow(pow(2, 8000), 8000)", "[for x in range(90000) : md5(join(\"\", range(900)))]"}) {
+  for (const char* text :
+       {"[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : c]]]", "range(1000000000)",
+        "setproduct(range(1000), range(1000), range(1000), range(1000))",
+        "\"%{ for a in range(1000) }%{ for b in range(1000) }xxxxxxxxxxxxxxxxxxxx%{ endfor }%{ endfor }\"",
+        "format(\"%1000d%1000d\", 1, 2) == \"\" ? 1 : pow(2, 9000)",
+        "indent(1000, join(\"\", [for x in range(3000) : \"\\n\"]))", "pow(pow(2, 8000), 8000)",
+        "[for x in range(90000) : md5(join(\"\", range(900)))]"}) {
     const std::string shown = eval(text, limited());
     EXPECT_EQ(shown.substr(0, 6), "error:") << text << " gave " << shown.substr(0, 80);
   }
@@ -57,7 +64,8 @@ TEST(Limit, SharedPartsCountAsOftenAsTheyOccur) {
   std::string text = "locals {\n l0 = \"lol\"\n";
   for (int i = 1; i <= 12; ++i) text += fmt::format(" l{} = [for x in range(10) : local.l{}]\n", i, i - 1);
   Diagnostics diagnostics;
-  const Module module(parse(text + "}\n", "laughs.hcl", diagnostics), {.base = Context().functions(pure_functions())}, diagnostics);
+  const Module module(parse(text + "}\n", "laughs.hcl", diagnostics), {.base = Context().functions(pure_functions())},
+                      diagnostics);
   module.context({}, diagnostics);
   ASSERT_TRUE(diagnostics.has_errors());
   EXPECT_EQ(diagnostics.all()[0].summary, "a value has become too large");
@@ -77,7 +85,8 @@ TEST(Limit, DynamicBlocksHaveABudget) {
   Diagnostics diagnostics;
   std::string text;
   for (int i = 0; i < 4; ++i) text += "dynamic \"b\" {\n for_each = range(1000)\n content {\n";
-  const Body body = expand_dynamic(parse(text + repeat("}\n}\n", 4), "t", diagnostics), Context(Limits{.steps = 100'000}).functions(pure_functions()));
+  const Body body = expand_dynamic(parse(text + repeat("}\n}\n", 4), "t", diagnostics),
+                                   Context(Limits{.steps = 100'000}).functions(pure_functions()));
   const auto value = decode_any(body, Context(), diagnostics);
   EXPECT_FALSE(value);
   EXPECT_TRUE(diagnostics.has_errors());
@@ -93,7 +102,8 @@ TEST(Limit, ManyLabelsAreRefusedNotFatal) {
 
 TEST(Limit, YamlAliasesAndNestingAreBounded) {
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\\n";
-  for (int i = 1; i < 10; ++i) bomb += fmt::format("a{0}: &a{0} [*a{1},*a{1},*a{1},*a{1},*a{1},*a{1},*a{1},*a{1}]\\n", i, i - 1);
+  for (int i = 1; i < 10; ++i)
+    bomb += fmt::format("a{0}: &a{0} [*a{1},*a{1},*a{1},*a{1},*a{1},*a{1},*a{1},*a{1}]\\n", i, i - 1);
   EXPECT_EQ(eval("yamldecode(\"" + bomb + "\")").substr(0, 6), "error:");
   EXPECT_EQ(eval("yamldecode(\"" + repeat("[", 5000) + "\")"), "error: yamldecode(): the YAML is nested too deeply");
   EXPECT_EQ(eval("yamldecode(\"" + repeat("- ", 5000) + "\")"), "error: yamldecode(): the YAML is nested too deeply");

@@ -3,8 +3,8 @@
 #include "hcl/functions.hpp"
 #include "hcl/parser.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <string>
 
 namespace underway::hcl::test {
@@ -12,13 +12,14 @@ namespace underway::hcl::test {
 inline Context plain_context() {
   Context context;
   context.functions(pure_functions());
-  context.set("var", Value::object({{"name", "web"},
-                                    {"count", 3},
-                                    {"list", Value::list({"a", "b", "c"})},
-                                    {"ports", Value::object({{"http", 80}, {"ssh", 22}})},
-                                    {"nothing", Value()},
-                                    {"nodes", Value::tuple({Value::object({{"id", 1}, {"tags", Value::tuple({"x", "y"})}}),
-                                                            Value::object({{"id", 2}, {"tags", Value::tuple({})}})})}}));
+  context.set("var",
+              Value::object({{"name", "web"},
+                             {"count", 3},
+                             {"list", Value::list({"a", "b", "c"})},
+                             {"ports", Value::object({{"http", 80}, {"ssh", 22}})},
+                             {"nothing", Value()},
+                             {"nodes", Value::tuple({Value::object({{"id", 1}, {"tags", Value::tuple({"x", "y"})}}),
+                                                     Value::object({{"id", 2}, {"tags", Value::tuple({})}})})}}));
   return context;
 }
 

@@ -120,4 +120,77 @@ std::string format_time(TimePoint time) {
                      utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
+std::string format_time_exactly(TimePoint time) {
+  std::string text = format_time(std::chrono::floor<std::chrono::seconds>(time));
+  const auto rest = (time - std::chrono::floor<std::chrono::seconds>(time)).count();
+  if (rest == 0) return text;
+  std::string decimals = fmt::format(".{:09}", rest);
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  return text.insert(text.size() - 1, decimals);
+}
+
+namespace {
+
+/// Takes exactly `digits` decimal digits off the front.
+std::optional<int> take_number(std::string_view& text, std::size_t digits) {
+  if (text.size() < digits) return std::nullopt;
+  int value = 0;
+  for (const char c : text.substr(0, digits)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  text.remove_prefix(digits);
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// ".5" as nanoseconds; further decimals than nine are dropped.
+std::optional<Duration> take_decimals(std::string_view& text) {
+  if (!take(text, ".")) return Duration{0};
+  std::int64_t value = 0, unit = 100'000'000;
+  std::size_t digits = 0;
+  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits, unit /= 10)
+    value += (text[digits] - '0') * unit;
+  text.remove_prefix(digits);
+  return digits > 0 ? std::optional(Duration{value}) : std::nullopt;
+}
+
+std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
+  if (take(text, "Zz")) return std::chrono::minutes{0};
+  if (text.empty() || (text.front() != '+' && text.front() != '-')) return std::nullopt;
+  const int sign = text.front() == '-' ? -1 : 1;
+  text.remove_prefix(1);
+  const auto hours = take_number(text, 2);
+  const bool colon = take(text, ":");
+  const auto minutes = take_number(text, 2);
+  if (!hours || !colon || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
+  return std::chrono::minutes{sign * (*hours * 60 + *minutes)};
+}
+
+}  // namespace
+
+std::optional<TimePoint> parse_time(std::string_view text) {
+  using namespace std::chrono;
+  int part[6];
+  constexpr std::string_view kAfter[6] = {"-", "-", "Tt ", ":", ":", ""};
+  for (int i = 0; i < 6; ++i) {
+    const auto number = take_number(text, i == 0 ? 4 : 2);
+    if (!number || (!kAfter[i].empty() && !take(text, kAfter[i]))) return std::nullopt;
+    part[i] = *number;
+  }
+  const auto decimals = take_decimals(text);
+  const auto offset = take_offset(text);
+  const year_month_day date{year{part[0]}, month{static_cast<unsigned>(part[1])}, day{static_cast<unsigned>(part[2])}};
+  const bool in_day = part[3] <= 23 && part[4] <= 59 && part[5] <= 60;
+  if (!decimals || !offset || !text.empty() || !date.ok() || !in_day) return std::nullopt;
+  if (date.year() < year{1678} || date.year() > year{2261}) return std::nullopt;
+  const auto whole = sys_days{date} + hours{part[3]} + minutes{part[4]} + seconds{part[5]} - *offset;
+  return TimePoint{duration_cast<Duration>(whole.time_since_epoch())} + *decimals;
+}
+
 }  // namespace underway

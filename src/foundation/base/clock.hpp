@@ -50,5 +50,10 @@ std::string format_duration(Duration duration);
 std::string human_duration(Duration duration);
 /// RFC 3339 in UTC with seconds: "2026-11-21T11:40:00Z".
 std::string format_time(TimePoint time);
+/// The same with as many decimals as it takes, as Go's time.RFC3339Nano: "2026-11-21T11:40:00.5Z".
+std::string format_time_exactly(TimePoint time);
+/// Parses RFC 3339 (date, time, optional decimals, "Z" or an offset). Returns nothing when the text is no such time or
+/// lies outside of what TimePoint holds (1678 to 2261).
+std::optional<TimePoint> parse_time(std::string_view text);
 
 }  // namespace underway

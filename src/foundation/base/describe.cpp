@@ -4,6 +4,8 @@
 
 #include <strings.h>
 
+#include <algorithm>
+
 namespace underway::describe {
 
 const Field* Structure::find_hcl(std::string_view hcl_name) const {
@@ -24,6 +26,13 @@ const Field* Structure::find_json(std::string_view json_name) const {
     }
   }
   return nullptr;
+}
+
+bool Structure::nests(std::string_view json_name) const {
+  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+    return field.json.size() > json_name.size() && field.json[json_name.size()] == '.' &&
+           ::strncasecmp(field.json.data(), json_name.data(), json_name.size()) == 0;
+  });
 }
 
 std::optional<std::int64_t> Enumeration::parse(std::string_view text) const {

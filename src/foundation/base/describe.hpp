@@ -77,11 +77,14 @@ enum class Change : std::uint8_t { in_place, destructive };
 
 struct Field {
   std::string_view hcl;   ///< name in HCL; empty for Form::wire
-  std::string_view json;  ///< name on the wire; empty when the field never travels
+  /// Name on the wire; empty when the field never travels. "Shared.DiskMB" is DiskMB in an object Shared: the wire may
+  /// nest, one level deep, what the struct holds flat. Fields that share such an object stand beside each other.
+  std::string_view json;
   std::string_view doc;   ///< one sentence for the reference
   Form form = Form::wire;
   Change change = Change::in_place;
   bool required = false;
+  bool time = false;  ///< an integer of nanoseconds since the epoch that travels as RFC 3339
   const Type* type = nullptr;
   void* (*get)(void*) = nullptr;
 
@@ -98,6 +101,8 @@ struct Structure {
   const Field* find_hcl(std::string_view hcl_name) const;
   /// Exact, else ignoring case, as Go's decoder does.
   const Field* find_json(std::string_view json_name) const;
+  /// Whether the wire nests fields below `json_name`.
+  bool nests(std::string_view json_name) const;
 };
 
 struct Enumeration {
@@ -266,6 +271,11 @@ class Builder {
   /// The field added last must be given in HCL.
   Builder& required() {
     structure_.fields.back().required = true;
+    return *this;
+  }
+  /// The field added last, an integer of nanoseconds since the epoch, travels as RFC 3339; 0 is Go's zero time.
+  Builder& time() {
+    structure_.fields.back().time = true;
     return *this;
   }
   /// A change of the field added last replaces running allocations.

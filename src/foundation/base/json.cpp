@@ -31,23 +31,73 @@ void append_number(std::string& out, double value) {
   out += fmt::format("{}", value);
 }
 
+constexpr std::string_view kZeroTime = "0001-01-01T00:00:00Z";
+
+void append_time(std::string& out, std::int64_t nanoseconds) {
+  out += '"';
+  out += nanoseconds == 0 ? std::string(kZeroTime) : format_time_exactly(from_unix_nanos(nanoseconds));
+  out += '"';
+}
+
+/// Writes the keys of one object, of which some ("Shared.DiskMB") are in objects of their own.
+class Keys {
+ public:
+  explicit Keys(std::string& out) : out_(out) { out_ += '{'; }
+
+  void begin(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    const std::string_view within = dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+    if (within != open_) {
+      close();
+      if (!within.empty()) {
+        key(within);
+        out_ += '{';
+        first_ = true;
+      }
+      open_ = within;
+    }
+    key(dot == std::string_view::npos ? path : path.substr(dot + 1));
+  }
+  void end() {
+    close();
+    out_ += '}';
+  }
+
+ private:
+  void close() {
+    if (open_.empty()) return;
+    out_ += '}';
+    first_ = false;
+    open_ = {};
+  }
+  void key(std::string_view name) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
+  }
+
+  std::string& out_;
+  std::string_view open_;
+  bool first_ = true;
+};
+
 void append_structure(std::string& out, const Type& type, const void* value, Encoding encoding) {
   const auto& structure = type.structure();
   const void* defaults = structure.defaults();
-  out += '{';
-  bool first = true;
+  Keys keys(out);
   for (const auto& field : structure.fields) {
     if (field.json.empty()) continue;
     const void* member = field.in(value);
     if (encoding == Encoding::compact && describe::equal(*field.type, member, field.in(defaults))) continue;
-    if (!first) out += ',';
-    first = false;
-    out += '"';
-    out += field.json;
-    out += "\":";
-    append(out, *field.type, member, encoding);
+    keys.begin(field.json);
+    if (field.time)
+      append_time(out, *static_cast<const std::int64_t*>(member));
+    else
+      append(out, *field.type, member, encoding);
   }
-  out += '}';
+  keys.end();
 }
 
 void append_list(std::string& out, const Type& type, const void* value, Encoding encoding) {
@@ -102,14 +152,37 @@ Duration decode_duration(const boost::json::value& json, const std::string& path
   return *parsed;
 }
 
+std::int64_t decode_time(const boost::json::value& json, const std::string& path) {
+  if (!json.is_string()) return decode_integer(json, path);
+  const std::string_view text(json.get_string());
+  if (text == kZeroTime) return 0;
+  const auto time = parse_time(text);
+  if (!time) refuse(path, "a time like \"2026-11-21T11:40:00Z\"", json);
+  return unix_nanos(*time);
+}
+
+void decode_field(const boost::json::value& json, const describe::Field& field, void* value, const std::string& path) {
+  const std::string at = path.empty() ? std::string(field.json) : path + "." + std::string(field.json);
+  if (field.time)
+    *static_cast<std::int64_t*>(field.get(value)) = decode_time(json, at);
+  else
+    decode(json, *field.type, field.get(value), at);
+}
+
 void decode_structure(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
   if (!json.is_object()) refuse(path, "an object", json);
   const auto& structure = type.structure();
   for (const auto& [key, member] : json.get_object()) {
-    const auto* field = structure.find_json(std::string_view(key.data(), key.size()));
-    if (field == nullptr || member.is_null()) continue;
-    decode(member, *field->type, field->get(value),
-           path.empty() ? std::string(field->json) : path + "." + std::string(field->json));
+    if (member.is_null()) continue;
+    const std::string_view name(key.data(), key.size());
+    if (const auto* field = structure.find_json(name)) {
+      decode_field(member, *field, value, path);
+    } else if (member.is_object() && structure.nests(name)) {
+      for (const auto& [inner, nested] : member.get_object()) {
+        const auto* below = structure.find_json(std::string(name) + "." + std::string(inner.data(), inner.size()));
+        if (below != nullptr && !nested.is_null()) decode_field(nested, *below, value, path);
+      }
+    }
   }
 }
 

@@ -61,8 +61,11 @@ const Structure& description(Tag<TaskState>) {
                                  .wire<&TaskState::failed>("Failed", "")
                                  .wire<&TaskState::restarts>("Restarts", "")
                                  .wire<&TaskState::last_restart>("LastRestart", "")
+                                 .time()
                                  .wire<&TaskState::started_at>("StartedAt", "")
+                                 .time()
                                  .wire<&TaskState::finished_at>("FinishedAt", "")
+                                 .time()
                                  .wire<&TaskState::events>("Events", "")
                                  .done();
   return s;
@@ -80,9 +83,9 @@ const Structure& description(Tag<AllocatedPort>) {
 
 const Structure& description(Tag<TaskResources>) {
   static const Structure s = Builder<TaskResources>("resources", "What a task was given.")
-                                 .wire<&TaskResources::cpu>("CPU", "")
-                                 .wire<&TaskResources::memory_mb>("MemoryMB", "")
-                                 .wire<&TaskResources::memory_max_mb>("MemoryMaxMB", "")
+                                 .wire<&TaskResources::cpu>("Cpu.CpuShares", "")
+                                 .wire<&TaskResources::memory_mb>("Memory.MemoryMB", "")
+                                 .wire<&TaskResources::memory_max_mb>("Memory.MemoryMaxMB", "")
                                  .done();
   return s;
 }
@@ -90,8 +93,8 @@ const Structure& description(Tag<TaskResources>) {
 const Structure& description(Tag<AllocatedResources>) {
   static const Structure s = Builder<AllocatedResources>("allocated resources", "What an allocation was given.")
                                  .wire<&AllocatedResources::tasks>("Tasks", "")
-                                 .wire<&AllocatedResources::ports>("Ports", "")
-                                 .wire<&AllocatedResources::disk_mb>("DiskMB", "")
+                                 .wire<&AllocatedResources::ports>("Shared.Ports", "")
+                                 .wire<&AllocatedResources::disk_mb>("Shared.DiskMB", "")
                                  .done();
   return s;
 }
@@ -127,6 +130,7 @@ const Structure& description(Tag<AllocHealth>) {
   static const Structure s = Builder<AllocHealth>("health", "Health as the node found it.")
                                  .wire<&AllocHealth::healthy>("Healthy", "")
                                  .wire<&AllocHealth::timestamp>("Timestamp", "")
+                                 .time()
                                  .done();
   return s;
 }

@@ -53,6 +53,7 @@ const Structure& description(Tag<Evaluation>) {
                                  .wire<&Evaluation::class_eligibility>("ClassEligibility", "")
                                  .wire<&Evaluation::escaped_class>("EscapedComputedClass", "")
                                  .wire<&Evaluation::wait_until>("WaitUntil", "")
+                                 .time()
                                  .wire<&Evaluation::create_time>("CreateTime", "")
                                  .wire<&Evaluation::modify_time>("ModifyTime", "")
                                  .wire<&Evaluation::create_index>("CreateIndex", "")

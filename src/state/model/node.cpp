@@ -47,10 +47,10 @@ const Structure& description(Tag<NodeNetwork>) {
 
 const Structure& description(Tag<NodeResources>) {
   static const Structure s = Builder<NodeResources>("resources", "What a node has, or keeps back.")
-                                 .wire<&NodeResources::cpu>("CPU", "MHz.")
-                                 .wire<&NodeResources::cores>("Cores", "Cores.")
-                                 .wire<&NodeResources::memory_mb>("MemoryMB", "MiB.")
-                                 .wire<&NodeResources::disk_mb>("DiskMB", "MiB.")
+                                 .wire<&NodeResources::cpu>("Cpu.CpuShares", "MHz.")
+                                 .wire<&NodeResources::cores>("Cpu.TotalCpuCores", "Cores.")
+                                 .wire<&NodeResources::memory_mb>("Memory.MemoryMB", "MiB.")
+                                 .wire<&NodeResources::disk_mb>("Disk.DiskMB", "MiB.")
                                  .wire<&NodeResources::ports>("Ports", "Ports kept back.")
                                  .done();
   return s;
@@ -65,8 +65,8 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::node_pool>("NodePool", "")
                                  .wire<&Node::attributes>("Attributes", "")
                                  .wire<&Node::meta>("Meta", "")
-                                 .wire<&Node::resources>("Resources", "")
-                                 .wire<&Node::reserved>("Reserved", "")
+                                 .wire<&Node::resources>("NodeResources", "")
+                                 .wire<&Node::reserved>("ReservedResources", "")
                                  .wire<&Node::networks>("HostNetworks", "")
                                  .wire<&Node::min_dynamic_port>("MinDynamicPort", "")
                                  .wire<&Node::max_dynamic_port>("MaxDynamicPort", "")

@@ -24,6 +24,26 @@ const describe::Structure& description(describe::Tag<Wheel>) {
   return s;
 }
 
+/// Flat here, nested on the wire.
+struct Journey {
+  std::string name;
+  std::int64_t near = 0;
+  std::int64_t far = 0;
+  std::int64_t left_at = 0;
+  std::int64_t stops = 0;
+};
+const describe::Structure& description(describe::Tag<Journey>) {
+  static const auto s = describe::Builder<Journey>("journey", "A journey.")
+                            .wire<&Journey::name>("Name", "")
+                            .wire<&Journey::near>("Way.Near", "")
+                            .wire<&Journey::far>("Way.Far", "")
+                            .wire<&Journey::left_at>("LeftAt", "")
+                            .time()
+                            .wire<&Journey::stops>("Rest.Stops", "")
+                            .done();
+  return s;
+}
+
 struct Cart {
   bool open = false;
   double weight = 1.5;
@@ -115,6 +135,36 @@ TEST(Describe, EqualComparesMapsListsAndOptionals) {
   b = sample();
   b.spare.reset();
   EXPECT_FALSE(describe::equal(a, b));
+}
+
+TEST(Json, NestsWhatTheWireNests) {
+  const Journey journey{"west", 1, 2, 1'700'000'000'500'000'000, 3};
+  const std::string text = json::encode(journey);
+  EXPECT_EQ(
+      text,
+      R"({"Name":"west","Way":{"Near":1,"Far":2},"LeftAt":"2023-11-14T22:13:20.5Z","Rest":{"Stops":3}})");
+  EXPECT_TRUE(describe::equal(json::decode_text<Journey>(text), journey));
+  EXPECT_EQ(json::encode(Journey{"", 0, 2, 0, 0}, json::Encoding::compact), R"({"Way":{"Far":2}})");
+  EXPECT_EQ(json::encode(Journey{}, json::Encoding::compact), "{}");
+}
+
+TEST(Json, ReadsNestedKeysInAnyOrderAndNamesThePathOfWhatIsWrong) {
+  const auto journey = json::decode_text<Journey>(R"({"rest":{"stops":3,"Other":1},"Way":{"Far":2,"Near":null}})");
+  EXPECT_EQ(journey.stops, 3);
+  EXPECT_EQ(journey.far, 2);
+  try {
+    json::decode_text<Journey>(R"({"Way":{"Far":"x"}})");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "Way.Far: expected an integer");
+  }
+}
+
+TEST(Json, WritesAndReadsTimesAsGoDoes) {
+  EXPECT_NE(json::encode(Journey{}).find(R"("LeftAt":"0001-01-01T00:00:00Z")"), std::string::npos);
+  EXPECT_EQ(json::decode_text<Journey>(R"({"LeftAt":"0001-01-01T00:00:00Z"})").left_at, 0);
+  EXPECT_EQ(json::decode_text<Journey>(R"({"LeftAt":5})").left_at, 5);
+  EXPECT_THROW(json::decode_text<Journey>(R"({"LeftAt":"noon"})"), Error);
 }
 
 }  // namespace

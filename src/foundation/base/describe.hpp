@@ -76,11 +76,11 @@ enum class Form : std::uint8_t {
 enum class Change : std::uint8_t { in_place, destructive };
 
 struct Field {
-  std::string_view hcl;   ///< name in HCL; empty for Form::wire
+  std::string_view hcl;  ///< name in HCL; empty for Form::wire
   /// Name on the wire; empty when the field never travels. "Shared.DiskMB" is DiskMB in an object Shared: the wire may
   /// nest, one level deep, what the struct holds flat. Fields that share such an object stand beside each other.
   std::string_view json;
-  std::string_view doc;   ///< one sentence for the reference
+  std::string_view doc;  ///< one sentence for the reference
   Form form = Form::wire;
   Change change = Change::in_place;
   bool required = false;

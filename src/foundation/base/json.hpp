@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// JSON of described structs. Durations are integers of nanoseconds (and are read from Go's "5s" too); times are RFC 3339
-/// (and are read from nanoseconds too); enumerations are their spelling; absent optionals are null. Decoding keeps the
-/// default of a missing or null field, ignores unknown keys (older and newer peers talk to each other), and reports the
-/// path of what is wrong: "Job.TaskGroups[1].Count". Limits: nesting 64 levels.
+/// JSON of described structs. Durations are integers of nanoseconds (and are read from Go's "5s" too); times are RFC
+/// 3339 (and are read from nanoseconds too); enumerations are their spelling; absent optionals are null. Decoding keeps
+/// the default of a missing or null field, ignores unknown keys (older and newer peers talk to each other), and reports
+/// the path of what is wrong: "Job.TaskGroups[1].Count". Limits: nesting 64 levels.
 
 #include "base/describe.hpp"
 

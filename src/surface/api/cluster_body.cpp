@@ -9,6 +9,21 @@ using describe::Builder;
 using describe::Structure;
 using describe::Tag;
 
+namespace {
+
+/// In Nomad's words (its scheduler's annotations), only what there is.
+std::map<std::string, std::int64_t> counted(const DesiredUpdates& updates) {
+  std::map<std::string, std::int64_t> out{{"ignore", updates.ignore},
+                                          {"create", updates.place},
+                                          {"destroy", updates.stop},
+                                          {"in-place update", updates.in_place},
+                                          {"create/destroy update", updates.destructive}};
+  std::erase_if(out, [](const auto& entry) { return entry.second == 0; });
+  return out;
+}
+
+}  // namespace
+
 JobChange describe_plan(const server::JobPlan& plan) {
   JobChange change;
   change.id = plan.proposed.id;
@@ -22,6 +37,9 @@ JobChange describe_plan(const server::JobPlan& plan) {
     updates.stop = counts.stop + counts.lost;
     updates.in_place = counts.in_place;
     updates.destructive = counts.destructive;
+    for (auto& part : change.diff.groups) {
+      if (part.name == group) part.updates = counted(updates);
+    }
   }
   std::set<std::string> replaced;
   for (const auto& created : plan.plan.created) {

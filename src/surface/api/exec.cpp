@@ -20,28 +20,35 @@ std::int64_t integer_at(const boost::json::object& object, const char* key, std:
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
-/// From the client to the node, until the client has closed its input or is gone.
-awaitable<void> forward_input(std::shared_ptr<http::WebSocket> socket, std::shared_ptr<Stream> stream) {
-  while (auto message = co_await socket->read()) {
-    const auto frame = json::parse(message->data);
-    if (!frame.is_object()) continue;
-    if (const auto* size = frame.get_object().if_contains("tty_size"); size != nullptr && size->is_object()) {
-      const auto& object = size->get_object();
-      const boost::json::value resize =
-          boost::json::object{{"Width", integer_at(object, "width", 80)}, {"Height", integer_at(object, "height", 24)}};
-      co_await stream->write_control(resize);
-    }
-    const auto* input = frame.get_object().if_contains("stdin");
-    if (input == nullptr || !input->is_object()) continue;
-    const auto& object = input->get_object();
-    if (const auto* data = object.if_contains("data"); data != nullptr && data->is_string()) {
-      std::string bytes = base64_decode(std::string_view(data->get_string()));
-      co_await stream->write(std::move(bytes));
-    }
-    if (const auto* close = object.if_contains("close"); close != nullptr && close->is_bool() && close->get_bool())
-      stream->end();
+/// One frame of the client's.
+awaitable<void> forward_frame(std::string text, std::shared_ptr<Stream> stream) {
+  const auto frame = json::parse(text);
+  if (!frame.is_object()) co_return;
+  if (const auto* size = frame.get_object().if_contains("tty_size"); size != nullptr && size->is_object()) {
+    const auto& object = size->get_object();
+    const boost::json::value resize =
+        boost::json::object{{"Width", integer_at(object, "width", 80)}, {"Height", integer_at(object, "height", 24)}};
+    co_await stream->write_control(resize);
   }
-  stream->reset(Error(Code::unavailable, "the client has gone"));
+  const auto* input = frame.get_object().if_contains("stdin");
+  if (input == nullptr || !input->is_object()) co_return;
+  const auto& object = input->get_object();
+  if (const auto* data = object.if_contains("data"); data != nullptr && data->is_string()) {
+    std::string bytes = base64_decode(std::string_view(data->get_string()));
+    co_await stream->write(std::move(bytes));
+  }
+  if (const auto* close = object.if_contains("close"); close != nullptr && close->is_bool() && close->get_bool())
+    stream->end();
+}
+
+/// From the client to the node, until the client is gone: then the command has nobody left, and is ended.
+awaitable<void> forward_input(std::shared_ptr<http::WebSocket> socket, std::shared_ptr<Stream> stream) {
+  try {
+    while (auto message = co_await socket->read()) co_await forward_frame(std::move(message->data), stream);
+    stream->reset(Error(Code::unavailable, "the client has gone"));
+  } catch (const Error& error) {
+    stream->reset(error);
+  }
 }
 
 http::Message frame(boost::json::object object) { return {boost::json::serialize(object), true}; }

@@ -66,13 +66,22 @@ object schema_of(const describe::Type& type, Schemas& used) {
   return {};
 }
 
+/// The place of a field, which the wire may nest: "Shared.DiskMB".
+boost::json::value& property(object& properties, std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return properties[name];
+  auto& outer = properties[name.substr(0, dot)];
+  if (!outer.is_object()) outer = object{{"type", "object"}, {"properties", object{}}};
+  return outer.get_object()["properties"].get_object()[name.substr(dot + 1)];
+}
+
 object schema_body(const describe::Structure& structure, Schemas& used) {
   object properties;
   for (const auto& field : structure.fields) {
     if (field.json.empty()) continue;
-    object schema = schema_of(*field.type, used);
+    object schema = field.time ? object{{"type", "string"}, {"format", "date-time"}} : schema_of(*field.type, used);
     if (!field.doc.empty() && !schema.contains("$ref")) schema["description"] = field.doc;
-    properties[field.json] = std::move(schema);
+    property(properties, field.json) = std::move(schema);
   }
   return {{"type", "object"}, {"description", structure.doc}, {"properties", std::move(properties)}};
 }

@@ -64,8 +64,9 @@ std::string namespace_of(const Request& request) {
 awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body) {
   const std::int64_t index = integer_parameter(request, "index", 0);
   const auto deadline = wait_deadline(request);
+  const bool may_change = !scopes.empty();
   const auto* tables =
-      index > 0 ? co_await api.server.changed_since(scopes, index, deadline) : co_await api.server.read();
+      index > 0 && may_change ? co_await api.server.changed_since(scopes, index, deadline) : co_await api.server.read();
   Response response = http::json(pretty_if_asked(request, body(*tables)));
   set_index(response, newest(*tables, scopes));
   co_return response;
@@ -76,12 +77,18 @@ awaitable<Response> answer_list(Api& api, const Request& request, std::vector<ta
   const auto per_page = static_cast<std::size_t>(integer_parameter(request, "per_page", 0));
   const std::string from = request.query.find("next_token").value_or("");
   const bool reverse = request.query.flag("reverse");
+  if (const auto filter = request.query.find("filter"); filter && !filter->empty())
+    throw Error(Code::unsupported, "filter expressions are not yet supported").because("found " + *filter);
   std::string next_token;
   const Body body = [&](const tables::Tables& tables) {
     auto items = list(tables);
-    if (reverse) std::reverse(items.begin(), items.end());
-    std::size_t begin = 0;
-    while (!from.empty() && begin < items.size() && items[begin].token != from) ++begin;
+    const auto before = [reverse](const std::string& a, const std::string& b) { return reverse ? b < a : a < b; };
+    std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return before(a.token, b.token); });
+    // The element that the token names may be gone by now: the page begins with the next one.
+    const auto first = from.empty() ? items.begin()
+                                    : std::partition_point(items.begin(), items.end(),
+                                                           [&](const Item& item) { return before(item.token, from); });
+    const auto begin = static_cast<std::size_t>(first - items.begin());
     const std::size_t end = per_page == 0 ? items.size() : std::min(items.size(), begin + per_page);
     if (end < items.size()) next_token = items[end].token;
     return json_list(std::span(items).subspan(begin, end - begin), [](const Item& item) { return item.json(); });
@@ -115,6 +122,16 @@ tables::Row<model::Node> get_node(const tables::Tables& tables, const std::strin
   auto row = tables.find_node(id);
   if (!row) throw Error(Code::not_found, "node not found");
   return row;
+}
+
+std::string chronological(model::Revision create_index, const std::string& id) {
+  return fmt::format("{:020}.{}", create_index, id);
+}
+
+Response written(std::string body, model::Revision index) {
+  Response response = http::json(std::move(body));
+  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(index, 1)));
+  return response;
 }
 
 tables::Row<model::Job> get_job(const tables::Tables& tables, const Request& request, const std::string& id) {

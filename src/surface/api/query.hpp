@@ -24,18 +24,23 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
 
 /// One element of a list before paging.
 struct Item {
-  std::string token;  ///< sorts as the list does and names where the next page begins
+  std::string token;  ///< the list is sorted by it, and it names where the next page begins
   std::function<std::string()> json;
 };
-/// The page of `items` that `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets X-Nomad-NextToken.
+/// A token of what is listed as it came into being, oldest first (Nomad's order of evaluations and allocations).
+std::string chronological(model::Revision create_index, const std::string& id);
+/// The page of `list` that `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets X-Nomad-NextToken.
+/// Throws unsupported when a `filter` is asked for: an unfiltered list would be a wrong answer.
 awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
                                 std::function<std::vector<Item>(const tables::Tables&)> list);
+
+/// The answer to a write that is durable at `index`.
+Response written(std::string body, model::Revision index);
 
 /// The body as JSON. Throws invalid naming line and column; an empty body is invalid too.
 boost::json::object parse_body(const Request& request);
 
-/// The one allocation, evaluation or node whose id starts with `prefix`… the API itself wants whole ids: clients
-/// resolve prefixes through lists and search. Throws not_found with Nomad's text.
+/// By whole id: clients resolve prefixes through lists and search. Throw not_found with Nomad's text.
 tables::Row<model::Allocation> get_allocation(const tables::Tables& tables, const std::string& id);
 tables::Row<model::Evaluation> get_evaluation(const tables::Tables& tables, const std::string& id);
 tables::Row<model::Node> get_node(const tables::Tables& tables, const std::string& id);

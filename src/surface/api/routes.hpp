@@ -6,6 +6,9 @@
 
 namespace underway::api {
 
+/// The body's "Job", in the namespace that it or the query names. Throws invalid, naming what is not supported.
+model::Job job_of(const Request& request, const boost::json::object& body);
+
 void add_job_routes(http::Router& router, Api& api);
 void add_plan_routes(http::Router& router, Api& api);
 void add_node_routes(http::Router& router, Api& api);

@@ -1,5 +1,7 @@
 // The agent and the servers: self, members, health, leader, peers, regions, namespaces, search, collection, metrics,
 // and the link that nodes dial.
+#include <charconv>
+
 #include "api/openapi.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
@@ -18,10 +20,16 @@ awaitable<Response> static_read(Api& api, Request request, boost::json::value va
 }
 
 boost::json::value member(const Api& api) {
+  std::string address = api.agent.http_address;
+  std::int64_t port = 0;
+  if (const auto colon = address.rfind(':'); colon != std::string::npos) {
+    const auto digits = std::string_view(address).substr(colon + 1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), port).ec == std::errc{}) address.resize(colon);
+  }
   return object{
       {"Name", api.agent.name + "." + api.agent.region},
-      {"Addr", api.agent.http_address},
-      {"Port", 0},
+      {"Addr", address},
+      {"Port", port},
       {"Status", "alive"},
       {"Tags",
        object{{"region", api.agent.region}, {"dc", api.agent.datacenter}, {"role", "underway"}, {"build", version()}}}};
@@ -95,8 +103,13 @@ awaitable<Response> search(Api& api, Request request) {
   };
   add("jobs", tables->jobs(namespace_of(request), prefix), [](const auto& job) { return job.id; });
   add("nodes", tables->nodes(prefix), [](const auto& node) { return node.id; });
-  add("allocs", tables->allocations(prefix), [](const auto& allocation) { return allocation.id; });
-  add("evals", tables->evaluations(prefix), [](const auto& evaluation) { return evaluation.id; });
+  const std::string ns = namespace_of(request);
+  const auto in_namespace = [&](auto rows) {
+    if (ns != "*") std::erase_if(rows, [&](const auto& row) { return row->ns != ns; });
+    return rows;
+  };
+  add("allocs", in_namespace(tables->allocations(prefix)), [](const auto& allocation) { return allocation.id; });
+  add("evals", in_namespace(tables->evaluations(prefix)), [](const auto& evaluation) { return evaluation.id; });
   Response response = http::json(
       boost::json::serialize(object{{"Matches", std::move(matches)}, {"Truncations", std::move(truncations)}}));
   response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(tables->revision(), 1)));

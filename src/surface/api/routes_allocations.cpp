@@ -17,7 +17,8 @@ awaitable<Response> list_allocations(Api& api, Request request) {
     std::vector<Item> items;
     for (const auto& allocation : tables.allocations(prefix)) {
       if (ns != "*" && allocation->ns != ns) continue;
-      items.push_back({allocation->id, [&tables, allocation] { return json::encode(stub(tables, *allocation)); }});
+      items.push_back({chronological(allocation->create_index, allocation->id),
+                       [&tables, allocation] { return json::encode(stub(tables, *allocation)); }});
     }
     return items;
   });
@@ -40,7 +41,8 @@ awaitable<Response> read_allocation(Api& api, Request request) {
 awaitable<Response> stop_allocation(Api& api, Request request) {
   const std::string eval = co_await api.server.stop_allocation(request.param("id"));
   const auto* tables = co_await api.server.read();
-  co_return http::json(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", tables->revision()}}));
+  const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});
+  co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);
 }
 
 /// Asks the allocation's node. An empty body is fine.

@@ -34,7 +34,8 @@ awaitable<Response> read_cluster(Api& api, Request request) {
 }
 
 server::ApplyCluster parse_cluster(const Request& request) {
-  const auto body = json::decode<ClusterBody>(parse_body(request), "");
+  const boost::json::value text = parse_body(request);
+  auto body = json::decode<ClusterBody>(text);
   if (body.cluster.name != request.param("name"))
     throw Error(Code::invalid, "the cluster's name does not match the path");
   const auto wrong = host::problems(host::cluster_spec(body.cluster));
@@ -45,9 +46,9 @@ server::ApplyCluster parse_cluster(const Request& request) {
   }
   server::ApplyCluster out;
   out.cluster = body.cluster;
-  for (const auto& entry : body.jobs) {
-    out.jobs.push_back({entry.job, entry.submission, std::nullopt});
-    out.jobs.back().job.canonicalize();
+  for (std::size_t i = 0; i < body.jobs.size(); ++i) {
+    const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
+    out.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
   }
   return out;
 }

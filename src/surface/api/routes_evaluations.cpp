@@ -18,7 +18,9 @@ awaitable<Response> list_evaluations(Api& api, Request request) {
     for (const auto& evaluation : tables.evaluations(prefix)) {
       const bool other = (ns != "*" && evaluation->ns != ns) || (!job.empty() && evaluation->job_id != job) ||
                          (!status.empty() && describe::spell(evaluation->status) != status);
-      if (!other) items.push_back({evaluation->id, [evaluation] { return json::encode(*evaluation); }});
+      if (other) continue;
+      items.push_back({chronological(evaluation->create_index, evaluation->id),
+                       [evaluation] { return json::encode(*evaluation); }});
     }
     return items;
   });

@@ -15,8 +15,8 @@ std::int64_t integer_parameter(const Request& request, const char* name, std::in
   if (!text || text->empty()) return otherwise;
   std::int64_t value = 0;
   const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (failed != std::errc{} || end != text->data() + text->size())
-    throw Error(Code::invalid, fmt::format("{} must be an integer", name));
+  if (failed != std::errc{} || end != text->data() + text->size() || value < 0)
+    throw Error(Code::invalid, fmt::format("{} must be a whole number", name));
   return value;
 }
 
@@ -44,9 +44,32 @@ awaitable<Response> ask_node(Api& api, Request request, const char* method) {
   co_return http::json(boost::json::serialize(answer));
 }
 
-awaitable<void> copy(std::shared_ptr<link::Stream> stream, http::BodyWriter& writer, std::string file,
-                     std::int64_t offset, bool plain) {
-  while (auto chunk = co_await stream->read()) {
+/// What the node sent first: a refusal becomes the answer, with its status, instead of a body that breaks off. One that
+/// has nothing to say yet (a log that is followed) is not waited for longer than this.
+constexpr Duration kFirstPiece = std::chrono::milliseconds(500);
+
+struct Opened {
+  std::shared_ptr<link::Stream> stream;
+  std::optional<link::Chunk> first;
+  bool over = false;
+};
+
+awaitable<Opened> begin_stream(Api& api, std::string node_id, const char* method, boost::json::value header) {
+  Opened opened;
+  opened.stream = co_await api.server.open_stream(std::move(node_id), method, std::move(header));
+  try {
+    opened.first = co_await async::within(kFirstPiece, "the first piece", opened.stream->read());
+    opened.over = !opened.first;
+  } catch (const Error& error) {
+    if (error.code() != Code::timeout) throw;
+  }
+  co_return opened;
+}
+
+awaitable<void> copy(Opened opened, http::BodyWriter& writer, std::string file, std::int64_t offset, bool plain) {
+  while (!opened.over) {
+    auto chunk = opened.first ? std::exchange(opened.first, {}) : co_await opened.stream->read();
+    if (!chunk) break;
     std::string piece = std::move(chunk->bytes);
     if (!plain) {
       const auto size = static_cast<std::int64_t>(piece.size());
@@ -61,27 +84,25 @@ awaitable<void> copy(std::shared_ptr<link::Stream> stream, http::BodyWriter& wri
 /// A response whose body is the stream.
 awaitable<Response> stream_from_node(Api& api, std::string node_id, const char* method, boost::json::value header,
                                      std::string file, std::int64_t offset, bool plain) {
-  const auto stream = co_await api.server.open_stream(std::move(node_id), method, std::move(header));
+  const auto opened = co_await begin_stream(api, std::move(node_id), method, std::move(header));
   Response response;
   response.headers.set("Content-Type", plain ? "text/plain; charset=utf-8" : "application/json");
-  response.stream = [stream, file, offset, plain](http::BodyWriter& writer) {
-    return copy(stream, writer, file, offset, plain);
+  response.stream = [opened, file, offset, plain](http::BodyWriter& writer) {
+    return copy(opened, writer, file, offset, plain);
   };
   co_return response;
 }
 
 awaitable<Response> read_file(Api& api, Request request, const char* method, bool plain) {
+  if (!request.query.has("path")) throw Error(Code::invalid, "must provide a file path");
   const auto [alloc, node_id] = co_await locate(api, request);
   const auto file = file_request(request, alloc);
-  if (!request.query.has("path")) throw Error(Code::invalid, "must provide a file path");
   auto header = json::to_value(file);
   co_return co_await stream_from_node(api, node_id, method, std::move(header), file.path, file.offset, plain);
 }
 
 awaitable<Response> read_logs(Api& api, Request request) {
-  const auto [alloc, node_id] = co_await locate(api, request);
   node::LogRequest logs;
-  logs.alloc = alloc;
   logs.task = request.query.find("task").value_or("");
   logs.type = request.query.find("type").value_or("stdout");
   logs.follow = request.query.flag("follow");
@@ -90,6 +111,8 @@ awaitable<Response> read_logs(Api& api, Request request) {
   if (logs.task.empty()) throw Error(Code::invalid, "must provide task name");
   if (logs.type != "stdout" && logs.type != "stderr") throw Error(Code::invalid, "log type must be stdout or stderr");
   if (logs.origin != "start" && logs.origin != "end") throw Error(Code::invalid, "origin must be start or end");
+  const auto [alloc, node_id] = co_await locate(api, request);
+  logs.alloc = alloc;
   auto header = json::to_value(logs);
   co_return co_await stream_from_node(api, node_id, "logs", std::move(header), logs.task + "." + logs.type, logs.offset,
                                       request.query.flag("plain"));

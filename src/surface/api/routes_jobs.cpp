@@ -37,8 +37,6 @@ awaitable<Response> list_jobs(Api& api, Request request) {
 
 /// Nomad's JobRegisterResponse.
 std::string registered_json(const server::Registered& registered, model::Revision index) {
-  boost::json::array warnings;
-  for (const auto& warning : registered.warnings) warnings.emplace_back(warning);
   return boost::json::serialize(boost::json::object{{"EvalID", registered.eval_id},
                                                     {"EvalCreateIndex", index},
                                                     {"JobModifyIndex", registered.job_modify_index},
@@ -48,18 +46,16 @@ std::string registered_json(const server::Registered& registered, model::Revisio
                                                     {"KnownLeader", true}});
 }
 
-Response written(std::string body, model::Revision index) {
-  Response response = http::json(std::move(body));
-  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(index, 1)));
-  return response;
+awaitable<Response> registered(Api& api, const server::Registered& done) {
+  const auto* tables = co_await api.server.read();
+  const auto evaluation = tables->find_evaluation(done.eval_id);
+  const model::Revision index = evaluation ? evaluation->create_index : tables->revision();
+  co_return written(registered_json(done, index), index);
 }
 
 server::RegisterJob registration_of(const Request& request, const boost::json::object& body) {
-  const auto* job = body.if_contains("Job");
-  if (job == nullptr || !job->is_object()) throw Error(Code::invalid, "Job must be specified");
   server::RegisterJob out;
-  out.job = jobspec::job_from_json(*job);
-  if (const auto ns = request.query.find("namespace"); ns && !job->get_object().contains("Namespace")) out.job.ns = *ns;
+  out.job = job_of(request, body);
   if (const auto* submission = body.if_contains("Submission"); submission != nullptr && submission->is_object()) {
     out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
   }
@@ -74,11 +70,8 @@ awaitable<Response> register_job(Api& api, Request request) {
   if (const auto& params = request.params; !params.empty() && request.param("id") != registration.job.id) {
     throw Error(Code::invalid, "Job ID does not match name");
   }
-  const auto registered = co_await api.server.register_job(std::move(registration));
-  const auto* tables = co_await api.server.read();
-  const auto evaluation = tables->find_evaluation(registered.eval_id);
-  const model::Revision index = evaluation ? evaluation->create_index : tables->revision();
-  co_return written(registered_json(registered, index), index);
+  const auto done = co_await api.server.register_job(std::move(registration));
+  co_return co_await registered(api, done);
 }
 
 awaitable<Response> parse_job(Api&, Request request) {
@@ -124,8 +117,7 @@ awaitable<Response> read_job(Api& api, Request request) {
 awaitable<Response> stop_job(Api& api, Request request) {
   server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge")};
   const auto stopped = co_await api.server.deregister_job(std::move(stop));
-  const auto* tables = co_await api.server.read();
-  co_return written(registered_json(stopped, tables->revision()), tables->revision());
+  co_return co_await registered(api, stopped);
 }
 
 awaitable<Response> job_versions(Api& api, Request request) {
@@ -189,8 +181,7 @@ awaitable<Response> job_summary(Api& api, Request request) {
 
 awaitable<Response> evaluate_job(Api& api, Request request) {
   const auto evaluated = co_await api.server.evaluate_job(namespace_of(request), request.param("id"));
-  const auto* tables = co_await api.server.read();
-  co_return written(registered_json(evaluated, tables->revision()), tables->revision());
+  co_return co_await registered(api, evaluated);
 }
 
 /// Clients ask for deployments after a run; a job without any answers null and an empty list, as Nomad does.
@@ -202,6 +193,16 @@ awaitable<Response> no_deployment(Api& api, Request request) {
 }
 
 }  // namespace
+
+model::Job job_of(const Request& request, const boost::json::object& body) {
+  const auto* given = body.if_contains("Job");
+  if (given == nullptr || !given->is_object()) throw Error(Code::invalid, "Job must be specified");
+  auto job = jobspec::job_from_json(*given);
+  const auto* own = given->get_object().if_contains("Namespace");
+  const bool names_its_own = own != nullptr && own->is_string() && !own->get_string().empty();
+  if (!names_its_own) job.ns = namespace_of(request);
+  return job;
+}
 
 void add_job_routes(http::Router& router, Api& api) {
   const auto with = [&api](auto handler) {

@@ -50,15 +50,19 @@ awaitable<Response> set_eligibility(Api& api, Request request) {
   co_await api.server.set_eligibility(request.param("id"), static_cast<model::Eligibility>(*eligibility));
   const auto* tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
-  co_return http::json(boost::json::serialize(boost::json::object{
-      {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}, {"Index", index}}));
+  co_return written(
+      boost::json::serialize(boost::json::object{
+          {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}, {"Index", index}}),
+      index);
 }
 
 awaitable<Response> purge_node(Api& api, Request request) {
   co_await api.server.purge_node(request.param("id"));
   const auto* tables = co_await api.server.read();
-  co_return http::json(boost::json::serialize(boost::json::object{
-      {"NodeModifyIndex", tables->revision()}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}}));
+  const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
+  co_return written(boost::json::serialize(boost::json::object{
+                        {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}}),
+                    index);
 }
 
 }  // namespace

@@ -2,16 +2,13 @@
 #include "api/cluster_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
-#include "jobspec/jobspec.hpp"
 
 namespace underway::api {
 namespace {
 
 awaitable<Response> plan_job(Api& api, Request request) {
   const auto body = parse_body(request);
-  const auto* text = body.if_contains("Job");
-  if (text == nullptr || !text->is_object()) throw Error(Code::invalid, "Job must be specified");
-  auto job = jobspec::job_from_json(*text);
+  auto job = job_of(request, body);
   if (request.param("id") != job.id) throw Error(Code::invalid, "Job ID does not match");
   const auto* wants_diff = body.if_contains("Diff");
   const bool diff = wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool();
@@ -23,9 +20,7 @@ awaitable<Response> plan_job(Api& api, Request request) {
   out += ",\"Touched\":" + json::encode(change.touched);
   out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":[],\"NextPeriodicLaunch\":null,\"Warnings\":\"\"}}",
                      change.job_modify_index);
-  Response response = http::json(std::move(out));
-  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(change.job_modify_index, 1)));
-  co_return response;
+  co_return written(std::move(out), change.job_modify_index);
 }
 
 }  // namespace

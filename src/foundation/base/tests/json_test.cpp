@@ -140,9 +140,7 @@ TEST(Describe, EqualComparesMapsListsAndOptionals) {
 TEST(Json, NestsWhatTheWireNests) {
   const Journey journey{"west", 1, 2, 1'700'000'000'500'000'000, 3};
   const std::string text = json::encode(journey);
-  EXPECT_EQ(
-      text,
-      R"({"Name":"west","Way":{"Near":1,"Far":2},"LeftAt":"2023-11-14T22:13:20.5Z","Rest":{"Stops":3}})");
+  EXPECT_EQ(text, R"({"Name":"west","Way":{"Near":1,"Far":2},"LeftAt":"2023-11-14T22:13:20.5Z","Rest":{"Stops":3}})");
   EXPECT_TRUE(describe::equal(json::decode_text<Journey>(text), journey));
   EXPECT_EQ(json::encode(Journey{"", 0, 2, 0, 0}, json::Encoding::compact), R"({"Way":{"Far":2}})");
   EXPECT_EQ(json::encode(Journey{}, json::Encoding::compact), "{}");

@@ -50,6 +50,8 @@ Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> d
 }
 
 awaitable<void> Node::Impl::start() {
+  // Tasks of other users pass through to their directories; what is ours alone lies below "node".
+  os::make_directories(options_.data_dir, 0711);
   os::make_directories(options_.data_dir + "/node", 0700);
   lock_ = os::FileLock::acquire(options_.data_dir + "/node/lock", "underway agent, node role");
   identity_ = open_identity(options_.data_dir, ids_);
@@ -128,13 +130,15 @@ void Node::Impl::reported(const std::string&) {
   tasks_changed_.notify_all();
 }
 
-std::shared_ptr<const model::Job> Node::Impl::job_of(const AllocationOrder& order, const AllocationsMessage& message) const {
+std::shared_ptr<const model::Job> Node::Impl::job_of(const AllocationOrder& order,
+                                                     const AllocationsMessage& message) const {
   const std::string key = job_key(order.allocation);
   if (const auto sent = message.jobs.find(key); sent != message.jobs.end())
     return std::make_shared<const model::Job>(sent->second);
   for (const auto& [id, runner] : runners_)
     if (job_key(runner->allocation()) == key) return runner->allocation().job;
-  throw Error(Code::invalid, fmt::format("the server sent allocation {} without its job '{}'", order.allocation.id, key));
+  throw Error(Code::invalid,
+              fmt::format("the server sent allocation {} without its job '{}'", order.allocation.id, key));
 }
 
 void Node::Impl::obey(const AllocationsMessage& message) {
@@ -218,7 +222,8 @@ awaitable<void> Node::Impl::remove_when_dead(std::string id) {
       why = error.one_line();
     }
     if (attempt == kTries) {
-      log::warn("node: the directory of allocation {} cannot be removed: {}; trying again when the agent starts", id, why);
+      log::warn("node: the directory of allocation {} cannot be removed: {}; trying again when the agent starts", id,
+                why);
       break;
     }
     co_await async::sleep_for(std::chrono::milliseconds{250} * (1 << attempt));
@@ -232,7 +237,8 @@ awaitable<void> Node::Impl::remove_when_dead(std::string id) {
 void Node::Impl::collect_garbage() {
   std::vector<std::pair<std::int64_t, std::string>> finished;
   for (const auto& [id, runner] : runners_)
-    if (runner->dead() && !runner->unreported && !removing_.contains(id)) finished.emplace_back(runner->finished_at(), id);
+    if (runner->dead() && !runner->unreported && !removing_.contains(id))
+      finished.emplace_back(runner->finished_at(), id);
   if (static_cast<std::int64_t>(finished.size()) <= options_.gc_max_allocs) return;
   std::ranges::sort(finished);
   finished.resize(finished.size() - static_cast<std::size_t>(options_.gc_max_allocs));
@@ -257,9 +263,12 @@ NodeStats Node::Impl::stats() const {
   NodeStats stats = stats_;
   for (const auto& [id, runner] : runners_) {
     const auto status = runner->update().client_status;
-    if (status == model::ClientStatus::running) ++stats.allocations_running;
-    else if (status == model::ClientStatus::pending) ++stats.allocations_pending;
-    else ++stats.allocations_terminal;
+    if (status == model::ClientStatus::running)
+      ++stats.allocations_running;
+    else if (status == model::ClientStatus::pending)
+      ++stats.allocations_pending;
+    else
+      ++stats.allocations_terminal;
     for (const auto& [name, task] : runner->tasks())
       if (task->running()) ++stats.tasks_running;
   }

@@ -12,14 +12,15 @@
 #include <filesystem>
 
 #include "api/api.hpp"
-#include "base/log.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/version.hpp"
 #include "driver/driver.hpp"
 #include "host/controller.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
 #include "node/node.hpp"
+#include "os/file.hpp"
 #include "os/ledger.hpp"
 #include "store/sqlite_store.hpp"
 
@@ -67,13 +68,18 @@ void make_directories(const Config& config) {
 class ServerRoleRunner {
  public:
   ServerRoleRunner(const Config& config, async::Loop& loop, async::Pool& pool, Clock& clock, IdSource& ids)
-      : store_(config.data_dir + "/server/state.db"), server_(loop.executor(), store_, clock, ids, server_options(config)), api_{server_, agent_info(config), clock} {
+      : store_(config.data_dir + "/server/state.db"),
+        server_(loop.executor(), store_, clock, ids, server_options(config)),
+        api_{server_, agent_info(config), clock} {
     api::add_routes(router_, api_);
-    link_router_.add("GET", "/v1/underway/link", "link of a node", [this](http::Request) -> async::awaitable<http::Response> {
-      http::Response response;
-      response.upgrade = [this](std::shared_ptr<http::WebSocket> socket) { return server_.serve_link(std::move(socket)); };
-      co_return response;
-    });
+    link_router_.add("GET", "/v1/underway/link", "link of a node",
+                     [this](http::Request) -> async::awaitable<http::Response> {
+                       http::Response response;
+                       response.upgrade = [this](std::shared_ptr<http::WebSocket> socket) {
+                         return server_.serve_link(std::move(socket));
+                       };
+                       co_return response;
+                     });
     http::ServerOptions options;
     options.pool = &pool;
     http_.emplace(loop.executor(), router_, options);
@@ -111,7 +117,8 @@ class ServerRoleRunner {
     options.datacenter = config.datacenter;
     options.heartbeat_ttl = config.server.heartbeat_ttl;
     options.heartbeat_grace = config.server.heartbeat_grace;
-    options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold, config.server.node_gc_threshold};
+    options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,
+                         config.server.node_gc_threshold};
     return options;
   }
   static api::AgentInfo agent_info(const Config& config) {
@@ -122,7 +129,8 @@ class ServerRoleRunner {
     info.config = json::to_value(config);
     info.server = config.server.enabled;
     info.client = config.client.enabled;
-    info.http_address = config.addresses.http == "none" ? "unix:" + config.api_socket() : fmt::format("{}:{}", config.bind_addr, config.ports.http);
+    info.http_address = config.addresses.http == "none" ? "unix:" + config.api_socket()
+                                                        : fmt::format("{}:{}", config.bind_addr, config.ports.http);
     return info;
   }
 
@@ -136,7 +144,8 @@ class ServerRoleRunner {
 std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger) {
   driver::Options options;
   options.keeper_program = (std::filesystem::path(own_program()).parent_path() / "underway-keeper").string();
-  if (!std::filesystem::exists(options.keeper_program)) options.keeper_program = "/usr/libexec/underway/underway-keeper";
+  if (!std::filesystem::exists(options.keeper_program))
+    options.keeper_program = "/usr/libexec/underway/underway-keeper";
   options.default_pids = static_cast<std::uint64_t>(config.client.pids_limit);
   options.hidden = {config.data_dir};
   options.ledger = &ledger;
@@ -227,7 +236,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   ::signal(SIGPIPE, SIG_IGN);
   make_directories(config);
 
-  os::Ledger ledger(config.data_dir + "/ledger");
+  os::Ledger ledger(config.data_dir + "/ledger");  // its lock keeps a second agent out of the directory
+  const auto self = os::process_identity(::getpid());
+  if (self) os::write_file(config.data_dir + "/agent.pid", os::to_object(*self) + "\n");
   SystemClock clock;
   SystemIds ids;
   async::Loop loop;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The one daemon: server role, node role, or both; and the hosts of `local` pools. The only place that chooses concrete
-/// adapters (which store, which drivers, which host provider) and plugs them together.
+/// The one daemon: server role, node role, or both; and the hosts of `local` pools. The only place that chooses
+/// concrete adapters (which store, which drivers, which host provider) and plugs them together.
 
 #include "agent/config.hpp"
 

@@ -18,7 +18,8 @@ using describe::Tag;
 
 bool Config::raw_exec_enabled() const {
   return dev || std::any_of(plugins.begin(), plugins.end(), [](const Plugin& plugin) {
-           const auto* enabled = plugin.config.is_object() ? plugin.config.get_object().if_contains("enabled") : nullptr;
+           const auto* enabled =
+               plugin.config.is_object() ? plugin.config.get_object().if_contains("enabled") : nullptr;
            return plugin.name == "raw_exec" && enabled != nullptr && enabled->is_bool() && enabled->get_bool();
          });
 }
@@ -58,18 +59,27 @@ Config load(const std::vector<std::string>& paths, Config base) {
 
 std::vector<std::string> problems(const Config& config) {
   std::vector<std::string> out;
-  if (!config.server.enabled && !config.client.enabled) out.push_back("neither the server nor the client role is enabled");
-  if (config.data_dir.empty()) out.push_back("data_dir is not given");
-  else if (config.data_dir.front() != '/') out.push_back(fmt::format("data_dir '{}' is no absolute path", config.data_dir));
-  if (config.ports.http < 0 || config.ports.http > 65535) out.push_back(fmt::format("ports.http {} is no port", config.ports.http));
-  if (log::Level level; !log::parse_level(config.log_level, level)) out.push_back(fmt::format("log_level '{}' is none of trace, debug, info, warn, error", config.log_level));
-  if (config.client.enabled && !config.server.enabled && config.client.servers.empty()) out.push_back("client.servers is empty: there is no server to link to");
-  if (config.client.min_dynamic_port < 1 || config.client.max_dynamic_port > 65535 || config.client.min_dynamic_port > config.client.max_dynamic_port) {
-    out.push_back(fmt::format("dynamic ports {} to {} are no range of ports", config.client.min_dynamic_port, config.client.max_dynamic_port));
+  if (!config.server.enabled && !config.client.enabled)
+    out.push_back("neither the server nor the client role is enabled");
+  if (config.data_dir.empty())
+    out.push_back("data_dir is not given");
+  else if (config.data_dir.front() != '/')
+    out.push_back(fmt::format("data_dir '{}' is no absolute path", config.data_dir));
+  if (config.ports.http < 0 || config.ports.http > 65535)
+    out.push_back(fmt::format("ports.http {} is no port", config.ports.http));
+  if (log::Level level; !log::parse_level(config.log_level, level))
+    out.push_back(fmt::format("log_level '{}' is none of trace, debug, info, warn, error", config.log_level));
+  if (config.client.enabled && !config.server.enabled && config.client.servers.empty())
+    out.push_back("client.servers is empty: there is no server to link to");
+  if (config.client.min_dynamic_port < 1 || config.client.max_dynamic_port > 65535 ||
+      config.client.min_dynamic_port > config.client.max_dynamic_port) {
+    out.push_back(fmt::format("dynamic ports {} to {} are no range of ports", config.client.min_dynamic_port,
+                              config.client.max_dynamic_port));
   }
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
   for (const auto& plugin : config.plugins) {
-    if (plugin.name != "raw_exec" && plugin.name != "exec") out.push_back(fmt::format("plugin '{}' is not known; there are raw_exec and exec", plugin.name));
+    if (plugin.name != "raw_exec" && plugin.name != "exec")
+      out.push_back(fmt::format("plugin '{}' is not known; there are raw_exec and exec", plugin.name));
   }
   return out;
 }
@@ -87,21 +97,24 @@ std::vector<std::int64_t> parse_ports(const std::string& text) {
       good = failed == std::errc{} && end == number.data() + number.size() && range[i] >= 1 && range[i] <= 65535;
     }
     if (ends.size() == 1) range[1] = range[0];
-    if (!good || range[1] < range[0]) throw Error(Code::invalid, fmt::format("'{}' is no list of ports", text)).because(fmt::format("at '{}'", item));
+    if (!good || range[1] < range[0])
+      throw Error(Code::invalid, fmt::format("'{}' is no list of ports", text)).because(fmt::format("at '{}'", item));
     for (std::int64_t port = range[0]; port <= range[1]; ++port) ports.push_back(port);
   }
   return ports;
 }
 
 const Structure& description(Tag<Addresses>) {
-  static const Structure s = Builder<Addresses>("addresses", "Where single services listen, when not at bind_addr.")
-                                 .attribute<&Addresses::http>("http", "http", "The HTTP API; `none`: only the unix socket.")
-                                 .done();
+  static const Structure s =
+      Builder<Addresses>("addresses", "Where single services listen, when not at bind_addr.")
+          .attribute<&Addresses::http>("http", "http", "The HTTP API; `none`: only the unix socket.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Ports>) {
-  static const Structure s = Builder<Ports>("ports", "Ports of the services.").attribute<&Ports::http>("http", "http", "The HTTP API.").done();
+  static const Structure s =
+      Builder<Ports>("ports", "Ports of the services.").attribute<&Ports::http>("http", "http", "The HTTP API.").done();
   return s;
 }
 
@@ -109,11 +122,16 @@ const Structure& description(Tag<ServerRole>) {
   static const Structure s =
       Builder<ServerRole>("server", "The server role.")
           .attribute<&ServerRole::enabled>("enabled", "enabled", "Whether this agent is a server.")
-          .attribute<&ServerRole::heartbeat_ttl>("min_heartbeat_ttl", "min_heartbeat_ttl", "How often nodes must be heard of.")
-          .attribute<&ServerRole::heartbeat_grace>("heartbeat_grace", "heartbeat_grace", "How much later a silent node is down.")
-          .attribute<&ServerRole::eval_gc_threshold>("eval_gc_threshold", "eval_gc_threshold", "Age at which ended evaluations are forgotten.")
-          .attribute<&ServerRole::job_gc_threshold>("job_gc_threshold", "job_gc_threshold", "Age at which stopped jobs are forgotten.")
-          .attribute<&ServerRole::node_gc_threshold>("node_gc_threshold", "node_gc_threshold", "Age at which nodes that are down are forgotten.")
+          .attribute<&ServerRole::heartbeat_ttl>("min_heartbeat_ttl", "min_heartbeat_ttl",
+                                                 "How often nodes must be heard of.")
+          .attribute<&ServerRole::heartbeat_grace>("heartbeat_grace", "heartbeat_grace",
+                                                   "How much later a silent node is down.")
+          .attribute<&ServerRole::eval_gc_threshold>("eval_gc_threshold", "eval_gc_threshold",
+                                                     "Age at which ended evaluations are forgotten.")
+          .attribute<&ServerRole::job_gc_threshold>("job_gc_threshold", "job_gc_threshold",
+                                                    "Age at which stopped jobs are forgotten.")
+          .attribute<&ServerRole::node_gc_threshold>("node_gc_threshold", "node_gc_threshold",
+                                                     "Age at which nodes that are down are forgotten.")
           .done();
   return s;
 }
@@ -123,15 +141,17 @@ const Structure& description(Tag<Reserved>) {
                                  .attribute<&Reserved::cpu>("cpu", "cpu", "MHz.")
                                  .attribute<&Reserved::memory>("memory", "memory", "MiB.")
                                  .attribute<&Reserved::disk>("disk", "disk", "MiB.")
-                                 .attribute<&Reserved::reserved_ports>("reserved_ports", "reserved_ports", "Ports never given out: `22,8000-8010`.")
+                                 .attribute<&Reserved::reserved_ports>("reserved_ports", "reserved_ports",
+                                                                       "Ports never given out: `22,8000-8010`.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<TemplateSettings>) {
   static const Structure s = Builder<TemplateSettings>("template", "How templates are rendered.")
-                                 .attribute<&TemplateSettings::disable_file_sandbox>("disable_file_sandbox", "disable_file_sandbox",
-                                                                                     "Whether a template's source may lie outside of the task directory.")
+                                 .attribute<&TemplateSettings::disable_file_sandbox>(
+                                     "disable_file_sandbox", "disable_file_sandbox",
+                                     "Whether a template's source may lie outside of the task directory.")
                                  .done();
   return s;
 }
@@ -140,20 +160,25 @@ const Structure& description(Tag<ClientRole>) {
   static const Structure s =
       Builder<ClientRole>("client", "The node role.")
           .attribute<&ClientRole::enabled>("enabled", "enabled", "Whether this agent is a node.")
-          .attribute<&ClientRole::servers>("servers", "servers", "Servers to link to: `http://HOST:4646`, `unix:///PATH`.")
+          .attribute<&ClientRole::servers>("servers", "servers",
+                                           "Servers to link to: `http://HOST:4646`, `unix:///PATH`.")
           .attribute<&ClientRole::node_class>("node_class", "node_class", "`${node.class}`.")
           .attribute<&ClientRole::node_pool>("node_pool", "node_pool", "The node's pool.")
           .block_or_attribute<&ClientRole::meta>("meta", "meta", "`${meta.…}`.")
           .block<&ClientRole::reserved>("reserved", "reserved", "What is kept back from tasks.")
-          .attribute<&ClientRole::network_interface>("network_interface", "network_interface", "The interface whose address is the node's.")
-          .attribute<&ClientRole::cpu_total_compute>("cpu_total_compute", "cpu_total_compute", "MHz, when not what is found.")
+          .attribute<&ClientRole::network_interface>("network_interface", "network_interface",
+                                                     "The interface whose address is the node's.")
+          .attribute<&ClientRole::cpu_total_compute>("cpu_total_compute", "cpu_total_compute",
+                                                     "MHz, when not what is found.")
           .attribute<&ClientRole::memory_total_mb>("memory_total_mb", "memory_total_mb", "MiB, when not what is found.")
           .attribute<&ClientRole::disk_total_mb>("disk_total_mb", "disk_total_mb", "MiB, when not what is found.")
           .attribute<&ClientRole::min_dynamic_port>("min_dynamic_port", "min_dynamic_port", "First port to give out.")
           .attribute<&ClientRole::max_dynamic_port>("max_dynamic_port", "max_dynamic_port", "Last port to give out.")
-          .attribute<&ClientRole::max_kill_timeout>("max_kill_timeout", "max_kill_timeout", "Upper bound of a task's kill_timeout.")
+          .attribute<&ClientRole::max_kill_timeout>("max_kill_timeout", "max_kill_timeout",
+                                                    "Upper bound of a task's kill_timeout.")
           .attribute<&ClientRole::gc_max_allocs>("gc_max_allocs", "gc_max_allocs", "Finished allocations kept on disk.")
-          .attribute<&ClientRole::pids_limit>("pids_limit", "pids_limit", "Processes and threads of a task that says nothing.")
+          .attribute<&ClientRole::pids_limit>("pids_limit", "pids_limit",
+                                              "Processes and threads of a task that says nothing.")
           .block<&ClientRole::templates>("template", "template", "How templates are rendered.")
           .attribute<&ClientRole::host>("host", "host", "The host it runs on; set by host providers.")
           .attribute<&ClientRole::cluster>("cluster", "cluster", "That host's cluster; set by host providers.")
@@ -169,10 +194,11 @@ const Structure& description(Tag<HostRole>) {
 }
 
 const Structure& description(Tag<Plugin>) {
-  static const Structure s = Builder<Plugin>("plugin", "Settings of a driver.")
-                                 .label<&Plugin::name>("name", "name", "`raw_exec` or `exec`.")
-                                 .block_or_attribute<&Plugin::config>("config", "config", "`enabled = true` allows raw_exec.")
-                                 .done();
+  static const Structure s =
+      Builder<Plugin>("plugin", "Settings of a driver.")
+          .label<&Plugin::name>("name", "name", "`raw_exec` or `exec`.")
+          .block_or_attribute<&Plugin::config>("config", "config", "`enabled = true` allows raw_exec.")
+          .done();
   return s;
 }
 

@@ -56,7 +56,7 @@ struct ClientRole {
   std::int64_t gc_max_allocs = 50;
   std::int64_t pids_limit = 4096;
   TemplateSettings templates;
-  std::string host;     ///< the host it runs on, when a provider of ours made it
+  std::string host;  ///< the host it runs on, when a provider of ours made it
   std::string cluster;
 };
 

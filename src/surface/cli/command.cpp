@@ -32,7 +32,9 @@ std::vector<std::string> Arguments::all(std::string_view flag) const {
 
 const std::vector<Flag>& server_flags() {
   static const std::vector<Flag> flags = {
-      {"address", "URL", "The agent to talk to: http://HOST:PORT or unix:///PATH. Also UNDERWAY_ADDR, NOMAD_ADDR. Without it, this machine's agent."},
+      {"address", "URL",
+       "The agent to talk to: http://HOST:PORT or unix:///PATH. Also UNDERWAY_ADDR, NOMAD_ADDR. Without it, this "
+       "machine's agent."},
       {"token", "SECRET-ID", "The ACL token. Better: UNDERWAY_TOKEN or NOMAD_TOKEN, which other users do not see."},
       {"namespace", "NAME", "The namespace. Also UNDERWAY_NAMESPACE, NOMAD_NAMESPACE."},
       {"region", "NAME", "The region. Also UNDERWAY_REGION, NOMAD_REGION."},
@@ -56,8 +58,10 @@ const Flag& get_flag(const Command& command, const std::vector<Flag>& flags, con
     names.emplace_back(flag.name);
   }
   Error error(Code::invalid, fmt::format("'{}' has no flag -{}", command.name, name));
-  if (const auto near = nearest(name, names); !near.empty()) error.advise(fmt::format("did you mean -{}?", near));
-  else error.advise(fmt::format("see `underway {} -h`", command.name));
+  if (const auto near = nearest(name, names); !near.empty())
+    error.advise(fmt::format("did you mean -{}?", near));
+  else
+    error.advise(fmt::format("see `underway {} -h`", command.name));
   throw error;
 }
 
@@ -91,14 +95,16 @@ Arguments parse(const Command& command, const std::vector<std::string>& words) {
     if (flag.value.empty()) {
       value = value.value_or("true");
     } else if (!value) {
-      if (i + 1 >= words.size()) throw Error(Code::invalid, fmt::format("flag -{} needs a value: {}", name, flag.value));
+      if (i + 1 >= words.size())
+        throw Error(Code::invalid, fmt::format("flag -{} needs a value: {}", name, flag.value));
       value = words[++i];
     }
     out.flags_.emplace_back(std::move(name), std::move(*value));
   }
   const std::size_t count = out.positional_.size();
   if (count < command.least || count > command.most) {
-    throw Error(Code::invalid, fmt::format("'{}' takes {}", command.name, command.arguments.empty() ? "no arguments" : command.arguments))
+    throw Error(Code::invalid, fmt::format("'{}' takes {}", command.name,
+                                           command.arguments.empty() ? "no arguments" : command.arguments))
         .because(fmt::format("{} {} given", count, count == 1 ? "was" : "were"))
         .advise(fmt::format("see `underway {} -h`", command.name));
   }

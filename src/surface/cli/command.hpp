@@ -44,9 +44,9 @@ struct Command {
   std::string_view details;    ///< paragraphs
   std::vector<std::string_view> examples;
   std::vector<Flag> flags;
-  std::size_t least = 0, most = 0;   ///< positional arguments
-  bool passes_on = false;            ///< flags end at the first positional argument: what follows is another command's
-  bool talks_to_server = true;       ///< takes -address and the like
+  std::size_t least = 0, most = 0;  ///< positional arguments
+  bool passes_on = false;           ///< flags end at the first positional argument: what follows is another command's
+  bool talks_to_server = true;      ///< takes -address and the like
   std::function<int(const Arguments&)> run;
 };
 

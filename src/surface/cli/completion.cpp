@@ -10,7 +10,8 @@ std::string flag_cases() {
   std::string out;
   for (const auto* command : commands()) {
     std::string flags;
-    for (const auto& flag : flags_of(*command)) flags += fmt::format("{}-{}{}", flags.empty() ? "" : " ", flag.name, flag.value.empty() ? "" : "=");
+    for (const auto& flag : flags_of(*command))
+      flags += fmt::format("{}-{}{}", flags.empty() ? "" : " ", flag.name, flag.value.empty() ? "" : "=");
     out += fmt::format("    '{}') words='{}' ;;\n", command->name, flags);
   }
   return out;
@@ -38,7 +39,8 @@ std::string verb_cases() {
     const std::string noun(command->name.substr(0, blank));
     if (noun != last) flush();
     last = noun;
-    if (blank != std::string_view::npos) verbs += (verbs.empty() ? "" : " ") + std::string(command->name.substr(blank + 1));
+    if (blank != std::string_view::npos)
+      verbs += (verbs.empty() ? "" : " ") + std::string(command->name.substr(blank + 1));
   }
   flush();
   return out;
@@ -48,15 +50,20 @@ std::string bash() {
   return "# bash completion for underway; load with: source <(underway completion bash)\n"
          "_underway() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} words=''\n"
-         "  if [ \"$COMP_CWORD\" -eq 1 ]; then words='" + nouns() + "'\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then words='" +
+         nouns() +
+         "'\n"
          "  elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"${current#-}\" = \"$current\" ]; then\n"
-         "    case \"${COMP_WORDS[1]}\" in\n" + verb_cases() +
+         "    case \"${COMP_WORDS[1]}\" in\n" +
+         verb_cases() +
          "    esac\n"
          "  fi\n"
          "  if [ \"${current#-}\" != \"$current\" ]; then\n"
-         "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n" + flag_cases() +
+         "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n" +
+         flag_cases() +
          "    esac\n"
-         "    if [ -z \"$words\" ]; then case \"${COMP_WORDS[1]}\" in\n" + flag_cases() +
+         "    if [ -z \"$words\" ]; then case \"${COMP_WORDS[1]}\" in\n" +
+         flag_cases() +
          "    esac; fi\n"
          "  fi\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
@@ -69,7 +76,10 @@ std::string bash() {
 
 std::string completion(std::string_view shell) {
   if (shell == "bash") return bash();
-  if (shell == "zsh") return "# zsh completion for underway; load with: source <(underway completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" + bash();
+  if (shell == "zsh")
+    return "# zsh completion for underway; load with: source <(underway completion zsh)\nautoload -U +X bashcompinit "
+           "&& bashcompinit\n" +
+           bash();
   throw Error(Code::invalid, fmt::format("there is no completion for '{}'", shell)).advise("use bash or zsh");
 }
 

@@ -85,9 +85,10 @@ std::string resolve_evaluation(sdk::Client& client, const std::string& prefix) {
 void print_json(const boost::json::value& value) { print(json::pretty(value) + "\n"); }
 
 const std::vector<Flag>& variable_flags() {
-  static const std::vector<Flag> flags = {{"var", "NAME=VALUE", "Gives a variable its value.", true},
-                                          {"var-file", "FILE", "Reads values of variables, in HCL or JSON.", true},
-                                          {"hcl2-strict", "BOOL", "Whether a value for an unknown variable is an error; true."}};
+  static const std::vector<Flag> flags = {
+      {"var", "NAME=VALUE", "Gives a variable its value.", true},
+      {"var-file", "FILE", "Reads values of variables, in HCL or JSON.", true},
+      {"hcl2-strict", "BOOL", "Whether a value for an unknown variable is an error; true."}};
   return flags;
 }
 
@@ -96,7 +97,9 @@ namespace {
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in || std::filesystem::is_directory(path)) {
-    throw Error(Code::not_found, fmt::format("cannot read '{}'", path.string())).because(std::filesystem::is_directory(path) ? "it is a directory" : "there is no such file, or no right to read it");
+    throw Error(Code::not_found, fmt::format("cannot read '{}'", path.string()))
+        .because(std::filesystem::is_directory(path) ? "it is a directory"
+                                                     : "there is no such file, or no right to read it");
   }
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -113,14 +116,16 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
   jobspec::Inputs inputs;
   for (const auto& pair : arguments.all("var")) {
     const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos) throw Error(Code::invalid, fmt::format("-var '{}' is not of the form NAME=VALUE", pair));
+    if (equals == std::string::npos)
+      throw Error(Code::invalid, fmt::format("-var '{}' is not of the form NAME=VALUE", pair));
     inputs.variables.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
   for (const auto& file : arguments.all("var-file")) inputs.variable_files.push_back({file, read_text(file)});
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
-    if (text.starts_with("NOMAD_VAR_") && equals != std::string_view::npos) inputs.environment[std::string(text.substr(10, equals - 10))] = text.substr(equals + 1);
+    if (text.starts_with("NOMAD_VAR_") && equals != std::string_view::npos)
+      inputs.environment[std::string(text.substr(10, equals - 10))] = text.substr(equals + 1);
   }
   inputs.strict = arguments.get("hcl2-strict", "true") != "false";
   return inputs;
@@ -150,7 +155,8 @@ LoadedJob load_job(const std::string& path, const Arguments& arguments) {
 
 api::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client) {
   if (!std::filesystem::is_directory(directory)) {
-    throw Error(Code::not_found, fmt::format("'{}' is no directory", directory)).advise("name the directory that holds cluster.hcl");
+    throw Error(Code::not_found, fmt::format("'{}' is no directory", directory))
+        .advise("name the directory that holds cluster.hcl");
   }
   jobspec::DirectoryInputs inputs;
   inputs.inputs = inputs_of(arguments);

@@ -14,7 +14,8 @@ std::string flag_lines(const std::vector<Flag>& flags) {
   std::string out;
   for (const auto& flag : flags) {
     out += "  " + flag_label(flag) + "\n";
-    for (const auto& line : wrap(std::string(flag.doc) + (flag.repeated ? " May be given several times." : ""), 72)) out += "      " + line + "\n";
+    for (const auto& line : wrap(std::string(flag.doc) + (flag.repeated ? " May be given several times." : ""), 72))
+      out += "      " + line + "\n";
   }
   return out;
 }
@@ -33,10 +34,14 @@ std::string command_lines(const std::vector<const Command*>& list) {
 std::string troff(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\\') out += "\\e";
-    else if (c == '-') out += "\\-";
-    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) (out += "\\&") += c;
-    else out += c;
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n'))
+      (out += "\\&") += c;
+    else
+      out += c;
   }
   return out;
 }
@@ -47,7 +52,8 @@ std::string overview() {
   return fmt::format(
              "underway {}: one control plane for an HPC cluster\n\n"
              "Usage: underway COMMAND [FLAGS] [ARGUMENTS]\n\n"
-             "Commands:\n", version()) +
+             "Commands:\n",
+             version()) +
          command_lines(commands()) + "\n`underway COMMAND -h` tells more.\n";
 }
 
@@ -56,11 +62,13 @@ std::string help(std::string_view noun) {
   for (const auto* command : commands()) {
     if (noun_of(*command) == noun) own.push_back(command);
   }
-  return own.empty() ? std::string() : fmt::format("Usage: underway {} VERB [FLAGS] [ARGUMENTS]\n\n", noun) + command_lines(own);
+  return own.empty() ? std::string()
+                     : fmt::format("Usage: underway {} VERB [FLAGS] [ARGUMENTS]\n\n", noun) + command_lines(own);
 }
 
 std::string help(const Command& command) {
-  std::string out = fmt::format("Usage: underway {} [FLAGS]{}{}\n\n{}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments, command.summary);
+  std::string out = fmt::format("Usage: underway {} [FLAGS]{}{}\n\n{}\n", command.name,
+                                command.arguments.empty() ? "" : " ", command.arguments, command.summary);
   if (!command.details.empty()) out += "\n" + std::string(command.details) + "\n";
   if (!command.examples.empty()) {
     out += "\nExamples:\n";
@@ -74,11 +82,13 @@ std::string help(const Command& command) {
 std::string man_page(const Command& command) {
   std::string title = "underway-" + std::string(command.name);
   std::replace(title.begin(), title.end(), ' ', '-');
-  std::string out = fmt::format(".TH {} 1 \"\" \"underway {}\"\n.SH NAME\n{} \\- {}\n", upper(title), version(), troff(title), troff(command.summary));
+  std::string out = fmt::format(".TH {} 1 \"\" \"underway {}\"\n.SH NAME\n{} \\- {}\n", upper(title), version(),
+                                troff(title), troff(command.summary));
   out += fmt::format(".SH SYNOPSIS\n.B underway {}\n[FLAGS] {}\n", command.name, troff(command.arguments));
   if (!command.details.empty()) out += ".SH DESCRIPTION\n" + troff(command.details) + "\n";
   out += ".SH OPTIONS\n";
-  for (const auto& flag : flags_of(command)) out += fmt::format(".TP\n.B {}\n{}\n", troff(flag_label(flag)), troff(flag.doc));
+  for (const auto& flag : flags_of(command))
+    out += fmt::format(".TP\n.B {}\n{}\n", troff(flag_label(flag)), troff(flag.doc));
   if (!command.examples.empty()) {
     out += ".SH EXAMPLES\n.nf\n";
     for (const auto& example : command.examples) out += troff(example) + "\n";
@@ -88,7 +98,10 @@ std::string man_page(const Command& command) {
 }
 
 std::string man_page_of_program() {
-  std::string out = fmt::format(".TH UNDERWAY 1 \"\" \"underway {}\"\n.SH NAME\nunderway \\- one control plane for an HPC cluster\n.SH SYNOPSIS\n.B underway\nCOMMAND [FLAGS] [ARGUMENTS]\n.SH COMMANDS\n", version());
+  std::string out = fmt::format(
+      ".TH UNDERWAY 1 \"\" \"underway {}\"\n.SH NAME\nunderway \\- one control plane for an HPC cluster\n.SH "
+      "SYNOPSIS\n.B underway\nCOMMAND [FLAGS] [ARGUMENTS]\n.SH COMMANDS\n",
+      version());
   for (const auto* command : commands()) out += fmt::format(".TP\n.B {}\n{}\n", command->name, troff(command->summary));
   return out;
 }

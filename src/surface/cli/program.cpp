@@ -32,7 +32,8 @@ int unknown(const std::vector<std::string>& words) {
   if (const auto verbs = help(words[0]); !verbs.empty()) {
     if (words.size() > 1 && !is_help(words[1])) {
       const auto near = nearest(typed, names);
-      say(fmt::format("error: there is no command '{}'\n  do:    {}\n", typed, near.empty() ? "use one of these" : fmt::format("did you mean `underway {}`?", near)));
+      say(fmt::format("error: there is no command '{}'\n  do:    {}\n", typed,
+                      near.empty() ? "use one of these" : fmt::format("did you mean `underway {}`?", near)));
     }
     (words.size() > 1 && is_help(words[1]) ? print : say)(verbs);
     return words.size() > 1 && is_help(words[1]) ? kDone : kUsage;

@@ -26,12 +26,24 @@ std::string paint(Colour colour, std::string_view text, int fd) {
   if (unwanted || !is_terminal(fd)) return std::string(text);
   const char* code = "0";
   switch (colour) {
-    case Colour::red: code = "31"; break;
-    case Colour::green: code = "32"; break;
-    case Colour::yellow: code = "33"; break;
-    case Colour::blue: code = "34"; break;
-    case Colour::bold: code = "1"; break;
-    case Colour::dim: code = "2"; break;
+    case Colour::red:
+      code = "31";
+      break;
+    case Colour::green:
+      code = "32";
+      break;
+    case Colour::yellow:
+      code = "33";
+      break;
+    case Colour::blue:
+      code = "34";
+      break;
+    case Colour::bold:
+      code = "1";
+      break;
+    case Colour::dim:
+      code = "2";
+      break;
   }
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
@@ -121,13 +133,12 @@ std::string key_values(const std::vector<std::pair<std::string, std::string>>& p
   std::size_t width = 0;
   for (const auto& [key, value] : pairs) width = std::max(width, display_width(key));
   std::string out;
-  for (const auto& [key, value] : pairs) out += key + std::string(width - display_width(key), ' ') + " = " + value + "\n";
+  for (const auto& [key, value] : pairs)
+    out += key + std::string(width - display_width(key), ' ') + " = " + value + "\n";
   return out;
 }
 
-void say(std::string_view text) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
-}
+void say(std::string_view text) { std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data()); }
 
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -158,7 +169,10 @@ void Progress::draw(const std::vector<std::string>& lines) {
 void Progress::finish() { drawn_ = 0; }
 
 std::string bar(std::int64_t done, std::int64_t all, std::size_t width) {
-  const auto filled = all <= 0 ? width : static_cast<std::size_t>(static_cast<std::int64_t>(width) * std::clamp<std::int64_t>(done, 0, all) / all);
+  const auto filled =
+      all <= 0
+          ? width
+          : static_cast<std::size_t>(static_cast<std::int64_t>(width) * std::clamp<std::int64_t>(done, 0, all) / all);
   return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
 }
 

@@ -43,8 +43,8 @@ class Table {
 /// "Key = value" lines, aligned, as Nomad prints them.
 std::string key_values(const std::vector<std::pair<std::string, std::string>>& pairs);
 
-void say(std::string_view text);   ///< a line of talk, to standard error
-void print(std::string_view text); ///< data, to standard output
+void say(std::string_view text);    ///< a line of talk, to standard error
+void print(std::string_view text);  ///< data, to standard output
 
 /// A few lines of state that are drawn again and again.
 class Progress {

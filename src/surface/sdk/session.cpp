@@ -1,5 +1,6 @@
 // A command's session from the terminal's side: bytes of the descriptors in, Nomad's frames out, and back.
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <unistd.h>
@@ -26,16 +27,27 @@ awaitable<void> send_window(std::shared_ptr<http::WebSocket> socket, const ExecS
   co_await socket->write(std::move(size));
 }
 
-/// Until the end of the input. A regular file cannot be waited for, so it is read as it is.
+/// Waits until the descriptor can be read. Regular files and /dev/null cannot be waited for (epoll_ctl(2), EPERM): they
+/// always can.
+awaitable<void> readable(Descriptor& descriptor) {
+  boost::system::error_code not_waitable;
+  co_await descriptor.async_wait(Descriptor::wait_read, asio::redirect_error(asio::use_awaitable, not_waitable));
+  if (not_waitable == asio::error::operation_aborted) throw boost::system::system_error(not_waitable);
+}
+
+/// Until the end of the input.
 awaitable<void> send_input(std::shared_ptr<http::WebSocket> socket, int fd) {
   std::array<char, 16 * 1024> buffer;
-  Descriptor waitable(co_await asio::this_coro::executor);
-  boost::system::error_code not_waitable;
+  const auto executor = co_await asio::this_coro::executor;
+  std::optional<Descriptor> descriptor;
   const int copy = ::dup(fd);
-  waitable.assign(copy, not_waitable);
-  if (not_waitable) ::close(copy);
+  try {
+    descriptor.emplace(executor, copy);
+  } catch (const boost::system::system_error&) {
+    ::close(copy);
+  }
   while (true) {
-    if (!not_waitable) co_await waitable.async_wait(Descriptor::wait_read, asio::use_awaitable);
+    if (descriptor) co_await readable(*descriptor);
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;

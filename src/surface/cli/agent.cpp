@@ -1,0 +1,94 @@
+#include "agent/agent.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+
+namespace underway::cli {
+namespace {
+
+agent::Config base_config(const Arguments& arguments, std::string& temporary) {
+  agent::Config config;
+  if (!arguments.has("dev")) return config;
+  config.dev = true;
+  config.server.enabled = config.client.enabled = true;
+  std::string pattern = "/tmp/underway-dev-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) throw errno_error(errno, "cannot make a directory for -dev");
+  config.data_dir = temporary = pattern;
+  return config;
+}
+
+void apply_flags(agent::Config& config, const Arguments& arguments) {
+  const auto text = [&](const char* flag, std::string& target) {
+    if (const auto value = arguments.find(flag)) target = *value;
+  };
+  text("name", config.name);
+  text("datacenter", config.datacenter);
+  text("data-dir", config.data_dir);
+  text("bind", config.bind_addr);
+  text("http", config.addresses.http);
+  text("log-level", config.log_level);
+  text("node-class", config.client.node_class);
+  text("node-pool", config.client.node_pool);
+  text("host", config.client.host);
+  text("cluster", config.client.cluster);
+  if (arguments.has("server")) config.server.enabled = true;
+  if (arguments.has("client")) config.client.enabled = true;
+  if (arguments.has("hosts")) config.hosts.enabled = true;
+  for (const auto& server : arguments.all("servers")) config.client.servers.push_back(server);
+  for (const auto& plugin : arguments.all("plugin"))
+    config.plugins.push_back({plugin, boost::json::object{{"enabled", true}}});
+  for (const auto& pair : arguments.all("meta")) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos)
+      throw Error(Code::invalid, fmt::format("-meta '{}' is not of the form KEY=VALUE", pair));
+    config.client.meta[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+}
+
+int run(const Arguments& arguments) {
+  std::string temporary;
+  auto config = agent::load(arguments.all("config"), base_config(arguments, temporary));
+  apply_flags(config, arguments);
+  agent::run(std::move(config), arguments.all("config"));
+  std::error_code ignored;
+  if (!temporary.empty()) std::filesystem::remove_all(temporary, ignored);
+  return kDone;
+}
+
+}  // namespace
+
+const Command& agent_command() {
+  static const Command command{
+      .name = "agent",
+      .summary = "Runs the daemon, in the server role, the node role, or both.",
+      .details =
+          "Configuration files have Nomad's keys; flags override them. SIGTERM stops the agent and leaves its tasks "
+          "running; the next agent takes them over. SIGHUP reads the log level again.",
+      .examples = {"underway agent -dev", "underway agent -config /etc/underway"},
+      .flags = {{"config", "PATH", "A configuration file, or a directory of *.hcl and *.json.", true},
+                {"dev", "", "Both roles, in a temporary directory, raw_exec allowed; everything ends with it."},
+                {"server", "", "The server role."},
+                {"client", "", "The node role."},
+                {"hosts", "", "Makes the hosts of local pools (needs root)."},
+                {"data-dir", "DIR", "Where it keeps everything."},
+                {"name", "NAME", "Its name; the host's when not given."},
+                {"datacenter", "NAME", "Its datacenter."},
+                {"bind", "ADDRESS", "Address to listen at; 127.0.0.1."},
+                {"http", "ADDRESS", "Address of the HTTP API, or `none` for the unix socket alone."},
+                {"servers", "URL", "A server to link to.", true},
+                {"node-pool", "NAME", "The node's pool."},
+                {"node-class", "NAME", "The node's class."},
+                {"meta", "KEY=VALUE", "`${meta.KEY}` of the node.", true},
+                {"plugin", "NAME", "Allows a driver: raw_exec.", true},
+                {"host", "NAME", "The host it runs on; set by providers."},
+                {"cluster", "NAME", "That host's cluster; set by providers."},
+                {"log-level", "LEVEL", "trace, debug, info, warn or error."}},
+      .talks_to_server = false,
+      .run = run};
+  return command;
+}
+
+}  // namespace underway::cli

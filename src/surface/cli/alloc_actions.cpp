@@ -1,0 +1,204 @@
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/exec_terminal.hpp"
+#include "cli/follow_evaluation.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+/// The task that was named, or the only main one.
+std::string task_of(sdk::Client& client, const std::string& allocation_id, const std::string& given) {
+  if (!given.empty()) return given;
+  const auto allocation = client.allocation(allocation_id);
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  std::vector<std::string> mains, all;
+  for (const auto& task : group != nullptr ? group->tasks : std::vector<model::Task>{}) {
+    all.push_back(task.name);
+    if (task.is_main()) mains.push_back(task.name);
+  }
+  if (mains.size() == 1) return mains.front();
+  throw Error(Code::invalid, fmt::format("allocation {} has more than one task", short_id(allocation_id)))
+      .because("its tasks are " + join(all, ", "))
+      .advise("name one");
+}
+
+int logs(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string id = resolve_allocation(client, arguments.positional()[0]);
+  const std::string given = arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task");
+  const std::string task = task_of(client, id, given);
+  const std::string type = arguments.has("stderr") ? "stderr" : "stdout";
+  std::string origin = "start";
+  std::int64_t offset = 0;
+  std::size_t lines = 0;
+  if (arguments.has("tail") || arguments.find("n")) {
+    origin = "end";
+    lines = static_cast<std::size_t>(std::max(1, std::atoi(arguments.get("n", "10").c_str())));
+    offset = 120 * static_cast<std::int64_t>(lines);  // as Nomad estimates the length of a line
+  }
+  client.logs(id, task, type, arguments.has("f"), origin, offset, [](std::string_view piece) {
+    print(piece);
+    return true;
+  });
+  return kDone;
+}
+
+int exec(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string id = resolve_allocation(client, arguments.positional().front());
+  sdk::ExecSession session;
+  session.command.assign(arguments.positional().begin() + 1, arguments.positional().end());
+  if (session.command.empty())
+    throw Error(Code::invalid, "no command was given").advise("underway alloc exec ID COMMAND…");
+  session.task = task_of(client, id, arguments.get("task"));
+  session.tty = arguments.find("t") ? arguments.has("t") : is_terminal(0) && is_terminal(1);
+  return run_in_terminal(std::move(session), arguments.get("i", "true") != "false",
+                         [&](const sdk::ExecSession& ready) { return client.exec_in_allocation(id, ready); });
+}
+
+int restart(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string id = resolve_allocation(client, arguments.positional()[0]);
+  client.restart_allocation(id, arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task"));
+  return kDone;
+}
+
+int send_signal(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string id = resolve_allocation(client, arguments.positional()[0]);
+  client.signal_allocation(id, arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task"),
+                           arguments.get("s", "SIGKILL"));
+  return kDone;
+}
+
+int stop(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string eval = client.stop_allocation(resolve_allocation(client, arguments.positional()[0]));
+  if (!arguments.has("detach") && !eval.empty()) return follow_evaluation(client, eval, std::chrono::minutes(1));
+  print(eval + "\n");
+  return kDone;
+}
+
+std::string text_of(const boost::json::object& object, const char* key) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
+}
+
+int files(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string id = resolve_allocation(client, arguments.positional()[0]);
+  const std::string path = arguments.positional().size() > 1 ? arguments.positional()[1] : "/";
+  const auto status = client.file_status(id, path);
+  const auto* directory = status.as_object().if_contains("IsDir");
+  if (directory != nullptr && directory->is_bool() && !directory->get_bool()) {
+    client.read_file(id, path, [](std::string_view piece) {
+      print(piece);
+      return true;
+    });
+    return kDone;
+  }
+  const auto list = client.list_files(id, path);
+  if (arguments.has("json")) {
+    print_json(list);
+    return kDone;
+  }
+  Table table({"Mode", "Size", "Modified Time", "Name"});
+  for (const auto& entry : list.as_array()) {
+    const auto& object = entry.as_object();
+    const auto* dir = object.if_contains("IsDir");
+    const bool is_dir = dir != nullptr && dir->is_bool() && dir->get_bool();
+    const auto* size = object.if_contains("Size");
+    table.add(
+        {text_of(object, "FileMode"),
+         is_dir || size == nullptr ? "" : human_bytes(static_cast<std::uint64_t>(size->to_number<std::int64_t>())),
+         text_of(object, "ModTime"), text_of(object, "Name") + (is_dir ? "/" : "")});
+  }
+  table.print();
+  return kDone;
+}
+
+constexpr Flag kTask{"task", "NAME", "The task; the only main one when not given.", false};
+
+}  // namespace
+
+const Command& alloc_logs_command() {
+  static const Command command{
+      .name = "alloc logs",
+      .arguments = "ID [TASK]",
+      .summary = "Prints what a task wrote.",
+      .examples = {"underway alloc logs -f 3b1c slurmctld", "underway alloc logs -stderr -tail -n 20 3b1c"},
+      .flags = {{"f", "", "Follows."},
+                {"stderr", "", "Standard error instead of standard output."},
+                {"tail", "", "Only the end."},
+                {"n", "LINES", "How much of the end; 10 lines."},
+                kTask},
+      .least = 1,
+      .most = 2,
+      .run = logs};
+  return command;
+}
+
+const Command& alloc_exec_command() {
+  static const Command command{
+      .name = "alloc exec",
+      .arguments = "ID COMMAND…",
+      .summary = "Runs a command beside a task, in its namespaces and as its user.",
+      .flags = {kTask,
+                {"t", "BOOL", "A terminal; by default when standard input and output are one."},
+                {"i", "BOOL", "Whether standard input is handed through; true."}},
+      .least = 1,
+      .most = 1000,
+      .passes_on = true,
+      .run = exec};
+  return command;
+}
+
+const Command& alloc_restart_command() {
+  static const Command command{.name = "alloc restart",
+                               .arguments = "ID [TASK]",
+                               .summary = "Restarts a task, or all that run.",
+                               .flags = {kTask},
+                               .least = 1,
+                               .most = 2,
+                               .run = restart};
+  return command;
+}
+
+const Command& alloc_signal_command() {
+  static const Command command{.name = "alloc signal",
+                               .arguments = "ID [TASK]",
+                               .summary = "Signals a task, or all that run.",
+                               .flags = {{"s", "SIGNAL", "The signal; SIGKILL."}, kTask},
+                               .least = 1,
+                               .most = 2,
+                               .run = send_signal};
+  return command;
+}
+
+const Command& alloc_stop_command() {
+  static const Command command{.name = "alloc stop",
+                               .arguments = "ID",
+                               .summary = "Stops an allocation; a replacement is placed.",
+                               .flags = {{"detach", "", "Returns at once; prints the evaluation's id."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = stop};
+  return command;
+}
+
+const Command& alloc_fs_command() {
+  static const Command command{.name = "alloc fs",
+                               .arguments = "ID [PATH]",
+                               .summary = "Lists a directory of an allocation, or prints a file.",
+                               .flags = {{"json", "", "The list as JSON."}},
+                               .least = 1,
+                               .most = 2,
+                               .run = files};
+  return command;
+}
+
+}  // namespace underway::cli

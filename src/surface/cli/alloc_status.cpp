@@ -1,0 +1,63 @@
+#include "base/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+void print_task(const std::string& name, const model::TaskState& state) {
+  print(
+      fmt::format("\nTask \"{}\" is \"{}\"{}\n", name, describe::spell(state.state), state.failed ? " (failed)" : ""));
+  print(key_values({{"Started At", state.started_at > 0 ? format_time(from_unix_nanos(state.started_at)) : "N/A"},
+                    {"Finished At", state.finished_at > 0 ? format_time(from_unix_nanos(state.finished_at)) : "N/A"},
+                    {"Total Restarts", std::to_string(state.restarts)}}));
+  print("\nRecent Events:\n");
+  Table table({"Time", "Type", "Description"});
+  for (auto it = state.events.rbegin(); it != state.events.rend(); ++it)
+    table.add({format_time(from_unix_nanos(it->time)), it->type, it->message});
+  table.print();
+}
+
+int run(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto allocation = client.allocation(resolve_allocation(client, arguments.positional().front()));
+  if (arguments.has("json")) {
+    print_json(json::to_value(allocation));
+    return kDone;
+  }
+  std::string ports;
+  for (const auto& port : allocation.resources.ports)
+    ports += fmt::format("{}{}={}:{}", ports.empty() ? "" : " ", port.label, port.host_ip, port.value);
+  print(key_values({{"ID", allocation.id},
+                    {"Eval ID", short_id(allocation.eval_id)},
+                    {"Name", allocation.name},
+                    {"Node ID", short_id(allocation.node_id)},
+                    {"Node Name", allocation.node_name},
+                    {"Job ID", allocation.job_id},
+                    {"Job Version", std::to_string(allocation.job_version)},
+                    {"Client Status", std::string(describe::spell(allocation.client_status))},
+                    {"Client Description", allocation.client_description},
+                    {"Desired Status", std::string(describe::spell(allocation.desired_status))},
+                    {"Desired Description", allocation.desired_description},
+                    {"Healthy", allocation.health.healthy ? (*allocation.health.healthy ? "yes" : "no") : "unknown"},
+                    {"Ports", ports.empty() ? "<none>" : ports},
+                    {"Created", ago(allocation.create_time)}}));
+  for (const auto& [name, state] : allocation.task_states) print_task(name, state);
+  return kDone;
+}
+
+}  // namespace
+
+const Command& alloc_status_command() {
+  static const Command command{.name = "alloc status",
+                               .arguments = "ID",
+                               .summary = "Shows an allocation, its tasks and what happened to them.",
+                               .flags = {{"json", "", "As JSON."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = run};
+  return command;
+}
+
+}  // namespace underway::cli

@@ -1,0 +1,60 @@
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/plan.hpp"
+#include "cli/progress_of_cluster.hpp"
+#include "cli/up_lock.hpp"
+
+namespace underway::cli {
+namespace {
+
+int run(const Arguments& arguments) {
+  const std::string directory = arguments.positional().front();
+  auto client = make_client(arguments);
+  load_cluster(directory, arguments, &client);
+  const auto lock = lock_changes(state_directory(arguments), "underway apply " + directory, !arguments.has("no-wait"));
+  const auto body = load_cluster(directory, arguments, &client);
+  const auto plan = client.plan_cluster(body);
+  print_plan(plan, body.cluster);
+  if (!plan.changes) return kDone;
+  // Asked on a terminal only: in a pipe or a script, typing `apply` was the decision.
+  if (!arguments.has("yes") && is_terminal(0) && !confirm("Apply this?")) {
+    say("nothing was changed");
+    return kFailed;
+  }
+  client.apply_cluster(body);
+  if (arguments.has("detach")) return kDone;
+  const auto patience = parse_duration(arguments.get("timeout", "5m"));
+  if (!patience) throw Error(Code::invalid, fmt::format("-timeout '{}' is no duration", arguments.get("timeout")));
+  follow_until_settled(client, body.cluster.name, *patience);
+  say(fmt::format("cluster '{}' is as declared", body.cluster.name));
+  return kDone;
+}
+
+}  // namespace
+
+const Command& apply_command() {
+  static const Command command{
+      .name = "apply",
+      .arguments = "DIR",
+      .summary = "Changes a running cluster into what a directory describes.",
+      .details =
+          "Shows the plan, asks on a terminal, sends everything in one request, and follows until it has settled.",
+      .examples = {"underway apply examples/slurm", "underway apply -yes -var compute_nodes=5 examples/slurm"},
+      .flags =
+          [] {
+            std::vector<Flag> flags = {
+                {"yes", "", "Does not ask."},
+                {"detach", "", "Returns once the change is registered."},
+                {"timeout", "DURATION", "How long to follow; 5m."},
+                {"no-wait", "", "Fails when another change is at work, instead of waiting for it."}};
+            flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
+            return flags;
+          }(),
+      .least = 1,
+      .most = 1,
+      .run = run};
+  return command;
+}
+
+}  // namespace underway::cli

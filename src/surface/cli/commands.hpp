@@ -1,0 +1,47 @@
+#pragma once
+/// @file
+/// The commands, one function per file. To add one: write its file, name it here and in commands.cpp.
+
+#include "cli/command.hpp"
+
+namespace underway::cli {
+
+const Command& up_command();
+const Command& plan_command();
+const Command& apply_command();
+const Command& down_command();
+const Command& status_command();
+const Command& job_run_command();
+const Command& job_plan_command();
+const Command& job_status_command();
+const Command& job_stop_command();
+const Command& job_validate_command();
+const Command& job_inspect_command();
+const Command& job_history_command();
+const Command& job_allocs_command();
+const Command& job_eval_command();
+const Command& node_status_command();
+const Command& node_eligibility_command();
+const Command& node_purge_command();
+const Command& alloc_status_command();
+const Command& alloc_logs_command();
+const Command& alloc_exec_command();
+const Command& alloc_restart_command();
+const Command& alloc_signal_command();
+const Command& alloc_stop_command();
+const Command& alloc_fs_command();
+const Command& eval_status_command();
+const Command& eval_list_command();
+const Command& host_list_command();
+const Command& host_exec_command();
+const Command& cluster_list_command();
+const Command& system_gc_command();
+const Command& server_members_command();
+const Command& operator_api_command();
+const Command& agent_command();
+const Command& agent_info_command();
+const Command& completion_command();
+const Command& man_command();
+const Command& version_command();
+
+}  // namespace underway::cli

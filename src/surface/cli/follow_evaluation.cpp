@@ -1,0 +1,90 @@
+#include "cli/follow_evaluation.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/context.hpp"
+#include "cli/diff_text.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+std::vector<std::string> lines_of(const std::vector<api::AllocationStub>& allocations) {
+  std::vector<std::string> lines;
+  for (const auto& allocation : allocations) {
+    std::string line = fmt::format("    Allocation {} {} on {}: {}", short_id(allocation.id), allocation.name,
+                                   allocation.node_name, describe::spell(allocation.client_status));
+    if (allocation.health.healthy.value_or(false)) line += ", healthy";
+    if (!allocation.waiting_for.empty()) line += ", waits for " + allocation.waiting_for;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+bool under_way(const api::AllocationStub& allocation) {
+  return allocation.desired_status == model::DesiredStatus::run &&
+         allocation.client_status != model::ClientStatus::failed &&
+         allocation.client_status != model::ClientStatus::complete && !allocation.health.healthy.value_or(false);
+}
+
+void show_failure(sdk::Client& client, const api::AllocationStub& allocation) {
+  for (const auto& [task, state] : allocation.task_states) {
+    if (!state.failed) continue;
+    for (const auto& event : state.events) say(fmt::format("      {}: {}: {}", task, event.type, event.message));
+    std::string tail;
+    try {
+      client.logs(allocation.id, task, "stderr", false, "end", 1000, [&](std::string_view piece) {
+        tail += piece;
+        return true;
+      });
+    } catch (const Error&) {
+      continue;  // a task that never started has no log
+    }
+    for (const auto& line : split(trim(tail), '\n')) {
+      if (!line.empty()) say(fmt::format("      {}: {}", task, line));
+    }
+  }
+}
+
+}  // namespace
+
+int follow_evaluation(sdk::Client& client, const std::string& eval_id, Duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  say(fmt::format("==> Monitoring evaluation \"{}\"", short_id(eval_id)));
+  sdk::Wait wait{0, std::chrono::seconds(1)};
+  auto evaluation = client.evaluation(eval_id);
+  while (!evaluation.value.terminal() && std::chrono::steady_clock::now() < deadline) {
+    wait.index = evaluation.index;
+    evaluation = client.evaluation(eval_id, wait);
+  }
+  Progress progress;
+  wait.index = 0;
+  std::vector<api::AllocationStub> allocations;
+  while (true) {
+    auto answer = client.evaluation_allocations(eval_id, wait);
+    wait.index = answer.index;
+    allocations = std::move(answer.value);
+    progress.draw(lines_of(allocations));
+    if (std::none_of(allocations.begin(), allocations.end(), under_way) || std::chrono::steady_clock::now() >= deadline)
+      break;
+  }
+  progress.finish();
+  say(fmt::format("==> Evaluation \"{}\" finished with status \"{}\"", short_id(eval_id),
+                  describe::spell(evaluation.value.status)));
+  if (!evaluation.value.failed_groups.empty()) {
+    say("    but failed to place all allocations:\n" + failures_text(evaluation.value.failed_groups));
+    if (!evaluation.value.blocked_eval.empty())
+      say(fmt::format("    Evaluation \"{}\" waits for capacity", short_id(evaluation.value.blocked_eval)));
+    return kUsage;
+  }
+  int code = kDone;
+  for (const auto& allocation : allocations) {
+    if (allocation.client_status != model::ClientStatus::failed) continue;
+    say(fmt::format("    Allocation {} failed:", short_id(allocation.id)));
+    show_failure(client, allocation);
+    code = kFailed;
+  }
+  return code;
+}
+
+}  // namespace underway::cli

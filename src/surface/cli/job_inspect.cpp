@@ -1,0 +1,101 @@
+#include "base/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/diff_text.hpp"
+#include "cli/follow_evaluation.hpp"
+#include "cli/terminal.hpp"
+#include "jobspec/jobspec.hpp"
+
+namespace underway::cli {
+namespace {
+
+int inspect(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto job = client.job(resolve_job(client, arguments.positional().front()));
+  if (arguments.has("hcl"))
+    print(jobspec::write_job(job));
+  else
+    print_json(boost::json::object{{"Job", json::to_value(job)}});
+  return kDone;
+}
+
+int history(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto versions = client.job_versions(resolve_job(client, arguments.positional().front()));
+  if (arguments.has("json")) {
+    print_json(json::to_value(versions));
+    return kDone;
+  }
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const auto& job = versions[i];
+    print(key_values({{"Version", std::to_string(job.version)},
+                      {"Stable", job.stable ? "true" : "false"},
+                      {"Submit Date", format_time(from_unix_nanos(job.submit_time))}}));
+    if (arguments.has("p") && i + 1 < versions.size()) print(diff_text(model::diff(&versions[i + 1], &job)));
+    print("\n");
+  }
+  return kDone;
+}
+
+int validate(const Arguments& arguments) {
+  load_job(arguments.positional().front(), arguments);
+  print("Job validation successful\n");
+  return kDone;
+}
+
+int evaluate(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto evaluated = client.evaluate_job(resolve_job(client, arguments.positional().front()));
+  if (!arguments.has("detach")) return follow_evaluation(client, evaluated.eval_id, std::chrono::minutes(1));
+  print(fmt::format("Created eval ID: \"{}\"\n", short_id(evaluated.eval_id)));
+  return kDone;
+}
+
+}  // namespace
+
+const Command& job_inspect_command() {
+  static const Command command{.name = "job inspect",
+                               .arguments = "ID",
+                               .summary = "Prints a job as JSON, or as a job file.",
+                               .flags = {{"hcl", "", "As a job file."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = inspect};
+  return command;
+}
+
+const Command& job_history_command() {
+  static const Command command{.name = "job history",
+                               .arguments = "ID",
+                               .summary = "Lists the versions of a job, newest first.",
+                               .flags = {{"p", "", "What each version changed."}, {"json", "", "As JSON."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = history};
+  return command;
+}
+
+const Command& job_validate_command() {
+  static const Command command{.name = "job validate",
+                               .arguments = "FILE",
+                               .summary = "Checks a job file and tells all that is wrong with it.",
+                               .flags = variable_flags(),
+                               .least = 1,
+                               .most = 1,
+                               .talks_to_server = false,
+                               .run = validate};
+  return command;
+}
+
+const Command& job_eval_command() {
+  static const Command command{.name = "job eval",
+                               .arguments = "ID",
+                               .summary = "Has the scheduler look at a job again.",
+                               .flags = {{"detach", "", "Returns at once."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = evaluate};
+  return command;
+}
+
+}  // namespace underway::cli

@@ -1,0 +1,60 @@
+#include "base/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/diff_text.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+int run(const Arguments& arguments) {
+  const auto loaded = load_job(arguments.positional().front(), arguments);
+  auto client = make_client(arguments);
+  const auto change = client.plan_job(loaded.job);
+  bool touches = false;
+  for (const auto& [group, updates] : change.updates)
+    touches = touches || updates.place + updates.stop + updates.in_place + updates.destructive > 0;
+  const bool changes = touches || !change.failed.empty();
+  if (arguments.has("json")) {
+    print_json(json::to_value(change));
+    return changes ? kFailed : kDone;
+  }
+  if (arguments.get("diff", "true") != "false") print(diff_text(change.diff) + "\n");
+  print(paint(Colour::bold, "Scheduler dry-run:") + "\n");
+  if (change.failed.empty())
+    print(paint(Colour::green, "- All tasks successfully allocated.") + "\n");
+  else
+    print(paint(Colour::yellow, "- WARNING: Failed to place all allocations.") + "\n" + failures_text(change.failed));
+  if (!change.touched.empty()) print(touched_text(change.touched));
+  print(
+      fmt::format("\nJob Modify Index: {0}\nTo submit the job with version verification run:\n\nunderway job run "
+                  "-check-index {0} {1}\n",
+                  change.job_modify_index, arguments.positional().front()));
+  return changes ? kFailed : kDone;
+}
+
+}  // namespace
+
+const Command& job_plan_command() {
+  static const Command command{.name = "job plan",
+                               .arguments = "FILE",
+                               .summary = "Shows what running a job file would change; changes nothing.",
+                               .details =
+                                   "Exits 0 when no allocation would be touched, 1 when some would be created, changed "
+                                   "or stopped, 255 on an error.",
+                               .examples = {"underway job plan -var datacenter=dc1 slurmctld.hcl"},
+                               .flags =
+                                   [] {
+                                     std::vector<Flag> flags = {
+                                         {"diff", "BOOL", "Whether the differences are shown; true."},
+                                         {"json", "", "The plan as JSON."}};
+                                     flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
+                                     return flags;
+                                   }(),
+                               .least = 1,
+                               .most = 1,
+                               .run = run};
+  return command;
+}
+
+}  // namespace underway::cli

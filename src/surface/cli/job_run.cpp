@@ -1,0 +1,55 @@
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/follow_evaluation.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+int run(const Arguments& arguments) {
+  const auto loaded = load_job(arguments.positional().front(), arguments);
+  auto client = make_client(arguments);
+  std::optional<model::Revision> enforce;
+  if (const auto index = arguments.find("check-index")) {
+    try {
+      enforce = std::stoll(*index);
+    } catch (const std::exception&) {
+      throw Error(Code::invalid, fmt::format("-check-index '{}' is no number", *index));
+    }
+  }
+  const auto registered = client.register_job(loaded.job, loaded.submission, enforce);
+  if (!registered.warnings.empty()) say("Job Warnings:\n" + registered.warnings);
+  if (arguments.has("detach")) {
+    print(fmt::format("Job registration successful\nEvaluation ID: {}\n", registered.eval_id));
+    return kDone;
+  }
+  return follow_evaluation(client, registered.eval_id, std::chrono::minutes(5));
+}
+
+}  // namespace
+
+const Command& job_run_command() {
+  static const Command command{
+      .name = "job run",
+      .arguments = "FILE",
+      .summary = "Registers a job from a file, or `-` for standard input, and follows it.",
+      .details =
+          "Exits 0 when everything runs, 1 when an allocation failed or the job was refused, 2 when something could "
+          "not be placed.",
+      .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
+      .flags =
+          [] {
+            std::vector<Flag> flags = {
+                {"detach", "", "Returns once the job is registered."},
+                {"check-index", "INDEX", "Refuses when the job has changed since `job plan` printed this index."}};
+            flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
+            return flags;
+          }(),
+      .least = 1,
+      .most = 1,
+      .run = run};
+  return command;
+}
+
+}  // namespace underway::cli

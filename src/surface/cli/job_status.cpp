@@ -1,0 +1,129 @@
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/diff_text.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+int list(sdk::Client& client, const Arguments& arguments) {
+  const auto jobs = client.jobs();
+  if (arguments.has("json")) {
+    print_json(json::to_value(jobs));
+    return kDone;
+  }
+  if (jobs.empty()) {
+    print("No running jobs\n");
+    return kDone;
+  }
+  Table table({"ID", "Type", "Priority", "Status", "Submit Date"});
+  for (const auto& job : jobs) {
+    const std::string status = std::string(describe::spell(job.status)) + (job.stop ? " (stopped)" : "");
+    table.add({job.id, std::string(describe::spell(job.type)), std::to_string(job.priority), status,
+               format_time(from_unix_nanos(job.submit_time))});
+  }
+  table.print();
+  return kDone;
+}
+
+void print_summary(const api::JobSummary& summary) {
+  print("\nSummary\n");
+  Table table({"Task Group", "Queued", "Starting", "Running", "Failed", "Complete", "Lost", "Unknown"});
+  for (const auto& [group, s] : summary.groups) {
+    table.add({group, std::to_string(s.queued), std::to_string(s.starting), std::to_string(s.running),
+               std::to_string(s.failed), std::to_string(s.complete), std::to_string(s.lost),
+               std::to_string(s.unknown)});
+  }
+  table.print();
+}
+
+void print_allocations(const std::vector<api::AllocationStub>& allocations) {
+  print("\nAllocations\n");
+  if (allocations.empty()) {
+    print("No allocations placed\n");
+    return;
+  }
+  Table table({"ID", "Node", "Task Group", "Version", "Desired", "Status", "Healthy", "Created", "Waits for"});
+  for (const auto& a : allocations) {
+    const std::string healthy = a.health.healthy ? (*a.health.healthy ? "yes" : "no") : "";
+    table.add({short_id(a.id), a.node_name, a.group, std::to_string(a.job_version),
+               std::string(describe::spell(a.desired_status)), std::string(describe::spell(a.client_status)), healthy,
+               ago(a.create_time), a.waiting_for});
+  }
+  table.print();
+}
+
+int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
+  const auto job = client.job(id);
+  if (arguments.has("json")) {
+    print_json(json::to_value(job));
+    return kDone;
+  }
+  std::string status(describe::spell(job.status));
+  if (job.stop) status += " (stopped)";
+  std::vector<std::string> after;
+  for (const auto& dependency : job.depends_on)
+    after.push_back(dependency.job + (dependency.scope == model::DependencyScope::node ? " on the node" : ""));
+  print(key_values({{"ID", job.id},
+                    {"Name", job.name},
+                    {"Submit Date", format_time(from_unix_nanos(job.submit_time))},
+                    {"Type", std::string(describe::spell(job.type))},
+                    {"Priority", std::to_string(job.priority)},
+                    {"Datacenters", join(job.datacenters, ",")},
+                    {"Namespace", job.ns},
+                    {"Node Pool", job.node_pool},
+                    {"Status", status},
+                    {"Version", std::to_string(job.version)},
+                    {"Depends On", after.empty() ? "<none>" : join(after, ", ")}}));
+  print_summary(client.job_summary(id));
+  for (const auto& evaluation : client.job_evaluations(id)) {
+    if (evaluation.status != model::EvalStatus::blocked) continue;
+    print("\nPlacement Failure\n" + failures_text(evaluation.failed_groups));
+  }
+  print_allocations(client.job_allocations(id));
+  return kDone;
+}
+
+int run(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  return arguments.positional().empty() ? list(client, arguments)
+                                        : one(client, resolve_job(client, arguments.positional().front()), arguments);
+}
+
+int run_allocs(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto allocations = client.job_allocations(resolve_job(client, arguments.positional().front()));
+  if (arguments.has("json"))
+    print_json(json::to_value(allocations));
+  else
+    print_allocations(allocations);
+  return kDone;
+}
+
+}  // namespace
+
+const Command& job_status_command() {
+  static const Command command{.name = "job status",
+                               .arguments = "[ID]",
+                               .summary = "Lists jobs, or shows one with its allocations.",
+                               .flags = {{"json", "", "As JSON."}},
+                               .least = 0,
+                               .most = 1,
+                               .run = run};
+  return command;
+}
+
+const Command& job_allocs_command() {
+  static const Command command{.name = "job allocs",
+                               .arguments = "ID",
+                               .summary = "Lists a job's allocations.",
+                               .flags = {{"json", "", "As JSON."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = run_allocs};
+  return command;
+}
+
+}  // namespace underway::cli

@@ -1,0 +1,122 @@
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+int list(sdk::Client& client, const Arguments& arguments) {
+  const auto nodes = client.nodes();
+  if (arguments.has("json")) {
+    print_json(json::to_value(nodes));
+    return kDone;
+  }
+  Table table({"ID", "Node Pool", "DC", "Name", "Class", "Eligibility", "Status"});
+  for (const auto& node : nodes) {
+    table.add({short_id(node.id), node.node_pool, node.datacenter, node.name,
+               node.node_class.empty() ? "<none>" : node.node_class, std::string(describe::spell(node.eligibility)),
+               std::string(describe::spell(node.status))});
+  }
+  table.print();
+  return kDone;
+}
+
+int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
+  const auto node = client.node(id);
+  if (arguments.has("json")) {
+    print_json(json::to_value(node));
+    return kDone;
+  }
+  std::string drivers;
+  for (const auto& [name, driver] : node.drivers)
+    drivers +=
+        (drivers.empty() ? "" : ",") + name + (driver.healthy ? "" : " (unhealthy: " + driver.health_description + ")");
+  print(key_values({{"ID", node.id},
+                    {"Name", node.name},
+                    {"Node Pool", node.node_pool},
+                    {"Class", node.node_class.empty() ? "<none>" : node.node_class},
+                    {"DC", node.datacenter},
+                    {"Eligibility", std::string(describe::spell(node.eligibility))},
+                    {"Status", std::string(describe::spell(node.status)) +
+                                   (node.status_description.empty() ? "" : ": " + node.status_description)},
+                    {"Driver Status", drivers},
+                    {"CPU", fmt::format("{} MHz", node.resources.cpu)},
+                    {"Memory", fmt::format("{} MiB", node.resources.memory_mb)}}));
+  if (arguments.has("verbose")) {
+    print("\nAttributes\n");
+    std::vector<std::pair<std::string, std::string>> attributes(node.attributes.begin(), node.attributes.end());
+    print(key_values(attributes));
+  }
+  print("\nAllocations\n");
+  Table table({"ID", "Job", "Task Group", "Desired", "Status", "Created"});
+  for (const auto& a : client.node_allocations(id)) {
+    table.add({short_id(a.id), a.job_id, a.group, std::string(describe::spell(a.desired_status)),
+               std::string(describe::spell(a.client_status)), ago(a.create_time)});
+  }
+  table.print();
+  return kDone;
+}
+
+int status(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  return arguments.positional().empty() ? list(client, arguments)
+                                        : one(client, resolve_node(client, arguments.positional().front()), arguments);
+}
+
+int eligibility(const Arguments& arguments) {
+  const bool enable = arguments.has("enable");
+  if (enable == arguments.has("disable")) throw Error(Code::invalid, "either -enable or -disable must be given");
+  auto client = make_client(arguments);
+  const std::string id = resolve_node(client, arguments.positional().front());
+  client.set_eligibility(id, enable ? model::Eligibility::eligible : model::Eligibility::ineligible);
+  print(fmt::format("Node \"{}\" scheduling eligibility set: {}\n", id,
+                    enable ? "eligible for scheduling" : "ineligible for scheduling"));
+  return kDone;
+}
+
+int purge(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const std::string id = resolve_node(client, arguments.positional().front());
+  client.purge_node(id);
+  print(fmt::format("Node \"{}\" is forgotten\n", short_id(id)));
+  return kDone;
+}
+
+}  // namespace
+
+const Command& node_status_command() {
+  static const Command command{.name = "node status",
+                               .arguments = "[ID|NAME]",
+                               .summary = "Lists nodes, or shows one with its allocations.",
+                               .flags = {{"verbose", "", "Attributes too."}, {"json", "", "As JSON."}},
+                               .least = 0,
+                               .most = 1,
+                               .run = status};
+  return command;
+}
+
+const Command& node_eligibility_command() {
+  static const Command command{
+      .name = "node eligibility",
+      .arguments = "ID|NAME",
+      .summary = "Whether new allocations may come to a node.",
+      .flags = {{"enable", "", "They may."}, {"disable", "", "They may not; what runs goes on."}},
+      .least = 1,
+      .most = 1,
+      .run = eligibility};
+  return command;
+}
+
+const Command& node_purge_command() {
+  static const Command command{.name = "node purge",
+                               .arguments = "ID|NAME",
+                               .summary = "Forgets a node that is down.",
+                               .least = 1,
+                               .most = 1,
+                               .run = purge};
+  return command;
+}
+
+}  // namespace underway::cli

@@ -1,0 +1,98 @@
+#include "cli/progress_of_cluster.hpp"
+
+#include <map>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace underway::cli {
+namespace {
+
+/// The last lines that the failing tasks wrote, for whoever looks at a rollout that does not settle.
+void show_failures(sdk::Client& client, const api::Status& status) {
+  for (const auto& attention : status.attention) {
+    say(paint(Colour::yellow, "! ", 2) + attention.what);
+    if (!attention.why.empty()) say("    why: " + attention.why);
+    if (!attention.advice.empty()) say("    do:  " + attention.advice);
+  }
+  for (const auto& service : status.services) {
+    if (service.healthy == service.wanted) continue;
+    for (const auto& allocation : client.job_allocations(service.id)) {
+      for (const auto& [task, state] : allocation.task_states) {
+        if (!state.failed && state.restarts == 0) continue;
+        std::string tail;
+        try {
+          client.logs(allocation.id, task, "stderr", false, "end", 2000, [&](std::string_view piece) {
+            tail += piece;
+            return true;
+          });
+        } catch (const Error&) {
+          continue;  // the log is a help, not the point
+        }
+        const auto lines = split(trim(tail), '\n');
+        for (const auto& line : std::span(lines).last(std::min<std::size_t>(lines.size(), 5)))
+          say(fmt::format("    {}/{}: {}", service.id, task, line));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> progress_lines(const api::Status& status) {
+  std::vector<std::string> lines;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> pools;
+  for (const auto& host : status.hosts) {
+    auto& [joined, all] = pools[host.pool];
+    ++all;
+    if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready) ++joined;
+  }
+  for (const auto& [pool, counts] : pools) {
+    lines.push_back(
+        fmt::format("hosts    {:<14} {} {}/{}", pool, bar(counts.first, counts.second), counts.first, counts.second));
+  }
+  for (const auto& service : status.services) {
+    std::string line = fmt::format("service  {:<14} {} {}/{}", service.id, bar(service.healthy, service.wanted),
+                                   service.healthy, service.wanted);
+    if (!service.waits.empty()) line += "  waits " + service.waits.front();
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  Progress progress;
+  sdk::Wait wait{0, std::chrono::seconds(2)};
+  while (true) {
+    const auto status = client.status(cluster, wait);
+    wait.index = status.index;
+    progress.draw(progress_lines(status.value));
+    if (status.value.settled) break;
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    progress.finish();
+    show_failures(client, status.value);
+    throw Error(Code::timeout, fmt::format("cluster '{}' has not settled within {}", cluster, human_duration(patience)))
+        .advise("see `underway status`; run the same command again to go on waiting");
+  }
+  progress.finish();
+}
+
+void follow_until_gone(sdk::Client& client, const std::string& cluster, Duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  Progress progress;
+  sdk::Wait wait{0, std::chrono::seconds(2)};
+  while (std::chrono::steady_clock::now() < deadline) {
+    const auto status = client.status(cluster, wait);
+    wait.index = status.index;
+    if (status.value.clusters.empty()) {
+      progress.finish();
+      return;
+    }
+    progress.draw({fmt::format("{}: {} hosts left", cluster, status.value.hosts.size())});
+  }
+  progress.finish();
+  throw Error(Code::timeout, fmt::format("cluster '{}' is not gone after {}", cluster, human_duration(patience)));
+}
+
+}  // namespace underway::cli

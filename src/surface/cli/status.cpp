@@ -1,0 +1,98 @@
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+std::string painted_status(const api::HostState& host) {
+  const std::string state(describe::spell(host.status));
+  if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready)
+    return paint(Colour::green, "ready");
+  if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::down)
+    return paint(Colour::red, "down");
+  if (host.status == model::HostStatus::running) return paint(Colour::yellow, "joining");
+  return host.status == model::HostStatus::failed ? paint(Colour::red, state) : paint(Colour::yellow, state);
+}
+
+std::string painted_health(const api::ServiceStatus& service) {
+  const std::string text = fmt::format("{}/{}", service.healthy, service.wanted);
+  return paint(service.healthy == service.wanted ? Colour::green : Colour::yellow, text);
+}
+
+void print_hosts(const api::Status& status) {
+  if (status.hosts.empty()) return;
+  Table table({"HOST", "POOL", "ADDRESS", "STATE", "NODE", "WHY"});
+  for (const auto& host : status.hosts)
+    table.add(
+        {host.name, host.pool, host.address, painted_status(host), short_id(host.node_id), host.status_description});
+  table.print();
+  print("\n");
+}
+
+void print_nodes(const api::Status& status) {
+  Table table({"NODE", "ID", "POOL", "STATUS", "ELIGIBILITY"});
+  for (const auto& node : status.nodes) {
+    if (node.host.empty())
+      table.add({node.name, short_id(node.id), node.node_pool, std::string(describe::spell(node.status)),
+                 std::string(describe::spell(node.eligibility))});
+  }
+  if (table.empty()) return;
+  table.print();
+  print("\n");
+}
+
+void print_services(const api::Status& status) {
+  Table table({"SERVICE", "TYPE", "VERSION", "HEALTHY", "WHERE", "AFTER", "WAITS"});
+  for (const auto& service : status.services) {
+    table.add({service.id, std::string(describe::spell(service.type)), std::to_string(service.version),
+               painted_health(service), join(service.nodes, ","), join(service.depends_on, ","),
+               join(service.waits, "; ")});
+  }
+  if (!table.empty()) table.print();
+}
+
+int run(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto status = client.status(arguments.positional().empty() ? "" : arguments.positional().front()).value;
+  if (arguments.has("json")) {
+    print_json(json::to_value(status));
+    return kDone;
+  }
+  for (const auto& cluster : status.clusters) {
+    const std::string state = cluster.stop     ? paint(Colour::yellow, "is being taken down")
+                              : status.settled ? paint(Colour::green, "is up")
+                                               : paint(Colour::yellow, "is changing");
+    print(fmt::format("Cluster {} {}  ({})\n\n", paint(Colour::bold, cluster.name), state, cluster.directory));
+  }
+  if (status.clusters.empty()) print("No cluster is up.\n\n");
+  print_hosts(status);
+  print_nodes(status);
+  print_services(status);
+  if (!status.attention.empty()) print("\n" + paint(Colour::bold, "Needs you:") + "\n");
+  for (const auto& attention : status.attention) {
+    print(paint(Colour::yellow, "! ") + attention.what + "\n");
+    if (!attention.why.empty()) print("    why: " + attention.why + "\n");
+    if (!attention.advice.empty()) print("    do:  " + attention.advice + "\n");
+  }
+  return kDone;
+}
+
+}  // namespace
+
+const Command& status_command() {
+  static const Command command{
+      .name = "status",
+      .arguments = "[CLUSTER]",
+      .summary = "Shows clusters, hosts, nodes and services, and what needs you, on one screen.",
+      .examples = {"underway status", "underway status -json"},
+      .flags = {{"json", "", "Everything as JSON."}},
+      .least = 0,
+      .most = 1,
+      .run = run};
+  return command;
+}
+
+}  // namespace underway::cli

@@ -90,7 +90,7 @@ class NodeTest : public ::testing::Test {
     return pid;
   }
 
-  TemporaryDirectory directory;
+  TemporaryDirectory directory{"/tmp"};
   FakeServer server{directory.path()};
   SystemIds ids;
   std::optional<os::Child> agent;

@@ -1,0 +1,209 @@
+// underway-fetch, run as the agent runs it, on archives that mean well and on others.
+#include <archive.h>
+#include <archive_entry.h>
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+#include "fixture.hpp"
+#include "node/fetch_request.hpp"
+#include "os/process.hpp"
+
+namespace underway::node {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Entry {
+  std::string path;
+  unsigned type = AE_IFREG;
+  std::string content;  ///< or the link's target
+  bool hard = false;
+  unsigned mode = 0644;
+};
+
+void pack(const std::string& file, const std::string& kind, const std::vector<Entry>& entries) {
+  archive* out = archive_write_new();
+  if (kind == "zip") {
+    archive_write_set_format_zip(out);
+  } else if (kind == "raw.gz") {
+    archive_write_set_format_raw(out);
+    archive_write_add_filter_gzip(out);
+  } else {
+    archive_write_set_format_pax_restricted(out);
+    if (kind == "tar.gz") archive_write_add_filter_gzip(out);
+    if (kind == "tar.xz") archive_write_add_filter_xz(out);
+    if (kind == "tar.zst") archive_write_add_filter_zstd(out);
+    if (kind == "tar.bz2") archive_write_add_filter_bzip2(out);
+  }
+  ASSERT_EQ(archive_write_open_filename(out, file.c_str()), ARCHIVE_OK);
+  for (const auto& e : entries) {
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, e.path.c_str());
+    archive_entry_set_perm(entry, e.mode);
+    archive_entry_set_filetype(entry, e.type);
+    if (e.hard) archive_entry_set_hardlink(entry, e.content.c_str());
+    else if (e.type == AE_IFLNK) archive_entry_set_symlink(entry, e.content.c_str());
+    else archive_entry_set_size(entry, static_cast<la_int64_t>(e.content.size()));
+    ASSERT_GE(archive_write_header(out, entry), ARCHIVE_WARN) << archive_error_string(out);
+    if (!e.hard && e.type == AE_IFREG) archive_write_data(out, e.content.data(), e.content.size());
+    archive_entry_free(entry);
+  }
+  archive_write_close(out);
+  archive_write_free(out);
+}
+
+class FetchTest : public ::testing::Test {
+ protected:
+  FetchTest() {
+    os::make_directories(root + "/main/local");
+    os::make_directories(root + "/main/private");
+    request.allocation_root = root;
+    request.destination = "main/local";
+    request.staging = "main/private";
+  }
+  /// What it says; empty when it succeeds.
+  std::string fetch() {
+    os::SpawnSpec spec;
+    spec.argv = {std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-fetch"};
+    const os::Fd input = os::sealed_memory("request", json::encode(request, json::Encoding::compact));
+    ::lseek(input.get(), 0, SEEK_SET);
+    os::Pipe out = os::open_pipe();
+    spec.in = input.get();
+    spec.out = spec.err = out.write.get();
+    os::Child child = os::spawn(spec);
+    out.write.reset();
+    std::string said = os::read_all(out.read, 1U << 20, "underway-fetch");
+    EXPECT_EQ(child.wait().code, said.empty() ? 0 : 1) << said;
+    return said;
+  }
+  std::string unpack(const std::string& kind, const std::vector<Entry>& entries) {
+    request.source = directory.path() + "/a." + (kind == "raw.gz" ? "txt.gz" : kind);
+    pack(request.source, kind, entries);
+    return fetch();
+  }
+  std::string local(const std::string& name) { return os::read_file(root + "/main/local/" + name); }
+
+  TemporaryDirectory directory;
+  std::string root = directory.path() + "/id";
+  FetchRequest request;
+};
+
+TEST_F(FetchTest, EveryKindOfArchiveIsUnpacked) {
+  for (const char* kind : {"tar", "tar.gz", "tar.xz", "tar.zst", "tar.bz2", "zip"}) {
+    SCOPED_TRACE(kind);
+    EXPECT_EQ(unpack(kind, {{"d", AE_IFDIR, "", false, 0755}, {"d/run", AE_IFREG, kind, false, 04755}}), "");
+    EXPECT_EQ(local("d/run"), kind);
+    struct stat status {};
+    ASSERT_EQ(::stat((root + "/main/local/d/run").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0755u) << "set-user-id bits are dropped";
+  }
+  EXPECT_EQ(unpack("raw.gz", {{"x", AE_IFREG, "plain"}}), "");
+  EXPECT_EQ(local("a.txt"), "plain");
+}
+
+TEST_F(FetchTest, LinksThatStayInsideAreKept) {
+  EXPECT_EQ(unpack("tar", {{"d", AE_IFDIR, "", false, 0755}, {"f", AE_IFREG, "x"}, {"d/up", AE_IFLNK, "../f"}, {"hard", AE_IFREG, "f", true}}), "");
+  EXPECT_EQ(local("d/up"), "x");
+  EXPECT_EQ(local("hard"), "x");
+}
+
+TEST_F(FetchTest, NothingLeadsOutside) {
+  std::ofstream(directory.path() + "/victim") << "safe";
+  const std::string victim = directory.path() + "/victim";
+  const std::vector<std::pair<const char*, std::vector<Entry>>> cases = {
+      {"an absolute path", {{victim, AE_IFREG, "bad"}}},
+      {"a path that climbs", {{"../../../victim", AE_IFREG, "bad"}}},
+      {"an absolute link", {{"l", AE_IFLNK, victim}}},
+      {"a link that climbs", {{"d/l", AE_IFLNK, "../../../../victim"}}},
+      {"a way through a link of its own", {{"l", AE_IFLNK, ".."}, {"l/x", AE_IFREG, "bad"}}},
+      {"a hard link outside", {{"l", AE_IFREG, victim, true}}},
+      {"a device", {{"null", AE_IFCHR, ""}}},
+      {"a fifo", {{"pipe", AE_IFIFO, ""}}}};
+  for (const auto& [name, entries] : cases) {
+    SCOPED_TRACE(name);
+    EXPECT_NE(unpack("tar", entries), "");
+  }
+  EXPECT_EQ(os::read_file(victim), "safe");
+  EXPECT_FALSE(os::exists(root + "/main/x"));
+}
+
+TEST_F(FetchTest, ALinkThatWasThereBeforeIsReplacedNotFollowed) {
+  os::make_directories(directory.path() + "/outside");
+  ASSERT_EQ(::symlink((directory.path() + "/outside").c_str(), (root + "/main/local/d").c_str()), 0);
+  (void)unpack("tar", {{"d/f", AE_IFREG, "x"}});
+  EXPECT_FALSE(os::exists(directory.path() + "/outside/f"));
+  request.destination = "main/local/d/deeper";
+  EXPECT_NE(unpack("tar", {{"f", AE_IFREG, "x"}}) + (os::exists(directory.path() + "/outside/deeper") ? "" : "kept inside"), "");
+  EXPECT_FALSE(os::exists(directory.path() + "/outside/deeper"));
+}
+
+TEST_F(FetchTest, LimitsHold) {
+  request.max_unpacked_bytes = 10;
+  EXPECT_THAT(unpack("tar.gz", {{"f", AE_IFREG, std::string(1 << 20, '0')}}), HasSubstr("more than is allowed"));
+  request.max_unpacked_bytes = 1 << 30;
+  request.max_files = 2;
+  EXPECT_THAT(unpack("tar", {{"a", AE_IFREG, ""}, {"b", AE_IFREG, ""}, {"c", AE_IFREG, ""}}), HasSubstr("too many files"));
+}
+
+TEST_F(FetchTest, ModesChooseWhereItGoes) {
+  request.source = directory.path() + "/plain.conf";
+  std::ofstream(request.source) << "text";
+  EXPECT_EQ(fetch(), "");
+  EXPECT_EQ(local("plain.conf"), "text");
+  request.mode = "file";
+  request.destination = "main/local/sub/renamed";
+  EXPECT_EQ(fetch(), "");
+  EXPECT_EQ(local("sub/renamed"), "text");
+  request.mode = "dir";
+  EXPECT_THAT(fetch(), HasSubstr("is no archive"));
+  request.mode = "any";
+  request.archive = "false";
+  request.destination = "main/local";
+  EXPECT_EQ(unpack("tar.gz", {{"f", AE_IFREG, ""}}), "");
+  EXPECT_FALSE(os::exists(root + "/main/local/f"));
+}
+
+TEST_F(FetchTest, DirectoriesAreCopiedAndLinksInThemLeftOut) {
+  os::make_directories(directory.path() + "/tree/sub");
+  std::ofstream(directory.path() + "/tree/sub/f") << "x";
+  ASSERT_EQ(::symlink("/etc/passwd", (directory.path() + "/tree/link").c_str()), 0);
+  request.source = directory.path() + "/tree";
+  EXPECT_EQ(fetch(), "");
+  EXPECT_EQ(local("sub/f"), "x");
+  EXPECT_FALSE(os::exists(root + "/main/local/link"));
+}
+
+TEST_F(FetchTest, ChecksumsOfEveryKindAreChecked) {
+  request.source = directory.path() + "/f";
+  std::ofstream(request.source) << "abc";
+  // Source: FIPS 180-2, appendix A and B; RFC 1321, appendix A.5.
+  for (const char* good : {"md5:900150983cd24fb0d6963f7d28e17f72", "sha1:a9993e364706816aba3e25717850c26c9cd0d89d",
+                           "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+                           "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD"}) {
+    SCOPED_TRACE(good);
+    request.checksum = good;
+    EXPECT_EQ(fetch(), "");
+  }
+  request.checksum = "sha256:00";
+  EXPECT_THAT(fetch(), HasSubstr("the checksum does not match"));
+  request.checksum = "crc32:1234";
+  EXPECT_THAT(fetch(), HasSubstr("of no known kind"));
+}
+
+TEST_F(FetchTest, WhatTheTasksUserMayNotReadIsNotReadForHim) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  request.source = directory.path() + "/private";
+  std::ofstream(request.source) << "x";
+  ::chmod(request.source.c_str(), 0600);
+  request.uid = request.gid = 65534;
+  EXPECT_THAT(fetch(), HasSubstr("EACCES"));
+}
+
+TEST_F(FetchTest, DamagedArchivesAreTold) {
+  request.source = directory.path() + "/a.tar.gz";
+  std::ofstream(request.source) << "this is no archive";
+  EXPECT_NE(fetch(), "");
+}
+
+}  // namespace
+}  // namespace underway::node

@@ -193,4 +193,12 @@ std::string cluster_file_reference() {
   return reference.take();
 }
 
+std::string structure_reference(std::string_view title, std::string_view introduction,
+                                const describe::Structure& structure, const std::string& path) {
+  Reference reference(false);
+  reference.title(title, introduction);
+  reference.structure(structure, path);
+  return reference.take();
+}
+
 }  // namespace underway::jobspec

@@ -1,8 +1,11 @@
 #pragma once
 /// @file
-/// The reference of the job and cluster files, generated from the descriptions: docs/reference/*.md.
+/// References generated from descriptions: of the job and cluster files, and of any other described structure.
 
 #include <string>
+#include <string_view>
+
+#include "base/describe.hpp"
 
 namespace underway::jobspec {
 
@@ -10,5 +13,8 @@ namespace underway::jobspec {
 std::string job_file_reference();
 /// Markdown of docs/reference/cluster-file.md.
 std::string cluster_file_reference();
+/// A page on one described structure and every block in it. `path`: how a reader gets to it ("cluster").
+std::string structure_reference(std::string_view title, std::string_view introduction,
+                                const describe::Structure& structure, const std::string& path);
 
 }  // namespace underway::jobspec

@@ -14,12 +14,14 @@ Controller::Controller(server::Server& server, Provider& provider, async::Pool& 
       options_(std::move(options)),
       tasks_(std::move(executor), "hosts") {}
 
-void Controller::start() { tasks_.spawn("controller", run()); }
+async::awaitable<void> Controller::start() {
+  co_await adopt();
+  tasks_.spawn("controller", run());
+}
 
 async::awaitable<void> Controller::stop() { co_await tasks_.stop(); }
 
 async::awaitable<void> Controller::run() {
-  co_await adopt();
   model::Revision seen = 0;
   const std::vector<tables::Scope> scopes = {{tables::Topic::clusters, ""},
                                              {tables::Topic::hosts, ""},
@@ -57,7 +59,7 @@ async::awaitable<void> Controller::adopt() {
     if (lives)
       co_await record(host->cluster, host->name, model::HostStatus::running, "");
     else
-      co_await record(host->cluster, host->name, model::HostStatus::pending, "it was gone when the server started");
+      co_await lose(host->cluster, host->name, "it was gone when the server started");
     tables = co_await server_.read();
   }
   // Hosts that no cluster declares any more: nobody will ask for their end.
@@ -124,9 +126,7 @@ async::awaitable<void> Controller::look_at_silent_hosts(std::vector<tables::Row<
     const bool lives = std::any_of(existing.begin(), existing.end(), [&](const HostInfo& info) {
       return info.cluster == host->cluster && info.name == host->name && info.status == model::HostStatus::running;
     });
-    if (!lives)
-      co_await record(host->cluster, host->name, model::HostStatus::pending,
-                      "its first process ended; it is made again");
+    if (!lives) co_await lose(host->cluster, host->name, "its first process ended; it is made again");
   }
 }
 
@@ -208,6 +208,12 @@ async::awaitable<void> Controller::remove_cluster(std::string name) {
   stopping_since_.erase(name);
   co_await server_.writer().submit(
       [&](const tables::Tables& tables, const server::Context&) { return decide_cluster_gone(tables, name); });
+}
+
+async::awaitable<void> Controller::lose(std::string cluster, std::string name, std::string reason) {
+  co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context& context) {
+    return decide_host_lost(tables, cluster, name, reason, context);
+  });
 }
 
 async::awaitable<void> Controller::revisit(std::string cluster, std::string name) {

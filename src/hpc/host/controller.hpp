@@ -23,8 +23,8 @@ class Controller {
   Controller(server::Server& server, Provider& provider, async::Pool& pool, async::Executor executor, Clock& clock,
              ControllerOptions options);
 
-  /// Takes over what exists, then follows the tables.
-  void start();
+  /// Takes over what exists, and returns once the tables say what that is; then follows them.
+  async::awaitable<void> start();
   async::awaitable<void> stop();
 
  private:
@@ -37,6 +37,7 @@ class Controller {
   async::awaitable<void> prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts);
   async::awaitable<void> record(std::string cluster, std::string name, model::HostStatus status,
                                 std::string description);
+  async::awaitable<void> lose(std::string cluster, std::string name, std::string reason);
   async::awaitable<void> revisit(std::string cluster, std::string name);
   async::awaitable<void> look_at_silent_hosts(std::vector<tables::Row<model::Host>> silent);
   bool may_empty(const tables::Tables& tables, const model::Cluster& cluster);

@@ -108,25 +108,49 @@ server::Decision<server::Nothing> decide_hosts(const tables::Tables& tables,
   return decision;
 }
 
-server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables, const std::string& cluster,
-                                                   const std::string& name, const server::Context& context) {
-  server::Decision<server::Nothing> decision;
+namespace {
+
+/// The node that the host was, with all that ran there; its jobs are evaluated.
+void forget_node(std::vector<server::Change>& changes, const tables::Tables& tables, const std::string& cluster,
+                 const std::string& name, const server::Context& context) {
   std::set<std::pair<std::string, std::string>> jobs;
   for (const auto& node : tables.nodes()) {
     if (node->cluster != cluster || node->host != name) continue;
     for (const auto& allocation : tables.allocations_on_node(node->id)) {
       if (!allocation->terminal()) jobs.emplace(allocation->ns, allocation->job_id);
-      decision.changes.push_back(tables::DeleteAllocation{allocation->id});
+      changes.push_back(tables::DeleteAllocation{allocation->id});
     }
-    decision.changes.push_back(tables::DeleteNode{node->id});
+    changes.push_back(tables::DeleteNode{node->id});
   }
   for (const auto& [ns, id] : jobs) {
     const auto job = tables.find_job(ns, id);
-    if (job && !job->stop)
-      decision.changes.push_back(
-          tables::PutEvaluation{server::new_evaluation(*job, model::EvalTrigger::node_update, context)});
+    if (!job || job->stop) continue;
+    changes.push_back(tables::PutEvaluation{server::new_evaluation(*job, model::EvalTrigger::node_update, context)});
   }
+}
+
+}  // namespace
+
+server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables, const std::string& cluster,
+                                                   const std::string& name, const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  forget_node(decision.changes, tables, cluster, name, context);
   decision.changes.push_back(tables::DeleteHost{cluster, name});
+  return decision;
+}
+
+server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables, const std::string& cluster,
+                                                   const std::string& name, const std::string& reason,
+                                                   const server::Context& context) {
+  server::Decision<server::Nothing> decision;
+  const auto current = tables.find_host(cluster, name);
+  if (!current || current->status == model::HostStatus::stopping) return decision;
+  forget_node(decision.changes, tables, cluster, name, context);
+  model::Host host = *current;
+  host.status = model::HostStatus::pending;
+  host.status_description = reason;
+  host.node_id.clear();
+  decision.changes.push_back(tables::PutHost{std::move(host)});
   return decision;
 }
 

@@ -29,6 +29,11 @@ bool jobs_ended(const tables::Tables& tables, const model::Cluster& cluster);
 server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables, const std::string& cluster,
                                                    const std::string& name, const server::Context& context);
 
+/// A host is gone though it is wanted: the node that it was is forgotten with what ran there, and it is made again.
+server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables, const std::string& cluster,
+                                                   const std::string& name, const std::string& reason,
+                                                   const server::Context& context);
+
 /// Forgets a cluster that has no hosts any more, and its jobs.
 server::Decision<server::Nothing> decide_cluster_gone(const tables::Tables& tables, const std::string& name);
 

@@ -255,8 +255,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.client.enabled) node.emplace(node_options(config), make_drivers(config, ledger), loop, pool);
 
   const auto life = [&]() -> async::awaitable<void> {
+    // Hosts first: whoever asks is told of what there is, not of what there was before a crash.
+    if (controller) co_await controller->start();
     if (server) server->start(config);
-    if (controller) controller->start();
     if (node) co_await node->start();
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");

@@ -54,6 +54,7 @@ awaitable<void> AllocationRunner::reattach() {
 void AllocationRunner::start() {
   started_ = true;
   for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
+  if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
   review();
 }
 

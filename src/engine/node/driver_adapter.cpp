@@ -54,6 +54,7 @@ class KeptTask final : public RunningTask {
     while (handle_->status().phase == driver::TaskStatus::Phase::running) {
       const int fd = handle_->fd();
       if (fd >= 0) co_await readable(fd);
+      else co_await async::sleep_for(std::chrono::seconds{1});  // no news will come by itself: look, but not in a rush
       co_await exclusive([this] { handle_->poll(); });
     }
     co_return end_of(handle_->status());

@@ -264,6 +264,7 @@ void TaskRunner::finish(bool failed) {
 awaitable<std::optional<EndKind>> TaskRunner::launch() {
   std::string_view step = event::kSetupFailure;
   std::optional<Error> failed;
+  const std::shared_ptr<const model::Allocation> version = allocation_;
   try {
     co_await prepare();
     if (kill_) co_return EndKind::start_failed;
@@ -278,6 +279,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     become(TaskRunState::running);
     record_event(event::make(event::kStarted, "Task started by client"));
     if (kill_) begin_stop();
+    else if (allocation_ != version) side_.spawn("templates", apply_update());
     co_return std::nullopt;
   } catch (const Error& error) {
     failed = error;

@@ -34,28 +34,31 @@ os::User resolve_user(const std::string& name, const std::string& node_name) {
 }  // namespace
 
 awaitable<void> TaskRunner::prepare() {
+  // An order may bring a new version while the pool works: this one stays in memory, and is finished first.
+  const std::shared_ptr<const model::Allocation> keep = allocation_;
+  const model::Task& task = *task_;
   record_event(event::make(event::kTaskSetup, std::string(event::kBuildingTaskDirectory)));
   if (const auto why = context_.drivers.missing(task_->driver))
     throw Error(Code::unsupported, fmt::format("driver '{}' cannot run on node '{}'", task_->driver, context_.node.name))
         .because(*why);
   rendered_environment_.clear();
   build_interpolation();
-  std::string name = interpolation_.apply(task_->user);
-  if (name.empty()) name = context_.drivers.default_user(task_->driver);
-  co_await blocking(context_.runtime, [this, &name] {
+  std::string name = interpolation_.apply(task.user);
+  if (name.empty()) name = context_.drivers.default_user(task.driver);
+  co_await blocking(context_.runtime, [this, &name, &task] {
     user_ = resolve_user(name, context_.node.name);
     directory_.build();
-    directory_.build_task(task_->name, user_, context_.options.secrets_in_memory);
+    directory_.build_task(task.name, user_, context_.options.secrets_in_memory);
   });
   build_interpolation();
-  const TemplateInputs inputs{.task = *task_,
+  const TemplateInputs inputs{.task = task,
                               .interpolation = interpolation_,
                               .allocation_root = directory_.root(),
                               .view = context_.drivers.paths(task_->driver, directory_, task_->name),
                               .owner = {user_.uid, user_.gid},
                               .allow_outside_sources = context_.options.disable_file_sandbox};
-  if (!kill_ && !task_->artifacts.empty()) co_await fetch_artifacts(inputs);
-  if (!kill_ && !task_->templates.empty()) {
+  if (!kill_ && !task.artifacts.empty()) co_await fetch_artifacts(inputs);
+  if (!kill_ && !task.templates.empty()) {
     Rendering rendering;
     co_await blocking(context_.runtime, [&] { rendering = render_templates(inputs); });
     rendered_environment_ = std::move(rendering.environment);
@@ -72,7 +75,7 @@ awaitable<void> TaskRunner::prepare() {
 awaitable<void> TaskRunner::fetch_artifacts(const TemplateInputs& inputs) {
   record_event(event::make(event::kDownloadingArtifacts, "Client is downloading artifacts"));
   std::optional<Error> failed;
-  for (const auto& artifact : task_->artifacts) {
+  for (const auto& artifact : inputs.task.artifacts) {
     try {
       const FetchRequest request = fetch_request(artifact, inputs);
       constexpr Duration kLongest = std::chrono::minutes{30};

@@ -246,5 +246,41 @@ TEST_F(NodeTest, SignalsRestartsAndStopsReachTheTask) {
   EXPECT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+/// Of all threads; and the resident size in KiB.
+struct Footprint {
+  std::int64_t switches = 0;
+  std::int64_t resident = 0;
+};
+Footprint footprint(pid_t pid) {
+  Footprint found;
+  for (const auto& thread : os::list_directory(fmt::format("/proc/{}/task", pid))) {
+    const std::string status = os::read_file(fmt::format("/proc/{}/task/{}/status", pid, thread.name));
+    for (const std::string& line : split(status, '\n')) {
+      if (line.starts_with("voluntary_ctxt_switches:")) found.switches += std::stoll(line.substr(24));
+      if (line.starts_with("VmRSS:")) found.resident = std::stoll(line.substr(6));
+    }
+  }
+  return found;
+}
+
+TEST_F(NodeTest, AnIdleAgentIsSmallAndSleeps) {
+  std::vector<std::string> all;
+  for (int i = 0; i < 3; ++i) all.push_back(run(shell("exec sleep 1000"), model::JobType::service));
+  ASSERT_TRUE(server.until([&] {
+    return std::ranges::all_of(all, [&](const auto& id) { return server.is(id, ClientStatus::running); });
+  }));
+  (void)server.until([] { return false; }, 500ms);
+  const Footprint before = footprint(agent->pid());
+  constexpr int kSeconds = 6;
+  (void)server.until([] { return false; }, std::chrono::seconds{kSeconds});
+  const Footprint after = footprint(agent->pid());
+  const auto wakeups = after.switches - before.switches;
+  std::cout << "idle agent with 3 tasks: " << after.resident << " KiB resident, " << wakeups << " wake-ups in " << kSeconds << " s\n";
+  EXPECT_LE(wakeups, 5 * kSeconds);
+  EXPECT_LE(after.resident, 16 * 1024);
+}
+#endif
+
 }  // namespace
 }  // namespace underway::node

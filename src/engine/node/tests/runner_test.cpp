@@ -430,6 +430,39 @@ TEST_F(TemplateChangeTest, TheSplayIsWaited) {
   EXPECT_EQ(process().signals.size(), 1u);
 }
 
+TEST_F(TemplateChangeTest, AnUpdateThatComesDuringTheSetupIsAppliedAfterTheStart) {
+  mode = model::ChangeMode::signal;
+  auto order = make_order({with_template(mode, "a")});
+  add(order);
+  drivers.before_start = [this] {
+    drivers.before_start = nullptr;
+    auto newer = make_order({with_template(mode, "b")});
+    newer.job.version = newer.order.allocation.job_version = 1;
+    newer.order.allocation.job = std::make_shared<const model::Job>(newer.job);
+    runner->obey(newer);
+  };
+  runner->start();
+  runtime.settle();
+  EXPECT_EQ(content(), "b");
+  EXPECT_EQ(process().signals, std::vector<int>{SIGHUP});
+}
+
+TEST_F(RunnerTest, AnAgentThatComesBackGoesOnStoppingWhatItWasStopping) {
+  drivers.end_when_stopped = false;
+  run(make_order({make_task("main"), make_hook("late", LifecycleHook::poststart)}));
+  auto stop = make_order({make_task("main"), make_hook("late", LifecycleHook::poststart)});
+  stop.order.allocation.desired_status = model::DesiredStatus::stop;
+  files.write_order(kAllocationId, stop);
+  runner->obey(stop);
+  runtime.settle();
+  restart_agent();
+  EXPECT_EQ(process("main").stops.size(), 2u);
+  end("main", {.signal = SIGINT});
+  end("late", {.signal = SIGINT});
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(status(), ClientStatus::complete);
+}
+
 TEST_F(RunnerTest, APersonsRestartCostsNoAttempt) {
   run(make_order({make_task("main")}));
   runner->restart("");

@@ -4,6 +4,8 @@
 /// Streams have windows, so that one which nobody reads holds up neither the others nor heartbeats. Whether the socket
 /// is plain or mutually authenticated is the WebSocket's business. Thread: one loop.
 
+#include <deque>
+
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "http/websocket.hpp"

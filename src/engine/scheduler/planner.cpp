@@ -238,16 +238,23 @@ void Planner::conclude_blocked() {
     blocked.job_id = done.job_id;
     blocked.triggered_by = EvalTrigger::queued_allocs;
     blocked.status = EvalStatus::blocked;
-    blocked.status_description = "created to place remaining allocations";
     blocked.previous_eval = done.id;
     blocked.create_time = now_;
   }
+  // It tells why it waits by itself: the evaluation that found out is collected long before.
+  std::string description =
+      done.status_description.empty() ? "created to place remaining allocations" : done.status_description;
+  const bool same_reasons = blocked.queued == done.queued && blocked.status_description == description &&
+                            describe::equal(blocked.failed_groups, done.failed_groups);
+  blocked.status_description = std::move(description);
+  blocked.failed_groups = done.failed_groups;
+  blocked.queued = done.queued;
   blocked.job_modify_index = done.job_modify_index;
   blocked.class_eligibility = std::move(eligibility_.class_eligibility);
   blocked.escaped_class = eligibility_.escaped_class;
   if (blocked.escaped_class) blocked.class_eligibility.clear();
   done.blocked_eval = blocked.id;
-  if (existing != nullptr && existing->class_eligibility == blocked.class_eligibility &&
+  if (existing != nullptr && same_reasons && existing->class_eligibility == blocked.class_eligibility &&
       existing->escaped_class == blocked.escaped_class && existing->job_modify_index == blocked.job_modify_index)
     return;
   blocked.modify_time = now_;

@@ -34,6 +34,8 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
     if (allocation->server_terminal()) continue;
     if (allocation->client_status == model::ClientStatus::failed) {
       ++failed;
+      // It is to be replaced after a while; a batch job's may be the end of it.
+      if (job.type != model::JobType::batch && job.type != model::JobType::sysbatch) ++service.wanted;
       why = last_words(*allocation);
       id = allocation->id;
     }
@@ -52,7 +54,7 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
       }
     }
   }
-  if (failed > 0 && service.healthy < service.wanted + failed && job.type != model::JobType::batch) {
+  if (failed > 0 && job.type != model::JobType::batch) {
     attention.push_back({fmt::format("{} of '{}' failed",
                                      failed == 1 ? "an allocation" : fmt::format("{} allocations", failed), job.id),
                          why, fmt::format("underway alloc status {}", id.substr(0, 8))});
@@ -61,13 +63,25 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
   service.waits.assign(waits.begin(), waits.end());
 }
 
+/// Why the group has no place: the allocation that holds its port, or what its nodes lack.
+std::string why_blocked(const model::Evaluation& evaluation, const std::string& group,
+                        const model::AllocMetric& metric) {
+  const std::string about = "group " + group + ": ";
+  if (evaluation.status_description.starts_with(about)) return evaluation.status_description.substr(about.size());
+  std::string why;
+  for (std::string_view line : scheduler::explain(metric)) {
+    if (line.starts_with("* ")) line.remove_prefix(2);
+    why += (why.empty() ? "" : "; ") + std::string(line);
+  }
+  return why.empty() ? "no node fits" : why;
+}
+
 void look_at_evaluations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
                          std::vector<Attention>& attention) {
   for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
     if (evaluation->status != model::EvalStatus::blocked) continue;
     for (const auto& [group, metric] : evaluation->failed_groups) {
-      const auto lines = scheduler::explain(metric);
-      const std::string why = lines.empty() ? "no node fits" : lines.front();
+      const std::string why = why_blocked(*evaluation, group, metric);
       service.waits.push_back("for a node: " + why);
       attention.push_back({fmt::format("group '{}' of '{}' cannot be placed", group, job.id), why,
                            fmt::format("underway job status {}", job.id)});

@@ -3,6 +3,8 @@
 /// Tables over a memory store to try decisions on: each is decided, applied, scheduled and made durable at once, as the
 /// Writer does it, without a loop. For tests.
 
+#include <fmt/format.h>
+
 #include "model/node.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/job_decisions.hpp"

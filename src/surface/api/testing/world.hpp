@@ -1,0 +1,106 @@
+#pragma once
+/// @file
+/// The whole API over a server in memory, asked without a network. Time stands still and ids are seeded, so answers are
+/// the same in every run. For tests.
+
+#include "api/api.hpp"
+#include "server/testing/desk.hpp"
+#include "server/testing/fake_node.hpp"
+#include "store/memory_store.hpp"
+
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace underway::api::testing {
+
+using server::testing::FakeNode;
+using server::testing::make_job;
+using server::testing::make_node;
+using server::testing::report;
+using server::testing::uuid;
+
+class World {
+ public:
+  World()
+      : server(loop.executor(), store, clock, ids, {}),
+        api{server,
+            {"test", "global", "dc1", boost::json::object{{"datacenter", "dc1"}}, true, true, "127.0.0.1:4646"},
+            clock} {
+    server.start();
+    add_routes(router, api);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() {
+    for (auto& node : nodes) loop.run_until_done(node->stop());
+    loop.run_until_done(server.stop());
+    loop.context().restart();
+    loop.context().poll();
+  }
+
+  static http::Request request(const std::string& method, const std::string& target, std::string body = {}) {
+    http::Request out;
+    out.method = method;
+    out.target = target;
+    const auto question = target.find('?');
+    out.path = http::percent_decode(target.substr(0, question));
+    if (question != std::string::npos) out.query = http::Query::parse(target.substr(question + 1));
+    out.body = std::move(body);
+    return out;
+  }
+  http::Response send(const std::string& method, const std::string& target, std::string body = {}) {
+    return loop.run_until_done(router.handle(request(method, target, std::move(body))));
+  }
+  http::Response get(const std::string& target) { return send("GET", target); }
+  http::Response put(const std::string& target, std::string body) { return send("PUT", target, std::move(body)); }
+  /// The body of a 200. Throws Error with the answer's text otherwise.
+  boost::json::value read(const std::string& target) {
+    const auto response = get(target);
+    if (response.status != 200) throw Error(Code::internal, fmt::format("{}: {}", response.status, response.body));
+    return json::parse(response.body);
+  }
+
+  static std::string job_body(const model::Job& job, const std::string& more = {}) {
+    return "{\"Job\":" + json::encode(job) + more + "}";
+  }
+  http::Response run(const model::Job& job) { return put("/v1/jobs", job_body(job)); }
+
+  template <class Decide>
+  auto decide(Decide decide) {
+    return loop.run_until_done(server.writer().submit(std::move(decide)));
+  }
+  void join(model::Node node) {
+    decide([node](const tables::Tables& t, const server::Context& c) {
+      return server::decide_register_node(t, node, "secret", c);
+    });
+  }
+  void update(const std::string& node_id, const model::AllocationUpdate& what) {
+    decide([node_id, what](const tables::Tables& t, const server::Context& c) {
+      return server::decide_allocation_updates(t, node_id, {what}, c);
+    });
+  }
+  /// A node that is linked, and does what it is told.
+  FakeNode& link(int number) {
+    nodes.push_back(std::make_unique<FakeNode>(loop.executor(), server, make_node(number)));
+    loop.run_until_done(nodes.back()->join());
+    return *nodes.back();
+  }
+  const tables::Tables& tables() { return server.writer().tables(); }
+  std::string allocation_of(const std::string& job) {
+    for (const auto& row : tables().allocations_of_job("default", job)) {
+      if (!row->terminal()) return row->id;
+    }
+    throw Error(Code::internal, "no allocation of " + job);
+  }
+
+  async::Loop loop;
+  store::MemoryStore store;
+  VirtualClock clock;
+  SeededIds ids{1};
+  server::Server server;
+  http::Router router;
+  Api api;
+  std::vector<std::unique_ptr<FakeNode>> nodes;
+};
+
+}  // namespace underway::api::testing

@@ -1,0 +1,151 @@
+#include "api/status.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/testing/world.hpp"
+
+namespace underway::api::testing {
+namespace {
+
+using model::ClientStatus;
+
+class StatusTest : public ::testing::Test {
+ protected:
+  Status status(const std::string& cluster = {}) { return status_of(world.tables(), cluster); }
+  ServiceStatus service(const std::string& id) {
+    for (const auto& one : status().services) {
+      if (one.id == id) return one;
+    }
+    throw Error(Code::internal, "no service " + id);
+  }
+  void run_and_start(const std::string& id) {
+    world.run(make_job(id));
+    world.update(uuid(1), report(world.allocation_of(id), ClientStatus::running, true));
+  }
+  World world;
+};
+
+TEST_F(StatusTest, OfNothingIsSettled) { EXPECT_TRUE(status().settled); }
+
+TEST_F(StatusTest, SettlesWhenAllThatIsWantedIsHealthy) {
+  world.join(make_node(1));
+  world.run(make_job("web"));
+  EXPECT_FALSE(status().settled);
+  world.update(uuid(1), report(world.allocation_of("web"), ClientStatus::running));
+  EXPECT_FALSE(status().settled);
+  world.update(uuid(1), report(world.allocation_of("web"), ClientStatus::running, true));
+  EXPECT_TRUE(status().settled);
+  EXPECT_EQ(service("web").healthy, 1);
+  EXPECT_EQ(service("web").nodes, std::vector<std::string>{"c1"});
+}
+
+TEST_F(StatusTest, SaysWhyAGroupCannotBePlacedHoweverLongItWaits) {
+  world.join(make_node(1));
+  model::Job large = make_job("large", 2);
+  large.groups[0].tasks[0].resources.cpu = 1'000'000;
+  world.run(large);
+  world.clock.advance(std::chrono::hours(5));
+  world.decide([](const tables::Tables& t, const server::Context& c) { return server::decide_collect(t, {}, c); });
+  const auto now = status();
+  EXPECT_FALSE(now.settled);
+  EXPECT_EQ(service("large").wanted, 2);
+  ASSERT_EQ(now.attention.size(), 1u);
+  EXPECT_EQ(now.attention[0].what, "group 'g' of 'large' cannot be placed");
+  EXPECT_NE(now.attention[0].why.find("cpu"), std::string::npos) << now.attention[0].why;
+  EXPECT_EQ(summarize(world.tables(), *world.tables().find_job("default", "large")).groups.at("g").queued, 2);
+}
+
+TEST_F(StatusTest, NamesTheAllocationThatHoldsAPort) {
+  world.join(make_node(1));
+  model::Job job = make_job("first");
+  job.groups[0].networks.resize(1);
+  job.groups[0].networks[0].reserved_ports.push_back({"http", 6817, 0, ""});
+  world.run(job);
+  job.id = job.name = "second";
+  world.run(job);
+  const auto now = status();
+  ASSERT_EQ(now.attention.size(), 1u);
+  EXPECT_EQ(now.attention[0].why, fmt::format("port 6817 (http) on node c1 is taken by allocation {} (first.g[0])",
+                                              world.allocation_of("first").substr(0, 8)));
+}
+
+TEST_F(StatusTest, NamesWhatAServiceWaitsFor) {
+  world.join(make_node(1));
+  world.run(make_job("munge"));
+  world.run(server::testing::depending_on(make_job("slurmctld"), "munge"));
+  EXPECT_EQ(service("slurmctld").waits, std::vector<std::string>{"for 'munge' to be healthy"});
+  EXPECT_EQ(service("slurmctld").depends_on, std::vector<std::string>{"munge"});
+  EXPECT_FALSE(status().settled);
+}
+
+TEST_F(StatusTest, AFailureIsNotSettledAndTellsTheLastWords) {
+  world.join(make_node(1));
+  world.run(make_job("web"));
+  auto failed = report(world.allocation_of("web"), ClientStatus::failed);
+  failed.task_states["t"].events.push_back({"Driver Failure", 0, "'/bin/nope' does not exist on c1", {}, 0, 0, true});
+  world.update(uuid(1), failed);
+  const auto now = status();
+  EXPECT_FALSE(now.settled);
+  EXPECT_EQ(service("web").wanted, 1);
+  ASSERT_EQ(now.attention.size(), 1u);
+  EXPECT_EQ(now.attention[0].what, "an allocation of 'web' failed");
+  EXPECT_EQ(now.attention[0].why, "task 't': '/bin/nope' does not exist on c1");
+  EXPECT_NE(now.attention[0].advice.find("underway alloc status "), std::string::npos);
+}
+
+TEST_F(StatusTest, PointsAtNodesThatAreDownAndTasksThatRestart) {
+  world.join(make_node(1));
+  run_and_start("web");
+  auto restarting = report(world.allocation_of("web"), ClientStatus::running);
+  restarting.task_states["t"].state = model::TaskRunState::pending;
+  restarting.task_states["t"].restarts = 3;
+  restarting.task_states["t"].events.push_back({"Terminated", 0, "Exit Code: 1", {}, 1, 0, false});
+  world.update(uuid(1), restarting);
+  ASSERT_EQ(status().attention.size(), 1u);
+  EXPECT_EQ(status().attention[0].what, "task 't' of 'web' on c1 was restarted 3 times");
+  world.decide([](const tables::Tables& t, const server::Context& c) {
+    return server::decide_nodes_down(t, {uuid(1)}, "gone", c);
+  });
+  const auto now = status();
+  const bool told = std::any_of(now.attention.begin(), now.attention.end(),
+                                [](const auto& a) { return a.what == "node 'c1' is down" && a.why == "gone"; });
+  EXPECT_TRUE(told);
+}
+
+TEST_F(StatusTest, AFinishedBatchJobIsSettled) {
+  world.join(make_node(1));
+  world.run(make_job("once", 1, model::JobType::batch));
+  EXPECT_FALSE(status().settled);
+  world.update(uuid(1), report(world.allocation_of("once"), ClientStatus::complete));
+  EXPECT_TRUE(status().settled);
+}
+
+TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {
+  world.decide([](const tables::Tables&, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    for (const char* name : {"one", "two"}) {
+      model::Cluster cluster;
+      cluster.name = name;
+      decision.changes.push_back(tables::PutCluster{cluster});
+      model::Host host;
+      host.name = "c1";
+      host.cluster = name;
+      host.status = std::string(name) == "one" ? model::HostStatus::failed : model::HostStatus::creating;
+      host.status_description = "no space";
+      decision.changes.push_back(tables::PutHost{host});
+    }
+    return decision;
+  });
+  EXPECT_EQ(status().hosts.size(), 2u);
+  const auto two = status("two");
+  EXPECT_EQ(two.clusters.size(), 1u);
+  EXPECT_EQ(two.hosts.size(), 1u);
+  EXPECT_TRUE(two.attention.empty());
+  EXPECT_FALSE(two.settled);
+  const auto one = status("one");
+  ASSERT_EQ(one.attention.size(), 1u);
+  EXPECT_EQ(one.attention[0].what, "host 'c1' could not be made");
+}
+
+}  // namespace
+}  // namespace underway::api::testing

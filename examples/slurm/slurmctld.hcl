@@ -59,6 +59,7 @@ job "slurmctld" {
       }
     }
 
+    # Once it listens, running slurmds are told to fetch the configuration again: it may have changed.
     task "ready" {
       driver = "raw_exec"
 
@@ -66,9 +67,13 @@ job "slurmctld" {
         hook = "poststart"
       }
 
+      env {
+        SLURM_CONF = "${NOMAD_ALLOC_DIR}/../slurmctld/local/slurm.conf"
+      }
+
       config {
         command = "/bin/sh"
-        args    = ["-c", "until ss -Hltn 'sport = :6817' | grep -q .; do sleep 0.05; done"]
+        args    = ["-c", "until ss -Hltn 'sport = :6817' | grep -q .; do sleep 0.05; done; scontrol reconfigure"]
       }
 
       resources {

@@ -189,13 +189,15 @@ void find_lines(const char* what, const std::string& command, std::vector<std::s
 
 }  // namespace
 
-std::vector<std::string> leftovers(const std::string& state_dir) {
+std::vector<std::string> leftovers(const std::string& state_dir, const std::string& name) {
+  std::string table = name;
+  for (char& c : table) c = c == '-' ? '_' : c;
   std::vector<std::string> out;
   find_processes(state_dir, out);
   find_mounts(state_dir, out);
-  find_lines("cgroup", "find /sys/fs/cgroup -type d -path '*underway/*' 2>/dev/null", out);
-  find_lines("link", "ip -o link show | grep -E 'type (bridge|veth)|uw-|underway' || true", out);
-  find_lines("nftables", "nft list tables 2>/dev/null | grep underway || true", out);
+  find_lines("cgroup", "find /sys/fs/cgroup -type d -path '*/underway/" + name + "*' 2>/dev/null", out);
+  find_lines("link", "ip -o link show | grep -F '" + name + "' || true", out);
+  find_lines("nftables", "nft list tables 2>/dev/null | grep underway_" + table + " || true", out);
   return out;
 }
 

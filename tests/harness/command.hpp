@@ -64,8 +64,8 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-/// Everything that a cluster in `state_dir` may leave on the machine, in words: processes, mounts, cgroups, network
-/// namespaces, bridges and veths of the machine, nftables tables. Empty when nothing is left.
-std::vector<std::string> leftovers(const std::string& state_dir);
+/// Everything that the cluster `name` in `state_dir` may leave on the machine, in words: processes, mounts, cgroups,
+/// links and nftables tables of the machine. Empty when nothing is left.
+std::vector<std::string> leftovers(const std::string& state_dir, const std::string& name);
 
 }  // namespace underway::harness

@@ -58,10 +58,28 @@ class LocalProvider::Impl {
     register_undo(ledger_);
   }
 
+  /// Control groups are the machine's, not the state directory's: two clusters of one name would kill each other's
+  /// hosts.
+  void refuse_another_owner(const std::string& cluster) {
+    const auto open = ledger_.unsettled();
+    const bool ours = std::any_of(open.begin(), open.end(), [&](const auto& entry) {
+      return entry.item.owner == cluster_owner(cluster) || entry.item.owner.starts_with(host_owner(cluster, ""));
+    });
+    if (ours) return;
+    for (const auto& hierarchy : find_hierarchies()) {
+      const auto group = hierarchy.mount + "/underway/" + cluster;
+      if (!os::exists(group)) continue;
+      throw Error(Code::conflict, fmt::format("a cluster named '{}' is already up on this machine", cluster))
+          .because(fmt::format("{} exists, and was not made from {}", group, options_.state_dir))
+          .advise("take that one down first, or give this one another name");
+    }
+  }
+
   void prepare(const ClusterSpec& cluster) {
     if (const auto found = problems(cluster); !found.empty()) {
       refuse(fmt::format("cluster '{}' cannot be prepared", cluster.name), found);
     }
+    refuse_another_owner(cluster.name);
     const std::scoped_lock one_at_a_time(ground_);
     lay_ground(layout_, cluster, ledger_, [this](const std::string& what) { step(what); });
     {

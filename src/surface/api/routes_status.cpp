@@ -13,7 +13,7 @@ awaitable<Response> read_status(Api& api, Request request) {
   std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
                                     {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(status_of(tables, cluster));
+    return json::encode(status_of(tables, cluster, [&api](const std::string& id) { return api.server.linked(id); }));
   });
 }
 

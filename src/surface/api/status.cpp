@@ -127,7 +127,8 @@ HostState state_of(const tables::Tables& tables, const model::Host& host, std::v
 
 }  // namespace
 
-Status status_of(const tables::Tables& tables, const std::string& cluster) {
+Status status_of(const tables::Tables& tables, const std::string& cluster,
+                 const std::function<bool(const std::string& node_id)>& linked) {
   Status status;
   status.settled = true;
   for (const auto& row : tables.clusters()) {
@@ -135,9 +136,10 @@ Status status_of(const tables::Tables& tables, const std::string& cluster) {
   }
   for (const auto& row : tables.hosts(cluster)) {
     status.hosts.push_back(state_of(tables, *row, status.attention));
-    const auto& host = status.hosts.back();
-    status.settled =
-        status.settled && host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready;
+    auto& host = status.hosts.back();
+    host.linked = !host.node_id.empty() && linked(host.node_id);
+    status.settled = status.settled && host.status == model::HostStatus::running &&
+                     host.node_status == model::NodeStatus::ready && host.linked;
   }
   for (const auto& row : tables.nodes()) {
     if (!cluster.empty() && row->cluster != cluster) continue;
@@ -185,6 +187,7 @@ const Structure& description(Tag<HostState>) {
                                  .wire<&HostState::status>("Status", "")
                                  .wire<&HostState::status_description>("StatusDescription", "")
                                  .wire<&HostState::node_status>("NodeStatus", "")
+                                 .wire<&HostState::linked>("Linked", "")
                                  .done();
   return s;
 }

@@ -2,6 +2,8 @@
 /// @file
 /// Everything for one screen: clusters, hosts, nodes, services, and what needs somebody.
 
+#include <functional>
+
 #include "api/stubs.hpp"
 
 namespace underway::api {
@@ -24,6 +26,7 @@ struct HostState {
   model::HostStatus status = model::HostStatus::pending;
   std::string status_description;
   std::optional<model::NodeStatus> node_status;
+  bool linked = false;  ///< its agent is connected now
 };
 
 /// Something that an operator should look at, and the command that helps.
@@ -41,7 +44,9 @@ struct Status {
 };
 
 /// `cluster` empty: everything.
-Status status_of(const tables::Tables& tables, const std::string& cluster);
+/// `linked` tells whether a node's link stands.
+Status status_of(const tables::Tables& tables, const std::string& cluster,
+                 const std::function<bool(const std::string& node_id)>& linked);
 
 const describe::Structure& description(describe::Tag<ServiceStatus>);
 const describe::Structure& description(describe::Tag<HostState>);

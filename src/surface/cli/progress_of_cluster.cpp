@@ -45,7 +45,8 @@ std::vector<std::string> progress_lines(const api::Status& status) {
   for (const auto& host : status.hosts) {
     auto& [joined, all] = pools[host.pool];
     ++all;
-    if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready) ++joined;
+    if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::ready && host.linked)
+      ++joined;
   }
   for (const auto& [pool, counts] : pools) {
     lines.push_back(
@@ -63,7 +64,8 @@ std::vector<std::string> progress_lines(const api::Status& status) {
 void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   Progress progress;
-  sdk::Wait wait{0, std::chrono::seconds(2)};
+  // Short, because a link that comes back changes no table and wakes no query.
+  sdk::Wait wait{0, std::chrono::milliseconds(300)};
   while (true) {
     const auto status = client.status(cluster, wait);
     wait.index = status.index;

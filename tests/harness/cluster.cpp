@@ -1,0 +1,125 @@
+#include "harness/cluster.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+namespace underway::harness {
+namespace {
+
+std::string cmdline_of(const std::string& pid) {
+  std::string line = read_text("/proc/" + pid + "/cmdline");
+  for (char& c : line) {
+    if (c == '\0') c = ' ';
+  }
+  return line;
+}
+
+std::string join_lines(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+/// Processes whose program is `name` and whose command line or cgroup belongs to the cluster with this state directory.
+std::vector<int> processes(const std::string& name,
+                           const std::function<bool(const std::string& pid, const std::string& line)>& ours) {
+  std::vector<int> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::error_code gone;
+    const auto program = std::filesystem::read_symlink(entry.path() / "exe", gone);
+    if (gone || program.filename() != name) continue;
+    if (ours(pid, cmdline_of(pid))) out.push_back(std::stoi(pid));
+  }
+  return out;
+}
+
+}  // namespace
+
+Cluster::Cluster()
+    : state_(directory_.path() + "/state"),
+      examples_(directory_.path() + "/examples"),
+      program_(UNDERWAY_BINARY_DIR "/bin/underway"),
+      name_("test-" + std::to_string(::getpid())) {
+  std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", examples_, std::filesystem::copy_options::recursive);
+  // A name of its own: another cluster may be up on this machine.
+  std::string text = read_text(slurm() + "/cluster.hcl");
+  const std::string declared = "cluster \"demo\"";
+  write_text(slurm() + "/cluster.hcl", text.replace(text.find(declared), declared.size(), "cluster \"" + name_ + "\""));
+}
+
+Cluster::~Cluster() {
+  const auto left = down();
+  EXPECT_TRUE(left.empty()) << "left behind:\n" << join_lines(left);
+}
+
+Command Cluster::command(std::vector<std::string> arguments, std::chrono::seconds limit) const {
+  arguments.insert(arguments.begin(), program_);
+  return {.argv = std::move(arguments),
+          .env = {{"UNDERWAY_STATE", state_}, {"NO_COLOR", "1"}},
+          .directory = directory_.path(),
+          .limit = limit};
+}
+
+Finished Cluster::underway(std::vector<std::string> arguments, std::chrono::seconds limit) const {
+  return run(command(std::move(arguments), limit));
+}
+
+Finished Cluster::on(const std::string& host, const std::string& line, std::chrono::seconds limit) const {
+  return underway({"host", "exec", host, "--", "sh", "-c", line}, limit);
+}
+
+void Cluster::up(std::vector<std::string> more) const {
+  std::vector<std::string> arguments{"up"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  arguments.push_back(slurm());
+  const auto finished = underway(std::move(arguments), std::chrono::seconds(150));
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err << read_text(state_ + "/agent.log");
+}
+
+std::vector<std::string> Cluster::down() const {
+  const auto finished = underway({"down", "-all", "-purge"}, std::chrono::seconds(150));
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  // The kernel takes network namespaces and cgroups apart a little after their last process.
+  std::vector<std::string> left;
+  eventually(std::chrono::seconds(10), [&] {
+    left = leftovers(state_, name_);
+    return left.empty();
+  });
+  return left;
+}
+
+std::vector<int> Cluster::server_agents() const {
+  return processes("underway", [&](const std::string&, const std::string& line) {
+    return line.find(" agent -server") != std::string::npos &&
+           line.find("-data-dir=" + state_ + " ") != std::string::npos;
+  });
+}
+
+std::vector<int> Cluster::agents() const {
+  auto out = server_agents();
+  const auto nodes = processes("underway", [&](const std::string&, const std::string& line) {
+    return line.find(" agent -client") != std::string::npos && line.find(state_) != std::string::npos;
+  });
+  out.insert(out.end(), nodes.begin(), nodes.end());
+  return out;
+}
+
+std::vector<int> Cluster::keepers() const {
+  // A keeper runs in a host's mount namespace: its root is one of ours.
+  std::set<std::string> roots;
+  for (const int pid : agents()) {
+    std::error_code gone;
+    roots.insert(std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/mnt", gone).string());
+  }
+  return processes("underway-keeper", [&](const std::string& pid, const std::string&) {
+    std::error_code gone;
+    return roots.contains(std::filesystem::read_symlink("/proc/" + pid + "/ns/mnt", gone).string());
+  });
+}
+
+}  // namespace underway::harness

@@ -1,0 +1,44 @@
+#pragma once
+/// @file
+/// The example cluster under test: the program as built, a state directory and a copy of the examples of its own. Taken
+/// down at the end, whatever happened, and then nothing may be left.
+
+#include "harness/command.hpp"
+
+namespace underway::harness {
+
+class Cluster {
+ public:
+  /// Copies examples/ beside a fresh state directory. Starts nothing.
+  Cluster();
+  /// Takes everything down; what is left then is a failure of the test.
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// `underway ARGUMENTS…` against this state directory.
+  Command command(std::vector<std::string> arguments, std::chrono::seconds limit = std::chrono::seconds(90)) const;
+  Finished underway(std::vector<std::string> arguments, std::chrono::seconds limit = std::chrono::seconds(90)) const;
+  /// A shell line on a host.
+  Finished on(const std::string& host, const std::string& line,
+              std::chrono::seconds limit = std::chrono::seconds(60)) const;
+  /// `underway up`; its output is in the failure's text.
+  void up(std::vector<std::string> more = {}) const;
+  /// Takes everything down and tells what is left.
+  std::vector<std::string> down() const;
+
+  const std::string& state() const { return state_; }
+  const std::string& examples() const { return examples_; }
+  std::string slurm() const { return examples_ + "/slurm"; }
+
+  /// Pids of our agents that serve this cluster: the server's, and those in its hosts.
+  std::vector<int> agents() const;
+  std::vector<int> server_agents() const;
+  std::vector<int> keepers() const;
+
+ private:
+  TemporaryDirectory directory_;
+  std::string state_, examples_, program_, name_;
+};
+
+}  // namespace underway::harness

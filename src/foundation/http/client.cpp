@@ -332,9 +332,9 @@ awaitable<std::shared_ptr<WebSocket>> Client::dial(Request request) {
     BodyReader reader(std::move(opened), impl->url, [](auto transport) { transport->close(); });
     std::string told;
     while (auto piece = co_await reader.next()) told += *piece;
-    throw Error(code_of_status(status), fmt::format("cannot open a WebSocket on {}", what))
-        .because(fmt::format("the server answered {} {}{}{}", status, reason_phrase(status), told.empty() ? "" : ": ",
-                             trim(told)));
+    if (trim(told).empty()) told = fmt::format("the server answered {} {}", status, reason_phrase(status));
+    throw Error(code_of_status(status), std::string(trim(told)))
+        .while_doing(fmt::format("opening a WebSocket on {}", what));
   }
   if (opened.parser->headers().find("Sec-WebSocket-Accept") != detail::websocket_accept(key)) {
     throw Error(Code::invalid, fmt::format("cannot open a WebSocket on {}", what))

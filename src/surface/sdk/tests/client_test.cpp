@@ -1,0 +1,351 @@
+#include "sdk/client.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "api/testing/world.hpp"
+#include "http/server.hpp"
+
+namespace underway::sdk {
+namespace {
+
+using api::testing::FakeNode;
+using api::testing::make_job;
+using api::testing::uuid;
+using api::testing::World;
+using async::awaitable;
+using link::Channel;
+using link::Stream;
+
+/// The API of a server in memory behind a unix socket, served by a thread of its own. What a test arranges in the world
+/// it arranges before `serve`.
+class ClientTest : public ::testing::Test {
+ protected:
+  ClientTest() {
+    char name[] = "/tmp/underway-sdk-XXXXXX";
+    directory = ::mkdtemp(name);
+    node = &world.link(1);
+    node->streams["logs"] = write_logs;
+    node->streams["exec"] = run_command;
+  }
+  ~ClientTest() override {
+    if (thread.joinable()) {
+      world.loop.stop();
+      thread.join();
+      world.loop.run_until_done(http.stop(Duration{0}));
+    }
+    ::unlink(socket().c_str());
+    ::rmdir(directory.c_str());
+  }
+  std::string socket() const { return directory + "/agent.sock"; }
+  Client serve() {
+    http::Endpoint endpoint;
+    endpoint.socket_path = socket();
+    http.listen(endpoint);
+    world.loop.context().restart();
+    thread = std::thread([this] { world.loop.run(); });
+    return client();
+  }
+  Client client() const { return Client(Address{"unix://" + socket(), "", "", ""}); }
+  template <class Call>
+  static Error refusal(Call call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error(Code::internal, "nothing was refused");
+  }
+  /// Until the node has reported, as `job run` waits.
+  static std::string running(Client& client, const std::string& eval) {
+    auto found = client.evaluation_allocations(eval);
+    for (int i = 0; i < 100; ++i) {
+      if (!found.value.empty() && found.value[0].client_status == model::ClientStatus::running)
+        return found.value[0].id;
+      found = client.evaluation_allocations(eval, Wait{found.index, std::chrono::seconds(5)});
+    }
+    throw Error(Code::timeout, "it never ran");
+  }
+
+  static awaitable<void> write_logs(boost::json::value header, std::shared_ptr<Stream> stream) {
+    if (header.at("task").as_string() != "t") throw Error(Code::not_found, "task 'x' not found");
+    for (int i = 0; i < 3; ++i) co_await stream->write(fmt::format("line {}\n", i));
+    stream->end();
+  }
+  /// "echo" repeats its input; "fail" ends with 3 at once; anything else does not exist.
+  static awaitable<void> run_command(boost::json::value header, std::shared_ptr<Stream> stream) {
+    const std::string command(header.at("command").at(0).as_string());
+    if (command != "echo" && command != "fail") throw Error(Code::not_found, "no such command: " + command);
+    if (command == "echo") {
+      while (auto chunk = co_await stream->read()) {
+        if (chunk->channel == Channel::data) co_await stream->write(chunk->bytes);
+      }
+      co_await stream->write(Channel::error, "done\n");
+    }
+    const boost::json::value exit = boost::json::object{{"ExitCode", command == "fail" ? 3 : 0}};
+    co_await stream->write_control(exit);
+    stream->end();
+  }
+
+  World world;
+  http::Server http{world.loop.executor(), world.router};
+  FakeNode* node = nullptr;
+  std::string directory;
+  std::thread thread;
+};
+
+/// What a descriptor's other end received.
+class Pipe {
+ public:
+  Pipe() {
+    if (::pipe2(ends_, O_CLOEXEC) != 0) throw errno_error(errno, "pipe2");
+  }
+  ~Pipe() {
+    close_writer();
+    ::close(ends_[0]);
+  }
+  int reader() const { return ends_[0]; }
+  int writer() const { return ends_[1]; }
+  void close_writer() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+  std::string text() {
+    close_writer();
+    std::string all;
+    char buffer[512];
+    for (ssize_t got; (got = ::read(ends_[0], buffer, sizeof buffer)) > 0;)
+      all.append(buffer, static_cast<std::size_t>(got));
+    return all;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(ClientTest, RunsAJobAndFollowsItUntilItRuns) {
+  Client client = serve();
+  const auto registered = client.register_job(make_job("web"), model::JobSubmission{"job \"web\" {}", "hcl2", "", {}});
+  EXPECT_GT(registered.job_modify_index, 0);
+  const auto id = running(client, registered.eval_id);
+  EXPECT_EQ(client.evaluation(registered.eval_id).value.status, model::EvalStatus::complete);
+  const auto allocation = client.allocation(id);
+  EXPECT_EQ(allocation.node_id, uuid(1));
+  ASSERT_TRUE(allocation.job);
+  EXPECT_EQ(allocation.job->id, "web");
+  EXPECT_EQ(allocation.resources.tasks.at("t").cpu, 500);
+  EXPECT_EQ(client.job_submission("web").source, "job \"web\" {}");
+  EXPECT_EQ(client.job_allocations("web").size(), 1u);
+  EXPECT_EQ(client.job_summary("web").groups.at("g").running, 1);
+  EXPECT_EQ(client.jobs("we").size(), 1u);
+  EXPECT_TRUE(client.jobs("x").empty());
+  EXPECT_EQ(client.node_allocations(uuid(1)).size(), 1u);
+  EXPECT_TRUE(client.status().value.settled);
+}
+
+TEST_F(ClientTest, PlansStopsAndForgetsAJobWhoseIdHasASlash) {
+  Client client = serve();
+  client.register_job(make_job("night/1"), {});
+  EXPECT_EQ(client.job("night/1").id, "night/1");
+  const auto plan = client.plan_job(make_job("night/1", 3));
+  EXPECT_EQ(plan.id, "night/1");
+  EXPECT_EQ(plan.updates.at("g").place, 2);
+  EXPECT_EQ(plan.touched.size(), 3u);
+  EXPECT_EQ(plan.diff.type, model::DiffType::edited);
+  EXPECT_FALSE(client.stop_job("night/1", false).eval_id.empty());
+  EXPECT_TRUE(client.job("night/1").stop);
+  client.stop_job("night/1", true);
+  EXPECT_EQ(refusal([&] { client.job("night/1"); }).code(), Code::not_found);
+}
+
+TEST_F(ClientTest, ThrowsTheServersRefusalInItsOwnWords) {
+  Client client = serve();
+  const auto missing = refusal([&] { client.job("nope"); });
+  EXPECT_EQ(missing.code(), Code::not_found);
+  EXPECT_EQ(missing.message(), "job not found");
+  model::Job bad = make_job("bad");
+  bad.groups[0].tasks[0].driver.clear();
+  const auto invalid = refusal([&] { client.register_job(bad, {}); });
+  EXPECT_EQ(invalid.code(), Code::invalid);
+  EXPECT_NE(invalid.message().find("driver"), std::string::npos) << invalid.message();
+  client.register_job(make_job("web"), {});
+  EXPECT_EQ(refusal([&] { client.register_job(make_job("web", 2), {}, 0); }).code(), Code::conflict);
+}
+
+TEST_F(ClientTest, SaysWhatToDoWhenNobodyAnswers) {
+  Client client = this->client();
+  const auto error = refusal([&] { client.jobs(); });
+  EXPECT_EQ(error.code(), Code::unavailable);
+  EXPECT_NE(error.text().find(socket()), std::string::npos) << error.text();
+  EXPECT_NE(error.advice().find("is the agent running?"), std::string::npos);
+}
+
+TEST_F(ClientTest, WaitsForNewsAndComesBackWithoutAny) {
+  Client client = serve();
+  const auto eval = client.register_job(make_job("web"), {}).eval_id;
+  const auto first = client.evaluation(eval);
+  EXPECT_GT(first.index, 0);
+  const auto same = client.evaluation(eval, Wait{first.index, std::chrono::milliseconds(20)});
+  EXPECT_EQ(same.index, first.index);
+}
+
+TEST_F(ClientTest, AppliesPlansAndStopsAClusterAsAWhole) {
+  Client client = serve();
+  api::ClusterBody body;
+  body.cluster.name = "hpc";
+  body.cluster.networks.push_back({"management", "10.77.0.0/24", false});
+  body.cluster.pools.resize(1);
+  body.cluster.pools[0].name = "compute";
+  body.jobs.push_back({make_job("munge"), {}});
+  EXPECT_TRUE(client.plan_cluster(body).changes);
+  const auto applied = client.apply_cluster(body);
+  EXPECT_EQ(applied.registered, std::vector<std::string>{"munge"});
+  EXPECT_GT(applied.index, 0);
+  EXPECT_FALSE(client.plan_cluster(body).changes);
+  EXPECT_EQ(client.clusters().size(), 1u);
+  EXPECT_TRUE(client.hosts("hpc").empty());
+  EXPECT_EQ(client.status("hpc").value.services.size(), 1u);
+  client.stop_cluster("hpc");
+  EXPECT_TRUE(client.clusters()[0].stop);
+}
+
+TEST_F(ClientTest, SteersNodesAndAllocations) {
+  std::vector<std::string> asked;
+  for (const char* method : {"alloc.restart", "alloc.signal"}) {
+    node->answers[method] = [&asked, method](const boost::json::value& body) {
+      asked.push_back(method + (" " + std::string(body.at("task").as_string())) + " " +
+                      std::string(body.at("signal").as_string()));
+      return boost::json::value(boost::json::object{});
+    };
+  }
+  Client client = serve();
+  const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
+  client.restart_allocation(id, "t");
+  client.signal_allocation(id, "t", "SIGHUP");
+  EXPECT_EQ(asked, (std::vector<std::string>{"alloc.restart t ", "alloc.signal t SIGHUP"}));
+  EXPECT_EQ(client.nodes().size(), 1u);
+  EXPECT_EQ(client.nodes()[0].resources->cpu, 4000);
+  client.set_eligibility(uuid(1), model::Eligibility::ineligible);
+  EXPECT_EQ(client.node(uuid(1)).eligibility, model::Eligibility::ineligible);
+  EXPECT_EQ(refusal([&] { client.purge_node(uuid(1)); }).code(), Code::conflict);
+  const auto eval = client.stop_allocation(id);
+  EXPECT_EQ(client.evaluation(eval).value.triggered_by, model::EvalTrigger::alloc_stop);
+  client.collect_garbage();
+  EXPECT_EQ(client.members().at("Members").as_array().size(), 1u);
+}
+
+TEST_F(ClientTest, StreamsLogsUntilItHasEnough) {
+  Client client = serve();
+  const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
+  std::string all;
+  client.logs(id, "t", "stdout", false, "start", 0, [&](std::string_view piece) {
+    all += piece;
+    return true;
+  });
+  EXPECT_EQ(all, "line 0\nline 1\nline 2\n");
+  int pieces = 0;
+  client.logs(id, "t", "stdout", false, "start", 0, [&](std::string_view) { return ++pieces < 1; });
+  EXPECT_EQ(pieces, 1);
+  const auto error = refusal([&] { client.logs(id, "x", "stdout", false, "start", 0, [](auto) { return true; }); });
+  EXPECT_EQ(error.code(), Code::not_found);
+  EXPECT_EQ(error.message(), "task 'x' not found");
+}
+
+TEST_F(ClientTest, RunsACommandWithItsInputAndOutput) {
+  Client client = serve();
+  const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
+  Pipe in, out, err;
+  ASSERT_EQ(::write(in.writer(), "hello\n", 6), 6);
+  in.close_writer();
+  ExecSession session;
+  session.command = {"echo"};
+  session.task = "t";
+  session.in = in.reader();
+  session.out = out.writer();
+  session.err = err.writer();
+  EXPECT_EQ(client.exec_in_allocation(id, session), 0);
+  EXPECT_EQ(out.text(), "hello\n");
+  EXPECT_EQ(err.text(), "done\n");
+  // The next one on the same client: without input, and with another end.
+  session.in = -1;
+  session.command = {"fail"};
+  Pipe none;
+  session.out = session.err = none.writer();
+  EXPECT_EQ(client.exec_in_allocation(id, session), 3);
+}
+
+TEST_F(ClientTest, TakesAFileAsTheInputOfACommand) {
+  Client client = serve();
+  const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
+  const std::string path = directory + "/input";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const std::string large(100'000, 'x');
+  ASSERT_EQ(::write(file, large.data(), large.size()), static_cast<ssize_t>(large.size()));
+  ::lseek(file, 0, SEEK_SET);
+  const std::string copy = directory + "/output";
+  const int out = ::open(copy.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ExecSession session;
+  session.command = {"echo"};
+  session.task = "t";
+  session.in = file;
+  session.out = session.err = out;
+  EXPECT_EQ(client.exec_in_allocation(id, session), 0);
+  struct stat status{};
+  ::fstat(out, &status);
+  EXPECT_EQ(static_cast<std::size_t>(status.st_size), large.size() + 5);  // and "done\n"
+  ::close(file);
+  ::close(out);
+  ::unlink(path.c_str());
+  ::unlink(copy.c_str());
+}
+
+TEST_F(ClientTest, SaysWhyACommandCannotBeRun) {
+  Client client = serve();
+  const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
+  Pipe out, err;
+  ExecSession session;
+  session.command = {"nope"};
+  session.task = "t";
+  session.in = -1;
+  session.out = out.writer();
+  session.err = err.writer();
+  const auto error = refusal([&] { client.exec_in_allocation(id, session); });
+  EXPECT_EQ(error.one_line(), "the session ended before the command did: no such command: nope");
+  EXPECT_EQ(err.text(), "no such command: nope\n");
+  EXPECT_EQ(refusal([&] { client.exec_in_allocation(uuid(9), session); }).message(), "alloc not found");
+  EXPECT_EQ(refusal([&] { client.exec_on_host("hpc", "c1", session); }).message(), "host not found");
+}
+
+TEST_F(ClientTest, SendsAnyRequest) {
+  Client client = serve();
+  const auto response = client.raw("GET", "/v1/job/nope");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.body, "job not found");
+}
+
+TEST(AddressFromEnvironment, PrefersOursThenNomadsThenTheSocketOfThisMachine) {
+  const char* const names[] = {"UNDERWAY_ADDR",      "NOMAD_ADDR",      "UNDERWAY_TOKEN",  "NOMAD_TOKEN",
+                               "UNDERWAY_NAMESPACE", "NOMAD_NAMESPACE", "UNDERWAY_REGION", "NOMAD_REGION"};
+  std::map<std::string, std::string> before;
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name)) before[name] = value;
+    ::unsetenv(name);
+  }
+  EXPECT_EQ(address_from_environment("/no/such/socket").url, "http://127.0.0.1:4646");
+  EXPECT_EQ(address_from_environment("/dev/null").url, "unix:///dev/null");
+  ::setenv("NOMAD_ADDR", "http://nomad:4646", 1);
+  ::setenv("NOMAD_TOKEN", "token", 1);
+  EXPECT_EQ(address_from_environment("/dev/null").url, "http://nomad:4646");
+  ::setenv("UNDERWAY_ADDR", "http://ours:4646", 1);
+  EXPECT_EQ(address_from_environment("/dev/null").url, "http://ours:4646");
+  EXPECT_EQ(address_from_environment("/dev/null").token, "token");
+  for (const char* name : names) ::unsetenv(name);
+  for (const auto& [name, value] : before) ::setenv(name.c_str(), value.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace underway::sdk

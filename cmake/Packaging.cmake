@@ -1,1 +1,78 @@
-# Packages: one deb for control, node and cli each.
+# What is installed, and the Debian packages: one for each of the components
+#
+#   cli      the program, its manual and completion, the documents: for whoever talks to a cluster
+#   node     what an agent needs beside the program to run jobs, its unit and its configuration
+#   control  what the machine with the server role has besides: local hosts, the example cluster
+#
+# Programs look for their helpers beside themselves and then in /usr/libexec/underway, so the prefix is /usr.
+install(TARGETS underway RUNTIME DESTINATION bin COMPONENT cli)
+install(TARGETS underway-keeper underway-fetch RUNTIME DESTINATION libexec/underway COMPONENT node)
+install(TARGETS underway-init RUNTIME DESTINATION libexec/underway COMPONENT control)
+
+# Manual and completion are made from the commands' own descriptions by the program that was built.
+set(generated ${CMAKE_BINARY_DIR}/generated/share)
+add_custom_command(
+  OUTPUT ${generated}/bash/underway ${generated}/zsh/_underway ${generated}/man1/underway.1.gz
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}/bash ${generated}/zsh ${generated}/man1
+  COMMAND underway completion bash > ${generated}/bash/underway
+  COMMAND underway completion zsh > ${generated}/zsh/_underway
+  COMMAND underway man ${generated}/man1
+  COMMAND sh -c "gzip -n9 *.1"
+  WORKING_DIRECTORY ${generated}/man1
+  DEPENDS underway COMMENT "Generating the manual and completion" VERBATIM)
+add_custom_target(underway_manual ALL
+  DEPENDS ${generated}/bash/underway ${generated}/zsh/_underway ${generated}/man1/underway.1.gz)
+install(DIRECTORY ${generated}/man1/ DESTINATION share/man/man1 COMPONENT cli)
+install(FILES ${generated}/bash/underway DESTINATION share/bash-completion/completions COMPONENT cli)
+install(FILES ${generated}/zsh/_underway DESTINATION share/zsh/vendor-completions COMPONENT cli)
+
+install(FILES README.md DESTINATION share/doc/underway-cli COMPONENT cli)
+install(DIRECTORY docs/ DESTINATION share/doc/underway-cli COMPONENT cli)
+install(DIRECTORY examples/ DESTINATION share/doc/underway-control/examples COMPONENT control)
+install(FILES packaging/underway.service DESTINATION lib/systemd/system COMPONENT node)
+# Below the prefix, but for /usr, whose configuration is in /etc. Decided when it is installed, as the prefix is. A file
+# that is there belongs to the site.
+install(CODE "
+  set(etc \"\${CMAKE_INSTALL_PREFIX}/etc\")
+  if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+    set(etc /etc)
+  endif()
+  if(NOT EXISTS \"\$ENV{DESTDIR}\${etc}/underway/agent.hcl\")
+    file(INSTALL DESTINATION \"\${etc}/underway\" TYPE FILE FILES \"${CMAKE_SOURCE_DIR}/packaging/agent.hcl\")
+  endif()" COMPONENT node)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME underway)
+set(CPACK_PACKAGE_VENDOR Underway)
+set(CPACK_PACKAGE_CONTACT "Underway <underway@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL cli node control)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_COMPONENT_CLI_DESCRIPTION "Underway: the command line of a control plane for HPC clusters
+ The program, its manual and its documents.")
+set(CPACK_COMPONENT_NODE_DESCRIPTION "Underway: the agent of a node
+ Runs the jobs of a cluster on this machine, each task under a keeper that outlives
+ the agent. Nothing is started when it is installed.")
+set(CPACK_COMPONENT_CONTROL_DESCRIPTION "Underway: the server of a cluster
+ Holds the state of a cluster, schedules its services, serves the HTTP API, and makes
+ hosts out of namespaces on this machine.")
+foreach(component cli node control)
+  string(TOUPPER ${component} upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME underway-${component})
+endforeach()
+set(CPACK_DEBIAN_NODE_PACKAGE_DEPENDS "underway-cli (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CONTROL_PACKAGE_DEPENDS "underway-node (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_NODE_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/node/conffiles
+  ${CMAKE_SOURCE_DIR}/packaging/debian/node/postinst ${CMAKE_SOURCE_DIR}/packaging/debian/node/prerm
+  ${CMAKE_SOURCE_DIR}/packaging/debian/node/postrm)
+include(CPack)

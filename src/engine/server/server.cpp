@@ -43,6 +43,7 @@ struct Server::Links final : tables::Tables::Follower {
 
   Tables& tables;
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions;  ///< by node id
+  async::Event linked;                                                 ///< a session began
   std::unordered_map<std::string, async::SteadyTime> silent_since;     ///< ready nodes without a session
   std::set<std::string> dirty;
   std::set<std::pair<std::string, std::string>> health_changed;
@@ -235,6 +236,7 @@ async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Sessi
     }
     slot = session;
     links_->silent_since.erase(registered.id);
+    links_->linked.notify_all();
     tasks_.spawn("sending to node " + name, send_orders(session));
     log::info("server: node {} ({}) is linked", name, registered.id.substr(0, 8));
   }
@@ -281,11 +283,17 @@ void Server::send_differences() {
 
 bool Server::linked(const std::string& node_id) const { return links_->sessions.contains(node_id); }
 
-std::shared_ptr<link::Connection> Server::get_connection(const std::string& node_id) const {
-  const auto it = links_->sessions.find(node_id);
-  if (it != links_->sessions.end()) return it->second->connection;
-  const auto node = tables_.find_node(node_id);
-  if (!node) throw Error(Code::not_found, "node not found");
+/// After a start of ours, nodes that are ready in the tables need a moment to dial again.
+async::awaitable<std::shared_ptr<link::Connection>> Server::connection_of(std::string node_id) {
+  const auto deadline = async::deadline_in(options_.link_patience);
+  tables::Row<model::Node> node;
+  do {
+    const auto it = links_->sessions.find(node_id);
+    if (it != links_->sessions.end()) co_return it->second->connection;
+    node = tables_.find_node(node_id);
+    if (!node) throw Error(Code::not_found, "node not found");
+    if (node->status != model::NodeStatus::ready) break;
+  } while (co_await links_->linked.wait_until(deadline));
   throw Error(Code::unavailable, fmt::format("node '{}' is not linked", node->name))
       .because(fmt::format("its status is {}", describe::spell(node->status)))
       .advise("look at its agent: `journalctl -u underway` there, or the host's console log");
@@ -293,13 +301,13 @@ std::shared_ptr<link::Connection> Server::get_connection(const std::string& node
 
 async::awaitable<boost::json::value> Server::call_node(std::string node_id, std::string method,
                                                        boost::json::value body) {
-  const auto connection = get_connection(node_id);
+  const auto connection = co_await connection_of(std::move(node_id));
   co_return co_await connection->call(std::move(method), std::move(body));
 }
 
 async::awaitable<std::shared_ptr<link::Stream>> Server::open_stream(std::string node_id, std::string method,
                                                                     boost::json::value header) {
-  const auto connection = get_connection(node_id);
+  const auto connection = co_await connection_of(std::move(node_id));
   co_return co_await connection->open(std::move(method), std::move(header));
 }
 

@@ -19,6 +19,7 @@ struct Options {
   Duration heartbeat_ttl = std::chrono::seconds(5);    ///< nodes are heard of at least this often
   Duration heartbeat_grace = std::chrono::seconds(4);  ///< after which they are down: a dead node is known in < 10 s
   Duration start_grace = std::chrono::seconds(30);     ///< after our start, before a silent node is down
+  Duration link_patience = std::chrono::seconds(5);    ///< for the link of a ready node to come back, when it is needed
   Duration collect_every = std::chrono::minutes(1);
   Retention retention;
 };
@@ -60,7 +61,7 @@ class Server {
   async::awaitable<void> serve_link(std::shared_ptr<http::WebSocket> socket);
   /// Whether the node's link stands now.
   bool linked(const std::string& node_id) const;
-  /// A request to the node. Throws not_found (no such node), unavailable (no link), or what the node answers.
+  /// A request to the node. Throws not_found (no such node), unavailable (no link, nor soon), or what the node answers.
   async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body);
   /// A byte stream to the node: "logs", "exec", "fs.stream", …
   async::awaitable<std::shared_ptr<link::Stream>> open_stream(std::string node_id, std::string method,
@@ -86,7 +87,7 @@ class Server {
                                                      boost::json::value body);
   void send_differences();
   void end_session(Session& session);
-  std::shared_ptr<link::Connection> get_connection(const std::string& node_id) const;
+  async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);
 
   Options options_;
   Clock& clock_;

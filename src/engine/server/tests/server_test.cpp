@@ -21,6 +21,7 @@ class ServerTest : public ::testing::Test {
     options.heartbeat_ttl = std::chrono::milliseconds(80);
     options.heartbeat_grace = std::chrono::milliseconds(80);
     options.start_grace = std::chrono::milliseconds(150);
+    options.link_patience = std::chrono::milliseconds(50);
     options.collect_every = std::chrono::hours(1);
     return options;
   }
@@ -267,6 +268,29 @@ TEST_F(ServerTest, SaysWhyANodeCannotBeAsked) {
   const auto error = ask(uuid(1));
   EXPECT_EQ(error.code(), Code::unavailable);
   EXPECT_EQ(error.message(), "node 'c1' is not linked");
+}
+
+TEST_F(ServerTest, WaitsForTheLinkOfAReadyNodeThatIsAsked) {
+  stop();
+  Options patient = quick();
+  patient.heartbeat_ttl = patient.link_patience = std::chrono::seconds(30);
+  start(patient);
+  FakeNode& node = join(1);
+  node.answers["fs.ls"] = [](const boost::json::value&) { return boost::json::value("files"); };
+  node.cut();
+  until([&] { return !server->linked(uuid(1)); });
+  std::string answer;
+  auto ask = [](Server& s, std::string& out) -> awaitable<void> {
+    auto body = boost::json::value(boost::json::object{});
+    const auto value = co_await s.call_node(uuid(1), "fs.ls", std::move(body));
+    out = std::string(value.as_string());
+  };
+  async::TaskGroup asking(loop.executor(), "asking");
+  asking.spawn("ask", ask(*server, answer));
+  loop.run_until_done(node.join());
+  until([&] { return !answer.empty(); });
+  EXPECT_EQ(answer, "files");
+  loop.run_until_done(asking.stop());
 }
 
 TEST_F(ServerTest, AppliesNothingOfAClusterWithOneBadJob) {

@@ -12,20 +12,17 @@ install(TARGETS underway-init RUNTIME DESTINATION libexec/underway COMPONENT con
 # Manual and completion are made from the commands' own descriptions by the program that was built.
 set(generated ${CMAKE_BINARY_DIR}/generated/share)
 add_custom_command(
-  OUTPUT ${generated}/bash/underway ${generated}/zsh/_underway ${generated}/man1/underway.1.gz
+  OUTPUT ${generated}/bash/underway ${generated}/man1/underway.1.gz
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}
-  COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}/bash ${generated}/zsh ${generated}/man1
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}/bash ${generated}/man1
   COMMAND underway completion bash > ${generated}/bash/underway
-  COMMAND underway completion zsh > ${generated}/zsh/_underway
   COMMAND underway man ${generated}/man1
-  COMMAND sh -c "gzip -n9 *.1"
-  WORKING_DIRECTORY ${generated}/man1
+  COMMAND sh -c "gzip -n9 ${generated}/man1/*.1"
   DEPENDS underway COMMENT "Generating the manual and completion" VERBATIM)
 add_custom_target(underway_manual ALL
-  DEPENDS ${generated}/bash/underway ${generated}/zsh/_underway ${generated}/man1/underway.1.gz)
+  DEPENDS ${generated}/bash/underway ${generated}/man1/underway.1.gz)
 install(DIRECTORY ${generated}/man1/ DESTINATION share/man/man1 COMPONENT cli)
 install(FILES ${generated}/bash/underway DESTINATION share/bash-completion/completions COMPONENT cli)
-install(FILES ${generated}/zsh/_underway DESTINATION share/zsh/vendor-completions COMPONENT cli)
 
 install(FILES README.md DESTINATION share/doc/underway-cli COMPONENT cli)
 install(DIRECTORY docs/ DESTINATION share/doc/underway-cli COMPONENT cli)
@@ -58,14 +55,11 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-set(CPACK_COMPONENT_CLI_DESCRIPTION "Underway: the command line of a control plane for HPC clusters
- The program, its manual and its documents.")
-set(CPACK_COMPONENT_NODE_DESCRIPTION "Underway: the agent of a node
- Runs the jobs of a cluster on this machine, each task under a keeper that outlives
- the agent. Nothing is started when it is installed.")
-set(CPACK_COMPONENT_CONTROL_DESCRIPTION "Underway: the server of a cluster
- Holds the state of a cluster, schedules its services, serves the HTTP API, and makes
- hosts out of namespaces on this machine.")
+set(CPACK_COMPONENT_CLI_DESCRIPTION "The command line, its manual and its documents.")
+set(CPACK_COMPONENT_NODE_DESCRIPTION "The agent of a node: it runs the jobs of a cluster on this machine, each task under
+a keeper that outlives the agent. Nothing is started by the installation.")
+set(CPACK_COMPONENT_CONTROL_DESCRIPTION "The server of a cluster: it makes hosts out of namespaces on this machine. With
+an example cluster.")
 foreach(component cli node control)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME underway-${component})

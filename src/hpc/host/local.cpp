@@ -37,7 +37,7 @@ std::string find_init_program() {
   }
   throw Error(Code::not_found, "cannot find the program 'underway-init'")
       .because(fmt::format("neither '{}' nor '{}' can be run", beside.string(), installed))
-      .advise("install the package underway-node, or build the target underway-init");
+      .advise("install the package underway-control, or build the target underway-init");
 }
 
 [[noreturn]] void refuse(std::string what, const std::vector<std::string>& reasons) {

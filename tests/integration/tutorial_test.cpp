@@ -15,7 +15,9 @@ namespace underway {
 namespace {
 
 constexpr auto kLimit = std::chrono::seconds(180);
+// What the text calls them; in the test they have names of their own.
 const std::string kStateInText = "/var/lib/underway";
+const std::string kNameInText = "demo";
 
 struct Command {
   std::string text;
@@ -135,12 +137,23 @@ std::string squeezed_lines(const std::string& text) {
   return out;
 }
 
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+}
+
 class Tutorial : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "hosts are made of namespaces: needs root";
     std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", work_.path() + "/examples",
                           std::filesystem::copy_options::recursive);
+    // A name of its own: another cluster may be up on this machine.
+    const std::string file = work_.path() + "/examples/slurm/cluster.hcl";
+    std::string text = harness::read_text(file);
+    replace_all(text, "cluster \"" + kNameInText + "\"", "cluster \"" + name_ + "\"");
+    harness::write_text(file, text);
   }
   void TearDown() override {
     if (::geteuid() != 0) return;
@@ -150,12 +163,10 @@ class Tutorial : public testing::Test {
         << testing::PrintToString(left());
   }
 
-  std::vector<std::string> left() const { return harness::leftovers(state_.path()); }
+  std::vector<std::string> left() const { return harness::leftovers(state_.path(), name_); }
 
   harness::Finished run(std::string text) const {
-    for (std::size_t at = 0; (at = text.find(kStateInText, at)) != std::string::npos; at += state_.path().size()) {
-      text.replace(at, kStateInText.size(), state_.path());
-    }
+    replace_all(text, kStateInText, state_.path());
     const char* path = std::getenv("PATH");
     return harness::run({.argv = {"/bin/sh", "-c", text},
                          .env = {{"PATH", std::string(UNDERWAY_BINARY_DIR "/bin:") + (path != nullptr ? path : "")},
@@ -166,6 +177,7 @@ class Tutorial : public testing::Test {
   }
 
   harness::TemporaryDirectory work_, state_;
+  std::string name_ = "tutorial-" + std::to_string(::getpid());
 };
 
 TEST_F(Tutorial, EveryCommandDoesWhatItSays) {
@@ -184,7 +196,8 @@ TEST_F(Tutorial, EveryCommandDoesWhatItSays) {
     }
     const std::string printed = squeezed_lines(out);
     std::size_t at = 0;
-    for (const auto& line : step.shown) {
+    for (std::string line : step.shown) {
+      replace_all(line, kNameInText, name_);
       const std::size_t next = find_shown(printed, line, at);
       ASSERT_NE(next, std::string::npos) << "tutorial.md:" << step.line << ": '" << line << "' is not shown in\n"
                                          << out;

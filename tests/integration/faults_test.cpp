@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "harness/command.hpp"
+#include "harness/machine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,63 +16,15 @@ namespace {
 
 using std::chrono::seconds;
 
-/// One agent with both roles, restarted by the test when it was killed.
-class Machine {
- public:
-  Machine() { start(); }
-  ~Machine() {
-    for (const auto& job : jobs_) underway({"job", "stop", "-purge", job});
-    agent_.reset();
-    // Tasks outlive agents: what the killed ones left is ended by the last one that runs.
-    shell("for p in /proc/[0-9]*; do grep -qsz " + directory_.path() +
-          " $p/environ $p/cmdline && kill -9 ${p#/proc/}; done; true");
-    eventually(seconds(5), [&] {
-      return shell("umount -q $(awk '{print $5}' /proc/self/mountinfo | grep " + directory_.path() +
-                   ") 2>/dev/null; ! grep -q " + directory_.path() + " /proc/self/mountinfo")
-                 .exit_code == 0;
-    });
-    shell("find /sys/fs/cgroup -depth -type d -path '*underway*' -exec rmdir {} \\; 2>/dev/null; true");
-  }
-
-  void start() {
-    agent_.emplace(command({"agent", "-server", "-client", "-http=none", "-plugin=raw_exec", "-data-dir=" + state()}));
-    ASSERT_TRUE(eventually(seconds(20), [&] {
-      return underway({"node", "status"}).out.find("ready") != std::string::npos;
-    })) << "the agent did not come up";
-  }
-  void kill_agent() {
-    agent_->signal(SIGKILL);
-    agent_->wait(seconds(5));
-  }
-  Command command(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), UNDERWAY_BINARY_DIR "/bin/underway");
-    return {
-        .argv = std::move(arguments), .env = {{"UNDERWAY_STATE", state()}, {"NO_COLOR", "1"}}, .limit = seconds(60)};
-  }
-  Finished underway(std::vector<std::string> arguments) const { return run(command(std::move(arguments))); }
-  /// Runs a job file; returns the whole output and exit code of `job run`.
-  Finished run_job(const std::string& id, const std::string& text) {
-    jobs_.insert(id);
-    const std::string file = directory_.path() + "/" + id + ".hcl";
-    write_text(file, text);
-    return underway({"job", "run", file});
-  }
-  std::string state() const { return directory_.path() + "/state"; }
-  const std::string& directory() const { return directory_.path(); }
-
- private:
-  TemporaryDirectory directory_;
-  std::optional<Background> agent_;
-  std::set<std::string> jobs_;
-};
-
 std::string job(const std::string& id, const std::string& type, const std::string& driver, const std::string& config,
                 const std::string& more = "") {
   return "job \"" + id + "\" {\n  type = \"" + type +
-         "\"\n  group \"g\" {\n    restart {\n      attempts = 0\n      mode = \"fail\"\n    }\n    task \"t\" {\n     "
+         "\"\n  group \"g\" {\n    restart {\n      attempts = 0\n      mode = \"fail\"\n    }\n    ephemeral_disk {\n "
+         "     size = 10\n    }\n    task \"t\" {\n     "
          " driver = \"" +
          driver + "\"\n      config {\n" + config + "\n      }\n" + more +
-         "\n      resources {\n        cpu = 10\n        memory = 20\n      }\n    }\n  }\n}\n";
+         "\n      logs {\n        max_files = 1\n        max_file_size = 1\n      }\n      resources {\n        cpu = "
+         "10\n        memory = 20\n      }\n    }\n  }\n}\n";
 }
 
 TEST(Faults, AreToldInTheWordsOfTheTaskEvent) {
@@ -114,6 +66,42 @@ TEST(Faults, APortThatIsTakenIsNamedWithItsHolder) {
   const auto second = machine.run_job("second", with_port("second"));
   EXPECT_EQ(second.exit_code, 2) << second.err;
   EXPECT_NE(second.err.find("24680"), std::string::npos) << second.err;
+}
+
+TEST(Faults, AFullDiskIsAClearRefusalAndLosesNothing) {
+  Machine machine("400m");
+  const auto sleeper = [](const std::string& id) {
+    return job(id, "service", "raw_exec", "command = \"/bin/sleep\"\n args = [\"86399\"]");
+  };
+  const auto before = machine.run_job("before", sleeper("before"));
+  ASSERT_EQ(before.exit_code, 0) << before.err;
+  ASSERT_EQ(shell("dd if=/dev/zero of=" + machine.state() + "/filler bs=64k 2>/dev/null; test -s " + machine.state() +
+                  "/filler")
+                .exit_code,
+            0);
+
+  // The store may still have pages of its own: registrations are refused at the latest after some more.
+  std::set<std::string> acknowledged{"before"};
+  Finished refused;
+  for (int i = 0; i < 200 && refused.exit_code != 1; ++i) {
+    const std::string id = "full" + std::to_string(i);
+    write_text(machine.directory() + "/" + id + ".hcl", sleeper(id));
+    refused = machine.underway({"job", "run", "-detach", machine.directory() + "/" + id + ".hcl"});
+    if (refused.exit_code == 0) acknowledged.insert(id);
+  }
+  ASSERT_EQ(refused.exit_code, 1) << "200 registrations fitted on a full disk";
+  EXPECT_NE(refused.err.find("full"), std::string::npos) << refused.err;
+
+  ASSERT_EQ(shell("rm " + machine.state() + "/filler").exit_code, 0);
+  EXPECT_TRUE(eventually(seconds(20), [&] { return machine.run_job("after", sleeper("after")).exit_code == 0; }));
+  acknowledged.insert("after");
+  machine.kill_agent();
+  machine.start();
+  const auto jobs = machine.underway({"job", "status"}).out;
+  for (const auto& id : acknowledged)
+    EXPECT_NE(jobs.find(id + " "), std::string::npos) << id << " was acknowledged and is lost";
+  for (const auto& id : acknowledged) machine.underway({"job", "stop", "-detach", "-purge", id});
+  EXPECT_TRUE(eventually(seconds(30), [&] { return shell("pgrep -xf '/bin/sleep 86399' >/dev/null").exit_code != 0; }));
 }
 
 TEST(Faults, AKilledAgentLosesNothingAndStartsNothingTwice) {

@@ -1,0 +1,55 @@
+#include "harness/machine.hpp"
+
+#include <signal.h>
+
+namespace underway::harness {
+
+using std::chrono::seconds;
+
+Machine::Machine(const std::string& disk) {
+  if (!disk.empty()) {
+    const auto mounted = shell("mkdir " + state() + " && mount -t tmpfs -o size=" + disk + " tmpfs " + state());
+    EXPECT_EQ(mounted.exit_code, 0) << mounted.err;
+  }
+  start();
+}
+
+Machine::~Machine() {
+  for (const auto& job : jobs_) underway({"job", "stop", "-purge", job});
+  agent_.reset();
+  // Tasks outlive agents: what the killed ones left is found by this directory, which is in every environment.
+  const std::string& mine = directory_.path();
+  shell("for p in /proc/[0-9]*; do grep -qsz " + mine + " $p/environ $p/cmdline && kill -9 ${p#/proc/}; done; true");
+  eventually(seconds(5), [&] {
+    return shell("awk '{print $5}' /proc/self/mountinfo | grep " + mine + " | xargs -r umount -q; ! grep -q " + mine +
+                 " /proc/self/mountinfo")
+               .exit_code == 0;
+  });
+  shell("find /sys/fs/cgroup -depth -type d -path '*underway*' -exec rmdir {} \\; 2>/dev/null; true");
+}
+
+void Machine::start() {
+  agent_.emplace(command({"agent", "-server", "-client", "-http=none", "-plugin=raw_exec", "-data-dir=" + state()}));
+  const bool ready =
+      eventually(seconds(20), [&] { return underway({"node", "status"}).out.find("ready") != std::string::npos; });
+  ASSERT_TRUE(ready) << "the agent did not come up";
+}
+
+void Machine::kill_agent() {
+  agent_->signal(SIGKILL);
+  agent_->wait(seconds(5));
+}
+
+Command Machine::command(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), UNDERWAY_BINARY_DIR "/bin/underway");
+  return {.argv = std::move(arguments), .env = {{"UNDERWAY_STATE", state()}, {"NO_COLOR", "1"}}, .limit = seconds(60)};
+}
+
+Finished Machine::run_job(const std::string& id, const std::string& text) {
+  jobs_.insert(id);
+  const std::string file = directory_.path() + "/" + id + ".hcl";
+  write_text(file, text);
+  return underway({"job", "run", file});
+}
+
+}  // namespace underway::harness

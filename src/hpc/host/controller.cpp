@@ -102,18 +102,17 @@ async::awaitable<void> Controller::act() {
         if (node && node->status == model::NodeStatus::down) silent.push_back(host);
       }
     }
+    std::vector<model::Host> due_now;
     const bool pending = std::any_of(hosts.begin(), hosts.end(), [&](const auto& host) {
       return (host->status == model::HostStatus::pending || host->status == model::HostStatus::creating) &&
              !busy_.contains({host->cluster, host->name});
     });
     if (pending) {
-      co_await prepare(*cluster, hosts);
       for (const auto& host : hosts) {
         const bool due = host->status == model::HostStatus::pending || host->status == model::HostStatus::creating;
-        if (due && busy_.emplace(host->cluster, host->name).second)
-          tasks_.spawn("making host " + host->name, create(*cluster, *host));
+        if (due && busy_.emplace(host->cluster, host->name).second) due_now.push_back(*host);
       }
-      tables = co_await server_.read();
+      tasks_.spawn("making hosts of " + cluster->name, create_all(*cluster, hosts, std::exchange(due_now, {})));
     }
   }
   if (!silent.empty()) co_await look_at_silent_hosts(std::move(silent));
@@ -160,6 +159,32 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
   return spec;
 }
 
+async::awaitable<void> Controller::create_all(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
+                                              std::vector<model::Host> due) {
+  std::optional<std::string> failure;
+  try {
+    co_await prepare(cluster, std::move(hosts));
+  } catch (const Error& error) {
+    failure = error.one_line();
+    log::error("hosts: cluster {} cannot be prepared, trying again in {}: {}", cluster.name,
+               human_duration(options_.retry_after), *failure);
+  }
+  for (const auto& host : due) {
+    if (failure)
+      tasks_.spawn("host " + host.name, try_again(host, *failure));
+    else
+      tasks_.spawn("making host " + host.name, create(cluster, host));
+  }
+}
+
+async::awaitable<void> Controller::try_again(model::Host host, std::string why) {
+  co_await record(host.cluster, host.name, model::HostStatus::failed, why);
+  co_await async::sleep_for(options_.retry_after);
+  busy_.erase({host.cluster, host.name});
+  co_await record(host.cluster, host.name, model::HostStatus::pending, why);
+  co_await revisit(host.cluster, host.name);
+}
+
 async::awaitable<void> Controller::create(model::Cluster cluster, model::Host host) {
   const std::pair key{host.cluster, host.name};
   model::HostStatus status = model::HostStatus::running;
@@ -173,13 +198,11 @@ async::awaitable<void> Controller::create(model::Cluster cluster, model::Host ho
     log::error("hosts: cannot make host {}, trying again in {}: {}", host.name, human_duration(options_.retry_after),
                description);
   }
-  co_await record(host.cluster, host.name, status, description);
   if (status == model::HostStatus::failed) {
-    co_await async::sleep_for(options_.retry_after);
-    busy_.erase(key);
-    co_await record(host.cluster, host.name, model::HostStatus::pending, description);
+    co_await try_again(std::move(host), std::move(description));
     co_return;
   }
+  co_await record(host.cluster, host.name, status, description);
   busy_.erase(key);
   co_await revisit(host.cluster, host.name);
 }

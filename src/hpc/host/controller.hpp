@@ -31,7 +31,10 @@ class Controller {
   async::awaitable<void> run();
   async::awaitable<void> adopt();
   async::awaitable<void> act();
+  async::awaitable<void> create_all(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts,
+                                    std::vector<model::Host> due);
   async::awaitable<void> create(model::Cluster cluster, model::Host host);
+  async::awaitable<void> try_again(model::Host host, std::string why);
   async::awaitable<void> destroy(std::string cluster, std::string name);
   async::awaitable<void> remove_cluster(std::string name);
   async::awaitable<void> prepare(model::Cluster cluster, std::vector<tables::Row<model::Host>> hosts);

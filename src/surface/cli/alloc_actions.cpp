@@ -26,24 +26,40 @@ std::string task_of(sdk::Client& client, const std::string& allocation_id, const
       .advise("name one");
 }
 
+bool print_piece(std::string_view piece) {
+  print(piece);
+  return true;
+}
+
 int logs(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_allocation(client, arguments.positional()[0]);
   const std::string given = arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task");
   const std::string task = task_of(client, id, given);
   const std::string type = arguments.has("stderr") ? "stderr" : "stdout";
-  std::string origin = "start";
-  std::int64_t offset = 0;
-  std::size_t lines = 0;
-  if (arguments.has("tail") || arguments.find("n")) {
-    origin = "end";
-    lines = static_cast<std::size_t>(std::max(1, std::atoi(arguments.get("n", "10").c_str())));
-    offset = 120 * static_cast<std::int64_t>(lines);  // as Nomad estimates the length of a line
+  const bool follow = arguments.has("f");
+  if (!arguments.has("tail") && !arguments.find("n")) {
+    client.logs(id, task, type, follow, "start", 0, print_piece);
+    return kDone;
   }
-  client.logs(id, task, type, arguments.has("f"), origin, offset, [](std::string_view piece) {
-    print(piece);
-    return true;
-  });
+  const auto lines = static_cast<std::size_t>(std::max(1, std::atoi(arguments.get("n", "10").c_str())));
+  // Nomad's estimate of a line, 120 bytes, is where following begins; without it, exactly the last lines are shown.
+  const auto estimate = static_cast<std::int64_t>(120 * lines);
+  if (follow) {
+    client.logs(id, task, type, true, "end", estimate, print_piece);
+    return kDone;
+  }
+  std::string end;
+  client.logs(id, task, type, false, "end", std::max<std::int64_t>(10 * estimate, 64 * 1024),
+              [&](std::string_view piece) {
+                end += piece;
+                return true;
+              });
+  std::size_t start = end.size();
+  for (std::size_t found = 0; start > 0; --start) {
+    if (end[start - 1] == '\n' && start != end.size() && ++found == lines) break;
+  }
+  print(std::string_view(end).substr(start));
   return kDone;
 }
 

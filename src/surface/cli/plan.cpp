@@ -53,16 +53,17 @@ std::vector<Flag> with_variables(std::vector<Flag> flags) {
 }  // namespace
 
 const Command& plan_command() {
-  static const Command command{
-      .name = "plan",
-      .arguments = "DIR",
-      .summary = "Shows what applying a directory would change, and where.",
-      .details = "Changes nothing. Exits 0 when nothing would change and 1 when something would, as `job plan` does.",
-      .examples = {"underway plan examples/slurm"},
-      .flags = with_variables({{"json", "", "The plan as JSON."}}),
-      .least = 1,
-      .most = 1,
-      .run = run};
+  static const Command command{.name = "plan",
+                               .arguments = "DIR",
+                               .summary = "Shows what applying a directory would change, and where.",
+                               .details =
+                                   "Changes nothing. Exits 0 when nothing would change, 1 when something would, and "
+                                   "255 on an error, as `job plan` does.",
+                               .examples = {"underway plan examples/slurm"},
+                               .flags = with_variables({{"json", "", "The plan as JSON."}}),
+                               .least = 1,
+                               .most = 1,
+                               .run = run};
   return command;
 }
 

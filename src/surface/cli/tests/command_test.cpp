@@ -1,0 +1,122 @@
+#include "cli/command.hpp"
+
+#include "base/error.hpp"
+#include "cli/terminal.hpp"
+
+#include <set>
+
+namespace underway::cli {
+namespace {
+
+Command sample() {
+  return {.name = "job run",
+          .arguments = "FILE",
+          .summary = "Runs.",
+          .flags = {{"detach", "", "Returns at once."}, {"var", "NAME=VALUE", "A value.", true}},
+          .least = 1,
+          .most = 1};
+}
+
+TEST(Parse, AcceptsOneAndTwoDashesAndValuesBothWays) {
+  const auto command = sample();
+  const auto a = parse(command, {"-var", "x=1", "--var=y=2", "-detach", "file.hcl", "-address=http://a"});
+  EXPECT_EQ(a.all("var"), (std::vector<std::string>{"x=1", "y=2"}));
+  EXPECT_TRUE(a.has("detach"));
+  EXPECT_EQ(a.get("address"), "http://a");
+  EXPECT_EQ(a.positional(), std::vector<std::string>{"file.hcl"});
+  EXPECT_FALSE(parse(command, {"-detach=false", "f"}).has("detach"));
+}
+
+TEST(Parse, SuggestsTheNearestFlag) {
+  try {
+    parse(sample(), {"-detatch", "f"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.text(), "error: 'job run' has no flag -detatch\n  do:    did you mean -detach?");
+  }
+}
+
+TEST(Parse, RefusesMissingValuesAndWrongCounts) {
+  EXPECT_THROW(parse(sample(), {"f", "-var"}), Error);
+  EXPECT_THROW(parse(sample(), {}), Error);
+  EXPECT_THROW(parse(sample(), {"a", "b"}), Error);
+}
+
+TEST(Parse, LeavesTheFlagsOfAPassedOnCommandAlone) {
+  Command command = sample();
+  command.passes_on = true;
+  command.most = 10;
+  for (const auto& words :
+       {std::vector<std::string>{"login", "--", "ls", "-l"}, {"login", "ls", "-l"}, {"--", "login", "ls", "-l"}}) {
+    EXPECT_EQ(parse(command, words).positional(), (std::vector<std::string>{"login", "ls", "-l"}));
+  }
+}
+
+TEST(Commands, AreCompleteAndUnique) {
+  std::set<std::string_view> names;
+  for (const auto* command : commands()) {
+    EXPECT_TRUE(names.insert(command->name).second) << command->name;
+    EXPECT_FALSE(command->summary.empty()) << command->name;
+    EXPECT_TRUE(command->run) << command->name;
+    EXPECT_LE(command->least, command->most) << command->name;
+    std::set<std::string_view> flags;
+    for (const auto& flag : flags_of(*command)) {
+      EXPECT_TRUE(flags.insert(flag.name).second) << command->name << " -" << flag.name;
+      EXPECT_FALSE(flag.doc.empty()) << command->name << " -" << flag.name;
+    }
+  }
+}
+
+TEST(Help, NamesUsageFlagsAndExamples) {
+  for (const auto* command : commands()) {
+    SCOPED_TRACE(command->name);
+    const auto text = help(*command);
+    EXPECT_TRUE(text.starts_with("Usage: underway " + std::string(command->name)));
+    for (const auto& flag : command->flags)
+      EXPECT_NE(text.find("-" + std::string(flag.name)), std::string::npos) << flag.name;
+    EXPECT_TRUE(man_page(*command).starts_with(".TH UNDERWAY\\-") || man_page(*command).starts_with(".TH UNDERWAY-"));
+  }
+  EXPECT_NE(help("job").find("job plan"), std::string::npos);
+}
+
+TEST(Completion, KnowsEveryCommand) {
+  const auto script = completion("bash");
+  for (const auto* command : commands())
+    EXPECT_NE(script.find("'" + std::string(command->name) + "')"), std::string::npos) << command->name;
+  EXPECT_THROW(completion("fish"), Error);
+}
+
+TEST(Program, HasTheExitCodesThatTheReferenceNames) {
+  EXPECT_EQ(run_program({}), kUsage);
+  EXPECT_EQ(run_program({"version"}), kDone);
+  EXPECT_EQ(run_program({"jobb"}), kUsage);
+  EXPECT_EQ(run_program({"job", "rum", "x"}), kUsage);
+  EXPECT_EQ(run_program({"job", "validate", "/no/such/file.hcl"}), kFailed);
+  EXPECT_EQ(run_program({"status", "-address=unix:///no/such/socket"}), kUnreachable);
+  EXPECT_EQ(run_program({"job", "plan", "/no/such/file.hcl"}), kPlanFailed);
+}
+
+TEST(Table, AlignsColumnsAndFitsTheWidth) {
+  Table table({"ID", "Name", "Note"});
+  table.add({"1", "grüße", "short"});
+  table.add({"22", "x", "a very long note that has to be cut somewhere"});
+  EXPECT_EQ(table.text(0),
+            "ID  Name   Note\n1   grüße  short\n22  x      a very long note that has to be cut somewhere\n");
+  const auto narrow = table.text(30);
+  EXPECT_NE(narrow.find("…"), std::string::npos);
+  std::size_t start = 0;
+  for (std::size_t end; (end = narrow.find('\n', start)) != std::string::npos; start = end + 1) {
+    EXPECT_LE(display_width(narrow.substr(start, end - start)), 30u);
+  }
+}
+
+TEST(Bar, ShowsWhatIsDone) {
+  EXPECT_EQ(bar(0, 4, 4), "[....]");
+  EXPECT_EQ(bar(2, 4, 4), "[##..]");
+  EXPECT_EQ(bar(0, 0, 4), "[####]");
+}
+
+TEST(Wrap, BreaksAtBlanks) { EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"})); }
+
+}  // namespace
+}  // namespace underway::cli

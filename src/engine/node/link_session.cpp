@@ -30,7 +30,9 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
     ~Linked() { stats.linked = false; }
   } linked{stats_};
   connection_ = connection;
-  const RegisterRequest request{self_, identity_.secret};
+  RegisterRequest request{self_, identity_.secret, {}};
+  for (const auto& [id, runner] : runners_)
+    if (!runner->dead()) request.allocations.push_back(runner->update());
   auto body = json::to_value(request, json::Encoding::compact);
   const auto answer = co_await connection->call("register", std::move(body));
   const auto reply = json::decode<RegisterReply>(answer, "register");

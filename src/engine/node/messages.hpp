@@ -36,6 +36,8 @@ namespace underway::node {
 struct RegisterRequest {
   model::Node node;
   std::string secret;  ///< made with the node's id and kept beside it: proves that a later agent is the same node
+  /// What it has not ended of what it was once given: what was believed lost and still runs may go on.
+  std::vector<model::AllocationUpdate> allocations;
 };
 
 struct RegisterReply {

@@ -25,10 +25,11 @@ bool depends_on(const model::Job& job, const std::string& job_id) {
 
 std::optional<std::string> waiting_for(const tables::Tables& tables, const model::Allocation& allocation) {
   if (!allocation.job || allocation.client_status != model::ClientStatus::pending) return std::nullopt;
-  // What it replaces on this node may still hold its ports and files.
-  if (const auto previous = tables.find_allocation(allocation.previous_allocation);
-      previous && previous->node_id == allocation.node_id && !previous->client_terminal()) {
-    return fmt::format("allocation {} to stop", previous->id.substr(0, 8));
+  // What it replaces on this node, known by its name, may still hold its ports and files.
+  for (const auto& other : tables.allocations_on_node(allocation.node_id)) {
+    if (other->server_terminal() && !other->client_terminal() && other->name == allocation.name &&
+        other->ns == allocation.ns)
+      return fmt::format("allocation {} to stop", other->id.substr(0, 8));
   }
   const auto unmet = [&](const std::vector<model::Dependency>& dependencies) -> std::optional<std::string> {
     for (const auto& dependency : dependencies) {

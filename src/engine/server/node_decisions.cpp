@@ -100,8 +100,62 @@ void unblock(std::vector<Change>& changes, const Tables& tables, const model::No
   }
 }
 
+namespace {
+
+bool batch_like(const model::Job& job) {
+  return job.type == model::JobType::batch || job.type == model::JobType::sysbatch;
+}
+
+/// The row as the node reports it; nothing when that is no news.
+std::optional<model::Allocation> reported(const model::Allocation& current, const model::AllocationUpdate& update) {
+  model::Allocation row = current;
+  row.client_status = update.client_status;
+  row.client_description = update.client_description;
+  row.task_states = update.task_states;
+  if (update.health.healthy) row.health = update.health;
+  // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
+  const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
+  if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
+  return row;
+}
+
+/// Whether another allocation has taken the place of `lost`.
+bool replaced(const Tables& tables, const model::Job& job, const model::Allocation& lost) {
+  const bool one_per_node = job.type == model::JobType::system || job.type == model::JobType::sysbatch;
+  const auto& peers =
+      one_per_node ? tables.allocations_on_node(lost.node_id) : tables.allocations_of_job(job.ns, job.id);
+  return std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
+    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name;
+  });
+}
+
+/// What a node that comes back still runs: reported as ever, and wanted again if it was only given up with the node.
+void take_back(std::vector<Change>& changes, const Tables& tables, const std::string& node_id,
+               const std::vector<model::AllocationUpdate>& running, const Context& context) {
+  for (const auto& update : running) {
+    const auto current = tables.find_allocation(update.id);
+    if (!current || current->node_id != node_id) continue;
+    auto row = reported(*current, update);
+    if (!row) continue;
+    row->modify_time = unix_nanos(context.now);
+    const auto job = tables.find_job(row->ns, row->job_id);
+    const bool stands = job && !job->stop && job->create_index <= row->create_index;
+    if (current->client_status == ClientStatus::lost && !row->client_terminal() && stands &&
+        !replaced(tables, *job, *row)) {
+      row->desired_status = model::DesiredStatus::run;
+      row->desired_description = "the node came back with it";
+      row->alloc_modify_index = context.revision;
+      changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::node_update, context)});
+    }
+    changes.push_back(tables::PutAllocation{std::move(*row)});
+  }
+}
+
+}  // namespace
+
 Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering,
-                                              const std::string& secret, const Context& context) {
+                                              const std::string& secret, const Context& context,
+                                              const std::vector<model::AllocationUpdate>& running) {
   if (!is_uuid(registering.id))
     throw Error(Code::invalid, "a node must register with a UUID")
         .because(fmt::format("its id is '{}'", registering.id));
@@ -120,6 +174,7 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
                                    !describe::equal(current->resources, node.resources) ||
                                    !describe::equal(current->reserved, node.reserved));
   adopt_host(decision.changes, tables, node);
+  take_back(decision.changes, tables, node.id, running, context);
   if (decision.result.became_ready || changed) {
     evaluate_jobs_of(decision.changes, tables, {node.id}, context);
     if (node.ready()) unblock(decision.changes, tables, node, context);
@@ -174,27 +229,6 @@ Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& nod
   forget_node(decision.changes, node_id);
   return decision;
 }
-
-namespace {
-
-bool batch_like(const model::Job& job) {
-  return job.type == model::JobType::batch || job.type == model::JobType::sysbatch;
-}
-
-/// The row as the node reports it; nothing when that is no news.
-std::optional<model::Allocation> reported(const model::Allocation& current, const model::AllocationUpdate& update) {
-  model::Allocation row = current;
-  row.client_status = update.client_status;
-  row.client_description = update.client_description;
-  row.task_states = update.task_states;
-  if (update.health.healthy) row.health = update.health;
-  // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
-  const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
-  if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
-  return row;
-}
-
-}  // namespace
 
 Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::string& node_id,
                                             const std::vector<model::AllocationUpdate>& updates,

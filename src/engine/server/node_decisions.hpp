@@ -12,9 +12,11 @@ struct RegisteredNode {
   bool became_ready = false;
 };
 /// A node joins or comes back, with fresh fingerprints. Keeps its eligibility. Evaluates system jobs and what it runs.
+/// `running` is what it still has of its allocations: one that was given up with the node, and that nothing has
+/// replaced, is wanted again, so that a lost link alone restarts nothing.
 /// Throws denied when the node is known with another secret.
 Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const std::string& secret,
-                                              const Context&);
+                                              const Context&, const std::vector<model::AllocationUpdate>& running = {});
 
 /// The nodes were not heard of in time. Their jobs are evaluated, each once. Those that are down already, or unknown,
 /// are passed over. Returns the names of the others.

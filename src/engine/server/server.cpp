@@ -222,7 +222,7 @@ async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Sessi
     throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
   const std::string name = request.node.name;
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_register_node(tables, request.node, request.secret, context);
+    return decide_register_node(tables, request.node, request.secret, context, request.allocations);
   };
   const auto registered = co_await writer_.submit(std::move(decide));
   // The link may have ended meanwhile, and the node may have a new one.

@@ -52,7 +52,8 @@ class FakeNode {
   }
   /// The call that a node makes first, and again when its fingerprints have changed.
   async::awaitable<void> register_again() {
-    const auto request = json::to_value(node::RegisterRequest{node_, secret_}, json::Encoding::compact);
+    const node::RegisterRequest own{node_, secret_, running};
+    const auto request = json::to_value(own, json::Encoding::compact);
     registered = json::decode<node::RegisterReply>(co_await connection->call("register", request));
   }
   /// The link breaks as a pulled cable would break it.
@@ -74,6 +75,7 @@ class FakeNode {
   bool silent = false;   ///< sends no heartbeats
   std::shared_ptr<link::Connection> connection;
   node::RegisterReply registered;
+  std::vector<model::AllocationUpdate> running;         ///< told when it registers
   std::vector<node::AllocationsMessage> received;       ///< since the beginning
   std::map<std::string, node::AllocationOrder> orders;  ///< as they stand, by allocation
   std::map<std::string, model::Job> jobs;               ///< by job_key

@@ -136,6 +136,48 @@ TEST(NodesDown, PassesOverWhatIsDownOrUnknown) {
   EXPECT_TRUE(decision.result.empty());
 }
 
+TEST(RegisterNode, TakesBackWhatItStillRunsAndNothingHasReplaced) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("munge", 1, JobType::system));
+  desk.register_job(make_job("web"));
+  const auto munge = desk.only("munge")->id, web = desk.only("web")->id;
+  const std::vector<model::AllocationUpdate> running{report(munge, ClientStatus::running, true),
+                                                     report(web, ClientStatus::running, true)};
+  desk.update(uuid(1), running);
+  desk.down({uuid(1)});
+  EXPECT_EQ(desk.live("munge").size() + desk.live("web").size(), 0u);
+  const auto back = [&](const Tables& t, const Context& c) {
+    return decide_register_node(t, make_node(1), "secret", c, running);
+  };
+  desk.run(back);
+  EXPECT_EQ(desk.only("munge")->id, munge);
+  EXPECT_EQ(desk.only("web")->id, web);
+  EXPECT_TRUE(desk.only("web")->is_healthy());
+  EXPECT_TRUE(desk.tables.blocked_evaluations().empty());
+}
+
+TEST(RegisterNode, LetsGoOfWhatHasBeenReplacedOrStopped) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  desk.register_job(make_job("stopped"));
+  const auto web = desk.only("web")->id, stopped = desk.only("stopped")->id;
+  desk.join(make_node(2));
+  desk.down({uuid(1)});
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "stopped", false}, c); });
+  const std::vector<model::AllocationUpdate> running{report(web, ClientStatus::running, true),
+                                                     report(stopped, ClientStatus::running, true)};
+  const auto back = [&](const Tables& t, const Context& c) {
+    return decide_register_node(t, make_node(1), "secret", c, running);
+  };
+  desk.run(back);
+  EXPECT_EQ(desk.only("web")->node_id, uuid(2));
+  EXPECT_TRUE(desk.tables.find_allocation(web)->server_terminal());
+  EXPECT_FALSE(desk.tables.find_allocation(web)->client_terminal());  // it runs, and is to stop
+  EXPECT_TRUE(desk.live("stopped").empty());
+}
+
 TEST(SetEligibility, KeepsNewAllocationsAwayAndLetsThemInAgain) {
   Desk desk;
   desk.join(make_node(1));

@@ -71,6 +71,20 @@ TEST(WaitingFor, AReplacementWaitsUntilItsPredecessorHasEndedOnTheSameNode) {
   EXPECT_EQ(waiting_for(desk.tables, *desk.only("web")), std::nullopt);
 }
 
+TEST(WaitingFor, AnAllocationThatANodeBroughtBackEndsBeforeItsNameIsUsedAgain) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto old = desk.only("web")->id;
+  desk.down({uuid(1)});
+  desk.join(make_node(1));  // as if it had lost everything
+  const auto fresh = desk.only("web");
+  ASSERT_NE(fresh->id, old);
+  EXPECT_EQ(waiting_for(desk.tables, *fresh), std::nullopt);
+  desk.update(uuid(1), {report(old, ClientStatus::running)});  // but it had not
+  EXPECT_EQ(waiting_for(desk.tables, *fresh), "allocation " + old.substr(0, 8) + " to stop");
+}
+
 TEST(NodesWaitingFor, NamesThoseThatHoldPendingDependents) {
   Desk desk;
   desk.join(make_node(1));

@@ -11,7 +11,9 @@ using model::ClientStatus;
 
 class StatusTest : public ::testing::Test {
  protected:
-  Status status(const std::string& cluster = {}) { return status_of(world.tables(), cluster); }
+  Status status(const std::string& cluster = {}) {
+    return status_of(world.tables(), cluster, [this](const std::string&) { return linked; });
+  }
   ServiceStatus service(const std::string& id) {
     for (const auto& one : status().services) {
       if (one.id == id) return one;
@@ -23,6 +25,7 @@ class StatusTest : public ::testing::Test {
     world.update(uuid(1), report(world.allocation_of(id), ClientStatus::running, true));
   }
   World world;
+  bool linked = true;
 };
 
 TEST_F(StatusTest, OfNothingIsSettled) { EXPECT_TRUE(status().settled); }
@@ -118,6 +121,24 @@ TEST_F(StatusTest, AFinishedBatchJobIsSettled) {
   EXPECT_FALSE(status().settled);
   world.update(uuid(1), report(world.allocation_of("once"), ClientStatus::complete));
   EXPECT_TRUE(status().settled);
+}
+
+TEST_F(StatusTest, WaitsUntilTheAgentsOfItsHostsAreLinked) {
+  world.join(make_node(1));
+  world.decide([](const tables::Tables&, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    model::Host host;
+    host.name = "c1";
+    host.cluster = "hpc";
+    host.status = model::HostStatus::running;
+    host.node_id = uuid(1);
+    decision.changes.push_back(tables::PutHost{host});
+    return decision;
+  });
+  EXPECT_TRUE(status().settled);
+  linked = false;
+  EXPECT_FALSE(status().settled);
+  EXPECT_FALSE(status().hosts[0].linked);
 }
 
 TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {

@@ -125,6 +125,18 @@ HostState state_of(const tables::Tables& tables, const model::Host& host, std::v
   return state;
 }
 
+/// Hosts come and go after the request that declares them was acknowledged.
+bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& cluster) {
+  std::size_t declared = 0;
+  for (const auto& pool : cluster.pools) {
+    for (const auto& name : pool.host_names()) {
+      ++declared;
+      if (!tables.find_host(cluster.name, name)) return false;
+    }
+  }
+  return tables.hosts(cluster.name).size() == declared;
+}
+
 }  // namespace
 
 Status status_of(const tables::Tables& tables, const std::string& cluster,
@@ -132,7 +144,9 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   Status status;
   status.settled = true;
   for (const auto& row : tables.clusters()) {
-    if (cluster.empty() || row->name == cluster) status.clusters.push_back(*row);
+    if (!cluster.empty() && row->name != cluster) continue;
+    status.clusters.push_back(*row);
+    status.settled = status.settled && !row->stop && has_declared_hosts(tables, *row);
   }
   for (const auto& row : tables.hosts(cluster)) {
     status.hosts.push_back(state_of(tables, *row, status.attention));

@@ -168,5 +168,25 @@ TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {
   EXPECT_EQ(one.attention[0].what, "host 'c1' could not be made");
 }
 
+TEST_F(StatusTest, IsNotSettledBeforeHostsAreBegunAsDeclared) {
+  model::Cluster cluster;
+  cluster.name = "one";
+  cluster.pools.resize(1);
+  cluster.pools[0].name = cluster.pools[0].hostname = "mgmt";
+  const auto put = [&](server::Change change) {
+    world.decide([&](const tables::Tables&, const server::Context&) {
+      server::Decision<server::Nothing> decision;
+      decision.changes.push_back(change);
+      return decision;
+    });
+  };
+  put(tables::PutCluster{cluster});
+  EXPECT_FALSE(status("one").settled) << "no host yet";
+  EXPECT_TRUE(status("other").settled);
+  cluster.pools.clear();
+  put(tables::PutCluster{cluster});
+  EXPECT_TRUE(status("one").settled);
+}
+
 }  // namespace
 }  // namespace underway::api::testing

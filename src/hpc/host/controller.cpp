@@ -1,5 +1,7 @@
 #include "host/controller.hpp"
 
+#include <filesystem>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 
@@ -140,6 +142,9 @@ async::awaitable<void> Controller::prepare(model::Cluster cluster, std::vector<t
 HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::Host& host) const {
   HostSpec spec = host_spec(cluster, host);
   const auto* pool = cluster.find_pool(host.pool);
+  // Outside /usr the programs may lie where a host has something of its own: its /tmp, a share on /home.
+  const auto programs = std::filesystem::path(options_.agent_program).parent_path().string();
+  if (!programs.starts_with("/usr/")) spec.binds.push_back({programs, programs, true});
   spec.agent_argv = {options_.agent_program,
                      "agent",
                      "-client",

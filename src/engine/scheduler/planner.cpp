@@ -205,6 +205,12 @@ void Planner::cancel(const model::Evaluation& blocked, std::string why) {
   plan_.evaluations.push_back(std::move(row));
 }
 
+namespace {
+
+constexpr const char* kBlockedDescription = "created to place remaining allocations";
+
+}  // namespace
+
 /// Keeps at most one blocked evaluation per job, and none when nothing is left to place.
 void Planner::conclude_blocked() {
   model::Evaluation& done = plan_.evaluation;
@@ -224,6 +230,7 @@ void Planner::conclude_blocked() {
   if (!failed) return;
   if (woken) {
     done.status = EvalStatus::blocked;
+    if (done.status_description.empty()) done.status_description = kBlockedDescription;
     done.class_eligibility = std::move(eligibility_.class_eligibility);
     done.escaped_class = eligibility_.escaped_class;
     if (done.escaped_class) done.class_eligibility.clear();
@@ -242,8 +249,7 @@ void Planner::conclude_blocked() {
     blocked.create_time = now_;
   }
   // It tells why it waits by itself: the evaluation that found out is collected long before.
-  std::string description =
-      done.status_description.empty() ? "created to place remaining allocations" : done.status_description;
+  std::string description = done.status_description.empty() ? kBlockedDescription : done.status_description;
   const bool same_reasons = blocked.queued == done.queued && blocked.status_description == description &&
                             describe::equal(blocked.failed_groups, done.failed_groups);
   blocked.status_description = std::move(description);

@@ -21,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-#include <boost/json/value.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>

@@ -1,4 +1,4 @@
 #pragma once
-#include "pch_base.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include "pch_base.hpp"

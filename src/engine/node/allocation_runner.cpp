@@ -18,7 +18,8 @@ bool is_work(const model::Task& task) { return !task.is_sidecar() && !is_poststo
 }  // namespace
 
 void check_names(const model::Allocation& allocation) {
-  if (!is_uuid(allocation.id)) throw Error(Code::invalid, fmt::format("'{}' is no allocation identifier", allocation.id));
+  if (!is_uuid(allocation.id))
+    throw Error(Code::invalid, fmt::format("'{}' is no allocation identifier", allocation.id));
   for (const auto& task : group_of(allocation).tasks) {
     const std::string& name = task.name;
     const bool plain = !name.empty() && name.size() <= 128 && name != "alloc" && name.front() != '.' &&
@@ -122,12 +123,13 @@ void AllocationRunner::review() {
       const auto it = runners_.find(task.name);
       if (it == runners_.end() || !it->second->dead() || is_poststop(task)) continue;
       const model::TaskState& state = it->second->state();
-      if (state.failed) kill_all(event::make(event::kSiblingFailed, fmt::format("Task's sibling '{}' failed", task.name)), task.name);
-      else if (task.leader) kill_all(event::make(event::kLeaderDead, "Leader Task in Group dead"), task.name);
+      if (state.failed)
+        kill_all(event::make(event::kSiblingFailed, fmt::format("Task's sibling '{}' failed", task.name)), task.name);
+      else if (task.leader)
+        kill_all(event::make(event::kLeaderDead, "Leader Task in Group dead"), task.name);
     }
-    const bool work_over = std::ranges::all_of(group.tasks, [&](const model::Task& task) {
-      return !is_work(task) || runners_.at(task.name)->dead();
-    });
+    const bool work_over = std::ranges::all_of(
+        group.tasks, [&](const model::Task& task) { return !is_work(task) || runners_.at(task.name)->dead(); });
     const bool has_work = std::ranges::any_of(group.tasks, is_work);
     if (work_over && has_work) kill_all(event::make(event::kMainDead, "Main tasks in the group died"), "");
     if (order_.start || stopping_) {

@@ -31,7 +31,8 @@ FetchRequest fetch_request(const model::Artifact& artifact, const TemplateInputs
   FetchRequest request;
   request.source = in.interpolation.apply(artifact.source);
   if (const std::size_t forced = request.source.find("::"); forced != std::string::npos && forced < 10)
-    throw Error(Code::unsupported, fmt::format("artifacts cannot be fetched with '{}'", request.source.substr(0, forced)))
+    throw Error(Code::unsupported,
+                fmt::format("artifacts cannot be fetched with '{}'", request.source.substr(0, forced)))
         .because("only paths, file://, http:// and https:// are supported")
         .advise("offer the same files as an archive over https");
   const std::size_t scheme = request.source.find("://");
@@ -40,7 +41,8 @@ FetchRequest fetch_request(const model::Artifact& artifact, const TemplateInputs
     throw Error(Code::unsupported, fmt::format("artifacts cannot be fetched from '{}' addresses", name))
         .because("only paths, file://, http:// and https:// are supported");
   if (name.empty() && !request.source.starts_with('/'))
-    throw Error(Code::invalid, fmt::format("artifact source '{}' is neither an absolute path nor a URL", request.source));
+    throw Error(Code::invalid,
+                fmt::format("artifact source '{}' is neither an absolute path nor a URL", request.source));
 
   for (const std::string_view option : {"checksum", "archive", "filename"}) {
     std::string value = name.starts_with("http") ? take_query(request.source, option) : std::string{};
@@ -51,8 +53,8 @@ FetchRequest fetch_request(const model::Artifact& artifact, const TemplateInputs
   for (const auto& [key, value] : artifact.headers) request.headers[key] = in.interpolation.apply(value);
   request.allocation_root = in.allocation_root;
   const std::string destination = in.interpolation.apply(artifact.destination);
-  request.destination = resolve_destination(destination.empty() ? "local/" : destination, in.task.name,
-                                            in.allocation_root, in.view);
+  request.destination =
+      resolve_destination(destination.empty() ? "local/" : destination, in.task.name, in.allocation_root, in.view);
   request.staging = in.task.name + "/private";
   request.mode = artifact.mode.empty() ? "any" : artifact.mode;
   if (request.mode != "any" && request.mode != "file" && request.mode != "dir")

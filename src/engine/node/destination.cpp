@@ -16,8 +16,8 @@ bool inside(std::string_view path, std::string_view directory) {
 std::string resolve_destination(std::string_view path, std::string_view task, const std::string& root,
                                 const TaskPaths& view) {
   const std::string own(task);
-  const std::pair<std::string, std::string> names[] = {{view.local, own + "/local"}, {view.secrets, own + "/secrets"},
-                                                       {view.alloc, "alloc"}, {root, ""}};
+  const std::pair<std::string, std::string> names[] = {
+      {view.local, own + "/local"}, {view.secrets, own + "/secrets"}, {view.alloc, "alloc"}, {root, ""}};
   std::string target;
   if (path.starts_with('/')) {
     for (const auto& [from, to] : names)

@@ -53,8 +53,10 @@ class KeptTask final : public RunningTask {
   awaitable<TaskEnd> wait() override {
     while (handle_->status().phase == driver::TaskStatus::Phase::running) {
       const int fd = handle_->fd();
-      if (fd >= 0) co_await readable(fd);
-      else co_await async::sleep_for(std::chrono::seconds{1});  // no news will come by itself: look, but not in a rush
+      if (fd >= 0)
+        co_await readable(fd);
+      else
+        co_await async::sleep_for(std::chrono::seconds{1});  // no news will come by itself: look, but not in a rush
       co_await exclusive([this] { handle_->poll(); });
     }
     co_return end_of(handle_->status());
@@ -82,7 +84,8 @@ class KeptTask final : public RunningTask {
     return {stats.memory_bytes, stats.memory_peak_bytes, stats.cpu_time, stats.cpu_throttled, stats.pids};
   }
 
-  awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width, int height) override {
+  awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width,
+                                               int height) override {
     driver::ExecRequest request;
     request.argv = std::move(command);
     request.terminal = tty;
@@ -90,9 +93,9 @@ class KeptTask final : public RunningTask {
     if (height > 0) request.rows = static_cast<unsigned short>(height);
     std::optional<driver::ExecSession> session;
     co_await exclusive([&] { session.emplace(handle_->exec(request)); });
-    co_return std::make_shared<detail::ChildSession>(runtime_.executor(), std::move(session->child), std::move(session->in),
-                                                     std::move(session->out), std::move(session->err),
-                                                     std::move(session->terminal));
+    co_return std::make_shared<detail::ChildSession>(runtime_.executor(), std::move(session->child),
+                                                     std::move(session->in), std::move(session->out),
+                                                     std::move(session->err), std::move(session->terminal));
   }
 
  private:
@@ -103,7 +106,8 @@ class KeptTask final : public RunningTask {
     end.oom_killed = status.oom_killed;
     end.lost = status.phase == driver::TaskStatus::Phase::lost;
     end.finished = status.finished;
-    if (status.log_bytes_lost > 0) end.message = fmt::format("{} bytes of its log were lost to a full disk", status.log_bytes_lost);
+    if (status.log_bytes_lost > 0)
+      end.message = fmt::format("{} bytes of its log were lost to a full disk", status.log_bytes_lost);
     return end;
   }
 
@@ -122,8 +126,10 @@ class KeptTask final : public RunningTask {
     if (failure) std::rethrow_exception(failure);
   }
   void in_turn(std::function<void()> call) {
-    if (busy_) waiting_.push_back(std::move(call));
-    else call();
+    if (busy_)
+      waiting_.push_back(std::move(call));
+    else
+      call();
   }
 
   std::unique_ptr<driver::TaskHandle> handle_;
@@ -136,7 +142,8 @@ class KeptTask final : public RunningTask {
 
 }  // namespace
 
-DriverAdapter::DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime) : runtime_(runtime) {
+DriverAdapter::DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime)
+    : runtime_(runtime) {
   for (auto& driver : drivers) {
     std::string name = driver->name();
     drivers_.emplace(std::move(name), std::move(driver));
@@ -174,7 +181,8 @@ std::string DriverAdapter::default_user(const std::string& driver) const {
   return std::to_string(::geteuid());
 }
 
-TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirectory& directory, const std::string& task) const {
+TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirectory& directory,
+                               const std::string& task) const {
   // exec gives its tasks a file tree of their own, with these names (driver.hpp).
   if (driver == "exec") return {"/alloc", "/local", "/secrets"};
   return directory.host_paths(task);

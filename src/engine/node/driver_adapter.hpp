@@ -20,7 +20,8 @@ class DriverAdapter final : public TaskDrivers {
   std::optional<std::string> missing(const std::string& driver) const override;
   std::vector<std::string> problems(const std::string& driver, const boost::json::value& config) const override;
   std::string default_user(const std::string& driver) const override;
-  TaskPaths paths(const std::string& driver, const AllocationDirectory& directory, const std::string& task) const override;
+  TaskPaths paths(const std::string& driver, const AllocationDirectory& directory,
+                  const std::string& task) const override;
   awaitable<std::shared_ptr<RunningTask>> start(LaunchSpec spec) override;
   awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) override;
   awaitable<void> discard(LaunchSpec spec) override;

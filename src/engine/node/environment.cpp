@@ -55,7 +55,8 @@ void add_ports(const EnvironmentInputs& in, StringMap& env) {
     if (ip.empty() && node_ip != in.node.attributes.end()) ip = node_ip->second;
     const std::string host_port = std::to_string(port.value);
     const std::string inner_port = port.to > 0 ? std::to_string(port.to) : host_port;
-    const std::string host_address = ip.find(':') != std::string::npos ? fmt::format("[{}]:{}", ip, host_port) : fmt::format("{}:{}", ip, host_port);
+    const std::string host_address =
+        ip.find(':') != std::string::npos ? fmt::format("[{}]:{}", ip, host_port) : fmt::format("{}:{}", ip, host_port);
     // In the host's network a task's own address is the host's.
     for (const std::string_view prefix : {"NOMAD_", "NOMAD_HOST_", "NOMAD_ALLOC_"}) {
       env[fmt::format("{}ADDR_{}", prefix, label)] = host_address;
@@ -120,9 +121,9 @@ Interpolation build_environment(const EnvironmentInputs& in) {
 model::StringMap host_environment(const char* const* environment) {
   // Source: Nomad's DefaultEnvDenyList (client/config/config.go), with our own agent's variables.
   static const std::set<std::string, std::less<>> denied = {
-      "CONSUL_TOKEN", "CONSUL_HTTP_TOKEN", "CONSUL_HTTP_TOKEN_FILE", "NOMAD_TOKEN", "VAULT_TOKEN", "CONSUL_LICENSE",
-      "NOMAD_LICENSE", "VAULT_LICENSE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-      "GOOGLE_APPLICATION_CREDENTIALS"};
+      "CONSUL_TOKEN",      "CONSUL_HTTP_TOKEN",     "CONSUL_HTTP_TOKEN_FILE", "NOMAD_TOKEN",
+      "VAULT_TOKEN",       "CONSUL_LICENSE",        "NOMAD_LICENSE",          "VAULT_LICENSE",
+      "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",      "GOOGLE_APPLICATION_CREDENTIALS"};
   StringMap out;
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;

@@ -31,9 +31,10 @@ const Structure& description(Tag<FetchRequest>) {
 
 std::string archive_kind(std::string_view name) {
   static const std::pair<std::string_view, std::string_view> endings[] = {
-      {".tar.gz", "tar.gz"}, {".tgz", "tar.gz"},   {".tar.xz", "tar.xz"}, {".txz", "tar.xz"},  {".tar.zst", "tar.zst"},
-      {".tzst", "tar.zst"},  {".tar.bz2", "tar.bz2"}, {".tbz2", "tar.bz2"}, {".tar", "tar"},   {".zip", "zip"},
-      {".gz", "gz"},         {".xz", "xz"},        {".zst", "zst"},       {".bz2", "bz2"}};
+      {".tar.gz", "tar.gz"},   {".tgz", "tar.gz"},   {".tar.xz", "tar.xz"},   {".txz", "tar.xz"},
+      {".tar.zst", "tar.zst"}, {".tzst", "tar.zst"}, {".tar.bz2", "tar.bz2"}, {".tbz2", "tar.bz2"},
+      {".tar", "tar"},         {".zip", "zip"},      {".gz", "gz"},           {".xz", "xz"},
+      {".zst", "zst"},         {".bz2", "bz2"}};
   for (const auto& [ending, kind] : endings)
     if (name.ends_with(ending)) return std::string(kind);
   return {};

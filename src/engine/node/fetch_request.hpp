@@ -9,18 +9,18 @@
 namespace underway::node {
 
 struct FetchRequest {
-  std::string source;            ///< a path, file://, http:// or https:// URL
-  std::string allocation_root;   ///< everything is written below it
-  std::string destination;       ///< relative to it
-  std::string staging;           ///< relative to it: a private directory for what is not verified yet
-  std::string mode = "any";      ///< any, file, dir
-  std::string checksum;          ///< "sha256:…"; empty: not checked
-  std::string archive;           ///< empty: by the name; "false": never; else "tar.gz", "zip", …
-  std::string filename;          ///< in a directory; empty: that of the source
+  std::string source;           ///< a path, file://, http:// or https:// URL
+  std::string allocation_root;  ///< everything is written below it
+  std::string destination;      ///< relative to it
+  std::string staging;          ///< relative to it: a private directory for what is not verified yet
+  std::string mode = "any";     ///< any, file, dir
+  std::string checksum;         ///< "sha256:…"; empty: not checked
+  std::string archive;          ///< empty: by the name; "false": never; else "tar.gz", "zip", …
+  std::string filename;         ///< in a directory; empty: that of the source
   model::StringMap headers;
-  bool insecure = false;         ///< do not verify the server
-  bool chown = false;            ///< what was fetched belongs to `uid`, `gid`
-  std::int64_t uid = 0, gid = 0; ///< the task's user; local files are read with its rights
+  bool insecure = false;          ///< do not verify the server
+  bool chown = false;             ///< what was fetched belongs to `uid`, `gid`
+  std::int64_t uid = 0, gid = 0;  ///< the task's user; local files are read with its rights
   /// Source of the limits: Nomad's `artifact` block of the client configuration.
   std::int64_t max_bytes = 100LL << 30;
   std::int64_t max_unpacked_bytes = 100LL << 30;

@@ -47,9 +47,11 @@ std::string mode_text(mode_t mode) {
 }
 
 std::string content_type(std::string_view name) {
-  static const std::map<std::string_view, std::string_view> types = {
-      {"json", "application/json"}, {"html", "text/html; charset=utf-8"}, {"gz", "application/gzip"},
-      {"xml", "text/xml; charset=utf-8"}, {"zip", "application/zip"}};
+  static const std::map<std::string_view, std::string_view> types = {{"json", "application/json"},
+                                                                     {"html", "text/html; charset=utf-8"},
+                                                                     {"gz", "application/gzip"},
+                                                                     {"xml", "text/xml; charset=utf-8"},
+                                                                     {"zip", "application/zip"}};
   const std::size_t dot = name.rfind('.');
   const auto known = dot == std::string_view::npos ? types.end() : types.find(name.substr(dot + 1));
   return std::string(known == types.end() ? "text/plain; charset=utf-8" : known->second);
@@ -73,7 +75,8 @@ void refuse_secrets(std::string_view path) {
   const auto parts = split(*plain, '/');
   if (parts.size() < 2 || parts[0] == "alloc") return;
   if (parts[1] == "secrets" || parts[1] == "private")
-    throw Error(Code::denied, fmt::format("'{}' holds secrets of the task", path)).because("they are for the task alone");
+    throw Error(Code::denied, fmt::format("'{}' holds secrets of the task", path))
+        .because("they are for the task alone");
 }
 
 /// A link may have led there by another name.
@@ -131,7 +134,8 @@ void Beneath::write(std::string_view path, std::string_view bytes, mode_t mode, 
   const auto [parent, name] = open_parent(path, owner);
   const std::string temporary = fmt::format(".{}.{}", name.substr(0, 200), hex(random_bytes(6)));
   try {
-    const os::Fd file(::openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const os::Fd file(
+        ::openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) throw errno_error(errno, fmt::format("cannot write '{}' in '{}'", path, root_));
     os::write_all(file, bytes, path);
     if (owner && ::geteuid() == 0 && ::fchown(file.get(), owner->uid, owner->gid) != 0)
@@ -165,7 +169,7 @@ std::vector<FileInfo> FileAccess::list(std::string_view path) const {
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    struct stat status {};
+    struct stat status{};
     if (::fstatat(::dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
       files.push_back(file_info(std::string(name), status));
   }
@@ -176,7 +180,7 @@ std::vector<FileInfo> FileAccess::list(std::string_view path) const {
 FileInfo FileAccess::stat(std::string_view path) const {
   refuse_secrets(path);
   const os::Fd file = beneath_.open(path, O_PATH);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot read '{}'", path));
   const std::string plain = normalise(path).value_or("");
   return file_info(plain.empty() ? "/" : plain.substr(plain.rfind('/') + 1), status);
@@ -187,7 +191,7 @@ os::Fd FileAccess::open(std::string_view path) const {
   // O_NONBLOCK: a fifo of the task must not block us.
   os::Fd file = beneath_.open(path, O_RDONLY | O_NONBLOCK);
   refuse_secrets(file, beneath_.root());
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot read '{}'", path));
   if (!S_ISREG(status.st_mode))
     throw Error(Code::invalid, fmt::format("'{}' is no regular file", path)).advise("list it with `underway alloc fs`");

@@ -25,7 +25,8 @@ std::string go_architecture(std::string_view machine) {
 std::int64_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  if (::sched_getaffinity(0, sizeof set, &set) != 0)
+    return static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return CPU_COUNT(&set);
 }
 

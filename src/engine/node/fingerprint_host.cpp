@@ -59,7 +59,7 @@ void fingerprint_host(const Machine& machine, const Options& options, Findings& 
 }
 
 void fingerprint_storage(const Machine& machine, const Options& options, Findings& findings) {
-  struct statvfs usage {};
+  struct statvfs usage{};
   if (::statvfs(options.data_dir.c_str(), &usage) != 0) return;
   const auto total = static_cast<std::int64_t>(usage.f_frsize) * static_cast<std::int64_t>(usage.f_blocks);
   const auto free = static_cast<std::int64_t>(usage.f_frsize) * static_cast<std::int64_t>(usage.f_bavail);
@@ -71,8 +71,8 @@ void fingerprint_storage(const Machine& machine, const Options& options, Finding
   const std::string mounts = os::find_file(machine.path("/proc/self/mountinfo")).value_or("");
   std::size_t longest = 0;
   for (const auto& mount : os::parse_mountinfo(mounts)) {
-    const bool holds = mount.target == "/" || options.data_dir == mount.target ||
-                       options.data_dir.starts_with(mount.target + "/");
+    const bool holds =
+        mount.target == "/" || options.data_dir == mount.target || options.data_dir.starts_with(mount.target + "/");
     if (!holds || mount.target.size() < longest) continue;
     longest = mount.target.size();
     attributes["unique.storage.volume"] = mount.source;

@@ -50,8 +50,8 @@ std::vector<Address> list_addresses() {
     std::memcpy(&mask, entry->ifa_netmask, sizeof mask);
     char text[INET_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-    addresses.push_back({entry->ifa_name, text, __builtin_popcount(mask.sin_addr.s_addr),
-                         (entry->ifa_flags & IFF_LOOPBACK) != 0});
+    addresses.push_back(
+        {entry->ifa_name, text, __builtin_popcount(mask.sin_addr.s_addr), (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
   return addresses;
 }

@@ -109,9 +109,10 @@ std::shared_ptr<void> KernelRuntime::after(Duration span, std::function<void()> 
   auto timer = std::make_shared<asio::steady_timer>(loop_.executor());
   timer->expires_at(async::deadline_in(span));
   // Destroying the timer may come too late for a handler that is already queued: it asks whether the token lives.
-  timer->async_wait([alive = std::weak_ptr<void>(timer), callback = std::move(callback)](boost::system::error_code failed) {
-    if (!failed && !alive.expired()) callback();
-  });
+  timer->async_wait(
+      [alive = std::weak_ptr<void>(timer), callback = std::move(callback)](boost::system::error_code failed) {
+        if (!failed && !alive.expired()) callback();
+      });
   return timer;
 }
 
@@ -129,7 +130,8 @@ void KernelRuntime::on_pool(std::function<void()> job, std::function<void(std::e
   });
 }
 
-std::shared_ptr<Program> KernelRuntime::start_program(std::vector<std::string> argv, std::string input, Duration within) {
+std::shared_ptr<Program> KernelRuntime::start_program(std::vector<std::string> argv, std::string input,
+                                                      Duration within) {
   const os::Fd in = os::sealed_memory("request", input);
   ::lseek(in.get(), 0, SEEK_SET);
   os::Pipe out = os::open_pipe();

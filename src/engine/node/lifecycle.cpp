@@ -43,10 +43,10 @@ std::vector<std::string> startable(const model::TaskGroup& group, const std::map
   std::vector<std::string> names;
   for (const auto& task : group.tasks) {
     if (state_of(tasks, task.name).state != TaskRunState::pending) continue;
-    const bool may = task.is_main()                                ? prepared
+    const bool may = task.is_main()                             ? prepared
                      : has_hook(task, LifecycleHook::prestart)  ? true
                      : has_hook(task, LifecycleHook::poststart) ? begun && !over
-                                                                   : over;
+                                                                : over;
     if (may) names.push_back(task.name);
   }
   return names;
@@ -55,9 +55,12 @@ std::vector<std::string> startable(const model::TaskGroup& group, const std::map
 ClientState client_state(const std::map<std::string, TaskState>& tasks) {
   bool running = false, pending = false, failed = false;
   for (const auto& [name, state] : tasks) {
-    if (state.state == TaskRunState::running) running = true;
-    else if (state.state == TaskRunState::pending) pending = true;
-    else if (state.failed) failed = true;
+    if (state.state == TaskRunState::running)
+      running = true;
+    else if (state.state == TaskRunState::pending)
+      pending = true;
+    else if (state.failed)
+      failed = true;
   }
   if (failed) return {model::ClientStatus::failed, "Failed tasks"};
   if (running) return {model::ClientStatus::running, "Tasks are running"};

@@ -8,7 +8,9 @@ namespace underway::node {
 
 link::Handlers Node::Impl::handlers() {
   link::Handlers handlers;
-  handlers.call = [this](std::string method, boost::json::value body) { return answer(std::move(method), std::move(body)); };
+  handlers.call = [this](std::string method, boost::json::value body) {
+    return answer(std::move(method), std::move(body));
+  };
   handlers.notify = [this](std::string method, boost::json::value body) {
     if (method != "allocations") return;
     try {
@@ -61,8 +63,7 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
 }
 
 bool Node::Impl::has_news() const {
-  return !notices_.empty() ||
-         std::ranges::any_of(runners_, [](const auto& entry) { return entry.second->unreported; });
+  return !notices_.empty() || std::ranges::any_of(runners_, [](const auto& entry) { return entry.second->unreported; });
 }
 
 awaitable<void> Node::Impl::send_updates(link::Connection& connection) {

@@ -23,7 +23,7 @@ LogReader::LogReader(std::string directory, std::string_view task, std::string_v
   std::vector<std::int64_t> sizes;
   std::int64_t total = 0;
   for (const std::int64_t number : kept) {
-    struct stat status {};
+    struct stat status{};
     sizes.push_back(::stat(path(number).c_str(), &status) == 0 ? status.st_size : 0);
     total += sizes.back();
   }

@@ -14,11 +14,12 @@ std::string job_key(const model::Allocation& allocation) {
 }
 
 const Structure& description(Tag<RegisterRequest>) {
-  static const Structure structure = Builder<RegisterRequest>("register", "A node presents itself.")
-                                         .wire<&RegisterRequest::node>("Node", "What it is and has.")
-                                         .wire<&RegisterRequest::secret>("Secret", "Proves that it is the same node as before.")
-                                         .wire<&RegisterRequest::allocations>("Allocations", "What still runs on it.")
-                                         .done();
+  static const Structure structure =
+      Builder<RegisterRequest>("register", "A node presents itself.")
+          .wire<&RegisterRequest::node>("Node", "What it is and has.")
+          .wire<&RegisterRequest::secret>("Secret", "Proves that it is the same node as before.")
+          .wire<&RegisterRequest::allocations>("Allocations", "What still runs on it.")
+          .done();
   return structure;
 }
 

@@ -124,7 +124,8 @@ class RunningTask {
   /// Asks it to end: `signal`, and after `timeout` SIGKILL to all of it. May be repeated.
   virtual void stop(int signal, Duration timeout) = 0;
   virtual TaskUsage usage() = 0;
-  virtual awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width, int height) = 0;
+  virtual awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width,
+                                                       int height) = 0;
 };
 
 class TaskDrivers {
@@ -137,7 +138,8 @@ class TaskDrivers {
   /// Who runs tasks that name no user.
   virtual std::string default_user(const std::string& driver) const = 0;
   /// Directories as tasks of that driver see them.
-  virtual TaskPaths paths(const std::string& driver, const AllocationDirectory& directory, const std::string& task) const = 0;
+  virtual TaskPaths paths(const std::string& driver, const AllocationDirectory& directory,
+                          const std::string& task) const = 0;
 
   /// Throws Error when it could not be started; then nothing runs.
   virtual awaitable<std::shared_ptr<RunningTask>> start(LaunchSpec spec) = 0;

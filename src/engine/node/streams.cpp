@@ -82,7 +82,8 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
 awaitable<void> Node::Impl::serve_log(LogRequest request, std::shared_ptr<link::Stream> stream) {
   AllocationRunner& runner = get(request.alloc);
   if (!runner.tasks().contains(request.task))
-    throw Error(Code::not_found, fmt::format("allocation {} has no task '{}'", request.alloc.substr(0, 8), request.task));
+    throw Error(Code::not_found,
+                fmt::format("allocation {} has no task '{}'", request.alloc.substr(0, 8), request.task));
   const std::string directory = runner.directory().logs();
   if (request.follow) os::make_directories(directory);
   const auto ended = [this, &request] {
@@ -100,7 +101,8 @@ awaitable<void> Node::Impl::serve_log(LogRequest request, std::shared_ptr<link::
   std::optional<LogReader> reader;
   std::exception_ptr failure;
   try {
-    co_await blocking(runtime_, [&] { reader.emplace(directory, request.task, request.type, request.origin, request.offset); });
+    co_await blocking(runtime_,
+                      [&] { reader.emplace(directory, request.task, request.type, request.origin, request.offset); });
     while (!listener->gone) {
       // Asked before reading: what a task wrote before its end is there when its end is known.
       const bool over = !request.follow || ended();
@@ -137,7 +139,8 @@ awaitable<void> Node::Impl::serve_file(std::string method, FileRequest request, 
   async::TaskGroup watchers(loop_.executor(), "file");
   if (follow) {
     watchers.spawn("peer", watch_peer(stream, listener));
-    watchers.spawn("changes", watch_changes(watch_path(fmt::format("/proc/self/fd/{}", file.get()), IN_MODIFY), listener));
+    watchers.spawn("changes",
+                   watch_changes(watch_path(fmt::format("/proc/self/fd/{}", file.get()), IN_MODIFY), listener));
   }
   std::exception_ptr failure;
   try {

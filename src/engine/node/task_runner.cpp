@@ -27,7 +27,8 @@ TaskRunner::TaskRunner(RunnerContext& context, std::shared_ptr<const model::Allo
       directory_(context.options.data_dir, allocation_->id),
       tracker_({}, {record_.restart_count, record_.restart_interval_start}),
       side_(context.runtime.executor(), "task " + task) {
-  if (task_ == nullptr) throw Error(Code::not_found, fmt::format("group '{}' has no task '{}'", allocation_->group, task));
+  if (task_ == nullptr)
+    throw Error(Code::not_found, fmt::format("group '{}' has no task '{}'", allocation_->group, task));
   tracker_.set_policy(policy());
 }
 
@@ -115,9 +116,11 @@ void TaskRunner::restart(const std::string& reason) {
 
 void TaskRunner::signal(const std::string& name, const std::string& reason) {
   const auto number = os::find_signal(name);
-  if (!number) throw Error(Code::invalid, fmt::format("'{}' is no signal", name)).advise("name it as in `kill -l`: SIGHUP");
+  if (!number)
+    throw Error(Code::invalid, fmt::format("'{}' is no signal", name)).advise("name it as in `kill -l`: SIGHUP");
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
-  record_event(event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(*number), reason)));
+  record_event(
+      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(*number), reason)));
   process_->signal(*number);
 }
 
@@ -278,8 +281,10 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     ++context_.stats.task_starts;
     become(TaskRunState::running);
     record_event(event::make(event::kStarted, "Task started by client"));
-    if (kill_) begin_stop();
-    else if (allocation_ != version) side_.spawn("templates", apply_update());
+    if (kill_)
+      begin_stop();
+    else if (allocation_ != version)
+      side_.spawn("templates", apply_update());
     co_return std::nullopt;
   } catch (const Error& error) {
     failed = error;
@@ -289,9 +294,9 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = event::kFailedArtifactDownload;
   record_event(event::failure(step, *failed));
-  const bool hopeless = step != event::kFailedArtifactDownload &&
-                        (failed->code() == Code::invalid || failed->code() == Code::not_found ||
-                         failed->code() == Code::denied || failed->code() == Code::unsupported);
+  const bool hopeless =
+      step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||
+                                                 failed->code() == Code::denied || failed->code() == Code::unsupported);
   co_return hopeless ? EndKind::invalid : EndKind::start_failed;
 }
 

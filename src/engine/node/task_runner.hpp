@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// One task of an allocation, from its directories to its last exit. A coroutine tells the story (run); requests from
-/// outside set flags and wake it. The record is written to disk, through `changed`, before a step that matters is taken.
+/// outside set flags and wake it. The record is written to disk, through `changed`, before a step that matters is
+/// taken.
 
 #include <memory>
 #include <optional>

@@ -39,7 +39,8 @@ awaitable<void> TaskRunner::prepare() {
   const model::Task& task = *task_;
   record_event(event::make(event::kTaskSetup, std::string(event::kBuildingTaskDirectory)));
   if (const auto why = context_.drivers.missing(task_->driver))
-    throw Error(Code::unsupported, fmt::format("driver '{}' cannot run on node '{}'", task_->driver, context_.node.name))
+    throw Error(Code::unsupported,
+                fmt::format("driver '{}' cannot run on node '{}'", task_->driver, context_.node.name))
         .because(*why);
   rendered_environment_.clear();
   build_interpolation();
@@ -66,7 +67,8 @@ awaitable<void> TaskRunner::prepare() {
   build_interpolation();
   const auto problems = context_.drivers.problems(task_->driver, interpolation_.apply_to(task_->config));
   if (!problems.empty()) {
-    Error error(Code::invalid, fmt::format("the config of task '{}' is not valid for driver '{}'", task_->name, task_->driver));
+    Error error(Code::invalid,
+                fmt::format("the config of task '{}' is not valid for driver '{}'", task_->name, task_->driver));
     for (const auto& problem : problems) error.because(problem);
     throw error;
   }
@@ -111,7 +113,8 @@ awaitable<void> TaskRunner::apply_update() {
   const model::Task task = *task_;
   Rendering rendering;
   try {
-    const std::string name = task.user.empty() ? context_.drivers.default_user(task.driver) : interpolation_.apply(task.user);
+    const std::string name =
+        task.user.empty() ? context_.drivers.default_user(task.driver) : interpolation_.apply(task.user);
     co_await blocking(context_.runtime, [&] { user_ = resolve_user(name, context_.node.name); });
     // As at the start: templates do not see what other templates put into the environment.
     rendered_environment_.clear();
@@ -133,7 +136,8 @@ awaitable<void> TaskRunner::apply_update() {
   const TemplateChange change = decide_change(task.templates, rendering.changed);
   if (process_ != process || kill_) co_return;
   if (!rendering.changed.empty() && change.splay > Duration{0})
-    co_await pause(Duration{static_cast<std::int64_t>(static_cast<double>(change.splay.count()) * context_.runtime.jitter())});
+    co_await pause(
+        Duration{static_cast<std::int64_t>(static_cast<double>(change.splay.count()) * context_.runtime.jitter())});
   if (process_ != process || kill_ || restart_asked_) co_return;
   co_await run_change(change, process);
 }
@@ -160,7 +164,8 @@ awaitable<void> TaskRunner::run_change(TemplateChange change, std::shared_ptr<Ru
       problem = error.one_line();
     }
     if (problem.empty()) continue;
-    record_event(event::make(event::kTemplate, fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
+    record_event(
+        event::make(event::kTemplate, fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
     if (script->fail_on_error) {
       kill(event::make(event::kTemplate, fmt::format("Template change script '{}' failed", command.front())), true);
       co_return;

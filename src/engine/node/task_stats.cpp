@@ -15,8 +15,9 @@ boost::json::object cpu_stats(double percent, double ticks, const TaskUsage& usa
 }
 
 boost::json::object memory_stats(std::uint64_t used, std::uint64_t peak) {
-  return {{"RSS", used},      {"Cache", 0},       {"Swap", 0},
-          {"Usage", used},    {"MaxUsage", peak}, {"KernelUsage", 0},
+  return {{"RSS", used},         {"Cache", 0},
+          {"Swap", 0},           {"Usage", used},
+          {"MaxUsage", peak},    {"KernelUsage", 0},
           {"KernelMaxUsage", 0}, {"Measured", boost::json::array{"Usage", "Max Usage"}}};
 }
 
@@ -53,8 +54,9 @@ boost::json::value UsageSamples::usage(const std::string& allocation_id,
       {"Timestamp", unix_nanos(now)},
       {"Tasks", std::move(by_task)},
       {"ResourceUsage",
-       boost::json::object{{"CpuStats", cpu_stats(all_percent, all_percent / 100.0 * static_cast<double>(core_mhz), all)},
-                           {"MemoryStats", memory_stats(all.memory_bytes, all.memory_peak_bytes)}}}};
+       boost::json::object{
+           {"CpuStats", cpu_stats(all_percent, all_percent / 100.0 * static_cast<double>(core_mhz), all)},
+           {"MemoryStats", memory_stats(all.memory_bytes, all.memory_peak_bytes)}}}};
 }
 
 }  // namespace underway::node

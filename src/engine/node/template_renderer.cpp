@@ -4,9 +4,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "hcl/type.hpp"
 #include "hcl/functions.hpp"
 #include "hcl/parser.hpp"
+#include "hcl/type.hpp"
 
 namespace underway::node {
 
@@ -44,14 +44,20 @@ std::size_t expression_end(std::string_view text, std::size_t begin) {
   for (std::size_t i = begin; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted) {
-      if (c == '\\') ++i;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
       continue;
     }
-    if (c == '"') quoted = true;
-    else if (c == '\n') return std::string_view::npos;
-    else if (c == '{') ++depth;
-    else if (c == '}' && --depth == 0) return i;
+    if (c == '"')
+      quoted = true;
+    else if (c == '\n')
+      return std::string_view::npos;
+    else if (c == '{')
+      ++depth;
+    else if (c == '}' && --depth == 0)
+      return i;
   }
   return std::string_view::npos;
 }
@@ -64,7 +70,8 @@ std::string to_text(const hcl::Value& value, const std::string& name, std::strin
 }
 
 /// The replacement for one `${expression}`; nothing when it is not ours.
-std::optional<std::string> evaluate_part(std::string_view expression, const hcl::Context& context, const std::string& name) {
+std::optional<std::string> evaluate_part(std::string_view expression, const hcl::Context& context,
+                                         const std::string& name) {
   hcl::Diagnostics diagnostics;
   const hcl::Expression parsed = hcl::parse_expression(std::string(expression), name, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
@@ -80,8 +87,9 @@ std::string read_source(const model::Template& entry, const TemplateInputs& in) 
   if (in.allow_outside_sources && path.starts_with('/')) return os::read_file(path);
   const Beneath root(in.allocation_root);
   const auto text = root.find(resolve_destination(path, in.task.name, in.allocation_root, in.view));
-  if (!text) throw Error(Code::not_found, fmt::format("template source '{}' does not exist", path))
-      .advise("let an artifact bring it, or give `data`");
+  if (!text)
+    throw Error(Code::not_found, fmt::format("template source '{}' does not exist", path))
+        .advise("let an artifact bring it, or give `data`");
   return *text;
 }
 

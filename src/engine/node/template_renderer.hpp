@@ -34,7 +34,7 @@ struct TemplateInputs {
   const Interpolation& interpolation;
   std::string allocation_root;
   TaskPaths view;
-  os::Owner owner;  ///< of files that name no uid and gid
+  os::Owner owner;                     ///< of files that name no uid and gid
   bool allow_outside_sources = false;  ///< disable_file_sandbox
 };
 

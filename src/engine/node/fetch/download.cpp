@@ -44,7 +44,8 @@ void download(const FetchRequest& request, const os::Fd& file) {
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), &curl_easy_cleanup);
   if (!handle) throw Error(Code::internal, "cannot prepare the download");
   curl_slist* list = nullptr;
-  for (const auto& [name, value] : request.headers) list = curl_slist_append(list, fmt::format("{}: {}", name, value).c_str());
+  for (const auto& [name, value] : request.headers)
+    list = curl_slist_append(list, fmt::format("{}: {}", name, value).c_str());
   const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(list, &curl_slist_free_all);
 
   Sink sink{file.get(), request.max_bytes};
@@ -86,7 +87,8 @@ void check_digest(const os::Fd& file, const std::string& checksum) {
     kind = lower(checksum.substr(0, colon));
     expected = lower(checksum.substr(colon + 1));
   } else {
-    static const std::map<std::size_t, std::string> by_length = {{32, "md5"}, {40, "sha1"}, {64, "sha256"}, {128, "sha512"}};
+    static const std::map<std::size_t, std::string> by_length = {
+        {32, "md5"}, {40, "sha1"}, {64, "sha256"}, {128, "sha512"}};
     if (const auto known = by_length.find(expected.size()); known != by_length.end()) kind = known->second;
   }
   const bool known = kind == "md5" || kind == "sha1" || kind == "sha256" || kind == "sha512";

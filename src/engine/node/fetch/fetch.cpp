@@ -65,10 +65,13 @@ void give(const os::Fd& file, const FetchRequest& request) {
 }
 
 /// Puts the bytes at `path` below the root, replacing what is there.
-void place(const Beneath& root, const os::Fd& bytes, const std::string& path, mode_t mode, const FetchRequest& request) {
-  const auto [parent, name] = root.open_parent(path, os::Owner{static_cast<uid_t>(request.uid), static_cast<gid_t>(request.gid)});
+void place(const Beneath& root, const os::Fd& bytes, const std::string& path, mode_t mode,
+           const FetchRequest& request) {
+  const auto [parent, name] =
+      root.open_parent(path, os::Owner{static_cast<uid_t>(request.uid), static_cast<gid_t>(request.gid)});
   const std::string temporary = fmt::format(".{}.{}", name.substr(0, 200), hex(random_bytes(6)));
-  const os::Fd file(::openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const os::Fd file(
+      ::openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) throw errno_error(errno, fmt::format("cannot write '{}'", path));
   ::lseek(bytes.get(), 0, SEEK_SET);
   try {
@@ -93,18 +96,22 @@ void copy_tree(const os::Fd& from, const Beneath& root, const std::string& to, c
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (++files > request.max_files) throw Error(Code::too_large, fmt::format("'{}' holds more than {} files", request.source, request.max_files));
+    if (++files > request.max_files)
+      throw Error(Code::too_large, fmt::format("'{}' holds more than {} files", request.source, request.max_files));
     os::Fd child;
-    struct stat status {};
+    struct stat status{};
     {
       const AsUser rights(request);
       child = os::Fd(::openat(::dirfd(stream.get()), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     }
     if (!child && errno == ELOOP) continue;
-    if (!child || ::fstat(child.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot read '{}/{}'", request.source, name));
+    if (!child || ::fstat(child.get(), &status) != 0)
+      throw errno_error(errno, fmt::format("cannot read '{}/{}'", request.source, name));
     const std::string path = to + "/" + name;
-    if (S_ISDIR(status.st_mode)) copy_tree(child, root, path, request, files, depth + 1);
-    else if (S_ISREG(status.st_mode)) place(root, child, path, status.st_mode & 0777, request);
+    if (S_ISDIR(status.st_mode))
+      copy_tree(child, root, path, request, files, depth + 1);
+    else if (S_ISREG(status.st_mode))
+      place(root, child, path, status.st_mode & 0777, request);
   }
 }
 
@@ -126,7 +133,7 @@ Fetched bring(const FetchRequest& request, const Beneath& root) {
     const AsUser rights(request);
     fetched.bytes = os::open_file(path, O_RDONLY | O_NONBLOCK);
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fetched.bytes.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot read '{}'", path));
   fetched.directory = S_ISDIR(status.st_mode);
   fetched.mode = status.st_mode & 0777;
@@ -164,15 +171,18 @@ void fetch(const FetchRequest& request) {
     copy_tree(fetched.bytes, root, request.destination, request, files, 0);
   } else if (packed) {
     const bool single = kind != "zip" && !kind.starts_with("tar");
-    const std::string inner = single && name.ends_with("." + kind) ? name.substr(0, name.size() - kind.size() - 1) : name;
+    const std::string inner =
+        single && name.ends_with("." + kind) ? name.substr(0, name.size() - kind.size() - 1) : name;
     // With mode "file" the destination names the file that a compressed one unpacks to.
     const bool to_file = single && request.mode == "file";
-    const auto [parent, last] = root.open_parent(to_file ? request.destination : request.destination + "/x",
-                                                 os::Owner{static_cast<uid_t>(request.uid), static_cast<gid_t>(request.gid)});
+    const auto [parent, last] =
+        root.open_parent(to_file ? request.destination : request.destination + "/x",
+                         os::Owner{static_cast<uid_t>(request.uid), static_cast<gid_t>(request.gid)});
     unpack(fetched.bytes, kind, parent, to_file ? last : inner, request);
   } else if (request.mode == "dir") {
     throw Error(Code::invalid, fmt::format("'{}' is no archive", request.source))
-        .because("mode is \"dir\"").advise("use mode \"file\" or \"any\"");
+        .because("mode is \"dir\"")
+        .advise("use mode \"file\" or \"any\"");
   } else {
     place(root, fetched.bytes, request.mode == "file" ? request.destination : request.destination + "/" + name,
           fetched.mode, request);

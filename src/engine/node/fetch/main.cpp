@@ -1,4 +1,5 @@
-// underway-fetch: fetches one artifact. Reads a FetchRequest from standard input; says on standard output why it failed.
+// underway-fetch: fetches one artifact. Reads a FetchRequest from standard input; says on standard output why it
+// failed.
 #include <curl/curl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

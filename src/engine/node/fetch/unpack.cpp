@@ -16,7 +16,8 @@ using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 using Writer = std::unique_ptr<archive, decltype(&archive_write_free)>;
 
 Error refused(const char* path, std::string why) {
-  return Error(Code::denied, fmt::format("the archive holds '{}'", path == nullptr ? "" : path)).because(std::move(why));
+  return Error(Code::denied, fmt::format("the archive holds '{}'", path == nullptr ? "" : path))
+      .because(std::move(why));
 }
 
 Reader open_reader(const os::Fd& file, const std::string& kind) {
@@ -25,9 +26,12 @@ Reader open_reader(const os::Fd& file, const std::string& kind) {
   archive_read_support_filter_bzip2(reader.get());
   archive_read_support_filter_xz(reader.get());
   archive_read_support_filter_zstd(reader.get());
-  if (kind == "zip") archive_read_support_format_zip(reader.get());
-  else if (kind.starts_with("tar")) archive_read_support_format_tar(reader.get());
-  else archive_read_support_format_raw(reader.get());
+  if (kind == "zip")
+    archive_read_support_format_zip(reader.get());
+  else if (kind.starts_with("tar"))
+    archive_read_support_format_tar(reader.get());
+  else
+    archive_read_support_format_raw(reader.get());
   ::lseek(file.get(), 0, SEEK_SET);
   if (archive_read_open_fd(reader.get(), file.get(), 1U << 16) != ARCHIVE_OK)
     throw Error(Code::invalid, "cannot read the archive").because(archive_error_string(reader.get()));
@@ -42,7 +46,8 @@ void check_entry(archive_entry* entry) {
   for (const std::string& part : split(path, '/'))
     if (part == "..") throw refused(path, "a path with '..'");
   if (const char* target = archive_entry_hardlink(entry)) {
-    if (*target == '/' || !normalise(target)) throw refused(path, fmt::format("a link to '{}', which lies outside", target));
+    if (*target == '/' || !normalise(target))
+      throw refused(path, fmt::format("a link to '{}', which lies outside", target));
     return;
   }
   const auto type = archive_entry_filetype(entry);

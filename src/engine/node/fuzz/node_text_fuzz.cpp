@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   interpolation.set_environment({{"NOMAD_PORT_x", "1"}});
   (void)interpolation.apply(text);
   (void)archive_kind(text);
-  if (const auto plain = normalise(text); plain && (plain->starts_with("/") || plain->find("..") == 0) && plain->substr(0, 3) == "../")
+  if (const auto plain = normalise(text);
+      plain && (plain->starts_with("/") || plain->find("..") == 0) && plain->substr(0, 3) == "../")
     __builtin_trap();
   try {
     const auto place = resolve_destination(text, "main", "/d/alloc/id", {"/alloc", "/local", "/secrets"});

@@ -1,5 +1,5 @@
-#include "fixture.hpp"
 #include "node/environment.hpp"
+#include "fixture.hpp"
 #include "node/fingerprint.hpp"
 #include "node/template_renderer.hpp"
 
@@ -12,8 +12,11 @@ model::Node make_node() {
   model::Node node;
   node.id = "00000000-0000-4000-8000-000000000001";
   node.name = "n1";
-  node.attributes = {{"unique.network.ip-address", "10.77.0.11"}, {"cpu.arch", "amd64"}, {"driver.exec", "1"},
-                     {"driver.exec.version", "2"}, {"unique.hostname", "c1"}};
+  node.attributes = {{"unique.network.ip-address", "10.77.0.11"},
+                     {"cpu.arch", "amd64"},
+                     {"driver.exec", "1"},
+                     {"driver.exec.version", "2"},
+                     {"unique.hostname", "c1"}};
   node.meta = {{"rack", "r7"}};
   node.networks = {{"default", "eth0", "10.77.0.11", "10.77.0.11/24"}};
   return node;
@@ -37,25 +40,49 @@ TEST(Environment, HasNomadsNames) {
                                  .user = "slurm",
                                  .home = "/var/lib/slurm",
                                  .host = {{"PATH", "/bin"}}};
-  const model::StringMap expected = {
-      {"HOME", "/var/lib/slurm"}, {"LOGNAME", "slurm"}, {"USER", "slurm"}, {"PATH", "/bin"},
-      {"NOMAD_ADDR_http_main", "10.77.0.11:8080"}, {"NOMAD_ALLOC_ADDR_http_main", "10.77.0.11:8080"},
-      {"NOMAD_ALLOC_DIR", "/a/alloc"}, {"NOMAD_ALLOC_ID", kAllocationId}, {"NOMAD_ALLOC_INDEX", "3"},
-      {"NOMAD_ALLOC_INTERFACE_http_main", "eth0"}, {"NOMAD_ALLOC_IP_http_main", "10.77.0.11"},
-      {"NOMAD_ALLOC_NAME", "web.api[3]"}, {"NOMAD_ALLOC_PORT_http_main", "80"}, {"NOMAD_CPU_LIMIT", "100"},
-      {"NOMAD_DC", "dc1"}, {"NOMAD_GROUP_NAME", "api"}, {"NOMAD_HOST_ADDR_http_main", "10.77.0.11:8080"},
-      {"NOMAD_HOST_IP_http_main", "10.77.0.11"}, {"NOMAD_HOST_PORT_http_main", "8080"},
-      {"NOMAD_IP_http_main", "10.77.0.11"}, {"NOMAD_JOB_ID", "web"}, {"NOMAD_JOB_NAME", "web"},
-      {"NOMAD_MEMORY_LIMIT", "300"}, {"NOMAD_MEMORY_MAX_LIMIT", "512"}, {"NOMAD_META_ODD_KEY", "main!"},
-      {"NOMAD_META_SITE", "lab"}, {"NOMAD_META_odd_key", "main!"}, {"NOMAD_META_site", "lab"},
-      {"NOMAD_NAMESPACE", "default"}, {"NOMAD_PARENT_CGROUP", "underway"}, {"NOMAD_PORT_http_main", "80"},
-      {"NOMAD_REGION", "global"}, {"NOMAD_SECRETS_DIR", "/a/main/secrets"}, {"NOMAD_SHORT_ALLOC_ID", "6d3f5a0e"},
-      {"NOMAD_TASK_DIR", "/a/main/local"}, {"NOMAD_TASK_NAME", "main"}, {"WHO", "c1 lab |"}};
+  const model::StringMap expected = {{"HOME", "/var/lib/slurm"},
+                                     {"LOGNAME", "slurm"},
+                                     {"USER", "slurm"},
+                                     {"PATH", "/bin"},
+                                     {"NOMAD_ADDR_http_main", "10.77.0.11:8080"},
+                                     {"NOMAD_ALLOC_ADDR_http_main", "10.77.0.11:8080"},
+                                     {"NOMAD_ALLOC_DIR", "/a/alloc"},
+                                     {"NOMAD_ALLOC_ID", kAllocationId},
+                                     {"NOMAD_ALLOC_INDEX", "3"},
+                                     {"NOMAD_ALLOC_INTERFACE_http_main", "eth0"},
+                                     {"NOMAD_ALLOC_IP_http_main", "10.77.0.11"},
+                                     {"NOMAD_ALLOC_NAME", "web.api[3]"},
+                                     {"NOMAD_ALLOC_PORT_http_main", "80"},
+                                     {"NOMAD_CPU_LIMIT", "100"},
+                                     {"NOMAD_DC", "dc1"},
+                                     {"NOMAD_GROUP_NAME", "api"},
+                                     {"NOMAD_HOST_ADDR_http_main", "10.77.0.11:8080"},
+                                     {"NOMAD_HOST_IP_http_main", "10.77.0.11"},
+                                     {"NOMAD_HOST_PORT_http_main", "8080"},
+                                     {"NOMAD_IP_http_main", "10.77.0.11"},
+                                     {"NOMAD_JOB_ID", "web"},
+                                     {"NOMAD_JOB_NAME", "web"},
+                                     {"NOMAD_MEMORY_LIMIT", "300"},
+                                     {"NOMAD_MEMORY_MAX_LIMIT", "512"},
+                                     {"NOMAD_META_ODD_KEY", "main!"},
+                                     {"NOMAD_META_SITE", "lab"},
+                                     {"NOMAD_META_odd_key", "main!"},
+                                     {"NOMAD_META_site", "lab"},
+                                     {"NOMAD_NAMESPACE", "default"},
+                                     {"NOMAD_PARENT_CGROUP", "underway"},
+                                     {"NOMAD_PORT_http_main", "80"},
+                                     {"NOMAD_REGION", "global"},
+                                     {"NOMAD_SECRETS_DIR", "/a/main/secrets"},
+                                     {"NOMAD_SHORT_ALLOC_ID", "6d3f5a0e"},
+                                     {"NOMAD_TASK_DIR", "/a/main/local"},
+                                     {"NOMAD_TASK_NAME", "main"},
+                                     {"WHO", "c1 lab |"}};
   EXPECT_EQ(build_environment(inputs).environment(), expected);
 }
 
 TEST(Environment, OfTheAgentIsPassedOnWithoutItsCredentials) {
-  const char* const environment[] = {"PATH=/x", "LANG=C", "AWS_SECRET_ACCESS_KEY=s", "UNDERWAY_TOKEN=t", "OS_PASSWORD=p", nullptr};
+  const char* const environment[] = {"PATH=/x",          "LANG=C",        "AWS_SECRET_ACCESS_KEY=s",
+                                     "UNDERWAY_TOKEN=t", "OS_PASSWORD=p", nullptr};
   EXPECT_EQ(host_environment(environment), (model::StringMap{{"PATH", "/x"}, {"LANG", "C"}}));
 }
 
@@ -69,7 +96,8 @@ TEST(EnvironmentFile, IsReadAsAShellWould) {
 TEST(Interpolation, LeavesWhatItDoesNotKnow) {
   Interpolation in(make_node(), "global");
   in.set_environment({{"A", "1"}, {"odd..name", "2"}});
-  EXPECT_EQ(in.apply("${A} ${meta.rack} ${attr.cpu.arch} ${node.unique.name} ${env[\"odd..name\"]}"), "1 r7 amd64 n1 2");
+  EXPECT_EQ(in.apply("${A} ${meta.rack} ${attr.cpu.arch} ${node.unique.name} ${env[\"odd..name\"]}"),
+            "1 r7 amd64 n1 2");
   EXPECT_EQ(in.apply("${B} $A ${ ${x:-1} ${attr.nope} $${A}"), "${B} $A ${ ${x:-1} ${attr.nope} $1");
 }
 
@@ -86,7 +114,8 @@ class TemplateTest : public ::testing::Test {
 TEST_F(TemplateTest, DataKeepsWhatIsMeantForOthers) {
   EXPECT_EQ(render_data("port ${NOMAD_PORT_http} on ${attr.cpu.arch}, ${meta.rack}; ${x} ${y:-z} $$ ${", context, "t"),
             "port 8080 on amd64, r7; ${x} ${y:-z} $$ ${");
-  EXPECT_EQ(render_data("${attr[\"driver.exec\"]} ${attr.driver.exec.version} ${env.HOME} ${upper(meta[\"rack\"])}", context, "t"),
+  EXPECT_EQ(render_data("${attr[\"driver.exec\"]} ${attr.driver.exec.version} ${env.HOME} ${upper(meta[\"rack\"])}",
+                        context, "t"),
             "1 2 /root R7");
 }
 
@@ -101,7 +130,8 @@ TEST_F(TemplateTest, AKnownRootWithoutTheNameIsAnErrorWithItsPlace) {
 }
 
 TEST_F(TemplateTest, SourceFilesAreTemplatesInFull) {
-  EXPECT_EQ(render_template("%{ for i in [1, 2] ~}\nn${i} ${node.unique.name}\n%{ endfor ~}\n", context, "t"), "n1 n1\nn2 n1\n");
+  EXPECT_EQ(render_template("%{ for i in [1, 2] ~}\nn${i} ${node.unique.name}\n%{ endfor ~}\n", context, "t"),
+            "n1 n1\nn2 n1\n");
   EXPECT_THROW(render_template("%{ for", context, "t"), Error);
   EXPECT_THROW(render_template("${nothing}", context, "t"), Error);
 }
@@ -128,15 +158,19 @@ TEST(Templates, AreWrittenWithTheirModeAndEnvironmentOnce) {
   os::make_directories(directory.task("main") + "/local");
   os::make_directories(directory.shared());
   auto task = make_task("main");
-  task.templates.push_back({.destination = "local/deep/a.env", .data = "PORT=${NOMAD_PORT_x}\n", .perms = "0600", .env = true});
+  task.templates.push_back(
+      {.destination = "local/deep/a.env", .data = "PORT=${NOMAD_PORT_x}\n", .perms = "0600", .env = true});
   Interpolation interpolation(make_node(), "global");
   interpolation.set_environment({{"NOMAD_PORT_x", "7"}});
-  const TemplateInputs inputs{.task = task, .interpolation = interpolation, .allocation_root = directory.root(),
-                              .view = directory.host_paths("main"), .owner = {::geteuid(), ::getegid()}};
+  const TemplateInputs inputs{.task = task,
+                              .interpolation = interpolation,
+                              .allocation_root = directory.root(),
+                              .view = directory.host_paths("main"),
+                              .owner = {::geteuid(), ::getegid()}};
   auto first = render_templates(inputs);
   EXPECT_EQ(first.changed, std::vector<std::size_t>{0});
   EXPECT_EQ(first.environment, (model::StringMap{{"PORT", "7"}}));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((directory.task("main") + "/local/deep/a.env").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0600u);
   EXPECT_TRUE(render_templates(inputs).changed.empty());
@@ -151,8 +185,11 @@ TEST(Templates, ALinkThatTheTaskMadeIsNotFollowedOutside) {
   auto task = make_task("main");
   task.templates.push_back({.destination = "local/out/x", .data = "text"});
   const Interpolation interpolation(make_node(), "global");
-  const TemplateInputs inputs{.task = task, .interpolation = interpolation, .allocation_root = directory.root(),
-                              .view = directory.host_paths("main"), .owner = {::geteuid(), ::getegid()}};
+  const TemplateInputs inputs{.task = task,
+                              .interpolation = interpolation,
+                              .allocation_root = directory.root(),
+                              .view = directory.host_paths("main"),
+                              .owner = {::geteuid(), ::getegid()}};
   EXPECT_THROW(render_templates(inputs), Error);
   EXPECT_FALSE(os::exists(data.path() + "/outside/x"));
 }
@@ -225,7 +262,7 @@ TEST(Identity, IsMadeOnceAndKept) {
   EXPECT_EQ(first.id, second.id);
   EXPECT_EQ(first.secret, second.secret);
   EXPECT_NE(first.id, first.secret);
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((data.path() + "/node/secret").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }

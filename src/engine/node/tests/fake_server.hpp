@@ -112,9 +112,12 @@ class FakeServer {
   }
   awaitable<void> serve(std::shared_ptr<http::WebSocket> socket) {
     link::Handlers handlers;
-    handlers.call = [this](std::string method, boost::json::value body) { return answer(std::move(method), std::move(body)); };
+    handlers.call = [this](std::string method, boost::json::value body) {
+      return answer(std::move(method), std::move(body));
+    };
     handlers.notify = [](std::string, boost::json::value) {};
-    const auto mine = link::Connection::make(loop.executor(), std::move(socket), link::Side::acceptor, std::move(handlers));
+    const auto mine =
+        link::Connection::make(loop.executor(), std::move(socket), link::Side::acceptor, std::move(handlers));
     connection = mine;
     try {
       co_await mine->run();

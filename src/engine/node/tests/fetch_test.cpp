@@ -41,9 +41,12 @@ void pack(const std::string& file, const std::string& kind, const std::vector<En
     archive_entry_set_pathname(entry, e.path.c_str());
     archive_entry_set_perm(entry, e.mode);
     archive_entry_set_filetype(entry, e.type);
-    if (e.hard) archive_entry_set_hardlink(entry, e.content.c_str());
-    else if (e.type == AE_IFLNK) archive_entry_set_symlink(entry, e.content.c_str());
-    else archive_entry_set_size(entry, static_cast<la_int64_t>(e.content.size()));
+    if (e.hard)
+      archive_entry_set_hardlink(entry, e.content.c_str());
+    else if (e.type == AE_IFLNK)
+      archive_entry_set_symlink(entry, e.content.c_str());
+    else
+      archive_entry_set_size(entry, static_cast<la_int64_t>(e.content.size()));
     ASSERT_GE(archive_write_header(out, entry), ARCHIVE_WARN) << archive_error_string(out);
     if (!e.hard && e.type == AE_IFREG) archive_write_data(out, e.content.data(), e.content.size());
     archive_entry_free(entry);
@@ -93,7 +96,7 @@ TEST_F(FetchTest, EveryKindOfArchiveIsUnpacked) {
     SCOPED_TRACE(kind);
     EXPECT_EQ(unpack(kind, {{"d", AE_IFDIR, "", false, 0755}, {"d/run", AE_IFREG, kind, false, 04755}}), "");
     EXPECT_EQ(local("d/run"), kind);
-    struct stat status {};
+    struct stat status{};
     ASSERT_EQ(::stat((root + "/main/local/d/run").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 07777, 0755u) << "set-user-id bits are dropped";
   }
@@ -102,7 +105,11 @@ TEST_F(FetchTest, EveryKindOfArchiveIsUnpacked) {
 }
 
 TEST_F(FetchTest, LinksThatStayInsideAreKept) {
-  EXPECT_EQ(unpack("tar", {{"d", AE_IFDIR, "", false, 0755}, {"f", AE_IFREG, "x"}, {"d/up", AE_IFLNK, "../f"}, {"hard", AE_IFREG, "f", true}}), "");
+  EXPECT_EQ(unpack("tar", {{"d", AE_IFDIR, "", false, 0755},
+                           {"f", AE_IFREG, "x"},
+                           {"d/up", AE_IFLNK, "../f"},
+                           {"hard", AE_IFREG, "f", true}}),
+            "");
   EXPECT_EQ(local("d/up"), "x");
   EXPECT_EQ(local("hard"), "x");
 }
@@ -133,7 +140,9 @@ TEST_F(FetchTest, ALinkThatWasThereBeforeIsReplacedNotFollowed) {
   (void)unpack("tar", {{"d/f", AE_IFREG, "x"}});
   EXPECT_FALSE(os::exists(directory.path() + "/outside/f"));
   request.destination = "main/local/d/deeper";
-  EXPECT_NE(unpack("tar", {{"f", AE_IFREG, "x"}}) + (os::exists(directory.path() + "/outside/deeper") ? "" : "kept inside"), "");
+  EXPECT_NE(
+      unpack("tar", {{"f", AE_IFREG, "x"}}) + (os::exists(directory.path() + "/outside/deeper") ? "" : "kept inside"),
+      "");
   EXPECT_FALSE(os::exists(directory.path() + "/outside/deeper"));
 }
 
@@ -142,7 +151,8 @@ TEST_F(FetchTest, LimitsHold) {
   EXPECT_THAT(unpack("tar.gz", {{"f", AE_IFREG, std::string(1 << 20, '0')}}), HasSubstr("more than is allowed"));
   request.max_unpacked_bytes = 1 << 30;
   request.max_files = 2;
-  EXPECT_THAT(unpack("tar", {{"a", AE_IFREG, ""}, {"b", AE_IFREG, ""}, {"c", AE_IFREG, ""}}), HasSubstr("too many files"));
+  EXPECT_THAT(unpack("tar", {{"a", AE_IFREG, ""}, {"b", AE_IFREG, ""}, {"c", AE_IFREG, ""}}),
+              HasSubstr("too many files"));
 }
 
 TEST_F(FetchTest, ModesChooseWhereItGoes) {

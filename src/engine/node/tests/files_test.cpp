@@ -43,9 +43,9 @@ TEST_F(FileAccessTest, NothingLeadsOutside) {
   ASSERT_EQ(::symlink("../secrets/key", (root + "/main/local/inside").c_str()), 0);
   ASSERT_EQ(::symlink("/proc/self/root", (root + "/main/local/magic").c_str()), 0);
   const FileAccess files(root);
-  for (const char* path : {"../outside", "/../outside", "main/../../outside", "main/local/absolute", "main/local/relative",
-                           "main/local/magic/etc/passwd", "main/secrets/key", "main/private", "main/local/inside",
-                           "main/./secrets/key", "alloc/../main/secrets/key"}) {
+  for (const char* path : {"../outside", "/../outside", "main/../../outside", "main/local/absolute",
+                           "main/local/relative", "main/local/magic/etc/passwd", "main/secrets/key", "main/private",
+                           "main/local/inside", "main/./secrets/key", "alloc/../main/secrets/key"}) {
     SCOPED_TRACE(path);
     try {
       files.open(path);
@@ -157,8 +157,11 @@ TEST(Artifact, RequestsAreInterpolatedAndOptionsFound) {
   model::Node node;
   Interpolation interpolation(node, "global");
   interpolation.set_environment({{"V", "2"}});
-  const TemplateInputs inputs{.task = task, .interpolation = interpolation, .allocation_root = "/d/alloc/id",
-                              .view = {"/d/alloc/id/alloc", "/d/alloc/id/main/local", "/d/alloc/id/main/secrets"}, .owner = {7, 8}};
+  const TemplateInputs inputs{.task = task,
+                              .interpolation = interpolation,
+                              .allocation_root = "/d/alloc/id",
+                              .view = {"/d/alloc/id/alloc", "/d/alloc/id/main/local", "/d/alloc/id/main/secrets"},
+                              .owner = {7, 8}};
   model::Artifact artifact;
   artifact.source = "https://h/x-${V}.tgz?checksum=sha256:ab&k=v&archive=false";
   artifact.headers["Authorization"] = "Bearer ${V}";

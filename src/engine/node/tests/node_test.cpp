@@ -44,7 +44,8 @@ class NodeTest : public ::testing::Test {
   void start_agent() {
     const int before = server.registrations;
     os::SpawnSpec spec;
-    spec.argv = {kBin + "/node_test_agent", data(), server.address(), kBin + "/underway-keeper", kBin + "/underway-fetch"};
+    spec.argv = {kBin + "/node_test_agent", data(), server.address(), kBin + "/underway-keeper",
+                 kBin + "/underway-fetch"};
     spec.env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
     spec.err = 2;
     spec.out = 2;
@@ -80,8 +81,12 @@ class NodeTest : public ::testing::Test {
     server.send(message);
     return order.order.allocation.id;
   }
-  std::string path(const std::string& id, const std::string& rest) const { return data() + "/alloc/" + id + "/" + rest; }
-  boost::json::value of(const std::string& id) { return boost::json::object{{"id", id}, {"alloc", id}, {"task", "main"}}; }
+  std::string path(const std::string& id, const std::string& rest) const {
+    return data() + "/alloc/" + id + "/" + rest;
+  }
+  boost::json::value of(const std::string& id) {
+    return boost::json::object{{"id", id}, {"alloc", id}, {"task", "main"}};
+  }
   pid_t pid_of(const std::string& id) {
     const std::string file = path(id, "alloc/data/pid");
     if (!server.until([&] { return os::find_file(file).value_or("").ends_with("\n"); })) return -1;
@@ -109,8 +114,9 @@ TEST_F(NodeTest, RegistersWhatItIs) {
 }
 
 TEST_F(NodeTest, SurvivesSigkillWithTheSameProcessAndNoGapInItsLog) {
-  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; i=0; while :; do echo $i; i=$((i+1)); sleep 0.005; done"),
-                      model::JobType::service);
+  const auto id =
+      run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; i=0; while :; do echo $i; i=$((i+1)); sleep 0.005; done"),
+          model::JobType::service);
   const pid_t pid = pid_of(id);
   ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); })) << server.events(id, "main");
   const std::string node_id = server.registered->node.id;
@@ -118,7 +124,8 @@ TEST_F(NodeTest, SurvivesSigkillWithTheSameProcessAndNoGapInItsLog) {
     agent->kill();
     EXPECT_TRUE(alive(pid));
     const auto before = os::read_file(path(id, "alloc/logs/main.stdout.0")).size();
-    EXPECT_TRUE(server.until([&] { return os::read_file(path(id, "alloc/logs/main.stdout.0")).size() > before + 100; }));
+    EXPECT_TRUE(
+        server.until([&] { return os::read_file(path(id, "alloc/logs/main.stdout.0")).size() > before + 100; }));
     start_agent();
     EXPECT_EQ(server.registered->node.id, node_id);
   }
@@ -126,9 +133,9 @@ TEST_F(NodeTest, SurvivesSigkillWithTheSameProcessAndNoGapInItsLog) {
   const auto* update = server.find(id);
   ASSERT_NE(update, nullptr);
   EXPECT_EQ(update->task_states.at("main").restarts, 0);
-  const std::string log = server.read_stream(
-      "logs", boost::json::object{{"alloc", id}, {"task", "main"}, {"follow", true}},
-      [](const std::string& all) { return std::ranges::count(all, '\n') > 200; });
+  const std::string log =
+      server.read_stream("logs", boost::json::object{{"alloc", id}, {"task", "main"}, {"follow", true}},
+                         [](const std::string& all) { return std::ranges::count(all, '\n') > 200; });
   int expected = 0;
   auto lines = split(log, '\n');
   lines.pop_back();
@@ -136,7 +143,8 @@ TEST_F(NodeTest, SurvivesSigkillWithTheSameProcessAndNoGapInItsLog) {
 }
 
 TEST_F(NodeTest, ATaskThatEndsWhileTheAgentIsDeadIsReportedWithItsExit) {
-  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; while [ ! -e $NOMAD_ALLOC_DIR/data/go ]; do sleep 0.01; done; exit 7"));
+  const auto id = run(shell(
+      "echo $$ > $NOMAD_ALLOC_DIR/data/pid; while [ ! -e $NOMAD_ALLOC_DIR/data/go ]; do sleep 0.01; done; exit 7"));
   const pid_t pid = pid_of(id);
   agent->kill();
   std::ofstream(path(id, "alloc/data/go")) << "x";
@@ -159,8 +167,10 @@ TEST_F(NodeTest, AKilledKeeperTakesItsTaskWithItAndThatIsTold) {
 }
 
 TEST_F(NodeTest, ExecTasksSeeTheirOwnDirectories) {
-  auto main = shell("cat /local/conf/x $NOMAD_SECRETS_DIR/key; echo $NOMAD_TASK_DIR; id -un; touch /etc/x 2>/dev/null && echo bad; "
-                    "findmnt -n -o FSTYPE /secrets || stat -f -c %T /secrets; exit 0", "exec");
+  auto main = shell(
+      "cat /local/conf/x $NOMAD_SECRETS_DIR/key; echo $NOMAD_TASK_DIR; id -un; touch /etc/x 2>/dev/null && echo bad; "
+      "findmnt -n -o FSTYPE /secrets || stat -f -c %T /secrets; exit 0",
+      "exec");
   main.templates.push_back({.destination = "local/conf/x", .data = "${NOMAD_JOB_ID} on ${node.unique.name}\n"});
   main.templates.push_back({.destination = "${NOMAD_SECRETS_DIR}/key", .data = "secret\n", .perms = "0400"});
   const auto id = run(main);
@@ -173,7 +183,8 @@ TEST_F(NodeTest, WhatCannotStartSaysWhyAndWhere) {
   auto stranger = shell("true");
   stranger.user = "no-such-user-here";
   const auto user = run(stranger);
-  ASSERT_TRUE(server.until([&] { return server.is(command, ClientStatus::failed) && server.is(user, ClientStatus::failed); }));
+  ASSERT_TRUE(
+      server.until([&] { return server.is(command, ClientStatus::failed) && server.is(user, ClientStatus::failed); }));
   EXPECT_THAT(server.events(command, "main"), HasSubstr("/opt/no/such/program"));
   EXPECT_THAT(server.events(command, "main"), HasSubstr("test-node"));
   EXPECT_THAT(server.events(user, "main"), HasSubstr("no-such-user-here"));
@@ -204,18 +215,25 @@ TEST_F(NodeTest, CommandsRunBesideATaskAndOnTheHost) {
   const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
   pid_of(id);
   ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
-  boost::json::object request{{"alloc", id}, {"task", "main"}, {"command", boost::json::array{"/bin/sh", "-c", "cat; echo $NOMAD_TASK_NAME; exit 3"}}};
+  boost::json::object request{{"alloc", id},
+                              {"task", "main"},
+                              {"command", boost::json::array{"/bin/sh", "-c", "cat; echo $NOMAD_TASK_NAME; exit 3"}}};
   std::optional<std::int64_t> code;
   EXPECT_EQ(server.read_stream("exec", request, {}, "hello\n", &code), "hello\nmain\n");
   EXPECT_EQ(code, 3);
-  boost::json::object host{{"command", boost::json::array{"/bin/sh", "-c", "test -t 1 && stty size"}}, {"tty", true}, {"width", 99}, {"height", 33}};
+  boost::json::object host{{"command", boost::json::array{"/bin/sh", "-c", "test -t 1 && stty size"}},
+                           {"tty", true},
+                           {"width", 99},
+                           {"height", 33}};
   EXPECT_EQ(server.read_stream("host.exec", host, {}, "", &code), "33 99\r\n");
   EXPECT_EQ(code, 0);
-  EXPECT_THROW(server.read_stream("host.exec", boost::json::object{{"command", boost::json::array{"/no/such"}}}), Error);
+  EXPECT_THROW(server.read_stream("host.exec", boost::json::object{{"command", boost::json::array{"/no/such"}}}),
+               Error);
 }
 
 TEST_F(NodeTest, FilesAreShownAndSecretsAreNot) {
-  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; echo x > $NOMAD_TASK_DIR/f; echo y > $NOMAD_SECRETS_DIR/s; ln -s / $NOMAD_TASK_DIR/root; exec sleep 1000"),
+  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; echo x > $NOMAD_TASK_DIR/f; echo y > "
+                            "$NOMAD_SECRETS_DIR/s; ln -s / $NOMAD_TASK_DIR/root; exec sleep 1000"),
                       model::JobType::service);
   pid_of(id);
   ASSERT_TRUE(server.until([&] { return os::exists(path(id, "main/local/root")); }));
@@ -227,11 +245,14 @@ TEST_F(NodeTest, FilesAreShownAndSecretsAreNot) {
     SCOPED_TRACE(file);
     EXPECT_THROW(server.read_stream("fs.cat", at(file)), Error);
   }
-  EXPECT_GT(server.call("alloc.stats", of(id)).at("ResourceUsage").at("MemoryStats").at("Usage").to_number<double>(), 0);
+  EXPECT_GT(server.call("alloc.stats", of(id)).at("ResourceUsage").at("MemoryStats").at("Usage").to_number<double>(),
+            0);
 }
 
 TEST_F(NodeTest, SignalsRestartsAndStopsReachTheTask) {
-  auto main = shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; trap 'echo hup' HUP; trap 'echo term; exit 0' TERM; while :; do sleep 0.01; done");
+  auto main = shell(
+      "echo $$ > $NOMAD_ALLOC_DIR/data/pid; trap 'echo hup' HUP; trap 'echo term; exit 0' TERM; while :; do sleep "
+      "0.01; done");
   main.kill_signal = "SIGTERM";
   const auto id = run(main, model::JobType::service);
   const pid_t first = pid_of(id);
@@ -267,16 +288,16 @@ Footprint footprint(pid_t pid) {
 TEST_F(NodeTest, AnIdleAgentIsSmallAndSleeps) {
   std::vector<std::string> all;
   for (int i = 0; i < 3; ++i) all.push_back(run(shell("exec sleep 1000"), model::JobType::service));
-  ASSERT_TRUE(server.until([&] {
-    return std::ranges::all_of(all, [&](const auto& id) { return server.is(id, ClientStatus::running); });
-  }));
+  ASSERT_TRUE(server.until(
+      [&] { return std::ranges::all_of(all, [&](const auto& id) { return server.is(id, ClientStatus::running); }); }));
   (void)server.until([] { return false; }, 500ms);
   const Footprint before = footprint(agent->pid());
   constexpr int kSeconds = 6;
   (void)server.until([] { return false; }, std::chrono::seconds{kSeconds});
   const Footprint after = footprint(agent->pid());
   const auto wakeups = after.switches - before.switches;
-  std::cout << "idle agent with 3 tasks: " << after.resident << " KiB resident, " << wakeups << " wake-ups in " << kSeconds << " s\n";
+  std::cout << "idle agent with 3 tasks: " << after.resident << " KiB resident, " << wakeups << " wake-ups in "
+            << kSeconds << " s\n";
   EXPECT_LE(wakeups, 5 * kSeconds);
   EXPECT_LE(after.resident, 16 * 1024);
 }

@@ -89,13 +89,16 @@ TEST(Lifecycle, SidecarsMustRunAndOthersBeDoneBeforeTheMainTask) {
   EXPECT_TRUE(startable(group, {{"init", in(TaskRunState::dead)}, {"proxy", in(TaskRunState::dead)}}).empty());
   EXPECT_EQ(startable(group, {{"init", in(TaskRunState::dead)}, {"proxy", in(TaskRunState::running)}}),
             (std::vector<std::string>{"main"}));
-  EXPECT_EQ(startable(group, {{"init", in(TaskRunState::dead)}, {"proxy", in(TaskRunState::dead)}, {"main", in(TaskRunState::dead)}}),
+  EXPECT_EQ(startable(group, {{"init", in(TaskRunState::dead)},
+                              {"proxy", in(TaskRunState::dead)},
+                              {"main", in(TaskRunState::dead)}}),
             (std::vector<std::string>{"clean"}));
 }
 
 TEST(Health, IsKnownWhenAllThatShouldRunRuns) {
   model::TaskGroup group;
-  group.tasks = {make_hook("init", LifecycleHook::prestart), make_task("main"), make_hook("clean", LifecycleHook::poststop)};
+  group.tasks = {make_hook("init", LifecycleHook::prestart), make_task("main"),
+                 make_hook("clean", LifecycleHook::poststop)};
   EXPECT_EQ(find_health(group, {{"init", in(TaskRunState::dead)}, {"main", in(TaskRunState::pending)}}), std::nullopt);
   EXPECT_EQ(find_health(group, {{"init", in(TaskRunState::dead)}, {"main", in(TaskRunState::running)}}), true);
   EXPECT_EQ(find_health(group, {{"init", in(TaskRunState::dead, true)}, {"main", in(TaskRunState::pending)}}), false);

@@ -27,7 +27,8 @@ class RunnerTest : public ::testing::Test {
 
   void add(StoredOrder order, AllocationState state = {}) {
     files.write_order(kAllocationId, order);
-    runner = std::make_unique<AllocationRunner>(context, files, std::move(order), std::move(state), [this] { ++reports; });
+    runner =
+        std::make_unique<AllocationRunner>(context, files, std::move(order), std::move(state), [this] { ++reports; });
   }
   void run(StoredOrder order) {
     add(std::move(order));
@@ -196,7 +197,8 @@ TEST_F(RunnerTest, StoppingSendsTheTasksSignalAndTellsSo) {
   EXPECT_EQ(process().stops[0], (std::pair<int, Duration>{SIGTERM, 30s}));
   EXPECT_EQ(state().events.back().message, "Sent SIGTERM. Waiting 30s before force killing");
   end("main", {.signal = SIGTERM});
-  EXPECT_THAT(event_types(state()), ElementsAre("Received", "Task Setup", "Started", "Waiting", "Killing", "Terminated", "Killed"));
+  EXPECT_THAT(event_types(state()),
+              ElementsAre("Received", "Task Setup", "Started", "Waiting", "Killing", "Terminated", "Killed"));
   EXPECT_EQ(status(), ClientStatus::complete);
   runtime.run(runner->remove_directories());
   EXPECT_FALSE(os::exists(directory.path() + "/alloc/" + kAllocationId));
@@ -320,7 +322,8 @@ TEST_F(RunnerTest, ArtifactsAreFetchedBeforeTheStartAndAFailureIsTriedAgain) {
   EXPECT_TRUE(drivers.order.empty());
   runtime.programs[0]->end({.exit_code = 1, .output = "the server answered 404\n"});
   runtime.settle();
-  EXPECT_THAT(event_types(state()), ElementsAre("Received", "Task Setup", "Downloading Artifacts", "Failed Artifact Download", "Restarting"));
+  EXPECT_THAT(event_types(state()),
+              ElementsAre("Received", "Task Setup", "Downloading Artifacts", "Failed Artifact Download", "Restarting"));
   EXPECT_THAT(state().events[3].message, HasSubstr("the server answered 404"));
   runtime.advance(15s);
   ASSERT_EQ(runtime.programs.size(), 2u);

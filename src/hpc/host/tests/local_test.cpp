@@ -248,8 +248,9 @@ TEST_F(LocalHosts, InitStartsTheAgentAgainAndReapsOrphans) {
   spec.agent_argv = {"/bin/sh", "-c", "echo started $WHO >> /srv/shared/starts; (sleep 0.01 &) ; sleep 0.02"};
   spec.agent_env = {"WHO=agent", "PATH=/usr/bin:/bin"};
   const auto c1 = provider_->create(spec);
-  EXPECT_TRUE(
-      eventually([&] { return std::stoi(shell(c1, "cat /srv/shared/starts 2>/dev/null | grep -c 'started agent' || true")) >= 3; }));
+  EXPECT_TRUE(eventually([&] {
+    return std::stoi(shell(c1, "cat /srv/shared/starts 2>/dev/null | grep -c 'started agent' || true")) >= 3;
+  }));
   EXPECT_TRUE(eventually([&] { return shell(c1, "ps -eo stat | grep -c ^Z || true") == "0"; }));
   EXPECT_NE(os::read_file(c1.console).find("starting it again"), std::string::npos);
   const auto status = os::read_file(fmt::format("/proc/{}/status", c1.init.pid));

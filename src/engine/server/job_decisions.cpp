@@ -9,7 +9,6 @@
 
 namespace underway::server {
 
-using model::EvalStatus;
 using model::EvalTrigger;
 using model::Job;
 

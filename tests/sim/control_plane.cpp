@@ -1,0 +1,427 @@
+#include "sim/control_plane.hpp"
+
+#include "base/json.hpp"
+#include "server/dependencies.hpp"
+
+namespace underway::sim {
+
+using server::Context;
+using server::Decision;
+using server::Nothing;
+using tables::Tables;
+
+namespace {
+
+constexpr int kJobs = 6;
+constexpr int kPatience = 4;  // steps without a link before a node is given up
+
+std::string job_id(int number) { return fmt::format("job{}", number); }
+
+model::JobType type_of(int number) {
+  switch (number) {
+    case 0:
+      return model::JobType::system;
+    case 1:
+      return model::JobType::batch;
+    default:
+      return model::JobType::service;
+  }
+}
+
+}  // namespace
+
+ControlPlane::ControlPlane(Seed seed, int machines) : random_(seed), ids_(seed) {
+  callers_ = std::make_unique<async::TaskGroup>(loop_.executor(), "sim");
+  process_ = std::make_unique<Process>(loop_.executor(), store_, clock_, ids_);
+  for (int i = 1; i <= machines; ++i) {
+    Machine& machine = machines_.emplace_back();
+    machine.node = make_node(i, number(1000, 4000), number(1024, 4096));
+  }
+}
+
+ControlPlane::~ControlPlane() {
+  callers_->cancel();
+  process_.reset();
+  poll();
+}
+
+void ControlPlane::wrong(std::string what) { violations_.push_back(fmt::format("step {}: {}", steps_, what)); }
+
+void ControlPlane::poll() {
+  loop_.context().restart();
+  loop_.context().poll();
+}
+
+void ControlPlane::settle() {
+  do {
+    poll();
+  } while (store_.step());
+  poll();
+}
+
+/// `done` is told the result, or null when it was refused or not written. A caller whose server dies hears nothing.
+template <class Decide, class Done>
+void ControlPlane::submit(Decide decide, Done done) {
+  auto run = [](server::Writer& writer, Decide what, Done then) -> async::awaitable<void> {
+    try {
+      const auto result = co_await writer.submit(std::move(what));
+      then(&result);
+    } catch (const Error&) {
+      then(nullptr);
+    }
+  };
+  callers_->spawn("request", run(process_->writer, std::move(decide), std::move(done)));
+}
+
+void ControlPlane::restart_server() {
+  poll();  // decides what waits
+  if (store_.waiting() > 0) {
+    if (chance(0.5)) store_.fail_next_commit(Error(Code::unavailable, "killed"));
+    store_.step();  // durable or not, nobody is told
+  }
+  callers_->cancel();
+  process_.reset();
+  poll();
+  for (auto& machine : machines_) {
+    cut(machine);
+    machine.linking = machine.reporting = false;
+    machine.silent = 0;  // it has its time of grace
+  }
+  callers_ = std::make_unique<async::TaskGroup>(loop_.executor(), "sim");
+  process_ = std::make_unique<Process>(loop_.executor(), store_, clock_, ids_);
+  settle();
+  check();
+}
+
+void ControlPlane::disturb() { step(true); }
+
+void ControlPlane::step(bool faults) {
+  ++steps_;
+  clock_.advance(std::chrono::seconds(faults ? number(1, 20) : 60));
+  if (faults && chance(0.3)) administrate();
+  for (auto& machine : machines_) live(machine, faults);
+  give_up_silent();
+  // Evaluations that waited for their time are looked at with the next request.
+  submit([](const Tables&, const Context&) { return Decision<Nothing>{}; }, [](const Nothing*) {});
+  if (faults && chance(0.03)) store_.fail_next_commit(Error(Code::exhausted, "disk full"));
+  if (faults && chance(0.04)) {
+    restart_server();
+    return;
+  }
+  settle();
+  check();
+  for (auto& machine : machines_) {
+    if (!machine.linked) continue;
+    if (auto message = machine.orders->next(process_->tables)) machine.messages.push_back(std::move(*message));
+  }
+}
+
+bool ControlPlane::calm_down() {
+  int still = 0;
+  for (int i = 0; i < 600; ++i) {
+    // More than once: a full disk may still refuse the first.
+    for (auto& machine : machines_) {
+      machine.up = true;
+      if (i < 3) make_eligible(machine);
+    }
+    const auto before = store_.revision();
+    step(false);
+    still = quiet() && store_.revision() == before ? still + 1 : 0;
+    if (still == 3) return true;
+  }
+  return false;
+}
+
+void ControlPlane::make_eligible(const Machine& machine) {
+  auto decide = [id = machine.node.id](const Tables& t, const Context& c) {
+    return t.find_node(id) ? server::decide_eligibility(t, id, model::Eligibility::eligible, c) : Decision<Nothing>{};
+  };
+  submit(decide, [](const Nothing*) {});
+}
+
+bool ControlPlane::quiet() const {
+  for (const auto& machine : machines_) {
+    if (!machine.linked || !machine.messages.empty() || !machine.unreported.empty()) return false;
+    for (const auto& [id, local] : machine.locals) {
+      const auto& allocation = local.order.allocation;
+      const bool starts = local.status == ClientStatus::pending && local.order.start;
+      const bool becomes_well = local.status == ClientStatus::running && !local.healthy;
+      const bool ends = allocation.server_terminal() || allocation.job_id == job_id(1);
+      if (!local.over() && (starts || becomes_well || ends)) return false;
+    }
+  }
+  return process_->tables.pending_evaluations().empty();
+}
+
+// --- what people do
+
+void ControlPlane::run_job() {
+  const int which = number(0, kJobs - 1);
+  model::Job job = make_job(job_id(which), number(0, 4), type_of(which));
+  auto& task = job.groups[0].tasks[0];
+  task.resources.cpu = 250 * number(1, 5);
+  if (chance(0.5)) task.env["VERSION"] = std::to_string(number(1, 3));
+  if (which == 2) {
+    job.groups[0].networks.resize(1);
+    job.groups[0].networks[0].reserved_ports.push_back({"http", 8080, 0, "default", false});
+  }
+  if (which == 3) job.depends_on.push_back({job_id(2), model::DependencyScope::any});
+  if (job.type == model::JobType::system) job.groups[0].count = 1;
+  submit([job](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); },
+         [this, id = job.id](const server::Registered* done) {
+           if (done != nullptr) acknowledged_[id] = std::max(acknowledged_[id], done->job_modify_index);
+         });
+}
+
+void ControlPlane::administrate() {
+  const int what = number(0, 9);
+  if (what <= 4) return run_job();
+  if (what == 5) {
+    submit([id = job_id(number(0, kJobs - 1))](
+               const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id, false}, c); },
+           [](const server::Registered*) {});
+    return;
+  }
+  if (what == 6) {
+    const auto rows = process_->tables.allocations();
+    if (rows.empty()) return;
+    const auto id = rows[static_cast<std::size_t>(number(0, static_cast<int>(rows.size()) - 1))]->id;
+    submit([id](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, id, c); },
+           [](const std::string*) {});
+    return;
+  }
+  Machine& machine = machines_[static_cast<std::size_t>(number(0, static_cast<int>(machines_.size()) - 1))];
+  if (what == 7) {
+    const auto eligibility = chance(0.5) ? model::Eligibility::eligible : model::Eligibility::ineligible;
+    submit([id = machine.node.id, eligibility](
+               const Tables& t, const Context& c) { return server::decide_eligibility(t, id, eligibility, c); },
+           [](const Nothing*) {});
+    return;
+  }
+  // The machine dies, and with it everything that it ran.
+  machine.up = false;
+  cut(machine);
+  machine.locals.clear();
+  machine.unreported.clear();
+}
+
+// --- nodes
+
+void ControlPlane::live(Machine& machine, bool faults) {
+  if (!machine.up) {
+    ++machine.silent;
+    machine.up = chance(0.2);
+    return;
+  }
+  if (faults && machine.linked && chance(0.05)) cut(machine);
+  if (!machine.linked) {
+    ++machine.silent;
+    if (!machine.linking && chance(faults ? 0.4 : 1)) link(machine);
+  }
+  while (!machine.messages.empty() && chance(faults ? 0.8 : 1)) {
+    obey(machine, machine.messages.front());
+    machine.messages.pop_front();
+  }
+  work(machine, faults);
+  if (machine.linked && !machine.unreported.empty()) {
+    report(machine);
+    if (faults && chance(0.2)) report(machine);  // the same again: the answer was late
+  }
+}
+
+void ControlPlane::cut(Machine& machine) {
+  machine.linked = false;
+  machine.orders.reset();
+  machine.messages.clear();
+}
+
+namespace {
+
+model::AllocationUpdate update_of(const std::string& id, const Local& local) {
+  auto update = server::testing::report(id, local.status, local.healthy);
+  if (local.status == ClientStatus::failed) update.task_states["t"].failed = true;
+  return update;
+}
+
+}  // namespace
+
+void ControlPlane::link(Machine& machine) {
+  machine.linking = true;
+  std::vector<model::AllocationUpdate> running;
+  for (const auto& [id, local] : machine.locals) {
+    if (!local.over()) running.push_back(update_of(id, local));
+  }
+  submit([node = machine.node, running](
+             const Tables& t, const Context& c) { return server::decide_register_node(t, node, "s", c, running); },
+         [&machine](const server::RegisteredNode* done) {
+           machine.linking = false;
+           if (done == nullptr || !machine.up) return;
+           machine.linked = true;
+           machine.silent = 0;
+           machine.orders = std::make_unique<server::Orders>(machine.node.id);
+           machine.messages.clear();
+         });
+}
+
+void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& message) {
+  std::set<std::string> wanted;
+  for (const auto& order : message.set) {
+    const auto& id = order.allocation.id;
+    wanted.insert(id);
+    const bool known = machine.locals.contains(id);
+    if (!known && order.allocation.client_terminal()) continue;
+    Local& local = machine.locals[id];
+    local.order = order;
+    if (!known && order.allocation.server_terminal()) {
+      local.status = ClientStatus::complete;
+      machine.unreported.insert(id);
+    }
+  }
+  std::erase_if(machine.locals, [&](const auto& entry) {
+    const bool removed = std::find(message.remove.begin(), message.remove.end(), entry.first) != message.remove.end();
+    return removed || (message.full && !wanted.contains(entry.first));
+  });
+  std::erase_if(machine.unreported, [&](const auto& id) { return !machine.locals.contains(id); });
+}
+
+void ControlPlane::work(Machine& machine, bool faults) {
+  for (auto& [id, local] : machine.locals) {
+    const auto before = std::pair(local.status, local.healthy);
+    const auto& allocation = local.order.allocation;
+    if (local.over()) continue;
+    if (allocation.server_terminal()) {
+      if (chance(0.5)) local.status = ClientStatus::complete;
+    } else if (local.status == ClientStatus::pending) {
+      if (!local.order.start || !chance(0.7)) continue;
+      local.status = ClientStatus::running;
+      for (const auto& [other_id, other] : machine.locals) {
+        if (other_id != id && other.status == ClientStatus::running && other.order.allocation.name == allocation.name)
+          wrong(fmt::format("{} starts on {} while {} of the same name runs there", id, machine.node.name, other_id));
+      }
+    } else if (faults && chance(0.02)) {
+      local.status = ClientStatus::failed;
+    } else if (allocation.job_id == job_id(1) && chance(0.1)) {
+      local.status = ClientStatus::complete;  // a batch job ends well
+    } else if (!local.healthy && chance(0.7)) {
+      local.healthy = true;
+    }
+    if (std::pair(local.status, local.healthy) != before) machine.unreported.insert(id);
+  }
+}
+
+void ControlPlane::report(Machine& machine) {
+  std::vector<model::AllocationUpdate> updates;
+  for (const auto& id : machine.unreported) updates.push_back(update_of(id, machine.locals.at(id)));
+  submit([node = machine.node.id, updates](
+             const Tables& t, const Context& c) { return server::decide_allocation_updates(t, node, updates, c); },
+         [&machine, updates](const Nothing* done) {
+           if (done == nullptr) return;
+           for (const auto& update : updates) {
+             const auto it = machine.locals.find(update.id);
+             const bool current = it != machine.locals.end() && it->second.status == update.client_status &&
+                                  it->second.healthy == update.health.healthy.value_or(false);
+             if (it == machine.locals.end() || current) machine.unreported.erase(update.id);
+           }
+         });
+}
+
+void ControlPlane::give_up_silent() {
+  std::vector<std::string> silent;
+  for (auto& machine : machines_) {
+    if (!machine.linked && machine.silent >= kPatience) silent.push_back(machine.node.id);
+  }
+  if (silent.empty()) return;
+  auto decide = [this, silent](const Tables& t, const Context& c) {
+    std::vector<std::string> still;
+    for (const auto& machine : machines_) {
+      const bool meant = std::find(silent.begin(), silent.end(), machine.node.id) != silent.end();
+      if (meant && !machine.linked && !machine.linking) still.push_back(machine.node.id);
+    }
+    return server::decide_nodes_down(t, still, "silent", c);
+  };
+  submit(decide, [](const std::vector<std::string>*) {});
+}
+
+// --- what must hold
+
+void ControlPlane::check() {
+  const auto& tables = process_->tables;
+  std::set<std::string> names;
+  for (const auto& node : tables.nodes()) {
+    scheduler::Amount used;
+    std::set<std::int64_t> ports;
+    for (const auto& row : tables.allocations_on_node(node->id)) {
+      if (row->terminal()) continue;
+      const auto amount = scheduler::amount_of(*row);
+      used.cpu += amount.cpu;
+      used.memory_mb += amount.memory_mb;
+      for (const auto& port : row->resources.ports) {
+        if (!ports.insert(port.value).second)
+          wrong(fmt::format("port {} is given out twice on {}", port.value, node->name));
+      }
+      const bool one_per_node = row->job_id == job_id(0);
+      if (!names.insert(row->name + (one_per_node ? "@" + node->id : std::string())).second)
+        wrong(fmt::format("two allocations of the name {} live", row->name));
+    }
+    if (used.cpu > node->resources.cpu || used.memory_mb > node->resources.memory_mb)
+      wrong(fmt::format("node {} is overcommitted: {} MHz of {}", node->name, used.cpu, node->resources.cpu));
+  }
+  for (const auto& [id, index] : acknowledged_) {
+    const auto job = tables.find_job("default", id);
+    if (!job || job->job_modify_index < index) wrong(fmt::format("the registration of {} at {} is lost", id, index));
+  }
+}
+
+std::vector<std::string> ControlPlane::unfulfilled() const {
+  const auto& tables = process_->tables;
+  std::vector<std::string> out;
+  for (const auto& job : tables.jobs()) {
+    std::int64_t live = 0, finished = 0;
+    std::set<std::string> failed;
+    for (const auto& row : tables.allocations_of_job(job->ns, job->id)) {
+      if (row->client_status == ClientStatus::complete && row->job_version == job->version) ++finished;
+      if (row->client_status == ClientStatus::failed && !row->server_terminal()) failed.insert(row->id);
+      if (row->server_terminal() && !row->client_terminal())
+        out.push_back(fmt::format("{} was to stop and did not ({})", row->name, row->id));
+      if (row->terminal()) continue;
+      ++live;
+      const bool held =
+          !row->job->depends_on.empty() && server::waiting_for(tables, *row);  // its dependency may be stopped for good
+      if (!row->is_healthy() && !held) out.push_back(fmt::format("{} is not healthy ({})", row->name, row->id));
+    }
+    if (job->stop) {
+      if (live > 0) out.push_back(fmt::format("{} is stopped and has {} allocations", job->id, live));
+      continue;
+    }
+    const auto evaluations = tables.evaluations_of_job(job->ns, job->id);
+    const bool blocked = std::any_of(evaluations.begin(), evaluations.end(),
+                                     [](const auto& e) { return e->status == model::EvalStatus::blocked; });
+    const bool batch = job->type == model::JobType::batch;
+    const std::int64_t have = live + (batch ? finished + static_cast<std::int64_t>(failed.size()) : 0);
+    const std::int64_t want =
+        job->type == model::JobType::system ? static_cast<std::int64_t>(machines_.size()) : job->groups[0].count;
+    if (have < want && !blocked)
+      out.push_back(fmt::format("{} has {} of {} and waits for nothing", job->id, have, want));
+    if (!batch && live > want) out.push_back(fmt::format("{} has {} of {}", job->id, live, want));
+  }
+  return out;
+}
+
+std::vector<std::string> ControlPlane::state() const {
+  const auto& tables = process_->tables;
+  std::vector<std::string> lines;
+  const auto add = [&](const auto& rows) {
+    for (const auto& row : rows) lines.push_back(json::encode(*row));
+  };
+  add(tables.jobs());
+  add(tables.nodes());
+  add(tables.evaluations());
+  for (const auto& row : tables.allocations()) {
+    model::Allocation plain = *row;
+    plain.metrics.scores.clear();
+    lines.push_back(json::encode(plain));
+  }
+  return lines;
+}
+
+}  // namespace underway::sim

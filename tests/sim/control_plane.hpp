@@ -1,0 +1,105 @@
+#pragma once
+/// @file
+/// A whole cluster in one thread and in virtual time: the real writer, decisions, scheduler and orders over a memory
+/// store; nodes that are a few lines each; and a seed that decides who crashes, which messages are lost or come twice,
+/// and what the administrator does meanwhile. What must always hold is looked at after every step.
+
+#include <random>
+
+#include "server/orders.hpp"
+#include "server/testing/desk.hpp"
+#include "server/writer.hpp"
+
+namespace underway::sim {
+
+using model::ClientStatus;
+using server::testing::make_job;
+using server::testing::make_node;
+using server::testing::uuid;
+using Seed = std::uint64_t;
+
+/// One server process: dies as a whole, and starts again from the store.
+struct Process {
+  Process(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids)
+      : writer((tables.follow(&fleet), executor), store, tables, fleet, clock, ids) {}
+  tables::Tables tables;
+  scheduler::Fleet fleet;
+  server::Writer writer;
+};
+
+/// What a node has of one allocation.
+struct Local {
+  node::AllocationOrder order;
+  ClientStatus status = ClientStatus::pending;
+  bool healthy = false;
+  bool over() const { return status == ClientStatus::complete || status == ClientStatus::failed; }
+};
+
+struct Machine {
+  model::Node node;
+  bool up = true;
+  bool linked = false;
+  bool linking = false;
+  bool reporting = false;
+  int silent = 0;                                 ///< steps without a link
+  std::unique_ptr<server::Orders> orders;         ///< the server's memory of what it was told
+  std::deque<node::AllocationsMessage> messages;  ///< on their way to it
+  std::map<std::string, Local> locals;
+  std::set<std::string> unreported;
+};
+
+class ControlPlane {
+ public:
+  explicit ControlPlane(Seed seed, int machines = 4);
+  ~ControlPlane();
+
+  /// One step of everything, with faults and an administrator who changes his mind.
+  void disturb();
+  /// No more faults: steps until nothing moves. False when that takes too long.
+  bool calm_down();
+  /// Kills the server, perhaps with a commit on its way, and starts it from the store.
+  void restart_server();
+
+  /// What was found wrong so far, in words.
+  const std::vector<std::string>& violations() const { return violations_; }
+  /// Everything that the server knows, a row a line; but for scores, whose last digit JSON may lose.
+  std::vector<std::string> state() const;
+  /// Whether every job is as its specification wants it, now that nothing moves; else what is not.
+  std::vector<std::string> unfulfilled() const;
+
+ private:
+  template <class Decide, class Done>
+  void submit(Decide decide, Done done);
+  void poll();
+  void settle();
+  void step(bool faults);
+  void administrate();
+  void run_job();
+  void make_eligible(const Machine& machine);
+  void live(Machine& machine, bool faults);
+  void link(Machine& machine);
+  void cut(Machine& machine);
+  void obey(Machine& machine, const node::AllocationsMessage& message);
+  void work(Machine& machine, bool faults);
+  void report(Machine& machine);
+  void give_up_silent();
+  void check();
+  bool quiet() const;
+  bool chance(double probability) { return std::uniform_real_distribution<>(0, 1)(random_) < probability; }
+  int number(int from, int to) { return std::uniform_int_distribution<>(from, to)(random_); }
+  void wrong(std::string what);
+
+  std::mt19937_64 random_;
+  async::Loop loop_;
+  store::MemoryStore store_{store::MemoryStore::Mode::stepped};
+  VirtualClock clock_;
+  SeededIds ids_;
+  std::unique_ptr<async::TaskGroup> callers_;
+  std::unique_ptr<Process> process_;
+  std::vector<Machine> machines_;
+  std::map<std::string, model::Revision> acknowledged_;  ///< by job: the newest index that somebody was told
+  std::vector<std::string> violations_;
+  int steps_ = 0;
+};
+
+}  // namespace underway::sim

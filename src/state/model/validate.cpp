@@ -123,6 +123,8 @@ void check_networks(const Place& place, const TaskGroup& group) {
     const bool known = network.mode == "host" || network.mode == "bridge" || network.mode == "none" ||
                        network.mode.starts_with("cni/");
     place.require(known, "network: mode '{}' is none of host, bridge, none, cni/<name>", network.mode);
+    place.require(!known || network.mode == "host", "network: mode '{}' is not yet supported", network.mode);
+    place.require(network.hostname.empty(), "network: hostname is not yet supported");
     for (const auto& port : network.reserved_ports) {
       check_port(place, port, labels);
       if (port.value < 1 || port.value > 65535) {
@@ -152,7 +154,9 @@ void check_template(const Place& place, const Template& t) {
     place.require(t.change_script && !t.change_script->command.empty(),
                   "change_mode is script, but change_script gives no command");
   }
-  place.require(!t.left_delimiter.empty() && !t.right_delimiter.empty(), "a delimiter is empty");
+  // Templates are HCL's for now: what only Go's templates know is refused rather than passed over.
+  place.require(t.left_delimiter == "{{" && t.right_delimiter == "}}", "other delimiters are not yet supported");
+  place.require(!t.error_on_missing_key, "error_on_missing_key is not yet supported");
 }
 
 void check_files(const Place& place, const Task& task) {
@@ -175,6 +179,7 @@ void check_files(const Place& place, const Task& task) {
 void check_logs(const Place& place, const LogConfig& logs, std::int64_t disk_mb) {
   place.require(logs.max_files >= 1, "logs: max_files = {} is below 1", logs.max_files);
   place.require(logs.max_file_size_mb >= 1, "logs: max_file_size = {} is below 1 MB", logs.max_file_size_mb);
+  place.require(!logs.disabled, "logs: disabled is not yet supported");
   if (logs.disabled || logs.max_files < 1 || logs.max_file_size_mb < 1) return;
   place.require(logs.max_files <= disk_mb / logs.max_file_size_mb,
                 "logs: {} files of {} MB do not fit on the ephemeral_disk of {} MB", logs.max_files,
@@ -233,6 +238,8 @@ void check_group(const Place& place, const TaskGroup& group, const Job& job, con
                 format_duration(group.shutdown_delay));
   place.require(group.ephemeral_disk.size_mb >= kMinDiskMb, "ephemeral_disk: size = {} is below {} MB",
                 group.ephemeral_disk.size_mb, kMinDiskMb);
+  place.require(!group.ephemeral_disk.sticky, "ephemeral_disk: sticky is not yet supported");
+  place.require(!group.ephemeral_disk.migrate, "ephemeral_disk: migrate is not yet supported");
   check_constraints(place, group.constraints, options, false);
   check_dependencies(place, group.depends_on, job);
   check_networks(place, group);

@@ -151,9 +151,9 @@ TEST(Sugar, TurnsATaskOfTheJobIntoAGroup) {
 
 TEST(Ports, AreStaticOnlyWhenTheySaySo) {
   const auto parsed =
-      accept(job("", "network {\nmode = \"bridge\"\nport \"a\" { static = 80\n to = 8080 }\nport \"b\" {}\n}"));
+      accept(job("", "network {\nmode = \"host\"\nport \"a\" { static = 80\n to = 8080 }\nport \"b\" {}\n}"));
   const auto& network = parsed.groups.at(0).networks.at(0);
-  EXPECT_EQ(network.mode, "bridge");
+  EXPECT_EQ(network.mode, "host");
   ASSERT_EQ(network.reserved_ports.size(), 1u);
   EXPECT_EQ(network.reserved_ports[0].to, 8080);
   ASSERT_EQ(network.dynamic_ports.size(), 1u);

@@ -1,5 +1,5 @@
-// HTTP: requests per second over 64 kept connections, and what 10,000 idle blocking queries cost. The clients are
-// another process, so the memory is the server's alone.
+// The HTTP API: reads of a job per second over 64 kept connections, beside a body that is only sent, and what 10,000
+// idle blocking queries cost. The clients are another process, so the memory is the server's alone.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -14,8 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "async/event.hpp"
+#include "api/api.hpp"
 #include "http/server.hpp"
+#include "store/memory_store.hpp"
 
 namespace {
 
@@ -56,14 +57,21 @@ class Clients {
     const std::string request = fmt::format("GET {} HTTP/1.1\r\nHost: bench\r\n\r\n", path);
     if (::send(fd, request.data(), request.size(), 0) < 0) ::_exit(1);
   }
-  /// Reads one response that ends in "}".
+  /// Reads one whole response.
   static void answer(int fd) {
-    char buffer[16384];
-    ssize_t size = 0;
-    do {
-      size = ::recv(fd, buffer, sizeof buffer, 0);
+    std::string text;
+    std::size_t whole = std::string::npos;
+    while (text.size() < whole) {
+      char buffer[16384];
+      const ssize_t size = ::recv(fd, buffer, sizeof buffer, 0);
       if (size <= 0) ::_exit(1);
-    } while (buffer[size - 1] != '}');
+      text.append(buffer, static_cast<std::size_t>(size));
+      const std::size_t head = text.find("\r\n\r\n");
+      if (whole != std::string::npos || head == std::string::npos) continue;
+      const std::size_t length = text.find("Content-Length: ");
+      if (!text.starts_with("HTTP/1.1 200") || length > head) ::_exit(1);
+      whole = head + 4 + std::strtoul(text.c_str() + length + 16, nullptr, 10);
+    }
   }
 
  private:
@@ -71,13 +79,13 @@ class Clients {
 };
 
 /// How many requests were answered in two seconds.
-long hammer(const Clients& clients) {
+long hammer(const Clients& clients, std::string_view path) {
   std::vector<int> open;
   for (int i = 0; i < kKept; ++i) open.push_back(clients.connect());
   long answered = 0;
   const auto end = Clock::now() + 2s;
   while (Clock::now() < end) {
-    for (const int fd : open) Clients::ask(fd, "/job");
+    for (const int fd : open) Clients::ask(fd, path);
     for (const int fd : open) Clients::answer(fd);
     answered += kKept;
   }
@@ -85,37 +93,54 @@ long hammer(const Clients& clients) {
   return answered;
 }
 
-/// Tells the parent a figure over `pipe` when it is done with a step, and waits to be told to go on.
-void be_the_clients(std::uint16_t port, int from_parent, int to_parent) {
-  const Clients clients(port);
+/// Tells the parent a figure over `to_parent` when it is done with a step, and waits to be told to go on.
+void be_the_clients(int from_parent, int to_parent) {
+  const auto hear = [&](long& figure) {
+    if (::read(from_parent, &figure, sizeof figure) != sizeof figure) ::_exit(1);
+  };
   const auto report = [&](long figure) {
     if (::write(to_parent, &figure, sizeof figure) < 0) ::_exit(1);
   };
-  report(hammer(clients));
-  char go = 0;
-  if (::read(from_parent, &go, 1) != 1) ::_exit(1);
+  long port = 0;
+  long index = 0;
+  hear(port);
+  const Clients clients(static_cast<std::uint16_t>(port));
+  report(hammer(clients, "/static"));
+  report(hammer(clients, "/v1/job/web"));
+  hear(index);
   std::vector<int> open;
   for (int i = 0; i < kIdle; ++i) {
     open.push_back(clients.connect());
-    Clients::ask(open.back(), "/wait?index=7");
+    Clients::ask(open.back(), fmt::format("/v1/job/web?wait=5m&index={}", index));
   }
   for (const int fd : open) Clients::answer(fd);
   report(kIdle);
 }
 
-asio::awaitable<http::Response> job(http::Request) {
-  static const std::string body = "{\"ID\":\"web\",\"Meta\":\"" + std::string(6000, 'x') + "\"}";
-  co_return http::json(body);
+/// Of the size of a usual service: two tasks with their templates.
+model::Job make_job() {
+  model::Job job;
+  job.id = "web";
+  job.groups.resize(1);
+  job.groups[0].name = "web";
+  job.groups[0].tasks.resize(2);
+  for (auto& task : job.groups[0].tasks) {
+    task.name = fmt::format("task{}", &task - job.groups[0].tasks.data());
+    task.driver = "exec";
+    task.config = boost::json::object{{"command", "/usr/sbin/slurmctld"}, {"args", boost::json::array{"-D"}}};
+    task.env = {{"PATH", "/usr/sbin:/usr/bin"}, {"LANG", "C.UTF-8"}};
+    task.templates.resize(1);
+    task.templates[0].destination = "local/slurm.conf";
+    for (int line = 0; line < 40; ++line)
+      task.templates[0].data += fmt::format("NodeName=c{} CPUs=8 State=UNKNOWN\n", line);
+  }
+  job.canonicalize();
+  return job;
 }
 
-struct Waiting {
-  async::Event changed;
-  int count = 0;
-};
-asio::awaitable<http::Response> wait(Waiting& waiting) {
-  ++waiting.count;
-  co_await waiting.changed.wait_for(5min);
-  co_return http::json("{\"Index\":8}");
+asio::awaitable<void> put_job(server::Server& server, model::Job job) {
+  server::RegisterJob request{std::move(job), {}, {}};
+  co_await server.register_job(std::move(request));
 }
 
 long await_report(async::Loop& loop, int fd) {
@@ -134,36 +159,58 @@ int run() {
   int down[2];
   int up[2];
   if (::pipe(down) != 0 || ::pipe(up) != 0) return 1;
-  Waiting waiting;
-  http::Router router;
-  router.add("GET", "/job", "job", job);
-  router.add("GET", "/wait", "wait", [&waiting](http::Request) { return wait(waiting); });
-  async::Loop loop;
-  http::Server server(loop.executor(), router);
-  const auto endpoint = server.listen(http::Endpoint{.host = "127.0.0.1"});
-  const pid_t child = ::fork();
+  const pid_t child = ::fork();  // before there are threads
   if (child == 0) {
-    be_the_clients(endpoint.port, down[0], up[1]);
+    be_the_clients(down[0], up[1]);
     ::_exit(0);
   }
   ::close(up[1]);
-  const long answered = await_report(loop, up[0]);
-  fmt::print("GET of a 6 kB job, {} kept connections, one thread: {:.0f} requests/s\n", kKept,
-             static_cast<double>(answered) / 2.0);
+  const auto tell = [&](long figure) { return ::write(down[1], &figure, sizeof figure) == sizeof figure; };
+
+  async::Loop loop;
+  store::MemoryStore store;
+  SystemClock clock;
+  SystemIds ids;
+  server::Server control(loop.executor(), store, clock, ids, {});
+  api::Api api{control, {}, clock};
+  http::Router router;
+  api::add_routes(router, api);
+  loop.run_until_done(put_job(control, make_job()));
+  const std::string body = loop.run_until_done(router.handle(http::request("GET", "/v1/job/web"))).body;
+  router.add("GET", "/static", "static",
+             [&body](http::Request) -> asio::awaitable<http::Response> { co_return http::json(body); });
+  http::Server server(loop.executor(), router);
+  const auto endpoint = server.listen(http::Endpoint{.host = "127.0.0.1"});
+  if (!tell(endpoint.port)) return 1;
+
+  fmt::print(
+      "{:<58} {:>12}\n",
+      fmt::format("{} kept connections, one thread, a job of {:.1f} kB", kKept, static_cast<double>(body.size()) / 1e3),
+      "requests/s");
+  for (const char* what : {"a body that is only sent", "GET /v1/job/:id"}) {
+    loop.context().restart();
+    fmt::print("{:<58} {:>12.0f}\n", what, static_cast<double>(await_report(loop, up[0])) / 2.0);
+  }
 
   const std::size_t before = resident_bytes();
-  if (::write(down[1], "g", 1) != 1) return 1;
+  if (!tell(control.writer().tables().revision())) return 1;
   loop.context().restart();
-  while (waiting.count < kIdle) loop.context().run_one_for(1s);
+  while (server.connections() < kIdle || loop.context().run_one_for(200ms) > 0) loop.context().run_one_for(1s);
   const std::size_t after = resident_bytes();
-  fmt::print("{} idle blocking queries: {:.1f} kB resident each ({:.1f} MB before, {:.1f} MB with them)\n", kIdle,
-             static_cast<double>(after - before) / kIdle / 1e3, static_cast<double>(before) / 1e6,
-             static_cast<double>(after) / 1e6);
+  fmt::print("{:<58} {:>9.1f} kB\n", fmt::format("{} idle GET /v1/job/:id?index=…, resident each", kIdle),
+             static_cast<double>(after - before) / kIdle / 1e3);
+  auto changed = make_job();
+  changed.groups[0].count = 2;
   const auto started = Clock::now();
-  waiting.changed.notify_all();
+  loop.context().restart();
+  loop.run_until_done(put_job(control, std::move(changed)));
+  loop.context().restart();
   if (await_report(loop, up[0]) != kIdle) return 1;
-  fmt::print("waking and answering all of them: {:.0f} ms\n", seconds(Clock::now() - started) * 1e3);
+  fmt::print("{:<58} {:>9.0f} ms\n", "the job changes: until all of them are answered",
+             seconds(Clock::now() - started) * 1e3);
+  loop.context().restart();
   loop.run_until_done(server.stop(0s));
+  loop.run_until_done(control.stop());
   int status = 0;
   ::waitpid(child, &status, 0);
   return status == 0 ? 0 : 1;

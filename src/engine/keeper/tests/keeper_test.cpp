@@ -358,6 +358,8 @@ TEST_F(Keeper, FullDiskCostsOutputButNeitherTaskNorResult) {
   EXPECT_EQ(client.state().code, 5);
   EXPECT_THAT(os::read_file(what.directory + "/state"), testing::HasSubstr("phase exited"));
   client.collect();
+  // A keeper that was told to go holds its directory until it has gone.
+  for (const auto& process : keepers_) EXPECT_TRUE(eventually([&] { return !os::is_running(process); }));
   small.unmount();
 }
 

@@ -1,5 +1,7 @@
 #include "os/ledger.hpp"
 
+#include <thread>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -102,8 +104,21 @@ std::optional<ProcessIdentity> parse_process_object(std::string_view object) {
 
 void Ledger::Entry::settle() { ledger_->settle(id_); }
 
-Ledger::Ledger(std::string path)
-    : lock_(FileLock::acquire(path + ".lock", "underway, keeping its ledger")), path_(std::move(path)) {
+namespace {
+
+/// A process that was killed in the middle of a fork leaves its lock to the child for the moment until that execs.
+FileLock take_lock(const std::string& path) {
+  constexpr const char* kHolder = "underway, keeping its ledger";
+  for (int attempt = 0; attempt < 30; ++attempt) {
+    if (auto lock = FileLock::try_acquire(path, kHolder)) return std::move(*lock);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return FileLock::acquire(path, kHolder);
+}
+
+}  // namespace
+
+Ledger::Ledger(std::string path) : lock_(take_lock(path + ".lock")), path_(std::move(path)) {
   undo_["mount"] = [](const LedgerItem& item) { unmount_all(item.object); };
   undo_["netns"] = [](const LedgerItem& item) { Namespace::unpin(item.object); };
   undo_["cgroup"] = [](const LedgerItem& item) {

@@ -1,0 +1,62 @@
+#pragma once
+/// @file
+/// A certificate authority: it signs the certificates of servers, nodes and command lines. What a certificate may say
+/// is decided here, never by the request: of a request only its public key is used.
+
+#include "crypto/certificate.hpp"
+#include "crypto/key.hpp"
+
+namespace underway::crypto {
+
+/// Nomad's names of the roles, which its servers and clients look for: "server.global.nomad".
+std::string server_name(std::string_view region);
+std::string client_name(std::string_view region);
+std::string cli_name(std::string_view region);
+
+/// What a certificate is to say.
+struct Leaf {
+  std::string common_name;
+  std::vector<std::string> names;  ///< DNS names, addresses, and URIs ("scheme://…")
+  Duration lifetime = std::chrono::hours(24 * 30);
+  bool server = false;  ///< may be shown by a server
+  bool client = true;   ///< may be shown by a client
+};
+
+struct Credentials {
+  std::string certificate;  ///< PEM, with what leads to the authority
+  Secret key;               ///< PEM
+};
+
+class Authority {
+ public:
+  static Authority make(std::string_view common_name, Duration lifetime, TimePoint now);
+  /// Throws Error(invalid): no authority's certificate, or a key that is not its.
+  static Authority load(std::string_view certificate_pem, std::string_view key_pem);
+
+  const std::string& certificate() const { return certificate_; }
+  const CertificateInfo& info() const { return info_; }
+  Secret key_pem() const { return key_.pem(); }
+
+  /// Signs the key of a request. Throws Error(invalid): no request, a key too weak, a signature that does not prove it,
+  /// a name that cannot stand in a certificate. Valid from five minutes ago, for clocks that are behind; never longer
+  /// than the authority itself.
+  std::string sign_request(std::string_view request_pem, const Leaf& leaf, TimePoint now) const;
+  /// Makes the key as well.
+  Credentials issue(const Leaf& leaf, TimePoint now) const;
+  /// A certificate of this authority for `other`: who trusts this one follows a chain that holds it to `other`'s. So a
+  /// new authority is trusted by those who know only the old one.
+  std::string vouch_for(const Authority& other, TimePoint now) const;
+
+ private:
+  Authority(std::string certificate, PrivateKey key);
+
+  std::string certificate_;
+  PrivateKey key_;
+  CertificateInfo info_;
+};
+
+/// Verifies that the first certificate of `chain` is of one of `authorities` (PEM bundles both) at `now`.
+/// Throws Error(denied) saying why not.
+void verify_certificate(std::string_view chain, std::string_view authorities, TimePoint now);
+
+}  // namespace underway::crypto

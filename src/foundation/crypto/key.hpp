@@ -1,0 +1,31 @@
+#pragma once
+/// @file
+/// The private keys of certificates (ECDSA over P-256: what every TLS peer takes), and the requests that prove one
+/// without showing it.
+
+#include <memory>
+
+#include "crypto/secret.hpp"
+
+struct evp_pkey_st;
+
+namespace underway::crypto {
+
+class PrivateKey {
+ public:
+  static PrivateKey generate();
+  /// Any kind of key, in PEM without a passphrase. Throws Error(invalid).
+  static PrivateKey from_pem(std::string_view pem);
+  /// PKCS #8.
+  Secret pem() const;
+  /// A certificate signing request in PEM (PKCS #10): the way a key gets its certificate and never leaves its machine.
+  std::string request(std::string_view common_name) const;
+
+  evp_pkey_st* native() const { return key_.get(); }
+
+ private:
+  explicit PrivateKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {}
+  std::shared_ptr<evp_pkey_st> key_;
+};
+
+}  // namespace underway::crypto

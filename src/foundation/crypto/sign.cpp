@@ -1,0 +1,198 @@
+#include "crypto/sign.hpp"
+
+#include <fmt/format.h>
+#include <boost/json/serialize.hpp>
+
+#include "base/json.hpp"
+#include "crypto/detail/openssl.hpp"
+#include "crypto/digest.hpp"
+
+namespace underway::crypto {
+namespace {
+
+constexpr std::size_t kKeySize = 32;
+constexpr std::size_t kSignatureSize = 64;
+constexpr std::size_t kTokenLimit = 16u << 10;
+constexpr std::size_t kKeysLimit = 256;
+
+Error refused(std::string why) { return Error(Code::denied, "the token is not valid").because(std::move(why)); }
+
+struct Parts {
+  std::string_view signed_part;
+  boost::json::object header, claims;
+  std::string signature;
+};
+
+boost::json::object decode_object(std::string_view part, const char* what) {
+  boost::json::value value = json::parse(base64url_decode(part));
+  if (!value.is_object()) throw Error(Code::invalid, fmt::format("its {} is no JSON object", what));
+  return std::move(value.as_object());
+}
+
+Parts take_apart(std::string_view token) {
+  if (token.size() > kTokenLimit) throw refused("it is longer than 16 KiB");
+  const std::size_t first = token.find('.');
+  const std::size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
+  if (second == std::string_view::npos) throw refused("it has not the three parts of a JWT");
+  try {
+    return {.signed_part = token.substr(0, second),
+            .header = decode_object(token.substr(0, first), "header"),
+            .claims = decode_object(token.substr(first + 1, second - first - 1), "payload"),
+            .signature = base64url_decode(token.substr(second + 1))};
+  } catch (const Error& error) {
+    throw refused(error.one_line());
+  }
+}
+
+std::string text_of(const boost::json::object& object, std::string_view name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+/// NumericDate: seconds since the epoch, perhaps with decimals.
+std::optional<TimePoint> time_of(const boost::json::object& claims, std::string_view name) {
+  const auto* value = claims.if_contains(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) throw refused(fmt::format("its '{}' is no number", name));
+  const double seconds = value->to_number<double>();
+  constexpr double kFarthest = 9e9;  // the year 2255: what TimePoint holds
+  if (!(seconds > -kFarthest && seconds < kFarthest)) throw refused(fmt::format("its '{}' is no time", name));
+  return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+}
+
+bool names_audience(const boost::json::object& claims, const std::string& audience) {
+  const auto* value = claims.if_contains("aud");
+  if (value == nullptr) return false;
+  if (value->is_string()) return value->as_string() == audience;
+  if (!value->is_array()) return false;
+  return std::any_of(value->as_array().begin(), value->as_array().end(),
+                     [&](const auto& one) { return one.is_string() && one.as_string() == audience; });
+}
+
+void check_claims(const boost::json::object& claims, const JwtExpectation& expected) {
+  if (const auto end = time_of(claims, "exp"); end && expected.now >= *end + expected.leeway) {
+    throw refused(fmt::format("it expired at {}", format_time(*end)));
+  }
+  if (const auto start = time_of(claims, "nbf"); start && expected.now + expected.leeway < *start) {
+    throw refused(fmt::format("it is valid from {} only", format_time(*start)));
+  }
+  if (!expected.issuer.empty() && text_of(claims, "iss") != expected.issuer) {
+    throw refused(fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
+  }
+  if (!expected.audience.empty() && !names_audience(claims, expected.audience)) {
+    throw refused(fmt::format("it is not for the audience '{}'", expected.audience));
+  }
+}
+
+detail::Key public_key(const VerifyingKey& key) {
+  return detail::Key(
+      ::EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, detail::bytes_of(key.bytes), key.bytes.size()));
+}
+
+}  // namespace
+
+std::string VerifyingKey::id() const {
+  // RFC 7638: the required members in the order of their names, without blanks.
+  return base64url_encode(sha256(fmt::format(R"({{"crv":"Ed25519","kty":"OKP","x":"{}"}})", base64url_encode(bytes))));
+}
+
+SigningKey::SigningKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {
+  verifying_.bytes.resize(kKeySize);
+  std::size_t size = kKeySize;
+  if (::EVP_PKEY_get_raw_public_key(key_.get(), detail::bytes_of(verifying_.bytes), &size) != 1) {
+    throw detail::failure("cannot use a signing key");
+  }
+}
+
+SigningKey SigningKey::generate() { return from_seed(Secret::random(kKeySize)); }
+
+SigningKey SigningKey::from_seed(const Secret& seed) {
+  detail::Key key(
+      ::EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, detail::bytes_of(seed.bytes()), seed.size()));
+  if (key == nullptr) throw Error(Code::invalid, "cannot use a signing key").because(detail::reason());
+  return SigningKey(std::shared_ptr<evp_pkey_st>(key.release(), &::EVP_PKEY_free));
+}
+
+Secret SigningKey::seed() const {
+  std::string out(kKeySize, '\0');
+  std::size_t size = out.size();
+  if (::EVP_PKEY_get_raw_private_key(key_.get(), detail::bytes_of(out), &size) != 1) {
+    throw detail::failure("cannot read a signing key");
+  }
+  return Secret::take(std::move(out));
+}
+
+std::string SigningKey::sign(std::string_view message) const {
+  const detail::DigestContext context(::EVP_MD_CTX_new());
+  std::string out(kSignatureSize, '\0');
+  std::size_t size = out.size();
+  const bool done =
+      context != nullptr && ::EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_.get()) == 1 &&
+      ::EVP_DigestSign(context.get(), detail::bytes_of(out), &size, detail::bytes_of(message), message.size()) == 1;
+  if (!done) throw detail::failure("cannot sign");
+  return out;
+}
+
+bool verify(const VerifyingKey& key, std::string_view message, std::string_view signature) {
+  const detail::Key native = public_key(key);
+  const detail::DigestContext context(::EVP_MD_CTX_new());
+  const bool genuine = native != nullptr && context != nullptr &&
+                       ::EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, native.get()) == 1 &&
+                       ::EVP_DigestVerify(context.get(), detail::bytes_of(signature), signature.size(),
+                                          detail::bytes_of(message), message.size()) == 1;
+  if (!genuine) detail::reason();
+  return genuine;
+}
+
+std::string sign_jwt(const SigningKey& key, const boost::json::object& claims) {
+  const boost::json::object header = {{"alg", "EdDSA"}, {"kid", key.verifying().id()}, {"typ", "JWT"}};
+  std::string token =
+      base64url_encode(boost::json::serialize(header)) + "." + base64url_encode(boost::json::serialize(claims));
+  token += "." + base64url_encode(key.sign(token));
+  return token;
+}
+
+boost::json::object verify_jwt(std::string_view token, std::span<const VerifyingKey> keys,
+                               const JwtExpectation& expected) {
+  Parts parts = take_apart(token);
+  if (const std::string algorithm = text_of(parts.header, "alg"); algorithm != "EdDSA") {
+    throw refused(fmt::format("it is signed with '{}' and not with EdDSA", algorithm));
+  }
+  if (parts.header.contains("crit")) throw refused("its header has critical extensions");
+  const std::string id = text_of(parts.header, "kid");
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id() == id; });
+  if (key == keys.end()) throw refused(fmt::format("its key '{}' is not known here", id));
+  if (!verify(*key, parts.signed_part, parts.signature)) throw refused("its signature does not fit");
+  check_claims(parts.claims, expected);
+  return std::move(parts.claims);
+}
+
+boost::json::object to_jwk(const VerifyingKey& key) {
+  return {{"kty", "OKP"},    {"crv", "Ed25519"}, {"x", base64url_encode(key.bytes)},
+          {"kid", key.id()}, {"alg", "EdDSA"},   {"use", "sig"}};
+}
+
+boost::json::object to_jwks(std::span<const VerifyingKey> keys) {
+  boost::json::array list;
+  for (const auto& key : keys) list.push_back(to_jwk(key));
+  return {{"keys", std::move(list)}};
+}
+
+std::vector<VerifyingKey> parse_jwks(std::string_view text) {
+  const boost::json::value parsed = json::parse(text);
+  const auto* object = parsed.if_object();
+  const auto* list = object == nullptr ? nullptr : object->if_contains("keys");
+  if (list == nullptr || !list->is_array()) throw Error(Code::invalid, "the key set has no list 'keys'");
+  if (list->as_array().size() > kKeysLimit) throw Error(Code::invalid, "the key set has more than 256 keys");
+  std::vector<VerifyingKey> keys;
+  for (const auto& one : list->as_array()) {
+    const auto* jwk = one.if_object();
+    if (jwk == nullptr || text_of(*jwk, "kty") != "OKP" || text_of(*jwk, "crv") != "Ed25519") continue;
+    VerifyingKey key{.bytes = base64url_decode(text_of(*jwk, "x"))};
+    if (key.bytes.size() != kKeySize) throw Error(Code::invalid, "an Ed25519 key of the set has not 32 bytes");
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+}  // namespace underway::crypto

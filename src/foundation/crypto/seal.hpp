@@ -6,6 +6,7 @@
 /// Nonces are random, so one key seals at most 2^32 messages (SP 800-38D, section 8.3): rotate root keys long before.
 
 #include <map>
+#include <optional>
 
 #include "base/random.hpp"
 #include "crypto/secret.hpp"

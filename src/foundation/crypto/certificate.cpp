@@ -61,7 +61,13 @@ std::string serial_of(const X509* certificate) {
   return hex(bytes);
 }
 
-std::string fingerprint_of(const X509* certificate) {
+}  // namespace
+
+bool CertificateInfo::has_name(std::string_view name) const {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string fingerprint(const x509_st* certificate) {
   std::string bytes(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;
   if (::X509_digest(certificate, ::EVP_sha256(), detail::bytes_of(bytes), &size) != 1) {
@@ -71,19 +77,13 @@ std::string fingerprint_of(const X509* certificate) {
   return hex(bytes);
 }
 
-}  // namespace
-
-bool CertificateInfo::has_name(std::string_view name) const {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 CertificateInfo describe(x509_st* certificate) {
   CertificateInfo info;
   info.common_name = common_name_of(::X509_get_subject_name(certificate));
   info.names = alternative_names_of(certificate);
   info.issuer = common_name_of(::X509_get_issuer_name(certificate));
   info.serial = serial_of(certificate);
-  info.fingerprint = fingerprint_of(certificate);
+  info.fingerprint = fingerprint(certificate);
   info.not_before = time_of(::X509_get0_notBefore(certificate));
   info.not_after = time_of(::X509_get0_notAfter(certificate));
   info.is_authority = ::X509_check_ca(certificate) > 0;
@@ -106,7 +106,7 @@ std::string merge_certificates(std::string_view a, std::string_view b) {
   for (const std::string_view pem : {a, b}) {
     if (trim(pem).empty()) continue;
     for (const auto& certificate : detail::read_certificates(pem)) {
-      if (seen.insert(fingerprint_of(certificate.get())).second) out += detail::write_certificate(certificate.get());
+      if (seen.insert(fingerprint(certificate.get())).second) out += detail::write_certificate(certificate.get());
     }
   }
   return out;

@@ -28,6 +28,8 @@ struct CertificateInfo {
 };
 
 CertificateInfo describe(x509_st* certificate);
+/// SHA-256, hexadecimal.
+std::string fingerprint(const x509_st* certificate);
 /// Those of a PEM text, in its order; a chain begins with its leaf. Throws Error(invalid).
 std::vector<CertificateInfo> describe_certificates(std::string_view pem);
 /// The first of a PEM text. Throws Error(invalid).

@@ -83,7 +83,7 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
 
   Impl(async::Executor on, Url base, ClientOptions chosen)
       : executor(std::move(on)), url(std::move(base)), options(std::move(chosen)) {
-    if (url.tls && !options.tls) options.tls = TlsContext::client({});
+    if (url.tls && !options.tls) options.tls = TlsContext::client(TlsFiles{});
   }
   ~Impl() {
     for (auto& kept : idle) kept.transport->close();

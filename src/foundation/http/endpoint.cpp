@@ -90,6 +90,12 @@ Url parse_url(std::string_view text) {
     url.endpoint = parse_socket(kind, text, text.substr(5));
     return url;
   }
+  constexpr std::string_view kTlsSocket = "https+unix:";
+  if (text.starts_with(kTlsSocket)) {
+    url.tls = true;
+    url.endpoint = parse_socket(kind, text, text.substr(kTlsSocket.size()));
+    return url;
+  }
   std::string_view rest = text;
   if (rest.starts_with("https://")) {
     url.tls = true;
@@ -110,7 +116,7 @@ Url parse_url(std::string_view text) {
 }
 
 std::string to_string(const Url& url) {
-  if (url.endpoint.is_unix()) return "unix://" + url.endpoint.socket_path;
+  if (url.endpoint.is_unix()) return (url.tls ? "https+unix://" : "unix://") + url.endpoint.socket_path;
   return fmt::format("{}://{}{}", url.tls ? "https" : "http", host_port(url.endpoint), url.path);
 }
 

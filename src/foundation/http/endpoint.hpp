@@ -25,7 +25,8 @@ Endpoint parse_endpoint(std::string_view text);
 /// "127.0.0.1:4646", "[::1]:4646", "unix:/run/x.sock".
 std::string to_string(const Endpoint& endpoint);
 
-/// A base address as in NOMAD_ADDR: "http://host:4646", "https://host/prefix", "unix:///run/x.sock", "host:4646".
+/// A base address as in NOMAD_ADDR: "http://host:4646", "https://host/prefix", "unix:///run/x.sock", "host:4646"; and
+/// "https+unix:///run/x.sock", TLS over a unix socket.
 struct Url {
   Endpoint endpoint;
   bool tls = false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "async/loop.hpp"
+#include "base/clock.hpp"
 
 namespace underway::http {
 
@@ -77,6 +78,8 @@ struct Peer {
   std::string address;                         ///< "10.0.0.7:51442", "[::1]:4646" or "unix"
   std::optional<unsigned> uid;                 ///< of the process at the other end of a unix socket
   std::vector<std::string> certificate_names;  ///< common and alternative names of a verified client certificate
+  TimePoint certificate_until = {};            ///< when that certificate ends
+  std::string certificate_problem;             ///< what is wrong with the one that it showed; then it has no names
 };
 
 struct Request {

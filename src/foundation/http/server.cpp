@@ -17,8 +17,8 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
         tasks(std::move(executor), "http server") {}
 
   static awaitable<void> accept_from(std::shared_ptr<Impl> impl, std::shared_ptr<detail::Listener> listener,
-                                     std::optional<TlsContext> tls);
-  void take(int fd, const std::optional<TlsContext>& tls);
+                                     std::shared_ptr<const TlsHolder> tls);
+  void take(int fd, const TlsHolder* tls);
 
   std::shared_ptr<detail::ServerState> state;
   std::vector<std::shared_ptr<detail::Listener>> listeners;
@@ -28,14 +28,14 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
 };
 
 awaitable<void> Server::Impl::accept_from(std::shared_ptr<Impl> impl, std::shared_ptr<detail::Listener> listener,
-                                          std::optional<TlsContext> tls) {
+                                          std::shared_ptr<const TlsHolder> tls) {
   while (true) {
     const int fd = co_await listener->accept();
-    impl->take(fd, tls);
+    impl->take(fd, tls.get());
   }
 }
 
-void Server::Impl::take(int fd, const std::optional<TlsContext>& tls) {
+void Server::Impl::take(int fd, const TlsHolder* tls) {
   auto& connections = state->connections;
   if (state->stopping) {
     ::close(fd);
@@ -47,7 +47,7 @@ void Server::Impl::take(int fd, const std::optional<TlsContext>& tls) {
     }
     static constexpr std::string_view kFull =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 20\r\nConnection: close\r\n\r\ntoo many connections";
-    if (!tls) [[maybe_unused]]
+    if (tls == nullptr) [[maybe_unused]]
       const auto sent = ::send(fd, kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     ::close(fd);
     return;
@@ -73,6 +73,10 @@ Server::~Server() {
 }
 
 Endpoint Server::listen(const Endpoint& endpoint, std::optional<TlsContext> tls) {
+  return listen(endpoint, tls ? std::make_shared<const TlsHolder>(std::move(*tls)) : nullptr);
+}
+
+Endpoint Server::listen(const Endpoint& endpoint, std::shared_ptr<const TlsHolder> tls) {
   auto listener = std::make_shared<detail::Listener>(impl_->state->executor, endpoint);
   impl_->listeners.push_back(listener);
   impl_->endpoints.push_back(listener->endpoint());

@@ -37,6 +37,8 @@ class Server {
   /// Starts serving there and returns the endpoint with the port it got. A stale unix socket is replaced, one with a
   /// living listener is not. Throws Error: conflict (taken; the advice says how to find by whom), denied, invalid.
   Endpoint listen(const Endpoint& endpoint, std::optional<TlsContext> tls = {});
+  /// The same with a context that is replaced while it listens.
+  Endpoint listen(const Endpoint& endpoint, std::shared_ptr<const TlsHolder> tls);
 
   /// Stops accepting, lets running requests end for at most `grace`, then cancels them and waits until all are gone.
   awaitable<void> stop(Duration grace);

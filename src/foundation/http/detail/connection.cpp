@@ -82,7 +82,11 @@ void Connection::start(std::function<void()> done) {
       try {
         std::rethrow_exception(failure);
       } catch (const Error& error) {
-        log::debug("http: {}: {}", self->transport_->peer().address, error.one_line());
+        // A certificate that is refused, here or there, keeps somebody out who expects to get in.
+        if (error.code() == Code::denied)
+          log::warn("http: {}", error.one_line());
+        else
+          log::debug("http: {}: {}", self->transport_->peer().address, error.one_line());
       } catch (const std::exception& error) {
         log::error("http: {}: {}", self->transport_->peer().address, error.what());
       }

@@ -134,14 +134,14 @@ Error Transport::lost(const std::string& why) const {
   return Error(Code::unavailable, fmt::format("connection to {} lost", peer_.address)).because(why);
 }
 
-std::shared_ptr<Transport> accepted(const async::Executor& executor, int fd, const std::optional<TlsContext>& tls) {
+std::shared_ptr<Transport> accepted(const async::Executor& executor, int fd, const TlsHolder* tls) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
   if (address.ss_family != AF_UNIX) tune(fd);
   Peer peer = peer_of(fd);
   NativeSocket socket(executor, asio::generic::stream_protocol(address.ss_family, 0), fd);
-  if (tls) return tls_transport(std::move(socket), std::move(peer), *tls, "");
+  if (tls != nullptr) return tls_transport(std::move(socket), std::move(peer), tls->current(), "");
   return std::make_shared<Transport>(std::move(socket), std::move(peer));
 }
 

@@ -53,6 +53,7 @@ class Transport : public std::enable_shared_from_this<Transport> {
 
   NativeSocket& socket() { return socket_; }
   Peer& peer() { return peer_; }
+  const Peer& peer() const { return peer_; }
   Error lost(const std::string& why) const;
 
  private:
@@ -68,12 +69,12 @@ class Transport : public std::enable_shared_from_this<Transport> {
 };
 
 /// A transport over an accepted, nonblocking descriptor, which it takes over.
-std::shared_ptr<Transport> accepted(const async::Executor& executor, int fd, const std::optional<TlsContext>& tls);
+std::shared_ptr<Transport> accepted(const async::Executor& executor, int fd, const TlsHolder* tls);
 /// A transport over a connected socket; with TLS, `host` is the name to verify.
 std::shared_ptr<Transport> dialled(NativeSocket socket, Peer peer, const std::optional<TlsContext>& tls,
                                    const std::string& host);
 
-/// In tls.cpp.
+/// In tls_transport.cpp.
 std::shared_ptr<Transport> tls_transport(NativeSocket socket, Peer peer, const TlsContext& tls,
                                          const std::string& host);
 

@@ -37,7 +37,8 @@ TEST(ParseUrl, KnowsItsSchemes) {
 }
 
 TEST(ToString, IsWhatParseReads) {
-  for (const char* text : {"http://127.0.0.1:4646", "https://[::1]:1/x", "unix:///run/x.sock"}) {
+  for (const char* text :
+       {"http://127.0.0.1:4646", "https://[::1]:1/x", "unix:///run/x.sock", "https+unix:///run/x.sock"}) {
     EXPECT_EQ(to_string(parse_url(text)), text);
   }
   for (const char* text : {"127.0.0.1:4646", "[::1]:1", "unix:/run/x.sock"})

@@ -1,76 +1,47 @@
 #include "http/tls.hpp"
 
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
+#include <gmock/gmock.h>
 
-#include <cstdio>
+#include <fstream>
 
+#include "crypto/authority.hpp"
 #include "serving.hpp"
 
 namespace underway::http {
 namespace {
 
+using testing::HasSubstr;
+
 /// An authority and the certificates it signs, in PEM files of the test's directory.
 class Authority {
  public:
-  explicit Authority(std::string name)
-      : key_(::EVP_EC_gen("P-256")), certificate_(issue(key_, key_, nullptr, name, true)) {
-    write(name + ".pem", certificate_, nullptr);
-  }
-  ~Authority() {
-    ::X509_free(certificate_);
-    ::EVP_PKEY_free(key_);
+  explicit Authority(const std::string& name) : authority_(crypto::Authority::make(name, 1h, SystemClock().now())) {
+    write(name + ".pem", authority_.certificate());
   }
   std::string file(const std::string& name) const { return directory_ / name; }
+  const crypto::Authority& signer() const { return authority_; }
 
-  TlsFiles sign(const std::string& name) {
-    EVP_PKEY* key = ::EVP_EC_gen("P-256");
-    X509* certificate = issue(key, key_, certificate_, name, false);
-    write(name + ".pem", certificate, nullptr);
-    write(name + ".key", nullptr, key);
-    ::X509_free(certificate);
-    ::EVP_PKEY_free(key);
+  TlsFiles sign(const std::string& name, TimePoint now = SystemClock().now()) {
+    const auto made = authority_.issue(leaf(name), now);
+    write(name + ".pem", made.certificate);
+    write(name + ".key", made.key.bytes());
     return {.certificate = file(name + ".pem"), .key = file(name + ".key")};
+  }
+  static crypto::Leaf leaf(const std::string& name) {
+    return {.common_name = name, .names = {name, "127.0.0.1"}, .lifetime = 1h, .server = true};
   }
 
  private:
-  static X509* issue(EVP_PKEY* key, EVP_PKEY* signer, X509* issuer, const std::string& name, bool is_authority) {
-    X509* made = ::X509_new();
-    ::X509_set_version(made, 2);
-    ::ASN1_INTEGER_set(::X509_get_serialNumber(made), is_authority ? 1 : 2);
-    ::X509_gmtime_adj(::X509_getm_notBefore(made), -60);
-    ::X509_gmtime_adj(::X509_getm_notAfter(made), 3600);
-    ::X509_NAME_add_entry_by_txt(::X509_get_subject_name(made), "CN", MBSTRING_ASC,
-                                 reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-    ::X509_set_issuer_name(made, ::X509_get_subject_name(issuer != nullptr ? issuer : made));
-    ::X509_set_pubkey(made, key);
-    const std::string names = "DNS:" + name + ",IP:127.0.0.1";
-    extend(made, is_authority ? NID_basic_constraints : NID_subject_alt_name,
-           is_authority ? "critical,CA:TRUE" : names);
-    ::X509_sign(made, signer, ::EVP_sha256());
-    return made;
-  }
-  static void extend(X509* certificate, int what, const std::string& value) {
-    X509_EXTENSION* extension = ::X509V3_EXT_conf_nid(nullptr, nullptr, what, value.c_str());
-    ::X509_add_ext(certificate, extension, -1);
-    ::X509_EXTENSION_free(extension);
-  }
-  void write(const std::string& name, X509* certificate, EVP_PKEY* key) const {
-    std::FILE* out = std::fopen(file(name).c_str(), "w");
-    if (certificate != nullptr) ::PEM_write_X509(out, certificate);
-    if (key != nullptr) ::PEM_write_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
-    std::fclose(out);
-  }
+  void write(const std::string& name, std::string_view text) const { std::ofstream(file(name)) << text; }
 
   Directory directory_;
-  EVP_PKEY* key_;
-  X509* certificate_;
+  crypto::Authority authority_;
 };
 
 awaitable<Response> tell_peer(Request request) {
   std::string names;
   for (const auto& name : request.remote.certificate_names) names += name + ";";
+  names += request.remote.certificate_problem;
   co_return text(200, names + std::string(request.body.size(), 'x'));
 }
 awaitable<void> echo_one(std::shared_ptr<WebSocket> socket) {
@@ -95,6 +66,20 @@ struct TlsTest : testing::Test {
   Client client(TlsContext context) {
     return Client(serving.loop.executor(), Url{.endpoint = serving.endpoint, .tls = true}, {.tls = std::move(context)});
   }
+  /// What a request with these files fails with, in one line; its answer when it succeeds.
+  std::string ask(const Url& url, TlsContext context) {
+    Client dialled(serving.loop.executor(), url, {.tls = std::move(context)});
+    try {
+      return serving.run(dialled.send(request("GET", "/peer"))).body;
+    } catch (const Error& error) {
+      return error.one_line();
+    }
+  }
+  Url listen(ClientCertificates clients) {
+    const TlsFiles files = trusting(authority.sign("mutual"));
+    return {.endpoint = serving.server.listen(Endpoint{.host = "127.0.0.1"}, TlsContext::server(files, clients)),
+            .tls = true};
+  }
   TlsFiles trusting(TlsFiles files = {}) const {
     files.authority = authority.file("authority.pem");
     return files;
@@ -116,7 +101,7 @@ TEST_F(TlsTest, CarriesRequestsAndWebSockets) {
 
 TEST_F(TlsTest, RefusesAServerOfAnotherAuthority) {
   const Authority other("other");
-  auto dialled = client(TlsContext::client({.authority = other.file("other.pem")}));
+  auto dialled = client(TlsContext::client(TlsFiles{.authority = other.file("other.pem")}));
   try {
     serving.run(dialled.send(request("GET", "/peer")));
     FAIL() << "trusted a stranger";
@@ -124,7 +109,7 @@ TEST_F(TlsTest, RefusesAServerOfAnotherAuthority) {
     EXPECT_EQ(error.code(), Code::denied);
     EXPECT_NE(error.one_line().find("certificate"), std::string::npos) << error.one_line();
   }
-  auto careless = client(TlsContext::client({}, "", false));
+  auto careless = client(TlsContext::client(TlsFiles{}, "", false));
   EXPECT_EQ(serving.run(careless.send(request("GET", "/peer"))).status, 200);
 }
 
@@ -137,15 +122,81 @@ TEST_F(TlsTest, RefusesAServerOfAnotherName) {
 
 TEST_F(TlsTest, DemandsAClientCertificateWhenMutual) {
   TlsFiles files = trusting(authority.sign("mutual"));
-  const Endpoint at = serving.server.listen(Endpoint{.host = "127.0.0.1"}, TlsContext::server(files, true));
+  const Endpoint at =
+      serving.server.listen(Endpoint{.host = "127.0.0.1"}, TlsContext::server(files, ClientCertificates::demanded));
   const Url url{.endpoint = at, .tls = true};
   Client anonymous(serving.loop.executor(), url, {.tls = TlsContext::client(trusting())});
   EXPECT_THROW(serving.run(anonymous.send(request("GET", "/peer"))), Error);
   Client known(serving.loop.executor(), url, {.tls = TlsContext::client(trusting(authority.sign("node-7")))});
-  EXPECT_EQ(serving.run(known.send(request("GET", "/peer"))).body, "node-7;node-7;");
+  EXPECT_EQ(serving.run(known.send(request("GET", "/peer"))).body, "node-7;node-7;127.0.0.1;");
   Authority other("other");
   Client foreign(serving.loop.executor(), url, {.tls = TlsContext::client(trusting(other.sign("node-8")))});
   EXPECT_THROW(serving.run(foreign.send(request("GET", "/peer"))), Error);
+}
+
+TEST_F(TlsTest, TellsAHandlerWhatIsWrongWithARequestedCertificate) {
+  const Url url = listen(ClientCertificates::requested);
+  EXPECT_EQ(ask(url, TlsContext::client(trusting())), "");
+  EXPECT_EQ(ask(url, TlsContext::client(trusting(authority.sign("node-7")))), "node-7;node-7;127.0.0.1;");
+  EXPECT_THAT(ask(url, TlsContext::client(trusting(authority.sign("late", SystemClock().now() - 2h)))),
+              HasSubstr("the certificate of 'late' expired at "));
+  Authority other("other");
+  EXPECT_EQ(ask(url, TlsContext::client(trusting(other.sign("node-8")))),
+            "the certificate of 'node-8' is of authority 'other', which is not trusted here");
+}
+
+TEST_F(TlsTest, BothEndsSayWhichCertificateIsRefusedAndWhy) {
+  const Url url = listen(ClientCertificates::demanded);
+  EXPECT_THAT(ask(url, TlsContext::client(trusting())), HasSubstr("the peer demands a certificate"));
+  EXPECT_THAT(ask(url, TlsContext::client(trusting(authority.sign("late", SystemClock().now() - 2h)))),
+              HasSubstr("the peer refuses our certificate of 'late'"));
+  Authority other("other");
+  EXPECT_THAT(ask(url, TlsContext::client(trusting(other.sign("node-8")))),
+              HasSubstr("the peer refuses our certificate of 'node-8' (by 'other', until "));
+  EXPECT_THAT(ask(url, TlsContext::client(trusting(), "elsewhere")),
+              HasSubstr("the certificate of 'mutual' is for mutual, 127.0.0.1, and not for 'elsewhere'"));
+  EXPECT_THAT(ask(url, TlsContext::client(TlsFiles{.authority = other.file("other.pem")})),
+              HasSubstr("the certificate of 'mutual' is of authority 'authority', which is not trusted here"));
+}
+
+TEST_F(TlsTest, NewConnectionsUseAReplacedCertificateAndOldOnesGoOn) {
+  const auto holder = std::make_shared<TlsHolder>(TlsContext::server(authority.sign("first")));
+  const Url url{.endpoint = serving.server.listen(Endpoint{.host = "127.0.0.1"}, holder), .tls = true};
+  Client old(serving.loop.executor(), url, {.tls = TlsContext::client(trusting(), "first")});
+  const auto socket = serving.run(old.dial(request("GET", "/ws")));
+  EXPECT_EQ(serving.run(old.send(request("GET", "/peer"))).status, 200);
+  holder->replace(TlsContext::server(authority.sign("second")));
+  EXPECT_EQ(serving.run(old.send(request("GET", "/peer"))).status, 200);
+  serving.run(socket->write({"still here"}));
+  EXPECT_EQ(serving.run(socket->read())->data, "still here");
+  EXPECT_THAT(ask(url, TlsContext::client(trusting(), "first")), HasSubstr("is for second, 127.0.0.1, and not for"));
+  EXPECT_EQ(ask(url, TlsContext::client(trusting(), "second")), "");
+}
+
+TEST_F(TlsTest, KnowsAnAuthorityByItsFingerprint) {
+  const auto made = authority.signer().issue(Authority::leaf("server"), SystemClock().now());
+  const std::string chain = made.certificate + authority.signer().certificate();
+  const TlsTexts texts{.certificate = chain, .key = made.key.bytes()};
+  const Url url{.endpoint = serving.server.listen(Endpoint{.host = "127.0.0.1"}, TlsContext::server(texts)),
+                .tls = true};
+  const std::string known = authority.signer().info().fingerprint;
+  EXPECT_EQ(ask(url, TlsContext::pinning_client(known, "server")), "");
+  EXPECT_THAT(ask(url, TlsContext::pinning_client(known, "elsewhere")), HasSubstr("and not for 'elsewhere'"));
+  const std::string other = Authority("other").signer().info().fingerprint;
+  EXPECT_THAT(ask(url, TlsContext::pinning_client(other, "server")),
+              HasSubstr("the server shows no authority with the fingerprint " + other));
+  // A leaf is no authority, however well its fingerprint is known.
+  EXPECT_NE(ask(url, TlsContext::pinning_client(crypto::describe_certificate(chain).fingerprint, "server")), "");
+}
+
+TEST_F(TlsTest, GoesOverAUnixSocketUnderANameThatIsGiven) {
+  const Directory directory;
+  Endpoint at;
+  at.socket_path = directory / "link.sock";
+  serving.server.listen(at, TlsContext::server(authority.sign("server.global.nomad")));
+  const Url url = parse_url("https+unix://" + at.socket_path);
+  EXPECT_EQ(ask(url, TlsContext::client(trusting(), "server.global.nomad")), "");
+  EXPECT_THAT(ask(url, TlsContext::client(trusting())), HasSubstr("no name is given"));
 }
 
 TEST_F(TlsTest, CancelsAHandlerWhoseClientWentAway) {
@@ -177,7 +228,7 @@ TEST_F(TlsTest, NamesTheFileThatCannotBeUsed) {
       EXPECT_NE(error.message().find("/nonexistent.pem"), std::string::npos);
     }
   }
-  EXPECT_THROW(TlsContext::server({}), Error);
+  EXPECT_THROW(TlsContext::server(TlsFiles{}), Error);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ server::Decision<server::Nothing> decide_host_gone(const tables::Tables& tables,
                                                    const std::string& name, const server::Context& context) {
   server::Decision<server::Nothing> decision;
   forget_node(decision.changes, tables, cluster, name, context);
-  decision.changes.push_back(tables::DeleteHost{cluster, name});
+  decision.changes.push_back(tables::DeleteHost{cluster + "/" + name});
   return decision;
 }
 

@@ -177,17 +177,18 @@ class Decoder {
   }
 
   void read_free_form(const Field& field, const hcl::Block& block, void* target) {
-    const auto read = field.type->kind == Kind::any ? hcl::decode_any(block.body, context_, diagnostics_)
-                                                    : pairs(block.body, field.hcl);
+    const auto read =
+        field.type->kind == Kind::any ? hcl::decode_any(block.body, context_, diagnostics_) : pairs(block.body, field);
     if (read) value(*read, *field.type, target, block.range, fmt::format("'{}'", field.hcl));
   }
 
-  std::optional<hcl::Value> pairs(const hcl::Body& body, std::string_view owner) {
+  std::optional<hcl::Value> pairs(const hcl::Body& body, const Field& field) {
     hcl::Value::Object members;
-    for (const auto& attribute : body.just_attributes(diagnostics_, owner)) {
+    const bool texts = field.type->element->kind == Kind::string;
+    for (const auto& attribute : body.just_attributes(diagnostics_, field.hcl)) {
       auto read = attribute.expression.evaluate(context_, diagnostics_);
       if (!read) continue;
-      if (!read->is_null() && !hcl::to_text(*read)) {
+      if (texts && !read->is_null() && !hcl::to_text(*read)) {
         refuse(*read, attribute.expression.range(), fmt::format("'{}'", attribute.name), "a string");
         continue;
       }

@@ -131,6 +131,27 @@ const Structure& description(Tag<AllocHealth>) {
                                  .wire<&AllocHealth::healthy>("Healthy", "")
                                  .wire<&AllocHealth::timestamp>("Timestamp", "")
                                  .time()
+                                 .wire<&AllocHealth::canary>("Canary", "")
+                                 .wire<&AllocHealth::description>("Description", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<RescheduleEvent>) {
+  static const Structure s = Builder<RescheduleEvent>("reschedule event", "")
+                                 .wire<&RescheduleEvent::time>("RescheduleTime", "")
+                                 .wire<&RescheduleEvent::previous_allocation>("PrevAllocID", "")
+                                 .wire<&RescheduleEvent::previous_node>("PrevNodeID", "")
+                                 .wire<&RescheduleEvent::delay>("Delay", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<DesiredTransition>) {
+  static const Structure s = Builder<DesiredTransition>("desired transition", "")
+                                 .wire<&DesiredTransition::migrate>("Migrate", "")
+                                 .wire<&DesiredTransition::reschedule>("Reschedule", "")
+                                 .wire<&DesiredTransition::no_shutdown_delay>("NoShutdownDelay", "")
                                  .done();
   return s;
 }
@@ -156,6 +177,11 @@ const Structure& description(Tag<Allocation>) {
                                  .wire<&Allocation::metrics>("Metrics", "")
                                  .wire<&Allocation::previous_allocation>("PreviousAllocation", "")
                                  .wire<&Allocation::next_allocation>("NextAllocation", "")
+                                 .wire<&Allocation::deployment_id>("DeploymentID", "")
+                                 .wire<&Allocation::follow_up_eval>("FollowupEvalID", "")
+                                 .wire<&Allocation::transition>("DesiredTransition", "")
+                                 .wire<&Allocation::reschedules>("RescheduleTracker.Events", "")
+                                 .wire<&Allocation::unknown_since>("UnknownSince", "")
                                  .wire<&Allocation::create_time>("CreateTime", "")
                                  .wire<&Allocation::modify_time>("ModifyTime", "")
                                  .wire<&Allocation::create_index>("CreateIndex", "")

@@ -75,10 +75,27 @@ struct AllocMetric {
   std::int64_t coalesced_failures = 0;  ///< further allocations that failed the same way
 };
 
-/// What the node found of the allocation's health.
+/// What the node found of the allocation's health, as its group's `update` (or `migrate`) measures it.
 struct AllocHealth {
   std::optional<bool> healthy;
-  std::int64_t timestamp = 0;
+  std::int64_t timestamp = 0;  ///< when that was found, ns since the epoch
+  bool canary = false;         ///< set by the server
+  std::string description;     ///< why it is not healthy: "check 'ping' of service 'web': connection refused"
+};
+
+/// One replacement in the chain that led here.
+struct RescheduleEvent {
+  std::int64_t time = 0;  ///< ns since the epoch
+  std::string previous_allocation;
+  std::string previous_node;
+  Duration delay{0};
+};
+
+/// What a drain, a person or a policy asked the scheduler to do with the allocation.
+struct DesiredTransition {
+  bool migrate = false;
+  bool reschedule = false;
+  bool no_shutdown_delay = false;
 };
 
 struct Allocation {
@@ -101,6 +118,11 @@ struct Allocation {
   AllocMetric metrics;
   std::string previous_allocation;
   std::string next_allocation;
+  std::string deployment_id;   ///< the rollout that it is part of
+  std::string follow_up_eval;  ///< the evaluation that will replace it
+  DesiredTransition transition;
+  std::vector<RescheduleEvent> reschedules;  ///< oldest first
+  std::int64_t unknown_since = 0;            ///< client status unknown: since when, ns since the epoch
   std::int64_t create_time = 0;
   std::int64_t modify_time = 0;
   Revision create_index = 0;
@@ -147,6 +169,8 @@ const describe::Structure& description(describe::Tag<AllocatedResources>);
 const describe::Structure& description(describe::Tag<NodeScore>);
 const describe::Structure& description(describe::Tag<AllocMetric>);
 const describe::Structure& description(describe::Tag<AllocHealth>);
+const describe::Structure& description(describe::Tag<RescheduleEvent>);
+const describe::Structure& description(describe::Tag<DesiredTransition>);
 const describe::Structure& description(describe::Tag<Allocation>);
 const describe::Structure& description(describe::Tag<AllocationUpdate>);
 

@@ -19,17 +19,23 @@ const Enumeration& description(Tag<EvalStatus>) {
 
 const Enumeration& description(Tag<EvalTrigger>) {
   using T = EvalTrigger;
-  static const Enumeration e = describe::enumeration<T>("trigger", {{T::job_register, "job-register"},
-                                                                    {T::job_deregister, "job-deregister"},
-                                                                    {T::node_drain, "node-drain"},
-                                                                    {T::node_update, "node-update"},
-                                                                    {T::alloc_stop, "alloc-stop"},
-                                                                    {T::alloc_failure, "alloc-failure"},
-                                                                    {T::queued_allocs, "queued-allocs"},
-                                                                    {T::max_plan_attempts, "max-plan-attempts"},
-                                                                    {T::failed_follow_up, "failed-follow-up"},
-                                                                    {T::periodic_job, "periodic-job"},
-                                                                    {T::scheduled, "scheduled"}});
+  static const Enumeration e =
+      describe::enumeration<T>("trigger", {{T::job_register, "job-register"},
+                                           {T::job_deregister, "job-deregister"},
+                                           {T::node_drain, "node-drain"},
+                                           {T::node_update, "node-update"},
+                                           {T::alloc_stop, "alloc-stop"},
+                                           {T::alloc_failure, "alloc-failure"},
+                                           {T::queued_allocs, "queued-allocs"},
+                                           {T::max_plan_attempts, "max-plan-attempts"},
+                                           {T::failed_follow_up, "failed-follow-up"},
+                                           {T::periodic_job, "periodic-job"},
+                                           {T::scheduled, "scheduled"},
+                                           {T::rolling_update, "rolling-update"},
+                                           {T::deployment_watcher, "deployment-watcher"},
+                                           {T::max_disconnect_timeout, "max-disconnect-timeout"},
+                                           {T::reconnect, "reconnect"},
+                                           {T::alloc_reschedule, "alloc-reschedule"}});
   return e;
 }
 
@@ -43,6 +49,7 @@ const Structure& description(Tag<Evaluation>) {
                                  .wire<&Evaluation::job_id>("JobID", "")
                                  .wire<&Evaluation::job_modify_index>("JobModifyIndex", "")
                                  .wire<&Evaluation::node_id>("NodeID", "")
+                                 .wire<&Evaluation::deployment_id>("DeploymentID", "")
                                  .wire<&Evaluation::status>("Status", "")
                                  .wire<&Evaluation::status_description>("StatusDescription", "")
                                  .wire<&Evaluation::previous_eval>("PreviousEval", "")

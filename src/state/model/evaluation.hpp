@@ -20,7 +20,12 @@ enum class EvalTrigger {
   max_plan_attempts,
   failed_follow_up,
   periodic_job,
-  scheduled
+  scheduled,
+  rolling_update,
+  deployment_watcher,
+  max_disconnect_timeout,
+  reconnect,
+  alloc_reschedule
 };
 
 struct Evaluation {
@@ -32,6 +37,7 @@ struct Evaluation {
   std::string job_id;
   Revision job_modify_index = 0;
   std::string node_id;
+  std::string deployment_id;
   EvalStatus status = EvalStatus::pending;
   std::string status_description;
   std::string previous_eval;

@@ -1,5 +1,7 @@
 #include "model/job.hpp"
 
+#include <fmt/format.h>
+
 namespace underway::model {
 
 RestartPolicy RestartPolicy::for_type(JobType type) {
@@ -63,12 +65,33 @@ const TaskGroup* Job::find_group(std::string_view group_name) const {
   return nullptr;
 }
 
+namespace {
+
+void canonicalize_services(std::vector<Service>& services, const std::string& default_name, const std::string& task) {
+  for (auto& service : services) {
+    if (service.name.empty()) service.name = default_name;
+    if (service.task.empty()) service.task = task;
+    for (auto& check : service.checks) {
+      if (check.name.empty()) check.name = fmt::format("service: \"{}\" check", service.name);
+      if (check.type == "script" && check.task.empty()) check.task = service.task;
+      if (check.on_update.empty()) check.on_update = service.on_update;
+      if (!check.check_restart) check.check_restart = service.check_restart;
+    }
+  }
+}
+
+}  // namespace
+
 void Job::canonicalize() {
   if (name.empty()) name = id;
   if (priority == 0) priority = 50;
   for (auto& group : groups) {
     if (!group.restart) group.restart = RestartPolicy::for_type(type);
+    // The only task is what a group's service without a word about it is about.
+    const std::string only_task = group.tasks.size() == 1 ? group.tasks.front().name : "";
+    canonicalize_services(group.services, fmt::format("{}-{}", id, group.name), only_task);
     for (auto& task : group.tasks) {
+      canonicalize_services(task.services, fmt::format("{}-{}-{}", id, group.name, task.name), task.name);
       if (!task.restart) task.restart = group.restart;
       for (auto& t : task.templates) {
         if (t.change_mode == ChangeMode::signal && t.change_signal.empty()) t.change_signal = "SIGHUP";

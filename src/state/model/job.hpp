@@ -4,6 +4,8 @@
 /// the wire are those of Nomad's job specification (defaults of api/*.go `Canonicalize`), read by state/jobspec.
 
 #include "base/describe.hpp"
+#include "model/policy.hpp"
+#include "model/service.hpp"
 
 #include <boost/json/value.hpp>
 
@@ -35,11 +37,16 @@ struct Constraint {
 };
 
 enum class DependencyScope { node, any };
+enum class OnFailure { hold, ignore, stop };
 
-/// `depends_on`: start only where (node) or when (any) the other job is healthy.
+/// `depends_on`: start only where (node) or when (any) the other job is healthy, and stop before it does.
 struct Dependency {
   std::string job;
   DependencyScope scope = DependencyScope::any;
+  /// What a later failure of the other job does to an allocation that runs already: `hold` lets it run, and holds its
+  /// restarts and replacements; `ignore` looks at the dependency at the first start only; `stop` stops it until the
+  /// other one is healthy again.
+  OnFailure on_failure = OnFailure::hold;
 };
 
 struct Port {
@@ -103,6 +110,13 @@ struct ChangeScript {
   std::vector<std::string> args;
   Duration timeout = 5s;
   bool fail_on_error = false;
+  bool run_on_first_render = false;
+};
+
+/// `wait`: data that keeps changing is rendered when it has been quiet for `min`, after `max` at the latest.
+struct TemplateWait {
+  Duration min{0};
+  Duration max{0};
 };
 
 struct Template {
@@ -121,6 +135,7 @@ struct Template {
   std::string left_delimiter = "{{";
   std::string right_delimiter = "}}";
   bool error_on_missing_key = false;
+  std::optional<TemplateWait> wait;
 };
 
 struct LogConfig {
@@ -147,6 +162,7 @@ struct Task {
   std::optional<Lifecycle> lifecycle;
   std::vector<Artifact> artifacts;
   std::vector<Template> templates;
+  std::vector<Service> services;
   std::optional<RestartPolicy> restart;  ///< absent: the group's
   LogConfig logs;
   bool leader = false;
@@ -164,6 +180,11 @@ struct TaskGroup {
   std::vector<Constraint> constraints;
   std::vector<NetworkResource> networks;
   std::optional<RestartPolicy> restart;  ///< absent: by job type; see Job::canonicalize
+  std::optional<UpdateStrategy> update;  ///< these four: see model/policy.hpp
+  std::optional<MigrateStrategy> migrate;
+  std::optional<RescheduleStrategy> reschedule;
+  std::optional<DisconnectStrategy> disconnect;
+  std::vector<Service> services;
   EphemeralDisk ephemeral_disk;
   std::vector<Dependency> depends_on;
   std::vector<Task> tasks;
@@ -188,6 +209,9 @@ struct Job {
   bool all_at_once = false;
   std::vector<Constraint> constraints;
   std::vector<Dependency> depends_on;
+  std::optional<UpdateStrategy> update;  ///< for groups that say nothing else; as the next two
+  std::optional<MigrateStrategy> migrate;
+  std::optional<RescheduleStrategy> reschedule;
   std::vector<TaskGroup> groups;
   StringMap meta;
 
@@ -219,6 +243,7 @@ struct JobSubmission {
 const describe::Enumeration& description(describe::Tag<JobType>);
 const describe::Enumeration& description(describe::Tag<JobStatus>);
 const describe::Enumeration& description(describe::Tag<DependencyScope>);
+const describe::Enumeration& description(describe::Tag<OnFailure>);
 const describe::Enumeration& description(describe::Tag<RestartMode>);
 const describe::Enumeration& description(describe::Tag<LifecycleHook>);
 const describe::Enumeration& description(describe::Tag<ChangeMode>);
@@ -231,6 +256,7 @@ const describe::Structure& description(describe::Tag<RestartPolicy>);
 const describe::Structure& description(describe::Tag<Lifecycle>);
 const describe::Structure& description(describe::Tag<Artifact>);
 const describe::Structure& description(describe::Tag<ChangeScript>);
+const describe::Structure& description(describe::Tag<TemplateWait>);
 const describe::Structure& description(describe::Tag<Template>);
 const describe::Structure& description(describe::Tag<LogConfig>);
 const describe::Structure& description(describe::Tag<EphemeralDisk>);

@@ -24,6 +24,11 @@ const Enumeration& description(Tag<DependencyScope>) {
       describe::enumeration<DependencyScope>("scope", {{DependencyScope::node, "node"}, {DependencyScope::any, "any"}});
   return e;
 }
+const Enumeration& description(Tag<OnFailure>) {
+  static const Enumeration e = describe::enumeration<OnFailure>(
+      "on_failure", {{OnFailure::hold, "hold"}, {OnFailure::ignore, "ignore"}, {OnFailure::stop, "stop"}});
+  return e;
+}
 const Enumeration& description(Tag<RestartMode>) {
   static const Enumeration e =
       describe::enumeration<RestartMode>("restart mode", {{RestartMode::fail, "fail"}, {RestartMode::delay, "delay"}});
@@ -62,6 +67,9 @@ const Structure& description(Tag<Dependency>) {
           .required()
           .attribute<&Dependency::scope>("scope", "Scope",
                                          "`node`: healthy on the same node; `any`: healthy wherever it runs.")
+          .attribute<&Dependency::on_failure>(
+              "on_failure", "OnFailure",
+              "When the other one fails later: `hold` what would start anew, `ignore` it, or `stop` until it is back.")
           .done();
   return s;
 }
@@ -182,7 +190,21 @@ const Structure& description(Tag<ChangeScript>) {
                                  .attribute<&ChangeScript::fail_on_error>("fail_on_error", "FailOnError",
                                                                           "Whether its failure kills the task.")
                                  .destructive()
+                                 .attribute<&ChangeScript::run_on_first_render>(
+                                     "run_on_first_render", "RunOnFirstRender", "Runs after the start, too.")
+                                 .destructive()
                                  .done();
+  return s;
+}
+
+const Structure& description(Tag<TemplateWait>) {
+  static const Structure s =
+      Builder<TemplateWait>("wait", "How long changing data is left to settle.")
+          .attribute<&TemplateWait::min>("min", "Min", "Renders when nothing has changed for so long.")
+          .destructive()
+          .attribute<&TemplateWait::max>("max", "Max", "Renders after so long at the latest; 4 times `min`.")
+          .destructive()
+          .done();
   return s;
 }
 
@@ -225,6 +247,8 @@ const Structure& description(Tag<Template>) {
           .destructive()
           .attribute<&Template::error_on_missing_key>("error_on_missing_key", "ErrMissingKey",
                                                       "Whether a missing map key is an error.")
+          .destructive()
+          .block<&Template::wait>("wait", "Wait", "How long changing data is left to settle.")
           .destructive()
           .done();
   return s;
@@ -278,6 +302,7 @@ const Structure& description(Tag<Task>) {
           .destructive()
           .block<&Task::templates>("template", "Templates", "Files to render first.")
           .destructive()
+          .block<&Task::services>("service", "Services", "Names under which it is found, and their checks.")
           .block<&Task::restart>("restart", "RestartPolicy", "Restarts, when they differ from the group's.")
           .block<&Task::logs>("logs", "LogConfig", "How output is kept.")
           .attribute<&Task::leader>("leader", "Leader", "Its end stops the group's other tasks.")
@@ -300,6 +325,11 @@ const Structure& description(Tag<TaskGroup>) {
           .block<&TaskGroup::networks>("network", "Networks", "Its network and ports.")
           .destructive()
           .block<&TaskGroup::restart>("restart", "RestartPolicy", "Restarts of its tasks on their node.")
+          .block<&TaskGroup::update>("update", "Update", "How a new version replaces the old one.")
+          .block<&TaskGroup::migrate>("migrate", "Migrate", "How a drain moves it.")
+          .block<&TaskGroup::reschedule>("reschedule", "ReschedulePolicy", "Replacements of failed allocations.")
+          .block<&TaskGroup::disconnect>("disconnect", "Disconnect", "When its node is not heard of.")
+          .block<&TaskGroup::services>("service", "Services", "Names under which it is found, and their checks.")
           .block<&TaskGroup::ephemeral_disk>("ephemeral_disk", "EphemeralDisk", "The allocation directory's disk.")
           .block<&TaskGroup::depends_on>("depends_on", "DependsOn", "What must be healthy first.")
           .block<&TaskGroup::tasks>("task", "Tasks", "The tasks.")
@@ -325,6 +355,9 @@ const Structure& description(Tag<Job>) {
           .attribute<&Job::all_at_once>("all_at_once", "AllAtOnce", "Refuses a plan that places only part of it.")
           .block<&Job::constraints>("constraint", "Constraints", "Where it may run.")
           .block<&Job::depends_on>("depends_on", "DependsOn", "What must be healthy first.")
+          .block<&Job::update>("update", "Update", "For groups that say nothing else.")
+          .block<&Job::migrate>("migrate", "Migrate", "For groups that say nothing else.")
+          .block<&Job::reschedule>("reschedule", "Reschedule", "For groups that say nothing else.")
           .block<&Job::groups>("group", "TaskGroups", "Its groups.")
           .block_or_attribute<&Job::meta>("meta", "Meta", "Free pairs, seen by its tasks.")
           .destructive()

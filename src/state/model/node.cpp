@@ -56,6 +56,39 @@ const Structure& description(Tag<NodeResources>) {
   return s;
 }
 
+const Enumeration& description(Tag<DrainStatus>) {
+  static const Enumeration e = describe::enumeration<DrainStatus>(
+      "drain status",
+      {{DrainStatus::draining, "draining"}, {DrainStatus::complete, "complete"}, {DrainStatus::canceled, "canceled"}});
+  return e;
+}
+
+const Structure& description(Tag<DrainStrategy>) {
+  static const Structure s = Builder<DrainStrategy>("drain", "")
+                                 .wire<&DrainStrategy::deadline>("Deadline", "")
+                                 .wire<&DrainStrategy::ignore_system_jobs>("IgnoreSystemJobs", "")
+                                 .wire<&DrainStrategy::ask_slurm>("AskSlurm", "")
+                                 .wire<&DrainStrategy::force_deadline>("ForceDeadline", "")
+                                 .time()
+                                 .wire<&DrainStrategy::started_at>("StartedAt", "")
+                                 .time()
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<DrainMetadata>) {
+  static const Structure s = Builder<DrainMetadata>("last drain", "")
+                                 .wire<&DrainMetadata::status>("Status", "")
+                                 .wire<&DrainMetadata::started_at>("StartedAt", "")
+                                 .time()
+                                 .wire<&DrainMetadata::updated_at>("UpdatedAt", "")
+                                 .time()
+                                 .wire<&DrainMetadata::meta>("Meta", "")
+                                 .wire<&DrainMetadata::accessor_id>("AccessorID", "")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<Node>) {
   static const Structure s = Builder<Node>("node", "A machine that runs the agent in the node role.")
                                  .wire<&Node::id>("ID", "")
@@ -77,6 +110,8 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::status>("Status", "")
                                  .wire<&Node::status_description>("StatusDescription", "")
                                  .wire<&Node::eligibility>("SchedulingEligibility", "")
+                                 .wire<&Node::drain>("DrainStrategy", "")
+                                 .wire<&Node::last_drain>("LastDrain", "")
                                  .wire<&Node::status_updated_at>("StatusUpdatedAt", "")
                                  .wire<&Node::last_start>("LastStart", "")
                                  .wire<&Node::computed_class>("ComputedClass", "")

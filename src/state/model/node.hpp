@@ -32,6 +32,26 @@ struct NodeResources {
   std::vector<std::int64_t> ports;  ///< only in reserved: ports never given out
 };
 
+/// A drain under way: the node's allocations are moved away, within the deadline.
+struct DrainStrategy {
+  Duration deadline = std::chrono::hours(1);  ///< 0: none; negative: force, all at once
+  bool ignore_system_jobs = false;
+  bool ask_slurm = false;           ///< its Slurm jobs are waited for first
+  std::int64_t force_deadline = 0;  ///< ns since the epoch; 0: none
+  std::int64_t started_at = 0;      ///< ns since the epoch
+};
+
+enum class DrainStatus { draining, complete, canceled };
+
+/// The newest drain, also when it is over.
+struct DrainMetadata {
+  DrainStatus status = DrainStatus::draining;
+  std::int64_t started_at = 0;  ///< ns since the epoch
+  std::int64_t updated_at = 0;
+  StringMap meta;
+  std::string accessor_id;  ///< of the token that asked for it
+};
+
 struct Node {
   std::string id;
   std::string name;
@@ -52,6 +72,8 @@ struct Node {
   NodeStatus status = NodeStatus::initializing;
   std::string status_description;
   Eligibility eligibility = Eligibility::eligible;
+  std::optional<DrainStrategy> drain;  ///< present: draining
+  std::optional<DrainMetadata> last_drain;
   std::int64_t status_updated_at = 0;  ///< seconds since the epoch
   std::int64_t last_start = 0;         ///< when its agent started, ns since the epoch
   std::string computed_class;          ///< hash of what placement may depend on, without `unique.` keys
@@ -71,6 +93,9 @@ std::optional<std::string> resolve_target(const std::string& target, const Node&
 
 const describe::Enumeration& description(describe::Tag<NodeStatus>);
 const describe::Enumeration& description(describe::Tag<Eligibility>);
+const describe::Enumeration& description(describe::Tag<DrainStatus>);
+const describe::Structure& description(describe::Tag<DrainStrategy>);
+const describe::Structure& description(describe::Tag<DrainMetadata>);
 const describe::Structure& description(describe::Tag<DriverInfo>);
 const describe::Structure& description(describe::Tag<NodeNetwork>);
 const describe::Structure& description(describe::Tag<NodeResources>);

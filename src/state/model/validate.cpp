@@ -1,11 +1,15 @@
 #include "model/validate.hpp"
 
 #include "base/text.hpp"
+#include "model/detail/place.hpp"
 
 #include <csignal>
 #include <set>
 
 namespace underway::model {
+
+using detail::Place;
+
 namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -33,29 +37,6 @@ bool leaves_allocation(const std::string& path) {
   }
   return false;
 }
-
-/// Collects problems under one path.
-class Place {
- public:
-  Place(std::vector<Problem>& out, std::string path) : out_(out), path_(std::move(path)) {}
-
-  Place inside(std::string_view what, std::string_view name) const {
-    return {out_, fmt::format("{}{}{} '{}'", path_, path_.empty() ? "" : " ", what, name)};
-  }
-  template <class... Args>
-  void say(fmt::format_string<Args...> format, Args&&... args) const {
-    out_.push_back({path_, fmt::format(format, std::forward<Args>(args)...)});
-  }
-  /// Says it unless `holds`.
-  template <class... Args>
-  void require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
-    if (!holds) say(format, std::forward<Args>(args)...);
-  }
-
- private:
-  std::vector<Problem>& out_;
-  std::string path_;
-};
 
 void check_signal(const Place& place, std::string_view field, const std::string& name) {
   if (name.empty() || name.find("${") != std::string::npos || signal_number(name)) return;
@@ -150,6 +131,11 @@ void check_template(const Place& place, const Template& t) {
   place.require(octal, "perms '{}' is not octal, like \"0644\"", t.perms);
   place.require(t.uid >= -1 && t.gid >= -1, "uid and gid are numbers of accounts, or -1");
   check_signal(place, "change_signal", t.change_signal);
+  if (t.wait) {
+    place.require(t.wait->min >= Duration{0} && t.wait->max >= Duration{0}, "wait: min and max may not be negative");
+    place.require(t.wait->max == Duration{0} || t.wait->min <= t.wait->max, "wait: min {} is above max {}",
+                  format_duration(t.wait->min), format_duration(t.wait->max));
+  }
   if (t.change_mode == ChangeMode::script) {
     place.require(t.change_script && !t.change_script->command.empty(),
                   "change_mode is script, but change_script gives no command");
@@ -244,6 +230,8 @@ void check_group(const Place& place, const TaskGroup& group, const Job& job, con
   check_dependencies(place, group.depends_on, job);
   check_networks(place, group);
   if (group.restart) check_restart(place, *group.restart);
+  detail::check_policies(place, job, group);
+  detail::check_services(place, job, group);
   check_tasks(place, group, options);
 }
 

@@ -149,34 +149,30 @@ void Tables::Impl::allocation_changed(const Row<Allocation>& before, const Row<A
   for (auto* follower : followers) follower->allocation_changed(before, after);
 }
 
-void Tables::Impl::apply(PutCluster change) {
-  Row<model::Cluster>& slot = clusters[change.cluster.name];
-  write(cluster_key(change.cluster.name), value_of(change.cluster));
-  stamp_row(change.cluster, slot);
-  slot = std::make_shared<const model::Cluster>(std::move(change.cluster));
-  note_change(Topic::clusters, slot->name);
+template <class T>
+void Tables::Impl::apply(Put<T> change) {
+  using Table = PlainTable<T>;
+  std::string key = Table::key(change.row);
+  auto& slot = plain<T>()[key];
+  const Row<T> before = slot;
+  write(std::string(Table::prefix) + key, value_of(change.row));
+  stamp_row(change.row, before);
+  slot = std::make_shared<const T>(std::move(change.row));
+  index_plain(before, slot);
+  note_change(Table::topic, key);
 }
 
-void Tables::Impl::apply(DeleteCluster change) {
-  if (clusters.erase(change.name) == 0) return;
-  erase(cluster_key(change.name));
-  note_deletion(Topic::clusters);
-  note_change(Topic::clusters, change.name);
-}
-
-void Tables::Impl::apply(PutHost change) {
-  Row<model::Host>& slot = hosts[{change.host.cluster, change.host.name}];
-  write(host_key(change.host.cluster, change.host.name), value_of(change.host));
-  stamp_row(change.host, slot);
-  slot = std::make_shared<const model::Host>(std::move(change.host));
-  note_change(Topic::hosts, slot->cluster + "/" + slot->name);
-}
-
-void Tables::Impl::apply(DeleteHost change) {
-  if (hosts.erase({change.cluster, change.name}) == 0) return;
-  erase(host_key(change.cluster, change.name));
-  note_deletion(Topic::hosts);
-  note_change(Topic::hosts, change.cluster + "/" + change.name);
+template <class T>
+void Tables::Impl::apply(Delete<T> change) {
+  using Table = PlainTable<T>;
+  const auto it = plain<T>().find(change.key);
+  if (it == plain<T>().end()) return;
+  const Row<T> before = it->second;
+  plain<T>().erase(it);
+  erase(std::string(Table::prefix) + change.key);
+  index_plain(before, Row<T>());
+  note_deletion(Table::topic);
+  note_change(Table::topic, change.key);
 }
 
 void Tables::Impl::apply(PutSetting change) {

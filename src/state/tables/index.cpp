@@ -153,4 +153,20 @@ void Tables::Impl::index_allocation(const Row<Allocation>& before, const Row<All
     allocations.erase(before->id);
 }
 
+void Tables::Impl::index_plain(const Row<model::Deployment>& before, const Row<model::Deployment>& after) {
+  if (before) {
+    JobEntry& entry = job_entry(before->ns, before->job_id);
+    std::erase(entry.deployments, before);
+    unsettle(entry);
+  }
+  if (!after) return;
+  JobEntry& entry = job_entry(after->ns, after->job_id);
+  const auto newer = [](const Row<model::Deployment>& a, const Row<model::Deployment>& b) {
+    return std::tie(a->create_index, a->id) > std::tie(b->create_index, b->id);
+  };
+  auto& rows = entry.deployments;
+  rows.insert(std::lower_bound(rows.begin(), rows.end(), after, newer), after);
+  unsettle(entry);
+}
+
 }  // namespace underway::tables

@@ -11,8 +11,6 @@ std::string job_version_key(std::string_view ns, std::string_view id, std::int64
 std::string node_key(std::string_view id) { return fmt::format("n/{}", id); }
 std::string evaluation_key(std::string_view id) { return fmt::format("e/{}", id); }
 std::string allocation_key(std::string_view id) { return fmt::format("a/{}", id); }
-std::string cluster_key(std::string_view name) { return fmt::format("c/{}", name); }
-std::string host_key(std::string_view cluster, std::string_view name) { return fmt::format("h/{}/{}", cluster, name); }
 std::string setting_key(std::string_view key) { return fmt::format("x/{}", key); }
 std::string topic_key(std::string_view topic) { return fmt::format("t/{}", topic); }
 

@@ -7,7 +7,8 @@
 ///     v/<namespace>/<job>/<version>  a version of it, with its submission: {"Job": …, "Submission": …}; its Job has
 ///     the
 ///                                    CreateIndex of the job it is a version of
-///     n/<node>   e/<evaluation>   a/<allocation>   c/<cluster>   h/<cluster>/<host>
+///     n/<node>   e/<evaluation>   a/<allocation>
+///     c/<cluster>   h/<cluster>/<host>   d/<deployment>      and the other plain tables, see tables/plain.hpp
 ///     x/<key>                        settings
 ///     t/<topic>                      empty; its mod revision is when a row of that table was last deleted, or left a
 ///                                    group of rows that clients may wait for
@@ -25,8 +26,6 @@ std::string job_version_key(std::string_view ns, std::string_view id, std::int64
 std::string node_key(std::string_view id);
 std::string evaluation_key(std::string_view id);
 std::string allocation_key(std::string_view id);
-std::string cluster_key(std::string_view name);
-std::string host_key(std::string_view cluster, std::string_view name);
 std::string setting_key(std::string_view key);
 std::string topic_key(std::string_view topic);
 

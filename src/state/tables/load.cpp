@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kPage = 4096;  // rows whose text is in memory at a time
 constexpr int kAttempts = 5;         // when somebody writes meanwhile
-/// Versions before the allocations that refer to them.
-constexpr std::string_view kTables[] = {"t/", "x/", "v/", "j/", "n/", "e/", "a/", "c/", "h/"};
+/// Versions before the allocations that refer to them; then the plain tables.
+constexpr std::string_view kTables[] = {"t/", "x/", "v/", "j/", "n/", "e/", "a/"};
 
 void check_key(const store::KeyValue& kv, const std::string& expected) {
   if (kv.key != expected)
@@ -48,6 +48,10 @@ void Tables::Impl::load(store::Store& store) {
     for (const auto table : kTables) {
       if (whole) whole = read_pages(store, table, now, [&](const auto& page) { load_page(table, page); });
     }
+    detail::for_each_plain([&]<class T>() {
+      const auto load_rows = [&](const auto& page) { load_plain<T>(page); };
+      if (whole) whole = read_pages(store, PlainTable<T>::prefix, now, load_rows);
+    });
     settle();
     revision = now;
     if (whole) break;
@@ -68,8 +72,7 @@ void Tables::Impl::clear() {
   pending.clear();
   blocked.clear();
   allocations.clear();
-  clusters.clear();
-  hosts.clear();
+  plain_maps = {};
   settings.clear();
   unsettled_jobs.clear();
   unsettled_nodes.clear();
@@ -143,23 +146,22 @@ void Tables::Impl::load_page(std::string_view table, const std::vector<store::Ke
         index_allocation(nullptr, std::make_shared<const model::Allocation>(std::move(allocation)));
         break;
       }
-      case 'c': {
-        auto cluster = std::make_shared<const model::Cluster>(detail::decode_row<model::Cluster>(kv));
-        check_key(kv, cluster_key(cluster->name));
-        note(Topic::clusters, cluster->modify_index);
-        clusters[cluster->name] = std::move(cluster);
-        break;
-      }
-      case 'h': {
-        auto host = std::make_shared<const model::Host>(detail::decode_row<model::Host>(kv));
-        check_key(kv, host_key(host->cluster, host->name));
-        note(Topic::hosts, host->modify_index);
-        hosts[{host->cluster, host->name}] = std::move(host);
-        break;
-      }
       default:
         break;
     }
+  }
+}
+
+template <class T>
+void Tables::Impl::load_plain(const std::vector<store::KeyValue>& page) {
+  auto& newest = changed[static_cast<std::size_t>(PlainTable<T>::topic)];
+  for (const auto& kv : page) {
+    auto row = std::make_shared<const T>(detail::decode_row<T>(kv));
+    std::string key = PlainTable<T>::key(*row);
+    check_key(kv, std::string(PlainTable<T>::prefix) + key);
+    newest = std::max(newest, row->modify_index);
+    index_plain(Row<T>(), row);
+    plain<T>()[std::move(key)] = std::move(row);
   }
 }
 

@@ -134,29 +134,35 @@ std::vector<Row<Allocation>> Tables::Impl::allocations_of_evaluation(const std::
   return found;
 }
 
-Row<model::Cluster> Tables::find_cluster(const std::string& name) const {
-  const auto it = impl_->clusters.find(name);
-  return it == impl_->clusters.end() ? nullptr : it->second;
+template <class T>
+Row<T> Tables::find(std::string_view key) const {
+  const auto& rows = impl_->plain<T>();
+  const auto it = rows.find(key);
+  return it == rows.end() ? nullptr : it->second;
 }
 
-std::vector<Row<model::Cluster>> Tables::clusters() const {
-  std::vector<Row<model::Cluster>> found;
-  for (const auto& [name, row] : impl_->clusters) found.push_back(row);
-  return found;
-}
-
-Row<model::Host> Tables::find_host(const std::string& cluster, const std::string& name) const {
-  const auto it = impl_->hosts.find({cluster, name});
-  return it == impl_->hosts.end() ? nullptr : it->second;
-}
-
-std::vector<Row<model::Host>> Tables::hosts(const std::string& cluster) const {
-  std::vector<Row<model::Host>> found;
-  for (auto it = impl_->hosts.lower_bound({cluster, {}}); it != impl_->hosts.end(); ++it) {
-    if (!cluster.empty() && it->second->cluster != cluster) break;
+template <class T>
+std::vector<Row<T>> Tables::rows(std::string_view key_prefix) const {
+  std::vector<Row<T>> found;
+  const auto& rows = impl_->plain<T>();
+  for (auto it = rows.lower_bound(key_prefix); it != rows.end() && it->first.starts_with(key_prefix); ++it)
     found.push_back(it->second);
-  }
   return found;
+}
+
+/// Every plain table's look-ups are compiled here.
+template <class... T>
+void instantiate(const Tables& tables, const std::tuple<T...>*) {
+  ((void)tables.find<T>({}), ...);
+  ((void)tables.rows<T>({}), ...);
+}
+template void instantiate(const Tables&, const PlainRows*);
+
+const std::vector<Row<model::Deployment>>& Tables::deployments_of_job(const std::string& ns,
+                                                                      const std::string& id) const {
+  static const std::vector<Row<model::Deployment>> kNone;
+  const JobEntry* entry = impl_->find_job_entry(ns, id);
+  return entry == nullptr ? kNone : entry->deployments;
 }
 
 std::optional<boost::json::value> Tables::setting(const std::string& key) const {
@@ -186,7 +192,6 @@ Revision Tables::Impl::revision_of(const Scope& scope) const {
 /// Of one row: its modify index; of an absent one: the newest deletion in its table.
 Revision Tables::Impl::row_revision(Topic topic, std::string_view key) const {
   const auto of = [&](const auto& row) { return row ? row->modify_index : deleted[static_cast<std::size_t>(topic)]; };
-  const std::size_t slash = std::min(key.find('/'), key.size());
   switch (topic) {
     case Topic::jobs: {
       const auto it = job_entries.find(key);
@@ -198,21 +203,20 @@ Revision Tables::Impl::row_revision(Topic topic, std::string_view key) const {
       return of(evaluations.find(key));
     case Topic::allocations:
       return of(allocations.find(key));
-    case Topic::clusters: {
-      const auto it = clusters.find(std::string(key));
-      return of(it == clusters.end() ? Row<model::Cluster>() : it->second);
-    }
-    case Topic::hosts: {
-      const auto it =
-          hosts.find({std::string(key.substr(0, slash)), std::string(key.substr(std::min(slash + 1, key.size())))});
-      return of(it == hosts.end() ? Row<model::Host>() : it->second);
-    }
     case Topic::settings: {
       const auto it = settings.find(std::string(key));
       return it == settings.end() ? deleted[static_cast<std::size_t>(topic)] : it->second.modify_index;
     }
+    default:
+      break;
   }
-  return 0;
+  Revision found = 0;
+  detail::for_each_plain([&]<class T>() {
+    if (PlainTable<T>::topic != topic) return;
+    const auto it = plain<T>().find(key);
+    found = of(it == plain<T>().end() ? Row<T>() : it->second);
+  });
+  return found;
 }
 
 }  // namespace underway::tables

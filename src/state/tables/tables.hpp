@@ -7,10 +7,10 @@
 /// durable. A failed commit is answered by loading everything again. Rows are immutable and shared: readers, the link
 /// and in-flight responses keep what they hold.
 
-#include "model/cluster.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
 #include "store/store.hpp"
+#include "tables/plain.hpp"
 
 #include <functional>
 #include <memory>
@@ -55,18 +55,12 @@ struct PutAllocation {
 struct DeleteAllocation {
   std::string id;
 };
-struct PutCluster {
-  model::Cluster cluster;
-};
-struct DeleteCluster {
-  std::string name;
-};
-struct PutHost {
-  model::Host host;
-};
-struct DeleteHost {
-  std::string cluster, name;
-};
+using PutCluster = Put<model::Cluster>;
+using DeleteCluster = Delete<model::Cluster>;
+using PutHost = Put<model::Host>;
+using DeleteHost = Delete<model::Host>;  ///< by "cluster/name"
+using PutDeployment = Put<model::Deployment>;
+using DeleteDeployment = Delete<model::Deployment>;
 /// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed. Null removes
 /// it.
 struct PutSetting {
@@ -74,14 +68,13 @@ struct PutSetting {
   boost::json::value value;
 };
 using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluation, DeleteEvaluation, PutAllocation,
-                            DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutSetting>;
+                            DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutDeployment,
+                            DeleteDeployment, PutSetting>;
 
-/// What a waiter waits for: a whole table, or one row or group of rows of it.
-enum class Topic : std::uint8_t { jobs, nodes, evaluations, allocations, clusters, hosts, settings };
 struct Scope {
   Topic topic;
   /// "" the table; jobs: "ns/id"; nodes, evaluations, allocations: id; allocations also "job:ns/id", "node:id" and
-  /// "eval:id"; evaluations also "job:ns/id"; hosts: "cluster/name"; clusters: name.
+  /// "eval:id"; evaluations also "job:ns/id"; of plain tables the row's key.
   std::string key;
   bool operator==(const Scope&) const = default;
 };
@@ -138,10 +131,22 @@ class Tables {
   const std::vector<Row<model::Allocation>>& allocations_on_node(const std::string& node_id) const;
   std::vector<Row<model::Allocation>> allocations_of_evaluation(const std::string& eval_id) const;
 
-  Row<model::Cluster> find_cluster(const std::string& name) const;
-  std::vector<Row<model::Cluster>> clusters() const;
-  Row<model::Host> find_host(const std::string& cluster, const std::string& name) const;
-  std::vector<Row<model::Host>> hosts(const std::string& cluster = {}) const;
+  /// Of the plain tables (tables/plain.hpp): by key, and in the order of keys.
+  template <class T>
+  Row<T> find(std::string_view key) const;
+  template <class T>
+  std::vector<Row<T>> rows(std::string_view key_prefix = {}) const;
+
+  Row<model::Cluster> find_cluster(const std::string& name) const { return find<model::Cluster>(name); }
+  std::vector<Row<model::Cluster>> clusters() const { return rows<model::Cluster>(); }
+  Row<model::Host> find_host(const std::string& cluster, const std::string& name) const {
+    return find<model::Host>(cluster + "/" + name);
+  }
+  std::vector<Row<model::Host>> hosts(const std::string& cluster = {}) const {
+    return rows<model::Host>(cluster.empty() ? cluster : cluster + "/");
+  }
+  /// Newest first. The reference is good until the next apply or load.
+  const std::vector<Row<model::Deployment>>& deployments_of_job(const std::string& ns, const std::string& id) const;
   std::optional<boost::json::value> setting(const std::string& key) const;
 
   /// Calls `wake` once, at the first publish() after a change in any of `scopes`; destroying the result takes it back.

@@ -248,7 +248,8 @@ TEST(Unsupported, NamesAreAllRefusedAndNeverDescribed) {
       {"resources", &describe::structure_of<model::Resources>()},
       {"network", &describe::structure_of<model::NetworkResource>()},
       {"template", &describe::structure_of<model::Template>()},
-      {"change_script", &describe::structure_of<model::ChangeScript>()},
+      {"service", &describe::structure_of<model::Service>()},
+      {"check", &describe::structure_of<model::Check>()},
       {"logs", &describe::structure_of<model::LogConfig>()}};
   const auto around = [](std::string_view structure, const std::string& text) {
     const std::string to = "template {\n destination = \"local/x\"\n data = \"x\"\n";
@@ -258,7 +259,9 @@ TEST(Unsupported, NamesAreAllRefusedAndNeverDescribed) {
     if (structure == "resources") return job("", "", "resources {\n" + text + "\n}");
     if (structure == "network") return job("", "network {\n" + text + "\n}");
     if (structure == "template") return job("", "", to + text + "\n}");
-    if (structure == "change_script") return job("", "", to + "change_script {\n command = \"x\"\n" + text + "\n}\n}");
+    if (structure == "service") return job("", "service {\n" + text + "\n}");
+    if (structure == "check")
+      return job("", "service {\n check {\n type = \"tcp\"\n interval = \"2s\"\n timeout = \"1s\"\n" + text + "\n}\n}");
     return job("", "", "logs {\n" + text + "\n}");
   };
   int names = 0;
@@ -343,7 +346,7 @@ TEST(Errors, AreAllReportedAtTheirPlaces) {
   EXPECT_EQ(errors("job \"web\" {\n"
                    "  prioriti = 50\n"
                    "  type = \"servce\"\n"
-                   "  update {\n    max_parallel = 1\n  }\n"
+                   "  spread {\n    attribute = 1\n  }\n"
                    "  group \"g\" {\n"
                    "    count = \"two\"\n"
                    "    task \"t\" {\n"
@@ -361,12 +364,12 @@ TEST(Errors, AreAllReportedAtTheirPlaces) {
             "         |          ^^^^^^^^\n"
             "  why:   it is \"servce\"\n"
             "  do:    write 'service'\n"
-            "error: `update` is not yet supported\n"
+            "error: `spread` is not yet supported\n"
             "  at:    j.hcl:4:3\n"
-            "       4 |   update {\n"
+            "       4 |   spread {\n"
             "         |   ^^^^^^\n"
             "  why:   it would have no effect, and a job that silently lacks it could do harm\n"
-            "  do:    remove `update`\n"
+            "  do:    remove `spread`\n"
             "error: 'count' must be an integer\n"
             "  at:    j.hcl:8:13\n"
             "       8 |     count = \"two\"\n"

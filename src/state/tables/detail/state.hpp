@@ -25,11 +25,14 @@ struct JobEntry {
   std::map<std::int64_t, VersionEntry> versions;
   detail::OrderedRows<model::Allocation> allocations;
   detail::OrderedRows<model::Evaluation> evaluations;
-  Revision allocations_changed = 0;  ///< the newest modify index that was among them
+  std::vector<Row<model::Deployment>> deployments;  ///< newest first
+  Revision allocations_changed = 0;                 ///< the newest modify index that was among them
   Revision evaluations_changed = 0;
   bool unsettled = false;
 
-  bool unused() const { return !current && versions.empty() && allocations.empty() && evaluations.empty(); }
+  bool unused() const {
+    return !current && versions.empty() && allocations.empty() && evaluations.empty() && deployments.empty();
+  }
 };
 
 struct NodeEntry {
@@ -54,10 +57,10 @@ struct Setting {
   Revision modify_index = 0;
 };
 
-constexpr std::size_t kTopicCount = 7;
+constexpr std::size_t kTopicCount = 8;
 /// As in the key t/<topic>.
 constexpr std::array<std::string_view, kTopicCount> kTopicNames = {"jobs",     "nodes", "evaluations", "allocations",
-                                                                   "clusters", "hosts", "settings"};
+                                                                   "clusters", "hosts", "settings",    "deployments"};
 template <class V>
 using TextMap = std::unordered_map<std::string, V, detail::TransparentHash, std::equal_to<>>;
 
@@ -73,8 +76,7 @@ struct Tables::Impl {
   detail::IdIndex<model::Evaluation> evaluations;
   EvaluationQueue pending, blocked;
   detail::IdIndex<model::Allocation> allocations;
-  std::map<std::string, Row<model::Cluster>> clusters;
-  std::map<std::pair<std::string, std::string>, Row<model::Host>> hosts;
+  detail::PlainMaps plain_maps;
   std::map<std::string, Setting> settings;
 
   // Revisions.
@@ -100,11 +102,21 @@ struct Tables::Impl {
   void apply(DeleteEvaluation change);
   void apply(PutAllocation change);
   void apply(DeleteAllocation change);
-  void apply(PutCluster change);
-  void apply(DeleteCluster change);
-  void apply(PutHost change);
-  void apply(DeleteHost change);
+  template <class T>
+  void apply(Put<T> change);
+  template <class T>
+  void apply(Delete<T> change);
   void apply(PutSetting change);
+
+  /// The map of a plain table.
+  template <class T>
+  auto& plain() {
+    return std::get<std::map<std::string, Row<T>, std::less<>>>(plain_maps);
+  }
+  template <class T>
+  const auto& plain() const {
+    return std::get<std::map<std::string, Row<T>, std::less<>>>(plain_maps);
+  }
 
   template <class T>
   void stamp_row(T& row, const Row<T>& before);
@@ -127,6 +139,9 @@ struct Tables::Impl {
   void index_node(const Row<model::Node>& before, const Row<model::Node>& after);
   void index_evaluation(const Row<model::Evaluation>& before, const Row<model::Evaluation>& after);
   void index_allocation(const Row<model::Allocation>& before, const Row<model::Allocation>& after);
+  void index_plain(const Row<model::Deployment>& before, const Row<model::Deployment>& after);
+  template <class T>
+  void index_plain(const Row<T>&, const Row<T>&) {}  ///< most plain tables have no further index
   void settle();
 
   JobEntry& job_entry(std::string_view ns, std::string_view id);
@@ -140,6 +155,8 @@ struct Tables::Impl {
   void clear();
   void load(store::Store& store);
   void load_page(std::string_view table, const std::vector<store::KeyValue>& page);
+  template <class T>
+  void load_plain(const std::vector<store::KeyValue>& page);
   void load_topic(const store::KeyValue& kv);
   void replay(Follower& follower) const;
 

@@ -41,6 +41,7 @@ std::string dump(const Tables& tables) {
     revision(Topic::jobs, "default/" + id);
     revision(Topic::allocations, "job:default/" + id);
     revision(Topic::evaluations, "job:default/" + id);
+    dump_rows(out, "deployments of " + id, tables.deployments_of_job("default", id));
   }
   dump_rows(out, "nodes", tables.nodes());
   for (int n = 0; n < kNodes; ++n) {
@@ -63,6 +64,8 @@ std::string dump(const Tables& tables) {
   for (int a = 0; a < kAllocations; ++a) revision(Topic::allocations, fmt::format("{:x}a", a));
   dump_rows(out, "clusters", tables.clusters());
   dump_rows(out, "hosts", tables.hosts());
+  dump_rows(out, "deployments", tables.rows<model::Deployment>());
+  for (const char* id : {"d0", "d1", "d2"}) revision(Topic::deployments, id);
   for (const char* key : {"s0", "s1"}) {
     if (const auto value = tables.setting(key)) out += fmt::format("{} is {}\n", key, boost::json::serialize(*value));
     revision(Topic::settings, key);
@@ -113,7 +116,7 @@ class History {
       case 13:
         return DeleteAllocation{fmt::format("{:x}a", pick(kAllocations))};
       case 14:
-        return some_cluster_change();
+        return chance(50) ? some_cluster_change() : some_deployment_change();
       default:
         return PutSetting{fmt::format("s{}", pick(2)),
                           chance(30) ? boost::json::value() : boost::json::value{{"x", pick(100)}, {"y", "ü\n"}}};
@@ -166,6 +169,17 @@ class History {
     return PutAllocation{std::move(a)};
   }
 
+  Change some_deployment_change() {
+    model::Deployment deployment;
+    deployment.id = fmt::format("d{}", pick(3));
+    if (chance(30)) return DeleteDeployment{deployment.id};
+    deployment.job_id = job_id();
+    deployment.job_version = pick(4);
+    deployment.groups["g"].placed_canaries = {"a1"};
+    deployment.groups["g"].require_progress_by = 1'700'000'000'123'456'789;
+    return PutDeployment{deployment};
+  }
+
   Change some_cluster_change() {
     model::Cluster cluster;
     cluster.name = fmt::format("c{}", pick(2));
@@ -177,7 +191,7 @@ class History {
       case 0:
         return DeleteCluster{cluster.name};
       case 1:
-        return DeleteHost{host.cluster, host.name};
+        return DeleteHost{host.cluster + "/" + host.name};
       case 2:
         return PutHost{host};
       default:

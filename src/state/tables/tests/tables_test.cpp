@@ -216,7 +216,7 @@ TEST(Tables, KeepClustersHostsAndSettings) {
   ASSERT_EQ(world.tables.hosts("hpc").size(), 1u);
   EXPECT_TRUE(world.tables.find_host("dev", "c1"));
   EXPECT_EQ(world.tables.setting("a"), boost::json::value(42));
-  world.put(DeleteCluster{"hpc"}, DeleteHost{"dev", "c1"}, PutSetting{"a", nullptr});
+  world.put(DeleteCluster{"hpc"}, DeleteHost{"dev/c1"}, PutSetting{"a", nullptr});
   EXPECT_TRUE(world.tables.clusters().empty());
   EXPECT_FALSE(world.tables.find_host("dev", "c1"));
   EXPECT_FALSE(world.tables.setting("a"));
@@ -227,7 +227,7 @@ TEST(Tables, MakeNoRevisionOfDeletingWhatIsNotThere) {
   world.put(PutNode{node("n")});
   EXPECT_TRUE(world.tables
                   .apply({DeleteJob{"default", "x"}, DeleteNode{"x"}, DeleteEvaluation{"x"}, DeleteAllocation{"x"},
-                          DeleteCluster{"x"}, DeleteHost{"x", "x"}, PutSetting{"x", nullptr}},
+                          DeleteCluster{"x"}, DeleteHost{"x/x"}, PutSetting{"x", nullptr}},
                          2)
                   .empty());
   EXPECT_EQ(world.tables.revision(), 1);

@@ -1,0 +1,39 @@
+#pragma once
+/// @file
+/// The parts of validate(): what each looks at, and where it reports.
+
+#include "model/validate.hpp"
+
+#include <fmt/format.h>
+
+namespace underway::model::detail {
+
+/// Collects problems under one path.
+class Place {
+ public:
+  Place(std::vector<Problem>& out, std::string path) : out_(out), path_(std::move(path)) {}
+
+  Place inside(std::string_view what, std::string_view name) const {
+    return {out_, fmt::format("{}{}{} '{}'", path_, path_.empty() ? "" : " ", what, name)};
+  }
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) const {
+    out_.push_back({path_, fmt::format(format, std::forward<Args>(args)...)});
+  }
+  /// Says it unless `holds`.
+  template <class... Args>
+  void require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
+    if (!holds) say(format, std::forward<Args>(args)...);
+  }
+
+ private:
+  std::vector<Problem>& out_;
+  std::string path_;
+};
+
+/// `update`, `migrate`, `reschedule`, `disconnect`.
+void check_policies(const Place& place, const Job& job, const TaskGroup& group);
+/// `service` and `check`, of the group and of its tasks.
+void check_services(const Place& place, const Job& job, const TaskGroup& group);
+
+}  // namespace underway::model::detail

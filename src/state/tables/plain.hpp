@@ -1,0 +1,76 @@
+#pragma once
+/// @file
+/// Tables whose rows are found by one key and listed in the order of keys. To add one: give its row create_index,
+/// modify_index and a description, specialise PlainTable, add it to PlainRows and its changes to Change, and its topic
+/// to Topic and kTopicNames. Everything else (store, load, waiters) follows.
+
+#include "model/cluster.hpp"
+#include "model/deployment.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+namespace underway::tables {
+
+/// What a waiter waits for: a whole table, or one row or group of rows of it.
+enum class Topic : std::uint8_t { jobs, nodes, evaluations, allocations, clusters, hosts, settings, deployments };
+
+/// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
+template <class T>
+struct PlainTable;
+
+template <>
+struct PlainTable<model::Cluster> {
+  static constexpr Topic topic = Topic::clusters;
+  static constexpr std::string_view prefix = "c/";
+  static std::string key(const model::Cluster& cluster) { return cluster.name; }
+};
+template <>
+struct PlainTable<model::Host> {
+  static constexpr Topic topic = Topic::hosts;
+  static constexpr std::string_view prefix = "h/";
+  static std::string key(const model::Host& host) { return host.cluster + "/" + host.name; }
+};
+template <>
+struct PlainTable<model::Deployment> {
+  static constexpr Topic topic = Topic::deployments;
+  static constexpr std::string_view prefix = "d/";
+  static std::string key(const model::Deployment& deployment) { return deployment.id; }
+};
+
+using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment>;
+
+/// Adds or replaces a row of a plain table; removes the one of this key.
+template <class T>
+struct Put {
+  T row;
+};
+template <class T>
+struct Delete {
+  std::string key;
+};
+
+namespace detail {
+
+template <class Rows>
+struct PlainMapsOf;
+template <class... T>
+struct PlainMapsOf<std::tuple<T...>> {
+  using type = std::tuple<std::map<std::string, std::shared_ptr<const T>, std::less<>>...>;
+};
+/// One map for each of the plain tables.
+using PlainMaps = PlainMapsOf<PlainRows>::type;
+
+/// Calls `visit.template operator()<T>()` for each type of plain row.
+template <class Visit>
+void for_each_plain(Visit&& visit) {
+  [&]<class... T>(const std::tuple<T...>*) {
+    (visit.template operator()<T>(), ...);
+  }(static_cast<const PlainRows*>(nullptr));
+}
+
+}  // namespace detail
+}  // namespace underway::tables

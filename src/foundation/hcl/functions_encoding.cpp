@@ -15,13 +15,9 @@ void append_json(const Value& value, std::string& out, Budget& budget) {
   if (out.size() > budget.limits().string_bytes) budget.produce_string(out.size());
   switch (value.kind()) {
     case Kind::null:
-      out += "null";
-      return;
     case Kind::boolean:
-      out += value.as_bool() ? "true" : "false";
-      return;
     case Kind::number:
-      out += value.as_number().to_string();
+      out += to_text(value).value_or("null");
       return;
     case Kind::string:
       out += json_quote(value.as_string());

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "hcl/type.hpp"
 
 #include <boost/json/serialize.hpp>
 
@@ -97,13 +98,9 @@ void append_literal(const Value& value, std::string& out, std::size_t max) {
   if (out.size() > max) return;
   switch (value.kind()) {
     case Kind::null:
-      out += "null";
-      return;
     case Kind::boolean:
-      out += value.as_bool() ? "true" : "false";
-      return;
     case Kind::number:
-      out += value.as_number().to_string();
+      out += to_text(value).value_or("null");
       return;
     case Kind::string:
       out += boost::json::serialize(boost::json::string(std::string_view(value.as_string()).substr(0, max)));

@@ -10,6 +10,7 @@ namespace {
 
 int run(const Arguments& arguments) {
   const std::string directory = arguments.positional().front();
+  const auto patience = patience_of(arguments);
   auto client = make_client(arguments);
   load_cluster(directory, arguments, &client);
   const auto lock = lock_changes(state_directory(arguments), "underway apply " + directory, !arguments.has("no-wait"));
@@ -23,11 +24,7 @@ int run(const Arguments& arguments) {
     return kFailed;
   }
   client.apply_cluster(body);
-  if (arguments.has("detach")) return kDone;
-  const auto patience = parse_duration(arguments.get("timeout", "5m"));
-  if (!patience) throw Error(Code::invalid, fmt::format("-timeout '{}' is no duration", arguments.get("timeout")));
-  follow_until_settled(client, body.cluster.name, *patience);
-  say(fmt::format("cluster '{}' is as declared", body.cluster.name));
+  follow_change(client, body.cluster.name, patience, "is as declared");
   return kDone;
 }
 
@@ -41,16 +38,7 @@ const Command& apply_command() {
       .details =
           "Shows the plan, asks on a terminal, sends everything in one request, and follows until it has settled.",
       .examples = {"underway apply examples/slurm", "underway apply -yes -var compute_nodes=5 examples/slurm"},
-      .flags =
-          [] {
-            std::vector<Flag> flags = {
-                {"yes", "", "Does not ask."},
-                {"detach", "", "Returns once the change is registered."},
-                {"timeout", "DURATION", "How long to follow; 5m."},
-                {"no-wait", "", "Fails when another change is at work, instead of waiting for it."}};
-            flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
-            return flags;
-          }(),
+      .flags = change_flags({{"yes", "", "Does not ask."}}),
       .least = 1,
       .most = 1,
       .run = run};

@@ -84,11 +84,10 @@ std::string resolve_evaluation(sdk::Client& client, const std::string& prefix) {
 
 void print_json(const boost::json::value& value) { print(json::pretty(value) + "\n"); }
 
-const std::vector<Flag>& variable_flags() {
-  static const std::vector<Flag> flags = {
-      {"var", "NAME=VALUE", "Gives a variable its value.", true},
-      {"var-file", "FILE", "Reads values of variables, in HCL or JSON.", true},
-      {"hcl2-strict", "BOOL", "Whether a value for an unknown variable is an error; true."}};
+std::vector<Flag> with_variable_flags(std::vector<Flag> flags) {
+  flags.push_back({"var", "NAME=VALUE", "Gives a variable its value.", true});
+  flags.push_back({"var-file", "FILE", "Reads values of variables, in HCL or JSON.", true});
+  flags.push_back({"hcl2-strict", "BOOL", "Whether a value for an unknown variable is an error; true."});
   return flags;
 }
 

@@ -26,8 +26,9 @@ inline std::string short_id(const std::string& id) { return id.substr(0, 8); }
 /// JSON, two blanks a level, to standard output.
 void print_json(const boost::json::value& value);
 
-/// -var, -var-file and NOMAD_VAR_x.
-const std::vector<Flag>& variable_flags();
+/// `flags` and those of variables: -var, -var-file, -hcl2-strict.
+std::vector<Flag> with_variable_flags(std::vector<Flag> flags);
+/// What those flags say, and NOMAD_VAR_x.
 jobspec::Inputs inputs_of(const Arguments& arguments);
 
 /// A job file, parsed; all diagnostics are thrown as one Error of their rendered texts.

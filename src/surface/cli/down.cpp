@@ -84,15 +84,10 @@ const Command& down_command() {
           "killed agent left behind (processes, mounts, namespaces, cgroups) is found in its ledger and taken away "
           "too.",
       .examples = {"underway down examples/slurm", "underway down -all -purge"},
-      .flags =
-          [] {
-            std::vector<Flag> flags = {
-                {"all", "", "Every cluster, and the agent."},
-                {"purge", "", "Removes the state directory too: history, logs, store."},
-                {"no-wait", "", "Fails when another change is at work, instead of waiting for it."}};
-            flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
-            return flags;
-          }(),
+      .flags = with_variable_flags(
+          {{"all", "", "Every cluster, and the agent."},
+           {"purge", "", "Removes the state directory too: history, logs, store."},
+           {"no-wait", "", "Fails when another `up`, `apply` or `down` is at work, instead of waiting for it."}}),
       .least = 0,
       .most = 1,
       .run = run};

@@ -79,7 +79,7 @@ const Command& job_validate_command() {
   static const Command command{.name = "job validate",
                                .arguments = "FILE",
                                .summary = "Checks a job file and tells all that is wrong with it.",
-                               .flags = variable_flags(),
+                               .flags = with_variable_flags({}),
                                .least = 1,
                                .most = 1,
                                .talks_to_server = false,

@@ -36,24 +36,19 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 const Command& job_plan_command() {
-  static const Command command{.name = "job plan",
-                               .arguments = "FILE",
-                               .summary = "Shows what running a job file would change; changes nothing.",
-                               .details =
-                                   "Exits 0 when no allocation would be touched, 1 when some would be created, changed "
-                                   "or stopped, 255 on an error.",
-                               .examples = {"underway job plan -var datacenter=dc1 slurmctld.hcl"},
-                               .flags =
-                                   [] {
-                                     std::vector<Flag> flags = {
-                                         {"diff", "BOOL", "Whether the differences are shown; true."},
-                                         {"json", "", "The plan as JSON."}};
-                                     flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
-                                     return flags;
-                                   }(),
-                               .least = 1,
-                               .most = 1,
-                               .run = run};
+  static const Command command{
+      .name = "job plan",
+      .arguments = "FILE",
+      .summary = "Shows what running a job file would change; changes nothing.",
+      .details =
+          "Exits 0 when no allocation would be touched, 1 when some would be created, changed "
+          "or stopped, 255 on an error.",
+      .examples = {"underway job plan -var datacenter=dc1 slurmctld.hcl"},
+      .flags = with_variable_flags(
+          {{"diff", "BOOL", "Whether the differences are shown; true."}, {"json", "", "The plan as JSON."}}),
+      .least = 1,
+      .most = 1,
+      .run = run};
   return command;
 }
 

@@ -38,14 +38,9 @@ const Command& job_run_command() {
           "Exits 0 when everything runs, 1 when an allocation failed or the job was refused, 2 when something could "
           "not be placed.",
       .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
-      .flags =
-          [] {
-            std::vector<Flag> flags = {
-                {"detach", "", "Returns once the job is registered."},
-                {"check-index", "INDEX", "Refuses when the job has changed since `job plan` printed this index."}};
-            flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
-            return flags;
-          }(),
+      .flags = with_variable_flags(
+          {{"detach", "", "Returns once the job is registered."},
+           {"check-index", "INDEX", "Refuses when the job has changed since `job plan` printed this index."}}),
       .least = 1,
       .most = 1,
       .run = run};

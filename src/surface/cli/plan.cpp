@@ -45,11 +45,6 @@ int run(const Arguments& arguments) {
   return plan.changes ? kFailed : kDone;
 }
 
-std::vector<Flag> with_variables(std::vector<Flag> flags) {
-  flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
-  return flags;
-}
-
 }  // namespace
 
 const Command& plan_command() {
@@ -60,7 +55,7 @@ const Command& plan_command() {
                                    "Changes nothing. Exits 0 when nothing would change, 1 when something would, and "
                                    "255 on an error, as `job plan` does.",
                                .examples = {"underway plan examples/slurm"},
-                               .flags = with_variables({{"json", "", "The plan as JSON."}}),
+                               .flags = with_variable_flags({{"json", "", "The plan as JSON."}}),
                                .least = 1,
                                .most = 1,
                                .run = run};

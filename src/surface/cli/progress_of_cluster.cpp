@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/context.hpp"
 
 namespace underway::cli {
 namespace {
@@ -78,6 +79,27 @@ void follow_until_settled(sdk::Client& client, const std::string& cluster, Durat
         .advise("see `underway status`; run the same command again to go on waiting");
   }
   progress.finish();
+}
+
+std::vector<Flag> change_flags(std::vector<Flag> own) {
+  own.push_back({"detach", "", "Returns once the change is registered."});
+  own.push_back({"timeout", "DURATION", "How long to follow; 5m."});
+  own.push_back({"no-wait", "", "Fails when another `up`, `apply` or `down` is at work, instead of waiting for it."});
+  return with_variable_flags(std::move(own));
+}
+
+std::optional<Duration> patience_of(const Arguments& arguments) {
+  const auto text = arguments.get("timeout", "5m");
+  const auto patience = parse_duration(text);
+  if (!patience) throw Error(Code::invalid, fmt::format("-timeout '{}' is no duration", text)).advise("as in 90s, 5m");
+  return arguments.has("detach") ? std::nullopt : patience;
+}
+
+void follow_change(sdk::Client& client, const std::string& cluster, std::optional<Duration> patience,
+                   std::string_view is_now) {
+  if (!patience) return;
+  follow_until_settled(client, cluster, *patience);
+  say(fmt::format("cluster '{}' {}", cluster, is_now));
 }
 
 void follow_until_gone(sdk::Client& client, const std::string& cluster, Duration patience) {

@@ -2,6 +2,7 @@
 /// @file
 /// Follows a cluster until every host runs and every allocation is healthy: what `up` and `apply` show.
 
+#include "cli/command.hpp"
 #include "cli/terminal.hpp"
 #include "sdk/client.hpp"
 
@@ -12,6 +13,16 @@ std::vector<std::string> progress_lines(const api::Status& status);
 
 /// Returns when the cluster has settled after `index`. Throws timeout naming what is missing.
 void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience);
+
+/// `own`, and the flags of every command that changes a cluster: -detach, -timeout, -no-wait, and those of variables.
+std::vector<Flag> change_flags(std::vector<Flag> own);
+
+/// How long to follow, by -timeout; absent with -detach. Throws invalid when it is no duration.
+std::optional<Duration> patience_of(const Arguments& arguments);
+
+/// The end of `up` and `apply`: follows until the cluster has settled, and says that it `is_now`.
+void follow_change(sdk::Client& client, const std::string& cluster, std::optional<Duration> patience,
+                   std::string_view is_now);
 
 /// Returns when the cluster is gone.
 void follow_until_gone(sdk::Client& client, const std::string& cluster, Duration patience);

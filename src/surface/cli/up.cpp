@@ -13,6 +13,7 @@ namespace {
 int run(const Arguments& arguments) {
   const std::string directory = arguments.positional().front();
   const LocalAgent agent{state_directory(arguments)};
+  const auto patience = patience_of(arguments);
   // Read before anything is started: a directory with an error leaves the machine as it was.
   load_cluster(directory, arguments, nullptr);
   const auto lock = lock_changes(agent.state_directory, "underway up " + directory, !arguments.has("no-wait"));
@@ -25,11 +26,7 @@ int run(const Arguments& arguments) {
           ? fmt::format("cluster '{}' is as declared", body.cluster.name)
           : fmt::format("cluster '{}': {} jobs registered, {} stopped", body.cluster.name, applied.registered.size(),
                         applied.stopped.size()));
-  if (arguments.has("detach")) return kDone;
-  const auto patience = parse_duration(arguments.get("timeout", "5m"));
-  if (!patience) throw Error(Code::invalid, fmt::format("-timeout '{}' is no duration", arguments.get("timeout")));
-  follow_until_settled(client, body.cluster.name, *patience);
-  say(fmt::format("cluster '{}' is up", body.cluster.name));
+  follow_change(client, body.cluster.name, patience, "is up");
   return kDone;
 }
 
@@ -45,15 +42,7 @@ const Command& up_command() {
           "follows until every host runs and every service is healthy. Run again, it changes what differs and nothing "
           "else; interrupted, it is run again.",
       .examples = {"underway up examples/slurm", "underway up -var compute_nodes=8 examples/slurm"},
-      .flags =
-          [] {
-            std::vector<Flag> flags = {
-                {"detach", "", "Returns once the change is registered."},
-                {"timeout", "DURATION", "How long to follow; 5m."},
-                {"no-wait", "", "Fails when another `up`, `apply` or `down` is at work, instead of waiting for it."}};
-            flags.insert(flags.end(), variable_flags().begin(), variable_flags().end());
-            return flags;
-          }(),
+      .flags = change_flags({}),
       .least = 1,
       .most = 1,
       .run = run};

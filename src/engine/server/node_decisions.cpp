@@ -83,6 +83,7 @@ void adopt_host(std::vector<Change>& changes, const Tables& tables, const model:
   if (!host || host->node_id == node.id) return;
   model::Host changed = *host;
   changed.node_id = node.id;
+  changed.status_description.clear();  // why it had not joined
   changes.push_back(tables::PutHost{std::move(changed)});
 }
 

@@ -30,8 +30,10 @@ async::awaitable<void> Controller::run() {
                                              {tables::Topic::nodes, ""},
                                              {tables::Topic::allocations, ""}};
   while (true) {
-    // Once a second while a cluster is being taken down: its patience runs out by the clock, not by a change.
-    const auto deadline = stopping_since_.empty() ? async::kNever : async::deadline_in(std::chrono::seconds(1));
+    // Once a second while a patience runs out by the clock, not by a change: a cluster's that is being taken down, or
+    // that for an agent to join.
+    const bool waits = !stopping_since_.empty() || !joining_.empty();
+    const auto deadline = waits ? async::deadline_in(std::chrono::seconds(1)) : async::kNever;
     const auto* tables = co_await server_.changed_since(scopes, seen, deadline);
     seen = tables->revision();
     bool again = false;
@@ -83,6 +85,7 @@ async::awaitable<void> Controller::act() {
     return decide_hosts(tables, [&](const model::Cluster& cluster) { return may_empty(tables, cluster); }, context);
   });
   std::vector<tables::Row<model::Host>> silent;
+  std::vector<tables::Row<model::Host>> joining;
   const auto* tables = co_await server_.read();
   const auto clusters = tables->clusters();
   for (const auto& cluster : clusters) {
@@ -99,6 +102,7 @@ async::awaitable<void> Controller::act() {
         busy_.emplace(host->cluster, host->name);
         tasks_.spawn("removing host " + host->name, destroy(host->cluster, host->name));
       }
+      if (host->status == model::HostStatus::running && host->node_id.empty()) joining.push_back(host);
       if (host->status == model::HostStatus::running && !host->node_id.empty()) {
         const auto node = tables->find_node(host->node_id);
         if (node && node->status == model::NodeStatus::down) silent.push_back(host);
@@ -118,6 +122,32 @@ async::awaitable<void> Controller::act() {
     }
   }
   if (!silent.empty()) co_await look_at_silent_hosts(std::move(silent));
+  co_await listen_to_joining_hosts(std::move(joining));
+}
+
+async::awaitable<void> Controller::listen_to_joining_hosts(std::vector<tables::Row<model::Host>> hosts) {
+  std::map<HostKey, TimePoint> joining;
+  const TimePoint now = clock_.now();
+  const TimePoint next = now + options_.join_patience;
+  std::map<HostKey, std::string> said;
+  for (const auto& host : hosts) {
+    const HostKey key{host->cluster, host->name};
+    const auto known = joining_.find(key);
+    const bool due = known != joining_.end() && known->second <= now;
+    joining.emplace(key, known == joining_.end() || due ? next : known->second);
+    if (due) said.emplace(key, "");
+  }
+  joining_ = std::move(joining);
+  if (said.empty()) co_return;
+  auto listen = [&] {
+    for (auto& [key, words] : said) words = provider_.last_words(key.first, key.second);
+  };
+  co_await async::on_pool(pool_, listen);
+  for (const auto& [key, words] : said) {
+    co_await server_.writer().submit([&](const tables::Tables& tables, const server::Context&) {
+      return decide_host_waits(tables, key.first, key.second, words);
+    });
+  }
 }
 
 async::awaitable<void> Controller::look_at_silent_hosts(std::vector<tables::Row<model::Host>> silent) {
@@ -191,7 +221,7 @@ async::awaitable<void> Controller::try_again(model::Host host, std::string why) 
 }
 
 async::awaitable<void> Controller::create(model::Cluster cluster, model::Host host) {
-  const std::pair key{host.cluster, host.name};
+  const HostKey key{host.cluster, host.name};
   model::HostStatus status = model::HostStatus::running;
   std::string description;
   auto work = [&] { provider_.create(complete_spec(cluster, host)); };

@@ -15,6 +15,7 @@ struct ControllerOptions {
   std::string server_address;                         ///< where the agents link to: "unix:///run/underway/agent.sock"
   Duration stop_patience = std::chrono::seconds(30);  ///< for a cluster's jobs to end before its hosts go anyway
   Duration retry_after = std::chrono::seconds(5);     ///< after a host could not be made
+  Duration join_patience = std::chrono::seconds(5);   ///< for an agent to join, before its host tells what it says
 };
 
 class Controller {
@@ -43,8 +44,11 @@ class Controller {
   async::awaitable<void> lose(std::string cluster, std::string name, std::string reason);
   async::awaitable<void> revisit(std::string cluster, std::string name);
   async::awaitable<void> look_at_silent_hosts(std::vector<tables::Row<model::Host>> silent);
+  async::awaitable<void> listen_to_joining_hosts(std::vector<tables::Row<model::Host>> hosts);
   bool may_empty(const tables::Tables& tables, const model::Cluster& cluster);
   HostSpec complete_spec(const model::Cluster& cluster, const model::Host& host) const;
+
+  using HostKey = std::pair<std::string, std::string>;  ///< cluster, host
 
   server::Server& server_;
   Provider& provider_;
@@ -52,8 +56,9 @@ class Controller {
   Clock& clock_;
   ControllerOptions options_;
   async::TaskGroup tasks_;
-  std::set<std::pair<std::string, std::string>> busy_;  ///< (cluster, host) being created or destroyed
-  std::map<std::string, TimePoint> stopping_since_;     ///< by cluster
+  std::set<HostKey> busy_;                           ///< being created or destroyed
+  std::map<std::string, TimePoint> stopping_since_;  ///< by cluster
+  std::map<HostKey, TimePoint> joining_;             ///< hosts whose agent has not joined, and when to listen to them
 };
 
 }  // namespace underway::host

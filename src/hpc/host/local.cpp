@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "host/console.hpp"
 #include "host/detail/ground.hpp"
 #include "host/detail/groups.hpp"
 #include "host/detail/launcher.hpp"
@@ -362,6 +363,9 @@ bool LocalProvider::destroy(const std::string& cluster, const std::string& name)
   return impl_->destroy(cluster, name);
 }
 std::vector<HostInfo> LocalProvider::list() { return read_hosts(impl_->layout().state_dir); }
+std::string LocalProvider::last_words(const std::string& cluster, const std::string& name) {
+  return last_words_in(impl_->layout().console(cluster, name));
+}
 std::vector<HostInfo> LocalProvider::adopt() { return impl_->adopt(); }
 void LocalProvider::announce(const std::string& cluster, const HostAddresses& hosts) {
   impl_->announce(cluster, hosts);

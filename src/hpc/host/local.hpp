@@ -38,6 +38,7 @@ class LocalProvider final : public Provider {
   HostInfo create(const HostSpec& host) override;
   bool destroy(const std::string& cluster, const std::string& name) override;
   std::vector<HostInfo> list() override;
+  std::string last_words(const std::string& cluster, const std::string& name) override;
   std::vector<HostInfo> adopt() override;
   void announce(const std::string& cluster,
                 const std::map<std::string, std::map<std::string, net::Cidr>>& hosts) override;

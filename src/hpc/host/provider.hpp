@@ -85,6 +85,8 @@ class Provider {
   virtual bool destroy(const std::string& cluster, const std::string& name) = 0;
   /// What exists, by cluster and name.
   virtual std::vector<HostInfo> list() = 0;
+  /// The last thing that a host's agent said where nobody but the provider hears it, in one line; empty: nothing.
+  virtual std::string last_words(const std::string& cluster, const std::string& name) = 0;
   /// After a restart: takes over the hosts that run, takes away what a crash left half made. Returns what exists.
   virtual std::vector<HostInfo> adopt() = 0;
   /// Names that hosts must be able to resolve before they exist (a batch system blocks on unknown ones).

@@ -154,6 +154,19 @@ server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables,
   return decision;
 }
 
+server::Decision<server::Nothing> decide_host_waits(const tables::Tables& tables, const std::string& cluster,
+                                                    const std::string& name, const std::string& words) {
+  server::Decision<server::Nothing> decision;
+  const auto current = tables.find_host(cluster, name);
+  if (!current || current->status != model::HostStatus::running || !current->node_id.empty()) return decision;
+  model::Host host = *current;
+  host.status_description = words.empty() ? "its agent has not joined, and says nothing"
+                                          : fmt::format("its agent has not joined; it says: {}", words);
+  if (host.status_description != current->status_description)
+    decision.changes.push_back(tables::PutHost{std::move(host)});
+  return decision;
+}
+
 server::Decision<server::Nothing> decide_cluster_gone(const tables::Tables& tables, const std::string& name) {
   server::Decision<server::Nothing> decision;
   for (const auto& job : tables.jobs()) {

@@ -34,6 +34,10 @@ server::Decision<server::Nothing> decide_host_lost(const tables::Tables& tables,
                                                    const std::string& name, const std::string& reason,
                                                    const server::Context& context);
 
+/// A host runs, but its agent has not joined: `words` are the last that it said.
+server::Decision<server::Nothing> decide_host_waits(const tables::Tables& tables, const std::string& cluster,
+                                                    const std::string& name, const std::string& words);
+
 /// Forgets a cluster that has no hosts any more, and its jobs.
 server::Decision<server::Nothing> decide_cluster_gone(const tables::Tables& tables, const std::string& name);
 

@@ -122,6 +122,11 @@ HostState state_of(const tables::Tables& tables, const model::Host& host, std::v
     attention.push_back(
         {fmt::format("host '{}' could not be made", host.name), host.status_description, "underway host list"});
   }
+  if (host.status == model::HostStatus::running && host.node_id.empty() && !host.status_description.empty()) {
+    attention.push_back({fmt::format("host '{}' has not joined", host.name), host.status_description,
+                         fmt::format("read its console: clusters/{}/consoles/{}.log in the server's state directory",
+                                     host.cluster, host.name)});
+  }
   return state;
 }
 

@@ -141,6 +141,29 @@ TEST_F(StatusTest, WaitsUntilTheAgentsOfItsHostsAreLinked) {
   EXPECT_FALSE(status().hosts[0].linked);
 }
 
+TEST_F(StatusTest, AHostThatDoesNotJoinNeedsYouOnceItsReasonIsKnown) {
+  model::Host host;
+  host.name = "c1";
+  host.cluster = "hpc";
+  host.status = model::HostStatus::running;
+  const auto put = [&] {
+    world.decide([&](const tables::Tables&, const server::Context&) {
+      server::Decision<server::Nothing> decision;
+      decision.changes.push_back(tables::PutHost{host});
+      return decision;
+    });
+  };
+  put();
+  EXPECT_TRUE(status().attention.empty());
+  host.status_description = "its agent has not joined; it says: no space";
+  put();
+  const auto now = status();
+  ASSERT_EQ(now.attention.size(), 1u);
+  EXPECT_EQ(now.attention[0].what, "host 'c1' has not joined");
+  EXPECT_EQ(now.attention[0].why, host.status_description);
+  EXPECT_NE(now.attention[0].advice.find("clusters/hpc/consoles/c1.log"), std::string::npos);
+}
+
 TEST_F(StatusTest, WaitsForHostsAndShowsOnlyTheClusterAskedFor) {
   world.decide([](const tables::Tables&, const server::Context&) {
     server::Decision<server::Nothing> decision;

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kRequestLimit = 16u << 10;
 constexpr std::size_t kNameLimit = 253;  // of a DNS name: RFC 1035, 2.3.4
-constexpr Duration kClockSlack = std::chrono::minutes(5);
+
+/// How far back a certificate begins, for clocks that are behind; little of a short life.
+Duration slack(Duration lifetime) { return std::min<Duration>(std::chrono::minutes(5), lifetime / 10); }
 
 std::string name_of(std::string_view role, std::string_view region) { return fmt::format("{}.{}.nomad", role, region); }
 
@@ -136,7 +138,7 @@ std::string certify(EVP_PKEY* key, const Leaf& leaf, const PrivateKey& signer, s
                     TimePoint now) {
   const auto issuer = detail::read_certificates(issuer_pem);
   const TimePoint end = std::min(now + leaf.lifetime, describe(issuer.front().get()).not_after);
-  const detail::Certificate made = start_certificate(leaf.common_name, key, now - kClockSlack, end);
+  const detail::Certificate made = start_certificate(leaf.common_name, key, now - slack(leaf.lifetime), end);
   extend(made.get(), issuer.front().get(), NID_basic_constraints, "critical,CA:FALSE");
   extend(made.get(), issuer.front().get(), NID_key_usage, "critical,digitalSignature");
   extend(made.get(), issuer.front().get(), NID_ext_key_usage,
@@ -158,7 +160,7 @@ Authority::Authority(std::string certificate, PrivateKey key)
 
 Authority Authority::make(std::string_view common_name, Duration lifetime, TimePoint now) {
   PrivateKey key = PrivateKey::generate();
-  const detail::Certificate made = start_certificate(common_name, key.native(), now - kClockSlack, now + lifetime);
+  const detail::Certificate made = start_certificate(common_name, key.native(), now - slack(lifetime), now + lifetime);
   become_authority(made.get());
   std::string pem = finish_certificate(made.get(), made.get(), key);
   return {std::move(pem), std::move(key)};
@@ -205,7 +207,7 @@ std::string Authority::vouch_for(const Authority& other, TimePoint now) const {
   const auto issuer = detail::read_certificates(certificate_);
   const TimePoint end = std::min(info_.not_after, other.info_.not_after);
   const detail::Certificate made =
-      start_certificate(other.info_.common_name, other.key_.native(), now - kClockSlack, end);
+      start_certificate(other.info_.common_name, other.key_.native(), now - slack(end - now), end);
   become_authority(made.get());
   return finish_certificate(made.get(), issuer.front().get(), key_);
 }

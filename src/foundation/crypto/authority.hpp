@@ -38,8 +38,8 @@ class Authority {
   Secret key_pem() const { return key_.pem(); }
 
   /// Signs the key of a request. Throws Error(invalid): no request, a key too weak, a signature that does not prove it,
-  /// a name that cannot stand in a certificate. Valid from five minutes ago, for clocks that are behind; never longer
-  /// than the authority itself.
+  /// a name that cannot stand in a certificate. Valid from five minutes ago (of a short life: a tenth
+  /// of it), for clocks that are behind; never longer than the authority itself.
   std::string sign_request(std::string_view request_pem, const Leaf& leaf, TimePoint now) const;
   /// Makes the key as well.
   Credentials issue(const Leaf& leaf, TimePoint now) const;

@@ -100,6 +100,13 @@ CertificateInfo describe_certificate(std::string_view pem) {
   return describe(detail::read_certificates(pem).front().get());
 }
 
+std::vector<std::string> split_certificates(std::string_view pem) {
+  std::vector<std::string> out;
+  for (const auto& certificate : detail::read_certificates(pem))
+    out.push_back(detail::write_certificate(certificate.get()));
+  return out;
+}
+
 std::string merge_certificates(std::string_view a, std::string_view b) {
   std::string out;
   std::set<std::string> seen;

@@ -35,6 +35,8 @@ std::vector<CertificateInfo> describe_certificates(std::string_view pem);
 /// The first of a PEM text. Throws Error(invalid).
 CertificateInfo describe_certificate(std::string_view pem);
 
+/// Each certificate of a PEM text as a text of its own; other things in it are left out. Throws Error(invalid).
+std::vector<std::string> split_certificates(std::string_view pem);
 /// Two PEM bundles as one, each certificate once.
 std::string merge_certificates(std::string_view a, std::string_view b);
 

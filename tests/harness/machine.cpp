@@ -25,6 +25,10 @@ Machine::~Machine() {
                  " /proc/self/mountinfo")
                .exit_code == 0;
   });
+  // With their directories gone, keepers that nobody collected go too.
+  shell("rm -rf " + state());
+  const auto gone = [&] { return shell("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q " + mine).exit_code == 0; };
+  EXPECT_TRUE(eventually(seconds(10), gone)) << shell("ls -l /proc/[0-9]*/fd 2>/dev/null | grep " + mine).out;
   shell("find /sys/fs/cgroup -depth -type d -path '*underway*' -exec rmdir {} \\; 2>/dev/null; true");
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -61,6 +62,8 @@ std::int64_t ending_since = 0;
 std::uint64_t oom_kills_before = 0;
 bool told = false;
 bool collected = false;
+/// inotify of the control directory, once the task has ended.
+int removals = -1;
 char buffer[16384];
 
 std::int64_t now_ns(clockid_t clock) {
@@ -392,6 +395,28 @@ void serve(int& client) {
   if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) drop_client(client);
 }
 
+/// Whoever removed the control directory will not come for the result: an agent that was killed between writing it
+/// down and collecting it, or an administrator who cleaned up.
+void look_for_directory() {
+  char events[4096];
+  while (removals >= 0 && read(removals, events, sizeof events) > 0) {
+  }
+  struct stat lock{};
+  if (fstat(kLockFd, &lock) == 0 && lock.st_nlink == 0) collected = true;
+}
+
+/// The result is told, and waits to be collected: asleep, until a message comes or the directory goes.
+void watch_directory() {
+  removals = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  char path[] = "/proc/self/fd/0";
+  path[sizeof path - 2] = static_cast<char>('0' + kDirectoryFd);
+  if (removals >= 0 && inotify_add_watch(removals, path, IN_DELETE) < 0) {
+    close(removals);
+    removals = -1;
+  }
+  look_for_directory();
+}
+
 int poll_timeout() {
   std::int64_t until = kill_at;
   // While the rest is dying, look again now and then: the end of a process that is not our child tells us nothing.
@@ -403,11 +428,13 @@ int poll_timeout() {
 
 void run() {
   while (!collected) {
-    pollfd polled[5 + kMaxClients];
+    if (told && removals < 0) watch_directory();
+    if (collected) return;
+    pollfd polled[6 + kMaxClients];
     const int fds[] = {signals,    reports,    streams[0].pipe, streams[1].pipe, kSocketFd,
-                       clients[0], clients[1], clients[2],      clients[3]};
-    for (int i = 0; i < 5 + kMaxClients; ++i) polled[i] = {fds[i], POLLIN, 0};
-    if (poll(polled, 5 + kMaxClients, poll_timeout()) < 0 && errno != EINTR) _exit(1);
+                       clients[0], clients[1], clients[2],      clients[3],      removals};
+    for (int i = 0; i < 6 + kMaxClients; ++i) polled[i] = {fds[i], POLLIN, 0};
+    if (poll(polled, 6 + kMaxClients, poll_timeout()) < 0 && errno != EINTR) _exit(1);
     if (polled[1].revents != 0) read_report();
     for (int i = 0; i < 2; ++i) {
       if (polled[2 + i].revents != 0 && streams[i].pipe >= 0) drain(streams[i]);
@@ -426,6 +453,7 @@ void run() {
     for (int i = 0; i < kMaxClients; ++i) {
       if (polled[5 + i].revents != 0 && clients[i] == fds[5 + i] && clients[i] >= 0) serve(clients[i]);
     }
+    if (polled[5 + kMaxClients].revents != 0) look_for_directory();
   }
 }
 

@@ -23,6 +23,8 @@
 ///   stop <number> <milliseconds>  that signal; when time is up, SIGKILL to everything
 ///   collect                       the result is safe elsewhere: end, if the task has ended; else ignored
 ///
+/// When the task has ended and the control directory is removed, nobody can come for the result: the keeper ends too.
+///
 /// Unknown messages and keys are ignored, so that either side may be the newer one. Only root and the keeper's own
 /// user may connect.
 ///

@@ -1,4 +1,5 @@
 // The real program on the real kernel.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -174,6 +175,24 @@ TEST_F(Keeper, KeepsTheResultUntilAnAgentComesForIt) {
   EXPECT_EQ(client.state().phase, Phase::exited);
   EXPECT_EQ(client.state().code, 7);
   client.collect();
+}
+
+TEST_F(Keeper, GoesWithItsDirectoryOnceTheTaskHasEnded) {
+  ASSERT_EQ(::mkfifo((path_ + "/go").c_str(), 0600), 0);
+  const Client client = launch(spec("echo up > " + path_ + "/up; read < " + path_ + "/go; exit 7"));
+  ASSERT_TRUE(eventually([&] { return os::find_file(path_ + "/up").has_value(); }));
+  os::remove_tree(path_ + "/keeper");
+  EXPECT_TRUE(os::is_running(keepers_[0])) << "it holds a task";
+  const os::Fd go(::open((path_ + "/go").c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(::write(go.get(), "\n", 1), 1);
+  EXPECT_TRUE(eventually([&] { return !os::is_running(keepers_[0]); }));
+
+  const Client second = launch(spec("exit 7"));
+  ASSERT_TRUE(eventually(
+      [&] { return os::find_file(path_ + "/keeper/state").value_or("").find("exited") != std::string::npos; }));
+  EXPECT_TRUE(os::is_running(keepers_[1])) << "somebody may come for the result";
+  os::remove_tree(path_ + "/keeper");
+  EXPECT_TRUE(eventually([&] { return !os::is_running(keepers_[1]); }));
 }
 
 TEST_F(Keeper, ForksAndDaemonsOfTheTaskDieWithIt) {

@@ -116,7 +116,8 @@ void AllocationRunner::review() {
     const model::TaskGroup& group = group_of(*allocation_);
     const auto tasks = states();
     if (const auto health = find_health(group, tasks); health && state_.health.healthy != health) {
-      state_.health = {health, unix_nanos(context_.runtime.now())};
+      state_.health.healthy = health;
+      state_.health.timestamp = unix_nanos(context_.runtime.now());
       write_state();
     }
     for (const auto& task : group.tasks) {

@@ -60,7 +60,7 @@ inline model::AllocationUpdate report(const std::string& id, model::ClientStatus
   model::AllocationUpdate update;
   update.id = id;
   update.client_status = status;
-  if (healthy) update.health = {true, 1};
+  if (healthy) update.health.healthy = true;
   auto& task = update.task_states["t"];
   task.state = status == model::ClientStatus::running   ? model::TaskRunState::running
                : status == model::ClientStatus::pending ? model::TaskRunState::pending

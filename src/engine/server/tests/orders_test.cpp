@@ -161,7 +161,7 @@ TEST(Orders, HoldADependentAndReleaseItOnce) {
   EXPECT_TRUE(order_of(*orders.next(desk.tables)).start);
   // Told to start, it stays told, though it has not yet reported and its dependency is ill again.
   model::AllocationUpdate ill = report(munge, ClientStatus::running);
-  ill.health = {false, 2};
+  ill.health.healthy = false;
   desk.update(uuid(1), {ill});
   EXPECT_FALSE(orders.next(desk.tables));
 }

@@ -1,0 +1,179 @@
+// JSON as Go's encoding/json writes and reads it.
+#include "base/error.hpp"
+#include "gotemplate/detail/format_number.hpp"
+#include "gotemplate/detail/library.hpp"
+#include "gotemplate/detail/utf8.hpp"
+
+#include <boost/json.hpp>
+
+#include <cmath>
+
+namespace underway::gotemplate::detail {
+
+namespace {
+
+constexpr std::size_t kLongest = 4U << 20;  // its tree takes many times that
+
+class Writer {
+ public:
+  Writer(Run& run, bool escape_html, unsigned indent) : run_(run), escape_html_(escape_html), indent_(indent) {}
+
+  void write(const Value& value, unsigned depth) {
+    run_.step();
+    if (depth > Value::kMaxDepth) throw Error(Code::too_large, "json: the value is nested too deeply");
+    switch (value.kind()) {
+      case Kind::nil:
+        out_ += "null";
+        return;
+      case Kind::boolean:
+        out_ += value.as_bool() ? "true" : "false";
+        return;
+      case Kind::integer:
+        out_ += fmt::to_string(value.as_integer());
+        return;
+      case Kind::natural:
+        out_ += fmt::to_string(value.as_natural());
+        return;
+      case Kind::real:
+        return write_real(value.as_real());
+      case Kind::text:
+        return write_text(value.as_text());
+      case Kind::list:
+        return write_list(value.as_list(), depth);
+      case Kind::map:
+        return write_map(value.as_map(), depth);
+      case Kind::object:
+        return write(value.as_object().plain(), depth + 1);
+      case Kind::function:
+        throw Error(Code::invalid, "json: unsupported type: func");
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  void write_real(double value) {
+    if (!std::isfinite(value))
+      throw Error(Code::invalid, fmt::format("json: unsupported value: {}", format_real(value, 'g', -1)));
+    const double size = std::fabs(value);
+    const bool scientific = size != 0 && (size < 1e-6 || size >= 1e21);
+    std::string text = format_real(value, scientific ? 'e' : 'f', -1);
+    if (const std::size_t at = text.find("e-0"); at != std::string::npos) text.erase(at + 2, 1);
+    out_ += text;
+  }
+
+  void write_text(std::string_view text) {
+    run_.make(text.size() + 2);
+    out_ += '"';
+    while (!text.empty()) {
+      const Rune rune = decode(text);
+      write_rune(rune, text.substr(0, rune.size));
+      text.remove_prefix(rune.size);
+    }
+    out_ += '"';
+  }
+
+  void write_rune(const Rune& rune, std::string_view bytes) {
+    static constexpr std::string_view kNamed = "\b\f\n\r\t\"\\";
+    static constexpr std::string_view kLetters = "bfnrt\"\\";
+    const char32_t c = rune.value;
+    const std::size_t named = c < 0x80 ? kNamed.find(static_cast<char>(c)) : std::string_view::npos;
+    const bool html = escape_html_ && (c == '<' || c == '>' || c == '&');
+    if (named != std::string_view::npos) {
+      out_ += '\\';
+      out_ += kLetters[named];
+    } else if (!rune.valid || c < ' ' || html || c == 0x2028 || c == 0x2029) {
+      fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out_ += bytes;
+    }
+  }
+
+  void write_list(const List& items, unsigned depth) {
+    out_ += '[';
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out_ += ',';
+      line(depth + 1);
+      write(items[i], depth + 1);
+    }
+    if (!items.empty()) line(depth);
+    out_ += ']';
+  }
+
+  void write_map(const Map& members, unsigned depth) {
+    out_ += '{';
+    bool first = true;
+    for (const auto& [key, member] : members) {
+      if (!std::exchange(first, false)) out_ += ',';
+      line(depth + 1);
+      write_text(key);
+      out_ += indent_ > 0 ? ": " : ":";
+      write(member, depth + 1);
+    }
+    if (!members.empty()) line(depth);
+    out_ += '}';
+  }
+
+  void line(unsigned depth) {
+    if (indent_ == 0) return;
+    run_.make(depth * indent_ + 1);
+    out_ += '\n';
+    out_.append(depth * indent_, ' ');
+  }
+
+  std::string out_;
+  Run& run_;
+  bool escape_html_;
+  unsigned indent_;
+};
+
+Value convert(const boost::json::value& json, Run& run) {
+  run.step();
+  switch (json.kind()) {
+    case boost::json::kind::null:
+      return {};
+    case boost::json::kind::bool_:
+      return json.get_bool();
+    case boost::json::kind::string:
+      run.make(json.get_string().size());
+      return std::string_view(json.get_string());
+    case boost::json::kind::array: {
+      run.make_elements(json.get_array().size());
+      List items;
+      for (const auto& item : json.get_array()) items.push_back(convert(item, run));
+      return Value::list(std::move(items));
+    }
+    case boost::json::kind::object: {
+      Map members;
+      for (const auto& member : json.get_object())
+        members.insert_or_assign(std::string(member.key()), convert(member.value(), run));
+      return run.map(std::move(members));
+    }
+    default:
+      return json.to_number<double>();
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Value& value, Run& run, bool escape_html, unsigned indent) {
+  Writer writer(run, escape_html, indent);
+  writer.write(value, 0);
+  return writer.take();
+}
+
+Value from_json(std::string_view text, Run& run) {
+  if (text.size() > kLongest)
+    throw Error(Code::too_large, fmt::format("json: the text is larger than {} bytes", kLongest));
+  run.make(text.size() * 8);
+  run.step(text.size() / 16);
+  boost::json::parse_options options;
+  options.max_depth = Value::kMaxDepth - 10;
+  boost::json::error_code failure;
+  const auto json = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure, {}, options);
+  // Without the text itself: it may be a secret.
+  if (failure) throw Error(Code::invalid, fmt::format("json: {}", failure.message()));
+  return convert(json, run);
+}
+
+}  // namespace underway::gotemplate::detail

@@ -1,0 +1,151 @@
+// TOML: writing, as BurntSushi's encoder does: plain members first, then tables.
+#include "base/error.hpp"
+#include "gotemplate/detail/format_number.hpp"
+#include "gotemplate/detail/library.hpp"
+#include "gotemplate/detail/utf8.hpp"
+#include "gotemplate/format.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace underway::gotemplate::detail {
+
+namespace {
+
+bool is_bare(std::string_view key) {
+  return !key.empty() &&
+         std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+}
+
+class Writer {
+ public:
+  explicit Writer(Run& run) : run_(run) {}
+
+  void table(const Map& map, const std::string& path, unsigned depth) {
+    if (depth > Value::kMaxDepth) throw Error(Code::too_large, "toml: the value is nested too deeply");
+    for (const auto& [key, member] : map) {
+      if (member.is_nil() || is_table(member) || is_table_list(member)) continue;
+      charge(depth, key);
+      out_.append(depth * 2, ' ');
+      out_ += name(key) + " = ";
+      value(member, depth);
+      out_ += '\n';
+    }
+    for (const auto& [key, member] : map) {
+      const std::string inner = path.empty() ? name(key) : path + "." + name(key);
+      charge(depth, inner);
+      if (is_table(member)) {
+        header(fmt::format("[{}]", inner), depth);
+        table(*members_of(member), inner, depth + 1);
+      } else if (is_table_list(member)) {
+        for (const Value& item : member.as_list()) {
+          header(fmt::format("[[{}]]", inner), depth);
+          table(*members_of(item), inner, depth + 1);
+        }
+      }
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  static const Map* members_of(const Value& value) { return value.members(); }
+  static bool is_table(const Value& value) { return members_of(value) != nullptr; }
+  static bool is_table_list(const Value& value) {
+    return value.kind() == Kind::list && !value.as_list().empty() && std::ranges::all_of(value.as_list(), is_table);
+  }
+
+  void charge(unsigned depth, std::string_view text) {
+    run_.step();
+    run_.make(depth * 2 + text.size() + 8);
+  }
+
+  void header(const std::string& text, unsigned depth) {
+    if (depth == 0 && !out_.empty()) out_ += '\n';
+    out_.append(depth * 2, ' ');
+    out_ += text + "\n";
+  }
+
+  std::string name(std::string_view key) { return is_bare(key) ? std::string(key) : quoted(key); }
+
+  std::string quoted(std::string_view text) {
+    run_.make(text.size() * 2);
+    std::string out = "\"";
+    static constexpr std::string_view kNamed = "\b\t\n\f\r\"\\";
+    static constexpr std::string_view kLetters = "btnfr\"\\";
+    for (const char c : text) {
+      if (const std::size_t at = kNamed.find(c); at != std::string_view::npos) {
+        out += '\\';
+        out += kLetters[at];
+      } else if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) {
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
+      } else {
+        out += c;
+      }
+    }
+    return out + '"';
+  }
+
+  void value(const Value& value, unsigned depth) {
+    run_.step();
+    if (depth > Value::kMaxDepth) throw Error(Code::too_large, "toml: the value is nested too deeply");
+    switch (value.kind()) {
+      case Kind::text:
+        out_ += quoted(value.as_text());
+        return;
+      case Kind::real: {
+        std::string text = format_real(value.as_real(), 'f', -1);
+        if (std::isnan(value.as_real())) text = "nan";
+        if (std::isinf(value.as_real())) text = value.as_real() < 0 ? "-inf" : "inf";
+        out_ += text;
+        if (std::isfinite(value.as_real()) && text.find('.') == std::string::npos) out_ += ".0";
+        return;
+      }
+      case Kind::list: {
+        out_ += '[';
+        const char* separator = "";
+        for (const Value& item : value.as_list()) {
+          out_ += std::exchange(separator, ", ");
+          this->value(item, depth + 1);
+        }
+        out_ += ']';
+        return;
+      }
+      case Kind::object:
+        return this->value(value.as_object().plain(), depth + 1);
+      case Kind::map:
+        return inline_table(value.as_map(), depth);
+      case Kind::nil:
+      case Kind::function:
+        throw Error(Code::invalid, "toml: a list has an element without a value");
+      default:
+        append_text(out_, value, run_);
+    }
+  }
+
+  void inline_table(const Map& map, unsigned depth) {
+    out_ += '{';
+    const char* separator = "";
+    for (const auto& [key, member] : map) {
+      out_ += std::exchange(separator, ", ") + name(key) + " = ";
+      value(member, depth + 1);
+    }
+    out_ += '}';
+  }
+
+  std::string out_;
+  Run& run_;
+};
+
+}  // namespace
+
+std::string to_toml(const Value& value, Run& run) {
+  const Map* map = value.members();
+  if (map == nullptr)
+    throw Error(Code::invalid, fmt::format("toml: top-level values must be maps, not {}", value.type_name()));
+  Writer writer(run);
+  writer.table(*map, "", 0);
+  return writer.take();
+}
+
+}  // namespace underway::gotemplate::detail

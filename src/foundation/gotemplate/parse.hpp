@@ -1,0 +1,40 @@
+#pragma once
+/// @file
+/// Text to template: Go's text/template language, as of Go 1.26.
+
+#include "gotemplate/functions.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace underway::gotemplate {
+
+namespace detail {
+struct Program;
+}
+
+struct ParseOptions {
+  std::string left_delimiter = "{{";   ///< empty: the default
+  std::string right_delimiter = "}}";  ///< empty: the default
+};
+
+/// A parsed text with the templates that it defines. Cheap to copy.
+class Template {
+ public:
+  explicit Template(std::shared_ptr<const detail::Program> program) : program_(std::move(program)) {}
+  const std::string& name() const;
+  /// Names given by `define` and `block`, and its own; sorted.
+  std::vector<std::string> names() const;
+  const detail::Program& program() const { return *program_; }
+
+ private:
+  std::shared_ptr<const detail::Program> program_;
+};
+
+/// `functions` must outlive the template. Limits: blocks and parentheses 250 deep, a text of 16 MiB.
+/// Errors: invalid in Go's words ("template: NAME:LINE: …"), with the line; for a function that does not exist the one
+/// that was probably meant, for one that is refused what to use in its place.
+Template parse(std::string name, std::string text, const FunctionSet& functions, const ParseOptions& options = {});
+
+}  // namespace underway::gotemplate

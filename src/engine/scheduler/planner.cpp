@@ -52,10 +52,14 @@ Plan Planner::run() {
 void Planner::stop_all() {
   for (const auto& allocation : situation_.allocations) {
     if (allocation->terminal()) continue;
-    const bool lost = node_lost(fleet_, *allocation);
     ++plan_.groups[allocation->group].stop;
-    stop_and_free({allocation, lost ? kLost : kNotNeeded, lost});
+    stop_unwanted(allocation);
   }
+}
+
+void Planner::stop_unwanted(const AllocationRow& allocation) {
+  const bool gone = lost(*allocation);
+  stop_and_free({allocation, gone ? kLost : kNotNeeded, gone});
 }
 
 void Planner::stop(const Stop& stop, const std::string& next) {
@@ -66,6 +70,7 @@ void Planner::stop(const Stop& stop, const std::string& next) {
     row.client_status = ClientStatus::lost;
     row.client_description = "the node is down";
   }
+  if (row.client_status != ClientStatus::unknown) row.unknown_since = 0;
   row.next_allocation = next;
   row.modify_time = now_;
   row.alloc_modify_index = tables::Tables::kThisRevision;
@@ -83,6 +88,7 @@ void Planner::update_in_place(const AllocationRow& allocation) {
   Allocation row = *allocation;
   row.job = situation_.job;
   row.job_version = situation_.job->version;
+  row.unknown_since = 0;
   row.eval_id = evaluation_.id;
   row.modify_time = now_;
   row.alloc_modify_index = tables::Tables::kThisRevision;
@@ -153,8 +159,19 @@ void Planner::describe_collision(const model::TaskGroup& group, const Placer& pl
                                                     port->label, entry.node->name, holder);
 }
 
-void Planner::wait_until(std::int64_t when) {
-  if (when > 0 && (next_attempt_ == 0 || when < next_attempt_)) next_attempt_ = when;
+void Planner::note_unknown(const AllocationRow& allocation) {
+  Allocation& row = plan_.noted.emplace_back(*allocation);
+  row.client_status = ClientStatus::unknown;
+  row.client_description = kLostContact;
+  row.unknown_since = row.modify_time = now_;
+  row.alloc_modify_index = tables::Tables::kThisRevision;
+}
+
+void Planner::note_return(const AllocationRow& allocation) {
+  Allocation& row = plan_.noted.emplace_back(*allocation);
+  row.unknown_since = 0;
+  row.modify_time = now_;
+  row.alloc_modify_index = tables::Tables::kThisRevision;
 }
 
 void Planner::conclude() {
@@ -165,36 +182,55 @@ void Planner::conclude() {
     for (const auto& group : situation_.job->groups) done.queued.try_emplace(group.name, 0);
   }
   conclude_blocked();
-  if (next_attempt_ > 0) {
-    // One that is due about then is enough: when it runs it sees to the next.
-    const std::int64_t soon = next_attempt_ + Duration(std::chrono::seconds(5)).count();
-    const auto covers = [&](const tables::Row<model::Evaluation>& other) {
-      return other->id != done.id && other->status == EvalStatus::pending && other->wait_until > 0 &&
-             other->wait_until <= soon;
-    };
-    const auto& others = situation_.evaluations;
-    if (std::none_of(others.begin(), others.end(), covers)) {
-      model::Evaluation later;
-      later.id = context_.ids.uuid();
-      later.ns = done.ns;
-      later.priority = done.priority;
-      later.type = done.type;
-      later.job_id = done.job_id;
-      later.triggered_by = EvalTrigger::alloc_failure;
-      later.status_description = "created for delayed rescheduling";
-      later.previous_eval = done.id;
-      later.wait_until = next_attempt_;
-      later.create_time = later.modify_time = now_;
-      done.next_eval = later.id;
-      plan_.evaluations.push_back(std::move(later));
-    }
-  }
-  bool open = done.status == EvalStatus::blocked || !done.blocked_eval.empty() || next_attempt_ > 0;
+  look_again();
+  bool open =
+      done.status == EvalStatus::blocked || !done.blocked_eval.empty() || !done.next_eval.empty() || next_attempt_ > 0;
   for (const auto& other : situation_.evaluations) open |= other->id != done.id && other->status == EvalStatus::pending;
   if (!situation_.job) return;
   const bool any = !situation_.allocations.empty() || !plan_.created.empty() || open;
   const auto status = status_of(situation_.job.get(), live_ > 0, open, any);
   if (status != situation_.job->status) plan_.job_status = status;
+}
+
+void Planner::look_again() {
+  const std::int64_t due = earlier(next_attempt_, next_loss_);
+  if (due == 0) return;
+  model::Evaluation& done = plan_.evaluation;
+  // One that is due about then is enough: when it runs it sees to the next.
+  const std::int64_t soon = due + Duration(std::chrono::seconds(5)).count();
+  const auto covers = [&](const tables::Row<model::Evaluation>& other) {
+    return other->id != done.id && other->status == EvalStatus::pending && other->wait_until > 0 &&
+           other->wait_until <= soon;
+  };
+  const auto& others = situation_.evaluations;
+  const auto covering = std::find_if(others.begin(), others.end(), covers);
+  std::string id;
+  if (covering != others.end()) {
+    id = (*covering)->id;
+  } else {
+    model::Evaluation later;
+    later.id = id = context_.ids.uuid();
+    later.ns = done.ns;
+    later.priority = done.priority;
+    later.type = done.type;
+    later.job_id = done.job_id;
+    const bool replaces = due == next_attempt_;
+    later.triggered_by = replaces ? EvalTrigger::alloc_failure : EvalTrigger::max_disconnect_timeout;
+    later.status_description = replaces ? "created for delayed rescheduling" : "created for delayed disconnect timeout";
+    later.previous_eval = done.id;
+    later.wait_until = due;
+    later.create_time = later.modify_time = now_;
+    done.next_eval = later.id;
+    plan_.evaluations.push_back(std::move(later));
+  }
+  for (auto& row : plan_.noted) {
+    if (row.client_status == ClientStatus::unknown) row.follow_up_eval = id;
+  }
+  for (const auto& allocation : waiting_) {
+    if (allocation->follow_up_eval == id) continue;
+    Allocation& row = plan_.noted.emplace_back(*allocation);
+    row.follow_up_eval = id;
+  }
 }
 
 void Planner::cancel(const model::Evaluation& blocked, std::string why) {

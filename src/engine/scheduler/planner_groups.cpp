@@ -1,4 +1,5 @@
 #include "scheduler/detail/planner.hpp"
+#include "scheduler/detail/reschedule.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -7,36 +8,32 @@ using model::Allocation;
 void Planner::plan_groups() {
   const model::Job& job = *situation_.job;
   std::unordered_map<std::string_view, std::vector<AllocationRow>> by_group;
-  bool any_failed = false;
-  for (const auto& allocation : situation_.allocations) {
-    by_group[allocation->group].push_back(allocation);
-    any_failed |= allocation->client_status == model::ClientStatus::failed;
-  }
-  if (any_failed) {
-    for (const auto& allocation : situation_.allocations) by_id_.emplace(allocation->id, allocation.get());
-  }
+  for (const auto& allocation : situation_.allocations) by_group[allocation->group].push_back(allocation);
   // All that stops stops first, so that every group sees the room that all of them leave.
   for (const auto& [name, allocations] : by_group) {
     if (job.find_group(name) != nullptr) continue;
     for (const auto& allocation : allocations) {
       if (allocation->terminal()) continue;
-      const bool lost = node_lost(fleet_, *allocation);
       ++plan_.groups[std::string(name)].stop;
-      stop_and_free({allocation, lost ? kLost : kNotNeeded, lost});
+      stop_unwanted(allocation);
     }
   }
   std::vector<GroupPlan> plans;
-  const std::int64_t now = now_ + context_.options.clock_slack.count();
   for (const auto& group : job.groups) {
-    GroupPlan& plan = plans.emplace_back(reconcile_group(job, group, by_group[group.name], fleet_, by_id_, now));
-    wait_until(plan.next_attempt);
+    GroupPlan& plan = plans.emplace_back(
+        reconcile_group(job, group, by_group[group.name], fleet_, now_, context_.options.clock_slack));
+    next_attempt_ = earlier(next_attempt_, plan.next_attempt);
+    next_loss_ = earlier(next_loss_, plan.next_loss);
+    waiting_.insert(waiting_.end(), plan.waiting.begin(), plan.waiting.end());
+    for (const auto& allocation : plan.silenced) note_unknown(allocation);
+    for (const auto& allocation : plan.settled) note_return(allocation);
     GroupChanges& changes = plan_.groups[group.name];
     changes.ignore = plan.ignore + static_cast<std::int64_t>(plan.keep.size());
     for (const auto& one : plan.stops) {
       ++(one.lost ? changes.lost : changes.stop);
       stop_and_free(one);
     }
-    for (const auto* list : {&plan.keep, &plan.outdated}) {
+    for (const auto* list : {&plan.keep, &plan.outdated, &plan.migrating}) {
       for (const auto& allocation : *list) peers_.add(fleet_.find(allocation->node_id), group.name);
     }
   }
@@ -45,8 +42,9 @@ void Planner::plan_groups() {
 }
 
 void Planner::plan_group(const model::TaskGroup& group, GroupPlan plan) {
-  if (plan.outdated.empty() && plan.missing.empty()) return;
+  if (plan.migrating.empty() && plan.outdated.empty() && plan.missing.empty()) return;
   Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)));
+  for (const auto& old : plan.migrating) move(group, placer, old);
   std::vector<AllocationRow> destructive;
   for (const auto& old : plan.outdated) {
     const bool same = old->job && !tasks_updated(*old->job, *situation_.job, group.name);
@@ -85,6 +83,29 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
   ++plan_.groups[group.name].destructive;
 }
 
+/// Starts another one elsewhere and stops this one; without a place elsewhere it goes on for as long as it may.
+void Planner::move(const model::TaskGroup& group, Placer& placer, const AllocationRow& old) {
+  placer.release(*old);
+  const auto choice = placer.place();
+  if (choice) {
+    --live_;
+    const std::string next =
+        create(group, std::max<std::int64_t>(0, old->index()), *choice, placer.metric(*choice), old.get());
+    stop({old, kMigrating, false}, next);
+    ++plan_.groups[group.name].migrate;
+    return;
+  }
+  fail(group, placer, 1);
+  if (has_to_go(*old, fleet_, now_)) {
+    --live_;
+    stop({old, kMigrating, false});
+    ++plan_.groups[group.name].stop;
+    return;
+  }
+  placer.retake(*old);
+  ++plan_.groups[group.name].ignore;
+}
+
 bool Planner::fill(const model::TaskGroup& group, Placer& placer, const Missing& missing) {
   Placer::Hint hint;
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
@@ -93,6 +114,8 @@ bool Planner::fill(const model::TaskGroup& group, Placer& placer, const Missing&
   const std::string next = create(group, missing.index, *choice, placer.metric(*choice), missing.previous.get());
   ++plan_.groups[group.name].place;
   if (missing.previous_failed) {
+    plan_.created.back().reschedules =
+        reschedules_after(*missing.previous, reschedule_policy(*situation_.job, group), now_);
     stop({missing.previous, kRescheduled, false}, next);
   } else if (missing.previous) {
     const auto is_previous = [&](const Allocation& row) { return row.id == missing.previous->id; };
@@ -106,7 +129,8 @@ bool Planner::fill(const model::TaskGroup& group, Placer& placer, const Missing&
 void Planner::refuse_partial() {
   for (const auto& row : plan_.created) {
     ++plan_.evaluation.queued[row.group];
-    plan_.groups[row.group].place = plan_.groups[row.group].destructive = 0;
+    GroupChanges& changes = plan_.groups[row.group];
+    changes.place = changes.destructive = changes.migrate = 0;
     if (row.previous_allocation.empty()) continue;
     std::erase_if(plan_.stopped, [&](const Allocation& stopped) {
       return stopped.id == row.previous_allocation && stopped.client_status != model::ClientStatus::lost;

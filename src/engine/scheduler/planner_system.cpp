@@ -1,4 +1,5 @@
 #include "scheduler/detail/planner.hpp"
+#include "scheduler/detail/reschedule.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -22,7 +23,6 @@ void Planner::plan_system() {
   const model::Job& job = *situation_.job;
   std::unordered_map<std::string_view, std::vector<AllocationRow>> by_group;
   for (const auto& allocation : situation_.allocations) {
-    by_id_.emplace(allocation->id, allocation.get());
     if (one_node() && allocation->node_id != evaluation_.node_id) continue;
     by_group[allocation->group].push_back(allocation);
   }
@@ -30,16 +30,43 @@ void Planner::plan_system() {
     const model::TaskGroup* group = job.find_group(name);
     for (const auto& allocation : allocations) {
       if (allocation->terminal()) continue;
-      const bool lost = node_lost(fleet_, *allocation);
-      if (!lost && group != nullptr && group->count > 0) continue;
       GroupChanges& changes = plan_.groups[std::string(name)];
-      ++(lost ? changes.lost : changes.stop);
-      stop_and_free({allocation, lost ? kLost : kNotNeeded, lost});
+      if (lost(*allocation)) {
+        ++changes.lost;
+        stop_unwanted(allocation);
+      } else if (group == nullptr || group->count == 0) {
+        ++changes.stop;
+        stop_unwanted(allocation);
+      }
     }
   }
   for (const auto& group : job.groups) {
     if (group.count > 0) plan_system_group(group, by_group[group.name]);
   }
+}
+
+/// What its node's state makes of one that runs; whether it is still there then.
+bool Planner::stays(const AllocationRow& allocation, GroupChanges& changes) {
+  switch (standing_of(*allocation, fleet_, now_)) {
+    case Standing::lost:
+      return false;  // stopped already
+    case Standing::migrates:
+      ++changes.stop;
+      stop_and_free({allocation, kNodeTainted, false});
+      return false;
+    case Standing::silenced:
+      note_unknown(allocation);
+      [[fallthrough]];
+    case Standing::unknown:
+      next_loss_ = earlier(next_loss_, given_up_at(*allocation, now_).value_or(0));
+      return true;
+    case Standing::returned:
+      note_return(allocation);
+      return true;
+    case Standing::stands:
+      return true;
+  }
+  return true;
 }
 
 void Planner::plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations) {
@@ -50,9 +77,11 @@ void Planner::plan_system_group(const model::TaskGroup& group, const std::vector
   for (const auto& allocation : allocations) {
     if (allocation->server_terminal() && job.type != JobType::sysbatch) continue;
     const Slot slot = fleet_.find(allocation->node_id);
-    if (slot == kNoSlot || !fleet_.node(slot).node || node_lost(fleet_, *allocation)) continue;
+    if (slot == kNoSlot || !fleet_.node(slot).node || fleet_.node(slot).node->status == model::NodeStatus::down)
+      continue;
     OnNode& found = here[slot];
     if (!allocation->terminal()) {
+      if (!stays(allocation, changes)) continue;
       if (!found.live) {
         found.live = allocation;
         peers_.add(slot, group.name);
@@ -124,10 +153,12 @@ void Planner::visit(const model::TaskGroup& group, Placer& placer, Slot slot, co
   ++metric.nodes_in_pool;
   ++metric.nodes_available[fleet_.node(slot).node->datacenter];
   if (verdict != ShapeIndex::kFeasible) return placer.judge(slot, metric);
+  const auto policy = reschedule_policy(*situation_.job, group);
   if (here.failed) {
-    const auto when = replacement_time(*here.failed, situation_.job->type, by_id_);
+    const auto when = replacement_time(*here.failed, policy);
     if (when && *when > now_ + context_.options.clock_slack.count()) {
-      wait_until(*when);
+      next_attempt_ = earlier(next_attempt_, *when);
+      waiting_.push_back(here.failed);
       ++changes.ignore;
       return;
     }
@@ -139,7 +170,10 @@ void Planner::visit(const model::TaskGroup& group, Placer& placer, Slot slot, co
     return;
   }
   const std::string next = create(group, 0, *choice, placer.metric(*choice), here.failed.get());
-  if (here.failed) stop({here.failed, kRescheduled, false}, next);
+  if (here.failed) {
+    plan_.created.back().reschedules = reschedules_after(*here.failed, policy, now_);
+    stop({here.failed, kRescheduled, false}, next);
+  }
   ++changes.place;
 }
 

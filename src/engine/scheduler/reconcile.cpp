@@ -2,53 +2,13 @@
 
 #include <set>
 
+#include "scheduler/detail/reschedule.hpp"
+
 namespace underway::scheduler::detail {
 
 using model::Allocation;
 using model::ClientStatus;
 using model::JobType;
-using ById = std::unordered_map<std::string_view, const Allocation*>;
-
-namespace {
-
-std::int64_t end_of(const Allocation& allocation) {
-  std::int64_t end = 0;
-  for (const auto& [name, state] : allocation.task_states) end = std::max(end, state.finished_at);
-  return end > 0 ? end : std::max(allocation.modify_time, allocation.create_time);
-}
-
-const Allocation* failed_predecessor(const Allocation& allocation, const ById& by_id) {
-  const auto it = by_id.find(allocation.previous_allocation);
-  return it == by_id.end() || it->second->client_status != ClientStatus::failed ? nullptr : it->second;
-}
-
-}  // namespace
-
-std::optional<std::int64_t> replacement_time(const Allocation& failed, JobType type, const ById& by_id) {
-  const std::int64_t end = end_of(failed);
-  const auto ns = [](Duration duration) { return static_cast<std::int64_t>(duration.count()); };
-  if (type == JobType::sysbatch) return std::nullopt;
-  if (type == JobType::batch) {
-    const Allocation* previous = failed_predecessor(failed, by_id);
-    if (previous != nullptr && end - end_of(*previous) <= ns(std::chrono::hours(24))) return std::nullopt;
-    return end + ns(std::chrono::seconds(5));
-  }
-  const Duration longest = std::chrono::hours(1);
-  Duration delay = std::chrono::seconds(30);
-  const Allocation* current = &failed;
-  // One that ran longer than the longest delay counts as recovered: the delay starts anew.
-  while (delay < longest && end_of(*current) - current->create_time <= ns(longest)) {
-    current = failed_predecessor(*current, by_id);
-    if (current == nullptr) break;
-    delay *= 2;
-  }
-  return end + ns(std::min(delay, longest));
-}
-
-bool node_lost(const FleetIndex& fleet, const Allocation& allocation) {
-  const Slot slot = fleet.find(allocation.node_id);
-  return slot == kNoSlot || !fleet.node(slot).node || fleet.node(slot).node->status == model::NodeStatus::down;
-}
 
 bool of_earlier_job(const Allocation& allocation, const model::Job& job) {
   if (allocation.job_version != job.version) return true;
@@ -60,19 +20,22 @@ namespace {
 /// Sorts a group's allocations by what becomes of them, then fits their number to the count.
 class GroupReconciler {
  public:
-  GroupReconciler(const model::Job& job, const model::TaskGroup& group, const FleetIndex& fleet, const ById& by_id,
-                  std::int64_t now)
-      : job_(job), group_(group), fleet_(fleet), by_id_(by_id), now_(now) {}
+  GroupReconciler(const model::Job& job, const model::TaskGroup& group, const FleetIndex& fleet, std::int64_t now,
+                  Duration slack)
+      : job_(job),
+        group_(group),
+        fleet_(fleet),
+        policy_(reschedule_policy(job, group)),
+        now_(now),
+        soon_(now + slack.count()) {}
 
   GroupPlan run(const std::vector<AllocationRow>& allocations) {
     for (const auto& allocation : allocations) classify(allocation);
+    settle_returned();
     stop_surplus();
     replace();
     fill();
-    for (auto& allocation : live_) {
-      const bool current = allocation->job_version == job_.version;
-      (current ? plan_.keep : plan_.outdated).push_back(std::move(allocation));
-    }
+    for (auto& allocation : live_) hand_over(std::move(allocation));
     plan_.ignore += static_cast<std::int64_t>(waiting_.size());
     return std::move(plan_);
   }
@@ -91,40 +54,88 @@ class GroupReconciler {
     }
     if (a.server_terminal() || a.client_status == ClientStatus::complete || a.client_status == ClientStatus::lost)
       return;
-    if (a.client_status == ClientStatus::failed) {
-      classify_failed(allocation);
-    } else if (node_lost(fleet_, a)) {
-      plan_.stops.push_back({allocation, kLost, true});
-      replaceable_.push_back({a.index(), allocation, false});
-    } else {
-      live_.push_back(allocation);
+    if (a.client_status == ClientStatus::failed) return classify_failed(allocation);
+    switch (standing_of(a, fleet_, now_)) {
+      case Standing::lost:
+        plan_.stops.push_back({allocation, kLost, true});
+        replaceable_.push_back({a.index(), allocation, false});
+        break;
+      case Standing::silenced:
+      case Standing::unknown:
+        classify_unknown(allocation);
+        break;
+      case Standing::returned:
+        returned_.push_back(allocation);
+        break;
+      case Standing::migrates:
+      case Standing::stands:
+        live_.push_back(allocation);
     }
+  }
+
+  /// It keeps its place among the count, unless a replacement shall stand in for it.
+  void classify_unknown(const AllocationRow& allocation) {
+    if (!model::disconnect_policy(*allocation).replaces()) return live_.push_back(allocation);
+    replaceable_.push_back({allocation->index(), allocation, false});
+    ++plan_.ignore;
+    note_unknown(allocation);
+  }
+
+  void note_unknown(const AllocationRow& allocation) {
+    if (allocation->client_status != ClientStatus::unknown) plan_.silenced.push_back(allocation);
+    plan_.next_loss = earlier(plan_.next_loss, given_up_at(*allocation, now_).value_or(0));
   }
 
   void classify_failed(const AllocationRow& allocation) {
     if (batch() && of_earlier_job(*allocation, job_)) return;
-    const auto when = replacement_time(*allocation, job_.type, by_id_);
-    if (when && *when <= now_) {
+    const auto when = replacement_time(*allocation, policy_);
+    if (when && *when <= soon_) {
       replaceable_.push_back({allocation->index(), allocation, true});
       return;
     }
     waiting_.push_back(allocation);
-    if (when && (plan_.next_attempt == 0 || *when < plan_.next_attempt)) plan_.next_attempt = *when;
   }
 
-  /// Highest numbers first; those whose number another one has too before all others.
+  /// Of those that came back and what replaced them one of each name goes on.
+  void settle_returned() {
+    for (auto& original : returned_) {
+      const auto replacement = std::find_if(live_.begin(), live_.end(), [&](const AllocationRow& other) {
+        return other->index() == original->index() && other->unknown_since == 0;
+      });
+      if (replacement == live_.end() || original_goes_on(*original, **replacement)) {
+        if (replacement != live_.end()) {
+          plan_.stops.push_back({*replacement, kOtherGoesOn, false});
+          live_.erase(replacement);
+        }
+        plan_.settled.push_back(original);
+        live_.push_back(std::move(original));
+      } else {
+        plan_.stops.push_back({original, kOtherGoesOn, false});
+      }
+    }
+  }
+
+  /// Those that have to move anyway before others, then the highest numbers; but first of all those whose number
+  /// another one has too.
   void stop_surplus() {
     std::vector<AllocationRow> all = live_;
     all.insert(all.end(), waiting_.begin(), waiting_.end());
     const auto by_index = [](const AllocationRow& a, const AllocationRow& b) {
-      return std::make_tuple(a->index(), a->client_terminal(), -a->job_version, std::string_view(a->id)) <
-             std::make_tuple(b->index(), b->client_terminal(), -b->job_version, std::string_view(b->id));
+      const auto rank = [](const AllocationRow& row) {
+        return std::make_tuple(row->index(), row->client_terminal(), row->transition.migrate, -row->job_version,
+                               std::string_view(row->id));
+      };
+      return rank(a) < rank(b);
     };
     std::sort(all.begin(), all.end(), by_index);
-    const auto same_index = [](const AllocationRow& a, const AllocationRow& b) { return a->index() == b->index(); };
-    std::vector<AllocationRow> order, doubles;
-    for (const auto& allocation : all)
-      (!order.empty() && same_index(order.back(), allocation) ? doubles : order).push_back(allocation);
+    std::vector<AllocationRow> order, leaving, doubles;
+    std::optional<std::int64_t> last;
+    for (const auto& allocation : all) {
+      const bool again = last == allocation->index();
+      (again ? doubles : allocation->transition.migrate ? leaving : order).push_back(allocation);
+      last = allocation->index();
+    }
+    order.insert(order.end(), leaving.begin(), leaving.end());
     order.insert(order.end(), doubles.begin(), doubles.end());
     std::int64_t surplus = static_cast<std::int64_t>(order.size()) + finished_ - group_.count;
     std::set<std::string_view> stopped;
@@ -136,7 +147,12 @@ class GroupReconciler {
     const auto is_stopped = [&](const AllocationRow& a) { return stopped.contains(a->id); };
     std::erase_if(live_, is_stopped);
     std::erase_if(waiting_, is_stopped);
-    if (waiting_.empty()) plan_.next_attempt = 0;
+    for (const auto& allocation : waiting_) {
+      const auto when = replacement_time(*allocation, policy_);
+      if (!when) continue;
+      plan_.waiting.push_back(allocation);
+      plan_.next_attempt = earlier(plan_.next_attempt, *when);
+    }
     for (const auto& allocation : order) indexes_.insert(allocation->index());
     room_ = group_.count - finished_ - static_cast<std::int64_t>(order.size());
   }
@@ -165,14 +181,26 @@ class GroupReconciler {
     }
   }
 
+  void hand_over(AllocationRow allocation) {
+    const Standing standing = standing_of(*allocation, fleet_, now_);
+    // Nobody can tell a node that is not heard of what to do: what it runs is not counted as wrong.
+    const bool unheard = standing == Standing::silenced || standing == Standing::unknown;
+    if (unheard) note_unknown(allocation);
+    if (standing == Standing::migrates) return plan_.migrating.push_back(std::move(allocation));
+    const bool current = allocation->job_version == job_.version;
+    (current || unheard ? plan_.keep : plan_.outdated).push_back(std::move(allocation));
+  }
+
   const model::Job& job_;
   const model::TaskGroup& group_;
   const FleetIndex& fleet_;
-  const ById& by_id_;
+  model::ReschedulePolicy policy_;
   std::int64_t now_;
+  std::int64_t soon_;  ///< what is due by then is due
 
   GroupPlan plan_;
   std::vector<AllocationRow> live_;
+  std::vector<AllocationRow> returned_;
   std::vector<AllocationRow> waiting_;  ///< failed, not to be replaced yet or ever
   std::vector<Missing> replaceable_;
   std::set<std::int64_t> indexes_;  ///< numbers in use
@@ -183,9 +211,9 @@ class GroupReconciler {
 }  // namespace
 
 GroupPlan reconcile_group(const model::Job& job, const model::TaskGroup& group,
-                          const std::vector<AllocationRow>& allocations, const FleetIndex& fleet, const ById& by_id,
-                          std::int64_t now_with_slack) {
-  return GroupReconciler(job, group, fleet, by_id, now_with_slack).run(allocations);
+                          const std::vector<AllocationRow>& allocations, const FleetIndex& fleet, std::int64_t now,
+                          Duration slack) {
+  return GroupReconciler(job, group, fleet, now, slack).run(allocations);
 }
 
 }  // namespace underway::scheduler::detail

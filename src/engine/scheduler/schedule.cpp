@@ -12,7 +12,7 @@ std::vector<tables::Change> Plan::take_changes() && {
   std::vector<tables::Change> changes;
   changes.reserve(created.size() + stopped.size() + updated.size() + evaluations.size() + 2);
   // What stops comes first: who follows the changes one by one never sees a node hold both.
-  for (auto* list : {&stopped, &updated, &created}) {
+  for (auto* list : {&noted, &stopped, &updated, &created}) {
     for (auto& allocation : *list) changes.emplace_back(tables::PutAllocation{std::move(allocation)});
   }
   changes.emplace_back(tables::PutEvaluation{std::move(evaluation)});

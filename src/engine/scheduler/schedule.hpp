@@ -26,15 +26,18 @@ struct GroupChanges {
   std::int64_t stop = 0;
   std::int64_t in_place = 0;
   std::int64_t destructive = 0;
-  std::int64_t lost = 0;    ///< stopped because their node is gone; what replaces them counts as placed
-  std::int64_t ignore = 0;  ///< left as they are
+  std::int64_t migrate = 0;  ///< moved by a drain
+  std::int64_t lost = 0;     ///< stopped because their node is gone; what replaces them counts as placed
+  std::int64_t ignore = 0;   ///< left as they are
 };
 
 struct Plan {
   std::vector<model::Allocation> created;  ///< complete rows
   std::vector<model::Allocation> stopped;  ///< rows as they shall be: desired stop, with the reason
   std::vector<model::Allocation> updated;  ///< in place: only the job version (and evaluation) changed
-  model::Evaluation evaluation;            ///< the one that was scheduled, as it shall be: complete, or blocked again
+  /// Nothing is done about them; only what is known changed: unknown, heard of again, when they will be replaced.
+  std::vector<model::Allocation> noted;
+  model::Evaluation evaluation;  ///< the one that was scheduled, as it shall be: complete, or blocked again
   std::vector<model::Evaluation> evaluations;  ///< others to put: blocked, delayed (wait_until), canceled
   std::optional<model::JobStatus> job_status;  ///< when it changes
   tables::Row<model::Job> job;                 ///< what was planned for; null when the job is gone

@@ -20,6 +20,11 @@ std::string allocation_name(std::string_view job_id, std::string_view group, std
   return fmt::format("{}.{}[{}]", job_id, group, index);
 }
 
+DisconnectPolicy disconnect_policy(const Allocation& allocation) {
+  const TaskGroup* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  return group == nullptr ? DisconnectPolicy{} : disconnect_policy(*allocation.job, *group);
+}
+
 const Enumeration& description(Tag<DesiredStatus>) {
   static const Enumeration e = describe::enumeration<DesiredStatus>(
       "desired status", {{DesiredStatus::run, "run"}, {DesiredStatus::stop, "stop"}, {DesiredStatus::evict, "evict"}});

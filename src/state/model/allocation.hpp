@@ -122,7 +122,9 @@ struct Allocation {
   std::string follow_up_eval;  ///< the evaluation that will replace it
   DesiredTransition transition;
   std::vector<RescheduleEvent> reschedules;  ///< oldest first
-  std::int64_t unknown_since = 0;            ///< client status unknown: since when, ns since the epoch
+  /// Since when its node is not heard of, ns since the epoch; 0: it is. Stays when the node comes back to find that
+  /// something has taken its place, until it is decided which of them goes on.
+  std::int64_t unknown_since = 0;
   std::int64_t create_time = 0;
   std::int64_t modify_time = 0;
   Revision create_index = 0;
@@ -141,13 +143,19 @@ struct Allocation {
   bool server_terminal() const { return desired_status != DesiredStatus::run; }
   /// Holds no resources: finished, or not wanted.
   bool terminal() const { return client_terminal() || server_terminal(); }
-  bool is_healthy() const { return health.healthy.value_or(false) && !terminal(); }
+  /// As far as anybody knows: not while its node is not heard of.
+  bool is_healthy() const {
+    return health.healthy.value_or(false) && !terminal() && client_status != ClientStatus::unknown;
+  }
   /// The number in its name, "web.api[3]" → 3; -1 when the name has none.
   std::int64_t index() const;
 };
 
 /// "job.group[index]".
 std::string allocation_name(std::string_view job_id, std::string_view group, std::int64_t index);
+
+/// What holds for it when its node is not heard of, by the version of the job that it runs. Without that: it is lost.
+DisconnectPolicy disconnect_policy(const Allocation& allocation);
 
 /// What a node reports of one allocation, over the link.
 struct AllocationUpdate {

@@ -89,6 +89,24 @@ const Structure& description(Tag<DrainMetadata>) {
   return s;
 }
 
+const Enumeration& description(Tag<SlurmDrainStatus>) {
+  static const Enumeration e =
+      describe::enumeration<SlurmDrainStatus>("drain status in Slurm", {{SlurmDrainStatus::asked, "asked"},
+                                                                        {SlurmDrainStatus::draining, "draining"},
+                                                                        {SlurmDrainStatus::drained, "drained"}});
+  return e;
+}
+
+const Structure& description(Tag<SlurmDrain>) {
+  static const Structure s = Builder<SlurmDrain>("drain in Slurm", "")
+                                 .wire<&SlurmDrain::status>("Status", "")
+                                 .wire<&SlurmDrain::description>("Description", "")
+                                 .wire<&SlurmDrain::updated_at>("UpdatedAt", "")
+                                 .time()
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<Node>) {
   static const Structure s = Builder<Node>("node", "A machine that runs the agent in the node role.")
                                  .wire<&Node::id>("ID", "")
@@ -112,6 +130,7 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::eligibility>("SchedulingEligibility", "")
                                  .wire<&Node::drain>("DrainStrategy", "")
                                  .wire<&Node::last_drain>("LastDrain", "")
+                                 .wire<&Node::slurm_drain>("SlurmDrain", "")
                                  .wire<&Node::status_updated_at>("StatusUpdatedAt", "")
                                  .wire<&Node::last_start>("LastStart", "")
                                  .wire<&Node::computed_class>("ComputedClass", "")

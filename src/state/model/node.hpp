@@ -37,8 +37,23 @@ struct DrainStrategy {
   Duration deadline = std::chrono::hours(1);  ///< 0: none; negative: force, all at once
   bool ignore_system_jobs = false;
   bool ask_slurm = false;           ///< its Slurm jobs are waited for first
-  std::int64_t force_deadline = 0;  ///< ns since the epoch; 0: none
+  std::int64_t force_deadline = 0;  ///< ns since the epoch, by the server's clock; 0: none
   std::int64_t started_at = 0;      ///< ns since the epoch
+
+  /// Whether what is left goes at once.
+  bool forced(std::int64_t now) const {
+    return deadline < Duration{0} || (force_deadline > 0 && now >= force_deadline);
+  }
+};
+
+/// How far Slurm is with a node that a drain took from it: `asked` until it was told, `draining` while its Slurm jobs
+/// run, `drained` from then until the node is handed back.
+enum class SlurmDrainStatus { asked, draining, drained };
+
+struct SlurmDrain {
+  SlurmDrainStatus status = SlurmDrainStatus::asked;
+  std::string description;      ///< for people: "waits for 2 Slurm jobs on c3"
+  std::int64_t updated_at = 0;  ///< ns since the epoch
 };
 
 enum class DrainStatus { draining, complete, canceled };
@@ -74,13 +89,16 @@ struct Node {
   Eligibility eligibility = Eligibility::eligible;
   std::optional<DrainStrategy> drain;  ///< present: draining
   std::optional<DrainMetadata> last_drain;
-  std::int64_t status_updated_at = 0;  ///< seconds since the epoch
-  std::int64_t last_start = 0;         ///< when its agent started, ns since the epoch
-  std::string computed_class;          ///< hash of what placement may depend on, without `unique.` keys
+  std::optional<SlurmDrain> slurm_drain;  ///< present: Slurm was asked to keep off, and does not have it back yet
+  std::int64_t status_updated_at = 0;     ///< seconds since the epoch
+  std::int64_t last_start = 0;            ///< when its agent started, ns since the epoch
+  std::string computed_class;             ///< hash of what placement may depend on, without `unique.` keys
   Revision create_index = 0;
   Revision modify_index = 0;
 
   bool ready() const { return status == NodeStatus::ready && eligibility == Eligibility::eligible; }
+  /// Not heard of, whatever that means for what it runs.
+  bool silent() const { return status == NodeStatus::down || status == NodeStatus::disconnected; }
 };
 
 /// Computes Node::computed_class: nodes with the same value are interchangeable for every constraint that names no
@@ -96,6 +114,8 @@ const describe::Enumeration& description(describe::Tag<Eligibility>);
 const describe::Enumeration& description(describe::Tag<DrainStatus>);
 const describe::Structure& description(describe::Tag<DrainStrategy>);
 const describe::Structure& description(describe::Tag<DrainMetadata>);
+const describe::Enumeration& description(describe::Tag<SlurmDrainStatus>);
+const describe::Structure& description(describe::Tag<SlurmDrain>);
 const describe::Structure& description(describe::Tag<DriverInfo>);
 const describe::Structure& description(describe::Tag<NodeNetwork>);
 const describe::Structure& description(describe::Tag<NodeResources>);

@@ -86,6 +86,11 @@ DisconnectPolicy disconnect_policy(const Job& job, const TaskGroup& group) {
   return policy;
 }
 
+std::optional<Duration> DisconnectPolicy::unknown_for() const {
+  if (lost_after || !stop_on_client_after) return lost_after;
+  return *stop_on_client_after + kStopMargin;
+}
+
 const Enumeration& description(Tag<HealthCheck>) {
   static const Enumeration e = describe::enumeration<HealthCheck>(
       "health check",

@@ -98,7 +98,15 @@ struct DisconnectPolicy {
   std::optional<Duration> stop_on_client_after;  ///< nothing: it runs on
   bool replace = true;                           ///< elsewhere, while it is unknown
   Reconcile reconcile = Reconcile::best_score;   ///< which goes on when it is heard of again
+
+  /// How long it may still be there: until it is given up, or its node has surely stopped it. Nothing: lost at once.
+  std::optional<Duration> unknown_for() const;
+  /// Whether a replacement runs meanwhile. One that the node stops by itself is waited for.
+  bool replaces() const { return lost_after && replace; }
 };
+
+/// What a node may take to notice that its link is gone, and to end a task (kill_timeout is at most 30 s).
+inline constexpr std::chrono::seconds kStopMargin{60};
 
 /// Long enough for a switch to be restarted, short enough for a service to be missed.
 inline constexpr std::chrono::minutes kServiceLostAfter{5};

@@ -18,8 +18,6 @@ class Planner {
   Plan run();
 
  private:
-  using ById = std::unordered_map<std::string_view, const model::Allocation*>;
-
   bool system() const;
   bool wanted() const { return situation_.job && !situation_.job->stop; }
 
@@ -28,18 +26,27 @@ class Planner {
   void stop(const Stop& stop, const std::string& next = {});
   /// Stops an allocation that still holds something, and frees it in the fleet.
   void stop_and_free(const Stop& stop);
+  /// The same for what is not wanted any more, wherever it is.
+  void stop_unwanted(const AllocationRow& allocation);
+  bool lost(const model::Allocation& allocation) const {
+    return standing_of(allocation, fleet_, now_) == Standing::lost;
+  }
   void update_in_place(const AllocationRow& allocation);
   /// Writes down what was placed and returns its id.
   const std::string& create(const model::TaskGroup& group, std::int64_t index, const Choice& choice,
                             model::AllocMetric metric, const model::Allocation* previous);
   void fail(const model::TaskGroup& group, Placer& placer, std::int64_t count);
   void describe_collision(const model::TaskGroup& group, const Placer& placer);
-  void wait_until(std::int64_t when);
+  /// Its node is not heard of from now on.
+  void note_unknown(const AllocationRow& allocation);
+  /// It came back, and goes on.
+  void note_return(const AllocationRow& allocation);
 
   // Service and batch: planner_groups.cpp.
   void plan_groups();
   void plan_group(const model::TaskGroup& group, GroupPlan plan);
   void replace(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
+  void move(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
   bool fill(const model::TaskGroup& group, Placer& placer, const Missing& missing);
   void refuse_partial();
 
@@ -47,6 +54,7 @@ class Planner {
   struct OnNode;
   void plan_system();
   void plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations);
+  bool stays(const AllocationRow& allocation, GroupChanges& changes);
   void visit(const model::TaskGroup& group, Placer& placer, Slot slot, const OnNode& here, model::AllocMetric& metric);
   void replace_on(const model::TaskGroup& group, Placer& placer, Slot slot, const AllocationRow& old,
                   model::AllocMetric& metric);
@@ -55,6 +63,8 @@ class Planner {
   // The evaluation and its followers.
   void conclude();
   void conclude_blocked();
+  /// Sees to it that somebody looks again when the first of those that wait is due.
+  void look_again();
   void cancel(const model::Evaluation& blocked, std::string why);
 
   const Situation& situation_;
@@ -65,11 +75,12 @@ class Planner {
   std::int64_t now_;
   std::uint64_t seed_;
   Peers peers_;
-  ById by_id_;
   Plan plan_;
-  model::Evaluation eligibility_;  ///< collects classes of groups that could not be placed
-  std::int64_t next_attempt_ = 0;
-  std::int64_t live_ = 0;  ///< allocations that run, or will
+  model::Evaluation eligibility_;       ///< collects classes of groups that could not be placed
+  std::int64_t next_attempt_ = 0;       ///< when the first failed one is replaced, ns; 0: none waits
+  std::int64_t next_loss_ = 0;          ///< when the first unknown one is given up, ns; 0: none is
+  std::vector<AllocationRow> waiting_;  ///< failed, to be replaced later
+  std::int64_t live_ = 0;               ///< allocations that run, or will
   /// What all allocations of a group have in common.
   const model::TaskGroup* template_of_ = nullptr;
   model::Allocation template_;

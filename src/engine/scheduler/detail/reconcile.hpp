@@ -3,7 +3,7 @@
 /// What should run against what runs, for one group of a service or batch job: which allocations stay, stop, are
 /// updated or replaced, and which are missing. Where they go is decided later.
 
-#include "scheduler/detail/fleet_index.hpp"
+#include "scheduler/detail/standing.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -15,6 +15,10 @@ inline constexpr const char* kUpdating = "alloc is being updated due to job upda
 inline constexpr const char* kLost = "alloc was lost since its node is down";
 inline constexpr const char* kRescheduled = "alloc was rescheduled because it failed";
 inline constexpr const char* kNodeTainted = "alloc not needed as node is tainted";
+inline constexpr const char* kMigrating = "alloc is being migrated";
+inline constexpr const char* kLostContact = "alloc is unknown since its node is disconnected";
+/// Ours: of two of a name, when a node came back.
+inline constexpr const char* kOtherGoesOn = "alloc not needed as the other one of its name goes on";
 
 struct Stop {
   AllocationRow allocation;
@@ -30,31 +34,27 @@ struct Missing {
 };
 
 struct GroupPlan {
-  std::vector<AllocationRow> keep;      ///< live, of this job version
-  std::vector<AllocationRow> outdated;  ///< live, of another version: to be updated in place or replaced
+  std::vector<AllocationRow> keep;       ///< live, of this job version
+  std::vector<AllocationRow> outdated;   ///< live, of another version: to be updated in place or replaced
+  std::vector<AllocationRow> migrating;  ///< live: to be replaced on another node
+  std::vector<AllocationRow> silenced;   ///< not heard of from now on; those that count are in `keep` too
+  std::vector<AllocationRow> settled;    ///< came back and go on; in `keep` or `outdated` too
+  std::vector<AllocationRow> waiting;    ///< failed, and replaced at `next_attempt` or later
   std::vector<Stop> stops;
   std::vector<Missing> missing;
   std::int64_t ignore = 0;        ///< finished or waiting: left as they are
   std::int64_t next_attempt = 0;  ///< when the first failed one may be replaced, ns; 0: none waits
+  std::int64_t next_loss = 0;     ///< when the first unknown one is given up, ns; 0: none is
 };
-
-/// When a failed allocation may be replaced: ns since the epoch, or nothing when it never is. `by_id` finds its
-/// predecessors. Policy: Nomad's defaults of `reschedule`: service (and, as here nobody else would, system) 30 s,
-/// doubling up to 1 h, without end; batch once in 24 h after 5 s.
-std::optional<std::int64_t> replacement_time(
-    const model::Allocation& failed, model::JobType type,
-    const std::unordered_map<std::string_view, const model::Allocation*>& by_id);
-
-/// Whether the node that the allocation is on cannot be counted on any more: gone or down. A disconnected node keeps
-/// what it runs.
-bool node_lost(const FleetIndex& fleet, const model::Allocation& allocation);
 
 /// A terminal allocation of an earlier version (or of a job of the same name that was purged): history.
 bool of_earlier_job(const model::Allocation& allocation, const model::Job& job);
 
 GroupPlan reconcile_group(const model::Job& job, const model::TaskGroup& group,
-                          const std::vector<AllocationRow>& allocations, const FleetIndex& fleet,
-                          const std::unordered_map<std::string_view, const model::Allocation*>& by_id,
-                          std::int64_t now_with_slack);
+                          const std::vector<AllocationRow>& allocations, const FleetIndex& fleet, std::int64_t now,
+                          Duration slack);
+
+/// The earlier of two times of which 0 means never.
+inline std::int64_t earlier(std::int64_t a, std::int64_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
 }  // namespace underway::scheduler::detail

@@ -175,6 +175,7 @@ TEST(Service, IsReplacedWhenItsNodeIsLost) {
 TEST(Service, StaysOnADisconnectedOrIneligibleNode) {
   World world(1, 2);
   world.run(make_job("web", 1));
+  world.start_all();
   Node node = *world.nodes().at(world.live("web")[0]->node_id);
   node.status = model::NodeStatus::disconnected;
   world.put_node(node);

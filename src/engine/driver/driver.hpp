@@ -56,7 +56,7 @@ struct TaskSpec {
   std::uint64_t pids = 0;           ///< processes and threads; 0: the driver's default
   std::string cpuset;               ///< "4-7"; empty: all
 
-  std::uint32_t log_files = 10;
+  std::uint32_t log_files = 10;  ///< of either stream; 0: output is discarded
   std::uint64_t log_bytes = 10U << 20;
 };
 

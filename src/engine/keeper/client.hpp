@@ -27,9 +27,9 @@
 namespace underway::keeper {
 
 struct LogLimits {
-  std::string directory;  ///< "<alloc>/alloc/logs"
-  std::string name;       ///< the task's
-  std::uint32_t max_files = 10;
+  std::string directory;         ///< "<alloc>/alloc/logs"
+  std::string name;              ///< the task's
+  std::uint32_t max_files = 10;  ///< 0: output is discarded
   std::uint64_t max_bytes = 10U << 20;
 };
 

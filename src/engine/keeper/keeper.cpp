@@ -229,29 +229,32 @@ bool read_spec() {
   return true;
 }
 
-/// Forks the task. What it reports before its program runs comes through `reports`.
+/// Forks the task. What it reports before its program runs comes through `reports`. Without log files its output goes
+/// to /dev/null, and does not wake us.
 bool start_task() {
   int out[2], err[2], report[2];
-  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (null < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || pipe2(report, O_CLOEXEC) != 0)
-    return false;
+  const bool logs = spec.log_files > 0;
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0 || pipe2(report, O_CLOEXEC) != 0) return false;
+  if (logs && (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)) return false;
   const long pid = syscall(SYS_clone, static_cast<unsigned long>(spec.clone | SIGCHLD), nullptr, nullptr, nullptr, 0UL);
   if (pid < 0) return false;
   if (pid == 0) {
     close(report[0]);
     dup2(null, 0);
-    dup2(out[1], 1);
-    dup2(err[1], 2);
+    dup2(logs ? out[1] : null, 1);
+    dup2(logs ? err[1] : null, 2);
     os::launch::run(spec.plan, spec.plan_size, report[1], true);
   }
   task = static_cast<pid_t>(pid);
   close(null);
+  close(report[1]);
+  reports = report[0];
+  if (!logs) return true;
   close(out[1]);
   close(err[1]);
-  close(report[1]);
   streams[0].pipe = out[0];
   streams[1].pipe = err[0];
-  reports = report[0];
   char name[sizeof spec.log_name];
   const char* const suffix[] = {".stdout", ".stderr"};
   for (int i = 0; i < 2; ++i) {

@@ -32,7 +32,8 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.memory_mb = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.memory_mb));
   out.memory_max_mb = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.memory_max_mb));
   out.pids = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.pids));
-  out.log_files = static_cast<std::uint32_t>(std::clamp<std::int64_t>(spec.log_files, 1, 1000));
+  const auto files = std::clamp<std::int64_t>(spec.log_files, 1, 1000);
+  out.log_files = spec.log_disabled ? 0 : static_cast<std::uint32_t>(files);
   out.log_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, spec.log_file_bytes));
   return out;
 }

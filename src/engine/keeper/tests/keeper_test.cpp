@@ -113,6 +113,17 @@ TEST_F(Keeper, CapturesBothStreamsAndTellsTheExitCode) {
   EXPECT_FALSE(os::exists(path_ + "/keeper"));
 }
 
+TEST_F(Keeper, DiscardsOutputWhenNoLogFilesAreWanted) {
+  auto silent = spec("readlink /proc/$$/fd/1 /proc/$$/fd/2 > '" + path_ + "/where'; head -c 300000 /dev/zero; exit 3");
+  silent.logs.max_files = 0;
+  Client client = launch(silent);
+  ASSERT_TRUE(client.wait(seconds{20}));
+  EXPECT_EQ(client.state().code, 3);
+  EXPECT_EQ(os::read_file(path_ + "/where"), "/dev/null\n/dev/null\n");
+  EXPECT_TRUE(os::list_directory(path_ + "/logs").empty());
+  client.collect();
+}
+
 TEST_F(Keeper, SaysWhichCommandIsMissingAndLeavesNothing) {
   auto broken = spec("");
   broken.plan = os::LaunchPlan().exec({"/no/such/program"}, {"x"}, {});

@@ -114,7 +114,7 @@ bool parse_state(const char* text, std::size_t size, State& state) {
   while (next_field(text, size, field)) {
     if (field.is("end")) return phase_known;  // without it, the text was cut
     if (field.is("phase")) {
-      for (std::uint8_t i = 0; i < sizeof kPhases / sizeof kPhases[0]; ++i) {
+      for (std::size_t i = 0; i < sizeof kPhases / sizeof kPhases[0]; ++i) {
         const Field word{field.value, field.value_size, field.value, 0};
         if (!word.is(kPhases[i])) continue;
         state.phase = static_cast<Phase>(i);

@@ -314,7 +314,7 @@ void Connection::on(Data data) {
   const auto stream = it == streams_.end() ? nullptr : it->second.lock();
   if (!stream || data.bytes.empty()) return;  // broken off here while this was on its way
   stream->unread_ += data.bytes.size();
-  if (stream->unread_ > 2u * options_.window)
+  if (stream->unread_ > std::size_t{2} * options_.window)
     throw Error(Code::too_large, "the peer sends more than a stream's window");
   auto& received = stream->received_;
   const bool joins = !received.empty() && data.channel != Channel::control && received.back().channel == data.channel &&

@@ -255,6 +255,7 @@ AllocationRunner& Node::Impl::get(const std::string& id) const {
 
 std::vector<model::AllocationUpdate> Node::Impl::allocations() const {
   std::vector<model::AllocationUpdate> all;
+  all.reserve(runners_.size());
   for (const auto& [id, runner] : runners_) all.push_back(runner->update());
   return all;
 }

@@ -20,7 +20,7 @@ struct RetryPolicy {
 class Backoff {
  public:
   explicit Backoff(RetryPolicy policy, std::uint64_t seed = std::random_device{}())
-      : policy_(std::move(policy)), random_(seed), length_(policy_.first) {}
+      : policy_(policy), random_(seed), length_(policy_.first) {}
 
   /// The next pause; nothing when the attempts are used up.
   std::optional<Duration> next();
@@ -42,7 +42,7 @@ bool is_transient(const Error& error);
 template <class Attempt>
 std::invoke_result_t<Attempt&> retry(RetryPolicy policy, Attempt& attempt) {
   using Result = typename std::invoke_result_t<Attempt&>::value_type;
-  Backoff backoff(std::move(policy));
+  Backoff backoff(policy);
   while (true) {
     std::optional<Duration> pause;
     try {

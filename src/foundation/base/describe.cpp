@@ -2,11 +2,20 @@
 
 #include "base/text.hpp"
 
-#include <strings.h>
-
 #include <algorithm>
+#include <cctype>
 
 namespace underway::describe {
+
+namespace {
+
+/// In any case, as Go's encoding/json matches names.
+bool begins_with(std::string_view text, std::string_view prefix) {
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), same);
+}
+
+}  // namespace
 
 const Field* Structure::find_hcl(std::string_view hcl_name) const {
   for (const auto& field : fields) {
@@ -20,10 +29,8 @@ const Field* Structure::find_json(std::string_view json_name) const {
     if (!field.json.empty() && field.json == json_name) return &field;
   }
   for (const auto& field : fields) {
-    if (field.json.size() == json_name.size() &&
-        ::strncasecmp(field.json.data(), json_name.data(), json_name.size()) == 0 && !field.json.empty()) {
+    if (!field.json.empty() && field.json.size() == json_name.size() && begins_with(field.json, json_name))
       return &field;
-    }
   }
   return nullptr;
 }
@@ -31,7 +38,7 @@ const Field* Structure::find_json(std::string_view json_name) const {
 bool Structure::nests(std::string_view json_name) const {
   return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
     return field.json.size() > json_name.size() && field.json[json_name.size()] == '.' &&
-           ::strncasecmp(field.json.data(), json_name.data(), json_name.size()) == 0;
+           begins_with(field.json, json_name);
   });
 }
 
@@ -51,6 +58,7 @@ std::string_view Enumeration::spell(std::int64_t value) const {
 
 std::vector<std::string> Enumeration::names() const {
   std::vector<std::string> out;
+  out.reserve(values.size());
   for (const auto& value : values) out.emplace_back(value.name);
   return out;
 }

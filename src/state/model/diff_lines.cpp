@@ -54,6 +54,7 @@ std::vector<Edit> edits(const std::vector<std::string>& a, const std::vector<std
   while (head < a.size() && head < b.size() && a[head] == b[head]) ++head;
   while (tail < a.size() - head && tail < b.size() - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
   std::vector<Edit> out;
+  out.reserve(a.size() + b.size() - head - tail);
   for (std::size_t i = 0; i < head; ++i) out.push_back({Step::same, &a[i]});
   align(std::span(a).subspan(head, a.size() - head - tail), std::span(b).subspan(head, b.size() - head - tail), out);
   for (std::size_t i = a.size() - tail; i < a.size(); ++i) out.push_back({Step::same, &a[i]});
@@ -94,6 +95,7 @@ std::vector<std::string> diff_lines(std::string_view before, std::string_view af
                                                     [&](const Edit& e) { return e.step != other; }));
     };
     const std::size_t count_a = count(Step::added), count_b = count(Step::removed);
+    out.reserve(out.size() + 1 + end - start);
     out.push_back(fmt::format("@@ -{} +{} @@", range_text(line_a, count_a), range_text(line_b, count_b)));
     for (std::size_t i = start; i < end; ++i) out.push_back(static_cast<char>(all[i].step) + *all[i].line);
     line_a += count_a;

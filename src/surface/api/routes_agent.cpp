@@ -15,7 +15,7 @@ using boost::json::object;
 
 awaitable<Response> static_read(Api& api, Request request, boost::json::value value) {
   std::vector<tables::Scope> scopes;
-  const std::string text = boost::json::serialize(value);
+  std::string text = boost::json::serialize(value);
   co_return co_await answer_read(api, request, std::move(scopes), [&text](const tables::Tables&) { return text; });
 }
 

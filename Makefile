@@ -8,9 +8,9 @@ UNDERWAY := $(BUILD)/bin/underway
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr
 
-.PHONY: up down test bench format lint install deb build setup configure
+.PHONY: up down test bench format lint install deb build programs setup configure
 
-up: build
+up: programs
 	@ln -sfn $(abspath $(UNDERWAY)) /usr/local/bin/underway
 	$(UNDERWAY) up examples/slurm
 	$(UNDERWAY) host exec login -- srun -N4 hostname
@@ -28,6 +28,10 @@ bench: build
 build: configure
 	cmake --build --preset $(PRESET) -j $(JOBS)
 
+# What is installed, without the tests and benchmarks.
+programs: configure
+	cmake --build --preset $(PRESET) -j $(JOBS) --target programs
+
 configure: setup
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
 
@@ -42,8 +46,8 @@ lint: configure
 	cmake --build --preset $(PRESET) -j $(JOBS) --target all_verify_interface_header_sets
 	git ls-files 'src/*.cpp' | grep -v /fuzz/ | xargs -P $(JOBS) -n 4 clang-tidy-19 -p $(BUILD) --quiet
 
-install: build
+install: programs
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
-deb: build
+deb: programs
 	cd $(BUILD) && cpack -G DEB

@@ -21,6 +21,7 @@ add_custom_command(
   DEPENDS underway COMMENT "Generating the manual and completion" VERBATIM)
 add_custom_target(underway_manual ALL
   DEPENDS ${generated}/bash/underway ${generated}/man1/underway.1.gz)
+add_custom_target(programs DEPENDS underway underway-keeper underway-fetch underway-init underway_manual)
 install(DIRECTORY ${generated}/man1/ DESTINATION share/man/man1 COMPONENT cli)
 install(FILES ${generated}/bash/underway DESTINATION share/bash-completion/completions COMPONENT cli)
 
@@ -55,17 +56,25 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-set(CPACK_COMPONENT_CLI_DESCRIPTION "The command line, its manual and its documents.")
-set(CPACK_COMPONENT_NODE_DESCRIPTION "The agent of a node: it runs the jobs of a cluster on this machine, each task under
-a keeper that outlives the agent. Nothing is started by the installation.")
-set(CPACK_COMPONENT_CONTROL_DESCRIPTION "The server of a cluster: it makes hosts out of namespaces on this machine. With
-an example cluster.")
+# The first line of each is its synopsis.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
+set(CPACK_COMPONENT_CLI_DESCRIPTION "${PROJECT_DESCRIPTION}: command line
+The program with its manual and its documents. Without an agent on this machine it talks to one elsewhere.")
+set(CPACK_COMPONENT_NODE_DESCRIPTION "${PROJECT_DESCRIPTION}: node
+What the agent of a node needs to run the jobs of a cluster on this machine, each task under a keeper that outlives the
+agent. Nothing is started by the installation.")
+set(CPACK_COMPONENT_CONTROL_DESCRIPTION "${PROJECT_DESCRIPTION}: server
+What the agent of a server needs to make hosts out of namespaces on this machine. With an example cluster.")
 foreach(component cli node control)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME underway-${component})
 endforeach()
 set(CPACK_DEBIAN_NODE_PACKAGE_DEPENDS "underway-cli (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_NODE_PACKAGE_RECOMMENDS ca-certificates)  # artifacts by https
 set(CPACK_DEBIAN_CONTROL_PACKAGE_DEPENDS "underway-node (= ${PROJECT_VERSION})")
+# What the example cluster runs.
+set(CPACK_DEBIAN_CONTROL_PACKAGE_SUGGESTS
+    "slurmctld, slurmd, slurmdbd, slurm-client, munge, mariadb-server, mariadb-client, chrony")
 set(CPACK_DEBIAN_NODE_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/node/conffiles
   ${CMAKE_SOURCE_DIR}/packaging/debian/node/postinst ${CMAKE_SOURCE_DIR}/packaging/debian/node/prerm
   ${CMAKE_SOURCE_DIR}/packaging/debian/node/postrm)

@@ -170,8 +170,13 @@ void AllocationRunner::obey(StoredOrder order) {
     begin_stop();
     return;
   }
-  if (!order_.start)
-    for (const auto& [name, runner] : runners_) runner->wait_for(order_.waiting_for);
+  if (!order_.start) {
+    for (const auto& [name, runner] : runners_)
+      if (!is_poststop(runner->task())) runner->hold(order_.waiting_for, order_.pause);
+  } else {
+    for (const auto& [name, runner] : runners_)
+      if (runner->running()) runner->permit();
+  }
   if (started_) review();
 }
 

@@ -44,6 +44,7 @@ const Structure& description(Tag<AllocationOrder>) {
       Builder<AllocationOrder>("order", "An allocation as the node shall have it.")
           .wire<&AllocationOrder::allocation>("Allocation", "The allocation.")
           .wire<&AllocationOrder::start>("Start", "Whether its tasks may start now.")
+          .wire<&AllocationOrder::pause>("Pause", "Whether those that run are stopped until then.")
           .wire<&AllocationOrder::waiting_for>("WaitingFor", "What they wait for, in words.")
           .done();
   return structure;

@@ -52,8 +52,9 @@ struct UpdateRequest {
 /// One allocation as the node shall have it. Its job is named "<namespace>/<id>@<version>" (see job_key).
 struct AllocationOrder {
   model::Allocation allocation;
-  /// False: accepted, and not started until an order says so: its dependencies are not healthy yet.
+  /// False: what does not run is not started, nor started again, until an order says so: a dependency does not work.
   bool start = true;
+  bool pause = false;       ///< with `start` false: what runs is stopped until then
   std::string waiting_for;  ///< for people, when not `start`: "munge on this node"
 };
 

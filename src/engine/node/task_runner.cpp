@@ -66,14 +66,24 @@ void TaskRunner::become(TaskRunState state) {
 // --- requests
 
 void TaskRunner::permit() {
+  waiting_for_.clear();
   if (permitted_) return;
   permitted_ = true;
   wake_.notify_all();
 }
 
-void TaskRunner::wait_for(const std::string& what) {
-  if (what.empty() || dead() || running()) return;
-  const std::string text = "Waiting for " + what;
+void TaskRunner::hold(const std::string& what, bool stop_now) {
+  if (dead() || kill_) return;
+  permitted_ = false;
+  waiting_for_ = what;
+  if (!running()) return tell_wait();
+  if (stop_now && process_ && !restart_asked_) restart(fmt::format("Stopped, waiting for {}", what));
+}
+
+/// Once, although orders are repeated.
+void TaskRunner::tell_wait() {
+  if (waiting_for_.empty()) return;
+  const std::string text = "Waiting for " + waiting_for_;
   const auto& events = record_.state.events;
   if (!events.empty() && events.back().type == event::kWaiting && events.back().message == text) return;
   record_event(event::make(event::kWaiting, text));
@@ -135,6 +145,7 @@ void TaskRunner::fail(model::TaskEvent event) {
 awaitable<void> TaskRunner::let_go() { co_await side_.stop(); }
 
 awaitable<void> TaskRunner::until_permitted() {
+  if (!permitted_ && !kill_) tell_wait();
   while (!permitted_ && !kill_) co_await wake_.wait();
 }
 

@@ -46,8 +46,9 @@ class TaskRunner {
 
   /// Its turn in the lifecycle has come.
   void permit();
-  /// For people while it is not permitted to start; empty: nothing special.
-  void wait_for(const std::string& what);
+  /// The opposite: while it does not run it is not started until it is permitted; `what` tells people what for.
+  /// `stop_now`: if it runs, it is stopped and waits as well; that counts as no failure.
+  void hold(const std::string& what, bool stop_now);
   /// Ends it for good. The reason is recorded; `fails` marks the task as failed. Only the first call counts.
   void kill(std::optional<model::TaskEvent> reason, bool fails);
   /// Stops it and starts it again, without counting as a failure. Errors: invalid when it does not run.
@@ -82,6 +83,7 @@ class TaskRunner {
   void record_event(model::TaskEvent event);
   void become(model::TaskRunState state);
   awaitable<void> until_permitted();
+  void tell_wait();
   awaitable<void> pause(Duration span);
   /// Setup and start. Nothing: it runs.
   awaitable<std::optional<EndKind>> launch();
@@ -111,7 +113,8 @@ class TaskRunner {
   model::StringMap rendered_environment_;
 
   bool permitted_ = false;
-  bool held_ = false;  ///< changes are collected into one write
+  std::string waiting_for_;  ///< while it is not permitted; empty: nothing special
+  bool held_ = false;        ///< changes are collected into one write
   std::optional<Kill> kill_;
   bool restart_asked_ = false;
   std::shared_ptr<RunningTask> process_;

@@ -1,60 +1,169 @@
 #include "server/dependencies.hpp"
 
-#include <set>
-
 namespace underway::server {
+
+using model::Allocation;
+using model::DependencyScope;
+using model::OnFailure;
+
 namespace {
 
-bool healthy_somewhere(const tables::Tables& tables, const std::string& ns, const std::string& job_id,
-                       const std::string* node_id) {
-  const auto& allocations = tables.allocations_of_job(ns, job_id);
-  return std::any_of(allocations.begin(), allocations.end(), [&](const auto& allocation) {
-    return allocation->is_healthy() && (node_id == nullptr || allocation->node_id == *node_id);
-  });
+bool works(const Allocation& allocation) {
+  return allocation.is_healthy() && allocation.client_status == model::ClientStatus::running;
 }
 
-bool depends_on(const model::Job& job, const std::string& job_id) {
-  const auto names_it = [&](const std::vector<model::Dependency>& dependencies) {
-    return std::any_of(dependencies.begin(), dependencies.end(), [&](const auto& d) { return d.job == job_id; });
-  };
-  return names_it(job.depends_on) || std::any_of(job.groups.begin(), job.groups.end(),
-                                                 [&](const auto& group) { return names_it(group.depends_on); });
+bool works_on(const tables::Tables& tables, const std::string& node_id, const std::string& ns,
+              const std::string& job_id) {
+  const auto& rows = tables.allocations_on_node(node_id);
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const auto& row) { return row->job_id == job_id && row->ns == ns && works(*row); });
+}
+
+bool works_somewhere(const tables::Tables& tables, const std::string& ns, const std::string& job_id) {
+  const auto& rows = tables.allocations_of_job(ns, job_id);
+  return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return works(*row); });
+}
+
+bool has_started(const Allocation& allocation) {
+  if (allocation.client_status != model::ClientStatus::pending) return true;
+  return std::any_of(allocation.task_states.begin(), allocation.task_states.end(),
+                     [](const auto& task) { return task.second.started_at != 0; });
+}
+
+/// Asked to stop, and not known to have done so.
+bool is_stopping(const Allocation& allocation) { return allocation.server_terminal() && !allocation.client_terminal(); }
+
+/// Calls `visit(dependency)` for what the job says, then what the group does.
+template <class Visit>
+void each_dependency(const Allocation& allocation, Visit visit) {
+  if (!allocation.job) return;
+  for (const auto& dependency : allocation.job->depends_on) visit(dependency);
+  const auto* group = allocation.job->find_group(allocation.group);
+  if (group == nullptr) return;
+  for (const auto& dependency : group->depends_on) visit(dependency);
+}
+
+/// What it replaces on this node, known by its name, may still hold its ports and files.
+const Allocation* ending_predecessor(const tables::Tables& tables, const Allocation& allocation) {
+  for (const auto& other : tables.allocations_on_node(allocation.node_id)) {
+    if (is_stopping(*other) && other->name == allocation.name && other->ns == allocation.ns) return other.get();
+  }
+  return nullptr;
+}
+
+std::string describe_unmet(const tables::Tables& tables, const Allocation& allocation,
+                           const model::Dependency& dependency) {
+  const auto job = tables.find_job(allocation.ns, dependency.job);
+  if (!job) return fmt::format("'{}', which is not registered", dependency.job);
+  if (job->stop) return fmt::format("'{}', which is stopped", dependency.job);
+  return fmt::format("'{}' {}", dependency.job,
+                     dependency.scope == DependencyScope::node ? "on this node" : "to be healthy");
+}
+
+Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation) {
+  Gate gate;
+  const bool started = has_started(allocation);
+  if (!started) {
+    if (const auto* other = ending_predecessor(tables, allocation)) {
+      gate.start = false;
+      gate.waiting_for = fmt::format("allocation {} to stop", other->id.substr(0, 8));
+      return gate;
+    }
+  }
+  each_dependency(allocation, [&](const model::Dependency& dependency) {
+    const bool first = !started && allocation.previous_allocation.empty();
+    if (dependency.on_failure == OnFailure::ignore && !first) return;
+    const bool met = dependency.scope == DependencyScope::node
+                         ? works_on(tables, allocation.node_id, allocation.ns, dependency.job)
+                         : works_somewhere(tables, allocation.ns, dependency.job);
+    if (met) return;
+    if (gate.start) gate.waiting_for = describe_unmet(tables, allocation, dependency);
+    gate.start = false;
+    gate.pause = gate.pause || (started && dependency.on_failure == OnFailure::stop);
+  });
+  return gate;
+}
+
+/// Those who depend on it stop first, when they are to stop as well. A node that is not heard of holds up nobody.
+Gate gate_of_unwanted(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
+  Gate gate;
+  for (const auto& edge : dependents.of(tables, allocation.ns, allocation.job_id)) {
+    const bool here = edge.dependency.scope == DependencyScope::node;
+    const auto& rows =
+        here ? tables.allocations_on_node(allocation.node_id) : tables.allocations_of_job(allocation.ns, edge.job->id);
+    for (const auto& row : rows) {
+      const bool of_edge =
+          row->job_id == edge.job->id && row->ns == allocation.ns && (edge.group.empty() || edge.group == row->group);
+      if (!of_edge || !is_stopping(*row) || row->client_status == model::ClientStatus::unknown) continue;
+      const auto node = tables.find_node(row->node_id);
+      if (!node || node->status != model::NodeStatus::ready) continue;
+      gate.stop = false;
+      gate.waiting_for = fmt::format("'{}' to stop first", edge.job->id);
+      return gate;
+    }
+  }
+  return gate;
 }
 
 }  // namespace
 
-std::optional<std::string> waiting_for(const tables::Tables& tables, const model::Allocation& allocation) {
-  if (!allocation.job || allocation.client_status != model::ClientStatus::pending) return std::nullopt;
-  // What it replaces on this node, known by its name, may still hold its ports and files.
-  for (const auto& other : tables.allocations_on_node(allocation.node_id)) {
-    if (other->server_terminal() && !other->client_terminal() && other->name == allocation.name &&
-        other->ns == allocation.ns)
-      return fmt::format("allocation {} to stop", other->id.substr(0, 8));
-  }
-  const auto unmet = [&](const std::vector<model::Dependency>& dependencies) -> std::optional<std::string> {
-    for (const auto& dependency : dependencies) {
-      const bool here = dependency.scope == model::DependencyScope::node;
-      if (healthy_somewhere(tables, allocation.ns, dependency.job, here ? &allocation.node_id : nullptr)) continue;
-      return fmt::format("'{}' {}", dependency.job, here ? "on this node" : "to be healthy");
+void Dependents::refresh(const tables::Tables& tables) {
+  const auto now = tables.revision_of({tables::Topic::jobs, ""});
+  if (std::exchange(built_at_, now) == now) return;
+  edges_.clear();
+  for (const auto& job : tables.jobs()) {
+    for (const auto& dependency : job->depends_on) edges_[{job->ns, dependency.job}].push_back({job, "", dependency});
+    for (const auto& group : job->groups) {
+      for (const auto& dependency : group.depends_on)
+        edges_[{job->ns, dependency.job}].push_back({job, group.name, dependency});
     }
-    return std::nullopt;
-  };
-  if (auto what = unmet(allocation.job->depends_on)) return what;
-  const auto* group = allocation.job->find_group(allocation.group);
-  return group != nullptr ? unmet(group->depends_on) : std::nullopt;
+  }
 }
 
-std::vector<std::string> nodes_waiting_for(const tables::Tables& tables, const std::string& ns,
-                                           const std::string& job_id) {
-  std::set<std::string> nodes;
-  for (const auto& job : tables.jobs(ns)) {
-    if (job->stop || !depends_on(*job, job_id)) continue;
-    for (const auto& allocation : tables.allocations_of_job(job->ns, job->id)) {
-      if (allocation->client_status == model::ClientStatus::pending && !allocation->terminal())
-        nodes.insert(allocation->node_id);
+const std::vector<Dependents::Edge>& Dependents::of(const tables::Tables& tables, const std::string& ns,
+                                                    const std::string& job_id) {
+  static const std::vector<Edge> kNone;
+  refresh(tables);
+  const auto it = edges_.find({ns, job_id});
+  return it == edges_.end() ? kNone : it->second;
+}
+
+void Dependents::collect(const tables::Tables& tables, const Event& event, std::set<std::string>& nodes) {
+  const auto& edges = of(tables, event.ns, event.job_id);
+  if (!edges.empty()) {
+    // A thousand nodes hear of the one slurmctld that all wait for, and not of the other nodes' munge.
+    const bool works_now = works_somewhere(tables, event.ns, event.job_id);
+    const auto [known, fresh] = worked_.try_emplace({event.ns, event.job_id}, works_now);
+    const bool turned = fresh || std::exchange(known->second, works_now) != works_now;
+    for (const auto& edge : edges) {
+      if (edge.dependency.scope == DependencyScope::node) {
+        nodes.insert(event.node_id);
+      } else if (turned) {
+        for (const auto& row : tables.allocations_of_job(edge.job->ns, edge.job->id)) {
+          if (!row->client_terminal()) nodes.insert(row->node_id);
+        }
+      }
     }
   }
-  return {nodes.begin(), nodes.end()};
+  if (!event.ended) return;
+  // What it depended on may have waited for its end.
+  const auto job = tables.find_job(event.ns, event.job_id);
+  if (!job) return;
+  const auto release = [&](const model::Dependency& dependency) {
+    for (const auto& row : tables.allocations_of_job(event.ns, dependency.job)) {
+      if (is_stopping(*row)) nodes.insert(row->node_id);
+    }
+  };
+  for (const auto& dependency : job->depends_on) release(dependency);
+  for (const auto& group : job->groups) {
+    for (const auto& dependency : group.depends_on) release(dependency);
+  }
+}
+
+Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
+  if (allocation.client_terminal()) return {};
+  return allocation.server_terminal() ? gate_of_unwanted(tables, dependents, allocation)
+                                      : gate_of_wanted(tables, allocation);
 }
 
 }  // namespace underway::server

@@ -1,16 +1,47 @@
 #pragma once
 /// @file
-/// `depends_on`: whether an allocation may start. Pure; the sessions ask it whenever health changed.
+/// `depends_on`: what an allocation may do while the jobs that its own depends on work or do not, and which nodes have
+/// to hear of a change. Pure; the sessions ask whenever health changed.
 
 #include "tables/tables.hpp"
 
 namespace underway::server {
 
-/// What the allocation waits for, in words ("'munge' on this node"); nothing when it may start. An allocation that has
-/// started once is never held again.
-std::optional<std::string> waiting_for(const tables::Tables&, const model::Allocation&);
+/// Who depends on a job. Follows the tables by itself: built again after jobs have changed.
+class Dependents {
+ public:
+  struct Edge {
+    tables::Row<model::Job> job;  ///< which depends
+    std::string group;            ///< only this group of it; empty: all
+    model::Dependency dependency;
+  };
+  const std::vector<Edge>& of(const tables::Tables&, const std::string& ns, const std::string& job_id);
 
-/// Ids of the nodes that hold pending allocations of jobs that depend on `job_id`.
-std::vector<std::string> nodes_waiting_for(const tables::Tables&, const std::string& ns, const std::string& job_id);
+  /// An allocation of the job, on this node, has become healthy, or is so no longer, or has ended.
+  struct Event {
+    std::string ns, job_id, node_id;
+    bool ended = false;
+    auto operator<=>(const Event&) const = default;
+  };
+  /// Adds the ids of nodes whose allocations may now do something else.
+  void collect(const tables::Tables&, const Event&, std::set<std::string>& nodes);
+
+ private:
+  void refresh(const tables::Tables&);
+
+  model::Revision built_at_ = -1;
+  std::map<std::pair<std::string, std::string>, std::vector<Edge>> edges_;
+  std::map<std::pair<std::string, std::string>, bool> worked_;  ///< whether it did anywhere, when last asked
+};
+
+/// What an allocation may do now.
+struct Gate {
+  bool start = true;        ///< tasks that do not run may be started, or started again
+  bool pause = false;       ///< tasks that run are stopped, and started again when `start` is true
+  bool stop = true;         ///< when it is not wanted any more: it may stop now
+  std::string waiting_for;  ///< in words ("'munge' on this node"), when it may not
+  bool operator==(const Gate&) const = default;
+};
+Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);
 
 }  // namespace underway::server

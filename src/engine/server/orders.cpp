@@ -2,8 +2,6 @@
 
 #include <unordered_set>
 
-#include "server/dependencies.hpp"
-
 namespace underway::server {
 
 void Orders::add_job(node::AllocationsMessage& message, const model::Allocation& allocation) {
@@ -15,25 +13,25 @@ void Orders::add_job(node::AllocationsMessage& message, const model::Allocation&
   message.jobs.insert_or_assign(key, *allocation.job);
 }
 
-std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& tables) {
+std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& tables, Dependents& dependents) {
   node::AllocationsMessage message;
   message.full = std::exchange(first_, false);
   std::unordered_set<std::string> present;
   for (const auto& allocation : tables.allocations_on_node(node_id_)) {
     present.insert(allocation->id);
-    const auto waiting = waiting_for(tables, *allocation);
+    const Gate gate = gate_of(tables, dependents, *allocation);
     auto [it, fresh] = sent_.try_emplace(allocation->id);
     Sent& sent = it->second;
-    // Once told to start, an allocation is never held again.
-    const bool start = sent.start || !waiting;
-    const std::string why = start ? std::string() : *waiting;
     if (!fresh && sent.alloc_modify_index == allocation->alloc_modify_index &&
-        sent.job_version == allocation->job_version && sent.start == start && sent.waiting_for == why) {
+        sent.job_version == allocation->job_version && sent.gate == gate) {
       continue;
     }
-    sent = {allocation->alloc_modify_index, allocation->job_version, start, why};
+    sent = {allocation->alloc_modify_index, allocation->job_version, gate};
     add_job(message, *allocation);
-    message.set.push_back({*allocation, start, why});
+    node::AllocationOrder& order = message.set.emplace_back();
+    order = {*allocation, gate.start, gate.pause, gate.waiting_for};
+    // Its turn to stop has not come: until then it is wanted as ever.
+    if (!gate.stop) order.allocation.desired_status = model::DesiredStatus::run;
   }
   for (auto it = sent_.begin(); it != sent_.end();) {
     if (present.contains(it->first)) {

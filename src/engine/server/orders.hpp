@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "node/messages.hpp"
+#include "server/dependencies.hpp"
 #include "tables/tables.hpp"
 
 namespace underway::server {
@@ -15,14 +16,13 @@ class Orders {
 
   /// What the node does not know yet; nothing when it is up to date. The first message is full. What is returned
   /// counts as sent: begin with fresh Orders when the link breaks.
-  std::optional<node::AllocationsMessage> next(const tables::Tables& tables);
+  std::optional<node::AllocationsMessage> next(const tables::Tables& tables, Dependents& dependents);
 
  private:
   struct Sent {
     model::Revision alloc_modify_index = 0;
     std::int64_t job_version = 0;
-    bool start = false;
-    std::string waiting_for;
+    Gate gate;
   };
   void add_job(node::AllocationsMessage& message, const model::Allocation& allocation);
 

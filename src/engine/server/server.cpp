@@ -35,8 +35,9 @@ struct Server::Links final : tables::Tables::Follower {
     const auto& row = after ? after : before;
     dirty.insert(row->node_id);
     const bool health = (before && before->is_healthy()) != (after && after->is_healthy());
+    const bool status = !before || !after || before->client_status != after->client_status;
     const bool ended = after && after->client_terminal() && !(before && before->client_terminal());
-    if (health) health_changed.emplace(row->ns, row->job_id);
+    if (health || status) changes.insert({row->ns, row->job_id, row->node_id, ended || !after});
     // Its replacement may wait for it to have ended.
     if (ended && !row->next_allocation.empty()) ended_with_successor.push_back(row->next_allocation);
   }
@@ -46,7 +47,8 @@ struct Server::Links final : tables::Tables::Follower {
   async::Event linked;                                                 ///< a session began
   std::unordered_map<std::string, async::SteadyTime> silent_since;     ///< ready nodes without a session
   std::set<std::string> dirty;
-  std::set<std::pair<std::string, std::string>> health_changed;
+  std::set<Dependents::Event> changes;
+  Dependents dependents;
   std::vector<std::string> ended_with_successor;
 };
 
@@ -255,7 +257,7 @@ async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
     while (current()) {
       const auto* tables = co_await writer_.settled();
       session->dirty = false;
-      if (const auto message = session->orders.next(*tables)) {
+      if (const auto message = session->orders.next(*tables, links_->dependents)) {
         co_await session->connection->notify("allocations", json::to_value(*message, json::Encoding::compact));
       }
       while (current() && !session->dirty) co_await session->something_to_send.wait();
@@ -267,9 +269,8 @@ async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
 }
 
 void Server::send_differences() {
-  for (const auto& [ns, job] : std::exchange(links_->health_changed, {})) {
-    for (const auto& id : nodes_waiting_for(tables_, ns, job)) links_->dirty.insert(id);
-  }
+  for (const auto& event : std::exchange(links_->changes, {}))
+    links_->dependents.collect(tables_, event, links_->dirty);
   for (const auto& id : std::exchange(links_->ended_with_successor, {})) {
     if (const auto successor = tables_.find_allocation(id)) links_->dirty.insert(successor->node_id);
   }

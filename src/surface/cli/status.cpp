@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/order.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -46,10 +47,11 @@ void print_nodes(const api::Status& status) {
 
 void print_services(const api::Status& status) {
   Table table({"SERVICE", "TYPE", "VERSION", "HEALTHY", "WHERE", "AFTER", "WAITS"});
-  for (const auto& service : status.services) {
-    table.add({service.id, std::string(describe::spell(service.type)), std::to_string(service.version),
-               painted_health(service), join(service.nodes, ","), join(service.depends_on, ","),
-               join(service.waits, "; ")});
+  for (const auto& [row, lines] : draw_order(status.services)) {
+    const api::ServiceStatus& service = *row;
+    table.add({paint(Colour::dim, lines) + service.id, std::string(describe::spell(service.type)),
+               std::to_string(service.version), painted_health(service), join(service.nodes, ","),
+               join(service.depends_on, ","), join(service.waits, "; ")});
   }
   if (!table.empty()) table.print();
 }

@@ -233,6 +233,50 @@ TEST_F(RunnerTest, AnAllocationThatMayNotStartTellsWhatItWaitsFor) {
   EXPECT_EQ(status(), ClientStatus::running);
 }
 
+TEST_F(RunnerTest, WhatRunsIsNotStartedAgainWhileItsDependencyFails) {
+  auto order = make_order({make_task("main")});
+  run(order);
+  ASSERT_EQ(status(), ClientStatus::running);
+  order.order.start = false;
+  order.order.waiting_for = "munge on this node";
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_EQ(status(), ClientStatus::running);
+  end("main", {.exit_code = 1});
+  runtime.advance(1h);
+  EXPECT_EQ(drivers.order.size(), 1u);
+  EXPECT_EQ(state().events.back().message, "Waiting for munge on this node");
+  order.order.start = true;
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(status(), ClientStatus::running);
+}
+
+TEST_F(RunnerTest, APauseStopsWhatRunsUntilItMayStartAgainAndCountsAsNoFailure) {
+  auto order = make_order({make_task("main")});
+  run(order);
+  order.order.start = false;
+  order.order.pause = true;
+  order.order.waiting_for = "munge on this node";
+  runner->obey(order);
+  runner->obey(order);  // orders are repeated
+  runtime.settle();
+  EXPECT_EQ(process("main").stops.size(), 1u);
+  if (!drivers.end_when_stopped) end("main", {});
+  runtime.advance(1h);
+  EXPECT_EQ(drivers.order.size(), 1u);
+  EXPECT_EQ(status(), ClientStatus::pending);
+  order.order.start = true;
+  order.order.pause = false;
+  order.order.waiting_for.clear();
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(status(), ClientStatus::running);
+  EXPECT_FALSE(state().failed);
+}
+
 TEST_F(RunnerTest, AfterARestartOfTheAgentTheSameProcessIsAttachedAndNothingStartedTwice) {
   run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart)}));
   end("init", {});

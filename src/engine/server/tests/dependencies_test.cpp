@@ -1,0 +1,208 @@
+#include "server/dependencies.hpp"
+
+#include "server/testing/desk.hpp"
+
+namespace underway::server::testing {
+namespace {
+
+using model::ClientStatus;
+using model::DependencyScope;
+using model::OnFailure;
+
+std::optional<std::string> waits(const Desk& desk, const model::Allocation& allocation) {
+  Dependents dependents;
+  const Gate gate = gate_of(desk.tables, dependents, allocation);
+  return gate.start ? std::nullopt : std::optional(gate.waiting_for);
+}
+
+TEST(Gate, AJobThatNothingDependsOnStartsAtOnce) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  EXPECT_EQ(waits(desk, *desk.only("web")), std::nullopt);
+}
+
+TEST(Gate, ADependencyIsMetWhenItIsHealthy) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(depending_on(make_job("slurmctld"), "munge"));
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge' to be healthy");
+  desk.register_job(make_job("munge"));
+  desk.update(uuid(1), {report(desk.only("munge")->id, ClientStatus::running)});
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge' to be healthy");
+  desk.update(uuid(1), {report(desk.only("munge")->id, ClientStatus::running, true)});
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), std::nullopt);
+}
+
+TEST(Gate, OnTheSameNodeMeansOnTheSameNode) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.join(make_node(2));
+  desk.register_job(make_job("munge", 1, model::JobType::system));
+  desk.register_job(depending_on(make_job("slurmd", 1, model::JobType::system), "munge", DependencyScope::node));
+  const auto on = [&](const std::string& job, int node) {
+    for (const auto& row : desk.live(job)) {
+      if (row->node_id == uuid(node)) return row;
+    }
+    throw Error(Code::internal, "not there");
+  };
+  desk.update(uuid(1), {report(on("munge", 1)->id, ClientStatus::running, true)});
+  EXPECT_EQ(waits(desk, *on("slurmd", 1)), std::nullopt);
+  EXPECT_EQ(waits(desk, *on("slurmd", 2)), "'munge' on this node");
+}
+
+TEST(Gate, ADependencyThatFailsLaterHoldsStopsOrIsIgnored) {
+  struct Case {
+    OnFailure on_failure;
+    Gate running, successor;
+  };
+  const std::string why = "'munge' to be healthy";
+  const Case cases[] = {{OnFailure::hold, {false, false, true, why}, {false, false, true, why}},
+                        {OnFailure::stop, {false, true, true, why}, {false, false, true, why}},
+                        {OnFailure::ignore, {}, {}}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(describe::spell(c.on_failure));
+    Desk desk;
+    Dependents dependents;
+    desk.join(make_node(1));
+    desk.register_job(make_job("munge"));
+    auto job = depending_on(make_job("slurmctld"), "munge");
+    job.depends_on[0].on_failure = c.on_failure;
+    desk.register_job(job);
+    EXPECT_FALSE(gate_of(desk.tables, dependents, *desk.only("slurmctld")).start) << "the first start always waits";
+    const auto munge = desk.only("munge")->id;
+    desk.update(uuid(1), {report(munge, ClientStatus::running, true)});
+    desk.update(uuid(1), {report(desk.only("slurmctld")->id, ClientStatus::running, true)});
+    EXPECT_EQ(gate_of(desk.tables, dependents, *desk.only("slurmctld")), Gate());
+    desk.update(uuid(1), {report(munge, ClientStatus::failed)});
+    const auto row = desk.only("slurmctld");
+    EXPECT_EQ(gate_of(desk.tables, dependents, *row), c.running);
+    model::Allocation successor = *row;
+    successor.previous_allocation = row->id;
+    successor.id = uuid(99);
+    successor.name = "slurmctld.g[1]";
+    successor.client_status = ClientStatus::pending;
+    successor.task_states.clear();
+    EXPECT_EQ(gate_of(desk.tables, dependents, successor), c.successor);
+  }
+}
+
+TEST(Gate, ADependencyThatIsRemovedIsNamed) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("munge"));
+  desk.register_job(depending_on(make_job("slurmctld"), "munge"));
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge', which is stopped");
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", true}, c); });
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge', which is not registered");
+}
+
+TEST(Gate, WhatIsStoppedTogetherStopsInReverseOrder) {
+  Desk desk;
+  Dependents dependents;
+  desk.join(make_node(1));
+  desk.join(make_node(2));
+  desk.register_job(make_job("munge", 1, model::JobType::system));
+  desk.register_job(depending_on(make_job("slurmd", 1, model::JobType::system), "munge", DependencyScope::node));
+  for (const char* job : {"munge", "slurmd"}) {
+    for (const auto& row : desk.live(job)) desk.update(row->node_id, {report(row->id, ClientStatus::running, true)});
+  }
+  const auto munge = desk.live("munge");
+  const auto slurmd = desk.live("slurmd");
+  const auto stop = [&](const char* job) {
+    desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", job, false}, c); });
+  };
+  const auto gate = [&](const tables::Row<model::Allocation>& row) {
+    return gate_of(desk.tables, dependents, *desk.tables.find_allocation(row->id));
+  };
+  stop("munge");
+  EXPECT_TRUE(gate(munge[0]).stop) << "nobody else is to stop";
+  stop("slurmd");
+  EXPECT_EQ(gate(munge[0]), (Gate{true, false, false, "'slurmd' to stop first"}));
+  EXPECT_TRUE(gate(slurmd[0]).stop);
+
+  const auto on_first = [&](const auto& rows) { return rows[0]->node_id == uuid(1) ? rows[0] : rows[1]; };
+  desk.update(uuid(1), {report(on_first(slurmd)->id, ClientStatus::complete)});
+  EXPECT_TRUE(gate(on_first(munge)).stop);
+  desk.down({uuid(2)});
+  for (const auto& row : munge) EXPECT_TRUE(gate(row).stop) << "a node that is gone holds up nobody";
+}
+
+TEST(Gate, AReplacementWaitsUntilItsPredecessorHasEndedOnTheSameNode) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto old = desk.only("web")->id;
+  desk.update(uuid(1), {report(old, ClientStatus::running, true)});
+  model::Job changed = make_job("web");
+  changed.groups[0].tasks[0].env["A"] = "b";
+  desk.register_job(changed);
+  EXPECT_EQ(waits(desk, *desk.only("web")), "allocation " + old.substr(0, 8) + " to stop");
+  desk.update(uuid(1), {report(old, ClientStatus::complete)});
+  EXPECT_EQ(waits(desk, *desk.only("web")), std::nullopt);
+}
+
+TEST(Gate, AnAllocationThatANodeBroughtBackEndsBeforeItsNameIsUsedAgain) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  const auto old = desk.only("web")->id;
+  desk.down({uuid(1)});
+  desk.join(make_node(1));  // as if it had lost everything
+  const auto fresh = desk.only("web");
+  ASSERT_NE(fresh->id, old);
+  EXPECT_EQ(waits(desk, *fresh), std::nullopt);
+  desk.update(uuid(1), {report(old, ClientStatus::running)});  // but it had not
+  EXPECT_EQ(waits(desk, *fresh), "allocation " + old.substr(0, 8) + " to stop");
+}
+
+/// The nodes that are told of the change.
+std::set<std::string> told(Desk& desk, Dependents& dependents, const Dependents::Event& event) {
+  std::set<std::string> nodes;
+  dependents.collect(desk.tables, event, nodes);
+  return nodes;
+}
+
+TEST(Dependents, OfANodesServiceOnlyThatNodeIsTold) {
+  Desk desk;
+  Dependents dependents;
+  for (int n = 1; n <= 3; ++n) desk.join(make_node(n));
+  desk.register_job(make_job("munge", 1, model::JobType::system));
+  desk.register_job(depending_on(make_job("slurmd", 1, model::JobType::system), "munge", DependencyScope::node));
+  EXPECT_EQ(told(desk, dependents, {"default", "munge", uuid(2)}), std::set<std::string>{uuid(2)});
+  EXPECT_TRUE(told(desk, dependents, {"default", "slurmd", uuid(2)}).empty());
+  EXPECT_TRUE(told(desk, dependents, {"default", "web", uuid(2)}).empty());
+}
+
+TEST(Dependents, OfAServiceAnywhereEverybodyIsToldWhenItTurns) {
+  Desk desk;
+  Dependents dependents;
+  for (int n = 1; n <= 3; ++n) desk.join(make_node(n));
+  desk.register_job(make_job("slurmctld", 2));
+  desk.register_job(depending_on(make_job("slurmd", 1, model::JobType::system), "slurmctld"));
+  const std::set<std::string> all = {uuid(1), uuid(2), uuid(3)};
+  const auto rows = desk.live("slurmctld");
+  const auto event = [&](int i) { return Dependents::Event{"default", "slurmctld", rows[size_t(i)]->node_id}; };
+  EXPECT_EQ(told(desk, dependents, event(0)), all) << "nobody asked before";
+  EXPECT_TRUE(told(desk, dependents, event(0)).empty());
+  desk.update(rows[0]->node_id, {report(rows[0]->id, ClientStatus::running, true)});
+  EXPECT_EQ(told(desk, dependents, event(0)), all);
+  desk.update(rows[1]->node_id, {report(rows[1]->id, ClientStatus::running, true)});
+  EXPECT_TRUE(told(desk, dependents, event(1)).empty()) << "it worked already";
+}
+
+TEST(Dependents, TheEndOfOneReleasesWhatItDependedOn) {
+  Desk desk;
+  Dependents dependents;
+  desk.join(make_node(1));
+  desk.register_job(make_job("munge"));
+  desk.register_job(depending_on(make_job("slurmctld"), "munge"));
+  desk.update(uuid(1), {report(desk.only("munge")->id, ClientStatus::running, true)});
+  EXPECT_TRUE(told(desk, dependents, {"default", "slurmctld", uuid(7), true}).empty()) << "munge is not to stop";
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
+  EXPECT_EQ(told(desk, dependents, {"default", "slurmctld", uuid(7), true}), std::set<std::string>{uuid(1)});
+}
+
+}  // namespace
+}  // namespace underway::server::testing

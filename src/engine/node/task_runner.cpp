@@ -142,7 +142,11 @@ void TaskRunner::fail(model::TaskEvent event) {
 
 // --- the story
 
-awaitable<void> TaskRunner::let_go() { co_await side_.stop(); }
+awaitable<void> TaskRunner::let_go() {
+  watch_.reset();
+  settle_timer_.reset();
+  co_await side_.stop();
+}
 
 awaitable<void> TaskRunner::until_permitted() {
   if (!permitted_ && !kill_) tell_wait();

@@ -26,6 +26,7 @@ struct RunnerContext {
   const model::Node& node;
   const model::StringMap& host_environment;
   NodeStats& stats;
+  ClusterData* cluster_data = nullptr;  ///< null: templates that ask for variables or services wait
 };
 
 class TaskRunner {
@@ -97,7 +98,18 @@ class TaskRunner {
   void finish(bool failed);
   void begin_stop();
 
+  TemplateInputs template_inputs(const model::Task& task, const Interpolation& interpolation) const;
+  /// Renders until nothing is missing.
+  awaitable<void> render_first(const TemplateInputs& inputs);
+  /// Follows what the templates asked for. True if that is more or other than before.
+  bool watch(const TemplateAsker& asker, const gotemplate::Dependencies& what);
+  void data_changed();
+  /// How long data that has changed is left to settle.
+  Duration settling();
+  void tell_missing(const std::vector<std::string>& missing);
+  /// Renders again, and does what the templates want done when they change. One at a time.
   awaitable<void> apply_update();
+  awaitable<void> update_once();
   awaitable<void> run_change(TemplateChange change, std::shared_ptr<RunningTask> process);
   void build_interpolation();
 
@@ -111,6 +123,13 @@ class TaskRunner {
   Interpolation interpolation_;
   os::User user_;
   model::StringMap rendered_environment_;
+  gotemplate::Dependencies watched_;
+  std::shared_ptr<void> watch_;
+  std::shared_ptr<void> settle_timer_;
+  std::optional<TimePoint> unsettled_since_;
+  bool data_changed_ = false;
+  bool updating_ = false;
+  bool update_again_ = false;
 
   bool permitted_ = false;
   std::string waiting_for_;  ///< while it is not permitted; empty: nothing special

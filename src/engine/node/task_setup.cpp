@@ -1,5 +1,6 @@
 // What a task needs before it can start, and what is renewed while it runs: directories, artifacts, templates.
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "node/artifact.hpp"
 #include "node/task_event.hpp"
 #include "node/task_runner.hpp"
@@ -52,18 +53,10 @@ awaitable<void> TaskRunner::prepare() {
     directory_.build_task(task.name, user_, context_.options.secrets_in_memory);
   });
   build_interpolation();
-  const TemplateInputs inputs{.task = task,
-                              .interpolation = interpolation_,
-                              .allocation_root = directory_.root(),
-                              .view = context_.drivers.paths(task_->driver, directory_, task_->name),
-                              .owner = {user_.uid, user_.gid},
-                              .allow_outside_sources = context_.options.disable_file_sandbox};
+  const TemplateInputs inputs = template_inputs(task, interpolation_);
   if (!kill_ && !task.artifacts.empty()) co_await fetch_artifacts(inputs);
-  if (!kill_ && !task.templates.empty()) {
-    Rendering rendering;
-    co_await blocking(context_.runtime, [&] { rendering = render_templates(inputs); });
-    rendered_environment_ = std::move(rendering.environment);
-  }
+  if (!kill_ && !task.templates.empty()) co_await render_first(inputs);
+  if (kill_) co_return;
   build_interpolation();
   const auto problems = context_.drivers.problems(task_->driver, interpolation_.apply_to(task_->config));
   if (!problems.empty()) {
@@ -105,13 +98,115 @@ void TaskRunner::update(std::shared_ptr<const model::Allocation> allocation) {
   if (process_ && !kill_) side_.spawn("templates", apply_update());
 }
 
+TemplateInputs TaskRunner::template_inputs(const model::Task& task, const Interpolation& interpolation) const {
+  return {.task = task,
+          .interpolation = interpolation,
+          .allocation_root = directory_.root(),
+          .view = context_.drivers.paths(task.driver, directory_, task.name),
+          .owner = {user_.uid, user_.gid},
+          .allow_outside_sources = context_.options.disable_file_sandbox,
+          .now = context_.runtime.now(),
+          .asker = {allocation_->ns, allocation_->job_id, allocation_->group, task.name, allocation_->id},
+          .cluster = context_.cluster_data};
+}
+
+awaitable<void> TaskRunner::render_first(const TemplateInputs& given) {
+  while (!kill_) {
+    data_changed_ = false;
+    TemplateInputs inputs = given;
+    inputs.now = context_.runtime.now();
+    Rendering rendering;
+    co_await blocking(context_.runtime, [&] { rendering = render_templates(inputs); });
+    // What came before it was watched is seen by one more rendering.
+    if (watch(inputs.asker, rendering.dependencies)) continue;
+    if (rendering.missing.empty()) {
+      rendered_environment_ = std::move(rendering.environment);
+      co_return;
+    }
+    tell_missing(rendering.missing);
+    while (!data_changed_ && !kill_) co_await wake_.wait();
+  }
+}
+
+bool TaskRunner::watch(const TemplateAsker& asker, const gotemplate::Dependencies& what) {
+  if (context_.cluster_data == nullptr || what == watched_) return false;
+  watched_ = what;
+  gotemplate::Dependencies cluster = what;
+  cluster.files.clear();
+  watch_ = cluster.empty() ? nullptr : context_.cluster_data->watch(asker, cluster, [this] { data_changed(); });
+  return watch_ != nullptr;
+}
+
+void TaskRunner::data_changed() {
+  data_changed_ = true;
+  wake_.notify_all();
+  if (!process_ || kill_) return;
+  settle_timer_ = context_.runtime.after(settling(), [this] {
+    unsettled_since_.reset();
+    if (process_ && !kill_) side_.spawn("templates", apply_update());
+  });
+}
+
+Duration TaskRunner::settling() {
+  Duration quiet{0};
+  Duration longest{0};
+  for (const auto& entry : task_->templates) {
+    if (!entry.wait) continue;
+    quiet = std::max(quiet, entry.wait->min);
+    longest = std::max(longest, entry.wait->max > Duration{0} ? entry.wait->max : entry.wait->min * 4);
+  }
+  const TimePoint now = context_.runtime.now();
+  if (!unsettled_since_) unsettled_since_ = now;
+  return std::clamp(*unsettled_since_ + longest - now, Duration{0}, quiet);
+}
+
+void TaskRunner::tell_missing(const std::vector<std::string>& missing) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> shown(missing.begin(),
+                                       missing.begin() + static_cast<std::ptrdiff_t>(std::min(missing.size(), kShown)));
+  std::string text = "Missing: " + join(shown, ", ");
+  if (missing.size() > kShown) text += fmt::format(", and {} more", missing.size() - kShown);
+  const auto& events = record_.state.events;
+  if (!events.empty() && events.back().type == event::kTemplate && events.back().message == text) return;
+  record_event(event::make(event::kTemplate, text));
+}
+
+namespace {
+
+/// The flag falls when the coroutine is cancelled, too.
+class Busy {
+ public:
+  explicit Busy(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Busy() { flag_ = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
+
 awaitable<void> TaskRunner::apply_update() {
+  if (updating_) {
+    update_again_ = true;
+    co_return;
+  }
+  const Busy busy(updating_);
+  do {
+    update_again_ = false;
+    co_await update_once();
+  } while (update_again_ && process_ && !kill_);
+}
+
+awaitable<void> TaskRunner::update_once() {
   // The task's own values are copied: an order may replace them while the pool renders.
   const std::shared_ptr<const model::Allocation> keep = allocation_;
   const std::shared_ptr<RunningTask> process = process_;
   if (task_->templates.empty() || !process) co_return;
   const model::Task task = *task_;
   Rendering rendering;
+  model::StringMap environment = rendered_environment_;
   try {
     const std::string name =
         task.user.empty() ? context_.drivers.default_user(task.driver) : interpolation_.apply(task.user);
@@ -120,19 +215,21 @@ awaitable<void> TaskRunner::apply_update() {
     rendered_environment_.clear();
     build_interpolation();
     const Interpolation interpolation = interpolation_;
-    const TemplateInputs inputs{.task = task,
-                                .interpolation = interpolation,
-                                .allocation_root = directory_.root(),
-                                .view = context_.drivers.paths(task.driver, directory_, task.name),
-                                .owner = {user_.uid, user_.gid},
-                                .allow_outside_sources = context_.options.disable_file_sandbox};
+    const TemplateInputs inputs = template_inputs(task, interpolation);
     co_await blocking(context_.runtime, [&] { rendering = render_templates(inputs); });
-    rendered_environment_ = rendering.environment;
-    build_interpolation();
+    if (watch(inputs.asker, rendering.dependencies)) update_again_ = true;
   } catch (const Error& error) {
+    rendered_environment_ = std::move(environment);
+    build_interpolation();
     record_event(event::failure(event::kTemplate, error));
     co_return;
   }
+  // Where something is missing now, the file and what it gave to the environment stay.
+  if (rendering.missing.empty()) environment.clear();
+  for (auto& [name, value] : rendering.environment) environment.insert_or_assign(name, std::move(value));
+  rendered_environment_ = std::move(environment);
+  build_interpolation();
+  if (!rendering.missing.empty()) tell_missing(rendering.missing);
   const TemplateChange change = decide_change(task.templates, rendering.changed);
   if (process_ != process || kill_) co_return;
   if (!rendering.changed.empty() && change.splay > Duration{0})

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gotemplate/execute.hpp"
 #include "hcl/functions.hpp"
 #include "hcl/parser.hpp"
 #include "hcl/type.hpp"
@@ -82,21 +83,58 @@ std::optional<std::string> evaluate_part(std::string_view expression, const hcl:
   return to_text(*value, name, expression);
 }
 
-std::string read_source(const model::Template& entry, const TemplateInputs& in) {
-  const std::string path = in.interpolation.apply(entry.source);
+/// A file inside the allocation that the task may read. `what` names it in errors.
+std::string read_inside(const std::string& path, const TemplateInputs& in, std::string_view what) {
   if (in.allow_outside_sources && path.starts_with('/')) return os::read_file(path);
   const Beneath root(in.allocation_root);
   const auto text = root.find(resolve_destination(path, in.task.name, in.allocation_root, in.view));
   if (!text)
-    throw Error(Code::not_found, fmt::format("template source '{}' does not exist", path))
-        .advise("let an artifact bring it, or give `data`");
+    throw Error(Code::not_found, fmt::format("{} '{}' does not exist", what, path))
+        .advise("let an artifact or an earlier task bring it");
   return *text;
 }
 
-std::string render_one(const model::Template& entry, const TemplateInputs& in, const hcl::Context& context) {
-  const std::string name = fmt::format("template '{}'", entry.destination);
-  return entry.source.empty() ? render_data(entry.data, context, name)
-                              : render_template(read_source(entry, in), context, name);
+/// What a template's functions ask: the task's environment and files, and through ClusterData the rest.
+class NodeSource final : public gotemplate::DataSource {
+ public:
+  explicit NodeSource(const TemplateInputs& in) : in_(in) {}
+
+  std::optional<std::string> env(const std::string& name) override {
+    for (const model::StringMap* values : {&in_.interpolation.environment(), &in_.interpolation.properties()})
+      if (const auto found = values->find(name); found != values->end()) return found->second;
+    return std::nullopt;
+  }
+  Answer<std::optional<gotemplate::Variable>> variable(const std::string& path, const std::string& ns) override {
+    return in_.cluster == nullptr ? std::nullopt : in_.cluster->variable(in_.asker, path, ns);
+  }
+  Answer<std::vector<gotemplate::VariableMetadata>> variables(const std::string& prefix,
+                                                              const std::string& ns) override {
+    return in_.cluster == nullptr ? std::nullopt : in_.cluster->variables(in_.asker, prefix, ns);
+  }
+  Answer<std::vector<gotemplate::ServiceInstance>> service(const std::string& name) override {
+    return in_.cluster == nullptr ? std::nullopt : in_.cluster->service(in_.asker, name);
+  }
+  Answer<std::vector<gotemplate::ServiceSummary>> services() override {
+    return in_.cluster == nullptr ? std::nullopt : in_.cluster->services(in_.asker);
+  }
+  std::string read_file(const std::string& path) override { return read_inside(path, in_, "file"); }
+
+ private:
+  const TemplateInputs& in_;
+};
+
+gotemplate::Rendering render_one(const model::Template& entry, const TemplateInputs& in, const hcl::Context& context) {
+  const std::string text = entry.source.empty()
+                               ? render_data(entry.data, context, fmt::format("template '{}'", entry.destination))
+                               : read_inside(in.interpolation.apply(entry.source), in, "template source");
+  const auto parsed = gotemplate::parse(entry.destination, text, gotemplate::job_functions(),
+                                        {entry.left_delimiter, entry.right_delimiter});
+  NodeSource source(in);
+  const VirtualClock clock(in.now);
+  return gotemplate::render(parsed, {.source = &source,
+                                     .clock = &clock,
+                                     .missing_key = entry.error_on_missing_key ? gotemplate::MissingKey::error
+                                                                               : gotemplate::MissingKey::keep});
 }
 
 mode_t parse_mode(const std::string& text) {
@@ -151,15 +189,6 @@ std::string render_data(const std::string& data, const hcl::Context& context, co
   return out;
 }
 
-std::string render_template(const std::string& text, const hcl::Context& context, const std::string& name) {
-  hcl::Diagnostics diagnostics;
-  const hcl::Expression parsed = hcl::parse_template(text, name, diagnostics);
-  diagnostics.throw_errors(fmt::format("cannot read {}", name));
-  const auto value = parsed.evaluate(context, diagnostics);
-  if (!value || diagnostics.has_errors()) throw diagnostics.to_error(fmt::format("cannot render {}", name));
-  return to_text(*value, name, "…");
-}
-
 Rendering render_templates(const TemplateInputs& in) {
   Rendering rendering;
   if (in.task.templates.empty()) return rendering;
@@ -169,7 +198,13 @@ Rendering render_templates(const TemplateInputs& in) {
     model::Template entry = in.task.templates[i];
     entry.destination = in.interpolation.apply(entry.destination);
     try {
-      const std::string text = render_one(entry, in, context);
+      gotemplate::Rendering rendered = render_one(entry, in, context);
+      rendering.dependencies.merge(rendered.dependencies);
+      for (auto& what : rendered.missing)
+        if (std::ranges::find(rendering.missing, what) == rendering.missing.end())
+          rendering.missing.push_back(std::move(what));
+      if (!rendered.text) continue;
+      const std::string& text = *rendered.text;
       const std::string path = resolve_destination(entry.destination, in.task.name, in.allocation_root, in.view);
       if (root.find(path) != text) {
         const os::Owner owner{entry.uid >= 0 ? static_cast<uid_t>(entry.uid) : in.owner.uid,

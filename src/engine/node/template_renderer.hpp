@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Templates, in HCL's own template language. The `data` of a job file was evaluated once already, when the file was
-/// parsed; what is left in it is each `${…}` that only the node can answer. A `source` file is a template in full:
-/// interpolation, directives and functions.
+/// Templates, in Go's template language as in Nomad (docs/reference/templates.md). The `data` of a job file was
+/// evaluated once already, when the file was parsed; what is left in it is each `${…}` that only the node can answer,
+/// which is filled in before the template is read. A `source` file is a template as it is.
 ///
-/// Roots: env (the task's environment), attr, meta, node, and every NOMAD_* variable by its name.
+/// Roots of `${…}`: env (the task's environment), attr, meta, node, and every NOMAD_* variable by its name.
 
 #include <map>
 #include <string>
@@ -12,6 +12,7 @@
 
 #include "hcl/context.hpp"
 #include "model/job.hpp"
+#include "node/cluster_data.hpp"
 #include "node/destination.hpp"
 #include "node/environment.hpp"
 #include "node/file_access.hpp"
@@ -20,14 +21,12 @@
 
 namespace underway::node {
 
-/// What templates see, built once per rendering of a task.
+/// What `${…}` sees, built once per rendering of a task.
 hcl::Context template_context(const Interpolation& interpolation);
 
 /// `data`: each `${…}` that is an expression over the roots above is replaced; others stay as they are, as a shell's
 /// `${x}` must. Errors: invalid, with the place, when a known root lacks what is asked for.
 std::string render_data(const std::string& data, const hcl::Context& context, const std::string& name);
-/// A whole template. Errors: invalid, with the source line.
-std::string render_template(const std::string& text, const hcl::Context& context, const std::string& name);
 
 struct TemplateInputs {
   const model::Task& task;
@@ -36,12 +35,18 @@ struct TemplateInputs {
   TaskPaths view;
   os::Owner owner;                     ///< of files that name no uid and gid
   bool allow_outside_sources = false;  ///< disable_file_sandbox
+  TimePoint now{};
+  TemplateAsker asker;
+  ClusterData* cluster = nullptr;  ///< null: variables and services are not known
 };
 
 /// What a rendering changed.
 struct Rendering {
   std::vector<std::size_t> changed;  ///< indexes of templates whose file was written
   model::StringMap environment;      ///< of those with `env`, all of them
+  /// What is not there yet, each once. The templates that need it were not written.
+  std::vector<std::string> missing;
+  gotemplate::Dependencies dependencies;
 };
 
 /// Renders every template and writes the files whose content is not there yet. Blocks: yes (disk).

@@ -140,9 +140,6 @@ void check_template(const Place& place, const Template& t) {
     place.require(t.change_script && !t.change_script->command.empty(),
                   "change_mode is script, but change_script gives no command");
   }
-  // Templates are HCL's for now: what only Go's templates know is refused rather than passed over.
-  place.require(t.left_delimiter == "{{" && t.right_delimiter == "}}", "other delimiters are not yet supported");
-  place.require(!t.error_on_missing_key, "error_on_missing_key is not yet supported");
 }
 
 void check_files(const Place& place, const Task& task) {

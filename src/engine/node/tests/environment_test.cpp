@@ -129,13 +129,6 @@ TEST_F(TemplateTest, AKnownRootWithoutTheNameIsAnErrorWithItsPlace) {
   }
 }
 
-TEST_F(TemplateTest, SourceFilesAreTemplatesInFull) {
-  EXPECT_EQ(render_template("%{ for i in [1, 2] ~}\nn${i} ${node.unique.name}\n%{ endfor ~}\n", context, "t"),
-            "n1 n1\nn2 n1\n");
-  EXPECT_THROW(render_template("%{ for", context, "t"), Error);
-  EXPECT_THROW(render_template("${nothing}", context, "t"), Error);
-}
-
 TEST(Destination, StaysInTheTasksDirectories) {
   const std::string root = "/data/alloc/id";
   const TaskPaths host{root + "/alloc", root + "/main/local", root + "/main/secrets"};

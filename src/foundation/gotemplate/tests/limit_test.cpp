@@ -107,7 +107,7 @@ TEST(Limits, AreThoseOfTheCaller) {
 
 TEST(Limits, ALimitIsToldEvenWhenSomethingIsMissing) {
   FakeSource source;
-  EXPECT_THROW(render_job("{{ nomadVar \"x\" }}{{ range 1000000000 }}{{ end }}", source), Error);
+  EXPECT_THROW(render_job("{{ nomadVar \"x\" }}{{ range 1000000000 }}{{ end }}", source, {.limits = kSmall}), Error);
 }
 
 TEST(Maps, MayBeChangedWhileARangeGoesOverThem) {

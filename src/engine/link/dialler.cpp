@@ -38,7 +38,7 @@ awaitable<void> Dialler::run() {
 
 awaitable<void> Dialler::link_once(const std::string& server) {
   http::ClientOptions client_options;
-  client_options.tls = options_.tls;
+  if (options_.prepare) client_options.tls = co_await options_.prepare(server);
   client_options.websocket.ping_every = options_.ping_every;
   client_options.websocket.dead_after = options_.dead_after;
   http::Client client(executor_, http::parse_url(server), client_options);

@@ -12,7 +12,8 @@ namespace underway::link {
 struct DiallerOptions {
   std::vector<std::string> servers;  ///< "unix:///run/underway/agent.sock", "https://mgmt:4646"; at least one
   std::string path = "/v1/underway/link";
-  std::optional<http::TlsContext> tls;  ///< for https: our certificate and the authority
+  /// Before each dial: what to dial that server with. Its failure is one of the dial. Absent: without TLS.
+  std::function<awaitable<std::optional<http::TlsContext>>(std::string server)> prepare;
   async::RetryPolicy retry = {std::chrono::milliseconds(200), std::chrono::seconds(10), 2.0, 0.5, {}};
   Duration ping_every = std::chrono::seconds(5);
   Duration dead_after = std::chrono::seconds(15);  ///< a server that is silent for so long is given up

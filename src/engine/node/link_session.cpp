@@ -12,6 +12,7 @@ link::Handlers Node::Impl::handlers() {
     return answer(std::move(method), std::move(body));
   };
   handlers.notify = [this](std::string method, boost::json::value body) {
+    if (method == "renew") membership_->renew_now();
     if (method != "allocations") return;
     try {
       obey(json::decode<AllocationsMessage>(body, "allocations"));
@@ -25,6 +26,34 @@ link::Handlers Node::Impl::handlers() {
   };
   return handlers;
 }
+
+void Node::Impl::open_membership() {
+  trust::MembershipOptions options;
+  options.directory = options_.data_dir + "/tls";
+  options.region = options_.region;
+  options.node_id = identity_.id;
+  options.secret = identity_.secret;
+  options.name = self_.name;
+  options.pool = self_.node_pool;
+  options.token = options_.join_token ? options_.join_token : trust::token_in({});
+  options.authorities_file = options_.authorities_file;
+  options.given = options_.tls_files;
+  membership_ = std::make_unique<trust::Membership>(std::move(options), loop_.executor(), clock_);
+}
+
+namespace {
+
+/// Shorter than the silence after which a node is down: it sends no heartbeats meanwhile.
+constexpr Duration kRenewalPatience = std::chrono::seconds(3);
+
+trust::Membership::Ask asking(std::shared_ptr<link::Connection> link) {
+  return [link](trust::CertificateRequest request) -> awaitable<trust::Certified> {
+    const auto answer = co_await link->call("certificate", json::to_value(request), kRenewalPatience);
+    co_return json::decode<trust::Certified>(answer, "certificate");
+  };
+}
+
+}  // namespace
 
 awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection) {
   struct Linked {
@@ -52,6 +81,7 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
       co_await send_updates(*connection);
       continue;
     }
+    if (membership_->renewal_due()) co_await membership_->renew(asking(connection));
     if (std::chrono::steady_clock::now() >= next_beat) {
       co_await connection->notify("heartbeat", boost::json::object{});
       stats_.last_heartbeat = runtime_.now();

@@ -85,8 +85,10 @@ awaitable<void> Node::Impl::start() {
     if (runner->wanted_gone()) destroy(id);
   }
   if (options_.servers.empty()) co_return;
+  open_membership();
   link::DiallerOptions dial;
   dial.servers = options_.servers;
+  dial.prepare = [this](std::string server) { return membership_->prepare(std::move(server)); };
   dialler_ = std::make_unique<link::Dialler>(
       loop_.executor(), std::move(dial), [this] { return handlers(); },
       [this](std::shared_ptr<link::Connection> connection) { return session(std::move(connection)); });

@@ -3,12 +3,15 @@
 /// The agent's node role: it fingerprints the machine, dials the server, and runs what it is told to, through drivers.
 /// Tasks outlive it: whatever it needs to find them again is on disk before it acts.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "async/loop.hpp"
+#include "crypto/secret.hpp"
+#include "http/tls.hpp"
 #include "model/allocation.hpp"
 #include "model/node.hpp"
 
@@ -32,6 +35,11 @@ struct Options {
   /// Where servers take links: "http://10.77.0.1:4646", "unix:///run/underway/agent.sock". Tried in turn.
   std::vector<std::string> servers;
   std::string http_addr;  ///< of this agent, told to the server; empty: none
+
+  /// How it proves itself to servers whose address is one of TLS.
+  std::function<async::awaitable<crypto::Secret>()> join_token;  ///< as trust::MembershipOptions::token
+  std::string authorities_file;
+  http::TlsFiles tls_files;  ///< of the site's own authority: then there is nothing to join for
 
   /// What the machine has, where it shall differ from what is found (a host made of namespaces sees the whole machine).
   std::optional<std::int64_t> cpu_total_compute;  ///< MHz

@@ -1,11 +1,10 @@
 #include "server/node_decisions.hpp"
 
-#include <openssl/sha.h>
-
 #include <set>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "crypto/digest.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/job_decisions.hpp"
 
@@ -52,28 +51,14 @@ void forget_node(std::vector<Change>& changes, const std::string& node_id) {
   changes.push_back(tables::DeleteNode{node_id});
 }
 
-std::string digest(const std::string& secret) {
-  std::string hash(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
-         reinterpret_cast<unsigned char*>(hash.data()));
-  return hex(hash);
-}
+std::string digest(const std::string& secret) { return hex(crypto::sha256(secret)); }
 
 /// The first agent with an id fixes its secret; whoever comes with another one is not that node.
 void prove_identity(std::vector<Change>& changes, const Tables& tables, const model::Node& node,
                     const std::string& secret) {
+  check_node_secret(tables, node.id, node.name, secret);
   const std::string key = secret_key(node.id);
-  const std::string hash = digest(secret);
-  const auto known = tables.setting(key);
-  if (!known) {
-    changes.push_back(tables::PutSetting{key, boost::json::value(hash)});
-    return;
-  }
-  if (known->as_string() != hash) {
-    throw Error(Code::denied, fmt::format("node '{}' is known with another secret", node.name))
-        .because("its data directory was copied, or lost its secret")
-        .advise("remove the agent's data directory, so that it joins as a new node");
-  }
+  if (!tables.setting(key)) changes.push_back(tables::PutSetting{key, boost::json::value(digest(secret))});
 }
 
 /// Links a host of ours with the node that its agent became.
@@ -88,6 +73,15 @@ void adopt_host(std::vector<Change>& changes, const Tables& tables, const model:
 }
 
 }  // namespace
+
+void check_node_secret(const Tables& tables, const std::string& node_id, const std::string& name,
+                       const std::string& secret) {
+  const auto known = tables.setting(secret_key(node_id));
+  if (!known || crypto::equal_in_constant_time(std::string_view(known->as_string()), digest(secret))) return;
+  throw Error(Code::denied, fmt::format("node '{}' is known with another secret", name))
+      .because("its data directory was copied, or lost its secret")
+      .advise("remove the agent's data directory, so that it joins as a new node");
+}
 
 void unblock(std::vector<Change>& changes, const Tables& tables, const model::Node& node, const Context& context) {
   for (const auto& blocked : tables.blocked_evaluations()) {

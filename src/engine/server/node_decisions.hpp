@@ -18,6 +18,9 @@ struct RegisteredNode {
 Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const std::string& secret,
                                               const Context&, const std::vector<model::AllocationUpdate>& running = {});
 
+/// Throws denied when the node is known with another secret; one that is not known is no matter.
+void check_node_secret(const Tables&, const std::string& node_id, const std::string& name, const std::string& secret);
+
 /// The nodes were not heard of in time. Their jobs are evaluated, each once. Those that are down already, or unknown,
 /// are passed over. Returns the names of the others.
 Decision<std::vector<std::string>> decide_nodes_down(const Tables&, const std::vector<std::string>& node_ids,

@@ -8,8 +8,20 @@
 #include "base/log.hpp"
 #include "server/dependencies.hpp"
 #include "server/orders.hpp"
+#include "trust/join_token.hpp"
 
 namespace underway::server {
+
+namespace {
+
+async::awaitable<void> ask_to_renew(std::shared_ptr<link::Connection> connection) {
+  try {
+    co_await connection->notify("renew", boost::json::object{});
+  } catch (const Error&) {  // the link ends: the node renews when it is linked again
+  }
+}
+
+}  // namespace
 
 /// One linked node.
 struct Server::Session {
@@ -19,9 +31,17 @@ struct Server::Session {
   async::SteadyTime heard;         ///< last sign of life
   async::Event something_to_send;  ///< the sender waits for it
   bool dirty = true;
+  std::optional<trust::LinkIdentity> papers;  ///< what its certificate says
 
   Session(std::string id, std::shared_ptr<link::Connection> link)
       : node_id(std::move(id)), connection(std::move(link)), orders(node_id), heard(std::chrono::steady_clock::now()) {}
+};
+
+/// One connection of a node. The session is made by the node's first call; until then the connection has no name.
+struct Server::Linked {
+  std::weak_ptr<link::Connection> connection;
+  std::optional<trust::LinkIdentity> papers;
+  std::shared_ptr<Session> session;
 };
 
 /// Which nodes are linked, when the others were heard of, and whose allocations changed since the last commit.
@@ -141,6 +161,43 @@ async::awaitable<std::string> Server::stop_allocation(std::string id) {
   co_return co_await writer_.submit(std::move(decide));
 }
 
+async::awaitable<std::string> Server::create_join_token(NewJoinToken request) {
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_create_join_token(tables, request, context);
+  };
+  co_return co_await writer_.submit(std::move(decide));
+}
+
+async::awaitable<void> Server::revoke_join_token(std::string id) {
+  auto decide = [id = std::move(id)](const Tables& tables, const Context&) {
+    return decide_revoke_join_token(tables, id);
+  };
+  co_await writer_.submit(std::move(decide));
+}
+
+async::awaitable<trust::Certified> Server::join(trust::JoinRequest request, std::string address) {
+  if (!options_.certify) throw Error(Code::unsupported, "this server gives no certificates to nodes");
+  const auto token = trust::parse_join_token(request.token);
+  JoinAttempt attempt{.token_id = token.id,
+                      .token_secret = std::string(token.secret.bytes()),
+                      .node_id = request.node_id,
+                      .node_secret = request.secret,
+                      .name = request.name,
+                      .pool = request.pool,
+                      .key = crypto::request_key_digest(request.request),
+                      .address = std::move(address)};
+  // Signed before the token is used up, so that a request that cannot be signed costs nobody a token.
+  const auto* tables = co_await read();
+  const auto identity = decide_join(*tables, attempt, Context{clock_.now(), preview_ids_}).result;
+  auto certified = options_.certify(identity, request.name, request.request);
+  auto decide = [attempt = std::move(attempt)](const Tables& current, const Context& context) {
+    return decide_join(current, attempt, context);
+  };
+  co_await writer_.submit(std::move(decide));
+  log::info("server: node {} ({}) joined", request.name, request.node_id.substr(0, 8));
+  co_return certified;
+}
+
 async::awaitable<Collected> Server::collect(Retention retention) {
   auto decide = [retention](const Tables& tables, const Context& context) {
     return decide_collect(tables, retention, context);
@@ -155,34 +212,33 @@ async::awaitable<JobPlan> Server::plan_job(model::Job job) {
 
 // --- links
 
-async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socket) {
-  // The session is made by the node's first call; until then the connection has no name.
-  auto session = std::make_shared<std::shared_ptr<Session>>();
-  std::weak_ptr<link::Connection> weak;
+async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socket,
+                                          std::optional<trust::LinkIdentity> papers) {
+  const auto linked = std::make_shared<Linked>();
+  linked->papers = std::move(papers);
   link::Handlers handlers;
-  auto connection_slot = std::make_shared<std::weak_ptr<link::Connection>>();
-  handlers.call = [this, session, connection_slot](std::string method,
-                                                   boost::json::value body) -> async::awaitable<boost::json::value> {
-    co_return co_await answer_node(*session, connection_slot->lock(), std::move(method), std::move(body));
+  handlers.call = [this, linked](std::string method, boost::json::value body) -> async::awaitable<boost::json::value> {
+    co_return co_await answer_node(*linked, std::move(method), std::move(body));
   };
-  handlers.notify = [session](std::string method, boost::json::value) {
-    if (method == "heartbeat" && *session) (*session)->heard = std::chrono::steady_clock::now();
+  handlers.notify = [linked](std::string method, boost::json::value) {
+    if (method == "heartbeat" && linked->session) linked->session->heard = std::chrono::steady_clock::now();
   };
   const auto connection =
       link::Connection::make(executor_, std::move(socket), link::Side::acceptor, std::move(handlers));
-  *connection_slot = connection;
+  linked->connection = connection;
   std::exception_ptr failure;
   try {
     co_await connection->run();
   } catch (...) {
     failure = std::current_exception();
   }
-  if (*session) end_session(**session);
+  const auto session = linked->session;
+  if (session) end_session(*session);
   if (failure && !async::is_cancellation(failure)) {
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      log::info("server: the link of node {} ended: {}", *session ? (*session)->node_id.substr(0, 8) : "(unregistered)",
+      log::info("server: the link of node {} ended: {}", session ? session->node_id.substr(0, 8) : "(unregistered)",
                 error.one_line());
     }
   } else if (failure) {
@@ -198,12 +254,12 @@ void Server::end_session(Session& session) {
   links_->sessions.erase(it);
 }
 
-async::awaitable<boost::json::value> Server::answer_node(std::shared_ptr<Session>& session,
-                                                         std::shared_ptr<link::Connection> connection,
-                                                         std::string method, boost::json::value body) {
-  if (session) session->heard = std::chrono::steady_clock::now();
-  if (method == "register") co_return co_await register_node(session, std::move(connection), std::move(body));
+async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::string method, boost::json::value body) {
+  if (linked.session) linked.session->heard = std::chrono::steady_clock::now();
+  if (method == "register") co_return co_await register_node(linked, std::move(body));
+  const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");
+  if (method == "certificate") co_return renew_certificate(*session, body);
   if (method == "update") {
     auto request = json::decode<node::UpdateRequest>(body);
     auto decide = [node_id = session->node_id, request = std::move(request)](const Tables& tables,
@@ -216,12 +272,13 @@ async::awaitable<boost::json::value> Server::answer_node(std::shared_ptr<Session
   throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
 }
 
-async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Session>& session,
-                                                           std::shared_ptr<link::Connection> connection,
-                                                           boost::json::value body) {
+async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost::json::value body) {
+  auto& session = linked.session;
+  const auto connection = linked.connection.lock();
   auto request = json::decode<node::RegisterRequest>(body);
   if (session && session->node_id != request.node.id)
     throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
+  if (linked.papers) check_identity(linked.papers->identity, request.node);
   const std::string name = request.node.name;
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_register_node(tables, request.node, request.secret, context, request.allocations);
@@ -231,6 +288,7 @@ async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Sessi
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
     session = std::make_shared<Session>(registered.id, connection);
+    session->papers = linked.papers;
     auto& slot = links_->sessions[registered.id];
     if (slot) {  // the node came back before its old link was known to be dead
       slot->connection->abort();
@@ -246,6 +304,23 @@ async::awaitable<boost::json::value> Server::register_node(std::shared_ptr<Sessi
   reply.node_id = registered.id;
   reply.heartbeat_ttl = options_.heartbeat_ttl;
   co_return json::to_value(reply);
+}
+
+/// What the new certificate says is what the old one said: a node cannot become another one by renewing.
+boost::json::value Server::renew_certificate(Session& session, const boost::json::value& body) {
+  if (!session.papers || session.papers->identity.node_id.empty() || !options_.certify)
+    throw Error(Code::unsupported, "this link has no certificate of this server");
+  const auto request = json::decode<trust::CertificateRequest>(body);
+  const auto node = tables_.find_node(session.node_id);
+  const auto made = options_.certify(session.papers->identity, node ? node->name : session.node_id, request.request);
+  session.papers->until = crypto::describe_certificate(made.certificate).not_after;
+  return json::to_value(made);
+}
+
+void Server::ask_for_renewal() {
+  for (const auto& [id, session] : links_->sessions) {
+    if (session->papers) tasks_.spawn("asking for renewal", ask_to_renew(session->connection));
+  }
 }
 
 async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
@@ -324,6 +399,7 @@ async::awaitable<void> Server::heartbeats() {
     const Duration late = now - before - pause;
     if (late > pause) forgive(late);
     end_silent_sessions(now - patience);
+    end_expired_sessions();
     std::vector<std::string> down;
     for (const auto& [id, until] : links_->silent_since) {
       if (now >= until) down.push_back(id);
@@ -338,6 +414,21 @@ void Server::forgive(Duration span) {
   log::warn("server: was held up for {}, the nodes are given that time", human_duration(span));
   for (auto& [id, session] : links_->sessions) session->heard += span;
   for (auto& [id, until] : links_->silent_since) until += span;
+}
+
+/// A certificate that is not renewed in time ends the link that it opened: else its end would mean nothing for a node
+/// that stays linked.
+void Server::end_expired_sessions() {
+  std::vector<std::shared_ptr<Session>> over;
+  for (const auto& [id, session] : links_->sessions) {
+    if (session->papers && clock_.now() >= session->papers->until) over.push_back(session);
+  }
+  for (const auto& session : over) {
+    log::warn("server: the certificate of node {} expired at {} and was not renewed; its link is ended",
+              session->node_id.substr(0, 8), format_time(session->papers->until));
+    session->connection->abort();
+    end_session(*session);
+  }
 }
 
 void Server::end_silent_sessions(async::SteadyTime heard_before) {

@@ -6,9 +6,11 @@
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
 #include "server/job_decisions.hpp"
+#include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
 #include "server/preview.hpp"
 #include "server/writer.hpp"
+#include "trust/messages.hpp"
 
 namespace underway::server {
 
@@ -22,6 +24,9 @@ struct Options {
   Duration link_patience = std::chrono::seconds(5);    ///< for the link of a ready node to come back, when it is needed
   Duration collect_every = std::chrono::minutes(1);
   Retention retention;
+  /// Renews the certificate of a linked node for the key of a request. Absent: the links have none.
+  std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request)>
+      certify;
 };
 
 class Server {
@@ -57,8 +62,18 @@ class Server {
   /// What registering `job` would do. Throws as register_job does.
   async::awaitable<JobPlan> plan_job(model::Job job);
 
-  /// Serves the link of a node until it ends. Throws Error when the node is refused.
-  async::awaitable<void> serve_link(std::shared_ptr<http::WebSocket> socket);
+  /// Throws as the decision does. The result is the id.
+  async::awaitable<std::string> create_join_token(NewJoinToken request);
+  async::awaitable<void> revoke_join_token(std::string id);
+  /// Uses a join token up, and certifies the node. Throws as decide_join does, and invalid for a bad request.
+  async::awaitable<trust::Certified> join(trust::JoinRequest request, std::string address);
+
+  /// Serves the link of a node until it ends. Throws Error when the node is refused. `papers`: what its certificate
+  /// says; absent for links within a process.
+  async::awaitable<void> serve_link(std::shared_ptr<http::WebSocket> socket,
+                                    std::optional<trust::LinkIdentity> papers = {});
+  /// Tells every linked node to renew its certificate now.
+  void ask_for_renewal();
   /// Whether the node's link stands now.
   bool linked(const std::string& node_id) const;
   /// A request to the node. Throws not_found (no such node), unavailable (no link, nor soon), or what the node answers.
@@ -72,19 +87,18 @@ class Server {
 
  private:
   struct Session;
+  struct Linked;
   struct Links;
   async::awaitable<void> heartbeats();
   void forgive(Duration span);
   void end_silent_sessions(async::SteadyTime heard_before);
+  void end_expired_sessions();
   async::awaitable<void> mark_down(std::vector<std::string> node_ids);
   async::awaitable<void> collection();
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
-  async::awaitable<boost::json::value> answer_node(std::shared_ptr<Session>& session,
-                                                   std::shared_ptr<link::Connection> connection, std::string method,
-                                                   boost::json::value body);
-  async::awaitable<boost::json::value> register_node(std::shared_ptr<Session>& session,
-                                                     std::shared_ptr<link::Connection> connection,
-                                                     boost::json::value body);
+  async::awaitable<boost::json::value> answer_node(Linked& linked, std::string method, boost::json::value body);
+  async::awaitable<boost::json::value> register_node(Linked& linked, boost::json::value body);
+  boost::json::value renew_certificate(Session& session, const boost::json::value& body);
   void send_differences();
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);

@@ -3,14 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.hpp"
 
 namespace underway::trust {
 namespace {
 
-constexpr std::string_view kNodeUri = "underway://node/";
 constexpr std::size_t kCommonNameLimit = 64;
+
+/// What of an identity is under which name in a certificate.
+constexpr std::array<std::pair<std::string_view, std::string Identity::*>, 4> kParts = {
+    {{"underway://node/", &Identity::node_id},
+     {"underway://name/", &Identity::name},
+     {"underway://pool/", &Identity::pool},
+     {"underway://cluster/", &Identity::cluster}}};
 
 Error refused(std::string why) {
   return Error(Code::denied, "the link is refused")
@@ -20,12 +27,15 @@ Error refused(std::string why) {
 
 }  // namespace
 
-crypto::Leaf node_leaf(std::string_view region, const std::string& node_id, const std::string& name,
-                       Duration lifetime) {
-  return {.common_name = name.size() <= kCommonNameLimit ? name : node_id,
-          .names = {crypto::client_name(region), fmt::format("{}{}", kNodeUri, node_id)},
-          .lifetime = lifetime,
-          .client = true};
+crypto::Leaf node_leaf(std::string_view region, const Identity& identity, const std::string& name, Duration lifetime) {
+  crypto::Leaf leaf{.common_name = name.size() <= kCommonNameLimit ? name : identity.node_id,
+                    .names = {crypto::client_name(region)},
+                    .lifetime = lifetime,
+                    .client = true};
+  for (const auto& [prefix, part] : kParts) {
+    if (!(identity.*part).empty()) leaf.names.push_back(fmt::format("{}{}", prefix, identity.*part));
+  }
+  return leaf;
 }
 
 LinkIdentity identify_node(const http::Peer& peer, std::string_view region) {
@@ -36,11 +46,13 @@ LinkIdentity identify_node(const http::Peer& peer, std::string_view region) {
   if (std::find(names.begin() + 1, names.end(), crypto::client_name(region)) == names.end()) {
     throw refused(fmt::format("the certificate of '{}' is not for '{}'", names.front(), crypto::client_name(region)));
   }
-  LinkIdentity identity{.node_id = {}, .until = peer.certificate_until};
+  LinkIdentity link{.identity = {}, .until = peer.certificate_until};
   for (auto name = names.begin() + 1; name != names.end(); ++name) {
-    if (name->starts_with(kNodeUri)) identity.node_id = name->substr(kNodeUri.size());
+    for (const auto& [prefix, part] : kParts) {
+      if (name->starts_with(prefix)) link.identity.*part = name->substr(prefix.size());
+    }
   }
-  return identity;
+  return link;
 }
 
 }  // namespace underway::trust

@@ -7,12 +7,21 @@
 
 namespace underway::trust {
 
-/// The certificate of a node: Nomad's name of its role, its own name, and its id.
-crypto::Leaf node_leaf(std::string_view region, const std::string& node_id, const std::string& name, Duration lifetime);
+/// Who a node is and what it may be, as far as its certificate says so; what is empty is not said.
+struct Identity {
+  std::string node_id;
+  std::string name;
+  std::string pool;
+  std::string cluster;  ///< of a host of ours, whose name is `name`
+  bool operator==(const Identity&) const = default;
+};
+
+/// The certificate of a node: Nomad's name of its role, and its identity. `name` is its common name, for people.
+crypto::Leaf node_leaf(std::string_view region, const Identity& identity, const std::string& name, Duration lifetime);
 
 struct LinkIdentity {
-  std::string node_id;  ///< empty: a certificate of the site's own authority that names no id: any node
-  TimePoint until;      ///< the link ends then, unless the certificate was renewed
+  Identity identity;  ///< of a site's own certificate all empty
+  TimePoint until;    ///< the link ends then, unless the certificate was renewed
 };
 
 /// Throws Error(denied), saying what is wrong with the peer's certificate and what heals it.

@@ -89,7 +89,7 @@ awaitable<void> Membership::join(std::string server) {
                      .secret = options_.secret,
                      .name = options_.name,
                      .pool = options_.pool,
-                     .request = key.request(options_.name.substr(0, 64))};
+                     .request = key.request(common_name())};
     http::ClientOptions client_options;
     client_options.tls = first_contact(token.authority_fingerprint);
     http::Client client(executor_, http::parse_url(server), client_options);
@@ -135,49 +135,28 @@ void Membership::accept(const crypto::PrivateKey& key, const Certified& made) {
   certificate_ = std::move(info);
 }
 
-Duration Membership::until_renewal() const {
-  const auto& info = *certificate_;
-  const TimePoint half = info.not_before + (info.not_after - info.not_before) / 2;
-  return std::max<Duration>(half - clock_.now(), Duration{0});
-}
-
-awaitable<void> Membership::keep_fresh(Ask ask) {
-  if (!joined()) co_return;  // the site's own files, or a plain link
-  Duration pause = until_renewal();
-  while (true) {
-    // Slept in pieces: the clock may be set, and a machine may be suspended.
-    if (!renew_now_) co_await wake_.wait_until(async::deadline_in(std::min<Duration>(pause, std::chrono::minutes(10))));
-    pause = until_renewal();
-    if (pause > Duration{0} && !renew_now_) continue;
-    std::string failure;
-    try {
-      co_await renew(ask);
-    } catch (const Error& error) {
-      failure = error.one_line();
-    }
-    pause = failure.empty() ? until_renewal()
-                            : std::min(kRenewAgain, (certificate_->not_after - certificate_->not_before) / 10);
-    if (!failure.empty()) {
-      log::warn("node: the certificate, good until {}, cannot be renewed, trying again in {}: {}",
-                format_time(certificate_->not_after), human_duration(pause), failure);
-      co_await async::sleep_for(pause);
-      pause = Duration{0};
-    }
-  }
+bool Membership::renewal_due() const {
+  if (!joined() || clock_.now() < not_before_) return false;
+  return renew_now_ || certificate_->is_half_spent(clock_.now());
 }
 
 awaitable<void> Membership::renew(Ask ask) {
-  const auto key = crypto::PrivateKey::generate();
-  CertificateRequest request{.request = key.request(options_.name.substr(0, 64))};
-  const Certified made = co_await ask(std::move(request));
-  accept(key, made);
-  renew_now_ = false;
-  log::info("node: the certificate was renewed and is good until {}", format_time(certificate_->not_after));
+  try {
+    const auto key = crypto::PrivateKey::generate();
+    CertificateRequest request{.request = key.request(common_name())};
+    const Certified made = co_await ask(std::move(request));
+    accept(key, made);
+    renew_now_ = false;
+    log::info("node: the certificate was renewed and is good until {}", format_time(certificate_->not_after));
+  } catch (const Error& error) {
+    const Duration pause = std::min(kRenewAgain, (certificate_->not_after - certificate_->not_before) / 10);
+    not_before_ = clock_.now() + pause;
+    log::warn("node: the certificate, good until {}, cannot be renewed, trying again in {}: {}",
+              format_time(certificate_->not_after), human_duration(pause), error.one_line());
+  }
 }
 
-void Membership::renew_now() {
-  renew_now_ = true;
-  wake_.notify_all();
-}
+/// What a request says is for people who look at it; the certificate says what the server decides.
+std::string Membership::common_name() const { return options_.name.substr(0, 64); }
 
 }  // namespace underway::trust

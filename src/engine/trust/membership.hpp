@@ -11,7 +11,6 @@
 
 #include <functional>
 
-#include "async/event.hpp"
 #include "crypto/authority.hpp"
 #include "http/client.hpp"
 #include "trust/messages.hpp"
@@ -39,11 +38,13 @@ class Membership {
   /// expired. Throws Error: denied (a token that is not good), invalid, not_found (no token), unavailable.
   awaitable<std::optional<http::TlsContext>> prepare(std::string server);
 
-  /// Renews the certificate at half of its life, and when renew_now says so, by asking `ask` (a call over the link).
-  /// Until cancelled. Failures are logged and tried again.
+  /// Whether half of the certificate's life is over, or renew_now was called; not too soon after a failure.
+  bool renewal_due() const;
+  /// Renews by asking `ask` (a call over the link), with a new key. A failure is logged, and tried again when it is
+  /// due.
   using Ask = std::function<awaitable<Certified>(CertificateRequest)>;
-  awaitable<void> keep_fresh(Ask ask);
-  void renew_now();
+  awaitable<void> renew(Ask ask);
+  void renew_now() { renew_now_ = true; }
 
   bool joined() const { return certificate_.has_value(); }
   /// Only when joined.
@@ -51,12 +52,11 @@ class Membership {
 
  private:
   awaitable<void> join(std::string server);
-  awaitable<void> renew(Ask ask);
   crypto::PrivateKey joining_key() const;
   http::TlsContext first_contact(const std::string& authority_fingerprint) const;
   void accept(const crypto::PrivateKey& key, const Certified& made);
   void load();
-  Duration until_renewal() const;
+  std::string common_name() const;
 
   MembershipOptions options_;
   async::Executor executor_;
@@ -65,7 +65,7 @@ class Membership {
   std::string chain_, authorities_;
   std::optional<crypto::CertificateInfo> certificate_;
   bool renew_now_ = false;
-  async::Event wake_;
+  TimePoint not_before_{};  ///< of the next try, after a failure
 };
 
 /// A token from a file, read when it is asked for.

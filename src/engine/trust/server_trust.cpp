@@ -54,15 +54,15 @@ ServerTrust::Kept ServerTrust::open_or_make(const ServerTrustOptions& options, T
 
 ServerTrust::ServerTrust(ServerTrustOptions options, const Clock& clock)
     : options_(std::move(options)), clock_(clock), kept_(open_or_make(options_, clock.now())) {
-  keep(kept_);
+  if (!os::exists(options_.directory + "/ca.pem")) keep(kept_);
   renew_certificate();
 }
 
 std::string ServerTrust::authorities() const { return authority().certificate() + kept_.former; }
 
-Certified ServerTrust::certify_node(const std::string& node_id, const std::string& name,
+Certified ServerTrust::certify_node(const Identity& identity, const std::string& name,
                                     const std::string& request) const {
-  const auto leaf = node_leaf(options_.region, node_id, name, options_.node_lifetime);
+  const auto leaf = node_leaf(options_.region, identity, name, options_.node_lifetime);
   return {.certificate = authority().sign_request(request, leaf, clock_.now()) + kept_.vouched,
           .authorities = authorities()};
 }
@@ -76,14 +76,17 @@ void ServerTrust::renew_certificate() {
   const auto made = authority().issue(leaf, clock_.now());
   // The authorities go along: a node that knows one by its fingerprint alone finds it in the chain.
   const std::string chain = made.certificate + kept_.vouched + authorities(), trusted = authorities();
-  auto context =
-      http::TlsContext::server(http::TlsTexts{.certificate = chain, .key = made.key.bytes(), .authority = trusted},
-                               http::ClientCertificates::requested);
+  const http::TlsTexts texts{.certificate = chain, .key = made.key.bytes(), .authority = trusted};
+  const auto use = [&](std::shared_ptr<http::TlsHolder>& holder, http::ClientCertificates clients) {
+    auto context = http::TlsContext::server(texts, clients);
+    if (holder)
+      holder->replace(std::move(context));
+    else
+      holder = std::make_shared<http::TlsHolder>(std::move(context));
+  };
+  use(tls_, http::ClientCertificates::requested);
+  use(demanding_tls_, http::ClientCertificates::demanded);
   certificate_ = crypto::describe_certificate(made.certificate);
-  if (tls_)
-    tls_->replace(std::move(context));
-  else
-    tls_ = std::make_shared<http::TlsHolder>(std::move(context));
 }
 
 void ServerTrust::rotate_authority() {

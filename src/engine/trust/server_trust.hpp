@@ -8,9 +8,8 @@
 ///     ca.pem          0644  what others must trust: for people, `-ca-cert`, `client.ca_file`
 
 #include "http/tls.hpp"
+#include "trust/identity.hpp"
 #include "trust/messages.hpp"
-
-#include "crypto/authority.hpp"
 
 namespace underway::trust {
 
@@ -31,6 +30,8 @@ class ServerTrust {
 
   /// For listeners that nodes link to: asks for certificates. Replaced by everything below.
   const std::shared_ptr<http::TlsHolder>& tls() const { return tls_; }
+  /// For listeners that let nobody in without a certificate.
+  const std::shared_ptr<http::TlsHolder>& demanding_tls() const { return demanding_tls_; }
   const crypto::Authority& authority() const { return kept_.authority; }
   const crypto::CertificateInfo& certificate() const { return certificate_; }
   /// PEM bundle: the authority, and the former ones that nodes may still have certificates of.
@@ -38,7 +39,7 @@ class ServerTrust {
   const ServerTrustOptions& options() const { return options_; }
 
   /// The certificate of a node for the key of `request`. Throws Error(invalid) when that is none.
-  Certified certify_node(const std::string& node_id, const std::string& name, const std::string& request) const;
+  Certified certify_node(const Identity& identity, const std::string& name, const std::string& request) const;
 
   /// A new key and certificate for the server, used by new connections.
   void renew_certificate();
@@ -64,7 +65,7 @@ class ServerTrust {
   const Clock& clock_;
   Kept kept_;
   crypto::CertificateInfo certificate_;
-  std::shared_ptr<http::TlsHolder> tls_;
+  std::shared_ptr<http::TlsHolder> tls_, demanding_tls_;
 };
 
 }  // namespace underway::trust

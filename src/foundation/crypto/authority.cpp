@@ -11,7 +11,6 @@
 namespace underway::crypto {
 namespace {
 
-constexpr std::size_t kRequestLimit = 16u << 10;
 constexpr std::size_t kNameLimit = 253;  // of a DNS name: RFC 1035, 2.3.4
 
 /// How far back a certificate begins, for clocks that are behind; little of a short life.
@@ -181,14 +180,7 @@ Authority Authority::load(std::string_view certificate_pem, std::string_view key
 }
 
 std::string Authority::sign_request(std::string_view request_pem, const Leaf& leaf, TimePoint now) const {
-  if (request_pem.size() > kRequestLimit) {
-    throw Error(Code::invalid, "the certificate signing request is longer than 16 KiB");
-  }
-  const detail::CertificateRequest request(
-      ::PEM_read_bio_X509_REQ(detail::memory(request_pem).get(), nullptr, nullptr, nullptr));
-  if (request == nullptr) {
-    throw Error(Code::invalid, "the text is no certificate signing request in PEM").because(detail::reason());
-  }
+  const auto request = detail::read_request(request_pem);
   EVP_PKEY* key = ::X509_REQ_get0_pubkey(request.get());
   expect_strong(key);
   if (::X509_REQ_verify(request.get(), key) != 1) {

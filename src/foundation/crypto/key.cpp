@@ -2,7 +2,9 @@
 
 #include <openssl/ec.h>
 
+#include "base/text.hpp"
 #include "crypto/detail/openssl.hpp"
+#include "crypto/digest.hpp"
 
 namespace underway::crypto {
 namespace {
@@ -48,6 +50,16 @@ std::string PrivateKey::request(std::string_view common_name) const {
       ::PEM_write_bio_X509_REQ(out.get(), made.get()) == 1;
   if (!done) throw detail::failure("cannot make a certificate signing request");
   return std::string(detail::written(out));
+}
+
+std::string request_key_digest(std::string_view request_pem) {
+  const auto request = detail::read_request(request_pem);
+  unsigned char* bytes = nullptr;
+  const int size = ::i2d_X509_PUBKEY(::X509_REQ_get_X509_PUBKEY(request.get()), &bytes);
+  if (size <= 0) throw detail::failure("cannot read the key of a certificate signing request");
+  const std::string digest = sha256({reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)});
+  ::OPENSSL_free(bytes);
+  return hex(digest);
 }
 
 }  // namespace underway::crypto

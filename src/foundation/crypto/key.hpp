@@ -28,4 +28,7 @@ class PrivateKey {
   std::shared_ptr<evp_pkey_st> key_;
 };
 
+/// SHA-256 of the public key in a certificate signing request, hexadecimal. Throws Error(invalid).
+std::string request_key_digest(std::string_view request_pem);
+
 }  // namespace underway::crypto

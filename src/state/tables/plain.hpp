@@ -6,6 +6,7 @@
 
 #include "model/cluster.hpp"
 #include "model/deployment.hpp"
+#include "model/join_token.hpp"
 
 #include <cstdint>
 #include <map>
@@ -16,7 +17,17 @@
 namespace underway::tables {
 
 /// What a waiter waits for: a whole table, or one row or group of rows of it.
-enum class Topic : std::uint8_t { jobs, nodes, evaluations, allocations, clusters, hosts, settings, deployments };
+enum class Topic : std::uint8_t {
+  jobs,
+  nodes,
+  evaluations,
+  allocations,
+  clusters,
+  hosts,
+  settings,
+  deployments,
+  join_tokens
+};
 
 /// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
 template <class T>
@@ -41,7 +52,14 @@ struct PlainTable<model::Deployment> {
   static std::string key(const model::Deployment& deployment) { return deployment.id; }
 };
 
-using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment>;
+template <>
+struct PlainTable<model::JoinToken> {
+  static constexpr Topic topic = Topic::join_tokens;
+  static constexpr std::string_view prefix = "jt/";
+  static std::string key(const model::JoinToken& token) { return token.id; }
+};
+
+using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment, model::JoinToken>;
 
 /// Adds or replaces a row of a plain table; removes the one of this key.
 template <class T>

@@ -61,6 +61,8 @@ using PutHost = Put<model::Host>;
 using DeleteHost = Delete<model::Host>;  ///< by "cluster/name"
 using PutDeployment = Put<model::Deployment>;
 using DeleteDeployment = Delete<model::Deployment>;
+using PutJoinToken = Put<model::JoinToken>;
+using DeleteJoinToken = Delete<model::JoinToken>;
 /// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed. Null removes
 /// it.
 struct PutSetting {
@@ -69,7 +71,7 @@ struct PutSetting {
 };
 using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluation, DeleteEvaluation, PutAllocation,
                             DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutDeployment,
-                            DeleteDeployment, PutSetting>;
+                            DeleteDeployment, PutJoinToken, DeleteJoinToken, PutSetting>;
 
 struct Scope {
   Topic topic;

@@ -19,6 +19,7 @@
 #include "node/node.hpp"
 #include "node/task_stats.hpp"
 #include "os/file.hpp"
+#include "trust/membership.hpp"
 
 namespace underway::node {
 
@@ -52,6 +53,7 @@ class Node::Impl {
   awaitable<void> session(std::shared_ptr<link::Connection> connection);
   awaitable<void> send_updates(link::Connection& connection);
   bool has_news() const;
+  void open_membership();
 
   // link_handlers.cpp: what the server asks
   awaitable<boost::json::value> answer(std::string method, boost::json::value body);
@@ -69,6 +71,7 @@ class Node::Impl {
   async::Loop& loop_;
   KernelRuntime runtime_;
   DriverAdapter drivers_;
+  SystemClock clock_;
   SystemIds ids_;
   std::optional<os::FileLock> lock_;
   NodeIdentity identity_;
@@ -85,6 +88,7 @@ class Node::Impl {
   async::Event news_;           ///< something for the server
   async::Event tasks_changed_;  ///< something for those who follow logs
   std::weak_ptr<link::Connection> connection_;
+  std::unique_ptr<trust::Membership> membership_;
   std::unique_ptr<link::Dialler> dialler_;
   async::TaskGroup work_;
   async::TaskGroup link_work_;

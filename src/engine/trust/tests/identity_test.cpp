@@ -35,24 +35,29 @@ std::string refusal_of(const http::Peer& peer) {
 }
 
 TEST(Identity, IsTheNodeThatTheCertificateNames) {
-  const auto identity = identify_node(peer_with(node_leaf("global", "7f3a", "c1", 1h)), "global");
-  EXPECT_EQ(identity.node_id, "7f3a");
-  EXPECT_EQ(identity.until, kNow + 1h);
+  const Identity whole{.node_id = "7f3a", .name = "c1", .pool = "compute", .cluster = "demo"};
+  for (const Identity& identity : {whole, Identity{.node_id = "7f3a"}}) {
+    const auto link = identify_node(peer_with(node_leaf("global", identity, "c1", 1h)), "global");
+    EXPECT_EQ(link.identity, identity);
+    EXPECT_EQ(link.until, kNow + 1h);
+  }
 }
 
 TEST(Identity, ASitesOwnCertificateNamesNoId) {
-  EXPECT_EQ(identify_node(peer_with({.common_name = "c1", .names = {"client.global.nomad"}}), "global").node_id, "");
+  EXPECT_EQ(identify_node(peer_with({.common_name = "c1", .names = {"client.global.nomad"}}), "global").identity,
+            Identity{});
 }
 
 TEST(Identity, ALongNameIsInTheCertificateByItsIdAlone) {
-  EXPECT_EQ(node_leaf("global", "7f3a", std::string(65, 'n'), 1h).common_name, "7f3a");
+  EXPECT_EQ(node_leaf("global", {.node_id = "7f3a"}, std::string(65, 'n'), 1h).common_name, "7f3a");
 }
 
 TEST(Identity, SaysWhyAPeerIsNoNode) {
   EXPECT_THAT(refusal_of({}), HasSubstr("the node shows no certificate"));
   EXPECT_THAT(refusal_of({.certificate_problem = "the certificate of 'c1' expired at noon"}),
               HasSubstr("expired at noon"));
-  EXPECT_THAT(refusal_of(peer_with(node_leaf("europe", "7f3a", "c1", 1h))), HasSubstr("not for 'client.global.nomad'"));
+  EXPECT_THAT(refusal_of(peer_with(node_leaf("europe", {.node_id = "7f3a"}, "c1", 1h))),
+              HasSubstr("not for 'client.global.nomad'"));
   EXPECT_THAT(refusal_of(peer_with({.common_name = "server.global.nomad", .names = {"server.global.nomad"}})),
               HasSubstr("not for 'client.global.nomad'"));
   // Anybody may choose a common name.

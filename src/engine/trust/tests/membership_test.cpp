@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "async/group.hpp"
 #include "base/json.hpp"
 #include "directory.hpp"
 #include "http/server.hpp"
@@ -34,10 +33,10 @@ struct MembershipTest : testing::Test {
     ++joins;
     if (parse_join_token(body.token).secret.bytes() != secret) throw Error(Code::denied, "the join token was used");
     if (lose_answers-- > 0) throw Error(Code::unavailable, "lost");
-    co_return http::json(json::encode(trust->certify_node(body.node_id, body.name, body.request)));
+    co_return http::json(json::encode(trust->certify_node({.node_id = body.node_id}, body.name, body.request)));
   }
   awaitable<http::Response> who(http::Request request) {
-    co_return http::text(200, identify_node(request.remote, "global").node_id);
+    co_return http::text(200, identify_node(request.remote, "global").identity.node_id);
   }
   crypto::Secret token() const {
     return to_text({.id = "1", .secret = crypto::Secret(secret), .authority_fingerprint = fingerprint});
@@ -57,6 +56,13 @@ struct MembershipTest : testing::Test {
     } catch (const Error& error) {
       return error.one_line();
     }
+  }
+  void renew(Membership& member, std::optional<Error> failure = {}) {
+    const Membership::Ask answer = [&](CertificateRequest request) -> awaitable<Certified> {
+      if (failure) throw *failure;
+      co_return trust->certify_node({.node_id = "7f3a"}, "c1", request.request);
+    };
+    loop.run_until_done(async::within(20s, "the test", member.renew(answer)));
   }
   std::string url() const { return "https+unix://" + (directory / "link.sock"); }
   void give_token() { os::write_file(directory / "token", token().bytes(), 0600); }
@@ -103,7 +109,6 @@ TEST_F(MembershipTest, TellsNothingToAServerOfAnotherAuthority) {
 }
 
 TEST_F(MembershipTest, AsksAgainWithTheSameKeyWhenAnAnswerWasLost) {
-  std::vector<std::string> keys;
   give_token();
   lose_answers = 1;
   EXPECT_THAT(ask(*member()), HasSubstr("lost"));
@@ -128,32 +133,32 @@ TEST_F(MembershipTest, AnExpiredCertificateNeedsANewToken) {
 TEST_F(MembershipTest, RenewsAtHalfOfItsLifeWithANewKey) {
   give_token();
   const auto node = member();
+  EXPECT_FALSE(node->renewal_due()) << "it has not joined";
   EXPECT_EQ(ask(*node), "7f3a");
-  const auto first = node->certificate();
-  const std::string kept = os::read_file(directory / "node/node.pem");
-  int asked = 0;
-  const Membership::Ask answer = [&](CertificateRequest request) -> awaitable<Certified> {
-    if (++asked == 1) throw Error(Code::unavailable, "not now");
-    co_return trust->certify_node("7f3a", "c1", request.request);
-  };
-  const auto until_renewed = [&]() -> awaitable<void> {
-    while (node->certificate().fingerprint == first.fingerprint) co_await async::sleep_for(1ms);
-  };
-  {
-    async::TaskGroup tasks(loop.executor(), "test");
-    tasks.spawn("renewal", node->keep_fresh(answer));
-    loop.run_until_done(async::sleep_for(20ms));
-    EXPECT_EQ(asked, 0) << "half of its life is not over";
-    loop.run_until_done(tasks.stop());
-  }
-  async::TaskGroup tasks(loop.executor(), "test");
-  node->renew_now();
-  asked = 1;
-  tasks.spawn("renewal", node->keep_fresh(answer));
-  loop.run_until_done(async::within(20s, "the test", until_renewed()));
-  loop.run_until_done(tasks.stop());
+  const std::string first = node->certificate().fingerprint, kept = os::read_file(directory / "node/node.pem");
+  clock.advance(23h);
+  EXPECT_FALSE(node->renewal_due());
+  clock.advance(1h);
+  EXPECT_TRUE(node->renewal_due());
+  renew(*node, Error(Code::unavailable, "not now"));
+  EXPECT_EQ(node->certificate().fingerprint, first);
+  EXPECT_FALSE(node->renewal_due()) << "not at once again";
+  clock.advance(1min);
+  EXPECT_TRUE(node->renewal_due());
+  renew(*node);
+  EXPECT_NE(node->certificate().fingerprint, first);
   EXPECT_NE(os::read_file(directory / "node/node.pem").substr(0, 100), kept.substr(0, 100)) << "the key is another";
   EXPECT_EQ(ask(*node), "7f3a");
+}
+
+TEST_F(MembershipTest, RenewsWhenItIsAskedTo) {
+  give_token();
+  const auto node = member();
+  ask(*node);
+  node->renew_now();
+  EXPECT_TRUE(node->renewal_due());
+  renew(*node);
+  EXPECT_FALSE(node->renewal_due());
 }
 
 TEST_F(MembershipTest, FollowsTheServerToANewAuthority) {
@@ -162,6 +167,9 @@ TEST_F(MembershipTest, FollowsTheServerToANewAuthority) {
   EXPECT_EQ(ask(*node), "7f3a");
   trust->rotate_authority();
   EXPECT_EQ(ask(*node), "7f3a") << "with what it knew before";
+  renew(*node);
+  EXPECT_EQ(node->certificate().issuer, trust->authority().info().common_name);
+  EXPECT_EQ(ask(*node), "7f3a");
 }
 
 TEST_F(MembershipTest, APlainServerNeedsNothing) {

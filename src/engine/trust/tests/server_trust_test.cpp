@@ -48,7 +48,7 @@ TEST_F(ServerTrustTest, KeepsItsKeyToItself) {
 
 TEST_F(ServerTrustTest, CertifiesANode) {
   const auto trust = open();
-  const auto made = trust.certify_node("7f3a", "c1", crypto::PrivateKey::generate().request("anything"));
+  const auto made = trust.certify_node({.node_id = "7f3a"}, "c1", crypto::PrivateKey::generate().request("anything"));
   crypto::verify_certificate(made.certificate, made.authorities, clock.now());
   const auto info = crypto::describe_certificate(made.certificate);
   EXPECT_EQ(info.common_name, "c1");
@@ -71,13 +71,13 @@ TEST_F(ServerTrustTest, RenewsItsCertificateAtHalfOfItsLife) {
 TEST_F(ServerTrustTest, ANewAuthorityIsTrustedByTheNodesOfTheFormerOne) {
   auto trust = open();
   const std::string old = trust.authorities();
-  const auto before = trust.certify_node("7f3a", "c1", crypto::PrivateKey::generate().request("c1"));
+  const auto before = trust.certify_node({.node_id = "7f3a"}, "c1", crypto::PrivateKey::generate().request("c1"));
   trust.rotate_authority();
   EXPECT_NE(trust.authority().certificate(), old);
   EXPECT_EQ(trust.authorities(), trust.authority().certificate() + old);
   // A node with an old certificate is taken, and a new one is taken by whom knows the old authority alone.
   crypto::verify_certificate(before.certificate, trust.authorities(), clock.now());
-  const auto after = trust.certify_node("8b1c", "c2", crypto::PrivateKey::generate().request("c2"));
+  const auto after = trust.certify_node({.node_id = "8b1c"}, "c2", crypto::PrivateKey::generate().request("c2"));
   crypto::verify_certificate(after.certificate, old, clock.now());
   EXPECT_EQ(open().authorities(), trust.authorities()) << "it is on disk";
 
@@ -94,9 +94,9 @@ TEST_F(ServerTrustTest, TwoRotationsInARowLoseNobody) {
   const std::string oldest = trust.authorities();
   trust.rotate_authority();
   trust.rotate_authority();
-  const auto made = trust.certify_node("7f3a", "c1", crypto::PrivateKey::generate().request("c1"));
+  const auto made = trust.certify_node({.node_id = "7f3a"}, "c1", crypto::PrivateKey::generate().request("c1"));
   crypto::verify_certificate(made.certificate, oldest, clock.now());
-  const auto again = open().certify_node("7f3a", "c1", crypto::PrivateKey::generate().request("c1"));
+  const auto again = open().certify_node({.node_id = "7f3a"}, "c1", crypto::PrivateKey::generate().request("c1"));
   crypto::verify_certificate(again.certificate, oldest, clock.now());
 }
 

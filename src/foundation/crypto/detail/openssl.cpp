@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kPemLimit = 1u << 20;
 constexpr std::size_t kCertificatesLimit = 256;
+constexpr std::size_t kRequestLimit = 16u << 10;
 
 }  // namespace
 
@@ -55,6 +56,15 @@ std::vector<Certificate> read_certificates(std::string_view pem) {
     throw Error(Code::invalid, "the text is no certificate in PEM").because("it has no BEGIN CERTIFICATE");
   }
   return certificates;
+}
+
+CertificateRequest read_request(std::string_view pem) {
+  if (pem.size() > kRequestLimit) throw Error(Code::invalid, "the certificate signing request is longer than 16 KiB");
+  CertificateRequest request(::PEM_read_bio_X509_REQ(memory(pem).get(), nullptr, nullptr, nullptr));
+  if (request == nullptr) {
+    throw Error(Code::invalid, "the text is no certificate signing request in PEM").because(reason());
+  }
+  return request;
 }
 
 std::string write_certificate(X509* certificate) {

@@ -48,6 +48,8 @@ std::string_view written(const Bio& bio);
 
 /// The certificates of a PEM text, in its order. Throws Error(invalid): none, too many, or one that cannot be read.
 std::vector<Certificate> read_certificates(std::string_view pem);
+/// Throws Error(invalid).
+CertificateRequest read_request(std::string_view pem);
 std::string write_certificate(X509* certificate);
 
 }  // namespace underway::crypto::detail

@@ -70,6 +70,13 @@ TEST_F(AuthorityTest, SignsARequestAndOnlyItsKeyCounts) {
   verify_certificate(made, authority.certificate(), kNow);
 }
 
+TEST_F(AuthorityTest, ARequestsKeyHasOneDigest) {
+  const PrivateKey key = PrivateKey::generate();
+  EXPECT_EQ(request_key_digest(key.request("a")), request_key_digest(key.request("b")));
+  EXPECT_NE(request_key_digest(key.request("a")), request_key_digest(PrivateKey::generate().request("a")));
+  EXPECT_THAT(failure_of([] { request_key_digest("nothing"); }), HasSubstr("invalid: "));
+}
+
 TEST_F(AuthorityTest, RefusesWhatIsNoRequest) {
   const std::string good = PrivateKey::generate().request("node");
   std::string tampered = good;

@@ -66,6 +66,8 @@ std::string dump(const Tables& tables) {
   dump_rows(out, "hosts", tables.hosts());
   dump_rows(out, "deployments", tables.rows<model::Deployment>());
   for (const char* id : {"d0", "d1", "d2"}) revision(Topic::deployments, id);
+  dump_rows(out, "join tokens", tables.rows<model::JoinToken>());
+  for (const char* id : {"t0", "t1"}) revision(Topic::join_tokens, id);
   for (const char* key : {"s0", "s1"}) {
     if (const auto value = tables.setting(key)) out += fmt::format("{} is {}\n", key, boost::json::serialize(*value));
     revision(Topic::settings, key);
@@ -116,6 +118,7 @@ class History {
       case 13:
         return DeleteAllocation{fmt::format("{:x}a", pick(kAllocations))};
       case 14:
+        if (chance(30)) return some_join_token_change();
         return chance(50) ? some_cluster_change() : some_deployment_change();
       default:
         return PutSetting{fmt::format("s{}", pick(2)),
@@ -178,6 +181,15 @@ class History {
     deployment.groups["g"].placed_canaries = {"a1"};
     deployment.groups["g"].require_progress_by = 1'700'000'000'123'456'789;
     return PutDeployment{deployment};
+  }
+
+  Change some_join_token_change() {
+    model::JoinToken token;
+    token.id = fmt::format("t{}", pick(2));
+    if (chance(30)) return DeleteJoinToken{token.id};
+    token.hash = "salt$hash";
+    token.use_time = pick(3) * 1'000'000'007;
+    return PutJoinToken{token};
   }
 
   Change some_cluster_change() {

@@ -1,0 +1,156 @@
+#include "server/join_decisions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "crypto/token.hpp"
+#include "server/testing/desk.hpp"
+
+namespace underway::server {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using testing::make_node;
+using testing::uuid;
+
+struct JoinTest : ::testing::Test {
+  std::string create(NewJoinToken request = {}) {
+    request.hash = crypto::hash_token("secret");
+    return desk.run([&](const Tables& t, const Context& c) { return decide_create_join_token(t, request, c); });
+  }
+  JoinAttempt attempt(const std::string& token, int number = 1) const {
+    return {token, "secret", uuid(number), "node-secret", fmt::format("c{}", number), "compute", "key", "10.0.0.7:5"};
+  }
+  trust::Identity join(const JoinAttempt& attempt) {
+    return desk.run([&](const Tables& t, const Context& c) { return decide_join(t, attempt, c); });
+  }
+  std::string refusal(const JoinAttempt& attempt) {
+    try {
+      join(attempt);
+      return {};
+    } catch (const Error& error) {
+      return fmt::format("{}: {}", to_string(error.code()), error.one_line());
+    }
+  }
+  testing::Desk desk;
+};
+
+TEST_F(JoinTest, ATokenLetsOneNodeIn) {
+  const std::string token = create();
+  const trust::Identity identity = join(attempt(token));
+  EXPECT_EQ(identity, (trust::Identity{.node_id = uuid(1)}));
+  const auto row = desk.tables.find<model::JoinToken>(token);
+  EXPECT_EQ(row->used_by, uuid(1));
+  EXPECT_EQ(row->used_from, "10.0.0.7:5");
+  EXPECT_EQ(row->hash.find("secret"), std::string::npos);
+}
+
+TEST_F(JoinTest, ASecondUseIsToldWhenAndByWhomTheFirstWas) {
+  const std::string token = create();
+  join(attempt(token));
+  desk.clock.advance(1min);
+  EXPECT_EQ(refusal(attempt(token, 2)),
+            "denied: the join token was used already: at 2023-11-14T22:13:20Z by node 'c1' (00000001) from 10.0.0.7:5");
+  auto other_key = attempt(token);
+  other_key.key = "another";
+  EXPECT_THAT(refusal(other_key), HasSubstr("was used already"));
+}
+
+TEST_F(JoinTest, WhoseAnswerWasLostMayAskAgain) {
+  const std::string token = create();
+  join(attempt(token));
+  const auto revision = desk.tables.revision();
+  EXPECT_EQ(join(attempt(token)).node_id, uuid(1));
+  EXPECT_EQ(desk.tables.revision(), revision);
+  desk.clock.advance(1h);
+  EXPECT_THAT(refusal(attempt(token)), HasSubstr("expired"));
+}
+
+TEST_F(JoinTest, SaysWhyATokenIsNoGood) {
+  const std::string token = create({.lifetime = 10min});
+  EXPECT_EQ(refusal(attempt("none")),
+            "denied: the join token is not known: it was revoked, or it is of another server");
+  auto guess = attempt(token);
+  guess.token_secret = "guess";
+  EXPECT_EQ(refusal(guess), refusal(attempt("none"))) << "a guess learns nothing";
+  desk.clock.advance(10min);
+  EXPECT_EQ(refusal(attempt(token)), "denied: the join token has expired: it was good until 2023-11-14T22:23:20Z");
+}
+
+TEST_F(JoinTest, ABoundTokenIsForThatNodeAlone) {
+  const std::string token = create({.name = "c1", .pool = "compute", .cluster = "demo"});
+  EXPECT_THAT(refusal(attempt(token, 2)), HasSubstr("it is for a node with the name 'c1', and this one's is 'c2'"));
+  auto other = attempt(token);
+  other.pool = "login";
+  EXPECT_THAT(refusal(other), HasSubstr("with the pool 'compute', and this one's is 'login'"));
+  EXPECT_EQ(join(attempt(token)), (trust::Identity{uuid(1), "c1", "compute", "demo"}));
+}
+
+TEST_F(JoinTest, ANodeThatIsKnownShowsItsSecret) {
+  desk.join(make_node(1), "its own");
+  const std::string token = create();
+  EXPECT_THAT(refusal(attempt(token)), HasSubstr("known with another secret"));
+  auto own = attempt(token);
+  own.node_secret = "its own";
+  EXPECT_EQ(refusal(own), "");
+}
+
+TEST_F(JoinTest, RefusesWhatCannotBeANode) {
+  const std::string token = create();
+  auto nameless = attempt(token);
+  nameless.name = "a b";
+  EXPECT_THAT(refusal(nameless), HasSubstr("invalid: 'a b' is no name"));
+  auto odd = attempt(token);
+  odd.node_id = "../../etc";
+  EXPECT_THAT(refusal(odd), HasSubstr("no UUID"));
+}
+
+TEST_F(JoinTest, RefusesTokensThatMakeNoSense) {
+  EXPECT_THROW(create({.lifetime = 0s}), Error);
+  EXPECT_THROW(create({.lifetime = 24h * 31}), Error);
+  EXPECT_THROW(create({.cluster = "demo"}), Error);
+}
+
+TEST_F(JoinTest, RevokedAndOldTokensAreForgotten) {
+  const std::string revoked = create(), old = create({.lifetime = 1h});
+  const auto revoke = [&](const std::string& id) {
+    desk.run([&](const Tables& t, const Context&) { return decide_revoke_join_token(t, id); });
+  };
+  revoke(revoked);
+  EXPECT_THAT(refusal(attempt(revoked)), HasSubstr("not known"));
+  EXPECT_THROW(revoke(revoked), Error);
+  desk.clock.advance(24h * 7);
+  create();
+  EXPECT_EQ(desk.tables.rows<model::JoinToken>().size(), 2u);
+  desk.clock.advance(2h);
+  create();
+  EXPECT_FALSE(desk.tables.find<model::JoinToken>(old));
+}
+
+TEST(CheckIdentity, HoldsANodeToItsCertificate) {
+  model::Node node = make_node(1);
+  node.node_pool = "compute";
+  const auto refusal = [&](const trust::Identity& identity) -> std::string {
+    try {
+      check_identity(identity, node);
+      return {};
+    } catch (const Error& error) {
+      return error.one_line();
+    }
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({uuid(1), "c1", "compute", ""}), "");
+  EXPECT_THAT(refusal({.node_id = uuid(2)}), HasSubstr("its certificate is for the id"));
+  EXPECT_THAT(refusal({.name = "c2"}), HasSubstr("is for the name 'c2', and it claims 'c1'"));
+  EXPECT_THAT(refusal({.pool = "login"}), HasSubstr("is for the pool 'login'"));
+  node.cluster = "demo";
+  node.host = "c1";
+  EXPECT_THAT(refusal({.node_id = uuid(1)}), HasSubstr("is for the cluster ''"));
+  EXPECT_EQ(refusal({uuid(1), "c1", "compute", "demo"}), "");
+  node.host = "mgmt";
+  EXPECT_THAT(refusal({uuid(1), "c1", "compute", "demo"}), HasSubstr("is for the host 'c1', and it claims 'mgmt'"));
+}
+
+}  // namespace
+}  // namespace underway::server

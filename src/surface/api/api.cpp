@@ -15,6 +15,7 @@ void add_routes(http::Router& router, Api& api) {
   add_agent_routes(router, api);
   add_cluster_routes(router, api);
   add_status_routes(router, api);
+  add_trust_routes(router, api);
 }
 
 }  // namespace underway::api

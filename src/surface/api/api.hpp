@@ -6,6 +6,7 @@
 
 #include "http/router.hpp"
 #include "server/server.hpp"
+#include "trust/server_trust.hpp"
 
 namespace underway::api {
 
@@ -25,8 +26,14 @@ struct Api {
   server::Server& server;
   AgentInfo agent;
   Clock& clock;
+  trust::ServerTrust* trust = nullptr;  ///< the built-in authority; absent in tests that need none
 };
 
+/// What a node may reach before and with its certificate: joining, and its link.
+void add_link_routes(http::Router& router, Api& api);
+/// A new join token, as text: shown once. `cluster`: of a host of ours. Throws as the decision does.
+async::awaitable<std::string> make_join_token(Api& api, std::string name, std::string pool, std::string cluster,
+                                              Duration lifetime);
 /// Every route. Throws Error(internal) when two collide.
 void add_routes(http::Router& router, Api& api);
 

@@ -4,10 +4,12 @@
 
 #include "api/cluster_body.hpp"
 #include "api/status.hpp"
+#include "api/trust_body.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
+#include "trust/messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -183,6 +185,14 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/search", "Finds ids by prefix: {Prefix, Context}."},
       {"GET", "/v1/metrics", "Metrics, as JSON or with ?format=prometheus."},
       {"GET", "/v1/underway/link", "The link of a node (WebSocket)."},
+      {"PUT|POST", "/v1/underway/node/join", "Joins a new node; a join token is what counts.",
+       &structure_of<trust::JoinRequest>(), &structure_of<trust::Certified>()},
+      {"GET", "/v1/underway/join-tokens", "Lists join tokens.", nullptr, &structure_of<model::JoinToken>(), true},
+      {"PUT|POST", "/v1/underway/join-tokens", "Makes a join token.", &structure_of<NewJoinToken>(),
+       &structure_of<CreatedJoinToken>()},
+      {"DELETE", "/v1/underway/join-token/:id", "Revokes a join token."},
+      {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
+      {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
       {"GET", "/v1/underway/openapi.json", "This document."},
       {"GET", "/v1/underway/clusters", "Lists clusters.", nullptr, &structure_of<model::Cluster>(), true},
       {"GET", "/v1/underway/cluster/:name", "Reads a cluster.", nullptr, &structure_of<model::Cluster>()},

@@ -3,6 +3,7 @@
 /// One function per group of paths; each registers its routes. Only add_routes calls them.
 
 #include "api/query.hpp"
+#include "api/trust_body.hpp"
 
 namespace underway::api {
 
@@ -19,5 +20,6 @@ void add_evaluation_routes(http::Router& router, Api& api);
 void add_agent_routes(http::Router& router, Api& api);
 void add_cluster_routes(http::Router& router, Api& api);
 void add_status_routes(http::Router& router, Api& api);
+void add_trust_routes(http::Router& router, Api& api);
 
 }  // namespace underway::api

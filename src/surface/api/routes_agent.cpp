@@ -165,14 +165,6 @@ awaitable<Response> metrics(Api& api, Request request) {
                                                      {"Timestamp", format_time(api.clock.now())}}));
 }
 
-awaitable<Response> serve_link(Api& api, Request) {
-  Response response;
-  response.upgrade = [&api](std::shared_ptr<http::WebSocket> socket) {
-    return api.server.serve_link(std::move(socket));
-  };
-  co_return response;
-}
-
 }  // namespace
 
 void add_agent_routes(http::Router& router, Api& api) {
@@ -194,7 +186,6 @@ void add_agent_routes(http::Router& router, Api& api) {
   router.add("PUT|POST", "/v1/system/gc", "collect garbage", with(collect));
   router.add("PUT|POST", "/v1/search", "search", with(search));
   router.add("GET", "/v1/metrics", "metrics", with(metrics));
-  router.add("GET", "/v1/underway/link", "link of a node", with(serve_link));
   router.add("GET", "/v1/underway/openapi.json", "OpenAPI document",
              [](Request) -> awaitable<Response> { co_return http::json(openapi_document()); });
 }

@@ -1,0 +1,163 @@
+// Who may link: the link of a node, joining, join tokens, and the server's authority.
+#include <set>
+
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "crypto/token.hpp"
+#include "trust/join_token.hpp"
+
+namespace underway::api {
+namespace {
+
+using boost::json::object;
+using tables::Scope;
+using tables::Topic;
+
+trust::ServerTrust& trust_of(Api& api) {
+  if (api.trust != nullptr) return *api.trust;
+  throw Error(Code::unsupported, "this server has no authority of its own");
+}
+
+/// Once for each certificate that is refused: a node dials every few seconds.
+void warn_once(const std::string& text) {
+  constexpr std::size_t kRemembered = 1000;
+  static std::set<std::string> told;
+  if (told.size() >= kRemembered) told.clear();
+  if (told.insert(text).second) log::warn("server: {}", text);
+}
+
+trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
+  try {
+    return trust::identify_node(peer, api.agent.region);
+  } catch (const Error& error) {
+    warn_once(fmt::format("{}: {}", peer.address, error.one_line()));
+    throw;
+  }
+}
+
+awaitable<Response> serve_link(Api& api, Request request) {
+  auto papers = identify(api, request.remote);
+  Response response;
+  response.upgrade = [&api, papers = std::move(papers)](std::shared_ptr<http::WebSocket> socket) {
+    return api.server.serve_link(std::move(socket), papers);
+  };
+  co_return response;
+}
+
+/// Needs no token of the API: the join token is what counts.
+awaitable<Response> join(Api& api, Request request) {
+  auto body = json::decode<trust::JoinRequest>(boost::json::value(parse_body(request)));
+  try {
+    const auto certified = co_await api.server.join(body, request.remote.address);
+    co_return http::json(json::encode(certified));
+  } catch (const Error& error) {
+    warn_once(fmt::format("{}: node '{}' may not join: {}", request.remote.address, body.name, error.one_line()));
+    throw;
+  }
+}
+
+model::JoinToken without_hash(model::JoinToken token) {
+  token.hash.clear();
+  token.used_key.clear();
+  return token;
+}
+
+awaitable<Response> list_tokens(Api& api, Request request) {
+  std::vector<Scope> scopes{{Topic::join_tokens, ""}};
+  co_return co_await answer_list(api, request, std::move(scopes), [](const tables::Tables& tables) {
+    std::vector<Item> items;
+    for (const auto& token : tables.rows<model::JoinToken>())
+      items.push_back({token->id, [token] { return json::encode(without_hash(*token)); }});
+    return items;
+  });
+}
+
+awaitable<Response> create_token(Api& api, Request request) {
+  const auto asked = json::decode<NewJoinToken>(boost::json::value(parse_body(request)));
+  const std::string text = co_await make_join_token(api, asked.name, asked.node_pool, {}, asked.ttl);
+  const auto* tables = co_await api.server.read();
+  const auto id = trust::parse_join_token(text).id;
+  const auto row = tables->find<model::JoinToken>(id);
+  if (!row) throw Error(Code::conflict, "the join token was revoked as soon as it was made");
+  CreatedJoinToken created{text, without_hash(*row), trust_of(api).authority().info().fingerprint};
+  co_return written(json::encode(created), row->create_index);
+}
+
+awaitable<Response> revoke_token(Api& api, Request request) {
+  co_await api.server.revoke_join_token(request.param("id"));
+  const auto* tables = co_await api.server.read();
+  co_return written("{}", tables->revision_of({Topic::join_tokens, request.param("id")}));
+}
+
+object json_of(const crypto::CertificateInfo& info) {
+  boost::json::array names(info.names.begin(), info.names.end());
+  return {{"CommonName", info.common_name},
+          {"Names", std::move(names)},
+          {"Issuer", info.issuer},
+          {"Fingerprint", info.fingerprint},
+          {"NotBefore", format_time(info.not_before)},
+          {"NotAfter", format_time(info.not_after)}};
+}
+
+boost::json::value trust_now(Api& api) {
+  auto& trust = trust_of(api);
+  boost::json::array authorities;
+  for (const auto& info : crypto::describe_certificates(trust.authorities())) authorities.push_back(json_of(info));
+  return object{
+      {"Authorities", std::move(authorities)}, {"Server", json_of(trust.certificate())}, {"PEM", trust.authorities()}};
+}
+
+awaitable<Response> read_trust(Api& api, Request) { co_return http::json(boost::json::serialize(trust_now(api))); }
+
+awaitable<Response> rotate(Api& api, Request request) {
+  auto& trust = trust_of(api);
+  if (request.query.flag("authority")) {
+    trust.rotate_authority();
+    api.server.ask_for_renewal();
+    log::info("server: a new authority was asked for: '{}'; nodes renew their certificates",
+              trust.authority().info().common_name);
+  } else {
+    trust.renew_certificate();
+    log::info("server: a new certificate was asked for, good until {}", format_time(trust.certificate().not_after));
+  }
+  co_return http::json(boost::json::serialize(trust_now(api)));
+}
+
+}  // namespace
+
+async::awaitable<std::string> make_join_token(Api& api, std::string name, std::string pool, std::string cluster,
+                                              Duration lifetime) {
+  auto& trust = trust_of(api);
+  trust::JoinToken token{
+      .id = {}, .secret = crypto::make_token(), .authority_fingerprint = trust.authority().info().fingerprint};
+  server::NewJoinToken request{.hash = crypto::hash_token(token.secret.bytes()),
+                               .name = std::move(name),
+                               .pool = std::move(pool),
+                               .cluster = std::move(cluster),
+                               .lifetime = lifetime};
+  token.id = co_await api.server.create_join_token(std::move(request));
+  co_return std::string(trust::to_text(token).bytes());
+}
+
+void add_link_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/underway/link", "link of a node", with(serve_link));
+  router.add("PUT|POST", "/v1/underway/node/join", "join", with(join));
+}
+
+void add_trust_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  add_link_routes(router, api);
+  router.add("GET", "/v1/underway/join-tokens", "list join tokens", with(list_tokens));
+  router.add("PUT|POST", "/v1/underway/join-tokens", "create join token", with(create_token));
+  router.add("DELETE", "/v1/underway/join-token/:id", "revoke join token", with(revoke_token));
+  router.add("GET", "/v1/underway/tls", "read authority", with(read_trust));
+  router.add("PUT|POST", "/v1/underway/tls/rotate", "rotate certificates", with(rotate));
+}
+
+}  // namespace underway::api

@@ -23,7 +23,7 @@ server {
 
 # The node role: jobs run on this machine. A machine that is a node only names its server:
 #     server { enabled = false }
-#     client { enabled = true  servers = ["unix:///var/lib/underway/run/link/link.sock"] }
+#     client { enabled = true  servers = ["https://mgmt1:4646"]  join_token_file = "/etc/underway/join-token" }
 client {
   enabled = true
 

@@ -6,6 +6,12 @@
 #include "base/log.hpp"
 
 namespace underway::host {
+namespace {
+
+/// In the host: the agent's join token, which is not to be seen among its arguments.
+constexpr const char* kTokenFile = "/etc/underway/join-token";
+
+}  // namespace
 
 Controller::Controller(server::Server& server, Provider& provider, async::Pool& pool, async::Executor executor,
                        Clock& clock, ControllerOptions options)
@@ -169,7 +175,8 @@ async::awaitable<void> Controller::prepare(model::Cluster cluster, std::vector<t
   co_await async::on_pool(pool_, work);
 }
 
-HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::Host& host) const {
+HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::Host& host,
+                                   const std::string& token) const {
   HostSpec spec = host_spec(cluster, host);
   const auto* pool = cluster.find_pool(host.pool);
   // Outside /usr the programs may lie where a host has something of its own: its /tmp, a share on /home.
@@ -186,6 +193,10 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
                      "-host=" + host.name,
                      "-cluster=" + cluster.name,
                      "-plugin=raw_exec"};
+  if (!token.empty()) {
+    spec.agent_argv.push_back(std::string("-join-token-file=") + kTokenFile);
+    spec.files.push_back({kTokenFile, token + "\n", 0600});
+  }
   if (pool != nullptr && !pool->node_class.empty()) spec.agent_argv.push_back("-node-class=" + pool->node_class);
   if (pool != nullptr) {
     for (const auto& [key, value] : pool->meta) spec.agent_argv.push_back("-meta=" + key + "=" + value);
@@ -224,8 +235,10 @@ async::awaitable<void> Controller::create(model::Cluster cluster, model::Host ho
   const HostKey key{host.cluster, host.name};
   model::HostStatus status = model::HostStatus::running;
   std::string description;
-  auto work = [&] { provider_.create(complete_spec(cluster, host)); };
+  std::string token;
+  auto work = [&] { provider_.create(complete_spec(cluster, host, token)); };
   try {
+    if (options_.join_token) token = co_await options_.join_token(cluster.name, host.name, host.pool);
     co_await async::on_pool(pool_, work);
   } catch (const Error& error) {
     status = model::HostStatus::failed;

@@ -12,7 +12,9 @@ namespace underway::host {
 struct ControllerOptions {
   /// The agent that each host runs: program and arguments, to which name, pool and cluster are added.
   std::string agent_program;
-  std::string server_address;                         ///< where the agents link to: "unix:///run/underway/agent.sock"
+  std::string server_address;  ///< where the agents link to: "https+unix:///run/underway/link.sock"
+  /// A join token for the agent of a new host; absent: its link needs none.
+  std::function<async::awaitable<std::string>(std::string cluster, std::string host, std::string pool)> join_token;
   Duration stop_patience = std::chrono::seconds(30);  ///< for a cluster's jobs to end before its hosts go anyway
   Duration retry_after = std::chrono::seconds(5);     ///< after a host could not be made
   Duration join_patience = std::chrono::seconds(5);   ///< for an agent to join, before its host tells what it says
@@ -46,7 +48,7 @@ class Controller {
   async::awaitable<void> look_at_silent_hosts(std::vector<tables::Row<model::Host>> silent);
   async::awaitable<void> listen_to_joining_hosts(std::vector<tables::Row<model::Host>> hosts);
   bool may_empty(const tables::Tables& tables, const model::Cluster& cluster);
-  HostSpec complete_spec(const model::Cluster& cluster, const model::Host& host) const;
+  HostSpec complete_spec(const model::Cluster& cluster, const model::Host& host, const std::string& token) const;
 
   using HostKey = std::pair<std::string, std::string>;  ///< cluster, host
 

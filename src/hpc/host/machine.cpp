@@ -114,6 +114,11 @@ BootInput describe_boot(const Layout& layout, const ClusterSpec& cluster, const 
   input.directory = layout.roots(cluster.name, host.name);
   for (const char* part : {"/upper", "/work", "/root"}) os::make_directories(input.directory + part, 0755);
   write_etc(input.directory + "/upper/etc", host.name);
+  for (const auto& file : host.files) {
+    const std::string path = input.directory + "/upper" + file.path;
+    os::make_directories(std::filesystem::path(path).parent_path().string(), 0755);
+    os::write_file(path, file.text, file.mode, {}, os::Durability::cached);
+  }
   input.layers = find_layers();
   for (std::size_t n = 0; n < input.layers.size(); ++n) {
     os::make_directories(fmt::format("{}/layers/{}/upper", input.directory, n), 0755);

@@ -40,6 +40,13 @@ struct Bind {
   bool read_only = true;
 };
 
+/// Written into the host's root before it starts: what must not be seen among arguments.
+struct HostFile {
+  std::string path;
+  std::string text;
+  unsigned mode = 0644;
+};
+
 struct HostSpec {
   std::string cluster;
   std::string name;  ///< one DNS label (RFC 1123), unique in its cluster
@@ -53,6 +60,7 @@ struct HostSpec {
   bool enforce_limits = false;
   std::vector<model::HostDirectory> directories;
   std::vector<Bind> binds;
+  std::vector<HostFile> files;
   /// The program that pid 1 keeps running, and its whole environment ("NAME=value"). Empty: none. A program below the
   /// machine's /tmp or /run is not seen in the host unless `binds` shows it.
   std::vector<std::string> agent_argv;

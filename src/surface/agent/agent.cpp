@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "agent/server_names.hpp"
 #include "api/api.hpp"
+#include "async/group.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
@@ -23,17 +25,13 @@
 #include "os/file.hpp"
 #include "os/ledger.hpp"
 #include "store/sqlite_store.hpp"
+#include "trust/membership.hpp"
+#include "trust/server_trust.hpp"
 
 namespace underway::agent {
 namespace {
 
 constexpr std::size_t kPoolThreads = 4;
-
-std::string hostname() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
@@ -68,18 +66,13 @@ void make_directories(const Config& config) {
 class ServerRoleRunner {
  public:
   ServerRoleRunner(const Config& config, async::Loop& loop, async::Pool& pool, Clock& clock, IdSource& ids)
-      : store_(config.data_dir + "/server/state.db"),
+      : trust_(trust_options(config), clock),
+        store_(config.data_dir + "/server/state.db"),
         server_(loop.executor(), store_, clock, ids, server_options(config)),
-        api_{server_, agent_info(config), clock} {
+        api_{server_, agent_info(config), clock, &trust_},
+        tasks_(loop.executor(), "agent") {
     api::add_routes(router_, api_);
-    link_router_.add("GET", "/v1/underway/link", "link of a node",
-                     [this](http::Request) -> async::awaitable<http::Response> {
-                       http::Response response;
-                       response.upgrade = [this](std::shared_ptr<http::WebSocket> socket) {
-                         return server_.serve_link(std::move(socket));
-                       };
-                       co_return response;
-                     });
+    api::add_link_routes(link_router_, api_);
     http::ServerOptions options;
     options.pool = &pool;
     http_.emplace(loop.executor(), router_, options);
@@ -92,15 +85,27 @@ class ServerRoleRunner {
     socket.socket_path = config.api_socket();
     link.socket_path = config.link_socket();
     http_->listen(socket);
-    link_http_->listen(link);
+    link_http_->listen(link, trust_.tls());
+    const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
+    tasks_.spawn("keeping certificates fresh", keep_fresh(look_every));
     if (config.addresses.http == "none") return;
     http::Endpoint tcp;
-    tcp.host = config.addresses.http.empty() ? config.bind_addr : config.addresses.http;
+    tcp.host = config.http_host();
     tcp.port = static_cast<std::uint16_t>(config.ports.http);
-    log::info("agent: the HTTP API listens at {}", http::to_string(http_->listen(tcp)));
+    const auto tls = api_tls(config);
+    log::info("agent: the HTTP API listens at {}://{}", tls ? "https" : "http",
+              http::to_string(http_->listen(tcp, tls)));
+    if (!tls && !config.dev) log::warn("agent: the HTTP API on TCP is plain, as tls.http = false asks for");
+  }
+
+  /// Reads the site's certificates again, if it has any. Throws what keeps them from being used; then the old ones
+  /// stay.
+  void reload(const Config& config) {
+    if (files_tls_ && !config.tls.cert_file.empty()) files_tls_->replace(context_of(config));
   }
 
   async::awaitable<void> stop() {
+    co_await tasks_.stop();
     // Blocking queries would hold a stop for minutes: they are cancelled after a moment.
     co_await http_->stop(std::chrono::milliseconds(200));
     co_await link_http_->stop(Duration{0});
@@ -108,9 +113,47 @@ class ServerRoleRunner {
   }
 
   server::Server& server() { return server_; }
+  /// For a node in this process, and for hosts of ours.
+  async::awaitable<std::string> make_join_token(std::string name, std::string pool, std::string cluster) {
+    return api::make_join_token(api_, std::move(name), std::move(pool), std::move(cluster), std::chrono::hours(1));
+  }
 
  private:
-  static server::Options server_options(const Config& config) {
+  static trust::ServerTrustOptions trust_options(const Config& config) {
+    trust::ServerTrustOptions options;
+    options.directory = config.data_dir + "/server/tls";
+    options.region = config.region;
+    options.names = server_names(config);
+    options.server_lifetime = config.tls.server_certificate_ttl;
+    options.node_lifetime = config.tls.node_certificate_ttl;
+    return options;
+  }
+  static http::TlsContext context_of(const Config& config) {
+    const auto clients =
+        config.tls.verify_https_client ? http::ClientCertificates::demanded : http::ClientCertificates::requested;
+    const http::TlsFiles files{config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
+    return http::TlsContext::server(files, clients);
+  }
+  std::shared_ptr<http::TlsHolder> api_tls(const Config& config) {
+    if (config.plain_http()) return nullptr;
+    if (config.tls.cert_file.empty()) return config.tls.verify_https_client ? trust_.demanding_tls() : trust_.tls();
+    files_tls_ = std::make_shared<http::TlsHolder>(context_of(config));
+    return files_tls_;
+  }
+  async::awaitable<void> keep_fresh(Duration look_every) {
+    while (true) {
+      co_await async::sleep_for(look_every);
+      const std::string before = trust_.authority().info().fingerprint;
+      try {
+        if (const auto done = trust_.keep_fresh(); !done.empty()) log::info("agent: {}", done);
+      } catch (const Error& error) {
+        log::error("agent: the server's certificates cannot be renewed, trying again: {}", error.one_line());
+      }
+      if (trust_.authority().info().fingerprint != before) server_.ask_for_renewal();
+    }
+  }
+
+  server::Options server_options(const Config& config) {
     server::Options options;
     options.name = config.name;
     options.region = config.region;
@@ -119,6 +162,9 @@ class ServerRoleRunner {
     options.heartbeat_grace = config.server.heartbeat_grace;
     options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,
                          config.server.node_gc_threshold};
+    options.certify = [this](const trust::Identity& identity, const std::string& name, const std::string& request) {
+      return trust_.certify_node(identity, name, request);
+    };
     return options;
   }
   static api::AgentInfo agent_info(const Config& config) {
@@ -134,9 +180,12 @@ class ServerRoleRunner {
     return info;
   }
 
+  trust::ServerTrust trust_;
+  std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   store::SqliteStore store_;
   server::Server server_;
   api::Api api_;
+  async::TaskGroup tasks_;
   http::Router router_, link_router_;
   std::optional<http::Server> http_, link_http_;
 };
@@ -155,7 +204,27 @@ std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, 
   return drivers;
 }
 
-node::Options node_options(const Config& config) {
+/// Bound to no name and no pool: whoever configures this node configures the server.
+async::awaitable<crypto::Secret> own_token(ServerRoleRunner& server) {
+  co_return crypto::Secret::take(co_await server.make_join_token({}, {}, {}));
+}
+
+/// How the node proves itself: to the server in this process with a token that it is given when it needs one, to others
+/// with the site's certificate or a token in a file.
+void add_trust(node::Options& options, const Config& config, ServerRoleRunner* server) {
+  if (config.client.servers.empty() && server != nullptr) {
+    options.servers = {"https+unix://" + config.link_socket()};
+    options.join_token = [server] { return own_token(*server); };
+    return;
+  }
+  options.join_token = trust::token_in(config.client.join_token_file);
+  if (config.tls.cert_file.empty())
+    options.authorities_file = config.tls.ca_file;
+  else
+    options.tls_files = {config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
+}
+
+node::Options node_options(const Config& config, ServerRoleRunner* server) {
   const auto given = [](std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; };
   node::Options options;
   options.data_dir = config.data_dir + "/client";
@@ -168,7 +237,7 @@ node::Options node_options(const Config& config) {
   options.host = config.client.host;
   options.cluster = config.client.cluster;
   options.servers = config.client.servers;
-  if (options.servers.empty()) options.servers = {"unix://" + config.link_socket()};
+  add_trust(options, config, server);
   options.cpu_total_compute = given(config.client.cpu_total_compute);
   options.memory_total_mb = given(config.client.memory_total_mb);
   options.disk_total_mb = given(config.client.disk_total_mb);
@@ -193,10 +262,13 @@ host::LocalOptions local_options(const std::string& data_dir, const std::string&
   return options;
 }
 
-host::ControllerOptions controller_options(const Config& config) {
+host::ControllerOptions controller_options(const Config& config, ServerRoleRunner& server) {
   host::ControllerOptions options;
   options.agent_program = own_program();
-  options.server_address = "unix://" + config.link_socket();
+  options.server_address = "https+unix://" + config.link_socket();
+  options.join_token = [&server](std::string cluster, std::string host, std::string pool) {
+    return server.make_join_token(std::move(host), std::move(pool), std::move(cluster));
+  };
   return options;
 }
 
@@ -206,7 +278,7 @@ void set_log_level(const Config& config) {
   log::set_level(level);
 }
 
-async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths) {
+async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths, ServerRoleRunner* server) {
   asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
   while (true) {
     const int signal = co_await signals.async_wait(asio::use_awaitable);
@@ -215,8 +287,10 @@ async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths
       co_return;
     }
     try {
-      set_log_level(load(config_paths, {}));
-      log::info("agent: SIGHUP received, the log level was read again");
+      const Config config = load(config_paths, {});
+      set_log_level(config);
+      if (server != nullptr) server->reload(config);
+      log::info("agent: SIGHUP received, the log level and certificates were read again");
     } catch (const Error& error) {
       log::error("agent: the configuration cannot be read again, going on as before: {}", error.one_line());
     }
@@ -250,9 +324,10 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.server.enabled) server.emplace(config, loop, pool, clock, ids);
   if (config.hosts.enabled) {
     provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
-    controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config));
+    controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
   }
-  if (config.client.enabled) node.emplace(node_options(config), make_drivers(config, ledger), loop, pool);
+  if (config.client.enabled)
+    node.emplace(node_options(config, server ? &*server : nullptr), make_drivers(config, ledger), loop, pool);
 
   const auto life = [&]() -> async::awaitable<void> {
     // Hosts first: whoever asks is told of what there is, not of what there was before a crash.
@@ -261,7 +336,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (node) co_await node->start();
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
-    co_await wait_for_end(config_paths);
+    co_await wait_for_end(config_paths, server ? &*server : nullptr);
     notify_systemd("STOPPING=1");
     if (node) {
       if (config.dev) co_await node->stop_everything();

@@ -7,7 +7,8 @@
 
 namespace underway::agent {
 
-/// Runs until SIGTERM or SIGINT; SIGHUP reads the log level again from `config_paths`. Tasks go on running, unless
+/// Runs until SIGTERM or SIGINT; SIGHUP reads the log level and certificates again from
+/// `config_paths`. Tasks go on running, unless
 /// config.dev. Throws what keeps it from starting.
 void run(Config config, const std::vector<std::string>& config_paths);
 

@@ -24,7 +24,26 @@ bool Config::raw_exec_enabled() const {
          });
 }
 
+bool Config::plain_http() const {
+  const std::string& host = http_host();
+  return !tls.http || (dev && (host.starts_with("127.") || host == "::1" || host == "localhost"));
+}
+
 namespace {
+
+void add_problems(std::vector<std::string>& out, const TlsSettings& tls) {
+  if (tls.cert_file.empty() != tls.key_file.empty()) out.push_back("tls.cert_file and tls.key_file go together");
+  if (!tls.cert_file.empty() && tls.ca_file.empty())
+    out.push_back("tls.ca_file is missing: whose certificates are good beside tls.cert_file");
+  if (!tls.rpc) out.push_back("tls.rpc = false: links are mutual TLS, always");
+  if (!tls.verify_server_hostname)
+    out.push_back("tls.verify_server_hostname = false: a node's certificate could pass for a server's");
+  for (const auto& [name, ttl] : {std::pair("server_certificate_ttl", tls.server_certificate_ttl),
+                                  std::pair("node_certificate_ttl", tls.node_certificate_ttl)}) {
+    if (ttl < std::chrono::seconds(10))
+      out.push_back(fmt::format("tls.{} {} is less than 10s", name, format_duration(ttl)));
+  }
+}
 
 std::vector<std::filesystem::path> files_of(const std::vector<std::string>& paths) {
   std::vector<std::filesystem::path> files;
@@ -76,6 +95,7 @@ std::vector<std::string> problems(const Config& config) {
     out.push_back(fmt::format("dynamic ports {} to {} are no range of ports", config.client.min_dynamic_port,
                               config.client.max_dynamic_port));
   }
+  add_problems(out, config.tls);
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
   for (const auto& plugin : config.plugins) {
     if (plugin.name != "raw_exec" && plugin.name != "exec")
@@ -136,6 +156,31 @@ const Structure& description(Tag<ServerRole>) {
   return s;
 }
 
+const Structure& description(Tag<TlsSettings>) {
+  static const Structure s =
+      Builder<TlsSettings>("tls", "TLS. Without files the server makes an authority, and certificates, by itself.")
+          .attribute<&TlsSettings::http>("http", "http",
+                                         "Whether the API on TCP is TLS; with -dev on 127.0.0.1 it is not.")
+          .attribute<&TlsSettings::rpc>("rpc", "rpc", "Links of nodes are mutual TLS, always; for files of Nomad.")
+          .attribute<&TlsSettings::ca_file>("ca_file", "ca_file",
+                                            "PEM: whose certificates are good. Of a node: the server's authority.")
+          .attribute<&TlsSettings::cert_file>("cert_file", "cert_file",
+                                              "PEM, with its chain: of the API on TCP; of a node, instead of joining.")
+          .attribute<&TlsSettings::key_file>("key_file", "key_file", "PEM: its key. SIGHUP reads the files again.")
+          .attribute<&TlsSettings::verify_https_client>(
+              "verify_https_client", "verify_https_client",
+              "Whether the API on TCP demands a certificate. New nodes cannot join there then.")
+          .attribute<&TlsSettings::verify_server_hostname>(
+              "verify_server_hostname", "verify_server_hostname",
+              "Nodes verify that a server's certificate is for `server.REGION.nomad`, always; for files of Nomad.")
+          .attribute<&TlsSettings::server_certificate_ttl>("server_certificate_ttl", "server_certificate_ttl",
+                                                           "Life of the server's certificate; renewed at half of it.")
+          .attribute<&TlsSettings::node_certificate_ttl>("node_certificate_ttl", "node_certificate_ttl",
+                                                         "Life of nodes' certificates; renewed at half of it.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Reserved>) {
   static const Structure s = Builder<Reserved>("reserved", "What is kept back from tasks.")
                                  .attribute<&Reserved::cpu>("cpu", "cpu", "MHz.")
@@ -161,7 +206,7 @@ const Structure& description(Tag<ClientRole>) {
       Builder<ClientRole>("client", "The node role.")
           .attribute<&ClientRole::enabled>("enabled", "enabled", "Whether this agent is a node.")
           .attribute<&ClientRole::servers>("servers", "servers",
-                                           "Servers to link to: `http://HOST:4646`, `unix:///PATH`.")
+                                           "Servers to link to: `https://HOST:4646`, `https+unix:///PATH`.")
           .attribute<&ClientRole::node_class>("node_class", "node_class", "`${node.class}`.")
           .attribute<&ClientRole::node_pool>("node_pool", "node_pool", "The node's pool.")
           .block_or_attribute<&ClientRole::meta>("meta", "meta", "`${meta.…}`.")
@@ -179,6 +224,8 @@ const Structure& description(Tag<ClientRole>) {
           .attribute<&ClientRole::gc_max_allocs>("gc_max_allocs", "gc_max_allocs", "Finished allocations kept on disk.")
           .attribute<&ClientRole::pids_limit>("pids_limit", "pids_limit",
                                               "Processes and threads of a task that says nothing.")
+          .attribute<&ClientRole::join_token_file>("join_token_file", "join_token_file",
+                                                   "A file with a join token, for a node that has not joined yet.")
           .block<&ClientRole::templates>("template", "template", "How templates are rendered.")
           .attribute<&ClientRole::host>("host", "host", "The host it runs on; set by host providers.")
           .attribute<&ClientRole::cluster>("cluster", "cluster", "That host's cluster; set by host providers.")
@@ -216,6 +263,7 @@ const Structure& description(Tag<Config>) {
           .block<&Config::server>("server", "server", "The server role.")
           .block<&Config::client>("client", "client", "The node role.")
           .block<&Config::hosts>("hosts", "hosts", "Local hosts.")
+          .block<&Config::tls>("tls", "tls", "TLS.")
           .block<&Config::plugins>("plugin", "plugin", "Drivers.")
           .done();
   return s;

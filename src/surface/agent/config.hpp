@@ -28,6 +28,16 @@ struct ServerRole {
   Duration node_gc_threshold = std::chrono::hours(24);
 };
 
+struct TlsSettings {
+  bool http = true;                          ///< the API on TCP; -dev on this machine alone is plain
+  bool rpc = true;                           ///< links always are
+  std::string ca_file, cert_file, key_file;  ///< empty: the built-in authority
+  bool verify_https_client = false;
+  bool verify_server_hostname = true;
+  Duration server_certificate_ttl = std::chrono::hours(24 * 30);
+  Duration node_certificate_ttl = std::chrono::hours(48);
+};
+
 struct Reserved {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
@@ -56,6 +66,7 @@ struct ClientRole {
   std::int64_t gc_max_allocs = 50;
   std::int64_t pids_limit = 4096;
   TemplateSettings templates;
+  std::string join_token_file;
   std::string host;  ///< the host it runs on, when a provider of ours made it
   std::string cluster;
 };
@@ -81,10 +92,15 @@ struct Config {
   ServerRole server;
   ClientRole client;
   HostRole hosts;
+  TlsSettings tls;
   std::vector<Plugin> plugins;
   bool dev = false;  ///< by flag only
 
   bool raw_exec_enabled() const;
+  /// Where the API listens on TCP: addresses.http, else bind_addr.
+  const std::string& http_host() const { return addresses.http.empty() ? bind_addr : addresses.http; }
+  /// Whether the API on TCP is plain: asked for, or -dev on this machine alone.
+  bool plain_http() const;
   /// Below data_dir: for people and programs on this machine (mode 0600), and the one that hosts see, which takes
   /// nothing but links.
   std::string api_socket() const { return data_dir + "/run/agent.sock"; }
@@ -108,6 +124,7 @@ std::vector<std::int64_t> parse_ports(const std::string& text);
 const describe::Structure& description(describe::Tag<Addresses>);
 const describe::Structure& description(describe::Tag<Ports>);
 const describe::Structure& description(describe::Tag<ServerRole>);
+const describe::Structure& description(describe::Tag<TlsSettings>);
 const describe::Structure& description(describe::Tag<Reserved>);
 const describe::Structure& description(describe::Tag<TemplateSettings>);
 const describe::Structure& description(describe::Tag<ClientRole>);

@@ -34,6 +34,7 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   text("node-pool", config.client.node_pool);
   text("host", config.client.host);
   text("cluster", config.client.cluster);
+  text("join-token-file", config.client.join_token_file);
   if (arguments.has("server")) config.server.enabled = true;
   if (arguments.has("client")) config.client.enabled = true;
   if (arguments.has("hosts")) config.hosts.enabled = true;
@@ -66,7 +67,7 @@ const Command& agent_command() {
       .summary = "Runs the daemon, in the server role, the node role, or both.",
       .details =
           "Configuration files have Nomad's keys; flags override them. SIGTERM stops the agent and leaves its tasks "
-          "running; the next agent takes them over. SIGHUP reads the log level again.",
+          "running; the next agent takes them over. SIGHUP reads the log level and certificates again.",
       .examples = {"underway agent -dev", "underway agent -config /etc/underway"},
       .flags = {{"config", "PATH", "A configuration file, or a directory of *.hcl and *.json.", true},
                 {"dev", "", "Both roles, in a temporary directory, raw_exec allowed; everything ends with it."},
@@ -79,6 +80,7 @@ const Command& agent_command() {
                 {"bind", "ADDRESS", "Address to listen at; 127.0.0.1."},
                 {"http", "ADDRESS", "Address of the HTTP API, or `none` for the unix socket alone."},
                 {"servers", "URL", "A server to link to.", true},
+                {"join-token-file", "FILE", "A join token, for a node that has not joined yet."},
                 {"node-pool", "NAME", "The node's pool."},
                 {"node-class", "NAME", "The node's class."},
                 {"meta", "KEY=VALUE", "`${meta.KEY}` of the node.", true},

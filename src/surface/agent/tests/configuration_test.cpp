@@ -5,6 +5,7 @@
 
 #include "agent/config.hpp"
 #include "agent/reference.hpp"
+#include "agent/server_names.hpp"
 #include "base/error.hpp"
 
 namespace underway::agent {
@@ -38,6 +39,48 @@ TEST(Configuration, AllProblemsAreNamedAtOnce) {
   config.log_level = "loud";
   config.hosts.enabled = true;
   EXPECT_EQ(problems(config).size(), 5U);  // and no role
+}
+
+TEST(Configuration, WhatTlsCannotBeIsNamed) {
+  const auto count = [](const TlsSettings& tls) {
+    Config config;
+    config.data_dir = "/state";
+    config.server.enabled = true;
+    config.tls = tls;
+    return problems(config).size();
+  };
+  EXPECT_EQ(count({}), 0U);
+  EXPECT_EQ(count({.ca_file = "ca", .cert_file = "cert", .key_file = "key"}), 0U);
+  EXPECT_EQ(count({.cert_file = "cert"}), 2U) << "neither key nor authority";
+  EXPECT_EQ(count({.rpc = false}), 1U);
+  EXPECT_EQ(count({.verify_server_hostname = false}), 1U);
+  EXPECT_EQ(count({.node_certificate_ttl = std::chrono::seconds(1)}), 1U);
+}
+
+TEST(Configuration, OnlyDevOnThisMachineAloneIsPlainByItself) {
+  struct Case {
+    bool dev;
+    const char* bind;
+    bool tls, plain;
+  };
+  for (const Case& c : {Case{true, "127.0.0.1", true, true}, Case{true, "0.0.0.0", true, false},
+                        Case{false, "127.0.0.1", true, false}, Case{false, "0.0.0.0", false, true}}) {
+    Config config;
+    config.dev = c.dev;
+    config.bind_addr = c.bind;
+    config.tls.http = c.tls;
+    EXPECT_EQ(config.plain_http(), c.plain) << c.bind << (c.dev ? " dev" : "");
+  }
+}
+
+TEST(Configuration, TheServersCertificateIsForWhereItIsDialled) {
+  Config config;
+  config.name = "mgmt";
+  config.bind_addr = "10.0.0.1";
+  EXPECT_THAT(server_names(config), testing::IsSupersetOf({std::string("mgmt"), std::string("10.0.0.1")}));
+  config.name = "a name, with blanks";
+  config.addresses.http = "localhost";
+  EXPECT_THAT(server_names(config), testing::Each(testing::AnyOf(hostname())));
 }
 
 TEST(Configuration, PortsAreNumbersAndRanges) {

@@ -1,0 +1,67 @@
+#include "agent/server_names.hpp"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace underway::agent {
+namespace {
+
+/// Of all interfaces that are up, but for loopback and link-local ones.
+std::vector<std::string> machine_addresses() {
+  std::vector<std::string> out;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return out;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(all, &::freeifaddrs);
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_LOOPBACK) != 0 || (one->ifa_flags & IFF_UP) == 0) continue;
+    const bool v4 = one->ifa_addr->sa_family == AF_INET;
+    if (!v4 && one->ifa_addr->sa_family != AF_INET6) continue;
+    char text[NI_MAXHOST] = {};
+    const socklen_t size = v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (::getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    out.emplace_back(text);
+  }
+  std::erase_if(out, [](const std::string& address) { return address.starts_with("fe80:"); });
+  return out;
+}
+
+bool may_stand_in_a_certificate(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_' || c == ':';
+  });
+}
+
+}  // namespace
+
+std::string hostname() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::vector<std::string> server_names(const Config& config) {
+  const std::string& host = config.http_host();
+  std::vector<std::string> names = {hostname(), config.name};
+  if (host == "0.0.0.0" || host == "::") {
+    const auto own = machine_addresses();
+    names.insert(names.end(), own.begin(), own.end());
+  } else if (host != "none") {
+    names.push_back(host);
+  }
+  std::vector<std::string> out;
+  for (const auto& name : names) {
+    const bool known = name == "localhost" || name == "127.0.0.1" || name == "::1" ||
+                       std::find(out.begin(), out.end(), name) != out.end();
+    if (!known && may_stand_in_a_certificate(name)) out.push_back(name);
+  }
+  return out;
+}
+
+}  // namespace underway::agent

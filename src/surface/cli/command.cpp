@@ -38,6 +38,13 @@ const std::vector<Flag>& server_flags() {
       {"token", "SECRET-ID", "The ACL token. Better: UNDERWAY_TOKEN or NOMAD_TOKEN, which other users do not see."},
       {"namespace", "NAME", "The namespace. Also UNDERWAY_NAMESPACE, NOMAD_NAMESPACE."},
       {"region", "NAME", "The region. Also UNDERWAY_REGION, NOMAD_REGION."},
+      {"ca-cert", "FILE", "Whose certificates are good, of an https address. Also UNDERWAY_CACERT, NOMAD_CACERT."},
+      {"client-cert", "FILE", "A certificate to show. Also UNDERWAY_CLIENT_CERT, NOMAD_CLIENT_CERT."},
+      {"client-key", "FILE", "Its key. Also UNDERWAY_CLIENT_KEY, NOMAD_CLIENT_KEY."},
+      {"tls-server-name", "NAME",
+       "The name that the server's certificate must have. Also UNDERWAY_TLS_SERVER_NAME, NOMAD_TLS_SERVER_NAME."},
+      {"tls-skip-verify", "",
+       "Takes any server for the one that is meant. Also UNDERWAY_SKIP_VERIFY, NOMAD_SKIP_VERIFY."},
       {"state", "DIR", "The state directory of this machine's agent; /var/lib/underway, or UNDERWAY_STATE."},
   };
   return flags;

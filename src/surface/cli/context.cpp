@@ -37,6 +37,11 @@ sdk::Client make_client(const Arguments& arguments) {
   if (const auto token = arguments.find("token")) address.token = *token;
   if (const auto ns = arguments.find("namespace")) address.ns = *ns;
   if (const auto region = arguments.find("region")) address.region = *region;
+  if (const auto file = arguments.find("ca-cert")) address.tls.files.authority = *file;
+  if (const auto file = arguments.find("client-cert")) address.tls.files.certificate = *file;
+  if (const auto file = arguments.find("client-key")) address.tls.files.key = *file;
+  if (const auto name = arguments.find("tls-server-name")) address.tls.server_name = *name;
+  if (arguments.has("tls-skip-verify")) address.tls.verify = false;
   return sdk::Client(std::move(address));
 }
 

@@ -55,11 +55,28 @@ Address address_from_environment(const std::string& socket) {
   address.token = environment("UNDERWAY_TOKEN", "NOMAD_TOKEN");
   address.ns = environment("UNDERWAY_NAMESPACE", "NOMAD_NAMESPACE");
   address.region = environment("UNDERWAY_REGION", "NOMAD_REGION");
+  address.tls.files.authority = environment("UNDERWAY_CACERT", "NOMAD_CACERT");
+  address.tls.files.certificate = environment("UNDERWAY_CLIENT_CERT", "NOMAD_CLIENT_CERT");
+  address.tls.files.key = environment("UNDERWAY_CLIENT_KEY", "NOMAD_CLIENT_KEY");
+  address.tls.server_name = environment("UNDERWAY_TLS_SERVER_NAME", "NOMAD_TLS_SERVER_NAME");
+  const std::string skip = environment("UNDERWAY_SKIP_VERIFY", "NOMAD_SKIP_VERIFY");
+  address.tls.verify = skip.empty() || skip == "0" || skip == "false";
   return address;
 }
 
+namespace {
+
+http::ClientOptions with_tls(http::ClientOptions options, const Address& address) {
+  const Tls& tls = address.tls;
+  if (http::parse_url(address.url).tls && !options.tls)
+    options.tls = http::TlsContext::client(tls.files, tls.server_name, tls.verify);
+  return options;
+}
+
+}  // namespace
+
 Client::Client(Address address, http::ClientOptions options)
-    : address_(std::move(address)), client_(http::parse_url(address_.url), std::move(options)) {}
+    : address_(std::move(address)), client_(http::parse_url(address_.url), with_tls(std::move(options), address_)) {}
 
 Client::~Client() = default;
 
@@ -217,6 +234,21 @@ std::vector<model::Host> Client::hosts(const std::string& cluster) {
 }
 At<api::Status> Client::status(const std::string& cluster, Wait wait) {
   return get_at<api::Status>("/v1/underway/status", {{"cluster", cluster}}, wait);
+}
+
+api::CreatedJoinToken Client::create_join_token(const api::NewJoinToken& request) {
+  return json::decode_text<api::CreatedJoinToken>(
+      send("PUT", "/v1/underway/join-tokens", {}, json::encode(request)).body, "answer");
+}
+std::vector<model::JoinToken> Client::join_tokens() {
+  return get<std::vector<model::JoinToken>>("/v1/underway/join-tokens");
+}
+void Client::revoke_join_token(const std::string& id) { send("DELETE", "/v1/underway/join-token/" + segment(id)); }
+boost::json::value Client::tls() { return json::parse(send("GET", "/v1/underway/tls").body); }
+boost::json::value Client::rotate_tls(bool authority) {
+  http::Query query;
+  if (authority) query.add("authority", "true");
+  return json::parse(send("PUT", "/v1/underway/tls/rotate", query).body);
 }
 
 boost::json::value Client::agent_self() { return json::parse(send("GET", "/v1/agent/self").body); }

@@ -8,20 +8,30 @@
 
 #include "api/cluster_body.hpp"
 #include "api/status.hpp"
+#include "api/trust_body.hpp"
 #include "http/client.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
 
 namespace underway::sdk {
 
+/// Of an https address.
+struct Tls {
+  http::TlsFiles files = {};
+  std::string server_name = {};  ///< empty: the address's host
+  bool verify = true;
+};
+
 struct Address {
   std::string url;    ///< "http://127.0.0.1:4646", "unix:///var/lib/underway/run/agent.sock"
   std::string token;  ///< sent as X-Nomad-Token when not empty
   std::string ns;     ///< default namespace of requests; empty: "default"
   std::string region;
+  Tls tls = {};
 };
 
-/// From UNDERWAY_ADDR or NOMAD_ADDR, _TOKEN, _NAMESPACE and _REGION; without an address, the socket of the agent on
+/// From UNDERWAY_ADDR or NOMAD_ADDR, _TOKEN, _NAMESPACE, _REGION, _CACERT, _CLIENT_CERT, _CLIENT_KEY, _TLS_SERVER_NAME
+/// and _SKIP_VERIFY; without an address, the socket of the agent on
 /// this machine at `socket` if it is there, else http://127.0.0.1:4646.
 Address address_from_environment(const std::string& socket);
 
@@ -99,6 +109,13 @@ class Client {
   std::vector<model::Cluster> clusters();
   std::vector<model::Host> hosts(const std::string& cluster = {});
   At<api::Status> status(const std::string& cluster = {}, Wait wait = {});
+
+  // --- certificates
+  api::CreatedJoinToken create_join_token(const api::NewJoinToken& request);
+  std::vector<model::JoinToken> join_tokens();
+  void revoke_join_token(const std::string& id);
+  boost::json::value tls();
+  boost::json::value rotate_tls(bool authority);
 
   // --- the agent
   boost::json::value agent_self();

@@ -1,0 +1,197 @@
+// Certificates: authorities and certificates as files, and those of the running server.
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+#include "crypto/authority.hpp"
+#include "os/file.hpp"
+
+namespace underway::cli {
+namespace {
+
+// The names that Nomad's own `tls` commands give their files.
+constexpr const char* kAuthorityFile = "nomad-agent-ca.pem";
+constexpr const char* kAuthorityKeyFile = "nomad-agent-ca-key.pem";
+
+Duration days_of(const Arguments& arguments, const char* otherwise) {
+  const std::string text = arguments.get("days", otherwise);
+  const bool number = !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || std::stoi(text) == 0) throw Error(Code::invalid, fmt::format("-days '{}' is no number of days", text));
+  return std::chrono::hours(24) * std::stoi(text);
+}
+
+void write_new(const std::string& path, std::string_view text, mode_t mode) {
+  if (os::exists(path)) {
+    throw Error(Code::conflict, fmt::format("'{}' is there already", path))
+        .advise("move it away, or run the command in another directory");
+  }
+  os::write_file(path, text, mode);
+  say(fmt::format("wrote {}\n", path));
+}
+
+std::string print_certificate(const crypto::CertificateInfo& info) {
+  return key_values({{"Name", info.common_name},
+                     {"Issuer", info.issuer},
+                     {"Authority", info.is_authority ? "yes" : "no"},
+                     {"Valid from", format_time(info.not_before)},
+                     {"Valid until", format_time(info.not_after)},
+                     {"Names", join(info.names, ", ")},
+                     {"Fingerprint", info.fingerprint}});
+}
+
+int create_authority(const Arguments& arguments) {
+  const auto made = crypto::Authority::make(arguments.get("common-name", "Nomad Agent CA"), days_of(arguments, "1825"),
+                                            SystemClock().now());
+  if (os::exists(kAuthorityFile) || os::exists(kAuthorityKeyFile))
+    throw Error(Code::conflict, "there is an authority in this directory already")
+        .because(fmt::format("its files are {} and {}", kAuthorityFile, kAuthorityKeyFile));
+  write_new(kAuthorityKeyFile, made.key_pem().bytes(), 0600);
+  write_new(kAuthorityFile, made.certificate(), 0644);
+  return kDone;
+}
+
+int show_authority(const Arguments& arguments) {
+  std::string pem;
+  if (arguments.positional().empty()) {
+    const auto answer = make_client(arguments).tls();
+    pem = std::string_view(answer.at("PEM").as_string());
+  } else {
+    pem = os::read_file(arguments.positional().front(), 1u << 20);
+  }
+  if (arguments.has("pem")) {
+    for (const auto& one : crypto::split_certificates(pem)) print(one);
+    return kDone;
+  }
+  std::string between;
+  for (const auto& info : crypto::describe_certificates(pem)) {
+    print(between + print_certificate(info));
+    between = "\n";
+  }
+  return kDone;
+}
+
+struct Role {
+  const char* flag;
+  std::string (*name)(std::string_view region);
+};
+
+const Role& role_of(const Arguments& arguments) {
+  static const std::vector<Role> roles = {
+      {"server", crypto::server_name}, {"client", crypto::client_name}, {"cli", crypto::cli_name}};
+  const Role* chosen = nullptr;
+  for (const auto& role : roles) {
+    if (!arguments.has(role.flag)) continue;
+    if (chosen != nullptr) throw Error(Code::invalid, "give one of -server, -client and -cli");
+    chosen = &role;
+  }
+  if (chosen == nullptr) throw Error(Code::invalid, "one of -server, -client and -cli must be given");
+  return *chosen;
+}
+
+/// The one that is named, else that of this directory, else that of this machine's server.
+crypto::Authority open_authority(const Arguments& arguments) {
+  std::string certificate = arguments.get("ca"), key = arguments.get("key");
+  if (certificate.empty() && key.empty()) {
+    const std::string own = state_directory(arguments) + "/server/tls/authority.pem";
+    const bool here = os::exists(kAuthorityFile);
+    certificate = here ? kAuthorityFile : own;
+    key = here ? kAuthorityKeyFile : own;
+  }
+  if (certificate.empty() || key.empty()) throw Error(Code::invalid, "-ca and -key go together");
+  // Both are in one file of a server's own authority.
+  const auto read = [](const std::string& file) { return crypto::Secret::take(os::read_file(file, 1u << 20)); };
+  const auto certificates = crypto::split_certificates(read(certificate).bytes());
+  return crypto::Authority::load(certificates.front(), read(key).bytes());
+}
+
+int create_certificate(const Arguments& arguments) {
+  const Role& role = role_of(arguments);
+  const std::string region = arguments.get("region", "global"), file = fmt::format("{}-{}-nomad", region, role.flag);
+  crypto::Leaf leaf{.common_name = role.name(region), .names = {role.name(region), "localhost", "127.0.0.1"}};
+  leaf.server = std::string_view(role.flag) == "server";
+  leaf.lifetime = days_of(arguments, "365");
+  for (const char* flag : {"additional-dnsname", "additional-ipaddress"}) {
+    for (const auto& name : arguments.all(flag)) leaf.names.push_back(name);
+  }
+  const auto made = open_authority(arguments).issue(leaf, SystemClock().now());
+  write_new(file + "-key.pem", made.key.bytes(), 0600);
+  write_new(file + ".pem", made.certificate, 0644);
+  return kDone;
+}
+
+int rotate(const Arguments& arguments) {
+  const auto answer = make_client(arguments).rotate_tls(arguments.has("authority"));
+  const auto text = [](const boost::json::value& value) { return std::string(std::string_view(value.as_string())); };
+  if (arguments.has("authority")) {
+    print(
+        fmt::format("The server has a new authority, \"{}\". The former one is trusted until every certificate that it "
+                    "gave has ended.\n",
+                    text(answer.at("Authorities").at(0).at("CommonName"))));
+  }
+  print(fmt::format("The server has a new certificate, good until {}\n", text(answer.at("Server").at("NotAfter"))));
+  return kDone;
+}
+
+}  // namespace
+
+const Command& tls_ca_create_command() {
+  static const Command command{
+      .name = "tls ca create",
+      .summary = "Makes an authority in the current directory, as files.",
+      .details = "For a site that wants to keep its authority apart. A server without files makes its own by itself.",
+      .flags = {{"common-name", "NAME", "Its name; Nomad Agent CA."}, {"days", "N", "How long it is good; 1825."}},
+      .talks_to_server = false,
+      .run = create_authority};
+  return command;
+}
+
+const Command& tls_ca_info_command() {
+  static const Command command{.name = "tls ca info",
+                               .arguments = "[FILE]",
+                               .summary = "Shows the server's authority, or the certificates in a file.",
+                               .examples = {"underway tls ca info -pem > ca.pem"},
+                               .flags = {{"pem", "", "In PEM, for -ca-cert and tls.ca_file."}},
+                               .least = 0,
+                               .most = 1,
+                               .run = show_authority};
+  return command;
+}
+
+const Command& tls_cert_create_command() {
+  static const Command command{
+      .name = "tls cert create",
+      .summary = "Makes a certificate and its key in the current directory.",
+      .details = "Signed by the authority in the current directory, or by that of this machine's server.",
+      .examples = {"underway tls cert create -cli", "underway tls cert create -server -additional-dnsname mgmt.site"},
+      .flags = {{"server", "", "For a server: server.REGION.nomad."},
+                {"client", "", "For a node: client.REGION.nomad."},
+                {"cli", "", "For a command line: cli.REGION.nomad."},
+                {"additional-dnsname", "NAME", "A further name.", true},
+                {"additional-ipaddress", "ADDRESS", "A further address.", true},
+                {"days", "N", "How long it is good; 365."},
+                {"ca", "FILE", "The authority's certificate."},
+                {"key", "FILE", "The authority's key."},
+                {"region", "NAME", "The region; global."},
+                {"state", "DIR", "The state directory of this machine's agent."}},
+      .talks_to_server = false,
+      .run = create_certificate};
+  return command;
+}
+
+const Command& tls_rotate_command() {
+  static const Command command{
+      .name = "tls rotate",
+      .summary = "Has the server make itself a new certificate, while it runs.",
+      .details =
+          "With -authority a new authority too. Nodes trust it through the former one, and renew their "
+          "certificates at once. Links and requests go on.",
+      .flags = {{"authority", "", "A new authority as well."}},
+      .run = rotate};
+  return command;
+}
+
+}  // namespace underway::cli

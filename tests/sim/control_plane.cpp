@@ -387,7 +387,7 @@ std::vector<std::string> ControlPlane::unfulfilled() const {
       ++live;
       const bool held =
           !row->job->depends_on.empty() && server::waiting_for(tables, *row);  // its dependency may be stopped for good
-      if (!row->is_healthy() && !held) out.push_back(fmt::format("{} is not healthy ({})", row->name, row->id));
+      if (!row->is_ready() && !held) out.push_back(fmt::format("{} is not healthy ({})", row->name, row->id));
     }
     if (job->stop) {
       if (live > 0) out.push_back(fmt::format("{} is stopped and has {} allocations", job->id, live));

@@ -37,6 +37,11 @@ AllocationRunner::AllocationRunner(RunnerContext& context, StateFiles& files, St
       state_(std::move(state)),
       reported_(std::move(reported)),
       directory_(context.options.data_dir, allocation_->id),
+      health_(context.runtime, state_.health, state_.measure,
+              [this] {
+                health_changed();
+                reported_();
+              }),
       work_(context.runtime.executor(), "allocation " + allocation_->id.substr(0, 8)) {
   check_names(*allocation_);
   for (const auto& task : group_of(*allocation_).tasks) {
@@ -56,6 +61,7 @@ void AllocationRunner::start() {
   started_ = true;
   for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
   if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
+  measure_health();
   review();
 }
 
@@ -87,11 +93,17 @@ model::AllocationUpdate AllocationRunner::update() const {
   const ClientState state = client_state(update.task_states);
   update.client_status = state.status;
   update.client_description = state.description;
-  update.health = state_.health;
+  update.health = health_.health();
+  update.job_version = health_.measured().job_version;
+  update.deployment_id = health_.measured().deployment_id;
   return update;
 }
 
-void AllocationRunner::write_state() { files_.write_state(allocation_->id, state_); }
+void AllocationRunner::write_state() {
+  state_.health = health_.health();
+  state_.measure = health_.measured();
+  files_.write_state(allocation_->id, state_);
+}
 
 void AllocationRunner::task_changed(const std::string& name) {
   const auto it = runners_.find(name);
@@ -115,11 +127,7 @@ void AllocationRunner::review() {
     review_again_ = false;
     const model::TaskGroup& group = group_of(*allocation_);
     const auto tasks = states();
-    if (const auto health = find_health(group, tasks); health && state_.health.healthy != health) {
-      state_.health.healthy = health;
-      state_.health.timestamp = unix_nanos(context_.runtime.now());
-      write_state();
-    }
+    if (!stopping_ && health_.observe(health_signs(tasks))) health_changed();
     for (const auto& task : group.tasks) {
       const auto it = runners_.find(task.name);
       if (it == runners_.end() || !it->second->dead() || is_poststop(task)) continue;
@@ -144,6 +152,28 @@ void AllocationRunner::review() {
 void AllocationRunner::kill_all(const model::TaskEvent& reason, const std::string& except) {
   for (const auto& [name, runner] : runners_)
     if (name != except && !runner->dead() && !is_poststop(runner->task())) runner->kill(reason, false);
+}
+
+// --- health
+
+Failures AllocationRunner::failures() const {
+  Failures failures;
+  for (const auto& [name, runner] : runners_) failures[name] = runner->record().failures;
+  return failures;
+}
+
+HealthSigns AllocationRunner::health_signs(const std::map<std::string, model::TaskState>& tasks) const {
+  return {tasks_work(group_of(*allocation_), tasks), "", failures()};
+}
+
+void AllocationRunner::measure_health() {
+  // What waits for others is not late.
+  if (started_ && order_.start && !stopping_) health_.measure(*allocation_, failures());
+}
+
+void AllocationRunner::health_changed() {
+  write_state();
+  unreported = true;
 }
 
 // --- orders
@@ -177,6 +207,7 @@ void AllocationRunner::obey(StoredOrder order) {
     for (const auto& [name, runner] : runners_)
       if (runner->running()) runner->permit();
   }
+  measure_health();
   if (started_) review();
 }
 
@@ -189,6 +220,7 @@ void AllocationRunner::destroy() {
 void AllocationRunner::begin_stop() {
   if (stopping_) return;
   stopping_ = true;
+  if (health_.stop()) health_changed();
   work_.spawn("stop", stop_in_order());
 }
 

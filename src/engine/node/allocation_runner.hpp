@@ -22,9 +22,9 @@ struct ClientState {
 };
 ClientState client_state(const std::map<std::string, model::TaskState>& tasks);
 
-/// Whether it does what it is for: every main task and sidecar runs, prestart and poststart tasks have done their work.
-/// Main tasks of batch jobs count when they succeeded, too. False: a task has failed. Nothing: not yet known.
-std::optional<bool> find_health(const model::TaskGroup& group, const std::map<std::string, model::TaskState>& tasks);
+/// Whether the tasks do what they are for: every main task and sidecar runs, prestart and poststart tasks have done
+/// their work. Main tasks of batch jobs count when they succeeded, too.
+bool tasks_work(const model::TaskGroup& group, const std::map<std::string, model::TaskState>& tasks);
 
 /// Which tasks may start now, given how far the others are.
 std::vector<std::string> startable(const model::TaskGroup& group, const std::map<std::string, model::TaskState>& tasks);
@@ -77,6 +77,10 @@ class AllocationRunner {
   /// Looks at everything anew: who may start, who must stop, status, health.
   void review();
   void write_state();
+  HealthSigns health_signs(const std::map<std::string, model::TaskState>& tasks) const;
+  Failures failures() const;
+  void measure_health();
+  void health_changed();
   std::map<std::string, model::TaskState> states() const;
   TaskRunner& get_task(const std::string& name) const;
   void kill_all(const model::TaskEvent& reason, const std::string& except);
@@ -94,6 +98,7 @@ class AllocationRunner {
   std::map<std::string, std::unique_ptr<TaskRunner>> runners_;
   bool started_ = false;
   bool stopping_ = false;
+  HealthMonitor health_;
   bool reviewing_ = false, review_again_ = false;
   async::Event task_event_;
   async::TaskGroup work_;

@@ -68,7 +68,7 @@ ClientState client_state(const std::map<std::string, TaskState>& tasks) {
   return {model::ClientStatus::complete, "All tasks have completed"};
 }
 
-std::optional<bool> find_health(const model::TaskGroup& group, const std::map<std::string, TaskState>& tasks) {
+bool tasks_work(const model::TaskGroup& group, const std::map<std::string, TaskState>& tasks) {
   bool all = true;
   for (const auto& task : group.tasks) {
     if (has_hook(task, LifecycleHook::poststop)) continue;
@@ -78,7 +78,7 @@ std::optional<bool> find_health(const model::TaskGroup& group, const std::map<st
     const bool done = state.successful();
     all = all && (task.is_main() ? runs || done : task.is_sidecar() ? runs : done);
   }
-  return all ? std::optional(true) : std::nullopt;
+  return all;
 }
 
 }  // namespace underway::node

@@ -21,6 +21,7 @@ const Structure& description(Tag<TaskRecord>) {
           .wire<&TaskRecord::launched>("Launched", "Whether the driver may have started it.")
           .wire<&TaskRecord::handle>("Handle", "How the driver finds it again.")
           .wire<&TaskRecord::stopping>("Stopping", "Whether it was told to stop.")
+          .wire<&TaskRecord::failures>("Failures", "What went wrong with it.")
           .done();
   return structure;
 }
@@ -29,6 +30,7 @@ const Structure& description(Tag<AllocationState>) {
   static const Structure structure = Builder<AllocationState>("allocation_state", "How far an allocation is.")
                                          .wire<&AllocationState::tasks>("Tasks", "By name.")
                                          .wire<&AllocationState::health>("Health", "What was found of its health.")
+                                         .wire<&AllocationState::measure>("HealthMeasure", "And what for.")
                                          .wire<&AllocationState::destroy>("Destroy", "Whether it is to be removed.")
                                          .done();
   return structure;

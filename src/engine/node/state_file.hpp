@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/allocation.hpp"
+#include "node/health.hpp"
 #include "node/messages.hpp"
 #include "node/restart_tracker.hpp"
 
@@ -26,11 +27,13 @@ struct TaskRecord {
   bool launched = false;
   boost::json::value handle;  ///< the driver's; null until it answered
   bool stopping = false;      ///< it was told to stop
+  TaskFailures failures;      ///< ends that nobody asked for, and starts that came to nothing
 };
 
 struct AllocationState {
   std::map<std::string, TaskRecord> tasks;
   model::AllocHealth health;
+  HealthMeasure measure;
   bool destroy = false;  ///< the server has forgotten it
 };
 

@@ -1,5 +1,7 @@
 #include "node/task_event.hpp"
 
+#include "os/process.hpp"
+
 namespace underway::node::event {
 
 model::TaskEvent make(std::string_view type, std::string message) {
@@ -22,6 +24,13 @@ model::TaskEvent terminated(const TaskEnd& end) {
   event.details["signal"] = std::to_string(end.signal);
   if (end.oom_killed) event.details["oom_killed"] = "true";
   return event;
+}
+
+std::string in_words(const TaskEnd& end) {
+  if (end.lost) return "its keeper was killed, and the task with it";
+  if (end.oom_killed) return "out of memory";
+  if (end.signal != 0) return fmt::format("signal {} ({})", end.signal, os::signal_name(end.signal));
+  return fmt::format("exit code {}", end.exit_code);
 }
 
 model::TaskEvent killing(std::string_view signal, Duration timeout) {

@@ -35,6 +35,8 @@ inline constexpr std::string_view kDriver = "Driver";
 
 model::TaskEvent make(std::string_view type, std::string message);
 model::TaskEvent terminated(const TaskEnd& end);
+/// "exit code 1", "signal 9 (SIGKILL)", "out of memory"
+std::string in_words(const TaskEnd& end);
 /// "Sent SIGTERM. Waiting 5s before force killing"
 model::TaskEvent killing(std::string_view signal, Duration timeout);
 model::TaskEvent restarting(Duration delay, const std::string& reason);

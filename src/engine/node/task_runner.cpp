@@ -136,6 +136,7 @@ void TaskRunner::signal(const std::string& name, const std::string& reason) {
 
 void TaskRunner::fail(model::TaskEvent event) {
   event.fails_task = true;
+  note_failure(event.message);
   record_event(std::move(event));
   finish(true);
 }
@@ -181,6 +182,7 @@ awaitable<void> TaskRunner::reattach() {
       failed = error;
     }
     if (attempt == kTries) {
+      note_failure(failed->one_line());
       record_event(event::failure(event::kDriverFailure, failed->while_doing("re-attaching to the task")));
       finish(true);
       co_return;
@@ -238,6 +240,8 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
   record_.handle = nullptr;
   record_event(event::terminated(end));
   const EndKind kind = std::exchange(restart_asked_, false) ? EndKind::asked_restart : EndKind::exited;
+  const bool as_it_should = end.success() && !runs_forever(allocation_->job->type, *task_);
+  if (!kill_ && kind == EndKind::exited && !as_it_should) note_failure(event::in_words(end));
   const auto delay = decide(kind, end.success());
   held_ = false;
   changed();
@@ -246,6 +250,7 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
 
 std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
   if (kill_) {
+    if (kill_->fails && kill_->reason) note_failure(kill_->reason->message);
     record_event(event::make(event::kKilled, "Task successfully killed"));
     finish(kill_->fails);
     return std::nullopt;
@@ -259,6 +264,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
   if (decision.kind == RestartKind::refuse) {
     model::TaskEvent event = event::make(event::kNotRestarting, decision.reason);
     event.fails_task = true;
+    if (kind != EndKind::exited) ++record_.failures.count;
     record_event(std::move(event));
     finish(true);
     return std::nullopt;
@@ -269,6 +275,11 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
   become(TaskRunState::pending);
   record_event(event::restarting(decision.delay, decision.reason));
   return decision.delay;
+}
+
+void TaskRunner::note_failure(std::string what) {
+  ++record_.failures.count;
+  record_.failures.last = std::move(what);
 }
 
 void TaskRunner::finish(bool failed) {
@@ -308,6 +319,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   if (kill_) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = event::kFailedArtifactDownload;
+  record_.failures.last = failed->one_line();  // counted when it is not tried again
   record_event(event::failure(step, *failed));
   const bool hopeless =
       step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||

@@ -95,6 +95,7 @@ class TaskRunner {
   /// After what delay it starts again; nothing: it is dead for good.
   std::optional<Duration> decide(EndKind end, bool success);
   void changed();
+  void note_failure(std::string what);
   void finish(bool failed);
   void begin_stop();
 

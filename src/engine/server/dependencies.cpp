@@ -9,7 +9,7 @@ using model::OnFailure;
 namespace {
 
 bool works(const Allocation& allocation) {
-  return allocation.is_healthy() && allocation.client_status == model::ClientStatus::running;
+  return allocation.is_ready() && allocation.client_status == model::ClientStatus::running;
 }
 
 bool works_on(const tables::Tables& tables, const std::string& node_id, const std::string& ns,

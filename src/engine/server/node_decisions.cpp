@@ -107,7 +107,14 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
   row.client_status = update.client_status;
   row.client_description = update.client_description;
   row.task_states = update.task_states;
-  if (update.health.healthy) row.health = update.health;
+  row.health.ready = update.health.ready;
+  const bool of_this_version = !update.job_version || (*update.job_version == current.job_version &&
+                                                       update.deployment_id == current.deployment_id);
+  if (update.health.healthy && of_this_version) {
+    row.health.healthy = update.health.healthy;
+    row.health.timestamp = update.health.timestamp;
+    row.health.description = update.health.description;
+  }
   // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
   const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
   if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;

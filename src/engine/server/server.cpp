@@ -54,7 +54,7 @@ struct Server::Links final : tables::Tables::Follower {
                           const tables::Row<model::Allocation>& after) override {
     const auto& row = after ? after : before;
     dirty.insert(row->node_id);
-    const bool health = (before && before->is_healthy()) != (after && after->is_healthy());
+    const bool health = (before && before->is_ready()) != (after && after->is_ready());
     const bool status = !before || !after || before->client_status != after->client_status;
     const bool ended = after && after->client_terminal() && !(before && before->client_terminal());
     if (health || status) changes.insert({row->ns, row->job_id, row->node_id, ended || !after});

@@ -138,6 +138,7 @@ const Structure& description(Tag<AllocHealth>) {
                                  .time()
                                  .wire<&AllocHealth::canary>("Canary", "")
                                  .wire<&AllocHealth::description>("Description", "")
+                                 .wire<&AllocHealth::ready>("Ready", "")
                                  .done();
   return s;
 }
@@ -203,6 +204,8 @@ const Structure& description(Tag<AllocationUpdate>) {
                                  .wire<&AllocationUpdate::client_description>("ClientDescription", "")
                                  .wire<&AllocationUpdate::task_states>("TaskStates", "")
                                  .wire<&AllocationUpdate::health>("DeploymentStatus", "")
+                                 .wire<&AllocationUpdate::job_version>("JobVersion", "")
+                                 .wire<&AllocationUpdate::deployment_id>("DeploymentID", "")
                                  .done();
   return s;
 }

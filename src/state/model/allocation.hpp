@@ -80,7 +80,9 @@ struct AllocHealth {
   std::optional<bool> healthy;
   std::int64_t timestamp = 0;  ///< when that was found, ns since the epoch
   bool canary = false;         ///< set by the server
-  std::string description;     ///< why it is not healthy: "check 'ping' of service 'web': connection refused"
+  std::string description;     ///< why it is not healthy: "task 'main' failed: exit code 1"
+  /// Its tasks run and its checks pass at this moment. `healthy` is a verdict on a version, and stands.
+  bool ready = false;
 };
 
 /// One replacement in the chain that led here.
@@ -143,10 +145,11 @@ struct Allocation {
   bool server_terminal() const { return desired_status != DesiredStatus::run; }
   /// Holds no resources: finished, or not wanted.
   bool terminal() const { return client_terminal() || server_terminal(); }
-  /// As far as anybody knows: not while its node is not heard of.
-  bool is_healthy() const {
-    return health.healthy.value_or(false) && !terminal() && client_status != ClientStatus::unknown;
-  }
+  /// As far as anybody knows: not while its node is not heard of. `healthy` is the verdict on its version, `ready` says
+  /// that it does what it is for now: others may depend on it.
+  bool is_healthy() const { return health.healthy.value_or(false) && heard_of(); }
+  bool is_ready() const { return health.ready && heard_of(); }
+  bool heard_of() const { return !terminal() && client_status != ClientStatus::unknown; }
   /// The number in its name, "web.api[3]" → 3; -1 when the name has none.
   std::int64_t index() const;
 };
@@ -164,6 +167,9 @@ struct AllocationUpdate {
   std::string client_description;
   std::map<std::string, TaskState> task_states;
   AllocHealth health;
+  /// What `health.healthy` was measured for: it says nothing of another version or rollout. Absent: of the present ones.
+  std::optional<std::int64_t> job_version;
+  std::string deployment_id;
 };
 
 const describe::Enumeration& description(describe::Tag<DesiredStatus>);

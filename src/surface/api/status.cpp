@@ -42,7 +42,7 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
     if (allocation->client_terminal()) continue;
     ++service.wanted;
     service.running += allocation->client_status == model::ClientStatus::running ? 1 : 0;
-    service.healthy += allocation->is_healthy() ? 1 : 0;
+    service.healthy += allocation->is_ready() ? 1 : 0;
     nodes.insert(allocation->node_name);
     if (const auto waiting = server::waiting_for(tables, *allocation)) waits.insert("for " + *waiting);
     for (const auto& [task, state] : allocation->task_states) {

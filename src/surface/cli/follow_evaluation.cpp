@@ -14,7 +14,7 @@ std::vector<std::string> lines_of(const std::vector<api::AllocationStub>& alloca
   for (const auto& allocation : allocations) {
     std::string line = fmt::format("    Allocation {} {} on {}: {}", short_id(allocation.id), allocation.name,
                                    allocation.node_name, describe::spell(allocation.client_status));
-    if (allocation.health.healthy.value_or(false)) line += ", healthy";
+    if (allocation.health.ready) line += ", ready";
     if (!allocation.waiting_for.empty()) line += ", waits for " + allocation.waiting_for;
     lines.push_back(std::move(line));
   }
@@ -24,7 +24,7 @@ std::vector<std::string> lines_of(const std::vector<api::AllocationStub>& alloca
 bool under_way(const api::AllocationStub& allocation) {
   return allocation.desired_status == model::DesiredStatus::run &&
          allocation.client_status != model::ClientStatus::failed &&
-         allocation.client_status != model::ClientStatus::complete && !allocation.health.healthy.value_or(false);
+         allocation.client_status != model::ClientStatus::complete && !allocation.health.ready;
 }
 
 void show_failure(sdk::Client& client, const api::AllocationStub& allocation) {

@@ -95,13 +95,13 @@ TEST(Lifecycle, SidecarsMustRunAndOthersBeDoneBeforeTheMainTask) {
             (std::vector<std::string>{"clean"}));
 }
 
-TEST(Health, IsKnownWhenAllThatShouldRunRuns) {
+TEST(TasksWork, WhenAllThatShouldRunRuns) {
   model::TaskGroup group;
   group.tasks = {make_hook("init", LifecycleHook::prestart), make_task("main"),
                  make_hook("clean", LifecycleHook::poststop)};
-  EXPECT_EQ(find_health(group, {{"init", in(TaskRunState::dead)}, {"main", in(TaskRunState::pending)}}), std::nullopt);
-  EXPECT_EQ(find_health(group, {{"init", in(TaskRunState::dead)}, {"main", in(TaskRunState::running)}}), true);
-  EXPECT_EQ(find_health(group, {{"init", in(TaskRunState::dead, true)}, {"main", in(TaskRunState::pending)}}), false);
+  EXPECT_FALSE(tasks_work(group, {{"init", in(TaskRunState::dead)}, {"main", in(TaskRunState::pending)}}));
+  EXPECT_TRUE(tasks_work(group, {{"init", in(TaskRunState::dead)}, {"main", in(TaskRunState::running)}}));
+  EXPECT_FALSE(tasks_work(group, {{"init", in(TaskRunState::dead, true)}, {"main", in(TaskRunState::running)}}));
 }
 
 TEST(Names, ThatCouldLeadElsewhereAreRefused) {

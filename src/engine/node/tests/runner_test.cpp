@@ -1,6 +1,6 @@
 #include <csignal>
 
-#include "fixture.hpp"
+#include "runner_fixture.hpp"
 #include "node/task_event.hpp"
 
 namespace underway::node {
@@ -14,73 +14,12 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
-/// One allocation on a node of fakes.
-class RunnerTest : public ::testing::Test {
- protected:
-  RunnerTest() {
-    options.data_dir = directory.path();
-    options.secrets_in_memory = false;
-    node.name = "n1";
-    node.id = "00000000-0000-4000-8000-000000000001";
-  }
-  ~RunnerTest() override { drop(); }
-
-  void add(StoredOrder order, AllocationState state = {}) {
-    files.write_order(kAllocationId, order);
-    runner =
-        std::make_unique<AllocationRunner>(context, files, std::move(order), std::move(state), [this] { ++reports; });
-  }
-  void run(StoredOrder order) {
-    add(std::move(order));
-    runner->start();
-    runtime.settle();
-  }
-  /// What SIGKILL of the agent leaves: files, and tasks that run on.
-  void restart_agent() {
-    drop();
-    std::vector<std::string> problems;
-    auto all = files.read_all(problems);
-    ASSERT_EQ(problems, std::vector<std::string>{});
-    ASSERT_EQ(all.size(), 1u);
-    add(std::move(all[0].order), std::move(all[0].state));
-    runtime.run(runner->reattach());
-    runner->start();
-    runtime.settle();
-  }
-  void drop() {
-    if (!runner) return;
-    runtime.run(runner->let_go());
-    runner.reset();
-    runtime.settle();
-  }
-
-  model::TaskState state(const std::string& task = "main") { return runner->update().task_states.at(task); }
-  ClientStatus status() { return runner->update().client_status; }
-  FakeTask& process(const std::string& task = "main") { return *drivers.running.at(task); }
-  void end(const std::string& task, TaskEnd with) {
-    process(task).end(std::move(with));
-    runtime.settle();
-  }
-
-  TemporaryDirectory directory;
-  FakeRuntime runtime;
-  FakeDrivers drivers;
-  Options options;
-  model::Node node;
-  model::StringMap host{{"PATH", "/bin"}};
-  NodeStats stats;
-  RunnerContext context{runtime, drivers, options, node, host, stats};
-  StateFiles files{directory.path()};
-  std::unique_ptr<AllocationRunner> runner;
-  int reports = 0;
-};
-
 TEST_F(RunnerTest, AServiceRunsAndTellsEachStep) {
   run(make_order({make_task("main")}));
   EXPECT_EQ(status(), ClientStatus::running);
   EXPECT_THAT(event_types(state()), ElementsAre("Received", "Task Setup", "Started"));
   EXPECT_GT(state().started_at, 0);
-  EXPECT_EQ(runner->update().health.healthy, true);
+  EXPECT_TRUE(runner->update().health.ready);
   EXPECT_TRUE(os::exists(directory.path() + "/alloc/" + kAllocationId + "/main/local"));
   EXPECT_TRUE(os::exists(directory.path() + "/alloc/" + kAllocationId + "/alloc/logs"));
 }
@@ -132,13 +71,13 @@ TEST_F(RunnerTest, MainsWaitForPrestartTasksAndPoststopRunsLast) {
                   make_hook("proxy", LifecycleHook::prestart, true), make_hook("after", LifecycleHook::poststart),
                   make_hook("clean", LifecycleHook::poststop)}));
   EXPECT_THAT(drivers.order, UnorderedElementsAre("init", "proxy"));
-  EXPECT_EQ(runner->update().health.healthy, std::nullopt);
+  EXPECT_FALSE(runner->update().health.ready);
   end("init", {});
   ASSERT_EQ(drivers.order.size(), 4u);
   EXPECT_EQ(drivers.order[2], "main");
   EXPECT_EQ(drivers.order[3], "after");
   end("after", {});
-  EXPECT_EQ(runner->update().health.healthy, true);
+  EXPECT_TRUE(runner->update().health.ready);
 
   auto stop = make_order({});
   stop.order.allocation = runner->allocation();

@@ -60,6 +60,7 @@ inline model::AllocationUpdate report(const std::string& id, model::ClientStatus
   model::AllocationUpdate update;
   update.id = id;
   update.client_status = status;
+  update.health.ready = healthy;
   if (healthy) update.health.healthy = true;
   auto& task = update.task_states["t"];
   task.state = status == model::ClientStatus::running   ? model::TaskRunState::running

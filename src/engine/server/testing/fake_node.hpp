@@ -131,7 +131,7 @@ class FakeNode {
       task.state = model::TaskRunState::dead;
     } else if (order.start && allocation.client_status == model::ClientStatus::pending) {
       update.client_status = model::ClientStatus::running;
-      update.health.healthy = true;
+      update.health.healthy = update.health.ready = true;
       task.state = model::TaskRunState::running;
     } else {
       return std::nullopt;

@@ -153,7 +153,7 @@ TEST(RegisterNode, TakesBackWhatItStillRunsAndNothingHasReplaced) {
   desk.run(back);
   EXPECT_EQ(desk.only("munge")->id, munge);
   EXPECT_EQ(desk.only("web")->id, web);
-  EXPECT_TRUE(desk.only("web")->is_healthy());
+  EXPECT_TRUE(desk.only("web")->is_ready());
   EXPECT_TRUE(desk.tables.blocked_evaluations().empty());
 }
 
@@ -212,9 +212,36 @@ TEST(AllocationUpdates, SayWhatRunsAndWhatIsHealthy) {
   desk.update(uuid(1), {report(id, ClientStatus::running, true)});
   const auto row = desk.tables.find_allocation(id);
   EXPECT_EQ(row->client_status, ClientStatus::running);
-  EXPECT_TRUE(row->is_healthy());
+  EXPECT_TRUE(row->is_ready());
   EXPECT_EQ(row->task_states.at("t").state, model::TaskRunState::running);
   EXPECT_EQ(row->alloc_modify_index, row->create_index);  // only the server's own changes count there
+}
+
+TEST(AllocationUpdates, OfAnOlderVersionsHealthSayNothingOfThePresentOne) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  model::Allocation row = *desk.only("web");
+  row.health.canary = true;
+  row.deployment_id = "d2";
+  desk.commit({tables::PutAllocation{row}});
+  model::AllocationUpdate late = report(row.id, ClientStatus::running, true);
+  late.job_version = row.job_version;
+  late.deployment_id = "d1";
+  desk.update(uuid(1), {late});
+  EXPECT_EQ(desk.only("web")->health.healthy, std::nullopt);
+  EXPECT_TRUE(desk.only("web")->is_ready());
+  late.deployment_id = "d2";
+  late.health = {.healthy = false, .timestamp = 7, .description = "task 't' failed: exit code 1"};
+  desk.update(uuid(1), {late});
+  const auto& health = desk.only("web")->health;
+  EXPECT_EQ(health.healthy, false);
+  EXPECT_EQ(health.description, "task 't' failed: exit code 1");
+  EXPECT_FALSE(health.ready);
+  EXPECT_TRUE(health.canary) << "the server's own";
+  late.health = {.ready = true};
+  desk.update(uuid(1), {late});
+  EXPECT_EQ(desk.only("web")->health.healthy, false) << "a verdict is not taken back by silence";
 }
 
 TEST(AllocationUpdates, OfOthersOrOfNothingArePassedOver) {

@@ -74,7 +74,7 @@ TEST(Orders, HoldADependentAndReleaseItOnce) {
   EXPECT_TRUE(order_of(*orders.next(desk.tables, dependents)).start);
   // Told to start, it stays told, though it has not yet reported and its dependency is ill again.
   model::AllocationUpdate ill = report(munge, ClientStatus::running);
-  ill.health.healthy = false;
+  ill.health.ready = false;
   desk.update(uuid(1), {ill});
   EXPECT_FALSE(orders.next(desk.tables, dependents));
 }

@@ -59,7 +59,7 @@ class ServerTest : public ::testing::Test {
   }
   bool healthy(const std::string& job, std::size_t count = 1) const {
     const auto rows = live(job);
-    return rows.size() == count && std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r->is_healthy(); });
+    return rows.size() == count && std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r->is_ready(); });
   }
   template <class Condition>
   void until(Condition condition) {

@@ -93,18 +93,18 @@ void ControlPlane::restart_server() {
   check();
 }
 
-void ControlPlane::disturb() { step(true); }
-
-void ControlPlane::step(bool faults) {
+void ControlPlane::step(const Mischief& mischief) {
   ++steps_;
-  clock_.advance(std::chrono::seconds(faults ? number(1, 20) : 60));
-  if (faults && chance(0.3)) administrate();
-  for (auto& machine : machines_) live(machine, faults);
+  const bool any = mischief.administrator || mischief.crashes || mischief.links || mischief.server;
+  clock_.advance(std::chrono::seconds(any ? number(1, 20) : 60));
+  if (mischief.administrator && chance(0.3)) administrate();
+  for (auto& machine : machines_) live(machine, mischief);
   give_up_silent();
+  tend();
   // Evaluations that waited for their time are looked at with the next request.
   submit([](const Tables&, const Context&) { return Decision<Nothing>{}; }, [](const Nothing*) {});
-  if (faults && chance(0.03)) store_.fail_next_commit(Error(Code::exhausted, "disk full"));
-  if (faults && chance(0.04)) {
+  if (mischief.server && chance(0.03)) store_.fail_next_commit(Error(Code::exhausted, "disk full"));
+  if (mischief.server && chance(0.04)) {
     restart_server();
     return;
   }
@@ -125,7 +125,7 @@ bool ControlPlane::calm_down() {
       if (i < 3) make_eligible(machine);
     }
     const auto before = store_.revision();
-    step(false);
+    step(Mischief{});
     still = quiet() && store_.revision() == before ? still + 1 : 0;
     if (still == 3) return true;
   }
@@ -133,10 +133,57 @@ bool ControlPlane::calm_down() {
 }
 
 void ControlPlane::make_eligible(const Machine& machine) {
-  auto decide = [id = machine.node.id](const Tables& t, const Context& c) {
-    return t.find_node(id) ? server::decide_eligibility(t, id, model::Eligibility::eligible, c) : Decision<Nothing>{};
+  server::DrainNode end;
+  end.node_id = machine.node.id;
+  end.mark_eligible = true;
+  auto decide = [end](const Tables& t, const Context& c) {
+    return t.find_node(end.node_id) ? server::decide_drain(t, end, c) : Decision<Nothing>{};
   };
   submit(decide, [](const Nothing*) {});
+}
+
+/// What the server's own loop does about drains and silent nodes whenever something changed.
+void ControlPlane::tend() {
+  submit([](const Tables& t, const Context& c) { return server::decide_drains(t, c); }, [](const Nothing*) {});
+  std::vector<std::string> ids;
+  for (const auto& machine : machines_) ids.push_back(machine.node.id);
+  submit([ids](const Tables& t, const Context& c) { return server::decide_nodes_given_up(t, ids, c); },
+         [](const Nothing*) {});
+}
+
+void ControlPlane::drain(int machine, std::optional<Duration> deadline) {
+  server::DrainNode drain;
+  drain.node_id = machines_[static_cast<std::size_t>(machine)].node.id;
+  drain.mark_eligible = !deadline;
+  if (deadline) drain.drain.emplace().deadline = *deadline;
+  submit([drain](const Tables& t, const Context& c) { return server::decide_drain(t, drain, c); },
+         [](const Nothing*) {});
+}
+
+bool ControlPlane::draining(int machine) const {
+  const auto node = process_->tables.find_node(machines_[static_cast<std::size_t>(machine)].node.id);
+  return node && node->drain;
+}
+
+std::set<std::string> ControlPlane::running() const {
+  std::set<std::string> ids;
+  for (const auto& machine : machines_) {
+    for (const auto& [id, local] : machine.locals) {
+      if (local.status == ClientStatus::running) ids.insert(id);
+    }
+  }
+  return ids;
+}
+
+std::int64_t ControlPlane::working(const std::string& job) const {
+  std::int64_t count = 0;
+  for (const auto& machine : machines_) {
+    for (const auto& [id, local] : machine.locals) {
+      const auto& allocation = local.order.allocation;
+      count += allocation.job_id == job && local.status == ClientStatus::running && local.healthy ? 1 : 0;
+    }
+  }
+  return count;
 }
 
 bool ControlPlane::quiet() const {
@@ -166,7 +213,17 @@ void ControlPlane::run_job() {
     job.groups[0].networks[0].reserved_ports.push_back({"http", 8080, 0, "default", false});
   }
   if (which == 3) job.depends_on.push_back({job_id(2), model::DependencyScope::any});
+  if (which == 4) {
+    job.groups[0].disconnect = model::DisconnectStrategy{.lost_after = std::chrono::minutes(number(1, 3)),
+                                                         .replace = chance(0.7),
+                                                         .reconcile = static_cast<model::Reconcile>(number(0, 3))};
+    job.groups[0].migrate = model::MigrateStrategy{.max_parallel = number(1, 3)};
+  }
   if (job.type == model::JobType::system) job.groups[0].count = 1;
+  register_job(job);
+}
+
+void ControlPlane::register_job(const model::Job& job) {
   submit([job](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); },
          [this, id = job.id](const server::Registered* done) {
            if (done != nullptr) acknowledged_[id] = std::max(acknowledged_[id], done->job_modify_index);
@@ -174,7 +231,7 @@ void ControlPlane::run_job() {
 }
 
 void ControlPlane::administrate() {
-  const int what = number(0, 9);
+  const int what = number(0, 11);
   if (what <= 4) return run_job();
   if (what == 5) {
     submit([id = job_id(number(0, kJobs - 1))](
@@ -198,6 +255,12 @@ void ControlPlane::administrate() {
            [](const Nothing*) {});
     return;
   }
+  if (what >= 10) {
+    const std::array<Duration, 4> deadlines = {Duration(-1), Duration(0), std::chrono::seconds(30),
+                                               std::chrono::minutes(10)};
+    const auto which = static_cast<int>(&machine - machines_.data());
+    return drain(which, chance(0.6) ? std::optional(deadlines[static_cast<std::size_t>(number(0, 3))]) : std::nullopt);
+  }
   // The machine dies, and with it everything that it ran.
   machine.up = false;
   cut(machine);
@@ -207,7 +270,8 @@ void ControlPlane::administrate() {
 
 // --- nodes
 
-void ControlPlane::live(Machine& machine, bool faults) {
+void ControlPlane::live(Machine& machine, const Mischief& mischief) {
+  const bool faults = mischief.links;
   if (!machine.up) {
     ++machine.silent;
     machine.up = chance(0.2);
@@ -222,7 +286,7 @@ void ControlPlane::live(Machine& machine, bool faults) {
     obey(machine, machine.messages.front());
     machine.messages.pop_front();
   }
-  work(machine, faults);
+  work(machine, mischief);
   if (machine.linked && !machine.unreported.empty()) {
     report(machine);
     if (faults && chance(0.2)) report(machine);  // the same again: the answer was late
@@ -284,7 +348,7 @@ void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& messag
   std::erase_if(machine.unreported, [&](const auto& id) { return !machine.locals.contains(id); });
 }
 
-void ControlPlane::work(Machine& machine, bool faults) {
+void ControlPlane::work(Machine& machine, const Mischief& mischief) {
   for (auto& [id, local] : machine.locals) {
     const auto before = std::pair(local.status, local.healthy);
     const auto& allocation = local.order.allocation;
@@ -298,7 +362,7 @@ void ControlPlane::work(Machine& machine, bool faults) {
         if (other_id != id && other.status == ClientStatus::running && other.order.allocation.name == allocation.name)
           wrong(fmt::format("{} starts on {} while {} of the same name runs there", id, machine.node.name, other_id));
       }
-    } else if (faults && chance(0.02)) {
+    } else if (mischief.crashes && chance(0.02)) {
       local.status = ClientStatus::failed;
     } else if (allocation.job_id == job_id(1) && chance(0.1)) {
       local.status = ClientStatus::complete;  // a batch job ends well
@@ -359,6 +423,8 @@ void ControlPlane::check() {
         if (!ports.insert(port.value).second)
           wrong(fmt::format("port {} is given out twice on {}", port.value, node->name));
       }
+      // One whose node is not heard of may have a stand-in, until one of them is chosen.
+      if (row->unknown_since > 0 && model::disconnect_policy(*row).replaces()) continue;
       const bool one_per_node = row->job_id == job_id(0);
       if (!names.insert(row->name + (one_per_node ? "@" + node->id : std::string())).second)
         wrong(fmt::format("two allocations of the name {} live", row->name));

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "server/drain_decisions.hpp"
 #include "server/orders.hpp"
 #include "server/testing/desk.hpp"
 #include "server/writer.hpp"
@@ -48,15 +49,32 @@ struct Machine {
   std::set<std::string> unreported;
 };
 
+/// What may go wrong in a step.
+struct Mischief {
+  bool administrator = false;  ///< changes his mind
+  bool crashes = false;        ///< of tasks and machines
+  bool links = false;          ///< break, and messages come late or twice
+  bool server = false;         ///< dies, or its disk is full
+};
+
 class ControlPlane {
  public:
   explicit ControlPlane(Seed seed, int machines = 4);
   ~ControlPlane();
 
   /// One step of everything, with faults and an administrator who changes his mind.
-  void disturb();
+  void disturb() { disturb({true, true, true, true}); }
+  void disturb(const Mischief& mischief) { step(mischief); }
   /// No more faults: steps until nothing moves. False when that takes too long.
   bool calm_down();
+  void register_job(const model::Job& job);
+  /// Begins to drain the machine, or ends that.
+  void drain(int machine, std::optional<Duration> deadline);
+  bool draining(int machine) const;
+  /// Ids of allocations that run on the machines, whoever knows of it.
+  std::set<std::string> running() const;
+  /// Allocations of the job that do their work on the machines and are not told to stop.
+  std::int64_t working(const std::string& job) const;
   /// Kills the server, perhaps with a commit on its way, and starts it from the store.
   void restart_server();
 
@@ -72,15 +90,16 @@ class ControlPlane {
   void submit(Decide decide, Done done);
   void poll();
   void settle();
-  void step(bool faults);
+  void step(const Mischief& mischief);
+  void tend();
   void administrate();
   void run_job();
   void make_eligible(const Machine& machine);
-  void live(Machine& machine, bool faults);
+  void live(Machine& machine, const Mischief& mischief);
   void link(Machine& machine);
   void cut(Machine& machine);
   void obey(Machine& machine, const node::AllocationsMessage& message);
-  void work(Machine& machine, bool faults);
+  void work(Machine& machine, const Mischief& mischief);
   void report(Machine& machine);
   void give_up_silent();
   void check();

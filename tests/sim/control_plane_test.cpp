@@ -39,6 +39,58 @@ TEST(ControlPlaneSim, KeepsItsPromisesAndComesToRestWhateverHappens) {
   }
 }
 
+/// Four machines, a service, a system job, and all of it running.
+void settle(ControlPlane& world) {
+  for (int i = 0; i < 3; ++i) world.disturb(Mischief{});
+  model::Job web = make_job("web", 3);
+  web.groups[0].tasks[0].resources.cpu = 200;
+  model::Job munge = make_job("munge", 1, model::JobType::system);
+  munge.groups[0].tasks[0].resources.cpu = 100;
+  world.register_job(web);
+  world.register_job(munge);
+  ASSERT_TRUE(world.calm_down());
+  ASSERT_EQ(world.working("web"), 3);
+  ASSERT_EQ(world.working("munge"), 4);
+}
+
+TEST(ControlPlaneSim, BrokenLinksAndDeadServersRestartNothing) {
+  for (const Seed seed : seeds(100)) {
+    SCOPED_TRACE(fmt::format("SIM_SEED={}", seed));
+    ControlPlane world(seed);
+    settle(world);
+    const auto before = world.running();
+    for (int i = 0; i < 60; ++i) {
+      world.disturb({.links = true, .server = true});
+      EXPECT_EQ(world.running(), before) << "step " << i;
+      if (::testing::Test::HasFailure()) return;
+    }
+    EXPECT_TRUE(world.calm_down());
+    EXPECT_EQ(world.running(), before);
+    EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+  }
+}
+
+TEST(ControlPlaneSim, DrainsKeepEnoughOfAServiceWhileLinksBreakAndServersDie) {
+  for (const Seed seed : seeds(100)) {
+    SCOPED_TRACE(fmt::format("SIM_SEED={}", seed));
+    ControlPlane world(seed);
+    settle(world);
+    for (int machine = 0; machine < 4; ++machine) {
+      world.drain(machine, Duration{0});
+      for (int i = 0; i < 80 && (i < 2 || world.draining(machine)); ++i) {
+        world.disturb({.links = true, .server = true});
+        EXPECT_GE(world.working("web"), 2) << "machine " << machine << ", step " << i;
+      }
+      EXPECT_TRUE(world.calm_down()) << "it never comes to rest";
+      if (::testing::Test::HasFailure()) return;
+    }
+    EXPECT_EQ(world.working("web"), 3);
+    EXPECT_EQ(world.working("munge"), 4);
+    EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+    EXPECT_TRUE(world.unfulfilled().empty());
+  }
+}
+
 TEST(ControlPlaneSim, TheSameSeedIsTheSameHistory) {
   const auto history = [] {
     ControlPlane world(42);

@@ -127,8 +127,20 @@ bool replaced(const Tables& tables, const model::Job& job, const model::Allocati
   const auto& peers =
       one_per_node ? tables.allocations_on_node(lost.node_id) : tables.allocations_of_job(job.ns, job.id);
   return std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
-    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name;
+    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name && peer->id != lost.id;
   });
+}
+
+/// One that was unknown is heard of: that is all, unless something has taken its place; then one of them is chosen.
+void heard_again(std::vector<Change>& changes, const Tables& tables, model::Allocation& row, const Context& context) {
+  if (row.unknown_since == 0 || row.client_status == ClientStatus::unknown) return;
+  const auto job = tables.find_job(row.ns, row.job_id);
+  row.follow_up_eval.clear();
+  if (!row.terminal() && job && !job->stop && replaced(tables, *job, row)) {
+    changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::reconnect, context)});
+  } else {
+    row.unknown_since = 0;
+  }
 }
 
 /// What a node that comes back still runs: reported as ever, and wanted again if it was only given up with the node.
@@ -140,6 +152,7 @@ void take_back(std::vector<Change>& changes, const Tables& tables, const std::st
     auto row = reported(*current, update);
     if (!row) continue;
     row->modify_time = unix_nanos(context.now);
+    heard_again(changes, tables, *row, context);
     const auto job = tables.find_job(row->ns, row->job_id);
     const bool stands = job && !job->stop && job->create_index <= row->create_index;
     if (current->client_status == ClientStatus::lost && !row->client_terminal() && stands &&
@@ -169,7 +182,12 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   node.status_description.clear();
   node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
   node.computed_class = model::compute_class(node);
-  if (current) node.eligibility = current->eligibility;
+  if (current) {
+    node.eligibility = current->eligibility;
+    node.drain = current->drain;
+    node.last_drain = current->last_drain;
+    node.slurm_drain = current->slurm_drain;
+  }
 
   decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
   const bool changed = current && (current->computed_class != node.computed_class ||
@@ -185,23 +203,76 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   return decision;
 }
 
+namespace {
+
+/// Whether something on the node may go on though nobody hears of it.
+bool may_run_on(const Tables& tables, const std::string& node_id) {
+  const auto& rows = tables.allocations_on_node(node_id);
+  return std::any_of(rows.begin(), rows.end(), [](const auto& row) {
+    const bool running = row->client_status == ClientStatus::running || row->client_status == ClientStatus::unknown;
+    return running && !row->terminal() && model::disconnect_policy(*row).unknown_for();
+  });
+}
+
+/// What was to stop on a node that is down will not tell that it has.
+void give_up_stopped(std::vector<Change>& changes, const Tables& tables, const std::string& node_id,
+                     const Context& context) {
+  for (const auto& allocation : tables.allocations_on_node(node_id)) {
+    if (!allocation->server_terminal() || allocation->client_terminal()) continue;
+    model::Allocation row = *allocation;
+    row.client_status = ClientStatus::lost;
+    row.client_description = "the node is down";
+    row.unknown_since = 0;
+    row.modify_time = unix_nanos(context.now);
+    changes.push_back(tables::PutAllocation{std::move(row)});
+  }
+}
+
+model::Node silent_node(const model::Node& current, model::NodeStatus status, const std::string& reason,
+                        const Context& context) {
+  model::Node node = current;
+  node.status = status;
+  node.status_description = reason;
+  node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
+  return node;
+}
+
+}  // namespace
+
 Decision<std::vector<std::string>> decide_nodes_down(const Tables& tables, const std::vector<std::string>& node_ids,
                                                      const std::string& reason, const Context& context) {
   Decision<std::vector<std::string>> decision;
-  std::vector<std::string> lost;
+  std::vector<std::string> silent;
   for (const auto& id : node_ids) {
     const auto current = tables.find_node(id);
-    if (!current || current->status == model::NodeStatus::down) continue;
-    model::Node node = *current;
-    node.status = model::NodeStatus::down;
-    node.status_description = reason;
-    node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
-    decision.result.push_back(node.name);
-    lost.push_back(id);
-    decision.changes.push_back(tables::PutNode{std::move(node)});
+    if (!current || current->silent()) continue;
+    const bool waits = may_run_on(tables, id);
+    if (!waits) give_up_stopped(decision.changes, tables, id, context);
+    const auto status = waits ? model::NodeStatus::disconnected : model::NodeStatus::down;
+    decision.changes.push_back(tables::PutNode{silent_node(*current, status, reason, context)});
+    decision.result.push_back(current->name);
+    silent.push_back(id);
   }
-  if (!lost.empty()) evaluate_jobs_of(decision.changes, tables, lost, context);
+  if (!silent.empty()) evaluate_jobs_of(decision.changes, tables, silent, context);
   return decision;
+}
+
+Decision<Nothing> decide_nodes_given_up(const Tables& tables, const std::vector<std::string>& node_ids,
+                                        const Context& context) {
+  Decision<Nothing> decision;
+  for (const auto& id : node_ids) {
+    const auto current = tables.find_node(id);
+    if (!current || current->status != model::NodeStatus::disconnected || may_run_on(tables, id)) continue;
+    give_up_stopped(decision.changes, tables, id, context);
+    decision.changes.push_back(
+        tables::PutNode{silent_node(*current, model::NodeStatus::down, current->status_description, context)});
+  }
+  return decision;
+}
+
+void welcome(std::vector<Change>& changes, const Tables& tables, const model::Node& node, const Context& context) {
+  evaluate_jobs_of(changes, tables, {node.id}, context);
+  unblock(changes, tables, node, context);
 }
 
 Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& node_id, model::Eligibility eligibility,
@@ -209,19 +280,20 @@ Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& no
   const auto current = get_node(tables, node_id);
   Decision<Nothing> decision;
   if (current->eligibility == eligibility) return decision;
+  if (current->drain) {
+    throw Error(Code::conflict, fmt::format("node '{}' cannot be made eligible while it is drained", current->name))
+        .advise("end the drain: `underway node drain -disable`");
+  }
   model::Node node = *current;
   node.eligibility = eligibility;
-  if (node.ready()) {
-    evaluate_jobs_of(decision.changes, tables, {node_id}, context);
-    unblock(decision.changes, tables, node, context);
-  }
+  if (node.ready()) welcome(decision.changes, tables, node, context);
   decision.changes.push_back(tables::PutNode{std::move(node)});
   return decision;
 }
 
 Decision<Nothing> decide_purge_node(const Tables& tables, const std::string& node_id, const Context& context) {
   const auto node = get_node(tables, node_id);
-  if (node->status != model::NodeStatus::down) {
+  if (!node->silent()) {
     throw Error(Code::conflict, fmt::format("node '{}' is not down", node->name)).advise("stop its agent first");
   }
   Decision<Nothing> decision;
@@ -244,6 +316,7 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
     auto row = reported(*current, update);
     if (!row) continue;
     row->modify_time = unix_nanos(context.now);
+    heard_again(decision.changes, tables, *row, context);
     if (row->client_terminal() && !current->client_terminal()) {
       const bool done = row->client_status == ClientStatus::complete && row->job && batch_like(*row->job);
       if (!row->server_terminal() && !done) ended_early.emplace(row->ns, row->job_id);
@@ -312,11 +385,21 @@ std::set<JobKey> collect_jobs(Decision<Collected>& decision, const Tables& table
   return gone;
 }
 
+/// Given up with its node, and not replaced: if the node comes back it goes on, however late that is.
+bool may_come_back(const Tables& tables, const model::Allocation& allocation) {
+  if (allocation.client_status != ClientStatus::lost || !allocation.next_allocation.empty()) return false;
+  const auto job = tables.find_job(allocation.ns, allocation.job_id);
+  const auto node = tables.find_node(allocation.node_id);
+  const bool wanted = job && !job->stop && job->create_index <= allocation.create_index;
+  return wanted && node && node->silent() && !replaced(tables, *job, allocation);
+}
+
 /// An allocation that the scheduler still counts with stays: a failed one until it is replaced, a finished one of a
 /// batch job until the job goes.
 bool allocation_is_over(const Tables& tables, const model::Allocation& allocation, const std::set<JobKey>& gone,
                         Duration keep, const Context& context) {
   if (!allocation.client_terminal() || !older(allocation.modify_time, keep, context)) return false;
+  if (may_come_back(tables, allocation)) return false;
   if (allocation.server_terminal() || !allocation.next_allocation.empty()) return true;
   const auto job = tables.find_job(allocation.ns, allocation.job_id);
   return !job || job->stop || gone.contains({allocation.ns, allocation.job_id});
@@ -343,7 +426,8 @@ void collect_nodes(Decision<Collected>& decision, const Tables& tables, Duration
     if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep, context))
       continue;
     const auto& allocations = tables.allocations_on_node(node->id);
-    if (!std::all_of(allocations.begin(), allocations.end(), [](const auto& a) { return a->terminal(); })) continue;
+    const auto needed = [&](const auto& a) { return !a->terminal() || may_come_back(tables, *a); };
+    if (std::any_of(allocations.begin(), allocations.end(), needed)) continue;
     forget_node(decision.changes, node->id);
     ++decision.result.nodes;
   }

@@ -11,25 +11,29 @@ struct RegisteredNode {
   std::string id;
   bool became_ready = false;
 };
-/// A node joins or comes back, with fresh fingerprints. Keeps its eligibility. Evaluates system jobs and what it runs.
-/// `running` is what it still has of its allocations: one that was given up with the node, and that nothing has
-/// replaced, is wanted again, so that a lost link alone restarts nothing.
-/// Throws denied when the node is known with another secret.
+/// A node joins or comes back, with fresh fingerprints. Keeps its eligibility and its drain. Evaluates system jobs and
+/// what it runs. `running` is what it still has of its allocations: one that was unknown, or given up with the node,
+/// and that nothing has replaced, goes on, so that a lost link alone restarts nothing. Between one that was unknown and
+/// what replaced it the scheduler chooses. Throws denied when the node is known with another secret.
 Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const std::string& secret,
                                               const Context&, const std::vector<model::AllocationUpdate>& running = {});
 
 /// Throws denied when the node is known with another secret; one that is not known is no matter.
 void check_node_secret(const Tables&, const std::string& node_id, const std::string& name, const std::string& secret);
 
-/// The nodes were not heard of in time. Their jobs are evaluated, each once. Those that are down already, or unknown,
-/// are passed over. Returns the names of the others.
+/// The nodes were not heard of in time: each is disconnected if something runs on it that may go on so (`disconnect`),
+/// else down. Their jobs are evaluated, each once. Those that are so already, or not known, are passed over. Returns
+/// the names of the others.
 Decision<std::vector<std::string>> decide_nodes_down(const Tables&, const std::vector<std::string>& node_ids,
                                                      const std::string& reason, const Context&);
 
-/// Whether new allocations may come to the node. Throws not_found.
+/// Disconnected nodes on which nothing is counted with any more are down.
+Decision<Nothing> decide_nodes_given_up(const Tables&, const std::vector<std::string>& node_ids, const Context&);
+
+/// Whether new allocations may come to the node. Throws not_found; conflict: not to one that is drained.
 Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, model::Eligibility, const Context&);
 
-/// Forgets a node that is down, with its allocations. Throws not_found; conflict when it is not down.
+/// Forgets a node that is not heard of, with its allocations. Throws not_found; conflict when it is linked.
 Decision<Nothing> decide_purge_node(const Tables&, const std::string& node_id, const Context&);
 
 /// What a node reports of its allocations. Those of other nodes or unknown ones are passed over, and so is what is
@@ -54,6 +58,9 @@ struct Collected {
 /// Jobs that are stopped, or batch and finished; evaluations that ended, when all that they placed is over: ended and
 /// stopped, replaced, or its job gone; nodes that are down.
 Decision<Collected> decide_collect(const Tables&, const Retention&, const Context&);
+
+/// The node can be counted on again: its jobs are evaluated, and those that wait for room.
+void welcome(std::vector<Change>& changes, const Tables&, const model::Node& node, const Context&);
 
 /// Evaluations that wait for capacity and could be placed now that `node` has some: made pending again.
 void unblock(std::vector<Change>& changes, const Tables&, const model::Node& node, const Context&);

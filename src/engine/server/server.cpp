@@ -48,12 +48,25 @@ struct Server::Linked {
 struct Server::Links final : tables::Tables::Follower {
   explicit Links(Tables& t) : tables(t) {}
 
-  void reset() override {}
-  void node_changed(const tables::Row<model::Node>&, const tables::Row<model::Node>&) override {}
+  void reset() override {
+    draining.clear();
+    disconnected.clear();
+  }
+  void node_changed(const tables::Row<model::Node>& before, const tables::Row<model::Node>& after) override {
+    const auto& id = (after ? after : before)->id;
+    keep(draining, id, after && after->drain);
+    keep(disconnected, id, after && after->status == model::NodeStatus::disconnected);
+  }
+  void keep(std::set<std::string>& set, const std::string& id, bool is_in) {
+    if (is_in) set.insert(id);
+    needs_care |= is_in;
+    if (!is_in) set.erase(id);
+  }
   void allocation_changed(const tables::Row<model::Allocation>& before,
                           const tables::Row<model::Allocation>& after) override {
     const auto& row = after ? after : before;
     dirty.insert(row->node_id);
+    needs_care |= !draining.empty() || disconnected.contains(row->node_id);
     const bool health = (before && before->is_ready()) != (after && after->is_ready());
     const bool status = !before || !after || before->client_status != after->client_status;
     const bool ended = after && after->client_terminal() && !(before && before->client_terminal());
@@ -70,6 +83,9 @@ struct Server::Links final : tables::Tables::Follower {
   std::set<Dependents::Event> changes;
   Dependents dependents;
   std::vector<std::string> ended_with_successor;
+  std::set<std::string> draining, disconnected;  ///< ids of nodes
+  bool needs_care = false;                       ///< one of them may be ready for its next step
+  async::Event care;
 };
 
 Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids, Options options)
@@ -94,6 +110,7 @@ Server::~Server() = default;
 void Server::start() {
   tasks_.spawn("heartbeats", heartbeats());
   tasks_.spawn("collection", collection());
+  tasks_.spawn("drains", tending());
 }
 
 async::awaitable<void> Server::stop() {
@@ -143,6 +160,13 @@ async::awaitable<void> Server::stop_cluster(std::string name) {
 async::awaitable<void> Server::set_eligibility(std::string node_id, model::Eligibility eligibility) {
   auto decide = [node_id = std::move(node_id), eligibility](const Tables& tables, const Context& context) {
     return decide_eligibility(tables, node_id, eligibility, context);
+  };
+  co_await writer_.submit(std::move(decide));
+}
+
+async::awaitable<void> Server::drain_node(DrainNode request) {
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_drain(tables, request, context);
   };
   co_await writer_.submit(std::move(decide));
 }
@@ -344,6 +368,7 @@ async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
 }
 
 void Server::send_differences() {
+  if (links_->needs_care) links_->care.notify_all();
   for (const auto& event : std::exchange(links_->changes, {}))
     links_->dependents.collect(tables_, event, links_->dirty);
   for (const auto& id : std::exchange(links_->ended_with_successor, {})) {
@@ -462,6 +487,41 @@ async::awaitable<void> Server::mark_down(std::vector<std::string> node_ids) {
     for (const auto& id : node_ids) links_->silent_since[id] = async::deadline_in(std::chrono::seconds(1));
     log::error("server: {} nodes cannot be marked down, trying again in 1 s: {}", node_ids.size(), error.one_line());
   }
+}
+
+/// Drains, and nodes that are not heard of: looked at when something about them changed, or a deadline has passed.
+async::awaitable<void> Server::tending() {
+  // What happens together is seen to together.
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  while (true) {
+    const auto* tables = co_await read();
+    const auto deadline = next_drain_deadline(*tables, clock_.now());
+    if (!links_->needs_care) {
+      const auto until = deadline ? async::deadline_in(*deadline - clock_.now()) : async::kNever;
+      co_await links_->care.wait_until(until);
+    }
+    co_await async::sleep_for(kPause);
+    links_->needs_care = false;
+    co_await tend({links_->disconnected.begin(), links_->disconnected.end()});
+  }
+}
+
+async::awaitable<void> Server::tend(std::vector<std::string> silent_nodes) {
+  std::optional<std::string> failure;
+  try {
+    auto drains = [](const Tables& tables, const Context& context) { return decide_drains(tables, context); };
+    auto losses = [silent_nodes](const Tables& tables, const Context& context) {
+      return decide_nodes_given_up(tables, silent_nodes, context);
+    };
+    co_await writer_.submit(std::move(drains));
+    co_await writer_.submit(std::move(losses));
+  } catch (const Error& error) {
+    failure = error.one_line();
+  }
+  if (!failure) co_return;
+  log::error("server: drains cannot go on, trying again in 1 s: {}", *failure);
+  co_await async::sleep_for(std::chrono::seconds(1));
+  links_->needs_care = true;
 }
 
 async::awaitable<void> Server::collection() {

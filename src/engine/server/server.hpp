@@ -5,6 +5,7 @@
 
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
+#include "server/drain_decisions.hpp"
 #include "server/job_decisions.hpp"
 #include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
@@ -56,6 +57,7 @@ class Server {
   async::awaitable<AppliedCluster> apply_cluster(ApplyCluster request);
   async::awaitable<void> stop_cluster(std::string name);
   async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);
+  async::awaitable<void> drain_node(DrainNode request);
   async::awaitable<void> purge_node(std::string node_id);
   async::awaitable<std::string> stop_allocation(std::string id);
   async::awaitable<Collected> collect(Retention retention);
@@ -95,6 +97,8 @@ class Server {
   void end_expired_sessions();
   async::awaitable<void> mark_down(std::vector<std::string> node_ids);
   async::awaitable<void> collection();
+  async::awaitable<void> tending();
+  async::awaitable<void> tend(std::vector<std::string> silent_nodes);
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
   async::awaitable<boost::json::value> answer_node(Linked& linked, std::string method, boost::json::value body);
   async::awaitable<boost::json::value> register_node(Linked& linked, boost::json::value body);

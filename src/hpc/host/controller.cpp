@@ -111,7 +111,7 @@ async::awaitable<void> Controller::act() {
       if (host->status == model::HostStatus::running && host->node_id.empty()) joining.push_back(host);
       if (host->status == model::HostStatus::running && !host->node_id.empty()) {
         const auto node = tables->find_node(host->node_id);
-        if (node && node->status == model::NodeStatus::down) silent.push_back(host);
+        if (node && node->silent()) silent.push_back(host);
       }
     }
     std::vector<model::Host> due_now;

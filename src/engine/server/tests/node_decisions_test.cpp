@@ -146,7 +146,11 @@ TEST(RegisterNode, TakesBackWhatItStillRunsAndNothingHasReplaced) {
                                                      report(web, ClientStatus::running, true)};
   desk.update(uuid(1), running);
   desk.down({uuid(1)});
-  EXPECT_EQ(desk.live("munge").size() + desk.live("web").size(), 0u);
+  // Long enough for the service to be given up, with nowhere else to go.
+  desk.clock.advance(model::kServiceLostAfter);
+  desk.schedule();
+  EXPECT_EQ(desk.tables.find_allocation(web)->client_status, ClientStatus::lost);
+  EXPECT_EQ(desk.tables.find_allocation(munge)->client_status, ClientStatus::unknown);
   const auto back = [&](const Tables& t, const Context& c) {
     return decide_register_node(t, make_node(1), "secret", c, running);
   };

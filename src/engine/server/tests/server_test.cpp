@@ -145,7 +145,9 @@ TEST_F(ServerTest, StopsTheOldBeforeItStartsTheNewInItsPlace) {
 
 TEST_F(ServerTest, MarksANodeDownThatFallsSilentAndMovesItsWork) {
   FakeNode& first = join(1);
-  run(make_job("web"));
+  model::Job job = make_job("web");
+  job.groups[0].disconnect.emplace();  // says nothing: it is lost with its node
+  run(job);
   until([&] { return healthy("web"); });
   join(2);
   first.silent = true;  // the connection stands: a half-open link
@@ -168,6 +170,50 @@ TEST_F(ServerTest, ANodeThatComesBackInTimeLosesNothing) {
   EXPECT_TRUE(node.received.back().full);
   EXPECT_EQ(live("web").front()->id, id);
   EXPECT_EQ(tables().find_node(uuid(1))->status, NodeStatus::ready);
+}
+
+TEST_F(ServerTest, ASilentNodeIsDisconnectedAndGoesOnWhereItWas) {
+  FakeNode& node = join(1);
+  run(make_job("web"));
+  until([&] { return healthy("web"); });
+  const auto id = live("web").front()->id;
+  node.cut();
+  until([&] { return tables().find_node(uuid(1))->status == NodeStatus::disconnected; });
+  until([&] { return live("web").front()->client_status == ClientStatus::unknown; });
+  node.running = {report(id, ClientStatus::running, true)};
+  loop.run_until_done(node.join());
+  until([&] { return healthy("web"); });
+  EXPECT_EQ(live("web").front()->id, id);
+  EXPECT_EQ(live("web").front()->unknown_since, 0);
+}
+
+TEST_F(ServerTest, DrainsANodeByItselfUntilItIsEmpty) {
+  join(1);
+  run(make_job("web", 2));
+  until([&] { return healthy("web", 2); });
+  join(2);
+  DrainNode drain;
+  drain.node_id = uuid(1);
+  drain.drain.emplace();
+  loop.run_until_done(server->drain_node(drain));
+  until([&] { return !tables().find_node(uuid(1))->drain; });
+  EXPECT_EQ(tables().find_node(uuid(1))->last_drain->status, model::DrainStatus::complete);
+  until([&] { return healthy("web", 2); });
+  for (const auto& row : live("web")) EXPECT_EQ(row->node_id, uuid(2));
+}
+
+TEST_F(ServerTest, EndsADrainAtItsDeadlineThoughNothingElseHappens) {
+  join(1);
+  run(make_job("web"));
+  until([&] { return healthy("web"); });
+  DrainNode drain;
+  drain.node_id = uuid(1);
+  drain.drain.emplace().deadline = std::chrono::seconds(3);
+  loop.run_until_done(server->drain_node(drain));
+  until([&] { return !live("web").empty() && live("web").front()->transition.migrate; });
+  EXPECT_TRUE(healthy("web")) << "it has no other place, and time";
+  until([&] { return !tables().find_node(uuid(1))->drain; });
+  EXPECT_TRUE(live("web").empty());
 }
 
 TEST_F(ServerTest, ANewLinkReplacesTheOldOneAndIsToldEverything) {

@@ -57,9 +57,13 @@ trust::Membership::Ask asking(std::shared_ptr<link::Connection> link) {
 
 awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection) {
   struct Linked {
-    NodeStats& stats;
-    ~Linked() { stats.linked = false; }
-  } linked{stats_};
+    Impl& node;
+    ~Linked() {
+      node.stats_.linked = false;
+      if (!node.unlinked_since_) node.unlinked_since_ = std::chrono::steady_clock::now();
+      node.link_changed_.notify_all();
+    }
+  } linked{*this};
   connection_ = connection;
   RegisterRequest request{self_, identity_.secret, {}};
   for (const auto& [id, runner] : runners_)
@@ -68,6 +72,7 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
   const auto answer = co_await connection->call("register", std::move(body));
   const auto reply = json::decode<RegisterReply>(answer, "register");
   stats_.linked = true;
+  unlinked_since_.reset();
   stats_.last_heartbeat = runtime_.now();
   log::info("node: linked as {} ({})", self_.name, reply.node_id.substr(0, 8));
 

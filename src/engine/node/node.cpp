@@ -92,7 +92,9 @@ awaitable<void> Node::Impl::start() {
   dialler_ = std::make_unique<link::Dialler>(
       loop_.executor(), std::move(dial), [this] { return handlers(); },
       [this](std::shared_ptr<link::Connection> connection) { return session(std::move(connection)); });
+  unlinked_since_ = std::chrono::steady_clock::now();
   link_work_.spawn("dialling", dialler_->run());
+  link_work_.spawn("stopping what outlives the link", stop_what_outlives_the_link());
 }
 
 awaitable<void> Node::Impl::stop() {

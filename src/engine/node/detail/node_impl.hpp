@@ -55,6 +55,11 @@ class Node::Impl {
   bool has_news() const;
   void open_membership();
 
+  // link_loss.cpp: what is stopped while no server is heard of
+  awaitable<void> stop_what_outlives_the_link();
+  async::SteadyTime stop_overdue();
+  void stop_without_order(AllocationRunner& runner, Duration silence);
+
   // link_handlers.cpp: what the server asks
   awaitable<boost::json::value> answer(std::string method, boost::json::value body);
   awaitable<boost::json::value> list_files(FileRequest request);
@@ -85,7 +90,9 @@ class Node::Impl {
   /// Answers about allocations that we cannot have or no longer have, until the server has them.
   std::map<std::string, model::AllocationUpdate> notices_;
   UsageSamples samples_;
-  async::Event news_;           ///< something for the server
+  async::Event news_;  ///< something for the server
+  std::optional<async::SteadyTime> unlinked_since_;
+  async::Event link_changed_;   ///< a link was lost
   async::Event tasks_changed_;  ///< something for those who follow logs
   std::weak_ptr<link::Connection> connection_;
   std::unique_ptr<trust::Membership> membership_;

@@ -102,10 +102,12 @@ class FakeServer {
   std::shared_ptr<link::Connection> connection;
   std::optional<RegisterRequest> registered;
   int registrations = 0;
+  bool refusing = false;  ///< whoever dials
   std::map<std::string, model::AllocationUpdate> updates;
 
  private:
   awaitable<http::Response> accept() {
+    if (refusing) throw Error(Code::unavailable, "the server is gone");
     http::Response response;
     response.upgrade = [this](std::shared_ptr<http::WebSocket> socket) { return serve(std::move(socket)); };
     co_return response;

@@ -69,10 +69,12 @@ class NodeTest : public ::testing::Test {
   static model::Task shell(const std::string& script, const std::string& driver = "raw_exec") {
     return task(driver, {"/bin/sh", "-c", script});
   }
-  std::string run(model::Task main, model::JobType type = model::JobType::batch) {
+  std::string run(model::Task main, model::JobType type = model::JobType::batch,
+                  std::optional<model::DisconnectStrategy> disconnect = {}) {
     auto order = make_order({std::move(main)}, type);
     order.job.id = fmt::format("job-{}", ++jobs);
     order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 0};
+    order.job.groups[0].disconnect = disconnect;
     order.order.allocation.job_id = order.job.id;
     order.order.allocation.id = ids.uuid();
     AllocationsMessage message;
@@ -140,6 +142,25 @@ TEST_F(NodeTest, SurvivesSigkillWithTheSameProcessAndNoGapInItsLog) {
   auto lines = split(log, '\n');
   lines.pop_back();
   for (const auto& line : lines) ASSERT_EQ(line, std::to_string(expected++));
+}
+
+TEST_F(NodeTest, StopsWhatIsNotToOutliveTheLinkAndNothingElse) {
+  const std::string script = "echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000";
+  model::DisconnectStrategy stops;
+  stops.stop_on_client_after = 1s;
+  const auto ends = run(shell(script), model::JobType::service, stops);
+  const auto stays = run(shell(script), model::JobType::service);
+  const pid_t ending = pid_of(ends), staying = pid_of(stays);
+  ASSERT_TRUE(server.until([&] { return server.is(ends, ClientStatus::running); }));
+  EXPECT_FALSE(server.until([&] { return !alive(ending); }, 2s)) << "the server is there";
+  server.refusing = true;
+  const int before = server.registrations;
+  server.connection->abort();
+  EXPECT_TRUE(server.until([&] { return !alive(ending); }));
+  EXPECT_TRUE(alive(staying));
+  server.refusing = false;
+  EXPECT_TRUE(server.until([&] { return server.registrations > before && server.is(ends, ClientStatus::complete); }));
+  EXPECT_TRUE(alive(staying));
 }
 
 TEST_F(NodeTest, ATaskThatEndsWhileTheAgentIsDeadIsReportedWithItsExit) {

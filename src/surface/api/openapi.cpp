@@ -153,6 +153,9 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/nodes", "Lists nodes.", nullptr, &structure_of<NodeStub>(), true},
       {"GET", "/v1/node/:id", "Reads a node.", nullptr, &node},
       {"GET", "/v1/node/:id/allocations", "Lists the node's allocations.", nullptr, &allocation, true},
+      {"PUT|POST", "/v1/node/:id/drain",
+       "Moves everything away, or ends that: {DrainSpec: {Deadline, IgnoreSystemJobs, AskSlurm} or null, MarkEligible, "
+       "Meta}."},
       {"PUT|POST", "/v1/node/:id/eligibility", "Whether new allocations may come: {Eligibility}."},
       {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
       {"GET", "/v1/allocations", "Lists allocations.", nullptr, &allocation_stub, true},

@@ -1,4 +1,4 @@
-// Nodes: list, read, allocations, eligibility, purge.
+// Nodes: list, read, allocations, drain, eligibility, purge.
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -56,6 +56,46 @@ awaitable<Response> set_eligibility(Api& api, Request request) {
       index);
 }
 
+/// A field of the drain's specification; `otherwise` when it is not given.
+bool flag_of(const boost::json::object& object, const char* name, bool otherwise) {
+  const auto* value = object.if_contains(name);
+  if (value == nullptr || value->is_null()) return otherwise;
+  if (!value->is_bool()) throw Error(Code::invalid, fmt::format("{} must be true or false", name));
+  return value->get_bool();
+}
+
+/// {DrainSpec: {Deadline, IgnoreSystemJobs, AskSlurm} or null, MarkEligible, Meta}.
+server::DrainNode drain_request(const Request& request) {
+  const auto body = parse_body(request);
+  server::DrainNode drain;
+  drain.node_id = request.param("id");
+  drain.mark_eligible = flag_of(body, "MarkEligible", false);
+  if (const auto* meta = body.if_contains("Meta"); meta != nullptr && !meta->is_null())
+    drain.meta = json::decode<model::StringMap>(*meta, "Meta");
+  const auto* spec = body.if_contains("DrainSpec");
+  if (spec == nullptr || spec->is_null()) return drain;
+  if (!spec->is_object()) throw Error(Code::invalid, "DrainSpec must be an object, or null to end a drain");
+  const auto& object = spec->get_object();
+  auto& strategy = drain.drain.emplace();
+  strategy.deadline = Duration{0};
+  if (const auto* deadline = object.if_contains("Deadline"); deadline != nullptr && !deadline->is_null())
+    strategy.deadline = json::decode<Duration>(*deadline, "Deadline");
+  strategy.ignore_system_jobs = flag_of(object, "IgnoreSystemJobs", false);
+  strategy.ask_slurm = flag_of(object, "AskSlurm", false);
+  return drain;
+}
+
+awaitable<Response> drain_node(Api& api, Request request) {
+  auto drain = drain_request(request);
+  co_await api.server.drain_node(std::move(drain));
+  const auto* tables = co_await api.server.read();
+  const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
+  co_return written(
+      boost::json::serialize(boost::json::object{
+          {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}, {"Index", index}}),
+      index);
+}
+
 awaitable<Response> purge_node(Api& api, Request request) {
   co_await api.server.purge_node(request.param("id"));
   const auto* tables = co_await api.server.read();
@@ -74,6 +114,7 @@ void add_node_routes(http::Router& router, Api& api) {
   router.add("GET", "/v1/nodes", "list nodes", with(list_nodes));
   router.add("GET", "/v1/node/:id", "read node", with(read_node));
   router.add("GET", "/v1/node/:id/allocations", "node allocations", with(node_allocations));
+  router.add("PUT|POST", "/v1/node/:id/drain", "drain node", with(drain_node));
   router.add("PUT|POST", "/v1/node/:id/eligibility", "node eligibility", with(set_eligibility));
   router.add("PUT|POST", "/v1/node/:id/purge", "purge node", with(purge_node));
 }

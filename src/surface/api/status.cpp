@@ -163,9 +163,13 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   for (const auto& row : tables.nodes()) {
     if (!cluster.empty() && row->cluster != cluster) continue;
     status.nodes.push_back(stub(*row, false, false));
-    if (row->status != model::NodeStatus::down) continue;
+    if (row->slurm_drain && !row->slurm_drain->description.empty()) {
+      status.attention.push_back({fmt::format("the drain of node '{}' waits for Slurm", row->name),
+                                  row->slurm_drain->description, "squeue -w " + row->name});
+    }
+    if (!row->silent()) continue;
     status.attention.push_back(
-        {fmt::format("node '{}' is down", row->name), row->status_description,
+        {fmt::format("node '{}' is {}", row->name, describe::spell(row->status)), row->status_description,
          row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
   }
   for (const auto& row : tables.jobs()) {

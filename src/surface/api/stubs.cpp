@@ -108,6 +108,7 @@ NodeStub stub(const model::Node& node, bool with_os, bool with_resources) {
   if (const auto it = node.attributes.find("underway.version"); it != node.attributes.end()) out.version = it->second;
   out.host = node.host;
   out.cluster = node.cluster;
+  out.drain = node.drain.has_value();
   out.eligibility = node.eligibility;
   out.status = node.status;
   out.status_description = node.status_description;

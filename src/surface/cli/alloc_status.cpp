@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
@@ -19,6 +20,30 @@ void print_task(const std::string& name, const model::TaskState& state) {
   table.print();
 }
 
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+/// When somebody looks at it again, and what has led here.
+Lines prospects(sdk::Client& client, const model::Allocation& allocation) {
+  Lines lines;
+  if (allocation.unknown_since > 0) lines.emplace_back("Not Heard Of Since", ago(allocation.unknown_since));
+  if (!allocation.reschedules.empty())
+    lines.emplace_back(
+        "Reschedules",
+        fmt::format("{} kept, the last {} after a delay of {}", allocation.reschedules.size(),
+                    ago(allocation.reschedules.back().time), human_duration(allocation.reschedules.back().delay)));
+  const bool waits = allocation.client_status == model::ClientStatus::failed ||
+                     allocation.client_status == model::ClientStatus::unknown;
+  if (!waits || allocation.server_terminal() || allocation.follow_up_eval.empty()) return lines;
+  try {
+    const auto due = client.evaluation(allocation.follow_up_eval).value.wait_until;
+    const bool failed = allocation.client_status == model::ClientStatus::failed;
+    lines.emplace_back(failed ? "Reschedule Eligibility" : "Given Up", format_time(from_unix_nanos(due)));
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;  // it has been looked at, and forgotten since
+  }
+  return lines;
+}
+
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto allocation = client.allocation(resolve_allocation(client, arguments.positional().front()));
@@ -29,20 +54,22 @@ int run(const Arguments& arguments) {
   std::string ports;
   for (const auto& port : allocation.resources.ports)
     ports += fmt::format("{}{}={}:{}", ports.empty() ? "" : " ", port.label, port.host_ip, port.value);
-  print(key_values({{"ID", allocation.id},
-                    {"Eval ID", short_id(allocation.eval_id)},
-                    {"Name", allocation.name},
-                    {"Node ID", short_id(allocation.node_id)},
-                    {"Node Name", allocation.node_name},
-                    {"Job ID", allocation.job_id},
-                    {"Job Version", std::to_string(allocation.job_version)},
-                    {"Client Status", std::string(describe::spell(allocation.client_status))},
-                    {"Client Description", allocation.client_description},
-                    {"Desired Status", std::string(describe::spell(allocation.desired_status))},
-                    {"Desired Description", allocation.desired_description},
-                    {"Healthy", allocation.health.healthy ? (*allocation.health.healthy ? "yes" : "no") : "unknown"},
-                    {"Ports", ports.empty() ? "<none>" : ports},
-                    {"Created", ago(allocation.create_time)}}));
+  Lines lines({{"ID", allocation.id},
+               {"Eval ID", short_id(allocation.eval_id)},
+               {"Name", allocation.name},
+               {"Node ID", short_id(allocation.node_id)},
+               {"Node Name", allocation.node_name},
+               {"Job ID", allocation.job_id},
+               {"Job Version", std::to_string(allocation.job_version)},
+               {"Client Status", std::string(describe::spell(allocation.client_status))},
+               {"Client Description", allocation.client_description},
+               {"Desired Status", std::string(describe::spell(allocation.desired_status))},
+               {"Desired Description", allocation.desired_description},
+               {"Healthy", allocation.health.healthy ? (*allocation.health.healthy ? "yes" : "no") : "unknown"},
+               {"Ports", ports.empty() ? "<none>" : ports},
+               {"Created", ago(allocation.create_time)}});
+  for (auto& line : prospects(client, allocation)) lines.push_back(std::move(line));
+  print(key_values(lines));
   for (const auto& [name, state] : allocation.task_states) print_task(name, state);
   return kDone;
 }

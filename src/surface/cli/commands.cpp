@@ -18,6 +18,7 @@ const std::vector<const Command*>& commands() {
                                                   &job_allocs_command(),
                                                   &job_eval_command(),
                                                   &node_status_command(),
+                                                  &node_drain_command(),
                                                   &node_eligibility_command(),
                                                   &node_purge_command(),
                                                   &join_token_create_command(),

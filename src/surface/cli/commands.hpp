@@ -21,6 +21,7 @@ const Command& job_history_command();
 const Command& job_allocs_command();
 const Command& job_eval_command();
 const Command& node_status_command();
+const Command& node_drain_command();
 const Command& node_eligibility_command();
 const Command& node_purge_command();
 const Command& join_token_create_command();

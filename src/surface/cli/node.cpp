@@ -23,6 +23,17 @@ int list(sdk::Client& client, const Arguments& arguments) {
   return kDone;
 }
 
+std::string drain_text(const model::Node& node) {
+  if (!node.drain) return "false";
+  std::string text = node.drain->deadline < Duration{0} ? "force drain"
+                     : node.drain->force_deadline == 0
+                         ? "no deadline"
+                         : "deadline " + format_time(from_unix_nanos(node.drain->force_deadline));
+  if (node.drain->ignore_system_jobs) text += "; ignore system jobs";
+  if (node.slurm_drain && !node.slurm_drain->description.empty()) text += "; " + node.slurm_drain->description;
+  return "true; " + text;
+}
+
 int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
   const auto node = client.node(id);
   if (arguments.has("json")) {
@@ -39,6 +50,7 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
                     {"Class", node.node_class.empty() ? "<none>" : node.node_class},
                     {"DC", node.datacenter},
                     {"Eligibility", std::string(describe::spell(node.eligibility))},
+                    {"Drain", drain_text(node)},
                     {"Status", std::string(describe::spell(node.status)) +
                                    (node.status_description.empty() ? "" : ": " + node.status_description)},
                     {"Driver Status", drivers},
@@ -112,7 +124,7 @@ const Command& node_eligibility_command() {
 const Command& node_purge_command() {
   static const Command command{.name = "node purge",
                                .arguments = "ID|NAME",
-                               .summary = "Forgets a node that is down.",
+                               .summary = "Forgets a node that is not heard of.",
                                .least = 1,
                                .most = 1,
                                .run = purge};

@@ -14,6 +14,8 @@ std::string painted_status(const api::HostState& host) {
     return paint(Colour::green, "ready");
   if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::down)
     return paint(Colour::red, "down");
+  if (host.status == model::HostStatus::running && host.node_status == model::NodeStatus::disconnected)
+    return paint(Colour::red, "disconnected");
   if (host.status == model::HostStatus::running) return paint(Colour::yellow, "joining");
   return host.status == model::HostStatus::failed ? paint(Colour::red, state) : paint(Colour::yellow, state);
 }

@@ -173,12 +173,27 @@ std::vector<api::NodeStub> Client::nodes(const std::string& prefix) {
   return get<std::vector<api::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
 }
 model::Node Client::node(const std::string& id) { return get<model::Node>("/v1/node/" + segment(id)); }
+At<model::Node> Client::node_at(const std::string& id, Wait wait) {
+  return get_at<model::Node>("/v1/node/" + segment(id), {}, wait);
+}
 std::vector<model::Allocation> Client::node_allocations(const std::string& id) {
   return get<std::vector<model::Allocation>>("/v1/node/" + segment(id) + "/allocations");
 }
 void Client::set_eligibility(const std::string& node_id, model::Eligibility eligibility) {
   send("PUT", "/v1/node/" + segment(node_id) + "/eligibility", {},
        fmt::format("{{\"Eligibility\":\"{}\"}}", describe::spell(eligibility)));
+}
+void Client::drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain,
+                        bool mark_eligible, const model::StringMap& meta) {
+  boost::json::value spec;
+  if (drain) {
+    spec = boost::json::object{{"Deadline", drain->deadline.count()},
+                               {"IgnoreSystemJobs", drain->ignore_system_jobs},
+                               {"AskSlurm", drain->ask_slurm}};
+  }
+  const boost::json::object body{
+      {"DrainSpec", std::move(spec)}, {"MarkEligible", mark_eligible}, {"Meta", json::to_value(meta)}};
+  send("PUT", "/v1/node/" + segment(node_id) + "/drain", {}, boost::json::serialize(body));
 }
 void Client::purge_node(const std::string& node_id) { send("PUT", "/v1/node/" + segment(node_id) + "/purge"); }
 

@@ -90,8 +90,13 @@ class Client {
   // --- nodes, allocations, evaluations
   std::vector<api::NodeStub> nodes(const std::string& prefix = {});
   model::Node node(const std::string& id);
+  At<model::Node> node_at(const std::string& id, Wait wait);
   std::vector<model::Allocation> node_allocations(const std::string& id);
   void set_eligibility(const std::string& node_id, model::Eligibility eligibility);
+  /// `drain` as decided by whoever asks: its deadline and wishes; nothing ends a drain, and `mark_eligible` then lets
+  /// new allocations come again.
+  void drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain, bool mark_eligible,
+                  const model::StringMap& meta);
   void purge_node(const std::string& node_id);
   std::vector<api::AllocationStub> allocations(const std::string& prefix = {});
   model::Allocation allocation(const std::string& id);

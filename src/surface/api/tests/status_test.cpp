@@ -96,7 +96,7 @@ TEST_F(StatusTest, AFailureIsNotSettledAndTellsTheLastWords) {
   EXPECT_NE(now.attention[0].advice.find("underway alloc status "), std::string::npos);
 }
 
-TEST_F(StatusTest, PointsAtNodesThatAreDownAndTasksThatRestart) {
+TEST_F(StatusTest, PointsAtNodesThatAreSilentAndTasksThatRestart) {
   world.join(make_node(1));
   run_and_start("web");
   auto restarting = report(world.allocation_of("web"), ClientStatus::running);
@@ -111,7 +111,7 @@ TEST_F(StatusTest, PointsAtNodesThatAreDownAndTasksThatRestart) {
   });
   const auto now = status();
   const bool told = std::any_of(now.attention.begin(), now.attention.end(),
-                                [](const auto& a) { return a.what == "node 'c1' is down" && a.why == "gone"; });
+                                [](const auto& a) { return a.what == "node 'c1' is disconnected" && a.why == "gone"; });
   EXPECT_TRUE(told);
 }
 

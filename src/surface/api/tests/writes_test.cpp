@@ -111,6 +111,13 @@ TEST(Refusals, AreStatusAndPlainText) {
        "job exists with conflicting job modify index: "},
       {"no eligibility", "PUT", "/v1/node/" + uuid(1) + "/eligibility", R"({"Eligibility":"maybe"})", 400,
        "Eligibility must be"},
+      {"drain of no such node", "PUT", "/v1/node/" + uuid(9) + "/drain", R"({"DrainSpec":{}})", 404, "node not found"},
+      {"a drain that is a word", "PUT", "/v1/node/" + uuid(1) + "/drain", R"({"DrainSpec":"now"})", 400,
+       "DrainSpec must be an object"},
+      {"a deadline that is a word", "PUT", "/v1/node/" + uuid(1) + "/drain", R"({"DrainSpec":{"Deadline":"soon"}})",
+       400, "Deadline"},
+      {"a wish that is a word", "PUT", "/v1/node/" + uuid(1) + "/drain", R"({"DrainSpec":{"IgnoreSystemJobs":"yes"}})",
+       400, "IgnoreSystemJobs must be true or false"},
       {"purge of a node that is well", "PUT", "/v1/node/" + uuid(1) + "/purge", "", 409, "is not down"},
       {"empty job file", "PUT", "/v1/jobs/parse", R"({"JobHCL":""})", 400, "Job spec is empty"},
       {"index that is no number", "GET", "/v1/jobs?index=x", "", 400,
@@ -201,6 +208,27 @@ TEST(Nodes, AreMadeIneligibleAndForgotten) {
   });
   EXPECT_EQ(world.put(path + "/purge", "").status, 200);
   EXPECT_EQ(world.get(path).status, 404);
+}
+
+TEST(Nodes, AreDrainedAndTakenBack) {
+  World world;
+  world.join(make_node(1));
+  const auto path = "/v1/node/" + uuid(1);
+  // As Nomad's command line sends it.
+  const auto begun = world.put(path + "/drain", R"({"NodeID":"","DrainSpec":{"Deadline":3600000000000,
+      "IgnoreSystemJobs":true},"MarkEligible":false,"Meta":{"message":"cooling"}})");
+  EXPECT_EQ(begun.status, 200);
+  EXPECT_GT(json::parse(begun.body).at("NodeModifyIndex").to_number<std::int64_t>(), 0);
+  const auto node = world.read(path);
+  EXPECT_EQ(node.at("SchedulingEligibility").as_string(), "ineligible");
+  EXPECT_EQ(node.at("DrainStrategy").at("Deadline").to_number<std::int64_t>(), 3'600'000'000'000);
+  EXPECT_TRUE(node.at("DrainStrategy").at("IgnoreSystemJobs").as_bool());
+  EXPECT_EQ(node.at("LastDrain").at("Meta").at("message").as_string(), "cooling");
+  EXPECT_TRUE(world.read("/v1/nodes").at(0).at("Drain").as_bool());
+  EXPECT_EQ(world.put(path + "/eligibility", R"({"Eligibility":"eligible"})").status, 409);
+  EXPECT_EQ(world.put(path + "/drain", R"({"DrainSpec":null,"MarkEligible":true})").status, 200);
+  EXPECT_EQ(world.read(path).at("SchedulingEligibility").as_string(), "eligible");
+  EXPECT_EQ(world.read(path).at("LastDrain").at("Status").as_string(), "canceled");
 }
 
 TEST(SystemGc, ForgetsWhatIsOver) {

@@ -24,6 +24,7 @@
 #include "node/node.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
+#include "slurm/drain.hpp"
 #include "store/sqlite_store.hpp"
 #include "trust/membership.hpp"
 #include "trust/server_trust.hpp"
@@ -320,8 +321,10 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   std::optional<ServerRoleRunner> server;
   std::optional<host::LocalProvider> provider;
   std::optional<host::Controller> controller;
+  std::optional<slurm::DrainController> slurm_drains;
   std::optional<node::Node> node;
   if (config.server.enabled) server.emplace(config, loop, pool, clock, ids);
+  if (server) slurm_drains.emplace(server->server(), loop.executor());
   if (config.hosts.enabled) {
     provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
     controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
@@ -333,6 +336,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     // Hosts first: whoever asks is told of what there is, not of what there was before a crash.
     if (controller) co_await controller->start();
     if (server) server->start(config);
+    if (slurm_drains) slurm_drains->start();
     if (node) co_await node->start();
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
@@ -342,6 +346,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
       if (config.dev) co_await node->stop_everything();
       co_await node->stop();
     }
+    if (slurm_drains) co_await slurm_drains->stop();
     if (controller) co_await controller->stop();
     if (server) co_await server->stop();
   };

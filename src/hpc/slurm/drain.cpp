@@ -1,0 +1,259 @@
+#include "slurm/drain.hpp"
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "node/messages.hpp"
+#include "slurm/hostlist.hpp"
+
+namespace underway::slurm {
+
+using model::SlurmDrainStatus;
+
+DrainVerdict decide_slurm_drain(const model::Node& node, const std::vector<NodeState>& nodes) {
+  if (!node.slurm_drain) return {};
+  DrainVerdict verdict;
+  const auto pick = [&](DrainStep step, auto matches) {
+    verdict.step = step;
+    for (const auto& one : nodes) {
+      if (matches(one)) verdict.names.push_back(one.name);
+    }
+    return !verdict.names.empty();
+  };
+  if (!node.drain) {
+    // Ineligible: whoever keeps it so wants no Slurm jobs there either.
+    if (node.eligibility != model::Eligibility::eligible) return {};
+    const auto ours = [](const NodeState& one) { return one.held() && one.reason.starts_with("underway"); };
+    if (!pick(DrainStep::hand_back, ours)) verdict.step = DrainStep::forget;
+    return verdict;
+  }
+  if (node.slurm_drain->status == SlurmDrainStatus::drained) return {};
+  if (pick(DrainStep::tell, [](const NodeState& one) { return !one.held(); })) return verdict;
+  if (pick(DrainStep::wait, [](const NodeState& one) { return !one.empty(); })) return verdict;
+  verdict.step = DrainStep::release;
+  return verdict;
+}
+
+std::string waiting_text(const std::vector<std::string>& names,
+                         const std::map<std::string, std::vector<std::string>>& jobs) {
+  constexpr std::size_t kNamed = 5;
+  std::set<std::string> ids;
+  for (const auto& name : names) {
+    if (const auto it = jobs.find(name); it != jobs.end()) ids.insert(it->second.begin(), it->second.end());
+  }
+  const std::string where = fold_hosts(names);
+  if (ids.empty()) return fmt::format("waits for Slurm to empty {}", where);
+  std::vector<std::string> named(ids.begin(),
+                                 std::next(ids.begin(), static_cast<std::ptrdiff_t>(std::min(kNamed, ids.size()))));
+  if (ids.size() > kNamed) named.emplace_back("…");
+  return fmt::format("waits for {} Slurm job{} on {} ({})", ids.size(), ids.size() == 1 ? "" : "s", where,
+                     join(named, ", "));
+}
+
+tables::Row<model::Allocation> controller_for(const tables::Tables& tables, const model::Node& node) {
+  tables::Row<model::Allocation> found;
+  for (const auto& job : tables.jobs()) {
+    if (job->stop) continue;
+    const bool near = job->cluster == node.cluster;
+    if (found && !near) continue;
+    for (const auto& allocation : tables.allocations_of_job(job->ns, job->id)) {
+      const bool runs = allocation->client_status == model::ClientStatus::running && !allocation->terminal();
+      if (!runs || !allocation->task_states.contains("slurmctld")) continue;
+      if (near) return allocation;
+      found = allocation;
+    }
+  }
+  return found;
+}
+
+DrainController::DrainController(server::Server& server, async::Executor executor, Options options)
+    : server_(server), options_(options), tasks_(std::move(executor), "drains of Slurm nodes") {}
+
+void DrainController::start() { tasks_.spawn("controller", run()); }
+
+async::awaitable<void> DrainController::stop() { co_await tasks_.stop(); }
+
+async::awaitable<void> DrainController::run() {
+  model::Revision seen = 0;
+  bool busy = false;
+  while (true) {
+    const auto deadline = busy ? async::deadline_in(options_.poll) : async::kNever;
+    const auto* tables = co_await server_.changed_since({{tables::Topic::nodes, ""}}, seen, deadline);
+    seen = tables->revision();
+    Nodes nodes;
+    for (const auto& node : tables->nodes()) {
+      if (node->slurm_drain) nodes.push_back(node);
+    }
+    busy = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+      return node->drain ? node->slurm_drain->status != SlurmDrainStatus::drained
+                         : node->eligibility == model::Eligibility::eligible;
+    });
+    if (!busy) continue;
+    std::optional<std::string> failure;
+    try {
+      co_await tend(std::move(nodes));
+    } catch (const Error& error) {
+      failure = error.one_line();
+    }
+    if (failure)
+      log::error("slurm: drains cannot go on, trying again in {}: {}", human_duration(options_.poll), *failure);
+    // Changes of nodes come in bursts; Slurm need not be asked for each.
+    co_await async::sleep_for(std::min<Duration>(options_.poll, std::chrono::milliseconds(500)));
+  }
+}
+
+/// Nodes of one cluster have one slurmctld: it is asked for all of them together.
+async::awaitable<void> DrainController::tend(Nodes nodes) {
+  const auto* tables = co_await server_.read();
+  std::map<std::string, std::pair<tables::Row<model::Allocation>, Nodes>> by_controller;
+  for (const auto& node : nodes) {
+    const auto controller = controller_for(*tables, *node);
+    auto& entry = by_controller[controller ? controller->id : std::string()];
+    entry.first = controller;
+    entry.second.push_back(node);
+  }
+  for (const auto& [id, entry] : by_controller) {
+    std::optional<std::string> failure;
+    if (!entry.first) {
+      failure = "no allocation with a task 'slurmctld' runs";
+    } else {
+      try {
+        co_await tend_with(entry.first, entry.second);
+      } catch (const Error& error) {
+        failure = error.one_line();
+      }
+    }
+    if (failure) co_await record_failure(entry.second, *failure);
+  }
+}
+
+async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation> controller, Nodes nodes) {
+  const std::vector<std::string> list = {"sinfo", "-h", "-N", "-o", kNodeFormat};
+  std::map<std::string, std::vector<NodeState>> by_host;
+  for (auto& state : parse_nodes(co_await command(controller, list)))
+    by_host[state.hostname].push_back(std::move(state));
+  std::vector<std::string> tell, hand_back, waited_for;
+  std::vector<std::pair<tables::Row<model::Node>, DrainVerdict>> verdicts;
+  for (const auto& node : nodes) {
+    const auto hostname = node->attributes.find("unique.hostname");
+    auto verdict =
+        decide_slurm_drain(*node, by_host[hostname == node->attributes.end() ? node->name : hostname->second]);
+    auto* names = verdict.step == DrainStep::tell        ? &tell
+                  : verdict.step == DrainStep::hand_back ? &hand_back
+                  : verdict.step == DrainStep::wait      ? &waited_for
+                                                         : nullptr;
+    if (names != nullptr) names->insert(names->end(), verdict.names.begin(), verdict.names.end());
+    verdicts.emplace_back(node, std::move(verdict));
+  }
+  std::map<std::string, std::vector<std::string>> jobs;
+  if (!tell.empty()) {
+    const std::vector<std::string> words = {"scontrol", "update", "nodename=" + fold_hosts(tell), "state=drain",
+                                            std::string("reason=") + kDrainReason};
+    co_await command(controller, words);
+  }
+  if (!hand_back.empty()) {
+    const std::vector<std::string> words = {"scontrol", "update", "nodename=" + fold_hosts(hand_back), "state=resume"};
+    co_await command(controller, words);
+  }
+  if (!waited_for.empty()) {
+    const std::vector<std::string> words = {
+        "squeue", "-h", "-t", "RUNNING,SUSPENDED,COMPLETING", "-w", fold_hosts(waited_for), "-o", kJobFormat};
+    jobs = parse_jobs(co_await command(controller, words));
+  }
+  for (const auto& [node, verdict] : verdicts) {
+    switch (verdict.step) {
+      case DrainStep::none:
+        break;
+      case DrainStep::tell:
+        co_await record(node->id, SlurmDrainStatus::draining, "waits for Slurm to empty " + fold_hosts(verdict.names));
+        break;
+      case DrainStep::wait:
+        co_await record(node->id, SlurmDrainStatus::draining, waiting_text(verdict.names, jobs));
+        break;
+      case DrainStep::release:
+        co_await record(node->id, SlurmDrainStatus::drained, "");
+        break;
+      case DrainStep::hand_back:
+      case DrainStep::forget:
+        co_await record(node->id, std::nullopt, "");
+    }
+  }
+}
+
+async::awaitable<std::string> DrainController::command(tables::Row<model::Allocation> controller,
+                                                       std::vector<std::string> words) {
+  const std::string what = join(words, " ");
+  co_return co_await async::within(options_.patience, "`" + what + "`",
+                                   session(std::move(controller), std::move(words)));
+}
+
+/// Beside the task: in its namespaces, where munge is, and with its environment. A slurmctld that was given its own
+/// file has it where the task's templates are.
+async::awaitable<std::string> DrainController::session(tables::Row<model::Allocation> controller,
+                                                       std::vector<std::string> words) {
+  constexpr const char* kWithConfiguration =
+      "if [ -z \"$SLURM_CONF\" ] && [ -r \"$NOMAD_TASK_DIR/slurm.conf\" ]; then "
+      "export SLURM_CONF=\"$NOMAD_TASK_DIR/slurm.conf\"; fi; exec \"$@\"";
+  constexpr std::size_t kMostOutput = std::size_t{8} << 20;
+  node::ExecRequest request;
+  request.alloc = controller->id;
+  request.task = "slurmctld";
+  request.command = {"/bin/sh", "-c", kWithConfiguration, "sh"};
+  request.command.insert(request.command.end(), words.begin(), words.end());
+  auto header = json::to_value(request);
+  const auto stream = co_await server_.open_stream(controller->node_id, "exec", std::move(header));
+  stream->end();
+  std::string out, err;
+  std::optional<std::int64_t> exit_code;
+  while (auto chunk = co_await stream->read()) {
+    if (chunk->channel == link::Channel::control) {
+      const auto control = json::parse(chunk->bytes);
+      const auto* code = control.is_object() ? control.get_object().if_contains("ExitCode") : nullptr;
+      if (code != nullptr && code->is_int64()) exit_code = code->get_int64();
+      continue;
+    }
+    (chunk->channel == link::Channel::error ? err : out) += chunk->bytes;
+    if (out.size() + err.size() > kMostOutput)
+      throw Error(Code::too_large, fmt::format("`{}` prints too much", join(words, " ")));
+  }
+  if (exit_code != 0) {
+    throw Error(Code::unavailable, fmt::format("`{}` failed on node '{}'", join(words, " "), controller->node_name))
+        .because(err.empty() ? fmt::format("exit code {}", exit_code.value_or(-1)) : std::string(trim(err)));
+  }
+  co_return out;
+}
+
+async::awaitable<void> DrainController::record(std::string node_id, std::optional<SlurmDrainStatus> status,
+                                               std::string description) {
+  auto decide = [node_id, status, description](const tables::Tables& tables, const server::Context& context) {
+    server::Decision<server::Nothing> decision;
+    const auto current = tables.find_node(node_id);
+    if (!current || !current->slurm_drain) return decision;
+    // A new drain that began meanwhile has its own say.
+    if (!status && current->drain) return decision;
+    model::Node node = *current;
+    if (status)
+      node.slurm_drain = {*status, description, unix_nanos(context.now)};
+    else
+      node.slurm_drain.reset();
+    const bool same =
+        status && current->slurm_drain->status == *status && current->slurm_drain->description == description;
+    if (!same) decision.changes.push_back(tables::PutNode{std::move(node)});
+    return decision;
+  };
+  co_await server_.writer().submit(std::move(decide));
+}
+
+async::awaitable<void> DrainController::record_failure(Nodes nodes, std::string why) {
+  for (const auto& node : nodes) {
+    const std::string then = !node->drain                       ? "it is handed back once that works"
+                             : node->drain->force_deadline == 0 ? "the drain waits for it"
+                                                                : "the drain goes on at its deadline";
+    const std::string text = fmt::format("waits for Slurm, which cannot be asked: {}; {}", why, then);
+    if (node->slurm_drain->description == text) continue;
+    log::warn("slurm: the drain of node {} {}", node->name, text);
+    co_await record(node->id, node->slurm_drain->status, text);
+  }
+}
+
+}  // namespace underway::slurm

@@ -16,7 +16,8 @@ Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluati
       start_(fleet_.mark()),
       now_(unix_nanos(context.now)),
       seed_(hash_text(evaluation.id)),
-      peers_(fleet_) {
+      peers_(fleet_),
+      rollout_(situation, context) {
   plan_.job = situation.job;
   plan_.evaluation = evaluation;
   // One that was blocked still tells of its last outcome.
@@ -50,6 +51,7 @@ Plan Planner::run() {
 }
 
 void Planner::stop_all() {
+  rollout_.cancel();
   for (const auto& allocation : situation_.allocations) {
     if (allocation->terminal()) continue;
     ++plan_.groups[allocation->group].stop;
@@ -90,22 +92,29 @@ void Planner::update_in_place(const AllocationRow& allocation) {
   row.job_version = situation_.job->version;
   row.unknown_since = 0;
   row.eval_id = evaluation_.id;
+  if (rollout_.state(row.group) != nullptr && !rollout_.owns(row)) {
+    row.deployment_id = rollout_.current()->id;
+    // The same processes go on: what was found well still is. A bad verdict was about the old version.
+    if (!row.health.healthy.value_or(false)) row.health = {};
+  }
   row.modify_time = now_;
   row.alloc_modify_index = tables::Tables::kThisRevision;
   ++plan_.groups[row.group].in_place;
   plan_.updated.push_back(std::move(row));
 }
 
-const std::string& Planner::create(const model::TaskGroup& group, std::int64_t index, const Choice& choice,
-                                   model::AllocMetric metric, const Allocation* previous) {
-  const model::Job& job = *situation_.job;
+Allocation& Planner::create(const tables::Row<model::Job>& version, const model::TaskGroup& group, std::int64_t index,
+                            const Choice& choice, model::AllocMetric metric, const Allocation* previous) {
+  const model::Job& job = *version;
   if (template_of_ != &group) {
     template_ = Allocation{};
     template_.eval_id = evaluation_.id;
     template_.ns = job.ns;
     template_.job_id = job.id;
     template_.job_version = job.version;
-    template_.job = situation_.job;
+    template_.job = version;
+    if (version == situation_.job && rollout_.state(group.name) != nullptr)
+      template_.deployment_id = rollout_.current()->id;
     template_.group = group.name;
     template_.resources.disk_mb = group.ephemeral_disk.size_mb;
     for (const auto& task : group.tasks)
@@ -125,7 +134,7 @@ const std::string& Planner::create(const model::TaskGroup& group, std::int64_t i
   row.metrics = std::move(metric);
   if (previous != nullptr) row.previous_allocation = previous->id;
   ++live_;
-  return row.id;
+  return row;
 }
 
 void Planner::fail(const model::TaskGroup& group, Placer& placer, std::int64_t count) {
@@ -181,6 +190,7 @@ void Planner::conclude() {
   if (situation_.job) {
     for (const auto& group : situation_.job->groups) done.queued.try_emplace(group.name, 0);
   }
+  rollout_.conclude(plan_);
   conclude_blocked();
   look_again();
   bool open =
@@ -251,7 +261,7 @@ constexpr const char* kBlockedDescription = "created to place remaining allocati
 void Planner::conclude_blocked() {
   model::Evaluation& done = plan_.evaluation;
   const bool failed = !done.failed_groups.empty();
-  if (!failed && one_node()) return;  // the others may still wait for room on other nodes
+  if (!failed && one_node_) return;  // the others may still wait for room on other nodes
   const model::Evaluation* existing = nullptr;
   const bool woken = done.triggered_by == EvalTrigger::queued_allocs;
   for (const auto& other : situation_.evaluations) {

@@ -1,4 +1,4 @@
-#include "scheduler/detail/planner.hpp"
+#include "scheduler/detail/group_work.hpp"
 #include "scheduler/detail/reschedule.hpp"
 
 namespace underway::scheduler::detail {
@@ -18,47 +18,73 @@ void Planner::plan_groups() {
       stop_unwanted(allocation);
     }
   }
-  std::vector<GroupPlan> plans;
-  for (const auto& group : job.groups) {
-    GroupPlan& plan = plans.emplace_back(
-        reconcile_group(job, group, by_group[group.name], fleet_, now_, context_.options.clock_slack));
-    next_attempt_ = earlier(next_attempt_, plan.next_attempt);
-    next_loss_ = earlier(next_loss_, plan.next_loss);
-    waiting_.insert(waiting_.end(), plan.waiting.begin(), plan.waiting.end());
-    for (const auto& allocation : plan.silenced) note_unknown(allocation);
-    for (const auto& allocation : plan.settled) note_return(allocation);
-    GroupChanges& changes = plan_.groups[group.name];
-    changes.ignore = plan.ignore + static_cast<std::int64_t>(plan.keep.size());
-    for (const auto& one : plan.stops) {
-      ++(one.lost ? changes.lost : changes.stop);
-      stop_and_free(one);
-    }
-    for (const auto* list : {&plan.keep, &plan.outdated, &plan.migrating}) {
-      for (const auto& allocation : *list) peers_.add(fleet_.find(allocation->node_id), group.name);
-    }
-  }
-  for (std::size_t i = 0; i < plans.size(); ++i) plan_group(job.groups[i], std::move(plans[i]));
+  std::vector<GroupWork> works;
+  works.reserve(job.groups.size());
+  for (const auto& group : job.groups) works.push_back(begin_group(group, std::move(by_group[group.name])));
+  for (auto& work : works) plan_group(work);
   if (job.all_at_once && !plan_.evaluation.failed_groups.empty()) refuse_partial();
+  for (const auto& work : works) settle_rollout(work);
 }
 
-void Planner::plan_group(const model::TaskGroup& group, GroupPlan plan) {
-  if (plan.migrating.empty() && plan.outdated.empty() && plan.missing.empty()) return;
-  Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)));
-  for (const auto& old : plan.migrating) move(group, placer, old);
-  std::vector<AllocationRow> destructive;
-  for (const auto& old : plan.outdated) {
-    const bool same = old->job && !tasks_updated(*old->job, *situation_.job, group.name);
-    if (same && placer.suits(fleet_.find(old->node_id)))
-      update_in_place(old);
-    else
-      destructive.push_back(old);
+Planner::GroupWork Planner::begin_group(const model::TaskGroup& group, std::vector<AllocationRow> allocations) {
+  const model::Job& job = *situation_.job;
+  GroupWork work;
+  work.group = &group;
+  work.policy = model::update_policy(job, group);
+  work.first_of_version = std::all_of(allocations.begin(), allocations.end(),
+                                      [&](const AllocationRow& row) { return of_earlier_job(*row, job); });
+  take_canaries(work, allocations);
+  work.plan = reconcile_group(job, group, allocations, fleet_, now_, context_.options.clock_slack);
+  take_note(group, work.plan);
+  return work;
+}
+
+void Planner::take_note(const model::TaskGroup& group, const GroupPlan& plan) {
+  next_attempt_ = earlier(next_attempt_, plan.next_attempt);
+  next_loss_ = earlier(next_loss_, plan.next_loss);
+  waiting_.insert(waiting_.end(), plan.waiting.begin(), plan.waiting.end());
+  for (const auto& allocation : plan.silenced) note_unknown(allocation);
+  for (const auto& allocation : plan.settled) note_return(allocation);
+  GroupChanges& changes = plan_.groups[group.name];
+  changes.ignore += plan.ignore + static_cast<std::int64_t>(plan.keep.size());
+  for (const auto& one : plan.stops) {
+    ++(one.lost ? changes.lost : changes.stop);
+    stop_and_free(one);
   }
-  for (const auto& old : destructive) replace(group, placer, old);
-  plan_.created.reserve(plan_.created.size() + plan.missing.size());
-  for (std::size_t i = 0; i < plan.missing.size(); ++i) {
-    if (fill(group, placer, plan.missing[i])) continue;
+  for (const auto* list : {&plan.keep, &plan.outdated, &plan.migrating}) {
+    for (const auto& allocation : *list) peers_.add(fleet_.find(allocation->node_id), group.name);
+  }
+}
+
+void Planner::plan_group(GroupWork& work) {
+  const model::TaskGroup& group = *work.group;
+  if (work.idle()) return;
+  Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)));
+  for (auto& old : work.plan.outdated) {
+    const bool same = old->job && !tasks_updated(*old->job, *situation_.job, group.name);
+    (same && placer.suits(fleet_.find(old->node_id)) ? work.in_place : work.destructive).push_back(std::move(old));
+  }
+  open_rollout(work);
+  work.created_begin = plan_.created.size();
+  move_all(work, placer);
+  for (const auto& old : work.in_place) update_in_place(old);
+  const std::size_t now = may_replace(work);
+  for (std::size_t i = 0; i < now; ++i) replace(group, placer, work.destructive[i]);
+  plan_.groups[group.name].ignore += static_cast<std::int64_t>(work.destructive.size() - now);
+  place_canaries(work, placer);
+  if (rollout_.held(group.name))
+    fill_as_before(work);
+  else
+    fill_all(group, placer, work.plan.missing);
+  work.created_end = plan_.created.size();
+}
+
+void Planner::fill_all(const model::TaskGroup& group, Placer& placer, const std::vector<Missing>& missing) {
+  plan_.created.reserve(plan_.created.size() + missing.size());
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (fill(situation_.job, group, placer, missing[i])) continue;
     // The rest asks for the same and finds the same.
-    fail(group, placer, static_cast<std::int64_t>(plan.missing.size() - i));
+    fail(group, placer, static_cast<std::int64_t>(missing.size() - i));
     break;
   }
 }
@@ -77,20 +103,24 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
     return;
   }
   --live_;
+  const auto index = std::max<std::int64_t>(0, old->index());
   const std::string next =
-      create(group, std::max<std::int64_t>(0, old->index()), *choice, placer.metric(*choice), old.get());
+      create(situation_.job, group, index, *choice, placer.metric(*choice), old.get()).id;
   stop({old, kUpdating, false}, next);
   ++plan_.groups[group.name].destructive;
 }
 
 /// Starts another one elsewhere and stops this one; without a place elsewhere it goes on for as long as it may.
-void Planner::move(const model::TaskGroup& group, Placer& placer, const AllocationRow& old) {
+void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
+                   const AllocationRow& old) {
   placer.release(*old);
   const auto choice = placer.place();
   if (choice) {
     --live_;
-    const std::string next =
-        create(group, std::max<std::int64_t>(0, old->index()), *choice, placer.metric(*choice), old.get());
+    const auto index = std::max<std::int64_t>(0, old->index());
+    Allocation& moved = create(job, group, index, *choice, placer.metric(*choice), old.get());
+    moved.health.canary = old->health.canary;
+    const std::string next = moved.id;
     stop({old, kMigrating, false}, next);
     ++plan_.groups[group.name].migrate;
     return;
@@ -106,16 +136,18 @@ void Planner::move(const model::TaskGroup& group, Placer& placer, const Allocati
   ++plan_.groups[group.name].ignore;
 }
 
-bool Planner::fill(const model::TaskGroup& group, Placer& placer, const Missing& missing) {
+bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
+                   const Missing& missing) {
   Placer::Hint hint;
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
   const auto choice = placer.place(hint);
   if (!choice) return false;
-  const std::string next = create(group, missing.index, *choice, placer.metric(*choice), missing.previous.get());
+  const std::string next =
+      create(job, group, missing.index, *choice, placer.metric(*choice), missing.previous.get()).id;
   ++plan_.groups[group.name].place;
   if (missing.previous_failed) {
     plan_.created.back().reschedules =
-        reschedules_after(*missing.previous, reschedule_policy(*situation_.job, group), now_);
+        reschedules_after(*missing.previous, reschedule_policy(*job, group), now_);
     stop({missing.previous, kRescheduled, false}, next);
   } else if (missing.previous) {
     const auto is_previous = [&](const Allocation& row) { return row.id == missing.previous->id; };

@@ -1,29 +1,31 @@
-#include "scheduler/detail/planner.hpp"
 #include "scheduler/detail/reschedule.hpp"
+#include "scheduler/detail/system_work.hpp"
 
 namespace underway::scheduler::detail {
 
 using model::ClientStatus;
 using model::JobType;
 
-/// What a node has of a system group.
-struct Planner::OnNode {
-  AllocationRow live;
-  AllocationRow failed;   ///< of this version, not stopped
-  bool finished = false;  ///< sysbatch: ran to its end, well or not
-};
-
-/// Whether only the node that the evaluation is about needs a look.
-bool Planner::one_node() const {
-  return system() && wanted() && evaluation_.triggered_by == model::EvalTrigger::node_update &&
-         !evaluation_.node_id.empty();
+/// Whether a look at the node that the evaluation is about is enough. A rollout that goes on, or that a look at the
+/// whole would begin, counts on all nodes.
+bool Planner::may_look_at_one_node() const {
+  if (evaluation_.triggered_by != model::EvalTrigger::node_update || evaluation_.node_id.empty()) return false;
+  if (rollout_.running()) return false;
+  const model::Job& job = *situation_.job;
+  const auto rolls = [&](const model::TaskGroup& group) { return update_policy(job, group).rolls(); };
+  if (std::none_of(job.groups.begin(), job.groups.end(), rolls)) return true;
+  if (!situation_.deployment || situation_.deployment->job_version != job.version) return false;
+  return std::none_of(situation_.allocations.begin(), situation_.allocations.end(), [&](const AllocationRow& row) {
+    return row->node_id == evaluation_.node_id && !row->terminal() && row->job_version != job.version;
+  });
 }
 
 void Planner::plan_system() {
   const model::Job& job = *situation_.job;
+  one_node_ = may_look_at_one_node();
   std::unordered_map<std::string_view, std::vector<AllocationRow>> by_group;
   for (const auto& allocation : situation_.allocations) {
-    if (one_node() && allocation->node_id != evaluation_.node_id) continue;
+    if (one_node_ && allocation->node_id != evaluation_.node_id) continue;
     by_group[allocation->group].push_back(allocation);
   }
   for (const auto& [name, allocations] : by_group) {
@@ -69,131 +71,189 @@ bool Planner::stays(const AllocationRow& allocation, GroupChanges& changes) {
   return true;
 }
 
-void Planner::plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations) {
+void Planner::collect(SystemWork& work, const std::vector<AllocationRow>& allocations) {
   const model::Job& job = *situation_.job;
-  std::unordered_map<Slot, OnNode> here;
-  here.reserve(allocations.size());
-  GroupChanges& changes = plan_.groups[group.name];
+  work.here.reserve(allocations.size());
   for (const auto& allocation : allocations) {
+    const bool earlier = of_earlier_job(*allocation, job);
+    if (!earlier) work.first_of_version = false;
     if (allocation->server_terminal() && job.type != JobType::sysbatch) continue;
     const Slot slot = fleet_.find(allocation->node_id);
     if (slot == kNoSlot || !fleet_.node(slot).node || fleet_.node(slot).node->status == model::NodeStatus::down)
       continue;
-    OnNode& found = here[slot];
+    OnNode& found = work.here[slot];
     if (!allocation->terminal()) {
-      if (!stays(allocation, changes)) continue;
+      if (!stays(allocation, plan_.groups[work.group.name])) continue;
       if (!found.live) {
         found.live = allocation;
-        peers_.add(slot, group.name);
+        peers_.add(slot, work.group.name);
         continue;
       }
-      ++changes.stop;
+      ++plan_.groups[work.group.name].stop;
       stop_and_free({allocation, kNotNeeded, false});
-    } else if (!of_earlier_job(*allocation, job)) {
-      const bool ended =
-          allocation->client_status == ClientStatus::complete || allocation->client_status == ClientStatus::failed;
-      if (job.type == JobType::sysbatch)
-        found.finished |= ended;
-      else if (allocation->client_status == ClientStatus::failed &&
-               (!found.failed || found.failed->create_time < allocation->create_time))
-        found.failed = allocation;
+    } else if (job.type == JobType::sysbatch) {
+      found.finished |= !earlier && (allocation->client_status == ClientStatus::complete ||
+                                     allocation->client_status == ClientStatus::failed);
+    } else if (allocation->client_status == ClientStatus::failed &&
+               (!found.failed || found.failed->create_time < allocation->create_time)) {
+      found.failed = allocation;
     }
   }
-  Placer placer(fleet_, peers_, Ask(situation_.job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::visiting);
+}
+
+void Planner::plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations) {
+  SystemWork work(*situation_.job, group, fleet_, peers_, Ask(situation_.job, group),
+                  mix(seed_ ^ hash_text(group.name)));
+  collect(work, allocations);
+  work.created_begin = plan_.created.size();
+  if (!one_node_) open_system_rollout(work);
   static const OnNode nothing;
-  model::AllocMetric metric;
   const auto visit_slot = [&](Slot slot) {
-    const auto it = here.find(slot);
-    visit(group, placer, slot, it == here.end() ? nothing : it->second, metric);
+    const auto it = work.here.find(slot);
+    visit(work, slot, it == work.here.end() ? nothing : it->second);
   };
-  if (one_node()) {
+  if (one_node_) {
     const Slot slot = fleet_.find(evaluation_.node_id);
     if (slot != kNoSlot && fleet_.node(slot).node) visit_slot(slot);
   } else {
     for (const Slot slot : fleet_.ordered()) visit_slot(slot);
   }
-  // A job that no node can take is worth a word; one that some nodes are not meant for is not.
-  const bool nowhere = changes.place + changes.ignore + changes.in_place + changes.destructive == 0;
-  const bool exhausted = plan_.evaluation.queued[group.name] > 0;
-  if (!exhausted && (!nowhere || one_node())) return;
-  if (!exhausted) metric = placer.failure();
-  placer.add_class_eligibility(eligibility_);
-  describe_collision(group, placer);
-  plan_.evaluation.failed_groups[group.name] = std::move(metric);
+  replace_outdated(work);
+  restore_on_nodes(work);
+  if (!one_node_) settle_system_rollout(work);
+  explain_system(work);
 }
 
-void Planner::visit(const model::TaskGroup& group, Placer& placer, Slot slot, const OnNode& here,
-                    model::AllocMetric& metric) {
-  GroupChanges& changes = plan_.groups[group.name];
-  if (here.live) {
-    if (!placer.in_scope(slot)) {
-      ++changes.stop;
-      return stop_and_free({here.live, kNotNeeded, false});
-    }
-    const bool current = here.live->job_version == situation_.job->version;
-    if (current || !fleet_.node(slot).ready()) {
-      ++changes.ignore;
-      return;
-    }
-    if (!placer.suits(slot)) {
-      ++changes.stop;
-      return stop_and_free({here.live, kNotNeeded, false});
-    }
-    const bool same = here.live->job && !tasks_updated(*here.live->job, *situation_.job, group.name);
-    if (same) return update_in_place(here.live);
-    return replace_on(group, placer, slot, here.live, metric);
-  }
+/// A job that no node can take is worth a word; one that some nodes are not meant for is not.
+void Planner::explain_system(SystemWork& work) {
+  const std::string& name = work.group.name;
+  const GroupChanges& changes = plan_.groups[name];
+  const bool nowhere =
+      changes.place + changes.ignore + changes.in_place + changes.destructive + changes.canary == 0;
+  const bool exhausted = plan_.evaluation.queued[name] > 0;
+  if (!exhausted && (!nowhere || one_node_)) return;
+  if (!exhausted) work.metric = work.placer.failure();
+  work.placer.add_class_eligibility(eligibility_);
+  describe_collision(work.group, work.placer);
+  plan_.evaluation.failed_groups[name] = std::move(work.metric);
+}
+
+void Planner::visit(SystemWork& work, Slot slot, const OnNode& here) {
+  GroupChanges& changes = plan_.groups[work.group.name];
+  if (here.live) return visit_live(work, slot, here.live);
   if (here.finished) {
     ++changes.ignore;
     return;
   }
-  const std::int16_t verdict = placer.verdict(slot);
+  const std::int16_t verdict = work.placer.verdict(slot);
   if (verdict == ShapeIndex::kNotReady || verdict == ShapeIndex::kOutOfScope) return;
-  ++metric.nodes_evaluated;
-  ++metric.nodes_in_pool;
-  ++metric.nodes_available[fleet_.node(slot).node->datacenter];
-  if (verdict != ShapeIndex::kFeasible) return placer.judge(slot, metric);
-  const auto policy = reschedule_policy(*situation_.job, group);
+  ++work.metric.nodes_evaluated;
+  ++work.metric.nodes_in_pool;
+  ++work.metric.nodes_available[fleet_.node(slot).node->datacenter];
+  if (verdict != ShapeIndex::kFeasible) return work.placer.judge(slot, work.metric);
+  ++work.desired;
+  const bool held = rollout_.held(work.group.name);
   if (here.failed) {
-    const auto when = replacement_time(*here.failed, policy);
-    if (when && *when > now_ + context_.options.clock_slack.count()) {
-      next_attempt_ = earlier(next_attempt_, *when);
-      waiting_.push_back(here.failed);
+    const bool owned = rollout_.owns(*here.failed);
+    work.failing |= owned;
+    // A new version does not wait for the time at which the old one would have been tried again.
+    if (!held && here.failed->job_version != situation_.job->version)
+      return work.failed_before.push_back({slot, here.failed});
+    const auto when = replacement_time(*here.failed, work.reschedule);
+    const bool given_up = owned && rollout_.failed() && rollout_.stable();
+    if (given_up || (when && *when > now_ + context_.options.clock_slack.count())) {
+      if (!given_up) {
+        next_attempt_ = earlier(next_attempt_, *when);
+        waiting_.push_back(here.failed);
+      }
       ++changes.ignore;
+      if (owned) {
+        ++work.tally.placed;
+        ++work.tally.unhealthy;
+      } else {
+        ++work.tally.outstanding;
+      }
       return;
     }
   }
-  const auto choice = placer.place_on(slot);
-  if (!choice) {
-    placer.judge(slot, metric);
-    ++plan_.evaluation.queued[group.name];
-    return;
-  }
-  const std::string next = create(group, 0, *choice, placer.metric(*choice), here.failed.get());
-  if (here.failed) {
-    plan_.created.back().reschedules = reschedules_after(*here.failed, policy, now_);
-    stop({here.failed, kRescheduled, false}, next);
-  }
-  ++changes.place;
+  if (held) return work.held.push_back({slot, here.failed});
+  place_on(work, slot, here.failed);
 }
 
-/// As replace(), but on this node only.
-void Planner::replace_on(const model::TaskGroup& group, Placer& placer, Slot slot, const AllocationRow& old,
-                         model::AllocMetric& metric) {
-  placer.release(*old);
-  const auto choice = placer.place_on(slot);
-  if (!choice) {
-    ++metric.nodes_evaluated;
-    placer.judge(slot, metric);
-    placer.retake(*old);
-    ++plan_.evaluation.queued[group.name];
-    ++plan_.groups[group.name].ignore;
+void Planner::visit_live(SystemWork& work, Slot slot, const AllocationRow& live) {
+  GroupChanges& changes = plan_.groups[work.group.name];
+  const bool current = live->job_version == situation_.job->version;
+  const bool held = rollout_.held(work.group.name);
+  if (!work.placer.in_scope(slot) && (current || !held)) {
+    ++changes.stop;
+    return stop_and_free({live, kNotNeeded, false});
+  }
+  const bool ready = fleet_.node(slot).ready();
+  if (ready) {
+    ++work.desired;
+    if (works(*live)) ++work.working;
+  }
+  if (current || !ready) {
+    ++changes.ignore;
+    if (!rollout_.owns(*live)) return;
+    ++work.tally.placed;
+    if (live->health.canary) work.tally.canaries.push_back(live->id);
+    if (!live->health.healthy) return void(++work.in_flight);
+    ++(*live->health.healthy ? work.tally.healthy : work.tally.unhealthy);
+    work.failing |= !*live->health.healthy;
     return;
   }
+  const auto [known, fresh] = work.in_place.try_emplace(live->job.get());
+  if (fresh) known->second = live->job && !tasks_updated(*live->job, *situation_.job, work.group.name);
+  const bool suits = work.placer.suits(slot);
+  if (known->second && suits) {
+    update_in_place(live);
+    const bool healthy = live->health.healthy.value_or(false);
+    ++work.tally.placed;
+    ++(healthy ? work.tally.healthy : work.in_flight);
+    return;
+  }
+  if (suits || held) return work.outdated.push_back(live);
+  ++changes.stop;
+  stop_and_free({live, kNotNeeded, false});
+}
+
+void Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previous) {
+  const auto choice = work.placer.place_on(slot);
+  if (!choice) {
+    work.placer.judge(slot, work.metric);
+    ++plan_.evaluation.queued[work.group.name];
+    ++work.tally.outstanding;
+    --work.desired;
+    return;
+  }
+  const std::string next =
+      create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), previous.get()).id;
+  if (previous) {
+    plan_.created.back().reschedules = reschedules_after(*previous, work.reschedule, now_);
+    stop({previous, kRescheduled, false}, next);
+  }
+  ++plan_.groups[work.group.name].place;
+  ++work.in_flight;
+}
+
+/// As replace(), but on this node only. False when the new one does not fit there.
+bool Planner::replace_on(SystemWork& work, Slot slot, const AllocationRow& old) {
+  work.placer.release(*old);
+  const auto choice = work.placer.place_on(slot);
+  if (!choice) {
+    ++work.metric.nodes_evaluated;
+    work.placer.judge(slot, work.metric);
+    work.placer.retake(*old);
+    ++plan_.evaluation.queued[work.group.name];
+    ++plan_.groups[work.group.name].ignore;
+    return false;
+  }
   --live_;
-  const std::string next = create(group, 0, *choice, placer.metric(*choice), old.get());
+  const std::string next =
+      create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), old.get()).id;
   stop({old, kUpdating, false}, next);
-  ++plan_.groups[group.name].destructive;
+  return true;
 }
 
 }  // namespace underway::scheduler::detail

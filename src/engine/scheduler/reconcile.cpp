@@ -137,7 +137,9 @@ class GroupReconciler {
     }
     order.insert(order.end(), leaving.begin(), leaving.end());
     order.insert(order.end(), doubles.begin(), doubles.end());
-    std::int64_t surplus = static_cast<std::int64_t>(order.size()) + finished_ - group_.count;
+    // Of those with the same number only one stays, even when there are too few.
+    std::int64_t surplus = std::max(static_cast<std::int64_t>(order.size()) + finished_ - group_.count,
+                                    static_cast<std::int64_t>(doubles.size()));
     std::set<std::string_view> stopped;
     for (; surplus > 0 && !order.empty(); --surplus) {
       plan_.stops.push_back({order.back(), kNotNeeded, false});
@@ -149,9 +151,8 @@ class GroupReconciler {
     std::erase_if(waiting_, is_stopped);
     for (const auto& allocation : waiting_) {
       const auto when = replacement_time(*allocation, policy_);
-      if (!when) continue;
-      plan_.waiting.push_back(allocation);
-      plan_.next_attempt = earlier(plan_.next_attempt, *when);
+      (when ? plan_.waiting : plan_.ended).push_back(allocation);
+      plan_.next_attempt = earlier(plan_.next_attempt, when.value_or(0));
     }
     for (const auto& allocation : order) indexes_.insert(allocation->index());
     room_ = group_.count - finished_ - static_cast<std::int64_t>(order.size());

@@ -29,6 +29,7 @@ struct GroupChanges {
   std::int64_t migrate = 0;  ///< moved by a drain
   std::int64_t lost = 0;     ///< stopped because their node is gone; what replaces them counts as placed
   std::int64_t ignore = 0;   ///< left as they are
+  std::int64_t canary = 0;   ///< placed to be judged before the others follow
 };
 
 struct Plan {
@@ -39,6 +40,8 @@ struct Plan {
   std::vector<model::Allocation> noted;
   model::Evaluation evaluation;  ///< the one that was scheduled, as it shall be: complete, or blocked again
   std::vector<model::Evaluation> evaluations;  ///< others to put: blocked, delayed (wait_until), canceled
+  std::vector<model::Deployment> deployments;  ///< begun, moved on or ended
+  bool stable = false;                         ///< the version was rolled out: it is one to go back to
   std::optional<model::JobStatus> job_status;  ///< when it changes
   tables::Row<model::Job> job;                 ///< what was planned for; null when the job is gone
   std::map<std::string, GroupChanges> groups;
@@ -54,6 +57,9 @@ struct Situation {
   tables::Row<model::Job> job;                                  ///< null: it is gone
   std::span<const tables::Row<model::Allocation>> allocations;  ///< all of the job
   std::vector<tables::Row<model::Evaluation>> evaluations;      ///< all of the job
+  tables::Row<model::Deployment> deployment;                    ///< the job's newest; null: it never had one
+  /// The newest stable version of the job, or null; may be empty. Asked only while a rollout is held up.
+  std::function<tables::Row<model::Job>()> stable;
   /// Allocations on a node, to name the one that holds a port; may be empty.
   std::function<std::span<const tables::Row<model::Allocation>>(const std::string& node_id)> on_node;
 };

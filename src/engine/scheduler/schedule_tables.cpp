@@ -10,6 +10,14 @@ Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job
   situation.job = std::move(job);
   situation.allocations = tables.allocations_of_job(ns, id);
   situation.evaluations = tables.evaluations_of_job(ns, id);
+  const auto& deployments = tables.deployments_of_job(ns, id);
+  if (!deployments.empty()) situation.deployment = deployments.front();
+  situation.stable = [&tables, ns, id]() -> tables::Row<model::Job> {
+    for (const auto& version : tables.job_versions(ns, id)) {
+      if (version->job.stable) return tables.find_job_version(ns, id, version->job.version);
+    }
+    return nullptr;
+  };
   situation.on_node = [&tables](const std::string& node_id) {
     return std::span<const tables::Row<model::Allocation>>(tables.allocations_on_node(node_id));
   };

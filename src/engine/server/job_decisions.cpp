@@ -102,7 +102,8 @@ void refuse_other_index(const Job* current, model::Revision wanted) {
                            : fmt::format("job exists with conflicting job modify index: {}", have));
 }
 
-/// The job as it will stand, stamped; nothing when it equals the current one.
+}  // namespace
+
 std::optional<Job> next_version(const Tables& tables, Job job, const Context& context) {
   const auto current = tables.find_job(job.ns, job.id);
   job.stop = false;
@@ -125,7 +126,6 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
   return job;
 }
 
-/// Puts the job (if it changed) and its evaluation.
 Registered register_into(std::vector<Change>& changes, const Tables& tables, const RegisterJob& request,
                          const Context& context) {
   Registered result;
@@ -139,6 +139,8 @@ Registered register_into(std::vector<Change>& changes, const Tables& tables, con
   changes.push_back(tables::PutEvaluation{std::move(evaluation)});
   return result;
 }
+
+namespace {
 
 void stop_into(std::vector<Change>& changes, const Job& current, EvalTrigger trigger, const Context& context,
                std::string* eval_id) {

@@ -59,6 +59,11 @@ model::JobStatus job_status(const Tables&, const model::Job&);
 /// The fields that a client may set, so that the rest (status, version, indexes) never makes a new version.
 bool same_specification(const model::Job&, const model::Job&);
 
+/// The job as its next version will stand, stamped; nothing when it equals the current one.
+std::optional<model::Job> next_version(const Tables&, model::Job job, const Context&);
+/// Puts the job, if it differs from the current one, and its evaluation; refuses nothing.
+Registered register_into(std::vector<Change>& changes, const Tables&, const RegisterJob&, const Context&);
+
 /// A pending evaluation of `job`.
 model::Evaluation new_evaluation(const model::Job& job, model::EvalTrigger trigger, const Context&);
 

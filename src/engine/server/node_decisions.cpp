@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "scheduler/schedule.hpp"
+#include "server/deployment_decisions.hpp"
 #include "server/job_decisions.hpp"
 
 namespace underway::server {
@@ -108,15 +109,15 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
   row.client_description = update.client_description;
   row.task_states = update.task_states;
   row.health.ready = update.health.ready;
+  // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
+  const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
   const bool of_this_version = !update.job_version || (*update.job_version == current.job_version &&
                                                        update.deployment_id == current.deployment_id);
-  if (update.health.healthy && of_this_version) {
+  if (update.health.healthy && of_this_version && !ended) {
     row.health.healthy = update.health.healthy;
     row.health.timestamp = update.health.timestamp;
     row.health.description = update.health.description;
   }
-  // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
-  const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
   if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
   return row;
 }
@@ -308,6 +309,7 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
                                             const std::vector<model::AllocationUpdate>& updates,
                                             const Context& context) {
   Decision<Nothing> decision;
+  DeploymentProgress progress(tables, context);
   std::set<std::pair<std::string, std::string>> ended_early;
   bool freed = false;
   for (const auto& update : updates) {
@@ -322,8 +324,10 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
       if (!row->server_terminal() && !done) ended_early.emplace(row->ns, row->job_id);
       freed = true;
     }
+    progress.note(*current, *row);
     decision.changes.push_back(tables::PutAllocation{std::move(*row)});
   }
+  progress.conclude(decision.changes);
   for (const auto& [ns, id] : ended_early) {
     const auto job = tables.find_job(ns, id);
     if (job && !job->stop)
@@ -439,6 +443,7 @@ Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, 
   Decision<Collected> decision;
   const auto gone = collect_jobs(decision, tables, keep.jobs, context);
   collect_evaluations(decision, tables, gone, keep.evaluations, context);
+  collect_deployments(decision.changes, tables, keep.evaluations, context);
   collect_nodes(decision, tables, keep.nodes, context);
   return decision;
 }

@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/dependencies.hpp"
+#include "server/deployment_decisions.hpp"
 #include "server/orders.hpp"
 #include "trust/join_token.hpp"
 
@@ -111,6 +112,7 @@ void Server::start() {
   tasks_.spawn("heartbeats", heartbeats());
   tasks_.spawn("collection", collection());
   tasks_.spawn("drains", tending());
+  tasks_.spawn("deployments", watch_deployments());
 }
 
 async::awaitable<void> Server::stop() {
@@ -532,6 +534,24 @@ async::awaitable<void> Server::collection() {
     } catch (const Error& error) {
       log::error("server: nothing was collected, trying again in {}: {}", human_duration(options_.collect_every),
                  error.one_line());
+    }
+  }
+}
+
+/// A deadline is minutes away when it is set, so that a look every second is soon enough.
+async::awaitable<void> Server::watch_deployments() {
+  while (true) {
+    co_await async::sleep_for(std::chrono::seconds(1));
+    const auto due = next_deployment_deadline(*co_await read());
+    if (!due || *due > unix_nanos(clock_.now())) continue;
+    try {
+      auto decide = [](const Tables& tables, const Context& context) {
+        return decide_deployment_deadlines(tables, context);
+      };
+      for (const auto& id : co_await writer_.submit(std::move(decide)))
+        log::warn("server: deployment {} made no progress in time and has failed", id.substr(0, 8));
+    } catch (const Error& error) {
+      log::error("server: deployments are not looked after, trying again in 1 s: {}", error.one_line());
     }
   }
 }

@@ -99,6 +99,7 @@ class Server {
   async::awaitable<void> collection();
   async::awaitable<void> tending();
   async::awaitable<void> tend(std::vector<std::string> silent_nodes);
+  async::awaitable<void> watch_deployments();
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
   async::awaitable<boost::json::value> answer_node(Linked& linked, std::string method, boost::json::value body);
   async::awaitable<boost::json::value> register_node(Linked& linked, boost::json::value body);

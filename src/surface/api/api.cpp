@@ -11,6 +11,7 @@ void add_routes(http::Router& router, Api& api) {
   add_allocation_routes(router, api);
   add_file_routes(router, api);
   add_exec_routes(router, api);
+  add_deployment_routes(router, api);
   add_evaluation_routes(router, api);
   add_agent_routes(router, api);
   add_cluster_routes(router, api);

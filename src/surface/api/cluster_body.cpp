@@ -17,7 +17,8 @@ std::map<std::string, std::int64_t> counted(const DesiredUpdates& updates) {
                                           {"create", updates.place},
                                           {"destroy", updates.stop},
                                           {"in-place update", updates.in_place},
-                                          {"create/destroy update", updates.destructive}};
+                                          {"create/destroy update", updates.destructive},
+                                          {"canary", updates.canary}};
   std::erase_if(out, [](const auto& entry) { return entry.second == 0; });
   return out;
 }
@@ -37,6 +38,7 @@ JobChange describe_plan(const server::JobPlan& plan) {
     updates.stop = counts.stop + counts.lost;
     updates.in_place = counts.in_place;
     updates.destructive = counts.destructive;
+    updates.canary = counts.canary;
     for (auto& part : change.diff.groups) {
       if (part.name == group) part.updates = counted(updates);
     }
@@ -45,7 +47,8 @@ JobChange describe_plan(const server::JobPlan& plan) {
   for (const auto& created : plan.plan.created) {
     const bool replaces = !created.previous_allocation.empty();
     if (replaces) replaced.insert(created.previous_allocation);
-    change.touched.push_back({created.name, created.node_name, replaces ? "replace" : "place"});
+    const char* what = created.health.canary ? "canary" : replaces ? "replace" : "place";
+    change.touched.push_back({created.name, created.node_name, what});
   }
   for (const auto& stopped : plan.plan.stopped) {
     if (!replaced.contains(stopped.id)) change.touched.push_back({stopped.name, stopped.node_name, "stop"});

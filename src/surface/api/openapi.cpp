@@ -130,6 +130,7 @@ const std::vector<Documented>& documented_routes() {
   static const auto& node = structure_of<model::Node>();
   static const auto& allocation = structure_of<model::Allocation>();
   static const auto& evaluation = structure_of<model::Evaluation>();
+  static const auto& deployment = structure_of<model::Deployment>();
   static const auto& allocation_stub = structure_of<AllocationStub>();
   static const auto& cluster_body = structure_of<ClusterBody>();
   static const std::vector<Documented> routes = {
@@ -147,8 +148,10 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/job/*id/evaluations", "Lists the job's evaluations.", nullptr, &evaluation, true},
       {"GET", "/v1/job/*id/summary", "Counts the job's allocations.", nullptr, &structure_of<JobSummary>()},
       {"PUT|POST", "/v1/job/*id/evaluate", "Evaluates the job again."},
-      {"GET", "/v1/job/*id/deployment", "The newest deployment: null, as there are none yet."},
-      {"GET", "/v1/job/*id/deployments", "The job's deployments: empty, as there are none yet."},
+      {"GET", "/v1/job/*id/deployment", "The job's newest deployment, or null.", nullptr, &deployment},
+      {"GET", "/v1/job/*id/deployments", "The job's deployments, newest first.", nullptr, &deployment, true},
+      {"PUT|POST", "/v1/job/*id/revert", "Registers an earlier version anew: {JobVersion, EnforcePriorVersion}."},
+      {"PUT|POST", "/v1/job/*id/stable", "Says whether a version is one to go back to: {JobVersion, Stable}."},
       {"PUT|POST", "/v1/job/*id/plan", "Tells what registering a job would do: {Job, Diff}."},
       {"GET", "/v1/nodes", "Lists nodes.", nullptr, &structure_of<NodeStub>(), true},
       {"GET", "/v1/node/:id", "Reads a node.", nullptr, &node},
@@ -173,6 +176,15 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/client/fs/logs/:id", "Reads or follows a task's output."},
       {"GET", "/v1/client/allocation/:id/exec", "Runs a command beside a task (WebSocket)."},
       {"GET", "/v1/underway/host/:cluster/:name/exec", "Runs a command on a host (WebSocket)."},
+      {"GET", "/v1/deployments", "Lists deployments.", nullptr, &deployment, true},
+      {"GET", "/v1/deployment/:id", "Reads a deployment.", nullptr, &deployment},
+      {"GET", "/v1/deployment/allocations/:id", "Lists the deployment's allocations.", nullptr, &allocation_stub, true},
+      {"PUT|POST", "/v1/deployment/promote/:id", "Lets the rest follow the canaries: {All, Groups}."},
+      {"PUT|POST", "/v1/deployment/fail/:id", "Ends a deployment; with auto_revert the job goes back."},
+      {"PUT|POST", "/v1/deployment/pause/:id", "Pauses a deployment, or resumes it: {Pause}."},
+      {"PUT|POST", "/v1/deployment/unblock/:id", "Refused: no deployment is ever blocked here."},
+      {"PUT|POST", "/v1/deployment/allocation-health/:id",
+       "A person's verdict: {HealthyAllocationIDs, UnhealthyAllocationIDs}."},
       {"GET", "/v1/evaluations", "Lists evaluations.", nullptr, &evaluation, true},
       {"GET", "/v1/evaluation/:id", "Reads an evaluation.", nullptr, &evaluation},
       {"GET", "/v1/evaluation/:id/allocations", "Lists what the evaluation placed.", nullptr, &allocation_stub, true},

@@ -16,6 +16,7 @@ void add_node_routes(http::Router& router, Api& api);
 void add_allocation_routes(http::Router& router, Api& api);
 void add_file_routes(http::Router& router, Api& api);
 void add_exec_routes(http::Router& router, Api& api);
+void add_deployment_routes(http::Router& router, Api& api);
 void add_evaluation_routes(http::Router& router, Api& api);
 void add_agent_routes(http::Router& router, Api& api);
 void add_cluster_routes(http::Router& router, Api& api);

@@ -184,14 +184,6 @@ awaitable<Response> evaluate_job(Api& api, Request request) {
   co_return co_await registered(api, evaluated);
 }
 
-/// Clients ask for deployments after a run; a job without any answers null and an empty list, as Nomad does.
-awaitable<Response> no_deployment(Api& api, Request request) {
-  const bool list = request.path.ends_with("deployments");
-  std::vector<Scope> scopes{job_scope(request)};
-  co_return co_await answer_read(api, request, std::move(scopes),
-                                 [list](const tables::Tables&) { return list ? "[]" : "null"; });
-}
-
 }  // namespace
 
 model::Job job_of(const Request& request, const boost::json::object& body) {
@@ -221,8 +213,6 @@ void add_job_routes(http::Router& router, Api& api) {
   router.add("GET", "/v1/job/*id/evaluations", "job evaluations", with(job_evaluations));
   router.add("GET", "/v1/job/*id/summary", "job summary", with(job_summary));
   router.add("PUT|POST", "/v1/job/*id/evaluate", "evaluate job", with(evaluate_job));
-  router.add("GET", "/v1/job/*id/deployment", "job deployment", with(no_deployment));
-  router.add("GET", "/v1/job/*id/deployments", "job deployments", with(no_deployment));
 }
 
 }  // namespace underway::api

@@ -87,6 +87,12 @@ std::string resolve_evaluation(sdk::Client& client, const std::string& prefix) {
   return choose("evaluation", prefix, ids);
 }
 
+std::string resolve_deployment(sdk::Client& client, const std::string& prefix) {
+  std::vector<std::string> ids;
+  for (const auto& deployment : client.deployments(prefix)) ids.push_back(deployment.id);
+  return choose("deployment", prefix, ids);
+}
+
 void print_json(const boost::json::value& value) { print(json::pretty(value) + "\n"); }
 
 std::vector<Flag> with_variable_flags(std::vector<Flag> flags) {

@@ -20,6 +20,7 @@ std::string resolve_allocation(sdk::Client& client, const std::string& prefix);
 std::string resolve_node(sdk::Client& client, const std::string& prefix_or_name);
 std::string resolve_job(sdk::Client& client, const std::string& prefix);
 std::string resolve_evaluation(sdk::Client& client, const std::string& prefix);
+std::string resolve_deployment(sdk::Client& client, const std::string& prefix);
 
 inline std::string short_id(const std::string& id) { return id.substr(0, 8); }
 

@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/follow_deployment.hpp"
 #include "cli/follow_evaluation.hpp"
 #include "cli/terminal.hpp"
 
@@ -24,7 +25,8 @@ int run(const Arguments& arguments) {
     print(fmt::format("Job registration successful\nEvaluation ID: {}\n", registered.eval_id));
     return kDone;
   }
-  return follow_evaluation(client, registered.eval_id, std::chrono::minutes(5));
+  const int placed = follow_evaluation(client, registered.eval_id, std::chrono::minutes(5));
+  return placed != kDone ? placed : follow_deployment_of(client, registered.eval_id);
 }
 
 }  // namespace
@@ -35,8 +37,8 @@ const Command& job_run_command() {
       .arguments = "FILE",
       .summary = "Registers a job from a file, or `-` for standard input, and follows it.",
       .details =
-          "Exits 0 when everything runs, 1 when an allocation failed or the job was refused, 2 when something could "
-          "not be placed.",
+          "Exits 0 when everything runs (or its canaries wait for promotion), 1 when an allocation or the rollout failed "
+          "or the job was refused, 2 when something could not be placed.",
       .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
       .flags = with_variable_flags(
           {{"detach", "", "Returns once the job is registered."},

@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/deployment_text.hpp"
 #include "cli/diff_text.hpp"
 #include "cli/terminal.hpp"
 
@@ -82,6 +83,8 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
     if (evaluation.status != model::EvalStatus::blocked) continue;
     print("\nPlacement Failure\n" + failures_text(evaluation.failed_groups));
   }
+  if (const auto deployments = client.job_deployments(id); !deployments.empty())
+    print("\nLatest Deployment\n" + deployment_text(deployments.front()));
   print_allocations(client.job_allocations(id));
   return kDone;
 }

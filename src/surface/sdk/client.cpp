@@ -169,6 +169,67 @@ std::vector<model::Evaluation> Client::job_evaluations(const std::string& id) {
 }
 api::JobSummary Client::job_summary(const std::string& id) { return get<api::JobSummary>(job_path(id, "/summary")); }
 
+std::vector<model::Deployment> Client::job_deployments(const std::string& id) {
+  return get<std::vector<model::Deployment>>(job_path(id, "/deployments"));
+}
+RegisteredJob Client::revert_job(const std::string& id, std::int64_t version,
+                                 std::optional<std::int64_t> enforce_prior_version) {
+  boost::json::object body{{"JobID", id}, {"JobVersion", version}};
+  if (enforce_prior_version) body["EnforcePriorVersion"] = *enforce_prior_version;
+  return registered_of(send("PUT", job_path(id, "/revert"), {}, boost::json::serialize(body)));
+}
+void Client::set_job_stable(const std::string& id, std::int64_t version, bool stable) {
+  send("PUT", job_path(id, "/stable"), {},
+       boost::json::serialize(boost::json::object{{"JobID", id}, {"JobVersion", version}, {"Stable", stable}}));
+}
+
+std::vector<model::Deployment> Client::deployments(const std::string& prefix) {
+  return get<std::vector<model::Deployment>>("/v1/deployments", {{"prefix", prefix}});
+}
+At<model::Deployment> Client::deployment(const std::string& id, Wait wait) {
+  return get_at<model::Deployment>("/v1/deployment/" + segment(id), {}, wait);
+}
+std::vector<api::AllocationStub> Client::deployment_allocations(const std::string& id) {
+  return get<std::vector<api::AllocationStub>>("/v1/deployment/allocations/" + segment(id));
+}
+
+namespace {
+
+UpdatedDeployment updated_of(const http::Response& response) {
+  const auto value = json::parse(response.body);
+  UpdatedDeployment updated{text_of(value, "EvalID"), {}};
+  if (const auto* version = value.as_object().if_contains("RevertedJobVersion");
+      version != nullptr && version->is_int64())
+    updated.reverted_version = version->get_int64();
+  return updated;
+}
+
+boost::json::array texts(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
+
+}  // namespace
+
+UpdatedDeployment Client::promote_deployment(const std::string& id, const std::vector<std::string>& groups) {
+  return updated_of(
+      send("PUT", "/v1/deployment/promote/" + segment(id), {},
+           boost::json::serialize(boost::json::object{
+               {"DeploymentID", id}, {"All", groups.empty()}, {"Groups", texts(groups)}})));
+}
+UpdatedDeployment Client::fail_deployment(const std::string& id) {
+  return updated_of(send("PUT", "/v1/deployment/fail/" + segment(id), {}, "{}"));
+}
+UpdatedDeployment Client::pause_deployment(const std::string& id, bool pause) {
+  return updated_of(send("PUT", "/v1/deployment/pause/" + segment(id), {},
+                         boost::json::serialize(boost::json::object{{"DeploymentID", id}, {"Pause", pause}})));
+}
+UpdatedDeployment Client::set_allocation_health(const std::string& deployment_id,
+                                                const std::vector<std::string>& healthy,
+                                                const std::vector<std::string>& unhealthy) {
+  return updated_of(send("PUT", "/v1/deployment/allocation-health/" + segment(deployment_id), {},
+                         boost::json::serialize(boost::json::object{{"DeploymentID", deployment_id},
+                                                                    {"HealthyAllocationIDs", texts(healthy)},
+                                                                    {"UnhealthyAllocationIDs", texts(unhealthy)}})));
+}
+
 std::vector<api::NodeStub> Client::nodes(const std::string& prefix) {
   return get<std::vector<api::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
 }

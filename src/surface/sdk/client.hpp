@@ -52,6 +52,11 @@ struct RegisteredJob {
   std::string warnings;
 };
 
+struct UpdatedDeployment {
+  std::string eval_id;
+  std::optional<std::int64_t> reverted_version;  ///< the job went back to it
+};
+
 struct AppliedCluster {
   std::vector<std::string> registered, stopped;
   model::Revision index = 0;
@@ -86,6 +91,21 @@ class Client {
   std::vector<api::AllocationStub> job_allocations(const std::string& id);
   std::vector<model::Evaluation> job_evaluations(const std::string& id);
   api::JobSummary job_summary(const std::string& id);
+  std::vector<model::Deployment> job_deployments(const std::string& id);  ///< newest first
+  RegisteredJob revert_job(const std::string& id, std::int64_t version,
+                           std::optional<std::int64_t> enforce_prior_version = {});
+  void set_job_stable(const std::string& id, std::int64_t version, bool stable);
+
+  // --- deployments
+  std::vector<model::Deployment> deployments(const std::string& prefix = {});
+  At<model::Deployment> deployment(const std::string& id, Wait wait = {});
+  std::vector<api::AllocationStub> deployment_allocations(const std::string& id);
+  /// No groups: all of them.
+  UpdatedDeployment promote_deployment(const std::string& id, const std::vector<std::string>& groups = {});
+  UpdatedDeployment fail_deployment(const std::string& id);
+  UpdatedDeployment pause_deployment(const std::string& id, bool pause);
+  UpdatedDeployment set_allocation_health(const std::string& deployment_id, const std::vector<std::string>& healthy,
+                                          const std::vector<std::string>& unhealthy);
 
   // --- nodes, allocations, evaluations
   std::vector<api::NodeStub> nodes(const std::string& prefix = {});

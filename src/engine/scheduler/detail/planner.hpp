@@ -3,7 +3,7 @@
 /// Makes one plan: reconciles, places, writes down, and leaves the fleet as it was.
 
 #include "scheduler/detail/placer.hpp"
-#include "scheduler/detail/reconcile.hpp"
+#include "scheduler/detail/rollout.hpp"
 #include "scheduler/schedule.hpp"
 
 namespace underway::scheduler::detail {
@@ -32,9 +32,9 @@ class Planner {
     return standing_of(allocation, fleet_, now_) == Standing::lost;
   }
   void update_in_place(const AllocationRow& allocation);
-  /// Writes down what was placed and returns its id.
-  const std::string& create(const model::TaskGroup& group, std::int64_t index, const Choice& choice,
-                            model::AllocMetric metric, const model::Allocation* previous);
+  /// Writes down what was placed, for this version of the job or an older one.
+  model::Allocation& create(const tables::Row<model::Job>& job, const model::TaskGroup& group, std::int64_t index,
+                            const Choice& choice, model::AllocMetric metric, const model::Allocation* previous);
   void fail(const model::TaskGroup& group, Placer& placer, std::int64_t count);
   void describe_collision(const model::TaskGroup& group, const Placer& placer);
   /// Its node is not heard of from now on.
@@ -43,22 +43,47 @@ class Planner {
   void note_return(const AllocationRow& allocation);
 
   // Service and batch: planner_groups.cpp.
+  struct GroupWork;
   void plan_groups();
-  void plan_group(const model::TaskGroup& group, GroupPlan plan);
+  GroupWork begin_group(const model::TaskGroup& group, std::vector<AllocationRow> allocations);
+  /// Writes down what a look at the group's allocations has shown, and stops what is to stop.
+  void take_note(const model::TaskGroup& group, const GroupPlan& plan);
+  void plan_group(GroupWork& work);
   void replace(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
-  void move(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
-  bool fill(const model::TaskGroup& group, Placer& placer, const Missing& missing);
+  void move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
+  bool fill(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer, const Missing& missing);
+  void fill_all(const model::TaskGroup& group, Placer& placer, const std::vector<Missing>& missing);
   void refuse_partial();
+
+  // Their rollouts: planner_rollout.cpp.
+  void take_canaries(GroupWork& work, std::vector<AllocationRow>& allocations);
+  void open_rollout(const GroupWork& work);
+  std::size_t may_replace(GroupWork& work);
+  void place_canaries(GroupWork& work, Placer& placer);
+  void move_all(GroupWork& work, Placer& placer);
+  void fill_as_before(const GroupWork& work);
+  tables::Row<model::Job> earlier_version(const GroupWork& work, const Missing& missing);
+  void settle_rollout(const GroupWork& work);
 
   // System and sysbatch: planner_system.cpp.
   struct OnNode;
+  struct SystemWork;
   void plan_system();
+  bool may_look_at_one_node() const;
   void plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations);
   bool stays(const AllocationRow& allocation, GroupChanges& changes);
-  void visit(const model::TaskGroup& group, Placer& placer, Slot slot, const OnNode& here, model::AllocMetric& metric);
-  void replace_on(const model::TaskGroup& group, Placer& placer, Slot slot, const AllocationRow& old,
-                  model::AllocMetric& metric);
-  bool one_node() const;
+  void collect(SystemWork& work, const std::vector<AllocationRow>& allocations);
+  void visit(SystemWork& work, Slot slot, const OnNode& here);
+  void visit_live(SystemWork& work, Slot slot, const AllocationRow& live);
+  void place_on(SystemWork& work, Slot slot, const AllocationRow& previous);
+  bool replace_on(SystemWork& work, Slot slot, const AllocationRow& old);
+  void explain_system(SystemWork& work);
+
+  // Its rollouts: planner_system_rollout.cpp.
+  void open_system_rollout(SystemWork& work);
+  void replace_outdated(SystemWork& work);
+  void restore_on_nodes(SystemWork& work);
+  void settle_system_rollout(SystemWork& work);
 
   // The evaluation and its followers.
   void conclude();
@@ -75,8 +100,10 @@ class Planner {
   std::int64_t now_;
   std::uint64_t seed_;
   Peers peers_;
+  Rollout rollout_;
   Plan plan_;
   model::Evaluation eligibility_;       ///< collects classes of groups that could not be placed
+  bool one_node_ = false;               ///< only the node that the evaluation is about is looked at
   std::int64_t next_attempt_ = 0;       ///< when the first failed one is replaced, ns; 0: none waits
   std::int64_t next_loss_ = 0;          ///< when the first unknown one is given up, ns; 0: none is
   std::vector<AllocationRow> waiting_;  ///< failed, to be replaced later

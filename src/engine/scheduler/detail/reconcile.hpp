@@ -40,6 +40,7 @@ struct GroupPlan {
   std::vector<AllocationRow> silenced;   ///< not heard of from now on; those that count are in `keep` too
   std::vector<AllocationRow> settled;    ///< came back and go on; in `keep` or `outdated` too
   std::vector<AllocationRow> waiting;    ///< failed, and replaced at `next_attempt` or later
+  std::vector<AllocationRow> ended;      ///< failed, and never replaced
   std::vector<Stop> stops;
   std::vector<Missing> missing;
   std::int64_t ignore = 0;        ///< finished or waiting: left as they are

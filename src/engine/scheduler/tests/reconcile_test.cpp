@@ -103,6 +103,7 @@ TEST(Service, ReplacesWhatRunsAnotherCommandOnItsOwnNode) {
   std::map<std::string, std::string> node_of;
   for (const auto& row : world.live("web")) node_of[row->name] = row->node_id;
   Job job = make_job("web", 3);
+  job.update.emplace().max_parallel = 0;
   job.groups[0].tasks[0].config = {{"command", "/bin/new"}};
   const Plan plan = world.run(job);
   EXPECT_EQ(summary(plan), "place 0 stop 0 in-place 0 destructive 3 lost 0 ignore 0");

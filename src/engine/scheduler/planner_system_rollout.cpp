@@ -1,0 +1,119 @@
+#include "scheduler/detail/reschedule.hpp"
+#include "scheduler/detail/system_work.hpp"
+
+namespace underway::scheduler::detail {
+
+/// A change of what runs, or the first version that runs anywhere, is watched. Its canaries are a part of the nodes.
+void Planner::open_system_rollout(SystemWork& work) {
+  if (!work.policy.rolls() || rollout_.state(work.group.name) != nullptr) return;
+  std::int64_t there = 0;
+  bool outdated = false, destructive = false;
+  for (const auto& [slot, node] : work.here) {
+    if (!node.live) continue;
+    ++there;
+    if (node.live->job_version == situation_.job->version) continue;
+    outdated = true;
+    destructive |= !node.live->job || tasks_updated(*node.live->job, *situation_.job, work.group.name);
+  }
+  std::int64_t feasible = there;
+  for (const Slot slot : fleet_.ordered()) {
+    const auto it = work.here.find(slot);
+    const bool empty = it == work.here.end() || !it->second.live;
+    if (empty && work.placer.verdict(slot) == ShapeIndex::kFeasible) ++feasible;
+  }
+  if (feasible == 0 || (!work.first_of_version && !outdated)) return;
+  rollout_.open(work.group, work.policy, destructive ? (work.policy.canary * feasible + 99) / 100 : 0);
+}
+
+/// Those of other versions, as many as may be replaced now: what failed before first, then what does not work, then in
+/// the order of the nodes.
+void Planner::replace_outdated(SystemWork& work) {
+  GroupChanges& changes = plan_.groups[work.group.name];
+  const auto before = static_cast<std::int64_t>(work.failed_before.size());
+  auto may = static_cast<std::int64_t>(work.outdated.size());
+  auto may_before = before;
+  const bool watched = rollout_.state(work.group.name) != nullptr || rollout_.current() != nullptr;
+  const bool canarying = rollout_.canarying(work.group.name) && rollout_.running();
+  if (watched) {
+    const bool blocked = work.failing || (rollout_.held(work.group.name) && !canarying);
+    const auto room = std::max<std::int64_t>(0, work.policy.max_parallel - work.in_flight);
+    may_before = blocked ? 0 : std::min(before, room);
+    may = blocked ? 0
+                  : static_cast<std::int64_t>(choose_outdated(work.outdated, work.policy.max_parallel,
+                                                              work.in_flight + may_before, work.working, work.desired));
+    if (canarying)
+      may = std::min(may, rollout_.state(work.group.name)->desired_canaries -
+                              static_cast<std::int64_t>(work.tally.canaries.size()));
+  }
+  for (std::int64_t i = 0; i < before; ++i) {
+    const auto& [slot, row] = work.failed_before[static_cast<std::size_t>(i)];
+    if (i < may_before) {
+      place_on(work, slot, row);
+    } else {
+      ++changes.ignore;
+      ++work.tally.outstanding;
+    }
+  }
+  const auto outdated = static_cast<std::int64_t>(work.outdated.size());
+  for (std::int64_t i = 0; i < outdated; ++i) {
+    const auto& old = work.outdated[static_cast<std::size_t>(i)];
+    if (i >= may) {
+      ++changes.ignore;
+    } else if (replace_on(work, fleet_.find(old->node_id), old)) {
+      plan_.created.back().health.canary = canarying;
+      ++(canarying ? changes.canary : changes.destructive);
+      continue;
+    }
+    ++work.tally.outstanding;
+  }
+}
+
+/// While nothing new may begin, a node gets back the version that it had, and one that comes new the last stable one.
+void Planner::restore_on_nodes(SystemWork& work) {
+  std::map<std::int64_t, std::pair<tables::Row<model::Job>, std::vector<SystemWork::There>>> versions;
+  for (const auto& there : work.held) {
+    tables::Row<model::Job> job = there.row ? there.row->job : rollout_.stable();
+    if (!job && !work.outdated.empty()) job = work.outdated.front()->job;
+    if (!job && rollout_.failed()) job = situation_.job;
+    if (!job || job->find_group(work.group.name) == nullptr) {
+      ++plan_.groups[work.group.name].ignore;
+      continue;
+    }
+    auto& [row, list] = versions[job->version];
+    row = job;
+    list.push_back(there);
+  }
+  for (const auto& [version, entry] : versions) {
+    const auto& [job, list] = entry;
+    const model::TaskGroup& group = *job->find_group(work.group.name);
+    Placer placer(fleet_, peers_, Ask(job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::visiting);
+    for (const auto& [slot, previous] : list) {
+      ++work.tally.outstanding;
+      const auto choice = placer.place_on(slot);
+      if (!choice) {
+        placer.judge(slot, work.metric);
+        ++plan_.evaluation.queued[group.name];
+        continue;
+      }
+      const std::string next = create(job, group, 0, *choice, placer.metric(*choice), previous.get()).id;
+      if (previous) {
+        plan_.created.back().reschedules = reschedules_after(*previous, work.reschedule, now_);
+        stop({previous, kRescheduled, false}, next);
+      }
+      ++plan_.groups[group.name].place;
+    }
+  }
+}
+
+void Planner::settle_system_rollout(SystemWork& work) {
+  if (rollout_.state(work.group.name) == nullptr) return;
+  for (std::size_t i = work.created_begin; i < plan_.created.size(); ++i) {
+    const model::Allocation& row = plan_.created[i];
+    if (row.job_version != situation_.job->version) continue;
+    ++work.tally.placed;
+    if (row.health.canary) work.tally.canaries.push_back(row.id);
+  }
+  rollout_.settle(work.group.name, std::move(work.tally));
+}
+
+}  // namespace underway::scheduler::detail

@@ -1,0 +1,81 @@
+#pragma once
+/// @file
+/// Decisions about rollouts: what the health of allocations means for a deployment, deadlines, and what people ask for.
+/// What may be replaced next is the scheduler's to say (scheduler/schedule.hpp); it is asked by an evaluation.
+
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+/// Collects what became of allocations that deployments watch, and then moves each deployment once: counts, deadline,
+/// automatic promotion, failure, and the way back.
+class DeploymentProgress {
+ public:
+  DeploymentProgress(const Tables& tables, const Context& context) : tables_(tables), context_(context) {}
+
+  /// `after` is the row as it shall be. One that ended by itself is not well, whatever was found before.
+  void note(const model::Allocation& before, model::Allocation& after);
+  /// Writes the deployments, and evaluations where the scheduler has something to do now.
+  void conclude(std::vector<Change>& changes);
+
+ private:
+  struct Watched {
+    model::Deployment row;
+    bool failing = false;
+    bool news = false;  ///< the scheduler may have something to do
+  };
+  Watched* find(const std::string& id);
+  bool healthy(const std::string& allocation_id) const;
+  bool promotes_itself(const model::Deployment& deployment) const;
+
+  const Tables& tables_;
+  const Context& context_;
+  std::map<std::string, std::optional<Watched>> watched_;
+  std::map<std::string, bool> verdicts_;  ///< new ones, by allocation
+};
+
+/// Fails deployments that made no progress in time. The times are on the clock of `context.now`.
+Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables&, const Context&);
+/// When the first of them is due, ns since the epoch; nothing while none is.
+std::optional<std::int64_t> next_deployment_deadline(const Tables&);
+
+struct DeploymentUpdated {
+  std::string eval_id;
+  std::optional<std::int64_t> reverted_version;  ///< the version that the job went back to
+};
+/// All of these throw not_found, and invalid when the deployment is over.
+
+/// The canaries of `groups` (none named: of all) have proven good: the rest follows. Throws invalid while one of them is
+/// not healthy.
+Decision<DeploymentUpdated> decide_promote(const Tables&, const std::string& id, const std::vector<std::string>& groups,
+                                           const Context&);
+/// Ends it; groups with auto_revert take the job back.
+Decision<DeploymentUpdated> decide_fail(const Tables&, const std::string& id, const Context&);
+/// Nothing new begins until it is resumed; deadlines then start anew.
+Decision<DeploymentUpdated> decide_pause(const Tables&, const std::string& id, bool pause, const Context&);
+/// A person's verdict on allocations of the deployment. Throws invalid when one is not of it.
+struct HealthVerdicts {
+  std::vector<std::string> healthy, unhealthy;
+};
+Decision<DeploymentUpdated> decide_allocation_health(const Tables&, const std::string& id, const HealthVerdicts&,
+                                                     const Context&);
+
+struct RevertJob {
+  std::string ns, id;
+  std::int64_t version = 0;
+  std::optional<std::int64_t> enforce_prior_version;  ///< refuse unless this is the current one
+};
+struct Reverted {
+  std::string eval_id;
+  model::Revision job_modify_index = 0;
+};
+/// Registers an earlier version anew, as the newest one. Throws not_found, and invalid when it is the current one.
+Decision<Reverted> decide_revert(const Tables&, const RevertJob&, const Context&);
+/// Says whether the current version is one to go back to. Throws not_found; unsupported for another version.
+Decision<Nothing> decide_stable(const Tables&, const std::string& ns, const std::string& id, std::int64_t version,
+                                bool stable, const Context&);
+
+/// Deployments that ended at least `keep` ago, but for the newest of each job that is still there. Returns how many.
+std::int64_t collect_deployments(std::vector<Change>& changes, const Tables&, Duration keep, const Context&);
+
+}  // namespace underway::server

@@ -1,0 +1,32 @@
+#pragma once
+/// @file
+/// How a deployment ends badly, and what every decision about one has in common.
+
+#include "server/decision.hpp"
+
+namespace underway::server::detail {
+
+// Nomad's words (structs.DeploymentStatusDescription*): clients and people match on them.
+inline constexpr const char* kRunning = "Deployment is running";
+inline constexpr const char* kPaused = "Deployment is paused";
+inline constexpr const char* kUnhealthy = "Failed due to unhealthy allocations";
+inline constexpr const char* kNoProgress = "Failed due to progress deadline";
+inline constexpr const char* kFailedByUser = "Deployment marked as failed";
+
+/// Asks the scheduler about the deployment's job, unless it is asked already. Returns the evaluation's id; empty when
+/// the job is gone.
+std::string evaluate(std::vector<Change>& changes, const Tables&, const model::Deployment& deployment, const Context&);
+
+/// Promotes the canaries of `groups`, or of all when none are named: in the row, and in the allocations, which are
+/// written with the verdicts that the tables hold.
+void promote(std::vector<Change>& changes, const Tables&, model::Deployment& deployment,
+             const std::vector<std::string>& groups, const Context&);
+
+struct Failed {
+  std::string eval_id;
+  std::optional<std::int64_t> reverted_version;
+};
+/// Writes the deployment as failed, and takes the job back to its last stable version where `auto_revert` says so.
+Failed fail(std::vector<Change>& changes, const Tables&, model::Deployment deployment, std::string why, const Context&);
+
+}  // namespace underway::server::detail

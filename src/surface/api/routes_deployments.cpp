@@ -1,0 +1,211 @@
+// Deployments: list, read, their allocations, and what people decide about them; versions of jobs to go back to.
+#include "api/routes.hpp"
+#include "api/stubs.hpp"
+#include "base/json.hpp"
+#include "server/deployment_decisions.hpp"
+
+namespace underway::api {
+namespace {
+
+using model::Deployment;
+using tables::Scope;
+using tables::Topic;
+
+tables::Row<Deployment> get_deployment(const tables::Tables& tables, const std::string& id) {
+  auto row = tables.find<Deployment>(id);
+  if (!row) throw Error(Code::not_found, "deployment not found");
+  return row;
+}
+
+std::string encode_all(const std::vector<tables::Row<Deployment>>& rows) {
+  return json_list(rows, [](const auto& row) { return json::encode(*row); });
+}
+
+awaitable<Response> list_deployments(Api& api, Request request) {
+  const std::string prefix = request.query.find("prefix").value_or(""), ns = namespace_of(request);
+  std::vector<Scope> scopes{{Topic::deployments, ""}};
+  co_return co_await answer_list(api, request, std::move(scopes), [=](const tables::Tables& tables) {
+    std::vector<Item> items;
+    for (const auto& row : tables.rows<Deployment>(prefix)) {
+      if (ns != "*" && row->ns != ns) continue;
+      items.push_back({chronological(row->create_index, row->id), [row] { return json::encode(*row); }});
+    }
+    return items;
+  });
+}
+
+awaitable<Response> read_deployment(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{{Topic::deployments, id}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(*get_deployment(tables, id));
+  });
+}
+
+awaitable<Response> deployment_allocations(Api& api, Request request) {
+  const std::string id = request.param("id");
+  const auto* tables = co_await api.server.read();
+  const auto row = get_deployment(*tables, id);
+  std::vector<Scope> scopes{{Topic::allocations, "job:" + row->ns + "/" + row->job_id}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& now) {
+    std::vector<tables::Row<model::Allocation>> own;
+    for (const auto& allocation : now.allocations_of_job(row->ns, row->job_id)) {
+      if (allocation->deployment_id == id) own.push_back(allocation);
+    }
+    return json_list(own, [&](const auto& allocation) { return json::encode(stub(now, *allocation)); });
+  });
+}
+
+awaitable<Response> job_deployments(Api& api, Request request) {
+  const std::string id = request.param("id"), ns = namespace_of(request);
+  std::vector<Scope> scopes{{Topic::deployments, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return encode_all(tables.deployments_of_job(ns, id));
+  });
+}
+
+/// Clients ask for it after a run; a job without one answers null, as Nomad does.
+awaitable<Response> job_deployment(Api& api, Request request) {
+  const std::string id = request.param("id"), ns = namespace_of(request);
+  std::vector<Scope> scopes{{Topic::deployments, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    const auto& rows = tables.deployments_of_job(ns, id);
+    return rows.empty() ? std::string("null") : json::encode(*rows.front());
+  });
+}
+
+// --- decisions
+
+bool flag_member(const boost::json::object& body, const char* key) {
+  const auto* value = body.if_contains(key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+std::vector<std::string> list_member(const boost::json::object& body, const char* key) {
+  const auto* value = body.if_contains(key);
+  if (value == nullptr || value->is_null()) return {};
+  return json::decode<std::vector<std::string>>(*value, key);
+}
+
+std::int64_t version_member(const boost::json::object& body) {
+  const auto* value = body.if_contains("JobVersion");
+  if (value == nullptr || !value->is_int64() || value->get_int64() < 0)
+    throw Error(Code::invalid, "JobVersion must be a number");
+  return value->get_int64();
+}
+
+/// Nomad's DeploymentUpdateResponse.
+template <class Decide>
+awaitable<Response> update_deployment(Api& api, Decide decide) {
+  const server::DeploymentUpdated done = co_await api.server.writer().submit(std::move(decide));
+  const auto index = (co_await api.server.read())->revision();
+  boost::json::object body{{"EvalID", done.eval_id},
+                           {"EvalCreateIndex", done.eval_id.empty() ? 0 : index},
+                           {"DeploymentModifyIndex", index},
+                           {"RevertedJobVersion", nullptr},
+                           {"Index", index},
+                           {"LastContact", 0},
+                           {"KnownLeader", true}};
+  if (done.reverted_version) body["RevertedJobVersion"] = *done.reverted_version;
+  co_return written(boost::json::serialize(body), index);
+}
+
+awaitable<Response> promote(Api& api, Request request) {
+  const auto body = parse_body(request);
+  auto groups = list_member(body, "Groups");
+  if (flag_member(body, "All")) groups.clear();
+  auto decide = [id = request.param("id"), groups](const server::Tables& tables, const server::Context& context) {
+    return server::decide_promote(tables, id, groups, context);
+  };
+  co_return co_await update_deployment(api, std::move(decide));
+}
+
+awaitable<Response> fail(Api& api, Request request) {
+  auto decide = [id = request.param("id")](const server::Tables& tables, const server::Context& context) {
+    return server::decide_fail(tables, id, context);
+  };
+  co_return co_await update_deployment(api, std::move(decide));
+}
+
+awaitable<Response> pause(Api& api, Request request) {
+  const bool on = flag_member(parse_body(request), "Pause");
+  auto decide = [id = request.param("id"), on](const server::Tables& tables, const server::Context& context) {
+    return server::decide_pause(tables, id, on, context);
+  };
+  co_return co_await update_deployment(api, std::move(decide));
+}
+
+/// Only rollouts over several regions are ever blocked.
+awaitable<Response> unblock(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto row = get_deployment(*tables, request.param("id"));
+  throw Error(Code::invalid, "can't unblock a deployment that is not blocked")
+      .because(fmt::format("deployment {} is {}", row->id.substr(0, 8), describe::spell(row->status)));
+}
+
+awaitable<Response> set_health(Api& api, Request request) {
+  const auto body = parse_body(request);
+  server::HealthVerdicts verdicts{list_member(body, "HealthyAllocationIDs"),
+                                  list_member(body, "UnhealthyAllocationIDs")};
+  if (verdicts.healthy.empty() && verdicts.unhealthy.empty())
+    throw Error(Code::invalid, "must specify at least one healthy/unhealthy allocation ID");
+  auto decide = [id = request.param("id"), verdicts](const server::Tables& tables, const server::Context& context) {
+    return server::decide_allocation_health(tables, id, verdicts, context);
+  };
+  co_return co_await update_deployment(api, std::move(decide));
+}
+
+awaitable<Response> revert_job(Api& api, Request request) {
+  const auto body = parse_body(request);
+  server::RevertJob wanted{namespace_of(request), request.param("id"), version_member(body), {}};
+  if (const auto* prior = body.if_contains("EnforcePriorVersion"); prior != nullptr && prior->is_int64())
+    wanted.enforce_prior_version = prior->get_int64();
+  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
+    return server::decide_revert(tables, wanted, context);
+  };
+  const auto done = co_await api.server.writer().submit(std::move(decide));
+  const auto index = (co_await api.server.read())->revision();
+  co_return written(boost::json::serialize(boost::json::object{{"EvalID", done.eval_id},
+                                                               {"EvalCreateIndex", index},
+                                                               {"JobModifyIndex", done.job_modify_index},
+                                                               {"Warnings", ""},
+                                                               {"Index", index},
+                                                               {"LastContact", 0},
+                                                               {"KnownLeader", true}}),
+                    index);
+}
+
+awaitable<Response> set_stable(Api& api, Request request) {
+  const auto body = parse_body(request);
+  const std::int64_t version = version_member(body);
+  const bool stable = flag_member(body, "Stable");
+  auto decide = [ns = namespace_of(request), id = request.param("id"), version, stable](
+                    const server::Tables& tables, const server::Context& context) {
+    return server::decide_stable(tables, ns, id, version, stable, context);
+  };
+  co_await api.server.writer().submit(std::move(decide));
+  const auto index = (co_await api.server.read())->revision();
+  co_return written(boost::json::serialize(boost::json::object{{"JobModifyIndex", index}, {"Index", index}}), index);
+}
+
+}  // namespace
+
+void add_deployment_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/deployments", "list deployments", with(list_deployments));
+  router.add("GET", "/v1/deployment/:id", "read deployment", with(read_deployment));
+  router.add("GET", "/v1/deployment/allocations/:id", "deployment allocations", with(deployment_allocations));
+  router.add("PUT|POST", "/v1/deployment/promote/:id", "promote deployment", with(promote));
+  router.add("PUT|POST", "/v1/deployment/fail/:id", "fail deployment", with(fail));
+  router.add("PUT|POST", "/v1/deployment/pause/:id", "pause deployment", with(pause));
+  router.add("PUT|POST", "/v1/deployment/unblock/:id", "unblock deployment", with(unblock));
+  router.add("PUT|POST", "/v1/deployment/allocation-health/:id", "allocation health", with(set_health));
+  router.add("GET", "/v1/job/*id/deployment", "job deployment", with(job_deployment));
+  router.add("GET", "/v1/job/*id/deployments", "job deployments", with(job_deployments));
+  router.add("PUT|POST", "/v1/job/*id/revert", "revert job", with(revert_job));
+  router.add("PUT|POST", "/v1/job/*id/stable", "job stability", with(set_stable));
+}
+
+}  // namespace underway::api

@@ -1,0 +1,67 @@
+#include "cli/deployment_text.hpp"
+
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+
+namespace {
+
+std::string yes_no(bool value) { return value ? "true" : "false"; }
+
+/// Columns that say the same for every group, or nothing, are left out, as Nomad does.
+std::string groups_text(const model::Deployment& deployment) {
+  const auto any = [&](auto holds) {
+    return std::any_of(deployment.groups.begin(), deployment.groups.end(),
+                       [&](const auto& entry) { return holds(entry.second); });
+  };
+  const bool reverts = any([](const auto& state) { return state.auto_revert; });
+  const bool canaries = any([](const auto& state) { return state.desired_canaries > 0; });
+  std::vector<std::string> headers{"Task Group"};
+  if (reverts) headers.emplace_back("Auto Revert");
+  if (canaries) headers.insert(headers.end(), {"Promoted", "Desired", "Canaries"});
+  if (!canaries) headers.emplace_back("Desired");
+  headers.insert(headers.end(), {"Placed", "Healthy", "Unhealthy", "Progress Deadline"});
+  Table table(headers);
+  for (const auto& [name, state] : deployment.groups) {
+    std::vector<std::string> row{name};
+    if (reverts) row.push_back(yes_no(state.auto_revert));
+    if (canaries) row.push_back(state.desired_canaries > 0 ? yes_no(state.promoted) : "N/A");
+    row.push_back(std::to_string(state.desired_total));
+    if (canaries) row.push_back(std::to_string(state.desired_canaries));
+    row.push_back(std::to_string(state.placed_allocs));
+    row.push_back(std::to_string(state.healthy_allocs));
+    row.push_back(std::to_string(state.unhealthy_allocs));
+    row.push_back(state.require_progress_by == 0 ? "N/A" : format_time(from_unix_nanos(state.require_progress_by)));
+    table.add(std::move(row));
+  }
+  return table.text(0);
+}
+
+}  // namespace
+
+std::string deployment_text(const model::Deployment& deployment) {
+  return key_values({{"ID", short_id(deployment.id)},
+                     {"Job ID", deployment.job_id},
+                     {"Job Version", std::to_string(deployment.job_version)},
+                     {"Status", std::string(describe::spell(deployment.status))},
+                     {"Description", deployment.status_description}}) +
+         "\nDeployed\n" + groups_text(deployment);
+}
+
+std::vector<std::string> deployment_lines(const model::Deployment& deployment) {
+  std::vector<std::string> lines{
+      fmt::format("    Deployment {} {}: {}", short_id(deployment.id), describe::spell(deployment.status),
+                  deployment.status_description)};
+  for (const auto& [name, state] : deployment.groups) {
+    std::string line = fmt::format("      {} {} {} of {} healthy", name, bar(state.healthy_allocs, state.desired_total),
+                                   state.healthy_allocs, state.desired_total);
+    if (state.desired_canaries > 0 && !state.promoted)
+      line += fmt::format(", {} of {} canaries placed", state.placed_canaries.size(), state.desired_canaries);
+    if (state.unhealthy_allocs > 0) line += fmt::format(", {} unhealthy", state.unhealthy_allocs);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace underway::cli

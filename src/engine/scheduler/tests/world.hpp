@@ -121,6 +121,16 @@ class World {
     for (const auto& [id, row] : evaluations_) {
       if (row->job_id == evaluation.job_id) situation.evaluations.push_back(row);
     }
+    for (const auto& [id, row] : deployments_) {
+      const bool newer = !situation.deployment || situation.deployment->job_version < row->job_version ||
+                         (situation.deployment->job_version == row->job_version &&
+                          situation.deployment->create_index < row->create_index);
+      if (row->job_id == evaluation.job_id && newer) situation.deployment = row;
+    }
+    situation.stable = [&]() -> Row<Job> {
+      const auto it = stable_.find(evaluation.job_id);
+      return it == stable_.end() ? nullptr : it->second;
+    };
     std::vector<Row<Allocation>> on_node;
     situation.on_node = [&](const std::string& node_id) {
       on_node.clear();
@@ -159,6 +169,25 @@ class World {
       if (row->desired_status == model::DesiredStatus::run && row->client_status == ClientStatus::pending)
         set_client(id, ClientStatus::running);
     }
+  }
+  void set_health(const std::string& id, bool healthy) {
+    Allocation allocation = *allocations_.at(id);
+    allocation.client_status = ClientStatus::running;
+    allocation.health.healthy = healthy;
+    put(std::move(allocation));
+  }
+  void set_deployment(model::Deployment deployment) {
+    const std::string id = deployment.id;
+    auto& row = deployments_[id];
+    deployment.create_index = row ? row->create_index : ++revision_;
+    row = std::make_shared<const model::Deployment>(std::move(deployment));
+  }
+  Row<model::Deployment> newest_deployment() const {
+    Row<model::Deployment> newest;
+    for (const auto& [id, row] : deployments_) {
+      if (!newest || newest->create_index < row->create_index) newest = row;
+    }
+    return newest;
   }
   void set_client(const std::string& id, ClientStatus status) {
     Allocation allocation = *allocations_.at(id);
@@ -214,7 +243,9 @@ class World {
     if (auto* job = std::get_if<tables::PutJob>(&change)) {
       const std::string id = job->job.id;
       jobs_[id] = std::make_shared<const Job>(std::move(job->job));
+      if (jobs_[id]->stable) stable_[id] = jobs_[id];
     }
+    if (auto* deployment = std::get_if<tables::PutDeployment>(&change)) set_deployment(std::move(deployment->row));
   }
 
   SeededIds ids_;
@@ -225,6 +256,8 @@ class World {
   std::map<std::string, Row<Job>> jobs_;
   std::map<std::string, Row<Allocation>> allocations_;
   std::map<std::string, Row<Evaluation>> evaluations_;
+  std::map<std::string, Row<model::Deployment>> deployments_;
+  std::map<std::string, Row<Job>> stable_;  ///< the newest stable version, by job
 };
 
 }  // namespace underway::scheduler::testing

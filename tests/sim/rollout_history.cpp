@@ -1,0 +1,379 @@
+#include "sim/rollout_history.hpp"
+
+#include "base/error.hpp"
+
+namespace underway::sim {
+
+using model::ClientStatus;
+using model::Deployment;
+using model::DeploymentStatus;
+using server::Context;
+using server::testing::make_job;
+using server::testing::make_node;
+using std::chrono_literals::operator""s;
+using tables::Tables;
+
+namespace {
+
+constexpr const char* kKinds[] = {"good", "crashes", "hangs", "dies"};
+constexpr Duration kGivenUpAfter = 40s;  // healthy_deadline of what hangs
+
+Kind kind_of(const model::Job& job) {
+  const auto& spelled = job.groups[0].tasks[0].env.at("KIND");
+  return static_cast<Kind>(std::find(std::begin(kKinds), std::end(kKinds), spelled) - std::begin(kKinds));
+}
+
+}  // namespace
+
+RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
+  system_ = chance(0.4);
+  calm_ = chance(0.4);
+  count_ = number(1, 5);
+  update_.max_parallel = number(1, 3);
+  update_.auto_revert = chance(0.5);
+  update_.progress_deadline = chance(0.3) ? Duration{0} : Duration(std::chrono::seconds(number(60, 240)));
+  if (chance(0.5)) update_.canary = system_ ? number(1, 60) : number(1, static_cast<int>(count_) + 1);
+  update_.auto_promote = update_.canary && chance(0.5);
+  const int machines = number(system_ ? 2 : 3, 6);
+  for (int i = 1; i <= machines; ++i) {
+    Machine& machine = machines_.emplace_back();
+    machine.node = make_node(i, 40'000, 80'000);
+    join(machine);
+  }
+}
+
+std::string RolloutHistory::description() const {
+  return fmt::format("{} job, count {}, {} machines, max_parallel {}, canary {}{}{}, progress_deadline {}{}",
+                     system_ ? "system" : "service", count_, machines_.size(), *update_.max_parallel,
+                     update_.canary.value_or(0), update_.auto_promote.value_or(false) ? ", auto_promote" : "",
+                     *update_.auto_revert ? ", auto_revert" : "", format_duration(*update_.progress_deadline),
+                     calm_ ? ", no machine dies" : "");
+}
+
+void RolloutHistory::wrong(std::string what) { violations_.push_back(fmt::format("step {}: {}", steps_, what)); }
+
+tables::Row<Deployment> RolloutHistory::newest() const {
+  const auto& rows = desk_.tables.deployments_of_job("default", "job");
+  return rows.empty() ? nullptr : rows.front();
+}
+
+// --- the server
+
+template <class Decide>
+void RolloutHistory::act(Decide decide) {
+  if (crashes_ && chance(0.01)) return crash_server();  // nothing of it was durable
+  const View before = view();
+  try {
+    auto decision = decide(std::as_const(desk_.tables), desk_.context());
+    desk_.commit(std::move(decision.changes));
+  } catch (const Error&) {
+    return;
+  }
+  // Durable, and not yet scheduled.
+  if (crashes_ && chance(0.01)) crash_server();
+  desk_.schedule();
+  check(before);
+}
+
+void RolloutHistory::crash_server() {
+  desk_.tables.load(desk_.store);
+  for (auto& machine : machines_) machine.orders = std::make_unique<server::Orders>(machine.node.id);
+  const View before = view();
+  desk_.schedule();
+  check(before);
+}
+
+// --- people
+
+void RolloutHistory::register_version(Kind kind) {
+  model::Job wanted = make_job("job", system_ ? 1 : count_, system_ ? model::JobType::system : model::JobType::service);
+  wanted.update = update_;
+  auto& env = wanted.groups[0].tasks[0].env;
+  env["KIND"] = kKinds[static_cast<int>(kind)];
+  // Now and then the same program again: what was changed back is not restarted, or a mere policy has changed.
+  env["VERSION"] = chance(0.2) ? "same" : std::to_string(++versions_);
+  if (chance(0.2)) wanted.groups[0].tasks[0].kill_timeout = std::chrono::seconds(number(1, 9));
+  act([&](const Tables& t, const Context& c) { return server::decide_register(t, {wanted, {}, {}}, c); });
+}
+
+void RolloutHistory::administrate() {
+  const auto deployment = newest();
+  const auto update = [&](auto decide) {
+    if (deployment) act([&](const Tables& t, const Context& c) { return decide(t, deployment->id, c); });
+  };
+  switch (number(0, 9)) {
+    case 0:
+      return update([](const Tables& t, const auto& id, const Context& c) { return server::decide_fail(t, id, c); });
+    case 1:
+      return update(
+          [](const Tables& t, const auto& id, const Context& c) { return server::decide_pause(t, id, true, c); });
+    case 2:
+    case 3:
+      return resolve();
+    case 4:
+      return act([version = number(0, 5)](const Tables& t, const Context& c) {
+        return server::decide_revert(t, {"default", "job", version, {}}, c);
+      });
+    case 5:
+      if (calm_ || system_) return;
+      count_ = number(1, 5);
+      return register_version(Kind::good);
+    default:
+      const int most = calm_ ? 2 : 3;
+      return register_version(chance(0.4) ? Kind::good : static_cast<Kind>(number(1, most)));
+  }
+}
+
+/// Lets go on what waits for a person.
+void RolloutHistory::resolve() {
+  const auto deployment = newest();
+  if (!deployment || !deployment->active()) return;
+  if (deployment->status == DeploymentStatus::paused)
+    act([&](const Tables& t, const Context& c) { return server::decide_pause(t, deployment->id, false, c); });
+  if (deployment->requires_promotion())
+    act([&](const Tables& t, const Context& c) { return server::decide_promote(t, deployment->id, {}, c); });
+}
+
+// --- machines
+
+void RolloutHistory::join(Machine& machine) {
+  std::vector<model::AllocationUpdate> running;
+  for (const auto& [id, local] : machine.locals) {
+    if (!local.over()) running.push_back(server::testing::report(id, local.status, local.healthy.value_or(false)));
+  }
+  act([&](const Tables& t, const Context& c) {
+    return server::decide_register_node(t, machine.node, "secret", c, running);
+  });
+  machine.orders = std::make_unique<server::Orders>(machine.node.id);
+}
+
+void RolloutHistory::kill(Machine& machine) {
+  machine.up = false;
+  machine.locals.clear();
+  act([&](const Tables& t, const Context& c) {
+    return server::decide_nodes_down(t, {machine.node.id}, "no heartbeat", c);
+  });
+}
+
+void RolloutHistory::live(Machine& machine, bool faults) {
+  if (!machine.up) {
+    if (faults && chance(0.7)) return;
+    machine.up = true;
+    join(machine);
+  }
+  if (faults && !calm_ && chance(0.01)) return kill(machine);
+  if (!desk_.tables.find_node(machine.node.id) ||
+      desk_.tables.find_node(machine.node.id)->status != model::NodeStatus::ready)
+    join(machine);
+  obey(machine);
+  work(machine, faults);
+  if (!faults || chance(0.8)) tell(machine);
+}
+
+void RolloutHistory::obey(Machine& machine) {
+  const auto message = machine.orders->next(desk_.tables);
+  if (!message) return;
+  std::set<std::string> wanted;
+  for (const auto& order : message->set) {
+    const auto& row = order.allocation;
+    wanted.insert(row.id);
+    const auto [it, fresh] = machine.locals.try_emplace(row.id);
+    Local& local = it->second;
+    local.allocation = row;
+    local.start = order.start;
+    if (!fresh) continue;
+    local.kind = kind_of(*row.job);
+    if (row.client_terminal()) local.status = row.client_status;
+    if (row.server_terminal() && !local.over()) {
+      local.status = ClientStatus::complete;
+      local.told = false;
+    }
+  }
+  std::erase_if(machine.locals, [&](const auto& entry) {
+    const auto& removed = message->remove;
+    return std::find(removed.begin(), removed.end(), entry.first) != removed.end() ||
+           (message->full && !wanted.contains(entry.first));
+  });
+}
+
+void RolloutHistory::work(Machine& machine, bool faults) {
+  const std::int64_t now = unix_nanos(desk_.clock.now());
+  for (auto& [id, local] : machine.locals) {
+    if (local.over()) continue;
+    const auto before = std::pair(local.status, local.healthy);
+    if (local.allocation.server_terminal()) {
+      if (!faults || chance(0.6)) local.status = ClientStatus::complete;
+    } else if (local.status == ClientStatus::pending) {
+      if (!local.start || (faults && chance(0.3))) continue;
+      local.status = local.kind == Kind::crashes ? ClientStatus::failed : ClientStatus::running;
+      local.started = now;
+      for (const auto& [other_id, other] : machine.locals) {
+        const bool canary = local.allocation.health.canary || other.allocation.health.canary;
+        if (other_id != id && other.status == ClientStatus::running && !canary &&
+            other.allocation.name == local.allocation.name && !other.allocation.server_terminal())
+          wrong(fmt::format("{} starts beside another one", local.allocation.name));
+      }
+    } else if (local.kind == Kind::hangs) {
+      if (now - local.started > kGivenUpAfter.count()) local.healthy = false;
+    } else if (!local.healthy) {
+      if (!faults || chance(0.5)) local.healthy = true;
+    } else if (local.kind == Kind::dies || (faults && !calm_ && chance(0.005))) {
+      if (chance(0.2)) local.status = ClientStatus::failed;
+    }
+    if (std::pair(local.status, local.healthy) != before) local.told = false;
+  }
+}
+
+void RolloutHistory::tell(Machine& machine) {
+  std::vector<model::AllocationUpdate> updates;
+  for (const auto& [id, local] : machine.locals) {
+    if (local.told) continue;
+    auto update = server::testing::report(id, local.status);
+    if (local.healthy) {
+      update.health.healthy = local.healthy;
+      update.health.timestamp = local.started;
+    }
+    if (local.over()) update.task_states["t"].finished_at = unix_nanos(desk_.clock.now());
+    updates.push_back(std::move(update));
+  }
+  if (updates.empty()) return;
+  act([&](const Tables& t, const Context& c) {
+    return server::decide_allocation_updates(t, machine.node.id, updates, c);
+  });
+  // Told again until the server has it.
+  for (auto& [id, local] : machine.locals) {
+    const auto row = desk_.tables.find_allocation(id);
+    local.told = !row || (row->client_status == local.status &&
+                          (!local.healthy || row->health.healthy == local.healthy || row->client_terminal()));
+  }
+}
+
+// --- time
+
+void RolloutHistory::step(Duration time, bool faults) {
+  ++steps_;
+  desk_.clock.advance(time);
+  for (auto& machine : machines_) live(machine, faults);
+  // Deadlines, and evaluations that waited for their time.
+  act([](const Tables& t, const Context& c) { return server::decide_deployment_deadlines(t, c); });
+}
+
+void RolloutHistory::disturb() {
+  if (chance(0.15)) administrate();
+  if (chance(0.02)) crash_server();
+  step(std::chrono::seconds(number(1, 12)), true);
+}
+
+bool RolloutHistory::quiet() const {
+  for (const auto& machine : machines_) {
+    for (const auto& [id, local] : machine.locals) {
+      const bool moves = local.allocation.server_terminal() || local.status == ClientStatus::pending ||
+                         !local.healthy.has_value() || !local.told;
+      if (!local.over() && moves) return false;
+    }
+  }
+  const auto deployment = newest();
+  return !deployment || !deployment->active();
+}
+
+bool RolloutHistory::settle() {
+  crashes_ = false;
+  for (int i = 0; i < 200; ++i) {
+    step(10s, false);
+    resolve();
+    if (quiet()) return true;
+    const auto deployment = newest();
+    if (i > 100 && (!deployment || !deployment->active())) return true;  // what is bad goes on dying
+  }
+  return false;
+}
+
+std::string RolloutHistory::mend() {
+  update_.canary.reset();
+  update_.auto_promote.reset();
+  update_.auto_revert = false;
+  versions_ += 1000;
+  register_version(Kind::good);
+  const auto complete = [&] {
+    const auto deployment = newest();
+    return quiet() && deployment && deployment->status == DeploymentStatus::successful && healthy() == desired();
+  };
+  for (int i = 0; i < 200 && !complete(); ++i) step(10s, false);
+  if (complete()) return {};
+  const auto deployment = newest();
+  return fmt::format("the good version is well {} times of {}; its rollout is {} ({})", healthy(), desired(),
+                     deployment ? describe::spell(deployment->status) : "not there",
+                     deployment ? deployment->status_description : "");
+}
+
+// --- what must hold
+
+struct RolloutHistory::View {
+  std::vector<tables::Row<Allocation>> well;
+};
+
+RolloutHistory::View RolloutHistory::view() const {
+  View out;
+  for (const auto& row : desk_.tables.allocations_of_job("default", "job")) {
+    if (row->is_healthy()) out.well.push_back(row);
+  }
+  return out;
+}
+
+std::int64_t RolloutHistory::desired() const {
+  if (!system_) return count_;
+  return std::count_if(machines_.begin(), machines_.end(), [&](const Machine& machine) {
+    const auto node = desk_.tables.find_node(machine.node.id);
+    return node && node->ready();
+  });
+}
+
+std::int64_t RolloutHistory::healthy() const {
+  const auto& rows = desk_.tables.allocations_of_job("default", "job");
+  return std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row->is_healthy(); });
+}
+
+void RolloutHistory::check(const View& before) {
+  const auto deployment = newest();
+  if (deployment && std::exchange(last_deployment_, deployment->id) != deployment->id) ++rollouts_;
+  check_names();
+  check_figures();
+  const std::int64_t least = desired() - *update_.max_parallel;
+  const auto taken = std::count_if(before.well.begin(), before.well.end(), [&](const auto& row) {
+    const auto now = desk_.tables.find_allocation(row->id);
+    return now && now->server_terminal() && now->desired_description == "alloc is being updated due to job update";
+  });
+  if (taken > 0 && healthy() < least)
+    wrong(fmt::format("a rollout took {} that were well and left {} of {}", taken, healthy(), desired()));
+  if (!calm_) return;
+  reached_ |= healthy() >= desired();
+  if (reached_ && healthy() < least) wrong(fmt::format("{} of {} are well", healthy(), desired()));
+}
+
+void RolloutHistory::check_names() {
+  std::set<std::string> names;
+  for (const auto& row : desk_.tables.allocations_of_job("default", "job")) {
+    if (row->terminal() || row->health.canary) continue;
+    if (!names.insert(row->name + (system_ ? "@" + row->node_id : std::string())).second)
+      wrong(fmt::format("two of the name {} live", row->name));
+  }
+}
+
+/// A rollout's figures are those of the allocations that it has.
+void RolloutHistory::check_figures() {
+  const auto deployment = newest();
+  if (!deployment || deployment->status != DeploymentStatus::running) return;
+  std::int64_t well = 0, canaries = 0;
+  for (const auto& row : desk_.tables.allocations_of_job("default", "job")) {
+    if (row->deployment_id != deployment->id || row->terminal()) continue;
+    if (row->health.healthy.value_or(false)) ++well;
+    if (row->health.canary) ++canaries;
+  }
+  const auto& state = deployment->groups.begin()->second;
+  if (state.healthy_allocs != well)
+    wrong(fmt::format("the rollout counts {} as well, and there are {}", state.healthy_allocs, well));
+  if (canaries > state.desired_canaries)
+    wrong(fmt::format("{} canaries live of {}", canaries, state.desired_canaries));
+}
+
+}  // namespace underway::sim

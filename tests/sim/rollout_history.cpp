@@ -34,6 +34,7 @@ RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
   update_.progress_deadline = chance(0.3) ? Duration{0} : Duration(std::chrono::seconds(number(60, 240)));
   if (chance(0.5)) update_.canary = system_ ? number(1, 60) : number(1, static_cast<int>(count_) + 1);
   update_.auto_promote = update_.canary && chance(0.5);
+  lost_with_node_ = chance(0.5);
   const int machines = number(system_ ? 2 : 3, 6);
   for (int i = 1; i <= machines; ++i) {
     Machine& machine = machines_.emplace_back();
@@ -88,6 +89,7 @@ void RolloutHistory::crash_server() {
 void RolloutHistory::register_version(Kind kind) {
   model::Job wanted = make_job("job", system_ ? 1 : count_, system_ ? model::JobType::system : model::JobType::service);
   wanted.update = update_;
+  if (lost_with_node_) wanted.groups[0].disconnect.emplace();
   auto& env = wanted.groups[0].tasks[0].env;
   env["KIND"] = kKinds[static_cast<int>(kind)];
   // Now and then the same program again: what was changed back is not restarted, or a mere policy has changed.
@@ -179,6 +181,11 @@ void RolloutHistory::obey(Machine& machine) {
     wanted.insert(row.id);
     const auto [it, fresh] = machine.locals.try_emplace(row.id);
     Local& local = it->second;
+    // In place into another rollout: measured anew.
+    if (!fresh && local.allocation.deployment_id != row.deployment_id && local.healthy == false) {
+      local.healthy.reset();
+      local.started = unix_nanos(desk_.clock.now());
+    }
     local.allocation = row;
     local.start = order.start;
     if (!fresh) continue;

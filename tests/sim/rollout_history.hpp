@@ -96,6 +96,7 @@ class RolloutHistory {
   bool calm_;  ///< no machine and no good process ever dies, and none of the bad ones was found well before
   std::int64_t count_;
   model::UpdateStrategy update_;
+  bool lost_with_node_;
   int versions_ = 0, rollouts_ = 0, steps_ = 0;
   bool reached_ = false;  ///< all was well once: from then on it never falls below what the rollout may take
   bool crashes_ = true;

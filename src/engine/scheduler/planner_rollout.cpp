@@ -63,12 +63,14 @@ std::size_t Planner::may_replace(GroupWork& work) {
   for (const auto* list : {&work.plan.keep, &work.in_place, &work.destructive}) {
     for (const auto& allocation : *list) {
       if (works(*allocation)) ++working;
-      const bool current = list != &work.destructive && rollout_.owns(*allocation);
-      if (!current) continue;
-      if (allocation->health.healthy == false) return 0;  // the first bad one stops it all
-      if (!allocation->health.healthy) ++in_flight;
     }
   }
+  for (const auto& allocation : work.plan.keep) {
+    if (!rollout_.owns(*allocation)) continue;
+    if (allocation->health.healthy == false) return 0;  // the first bad one stops it all
+    if (!allocation->health.healthy) ++in_flight;
+  }
+  for (const auto& allocation : work.in_place) in_flight += allocation->health.healthy == true ? 0 : 1;
   auto& waiting = work.plan.waiting;
   std::move(work.plan.ended.begin(), work.plan.ended.end(), std::back_inserter(waiting));
   work.plan.ended.clear();

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "model/variable.hpp"
+
 namespace underway::model {
 
 using describe::Builder;
@@ -61,6 +63,25 @@ void check_pool(const Cluster& cluster, const Pool& pool, std::set<std::string>&
 
 }  // namespace
 
+namespace {
+
+void check_secret(const SecretDeclaration& secret, std::vector<std::string>& out) {
+  const auto say = [&](const std::string& what) { out.push_back(fmt::format("secret '{}': {}", secret.path, what)); };
+  if (const auto wrong = path_problem(secret.path); !wrong.empty()) say(wrong);
+  if (secret.generate.empty()) say("it generates nothing");
+  std::set<std::string> names;
+  for (const auto& item : secret.generate) {
+    if (item.name.empty()) say("an item has no name");
+    if (!names.insert(item.name).second) say(fmt::format("'{}' is declared twice", item.name));
+    if (item.bytes < 16 || item.bytes > 4096)
+      say(fmt::format("'{}': bytes {} is not between 16 and 4096", item.name, item.bytes));
+    if (item.encoding != "base64" && item.encoding != "base64url" && item.encoding != "hex")
+      say(fmt::format("'{}': encoding '{}' is none of base64, base64url, hex", item.name, item.encoding));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> problems(const Cluster& cluster) {
   std::vector<std::string> out;
   if (!is_hostname(cluster.name))
@@ -75,6 +96,11 @@ std::vector<std::string> problems(const Cluster& cluster) {
   for (const auto& pool : cluster.pools) {
     if (!pools.insert(pool.name).second) out.push_back(fmt::format("pool '{}' is declared twice", pool.name));
     check_pool(cluster, pool, hosts, out);
+  }
+  std::set<std::string> secrets;
+  for (const auto& secret : cluster.secrets) {
+    check_secret(secret, out);
+    if (!secrets.insert(secret.path).second) out.push_back(fmt::format("secret '{}' is declared twice", secret.path));
   }
   return out;
 }
@@ -117,6 +143,25 @@ const Structure& description(Tag<Share>) {
   return s;
 }
 
+const Structure& description(Tag<GeneratedItem>) {
+  static const Structure s =
+      Builder<GeneratedItem>("generate", "An item of random bytes, made once.")
+          .label<&GeneratedItem::name>("name", "Name", "The item's key.")
+          .attribute<&GeneratedItem::bytes>("bytes", "Bytes", "How many random bytes, 16 to 4096.")
+          .attribute<&GeneratedItem::encoding>("encoding", "Encoding", "`base64`, `base64url` or `hex`.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<SecretDeclaration>) {
+  static const Structure s =
+      Builder<SecretDeclaration>("secret", "A variable that is made when it is missing, and never changed afterwards.")
+          .label<&SecretDeclaration::path>("path", "Path", "Its path, e.g. `nomad/jobs/munge`.")
+          .block<&SecretDeclaration::generate>("generate", "Generate", "Its items.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Pool>) {
   static const Structure s =
       Builder<Pool>("pool", "Hosts that are alike, from one provider.")
@@ -143,6 +188,7 @@ const Structure& description(Tag<Cluster>) {
           .block<&Cluster::networks>("network", "Networks", "Its networks.")
           .block<&Cluster::shares>("share", "Shares", "Directories that its hosts share.")
           .block<&Cluster::directories>("directory", "Directories", "Directories made on every host at boot.")
+          .block<&Cluster::secrets>("secret", "Secrets", "Variables that are made when they are missing.")
           .block<&Cluster::pools>("pool", "Pools", "Its pools.")
           .wire<&Cluster::jobs>("Jobs", "IDs of its jobs.")
           .wire<&Cluster::stop>("Stop", "Whether it is being taken down.")

@@ -43,12 +43,26 @@ struct Pool {
   std::vector<std::string> host_names() const;
 };
 
+/// A random item of a variable.
+struct GeneratedItem {
+  std::string name;
+  std::int64_t bytes = 32;  ///< of randomness
+  std::string encoding = "base64";
+};
+
+/// A variable that the cluster needs: made by the server when it is missing, and never changed afterwards.
+struct SecretDeclaration {
+  std::string path;
+  std::vector<GeneratedItem> generate;
+};
+
 struct Cluster {
   std::string name;
   std::string datacenter = "dc1";
   std::vector<Network> networks;
   std::vector<Share> shares;
   std::vector<HostDirectory> directories;  ///< made on every host
+  std::vector<SecretDeclaration> secrets;
   std::vector<Pool> pools;
   std::vector<std::string> jobs;  ///< ids of the jobs that its directory declares
   bool stop = false;              ///< being taken down
@@ -83,6 +97,8 @@ const describe::Enumeration& description(describe::Tag<HostStatus>);
 const describe::Structure& description(describe::Tag<Network>);
 const describe::Structure& description(describe::Tag<HostDirectory>);
 const describe::Structure& description(describe::Tag<Share>);
+const describe::Structure& description(describe::Tag<GeneratedItem>);
+const describe::Structure& description(describe::Tag<SecretDeclaration>);
 const describe::Structure& description(describe::Tag<Pool>);
 const describe::Structure& description(describe::Tag<Cluster>);
 const describe::Structure& description(describe::Tag<Host>);

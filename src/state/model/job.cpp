@@ -67,6 +67,17 @@ const TaskGroup* Job::find_group(std::string_view group_name) const {
 
 namespace {
 
+/// The default identity stands apart, wherever it was written.
+void canonicalize_identities(Task& task) {
+  const auto it = std::find_if(task.identities.begin(), task.identities.end(),
+                               [](const Identity& identity) { return identity.is_default(); });
+  if (it != task.identities.end() && !task.identity) {
+    task.identity = std::move(*it);
+    task.identities.erase(it);
+  }
+  if (task.identity && task.identity->name.empty()) task.identity->name = "default";
+}
+
 void canonicalize_services(std::vector<Service>& services, const std::string& default_name, const std::string& task) {
   for (auto& service : services) {
     if (service.name.empty()) service.name = default_name;
@@ -93,6 +104,7 @@ void Job::canonicalize() {
     for (auto& task : group.tasks) {
       canonicalize_services(task.services, fmt::format("{}-{}-{}", id, group.name, task.name), task.name);
       if (!task.restart) task.restart = group.restart;
+      canonicalize_identities(task);
       for (auto& t : task.templates) {
         if (t.change_mode == ChangeMode::signal && t.change_signal.empty()) t.change_signal = "SIGHUP";
       }

@@ -4,6 +4,7 @@
 /// the wire are those of Nomad's job specification (defaults of api/*.go `Canonicalize`), read by state/jobspec.
 
 #include "base/describe.hpp"
+#include "model/identity.hpp"
 #include "model/policy.hpp"
 #include "model/service.hpp"
 
@@ -162,6 +163,8 @@ struct Task {
   std::optional<Lifecycle> lifecycle;
   std::vector<Artifact> artifacts;
   std::vector<Template> templates;
+  std::optional<Identity> identity;  ///< the default one, apart from the others: so has it the wire
+  std::vector<Identity> identities;
   std::vector<Service> services;
   std::optional<RestartPolicy> restart;  ///< absent: the group's
   LogConfig logs;

@@ -142,6 +142,30 @@ void check_template(const Place& place, const Template& t) {
   }
 }
 
+void check_identity(const Place& place, const Identity& identity) {
+  const auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
+  place.require(identity.name.size() <= 128 && std::all_of(identity.name.begin(), identity.name.end(), fits),
+                "the name may hold letters, digits, '-' and '_' only");
+  place.require(identity.ttl >= Duration{0}, "ttl {} is negative", format_duration(identity.ttl));
+  place.require(identity.ttl == Duration{0} || identity.ttl >= 10s, "ttl {} is below 10s",
+                format_duration(identity.ttl));
+  place.require(!leaves_allocation(identity.filepath), "filepath leaves the allocation's directory");
+  check_signal(place, "change_signal", identity.change_signal);
+  place.require(identity.change_mode != IdentityChange::signal || !identity.change_signal.empty(),
+                "change_mode is signal, but change_signal is not given");
+}
+
+void check_identities(const Place& place, const Task& task) {
+  std::set<std::string> names;
+  if (task.identity) check_identity(place.inside("identity", "default"), *task.identity);
+  if (task.identity) names.insert("default");
+  for (const auto& identity : task.identities) {
+    const std::string name = identity.is_default() ? "default" : identity.name;
+    check_identity(place.inside("identity", name), identity);
+    place.require(names.insert(name).second, "identity '{}' is declared twice", name);
+  }
+}
+
 void check_files(const Place& place, const Task& task) {
   for (const auto& artifact : task.artifacts) {
     const Place here = place.inside("artifact", artifact.source);
@@ -194,6 +218,7 @@ void check_task(const Place& place, const Task& task, std::int64_t disk_mb, cons
   check_constraints(place, task.constraints, options, true);
   if (task.restart) check_restart(place, *task.restart);
   check_files(place, task);
+  check_identities(place, task);
 }
 
 void check_tasks(const Place& place, const TaskGroup& group, const ValidateOptions& options) {

@@ -7,6 +7,7 @@
 #include "model/cluster.hpp"
 #include "model/deployment.hpp"
 #include "model/join_token.hpp"
+#include "model/variable.hpp"
 
 #include <cstdint>
 #include <map>
@@ -26,7 +27,9 @@ enum class Topic : std::uint8_t {
   hosts,
   settings,
   deployments,
-  join_tokens
+  join_tokens,
+  variables,
+  leases
 };
 
 /// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
@@ -58,8 +61,21 @@ struct PlainTable<model::JoinToken> {
   static constexpr std::string_view prefix = "jt/";
   static std::string key(const model::JoinToken& token) { return token.id; }
 };
+template <>
+struct PlainTable<model::Variable> {
+  static constexpr Topic topic = Topic::variables;
+  static constexpr std::string_view prefix = "var/";
+  static std::string key(const model::Variable& row) { return model::variable_key(row.ns, row.path); }
+};
+template <>
+struct PlainTable<model::VariableLease> {
+  static constexpr Topic topic = Topic::leases;
+  static constexpr std::string_view prefix = "lease/";
+  static std::string key(const model::VariableLease& row) { return model::variable_key(row.ns, row.path); }
+};
 
-using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment, model::JoinToken>;
+using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment, model::JoinToken, model::Variable,
+                             model::VariableLease>;
 
 /// Adds or replaces a row of a plain table; removes the one of this key.
 template <class T>

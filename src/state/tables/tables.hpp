@@ -63,6 +63,10 @@ using PutDeployment = Put<model::Deployment>;
 using DeleteDeployment = Delete<model::Deployment>;
 using PutJoinToken = Put<model::JoinToken>;
 using DeleteJoinToken = Delete<model::JoinToken>;
+using PutVariable = Put<model::Variable>;
+using DeleteVariable = Delete<model::Variable>;  ///< by "ns/path"; as the next
+using PutLease = Put<model::VariableLease>;
+using DeleteLease = Delete<model::VariableLease>;
 /// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed. Null removes
 /// it.
 struct PutSetting {
@@ -71,7 +75,8 @@ struct PutSetting {
 };
 using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluation, DeleteEvaluation, PutAllocation,
                             DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutDeployment,
-                            DeleteDeployment, PutJoinToken, DeleteJoinToken, PutSetting>;
+                            DeleteDeployment, PutJoinToken, DeleteJoinToken, PutVariable, DeleteVariable, PutLease,
+                            DeleteLease, PutSetting>;
 
 struct Scope {
   Topic topic;

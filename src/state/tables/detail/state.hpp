@@ -57,10 +57,11 @@ struct Setting {
   Revision modify_index = 0;
 };
 
-constexpr std::size_t kTopicCount = 9;
+constexpr std::size_t kTopicCount = 11;
 /// As in the key t/<topic>.
 constexpr std::array<std::string_view, kTopicCount> kTopicNames = {
-    "jobs", "nodes", "evaluations", "allocations", "clusters", "hosts", "settings", "deployments", "join_tokens"};
+    "jobs",     "nodes",       "evaluations", "allocations", "clusters", "hosts",
+    "settings", "deployments", "join_tokens", "variables",   "leases"};
 template <class V>
 using TextMap = std::unordered_map<std::string, V, detail::TransparentHash, std::equal_to<>>;
 

@@ -13,9 +13,9 @@ link::Handlers Node::Impl::handlers() {
   };
   handlers.notify = [this](std::string method, boost::json::value body) {
     if (method == "renew") membership_->renew_now();
-    if (method != "allocations") return;
     try {
-      obey(json::decode<AllocationsMessage>(body, "allocations"));
+      if (method == "allocations") obey(json::decode<AllocationsMessage>(body, "allocations"));
+      if (method == "template.data") server_data_.learn(json::decode<DataMessage>(body, "data"));
     } catch (const Error& error) {
       log::error("node: orders of the server cannot be read: {}; linking again", error.one_line());
       if (const auto connection = connection_.lock()) connection->abort();
@@ -74,12 +74,18 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
   stats_.linked = true;
   unlinked_since_.reset();
   stats_.last_heartbeat = runtime_.now();
+  server_data_.linked(connection);
   log::info("node: linked as {} ({})", self_.name, reply.node_id.substr(0, 8));
 
   // Half the time that the server waits, and no more often than every second whatever it says.
   const Duration beat = std::max<Duration>(reply.heartbeat_ttl / 2, std::chrono::seconds{1});
   auto next_beat = async::deadline_in(beat);
   while (true) {
+    // First: a task waits for it.
+    if (server_data_.has_untold()) {
+      co_await server_data_.tell(*connection);
+      continue;
+    }
     if (has_news()) {
       // What happens together is told together.
       co_await async::sleep_for(std::chrono::milliseconds{40});

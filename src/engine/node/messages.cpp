@@ -61,6 +61,96 @@ const Structure& description(Tag<AllocationsMessage>) {
   return structure;
 }
 
+const describe::Enumeration& description(Tag<DataKind>) {
+  static const auto e = describe::enumeration<DataKind>("data kind", {{DataKind::variable, "variable"},
+                                                                      {DataKind::variables, "variables"},
+                                                                      {DataKind::service, "service"},
+                                                                      {DataKind::services, "services"}});
+  return e;
+}
+
+const Structure& description(Tag<DataNeed>) {
+  static const Structure structure = Builder<DataNeed>("need", "What a template asked for.")
+                                         .wire<&DataNeed::alloc>("Alloc", "The allocation.")
+                                         .wire<&DataNeed::task>("Task", "The task.")
+                                         .wire<&DataNeed::kind>("Kind", "Of which kind it is.")
+                                         .wire<&DataNeed::name>("Name", "Its path, prefix or name.")
+                                         .wire<&DataNeed::ns>("Namespace", "Its namespace; empty: the allocation's.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<WatchRequest>) {
+  static const Structure structure = Builder<WatchRequest>("watch", "All that the node's templates need to know.")
+                                         .wire<&WatchRequest::needs>("Needs", "All of it.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<KnownVariable>) {
+  static const Structure structure = Builder<KnownVariable>("known variable", "A variable, in the clear.")
+                                         .wire<&KnownVariable::ns>("Namespace", "")
+                                         .wire<&KnownVariable::path>("Path", "")
+                                         .wire<&KnownVariable::items>("Items", "")
+                                         .wire<&KnownVariable::create_index>("CreateIndex", "")
+                                         .wire<&KnownVariable::modify_index>("ModifyIndex", "")
+                                         .wire<&KnownVariable::create_time>("CreateTime", "")
+                                         .wire<&KnownVariable::modify_time>("ModifyTime", "")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<KnownInstance>) {
+  static const Structure structure = Builder<KnownInstance>("known instance", "Where a service is found.")
+                                         .wire<&KnownInstance::id>("ID", "")
+                                         .wire<&KnownInstance::name>("ServiceName", "")
+                                         .wire<&KnownInstance::node>("Node", "")
+                                         .wire<&KnownInstance::address>("Address", "")
+                                         .wire<&KnownInstance::datacenter>("Datacenter", "")
+                                         .wire<&KnownInstance::job_id>("JobID", "")
+                                         .wire<&KnownInstance::alloc_id>("AllocID", "")
+                                         .wire<&KnownInstance::port>("Port", "")
+                                         .wire<&KnownInstance::tags>("Tags", "")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<DataValue>) {
+  static const Structure structure = Builder<DataValue>("data value", "The answer to a need.")
+                                         .wire<&DataValue::need>("Need", "To what.")
+                                         .wire<&DataValue::refused>("Refused", "Why it may not be known.")
+                                         .wire<&DataValue::variable>("Variable", "")
+                                         .wire<&DataValue::variables>("Variables", "")
+                                         .wire<&DataValue::instances>("Instances", "")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<DataMessage>) {
+  static const Structure structure = Builder<DataMessage>("data", "What is new of what a node watches.")
+                                         .wire<&DataMessage::values>("Values", "The answers.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<IdentityRequest>) {
+  static const Structure structure = Builder<IdentityRequest>("identity request", "A token for a task.")
+                                         .wire<&IdentityRequest::alloc>("Alloc", "The allocation.")
+                                         .wire<&IdentityRequest::task>("Task", "The task.")
+                                         .wire<&IdentityRequest::identity>("Identity", "Which of its identities.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<IdentityReply>) {
+  static const Structure structure = Builder<IdentityReply>("identity reply", "The token.")
+                                         .wire<&IdentityReply::token>("Token", "Signed.")
+                                         .wire<&IdentityReply::issued>("Issued", "When it was made.")
+                                         .wire<&IdentityReply::expires>("Expires", "Until when it is good.")
+                                         .done();
+  return structure;
+}
+
 const Structure& description(Tag<TaskRequest>) {
   static const Structure structure = Builder<TaskRequest>("task", "Something to be done to a task.")
                                          .wire<&TaskRequest::id>("id", "The allocation.")

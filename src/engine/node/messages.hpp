@@ -6,7 +6,10 @@
 ///   call   "register"     RegisterRequest -> RegisterReply   once per connection, and again when fingerprints change
 ///   notify "heartbeat"    {}                                 every half TTL
 ///   call   "update"       UpdateRequest -> {}                batched; sent again until it is acknowledged
+///   call   "template.watch"  WatchRequest -> {}            all that its templates need to know; replaces the last one
+///   call   "identity.sign"   IdentityRequest -> IdentityReply
 /// Server to node:
+///   notify "template.data"  DataMessage                  of what it watches: at first all, then what changed
 ///   notify "allocations"  AllocationsMessage                 differences; the first after "register" is Full
 ///   call   "alloc.restart"  TaskRequest -> {}                without Task: every task that runs
 ///   call   "alloc.signal"   TaskRequest -> {}
@@ -25,6 +28,8 @@
 ///
 /// Paths are relative to the allocation's directory and never leave it.
 
+#include <compare>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +69,59 @@ struct AllocationsMessage {
   std::map<std::string, model::Job> jobs;  ///< by job_key; only those that the node was not sent before
   std::vector<AllocationOrder> set;
   std::vector<std::string> remove;  ///< stop if need be, then destroy: the server has forgotten them
+};
+
+enum class DataKind : std::uint8_t { variable, variables, service, services };
+
+/// What a template of a task asked for. A task is told what its identity may read, and nothing else.
+struct DataNeed {
+  std::string alloc;
+  std::string task;
+  DataKind kind = DataKind::variable;
+  std::string name;  ///< the path, prefix or service; none for services
+  std::string ns;    ///< empty: the allocation's
+  auto operator<=>(const DataNeed&) const = default;
+};
+
+struct WatchRequest {
+  std::vector<DataNeed> needs;
+};
+
+/// A variable, or (in lists, without items) what is known of it.
+struct KnownVariable {
+  std::string ns, path;
+  model::StringMap items;
+  model::Revision create_index = 0, modify_index = 0;
+  std::int64_t create_time = 0, modify_time = 0;  ///< ns since the epoch
+};
+
+struct KnownInstance {
+  std::string id, name, node, address, datacenter, job_id, alloc_id;
+  std::int64_t port = 0;
+  std::vector<std::string> tags;
+};
+
+/// The answer to a need: by its kind, one of these is filled.
+struct DataValue {
+  DataNeed need;
+  std::string refused;                    ///< why the task may not know it; empty: it may
+  std::optional<KnownVariable> variable;  ///< absent: there is none
+  std::vector<KnownVariable> variables;   ///< of a prefix
+  std::vector<KnownInstance> instances;   ///< of a service; of `services` one per name, with all tags
+};
+
+struct DataMessage {
+  std::vector<DataValue> values;
+};
+
+struct IdentityRequest {
+  std::string alloc, task;
+  std::string identity;  ///< its name
+};
+
+struct IdentityReply {
+  std::string token;
+  std::int64_t issued = 0, expires = 0;  ///< ns since the epoch
 };
 
 struct TaskRequest {
@@ -120,6 +178,15 @@ const describe::Structure& description(describe::Tag<RegisterReply>);
 const describe::Structure& description(describe::Tag<UpdateRequest>);
 const describe::Structure& description(describe::Tag<AllocationOrder>);
 const describe::Structure& description(describe::Tag<AllocationsMessage>);
+const describe::Enumeration& description(describe::Tag<DataKind>);
+const describe::Structure& description(describe::Tag<DataNeed>);
+const describe::Structure& description(describe::Tag<WatchRequest>);
+const describe::Structure& description(describe::Tag<KnownVariable>);
+const describe::Structure& description(describe::Tag<KnownInstance>);
+const describe::Structure& description(describe::Tag<DataValue>);
+const describe::Structure& description(describe::Tag<DataMessage>);
+const describe::Structure& description(describe::Tag<IdentityRequest>);
+const describe::Structure& description(describe::Tag<IdentityReply>);
 const describe::Structure& description(describe::Tag<TaskRequest>);
 const describe::Structure& description(describe::Tag<LogRequest>);
 const describe::Structure& description(describe::Tag<FileRequest>);

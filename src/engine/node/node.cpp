@@ -42,6 +42,7 @@ Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> d
       loop_(loop),
       runtime_(loop, pool),
       drivers_(std::move(drivers), runtime_),
+      server_data_([this] { news_.notify_all(); }),
       work_(loop.executor(), "node"),
       link_work_(loop.executor(), "node link") {
   if (!options_.data_dir.starts_with('/'))
@@ -61,7 +62,7 @@ awaitable<void> Node::Impl::start() {
     drivers_.fingerprint(self_);
     self_.computed_class = model::compute_class(self_);
   });
-  context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});
+  context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_, &server_data_});
   files_.emplace(options_.data_dir);
 
   std::vector<std::string> problems;

@@ -208,7 +208,10 @@ awaitable<void> TaskRunner::reattach() {
 awaitable<void> TaskRunner::run() {
   if (dead()) co_return;
   if (record_.state.events.empty()) record_event(event::make(event::kReceived, "Task received by client"));
-  if (process_) side_.spawn("templates", apply_update());
+  if (process_) {
+    side_.spawn("templates", apply_update());
+    side_.spawn("identities", keep_identities());
+  }
   while (true) {
     std::optional<EndKind> failed;
     if (!process_) {
@@ -307,10 +310,12 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     ++context_.stats.task_starts;
     become(TaskRunState::running);
     record_event(event::make(event::kStarted, "Task started by client"));
-    if (kill_)
+    if (kill_) {
       begin_stop();
-    else if (allocation_ != version)
-      side_.spawn("templates", apply_update());
+      co_return std::nullopt;
+    }
+    if (allocation_ != version) side_.spawn("templates", apply_update());
+    side_.spawn("identities", keep_identities());
     co_return std::nullopt;
   } catch (const Error& error) {
     failed = error;

@@ -13,6 +13,7 @@
 #include "node/node.hpp"
 #include "node/restart_tracker.hpp"
 #include "node/runtime.hpp"
+#include "node/server_data.hpp"
 #include "node/state_file.hpp"
 #include "node/template_renderer.hpp"
 
@@ -27,6 +28,7 @@ struct RunnerContext {
   const model::StringMap& host_environment;
   NodeStats& stats;
   ClusterData* cluster_data = nullptr;  ///< null: templates that ask for variables or services wait
+  ServerData* server = nullptr;  ///< null: there is none, and templates and identities do without (tests)
 };
 
 class TaskRunner {
@@ -109,6 +111,14 @@ class TaskRunner {
   Duration settling();
   void tell_missing(const std::vector<std::string>& missing);
   /// Renders again, and does what the templates want done when they change. One at a time.
+  awaitable<void> fetch_identities();
+  awaitable<std::string> renew_identity(model::Identity identity);
+  awaitable<void> write_identity(model::Identity identity);
+  awaitable<void> recall_identities();
+  awaitable<void> keep_identities();
+  TimePoint renewal_of(const model::Identity& identity);
+  std::string identity_path(const model::Identity& identity) const;
+
   awaitable<void> apply_update();
   awaitable<void> update_once();
   awaitable<void> run_change(TemplateChange change, std::shared_ptr<RunningTask> process);
@@ -131,6 +141,12 @@ class TaskRunner {
   bool data_changed_ = false;
   bool updating_ = false;
   bool update_again_ = false;
+  model::StringMap identity_environment_;
+  struct Token {
+    std::string token;
+    TimePoint issued, expires;
+  };
+  std::map<std::string, Token> tokens_;  ///< by identity
 
   bool permitted_ = false;
   std::string waiting_for_;  ///< while it is not permitted; empty: nothing special

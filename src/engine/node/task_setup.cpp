@@ -9,6 +9,8 @@
 namespace underway::node {
 
 void TaskRunner::build_interpolation() {
+  model::StringMap rendered = identity_environment_;
+  for (const auto& [name, value] : rendered_environment_) rendered.insert_or_assign(name, value);
   EnvironmentInputs inputs{.node = context_.node,
                            .allocation = *allocation_,
                            .group = group(),
@@ -19,7 +21,7 @@ void TaskRunner::build_interpolation() {
                            .user = task_->user.empty() ? "" : user_.name,
                            .home = task_->user.empty() ? "" : user_.home,
                            .host = context_.host_environment,
-                           .rendered = rendered_environment_};
+                           .rendered = std::move(rendered)};
   interpolation_ = build_environment(inputs);
 }
 
@@ -52,6 +54,8 @@ awaitable<void> TaskRunner::prepare() {
     directory_.build();
     directory_.build_task(task.name, user_, context_.options.secrets_in_memory);
   });
+  build_interpolation();
+  if (!kill_) co_await fetch_identities();
   build_interpolation();
   const TemplateInputs inputs = template_inputs(task, interpolation_);
   if (!kill_ && !task.artifacts.empty()) co_await fetch_artifacts(inputs);

@@ -83,6 +83,7 @@ class Node::Impl {
   model::Node self_;
   model::StringMap host_environment_;
   NodeStats stats_;
+  ServerData server_data_;
   std::optional<RunnerContext> context_;
   std::optional<StateFiles> files_;
   std::map<std::string, std::unique_ptr<AllocationRunner>> runners_;

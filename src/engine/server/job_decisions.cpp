@@ -250,6 +250,10 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
     stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
     decision.result.stopped.push_back(job->id);
   }
+  for (const auto& secret : request.secrets) {
+    auto made = decide_make_variable(tables, secret, context);
+    std::move(made.changes.begin(), made.changes.end(), std::back_inserter(decision.changes));
+  }
   decision.changes.insert(decision.changes.begin(), tables::PutCluster{std::move(cluster)});
   decision.result.revision = context.revision;
   return decision;

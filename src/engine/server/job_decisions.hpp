@@ -2,7 +2,7 @@
 /// @file
 /// Decisions about jobs: register, stop, evaluate; and a cluster's directory as a whole.
 
-#include "server/decision.hpp"
+#include "server/variable_decisions.hpp"
 
 namespace underway::server {
 
@@ -37,6 +37,7 @@ Decision<Registered> decide_evaluate(const Tables&, const std::string& ns, const
 struct ApplyCluster {
   model::Cluster cluster;
   std::vector<RegisterJob> jobs;
+  std::vector<NewVariable> secrets;  ///< made if they are still missing
 };
 struct AppliedCluster {
   std::vector<std::string> registered;  ///< new or changed jobs

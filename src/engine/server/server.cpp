@@ -6,8 +6,10 @@
 
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "server/data_feed.hpp"
 #include "server/dependencies.hpp"
 #include "server/deployment_decisions.hpp"
+#include "server/identities.hpp"
 #include "server/orders.hpp"
 #include "trust/join_token.hpp"
 
@@ -33,9 +35,16 @@ struct Server::Session {
   async::Event something_to_send;  ///< the sender waits for it
   bool dirty = true;
   std::optional<trust::LinkIdentity> papers;  ///< what its certificate says
+  DataFeed data;            ///< of its templates
+  async::Event data_needs;  ///< they have changed, or what they name has
+  bool feeding = false;     ///< send_data goes on: nodes without needs cost nothing
 
-  Session(std::string id, std::shared_ptr<link::Connection> link)
-      : node_id(std::move(id)), connection(std::move(link)), orders(node_id), heard(std::chrono::steady_clock::now()) {}
+  Session(std::string id, std::shared_ptr<link::Connection> link, const Variables& variables)
+      : node_id(std::move(id)),
+        connection(std::move(link)),
+        orders(node_id),
+        heard(std::chrono::steady_clock::now()),
+        data(node_id, variables) {}
 };
 
 /// One connection of a node. The session is made by the node's first call; until then the connection has no name.
@@ -97,6 +106,8 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       links_(std::make_unique<Links>(tables_)),
       writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), executor), store, tables_, *fleet_, clock,
               ids),
+      keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
+      variables_(writer_, keyring_, clock),
       tasks_(executor, "server"),
       started_at_(clock.now()) {
   writer_.on_durable([this] { send_differences(); });
@@ -113,6 +124,7 @@ void Server::start() {
   tasks_.spawn("collection", collection());
   tasks_.spawn("drains", tending());
   tasks_.spawn("deployments", watch_deployments());
+  tasks_.spawn("locks of variables", variables_.expire_locks());
 }
 
 async::awaitable<void> Server::stop() {
@@ -146,6 +158,9 @@ async::awaitable<Registered> Server::evaluate_job(std::string ns, std::string id
 }
 
 async::awaitable<AppliedCluster> Server::apply_cluster(ApplyCluster request) {
+  const auto* state = co_await read();
+  if (model::problems(request.cluster).empty())
+    request.secrets = variables_.generate_missing(*state, request.cluster.secrets);
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_apply_cluster(tables, request, context);
   };
@@ -277,6 +292,7 @@ void Server::end_session(Session& session) {
   if (it == links_->sessions.end() || it->second.get() != &session) return;  // a newer link took its place
   links_->silent_since[session.node_id] = session.heard + options_.heartbeat_ttl + options_.heartbeat_grace;
   it->second->something_to_send.notify_all();
+  it->second->data_needs.notify_all();
   links_->sessions.erase(it);
 }
 
@@ -295,6 +311,14 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
     co_await writer_.submit(std::move(decide));
     co_return boost::json::object{};
   }
+  if (method == "template.watch") {
+    session->data.watch(json::decode<node::WatchRequest>(body).needs);
+    session->data_needs.notify_all();
+    if (!std::exchange(session->feeding, true)) tasks_.spawn("data for templates", send_data(session));
+    co_return boost::json::object{};
+  }
+  if (method == "identity.sign")
+    co_return co_await sign_identity(session->node_id, json::decode<node::IdentityRequest>(body));
   throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
 }
 
@@ -313,12 +337,13 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
   // The link may have ended meanwhile, and the node may have a new one.
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
-    session = std::make_shared<Session>(registered.id, connection);
+    session = std::make_shared<Session>(registered.id, connection, variables_);
     session->papers = linked.papers;
     auto& slot = links_->sessions[registered.id];
     if (slot) {  // the node came back before its old link was known to be dead
       slot->connection->abort();
       slot->something_to_send.notify_all();
+      slot->data_needs.notify_all();
     }
     slot = session;
     links_->silent_since.erase(registered.id);
@@ -367,6 +392,40 @@ async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
     session->connection->abort();  // what was sent is uncertain: the node links again and is told everything
     log::debug("server: sending to node {}: {}", session->node_id, error.one_line());
   }
+}
+
+async::awaitable<void> Server::send_data(std::shared_ptr<Session> session) {
+  const auto current = [&] {
+    const auto it = links_->sessions.find(session->node_id);
+    return it != links_->sessions.end() && it->second == session;
+  };
+  try {
+    while (current()) {
+      const auto* tables = co_await writer_.settled();
+      if (const auto message = session->data.next(*tables)) {
+        const auto body = json::to_value(*message, json::Encoding::compact);
+        co_await session->connection->notify("template.data", body);
+      }
+      if (session->data.outdated(tables_)) continue;
+      const auto waiter = tables_.wait(session->data.scopes(tables_), [&] { session->data_needs.notify_all(); });
+      if (current()) co_await session->data_needs.wait();
+    }
+  } catch (const Error& error) {
+    session->connection->abort();  // as in send_orders
+    log::debug("server: sending data to node {}: {}", session->node_id, error.one_line());
+  }
+}
+
+async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, node::IdentityRequest request) {
+  const auto* tables = co_await writer_.settled();
+  const auto allocation = tables->find_allocation(request.alloc);
+  if (!allocation || allocation->node_id != node_id || allocation->client_terminal())
+    throw Error(Code::denied, fmt::format("allocation {} does not run on this node", request.alloc.substr(0, 8)));
+  const Context context{clock_.now(), identity_ids_};
+  const auto token =
+      issue_identity(keyring_, *allocation, request.task, request.identity, options_.oidc_issuer, context);
+  node::IdentityReply reply{token.token, unix_nanos(token.issued), unix_nanos(token.expires)};
+  co_return json::to_value(reply);
 }
 
 void Server::send_differences() {

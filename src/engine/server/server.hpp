@@ -10,6 +10,7 @@
 #include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
 #include "server/preview.hpp"
+#include "server/variables.hpp"
 #include "server/writer.hpp"
 #include "trust/messages.hpp"
 
@@ -28,6 +29,9 @@ struct Options {
   /// Renews the certificate of a linked node for the key of a request. Absent: the links have none.
   std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request)>
       certify;
+  std::string keyring_directory;  ///< of the root keys; empty: in memory only
+  std::string wrapping_key;       ///< a file, when it lies elsewhere than in the keyring's directory
+  std::string oidc_issuer;        ///< `iss` of the tokens of tasks: a URL under which others reach this server
 };
 
 class Server {
@@ -50,6 +54,8 @@ class Server {
   }
   /// Any decision: capabilities above the engine (hpc) bring their own.
   Writer& writer() { return writer_; }
+  const Keyring& keyring() const { return keyring_; }
+  Variables& variables() { return variables_; }
 
   async::awaitable<Registered> register_job(RegisterJob request);
   async::awaitable<Registered> deregister_job(DeregisterJob request);
@@ -105,6 +111,8 @@ class Server {
   async::awaitable<boost::json::value> register_node(Linked& linked, boost::json::value body);
   boost::json::value renew_certificate(Session& session, const boost::json::value& body);
   void send_differences();
+  async::awaitable<void> send_data(std::shared_ptr<Session> session);
+  async::awaitable<boost::json::value> sign_identity(std::string node_id, node::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);
 
@@ -115,6 +123,9 @@ class Server {
   std::unique_ptr<scheduler::Fleet> fleet_;
   std::unique_ptr<Links> links_;
   Writer writer_;
+  Keyring keyring_;
+  Variables variables_;
+  SystemIds identity_ids_;    ///< of tokens: never repeated, by whatever seed
   SeededIds preview_ids_{1};  ///< what a preview makes is thrown away
   async::TaskGroup tasks_;
   TimePoint started_at_;

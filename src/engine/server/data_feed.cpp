@@ -1,0 +1,131 @@
+#include "server/data_feed.hpp"
+
+#include "base/json.hpp"
+#include "crypto/digest.hpp"
+
+namespace underway::server {
+namespace {
+
+using node::DataKind;
+using node::DataNeed;
+using node::DataValue;
+
+const std::string& namespace_of(const DataNeed& need, const model::Allocation& allocation) {
+  return need.ns.empty() ? allocation.ns : need.ns;
+}
+
+node::KnownVariable known(const model::Variable& row) {
+  node::KnownVariable out;
+  out.ns = row.ns;
+  out.path = row.path;
+  out.create_index = row.create_index;
+  out.modify_index = row.modify_index;
+  out.create_time = row.create_time;
+  out.modify_time = row.modify_time;
+  return out;
+}
+
+bool may_read(const model::Allocation& allocation, const std::string& task, std::string_view ns,
+              std::string_view path) {
+  return ns == allocation.ns && model::may_read_implicitly(path, allocation.job_id, allocation.group, task);
+}
+
+tables::Scope scope_of(const Tables& tables, const DataNeed& need) {
+  const auto allocation = tables.find_allocation(need.alloc);
+  if (need.kind == DataKind::variable && allocation)
+    return {tables::Topic::variables, model::variable_key(namespace_of(need, *allocation), need.name)};
+  return {tables::Topic::variables, ""};
+}
+
+}  // namespace
+
+void DataFeed::watch(std::vector<DataNeed> needs) {
+  std::map<DataNeed, Sent> next;
+  for (auto& need : needs) {
+    const auto it = sent_.find(need);
+    Sent known_already = it == sent_.end() ? Sent{} : it->second;
+    next.emplace(std::move(need), std::move(known_already));
+  }
+  sent_ = std::move(next);
+}
+
+std::vector<tables::Scope> DataFeed::scopes(const Tables& tables) const {
+  std::vector<tables::Scope> out;
+  for (const auto& [need, sent] : sent_) {
+    auto scope = scope_of(tables, need);
+    if (std::find(out.begin(), out.end(), scope) == out.end()) out.push_back(std::move(scope));
+  }
+  return out;
+}
+
+bool DataFeed::outdated(const Tables& tables) const {
+  return std::any_of(sent_.begin(), sent_.end(), [&](const auto& entry) {
+    return tables.revision_of(scope_of(tables, entry.first)) != entry.second.revision;
+  });
+}
+
+std::optional<node::DataMessage> DataFeed::next(const Tables& tables) {
+  node::DataMessage message;
+  for (auto& [need, sent] : sent_) {
+    const auto revision = tables.revision_of(scope_of(tables, need));
+    if (sent.revision == revision) continue;
+    auto value = value_of(tables, need);
+    auto digest = crypto::sha256(json::encode(value, json::Encoding::compact));
+    const bool same = sent.digest == digest;
+    sent = {revision, std::move(digest)};
+    if (!same) message.values.push_back(std::move(value));
+  }
+  if (message.values.empty()) return std::nullopt;
+  return message;
+}
+
+DataValue DataFeed::value_of(const Tables& tables, const DataNeed& need) const {
+  DataValue value;
+  value.need = need;
+  const auto allocation = tables.find_allocation(need.alloc);
+  if (!allocation || allocation->node_id != node_id_) {
+    value.refused = "the allocation is not this node's";
+    return value;
+  }
+  try {
+    switch (need.kind) {
+      case DataKind::variable:
+        find_variable(tables, *allocation, value);
+        break;
+      case DataKind::variables:
+        list_variables(tables, *allocation, value);
+        break;
+      case DataKind::service:
+      case DataKind::services:
+        value.refused = "services are not yet told to templates";
+        break;
+    }
+  } catch (const Error& error) {
+    value.refused = error.one_line();
+  }
+  return value;
+}
+
+void DataFeed::find_variable(const Tables& tables, const model::Allocation& allocation, DataValue& value) const {
+  const auto& need = value.need;
+  const std::string& ns = namespace_of(need, allocation);
+  if (!may_read(allocation, need.task, ns, need.name)) {
+    value.refused = fmt::format("task '{}' of job '{}' may not read variable '{}': it reads '{}' and what is above it",
+                                need.task, allocation.job_id, need.name,
+                                model::implicit_paths(allocation.job_id, allocation.group, need.task).back());
+    return;
+  }
+  const auto row = tables.find<model::Variable>(model::variable_key(ns, need.name));
+  if (!row) return;
+  value.variable = known(*row);
+  value.variable->items = variables_.open(*row).items;
+}
+
+void DataFeed::list_variables(const Tables& tables, const model::Allocation& allocation, DataValue& value) const {
+  const std::string& ns = namespace_of(value.need, allocation);
+  for (const auto& row : tables.rows<model::Variable>(model::variable_key(ns, value.need.name))) {
+    if (may_read(allocation, value.need.task, ns, row->path)) value.variables.push_back(known(*row));
+  }
+}
+
+}  // namespace underway::server

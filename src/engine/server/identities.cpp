@@ -1,0 +1,90 @@
+#include "server/identities.hpp"
+
+#include <boost/json/array.hpp>
+
+#include "model/variable.hpp"
+
+namespace underway::server {
+namespace {
+
+std::int64_t unix_seconds(TimePoint time) { return unix_nanos(time) / 1'000'000'000; }
+
+const model::Identity* find_identity(const model::Task& task, const std::string& name) {
+  if (task.identity && name == "default") return &*task.identity;
+  for (const auto& identity : task.identities) {
+    if (identity.name == name) return &identity;
+  }
+  return nullptr;
+}
+
+const model::Identity& get_identity(const model::Allocation& allocation, const std::string& task,
+                                    const std::string& name) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  const auto* found = group != nullptr ? group->find_task(task) : nullptr;
+  const auto* identity = found != nullptr ? find_identity(*found, name) : nullptr;
+  if (identity == nullptr)
+    throw Error(Code::not_found,
+                fmt::format("task '{}' of allocation {} has no identity '{}'", task, allocation.id.substr(0, 8), name));
+  return *identity;
+}
+
+boost::json::value audience(const model::Identity& identity) {
+  if (identity.aud.size() == 1) return boost::json::value(identity.aud.front());
+  boost::json::array all;
+  for (const auto& one : identity.aud) all.emplace_back(one);
+  return all;
+}
+
+std::string text_of(const boost::json::object& claims, std::string_view name) {
+  const auto* value = claims.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
+}
+
+}  // namespace
+
+IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& allocation, const std::string& task,
+                             const std::string& identity, const std::string& issuer, const Context& context) {
+  const auto& wanted = get_identity(allocation, task, identity);
+  IdentityToken out{{}, context.now, context.now + wanted.lifetime()};
+  boost::json::object claims{{"sub", fmt::format("{}:{}:{}:{}:{}:{}", allocation.job->region, allocation.ns,
+                                                 allocation.job_id, allocation.group, task, identity)},
+                             {"aud", audience(wanted)},
+                             {"iat", unix_seconds(context.now)},
+                             {"nbf", unix_seconds(context.now)},
+                             {"exp", unix_seconds(out.expires)},
+                             {"jti", context.ids.uuid()},
+                             {"nomad_namespace", allocation.ns},
+                             {"nomad_job_id", allocation.job_id},
+                             {"nomad_allocation_id", allocation.id},
+                             {"nomad_task", task}};
+  if (!issuer.empty()) claims["iss"] = issuer;
+  out.token = crypto::sign_jwt(keyring.signing(), claims);
+  return out;
+}
+
+bool Workload::may_read_variable(std::string_view variable_ns, std::string_view path) const {
+  return variable_ns == ns && model::may_read_implicitly(path, job, group, task);
+}
+
+bool looks_like_identity(std::string_view token) {
+  return token.starts_with("eyJ") && std::count(token.begin(), token.end(), '.') == 2;
+}
+
+Workload verify_identity(const Keyring& keyring, const Tables& tables, std::string_view token, TimePoint now) {
+  crypto::JwtExpectation expected{now};
+  expected.audience = kApiAudience;
+  const auto keys = keyring.verifying();
+  const auto claims = crypto::verify_jwt(token, keys, expected);
+  Workload workload;
+  workload.allocation_id = text_of(claims, "nomad_allocation_id");
+  workload.task = text_of(claims, "nomad_task");
+  const auto allocation = tables.find_allocation(workload.allocation_id);
+  if (!allocation || allocation->client_terminal())
+    throw Error(Code::denied, "the workload identity is not valid").because("its allocation is over");
+  workload.ns = allocation->ns;
+  workload.job = allocation->job_id;
+  workload.group = allocation->group;
+  return workload;
+}
+
+}  // namespace underway::server

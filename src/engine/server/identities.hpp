@@ -1,0 +1,38 @@
+#pragma once
+/// @file
+/// Workload identities: tokens (JWT, EdDSA) that say which task of which allocation their bearer is, signed by the
+/// server and verified with the keys of /.well-known/jwks.json. Claims and subject are Nomad's.
+
+#include "model/allocation.hpp"
+#include "server/decision.hpp"
+#include "server/keyring.hpp"
+
+namespace underway::server {
+
+/// What the API takes tokens for.
+inline constexpr std::string_view kApiAudience = "nomadproject.io";
+
+struct IdentityToken {
+  std::string token;
+  TimePoint issued;
+  TimePoint expires;
+};
+
+/// `issuer` may be empty. Throws not_found when the allocation has no such task, or the task no such identity.
+IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& allocation, const std::string& task,
+                             const std::string& identity, const std::string& issuer, const Context& context);
+
+/// Who a token says its bearer is.
+struct Workload {
+  std::string ns, job, group, task, allocation_id;
+
+  /// Without any policy: the variables of what it is.
+  bool may_read_variable(std::string_view variable_ns, std::string_view path) const;
+};
+
+/// Whether it is worth verifying: a JWT, and no ACL secret.
+bool looks_like_identity(std::string_view token);
+/// Throws denied: not genuine, expired, for somebody else than the API, or of an allocation that is over.
+Workload verify_identity(const Keyring& keyring, const Tables& tables, std::string_view token, TimePoint now);
+
+}  // namespace underway::server

@@ -1,0 +1,61 @@
+#pragma once
+/// @file
+/// The server's root keys: under one of them variables are sealed, and of each follows the key that signs the tokens of
+/// tasks. They lie in a directory of mode 0700, one file each, wrapped by `wrapping.key`; a site that keeps that file
+/// elsewhere (a systemd credential, a TPM) has a data directory that says nothing to a thief. The store never sees a
+/// key.
+
+#include "base/clock.hpp"
+#include "crypto/seal.hpp"
+#include "crypto/sign.hpp"
+
+namespace underway::server {
+
+struct RootKey {
+  std::string id;
+  bool active = false;           ///< seals and signs; the others only open and verify
+  std::int64_t create_time = 0;  ///< ns since the epoch
+};
+
+class Keyring {
+ public:
+  /// Reads the keys of `directory`, and makes the first. Empty: keys in memory only, for tests. `wrapping_key`: a file
+  /// of 32 bytes; empty: `wrapping.key` in the directory, made when it is missing.
+  /// Throws Error(denied) naming a file that does not open; exhausted and others from the disk. Blocks: yes (disk).
+  Keyring(std::string directory, std::string wrapping_key, TimePoint now);
+
+  /// Oldest first.
+  const std::vector<RootKey>& keys() const { return keys_; }
+  const std::string& active_id() const { return ring_.active_id(); }
+  /// Makes a key and activates it; returns its id. Blocks: yes (disk).
+  std::string rotate(TimePoint now);
+  /// Throws Error(not_found); conflict for the active key. Whether something is sealed under it is the caller's to
+  /// know. Blocks: yes (disk).
+  void remove(const std::string& id);
+
+  /// See crypto::Keyring.
+  crypto::Sealed seal(std::string_view plain, std::string_view context) const { return ring_.seal(plain, context); }
+  crypto::Secret open(const crypto::Sealed& sealed, std::string_view context) const {
+    return ring_.open(sealed, context);
+  }
+
+  /// Signs with what follows from the active key.
+  const crypto::SigningKey& signing() const { return signing_.at(active_id()); }
+  /// Of all keys: a token outlives the rotation after it.
+  std::vector<crypto::VerifyingKey> verifying() const;
+
+ private:
+  void add(crypto::SealingKey key, std::int64_t create_time);
+  void activate(const std::string& id);
+  std::string make_key(TimePoint now);
+  void load(const std::string& id);
+  std::string file_of(const std::string& id) const { return directory_ + "/" + id + ".key"; }
+
+  std::string directory_;
+  crypto::SealingKey wrapping_;
+  crypto::Keyring ring_;
+  std::vector<RootKey> keys_;
+  std::map<std::string, crypto::SigningKey> signing_;  ///< by root key
+};
+
+}  // namespace underway::server

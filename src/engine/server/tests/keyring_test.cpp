@@ -1,0 +1,114 @@
+#include "server/keyring.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "os/file.hpp"
+
+namespace underway::server {
+namespace {
+
+const TimePoint kNow{std::chrono::seconds{1'700'000'000}};
+
+struct Directory {
+  Directory() {
+    char name[] = "/tmp/underway-keyring-XXXXXX";
+    path = ::mkdtemp(name);
+  }
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::string keyring() const { return path + "/keyring"; }
+  std::string path;
+};
+
+mode_t mode_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST(Keyring, OpensAfterAStartWhatItSealedBefore) {
+  const Directory directory;
+  crypto::Sealed sealed;
+  crypto::VerifyingKey verifying;
+  {
+    const Keyring keyring(directory.keyring(), "", kNow);
+    sealed = keyring.seal("the secret", "here");
+    verifying = keyring.signing().verifying();
+  }
+  const Keyring again(directory.keyring(), "", kNow);
+  EXPECT_EQ(again.open(sealed, "here").bytes(), "the secret");
+  EXPECT_EQ(again.signing().verifying(), verifying);
+  EXPECT_THROW(again.open(sealed, "elsewhere"), Error);
+}
+
+TEST(Keyring, IsForItsOwnerAlone) {
+  const Directory directory;
+  const Keyring keyring(directory.keyring(), "", kNow);
+  EXPECT_EQ(mode_of(directory.keyring()), 0700U);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.keyring())) {
+    EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 3);  // a key, the active one's id, the wrapping key
+}
+
+TEST(Keyring, RotatesAndGoesOnOpeningAndVerifyingWithOldKeys) {
+  const Directory directory;
+  Keyring keyring(directory.keyring(), "", kNow);
+  const auto old = keyring.active_id();
+  const auto sealed = keyring.seal("the secret", "here");
+  const auto fresh = keyring.rotate(kNow + std::chrono::hours(1));
+  EXPECT_NE(fresh, old);
+  EXPECT_EQ(keyring.seal("more", "here").key_id, fresh);
+  EXPECT_EQ(keyring.verifying().size(), 2U);
+  const Keyring again(directory.keyring(), "", kNow);
+  EXPECT_EQ(again.active_id(), fresh);
+  EXPECT_EQ(again.open(sealed, "here").bytes(), "the secret");
+  ASSERT_EQ(again.keys().size(), 2U);
+  EXPECT_EQ(again.keys().front().id, old);
+  EXPECT_FALSE(again.keys().front().active);
+}
+
+TEST(Keyring, RemovesOldKeysAndNeverTheActiveOne) {
+  const Directory directory;
+  Keyring keyring(directory.keyring(), "", kNow);
+  const auto old = keyring.active_id();
+  EXPECT_THROW(keyring.remove(old), Error);
+  keyring.rotate(kNow);
+  keyring.remove(old);
+  EXPECT_THROW(keyring.remove(old), Error);
+  EXPECT_EQ(Keyring(directory.keyring(), "", kNow).keys().size(), 1U);
+}
+
+TEST(Keyring, WrappedElsewhereSaysNothingByItself) {
+  const Directory directory;
+  const std::string wrapping = directory.path + "/credential";
+  os::write_file(wrapping, std::string(32, 'w'), 0600);
+  {
+    const Keyring keyring(directory.keyring(), wrapping, kNow);
+  }
+  EXPECT_FALSE(os::exists(directory.keyring() + "/wrapping.key"));
+  os::write_file(wrapping, std::string(32, 'x'), 0600);
+  EXPECT_THROW(Keyring(directory.keyring(), wrapping, kNow), Error);
+  os::write_file(wrapping, "short", 0600);
+  EXPECT_THROW(Keyring(directory.keyring(), wrapping, kNow), Error);
+}
+
+TEST(Keyring, RefusesToBeginAnewWhenItsActiveKeyIsLost) {
+  const Directory directory;
+  std::string id;
+  {
+    const Keyring keyring(directory.keyring(), "", kNow);
+    id = keyring.active_id();
+  }
+  std::filesystem::remove(directory.keyring() + "/" + id + ".key");
+  EXPECT_THROW(Keyring(directory.keyring(), "", kNow), Error);
+}
+
+}  // namespace
+}  // namespace underway::server

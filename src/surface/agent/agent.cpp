@@ -161,6 +161,9 @@ class ServerRoleRunner {
     options.datacenter = config.datacenter;
     options.heartbeat_ttl = config.server.heartbeat_ttl;
     options.heartbeat_grace = config.server.heartbeat_grace;
+    options.keyring_directory = config.data_dir + "/server/keyring";
+    options.wrapping_key = config.server.wrapping_key;
+    options.oidc_issuer = config.server.oidc_issuer;
     options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,
                          config.server.node_gc_threshold};
     options.certify = [this](const trust::Identity& identity, const std::string& name, const std::string& request) {

@@ -152,6 +152,12 @@ const Structure& description(Tag<ServerRole>) {
                                                     "Age at which stopped jobs are forgotten.")
           .attribute<&ServerRole::node_gc_threshold>("node_gc_threshold", "node_gc_threshold",
                                                      "Age at which nodes that are down are forgotten.")
+          .attribute<&ServerRole::wrapping_key>(
+              "wrapping_key", "wrapping_key",
+              "A file of 32 random bytes under which the root keys of variables are kept; without one it is made in "
+              "the data directory.")
+          .attribute<&ServerRole::oidc_issuer>(
+              "oidc_issuer", "oidc_issuer", "URL under which others reach this server, to verify the tokens of tasks.")
           .done();
   return s;
 }

@@ -26,6 +26,8 @@ struct ServerRole {
   Duration eval_gc_threshold = std::chrono::hours(1);
   Duration job_gc_threshold = std::chrono::hours(4);
   Duration node_gc_threshold = std::chrono::hours(24);
+  std::string wrapping_key;  ///< a file of 32 bytes; empty: in the keyring's directory
+  std::string oidc_issuer;
 };
 
 struct TlsSettings {

@@ -10,18 +10,6 @@ namespace {
 
 constexpr Duration kLongestWait = std::chrono::minutes(5);
 
-std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
-  const auto text = request.query.find(name);
-  if (!text || text->empty()) return otherwise;
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (failed != std::errc{} || end != text->data() + text->size() || value < 0) {
-    throw Error(Code::invalid, fmt::format("parameter '{}' is no whole number", name))
-        .because(fmt::format("found '{}'", *text));
-  }
-  return value;
-}
-
 /// Spreads the wake-ups of clients that began to wait together, as Nomad does: up to a sixteenth more.
 async::SteadyTime wait_deadline(const Request& request) {
   Duration wait = kLongestWait;
@@ -55,6 +43,18 @@ std::string pretty_if_asked(const Request& request, std::string body) {
 }
 
 }  // namespace
+
+std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
+  const auto text = request.query.find(name);
+  if (!text || text->empty()) return otherwise;
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (failed != std::errc{} || end != text->data() + text->size() || value < 0) {
+    throw Error(Code::invalid, fmt::format("parameter '{}' is no whole number", name))
+        .because(fmt::format("found '{}'", *text));
+  }
+  return value;
+}
 
 std::string namespace_of(const Request& request) {
   auto ns = request.query.find("namespace");

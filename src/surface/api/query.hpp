@@ -15,6 +15,8 @@ using http::Response;
 
 /// The namespace asked for: `default` when none; "*" is all.
 std::string namespace_of(const Request& request);
+/// A query parameter that is a whole number of at least 0. Throws invalid for anything else.
+std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise);
 
 /// Runs `body(tables)` on durable state, after waiting, if the request has `index`, until something in `scopes` is
 /// newer or `wait` is over (default and maximum 5 min, plus up to a sixteenth). The answer carries X-Nomad-Index (never

@@ -22,5 +22,7 @@ void add_agent_routes(http::Router& router, Api& api);
 void add_cluster_routes(http::Router& router, Api& api);
 void add_status_routes(http::Router& router, Api& api);
 void add_trust_routes(http::Router& router, Api& api);
+void add_variable_routes(http::Router& router, Api& api);
+void add_keyring_routes(http::Router& router, Api& api);
 
 }  // namespace underway::api

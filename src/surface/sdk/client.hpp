@@ -9,6 +9,7 @@
 #include "api/cluster_body.hpp"
 #include "api/status.hpp"
 #include "api/trust_body.hpp"
+#include "api/variable_body.hpp"
 #include "http/client.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
@@ -60,6 +61,12 @@ struct UpdatedDeployment {
 struct AppliedCluster {
   std::vector<std::string> registered, stopped;
   model::Revision index = 0;
+};
+
+/// What a write of a variable led to. A conflict is an answer: somebody else was faster, or holds the lock.
+struct WrittenVariable {
+  model::OpenVariable variable;  ///< as it is now; after a conflict, what stands in the way
+  bool conflict = false;
 };
 
 /// What a session with a command needs from the terminal, and tells it.
@@ -141,6 +148,22 @@ class Client {
   void revoke_join_token(const std::string& id);
   boost::json::value tls();
   boost::json::value rotate_tls(bool authority);
+  // --- variables
+  /// Without their items.
+  std::vector<model::Variable> variables(const std::string& prefix = {});
+  model::OpenVariable variable(const std::string& path);
+  /// `cas`: refuse unless the variable's modify index is this (0: unless there is none).
+  WrittenVariable put_variable(const std::string& path, const model::StringMap& items,
+                               std::optional<model::Revision> cas = {});
+  WrittenVariable delete_variable(const std::string& path, std::optional<model::Revision> cas = {});
+  /// Items of a variable that exists stay unless they are given.
+  WrittenVariable acquire_lock(const std::string& path, const model::VariableLock& lock,
+                               const std::optional<model::StringMap>& items = {});
+  WrittenVariable renew_lock(const std::string& path, const std::string& lock_id);
+  WrittenVariable release_lock(const std::string& path, const std::string& lock_id);
+  boost::json::value root_keys();
+  boost::json::value rotate_root_key(bool full);
+  void remove_root_key(const std::string& id);
 
   // --- the agent
   boost::json::value agent_self();
@@ -163,10 +186,17 @@ class Client {
   http::Response raw(const std::string& method, const std::string& target, std::string body = {});
 
   const Address& address() const { return address_; }
+  /// For requests from now on.
+  void use_namespace(std::string ns) { address_.ns = std::move(ns); }
 
  private:
   http::Response send(const std::string& method, std::string_view path, http::Query query = {}, std::string body = {},
                       std::optional<Wait> wait = {});
+  /// As send, and 409 is an answer.
+  http::Response exchange(const std::string& method, std::string_view path, http::Query query, std::string body,
+                          std::optional<Wait> wait);
+  WrittenVariable write_variable(const std::string& method, const std::string& path, http::Query query,
+                                 std::string body);
   template <class T>
   T get(std::string_view path, http::Query query = {});
   template <class T>

@@ -1,5 +1,6 @@
-// Bodies of the routes that read most of what strangers send: registering, planning, parsing, clusters, search. The
-// first byte picks the route. Whatever comes, the answer is a success or a refusal, never an internal error.
+// Bodies of the routes that read most of what strangers send: registering, planning, parsing, clusters, search,
+// variables. The first byte picks the route. Whatever comes, the answer is a success or a refusal, never an internal
+// error.
 #include <cstdlib>
 
 #include "api/testing/world.hpp"
@@ -7,7 +8,7 @@
 namespace {
 constexpr const char* kTargets[] = {"/v1/jobs",         "/v1/job/web/plan",         "/v1/jobs/parse",
                                     "/v1/validate/job", "/v1/underway/cluster/hpc", "/v1/underway/cluster/hpc/plan",
-                                    "/v1/search"};
+                                    "/v1/search",       "/v1/var/db/main",          "/v1/var/db/main?lock-acquire"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

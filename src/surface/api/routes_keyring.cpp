@@ -1,0 +1,75 @@
+// The root keys, and the keys with which others verify the tokens of tasks.
+#include "api/routes.hpp"
+
+namespace underway::api {
+namespace {
+
+using boost::json::array;
+using boost::json::object;
+
+object describe_key(const server::RootKey& key) {
+  return {{"KeyID", key.id},
+          {"Algorithm", "aes256-gcm"},
+          {"State", key.active ? "active" : "inactive"},
+          {"CreateTime", key.create_time}};
+}
+
+Response with_revision(const Api& api, std::string body) {
+  return written(std::move(body), api.server.writer().tables().revision());
+}
+
+awaitable<Response> list_keys(Api& api, Request) {
+  array keys;
+  for (const auto& key : api.server.keyring().keys()) keys.emplace_back(describe_key(key));
+  co_return with_revision(api, boost::json::serialize(keys));
+}
+
+awaitable<Response> rotate(Api& api, Request request) {
+  const std::string id = co_await api.server.variables().rotate(request.query.flag("full"));
+  object answer;
+  for (const auto& key : api.server.keyring().keys()) {
+    if (key.id == id) answer["Key"] = describe_key(key);
+  }
+  co_return with_revision(api, boost::json::serialize(answer));
+}
+
+awaitable<Response> delete_key(Api& api, Request request) {
+  co_await api.server.variables().remove_key(request.param("id"));
+  co_return with_revision(api, "{}");
+}
+
+awaitable<Response> jwks(Api& api, Request) {
+  const auto keys = api.server.keyring().verifying();
+  Response response = http::json(boost::json::serialize(crypto::to_jwks(keys)));
+  // Others may keep it for a while: keys are added long before they are taken away.
+  response.headers.set("Cache-Control", "public, max-age=60");
+  co_return response;
+}
+
+awaitable<Response> openid_configuration(Api& api, Request) {
+  const std::string& issuer = api.server.options().oidc_issuer;
+  if (issuer.empty()) {
+    throw Error(Code::not_found, "OIDC discovery is not configured")
+        .advise("set server { oidc_issuer = \"https://…\" } to the URL under which others reach this server");
+  }
+  co_return http::json(boost::json::serialize(object{{"issuer", issuer},
+                                                     {"jwks_uri", issuer + "/.well-known/jwks.json"},
+                                                     {"response_types_supported", array{"code"}},
+                                                     {"id_token_signing_alg_values_supported", array{"EdDSA"}},
+                                                     {"subject_types_supported", array{"public"}}}));
+}
+
+}  // namespace
+
+void add_keyring_routes(http::Router& router, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  router.add("GET", "/v1/operator/keyring/keys", "list root keys", with(list_keys));
+  router.add("PUT|POST", "/v1/operator/keyring/rotate", "rotate root key", with(rotate));
+  router.add("DELETE", "/v1/operator/keyring/key/:id", "remove root key", with(delete_key));
+  router.add("GET", "/.well-known/jwks.json", "verifying keys", with(jwks));
+  router.add("GET", "/.well-known/openid-configuration", "OIDC discovery", with(openid_configuration));
+}
+
+}  // namespace underway::api

@@ -33,7 +33,9 @@ Machine::~Machine() {
 }
 
 void Machine::start() {
-  agent_.emplace(command({"agent", "-server", "-client", "-http=none", "-plugin=raw_exec", "-data-dir=" + state()}));
+  auto agent = command({"agent", "-server", "-client", "-http=none", "-plugin=raw_exec", "-data-dir=" + state()});
+  agent.argv.insert(agent.argv.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>>" + log()});
+  agent_.emplace(agent);
   const bool ready =
       eventually(seconds(20), [&] { return underway({"node", "status"}).out.find("ready") != std::string::npos; });
   ASSERT_TRUE(ready) << "the agent did not come up";

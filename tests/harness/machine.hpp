@@ -30,6 +30,7 @@ class Machine {
   /// Runs a job file and follows it.
   Finished run_job(const std::string& id, const std::string& text);
   std::string state() const { return directory_.path() + "/state"; }
+  std::string log() const { return directory_.path() + "/agent.log"; }  ///< what its agents say
   const std::string& directory() const { return directory_.path(); }
 
  private:

@@ -14,6 +14,18 @@ cluster "demo" {
     cidr = "10.77.0.0/24"
   }
 
+  # Made when they are missing, and never changed by `up`: `underway var get nomad/jobs/munge`.
+  secret "nomad/jobs/munge" {
+    generate "key" {
+      bytes = 128
+    }
+  }
+  secret "nomad/jobs/slurmdbd" {
+    generate "password" {
+      encoding = "hex"
+    }
+  }
+
   # Seen by all hosts, as a site's home directories are.
   share "/home" {}
 

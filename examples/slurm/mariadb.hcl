@@ -20,7 +20,7 @@ job "mariadb" {
           set -e
           data=/var/lib/mysql/cluster
           [ -d "$data/mysql" ] && exit 0
-          exec mariadb-install-db --no-defaults --datadir="$data" --auth-root-authentication-method=normal --skip-test-db
+          exec mariadb-install-db --no-defaults --datadir="$data" --auth-root-authentication-method=socket --auth-root-socket-user=root --skip-test-db
         SCRIPT
         ]
       }
@@ -61,11 +61,9 @@ job "mariadb" {
       config {
         command = "/bin/sh"
         args = ["-c", <<-SCRIPT
-          sql() { mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root "$@"; }
-          until sql -e 'select 1' >/dev/null 2>&1; do sleep 0.05; done
-          sql -e "create database if not exists slurm_acct_db;
-                  create user if not exists 'slurm'@'localhost';
-                  grant all on slurm_acct_db.* to 'slurm'@'localhost'"
+          until mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root -e 'select 1' >/dev/null 2>&1; do
+            sleep 0.05
+          done
         SCRIPT
         ]
       }

@@ -12,7 +12,14 @@ job "munge" {
 
       config {
         command = "/usr/sbin/munged"
-        args    = ["--foreground", "--num-threads=2"]
+        args    = ["--foreground", "--num-threads=2", "--key-file=${NOMAD_SECRETS_DIR}/munge.key"]
+      }
+
+      # The same on every host: made once by the server (cluster.hcl), here in memory only. A changed key restarts munged.
+      template {
+        destination = "secrets/munge.key"
+        perms       = "0400"
+        data        = "{{ with nomadVar \"nomad/jobs/munge\" }}{{ .key }}{{ end }}"
       }
 
       resources {

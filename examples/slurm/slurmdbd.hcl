@@ -21,6 +21,31 @@ job "slurmdbd" {
       }
     }
 
+    # The database and its account, whose password nobody else knows.
+    task "account" {
+      driver = "raw_exec"
+
+      lifecycle {
+        hook = "prestart"
+      }
+
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "exec mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root <$NOMAD_SECRETS_DIR/account.sql"]
+      }
+
+      template {
+        destination = "secrets/account.sql"
+        perms       = "0400"
+        data        = file("account.sql")
+      }
+
+      resources {
+        cpu    = 20
+        memory = 64
+      }
+    }
+
     task "slurmdbd" {
       driver      = "raw_exec"
       user        = "slurm"
@@ -31,13 +56,13 @@ job "slurmdbd" {
         args    = ["-D"]
       }
 
-      # slurmdbd looks for its own file beside slurm.conf.
+      # slurmdbd looks for its own file beside slurm.conf; it holds the password, so it lies in memory.
       env {
-        SLURM_CONF = "${NOMAD_TASK_DIR}/slurm.conf"
+        SLURM_CONF = "${NOMAD_SECRETS_DIR}/slurm.conf"
       }
 
       template {
-        destination = "local/slurmdbd.conf"
+        destination = "secrets/slurmdbd.conf"
         perms       = "0600"
         data        = file("slurmdbd.conf")
       }

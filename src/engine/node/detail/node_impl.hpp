@@ -18,6 +18,7 @@
 #include "node/log_reader.hpp"
 #include "node/node.hpp"
 #include "node/task_stats.hpp"
+#include "node/template_data.hpp"
 #include "os/file.hpp"
 #include "trust/membership.hpp"
 
@@ -84,6 +85,7 @@ class Node::Impl {
   model::StringMap host_environment_;
   NodeStats stats_;
   ServerData server_data_;
+  TemplateData template_data_{server_data_};
   std::optional<RunnerContext> context_;
   std::optional<StateFiles> files_;
   std::map<std::string, std::unique_ptr<AllocationRunner>> runners_;

@@ -1,0 +1,36 @@
+#pragma once
+/// @file
+/// ClusterData over the link: what templates ask is looked up in what the server has told so far.
+
+#include "node/cluster_data.hpp"
+#include "node/server_data.hpp"
+
+namespace underway::node {
+
+class TemplateData final : public ClusterData {
+ public:
+  /// `server` must outlive it and its tokens.
+  explicit TemplateData(ServerData& server) : server_(server) {}
+
+  /// These four throw denied when the task may not know it.
+  Answer<std::optional<gotemplate::Variable>> variable(const TemplateAsker& asker, const std::string& path,
+                                                       const std::string& ns) override;
+  Answer<std::vector<gotemplate::VariableMetadata>> variables(const TemplateAsker& asker, const std::string& prefix,
+                                                              const std::string& ns) override;
+  Answer<std::vector<gotemplate::ServiceInstance>> service(const TemplateAsker& asker,
+                                                           const std::string& name) override;
+  Answer<std::vector<gotemplate::ServiceSummary>> services(const TemplateAsker& asker) override;
+  std::shared_ptr<void> watch(const TemplateAsker& asker, const gotemplate::Dependencies& what,
+                              std::function<void()> changed) override;
+
+ private:
+  std::optional<DataValue> find(const TemplateAsker& asker, DataKind kind, const std::string& name,
+                                const std::string& ns = {}) const;
+
+  ServerData& server_;
+};
+
+/// What the server must be asked so that a rendering that asked for `what` is done again in time.
+std::set<DataNeed> needs_of(const TemplateAsker& asker, const gotemplate::Dependencies& what);
+
+}  // namespace underway::node

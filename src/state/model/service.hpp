@@ -48,7 +48,7 @@ struct Check {
 };
 
 struct Service {
-  std::string name;  ///< empty: "<job>-<group>-<task>", interpolated on the node
+  std::string name;  ///< empty: "<job>-<group>-<task>"; interpolated per allocation
   std::string provider = "nomad";
   std::string port;  ///< label, or a number
   std::string address;

@@ -147,6 +147,7 @@ void Tables::Impl::index_allocation(const Row<Allocation>& before, const Row<All
     unsettle(*entered);
     entered->allocations_changed = std::max(entered->allocations_changed, after->modify_index);
   }
+  index_services(before, after);
   if (after)
     allocations.put(after);
   else

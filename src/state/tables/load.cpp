@@ -53,6 +53,12 @@ void Tables::Impl::load(store::Store& store) {
       if (whole) whole = read_pages(store, PlainTable<T>::prefix, now, load_rows);
     });
     settle();
+    // The catalogue is not stored: it is as old as what it is made of.
+    const auto of = [](auto& revisions, Topic topic) -> Revision& {
+      return revisions[static_cast<std::size_t>(topic)];
+    };
+    of(changed, Topic::services) = of(deleted, Topic::services) =
+        std::max(of(changed, Topic::allocations), of(deleted, Topic::allocations));
     revision = now;
     if (whole) break;
     if (attempt == kAttempts)
@@ -74,6 +80,8 @@ void Tables::Impl::clear() {
   allocations.clear();
   plain_maps = {};
   settings.clear();
+  services.clear();
+  stamp = 0;
   unsettled_jobs.clear();
   unsettled_nodes.clear();
   operations.clear();

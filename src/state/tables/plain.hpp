@@ -29,8 +29,10 @@ enum class Topic : std::uint8_t {
   deployments,
   join_tokens,
   variables,
-  leases
+  leases,
+  services
 };
+constexpr std::size_t kTopicCount = 12;
 
 /// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
 template <class T>

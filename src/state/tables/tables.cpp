@@ -203,6 +203,10 @@ Revision Tables::Impl::row_revision(Topic topic, std::string_view key) const {
       return of(evaluations.find(key));
     case Topic::allocations:
       return of(allocations.find(key));
+    case Topic::services: {
+      const auto it = services.find(key);
+      return it == services.end() ? deleted[static_cast<std::size_t>(topic)] : it->second.changed;
+    }
     case Topic::settings: {
       const auto it = settings.find(std::string(key));
       return it == settings.end() ? deleted[static_cast<std::size_t>(topic)] : it->second.modify_index;

@@ -81,7 +81,7 @@ using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluatio
 struct Scope {
   Topic topic;
   /// "" the table; jobs: "ns/id"; nodes, evaluations, allocations: id; allocations also "job:ns/id", "node:id" and
-  /// "eval:id"; evaluations also "job:ns/id"; of plain tables the row's key.
+  /// "eval:id"; evaluations also "job:ns/id"; services: "ns/name"; of plain tables the row's key.
   std::string key;
   bool operator==(const Scope&) const = default;
 };
@@ -136,6 +136,10 @@ class Tables {
   /// These three: by create index, then id. The references are good until the next apply or load.
   const std::vector<Row<model::Allocation>>& allocations_of_job(const std::string& ns, const std::string& id) const;
   const std::vector<Row<model::Allocation>>& allocations_on_node(const std::string& node_id) const;
+  /// The allocations that provide a service, and which services are provided ((namespace, name); ns "*" is all): see
+  /// tables/services.hpp.
+  std::vector<Row<model::Allocation>> providers(const std::string& ns, const std::string& service) const;
+  std::vector<std::pair<std::string, std::string>> provided_services(const std::string& ns = "*") const;
   std::vector<Row<model::Allocation>> allocations_of_evaluation(const std::string& eval_id) const;
 
   /// Of the plain tables (tables/plain.hpp): by key, and in the order of keys.

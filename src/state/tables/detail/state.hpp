@@ -52,16 +52,21 @@ struct QueueOrder {
 };
 using EvaluationQueue = std::set<Row<model::Evaluation>, QueueOrder>;
 
+/// Who provides a service, in the order of their making.
+struct ServiceEntry {
+  std::set<std::pair<Revision, std::string>> allocations;  ///< (create index, id)
+  Revision changed = 0;
+};
+
 struct Setting {
   boost::json::value value;
   Revision modify_index = 0;
 };
 
-constexpr std::size_t kTopicCount = 11;
 /// As in the key t/<topic>.
 constexpr std::array<std::string_view, kTopicCount> kTopicNames = {
     "jobs",     "nodes",       "evaluations", "allocations", "clusters", "hosts",
-    "settings", "deployments", "join_tokens", "variables",   "leases"};
+    "settings", "deployments", "join_tokens", "variables",   "leases",   "services"};
 template <class V>
 using TextMap = std::unordered_map<std::string, V, detail::TransparentHash, std::equal_to<>>;
 
@@ -79,6 +84,7 @@ struct Tables::Impl {
   detail::IdIndex<model::Allocation> allocations;
   detail::PlainMaps plain_maps;
   std::map<std::string, Setting> settings;
+  std::map<std::string, ServiceEntry, std::less<>> services;  ///< by "ns/name"; derived from the allocations
 
   // Revisions.
   Revision revision = 0;
@@ -140,6 +146,7 @@ struct Tables::Impl {
   void index_node(const Row<model::Node>& before, const Row<model::Node>& after);
   void index_evaluation(const Row<model::Evaluation>& before, const Row<model::Evaluation>& after);
   void index_allocation(const Row<model::Allocation>& before, const Row<model::Allocation>& after);
+  void index_services(const Row<model::Allocation>& before, const Row<model::Allocation>& after);  ///< services.cpp
   void index_plain(const Row<model::Deployment>& before, const Row<model::Deployment>& after);
   template <class T>
   void index_plain(const Row<T>&, const Row<T>&) {}  ///< most plain tables have no further index

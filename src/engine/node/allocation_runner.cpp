@@ -58,6 +58,7 @@ awaitable<void> AllocationRunner::reattach() {
 }
 
 void AllocationRunner::start() {
+  plan_checks();
   started_ = true;
   for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
   if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
@@ -66,6 +67,7 @@ void AllocationRunner::start() {
 }
 
 awaitable<void> AllocationRunner::let_go() {
+  for (const auto& check : checks_) check->end();
   for (const auto& [name, runner] : runners_) co_await runner->let_go();
   co_await work_.stop();
 }
@@ -102,6 +104,11 @@ model::AllocationUpdate AllocationRunner::update() const {
 void AllocationRunner::write_state() {
   state_.health = health_.health();
   state_.measure = health_.measured();
+  if (started_) {  // until then what the agent before us found is all there is
+    state_.checks.clear();
+    for (const auto& check : checks_)
+      if (check->active()) state_.checks.emplace(check->plan().id, check->result());
+  }
   files_.write_state(allocation_->id, state_);
 }
 
@@ -127,6 +134,7 @@ void AllocationRunner::review() {
     review_again_ = false;
     const model::TaskGroup& group = group_of(*allocation_);
     const auto tasks = states();
+    direct_checks(tasks);
     if (!stopping_ && health_.observe(health_signs(tasks))) health_changed();
     for (const auto& task : group.tasks) {
       const auto it = runners_.find(task.name);
@@ -163,7 +171,10 @@ Failures AllocationRunner::failures() const {
 }
 
 HealthSigns AllocationRunner::health_signs(const std::map<std::string, model::TaskState>& tasks) const {
-  return {tasks_work(group_of(*allocation_), tasks), "", failures()};
+  HealthSigns signs{tasks_work(group_of(*allocation_), tasks), "", failures()};
+  for (const auto& check : checks_)
+    if (check->plan().counts() && signs.check_problem.empty()) signs.check_problem = check->problem();
+  return signs;
 }
 
 void AllocationRunner::measure_health() {
@@ -174,6 +185,70 @@ void AllocationRunner::measure_health() {
 void AllocationRunner::health_changed() {
   write_state();
   unreported = true;
+}
+
+// --- checks
+
+void AllocationRunner::plan_checks() {
+  auto plans = node::plan_checks(*allocation_, context_.node);
+  std::vector<std::shared_ptr<CheckRunner>> checks;
+  for (auto& plan : plans) {
+    const auto same =
+        std::ranges::find_if(checks_, [&](const auto& check) { return check && same_check(check->plan(), plan); });
+    if (same != checks_.end()) {
+      checks.push_back(std::exchange(*same, nullptr));
+      continue;
+    }
+    const auto known = state_.checks.find(plan.id);
+    const bool resumed = checks_.empty() && known != state_.checks.end();
+    checks.push_back(std::make_shared<CheckRunner>(context_.runtime, *this, std::move(plan),
+                                                   resumed ? std::optional(known->second) : std::nullopt));
+    work_.spawn("check " + checks.back()->plan().name, checks.back()->run());
+  }
+  for (const auto& check : checks_)
+    if (check) check->end();
+  checks_ = std::move(checks);
+}
+
+void AllocationRunner::direct_checks(const std::map<std::string, model::TaskState>& tasks) {
+  const bool all = tasks_work(group_of(*allocation_), tasks);
+  for (const auto& check : checks_) {
+    const auto task = tasks.find(check->plan().task);
+    const bool runs = task == tasks.end() ? all : task->second.state == model::TaskRunState::running;
+    if (runs && !stopping_)
+      check->begin();
+    else
+      check->pause();
+  }
+}
+
+std::vector<model::CheckResult> AllocationRunner::check_results() const {
+  std::vector<model::CheckResult> results;
+  for (const auto& check : checks_) results.push_back(check->result());
+  return results;
+}
+
+std::shared_ptr<RunningTask> AllocationRunner::check_process(const std::string& task) const {
+  const auto it = runners_.find(task);
+  return it == runners_.end() ? nullptr : it->second->process();
+}
+
+std::vector<std::string> AllocationRunner::check_command(const std::string& task,
+                                                         const std::vector<std::string>& command) const {
+  std::vector<std::string> filled;
+  for (const auto& word : command) filled.push_back(get_task(task).interpolation().apply(word));
+  return filled;
+}
+
+void AllocationRunner::check_changed() {
+  write_state();
+  review();
+  reported_();
+}
+
+void AllocationRunner::check_failed(const std::string& task, const std::string& reason) {
+  for (const auto& [name, runner] : runners_)
+    if (task.empty() || name == task) runner->restart_unhealthy(reason);
 }
 
 // --- orders
@@ -188,6 +263,7 @@ void AllocationRunner::obey(StoredOrder order) {
   if (new_job) {
     for (const auto& [name, runner] : runners_) runner->update(allocation_);
   }
+  if (new_job && started_) plan_checks();
   // Runners keep the group they know: one whose task the new version lacks was replaced, not updated, by the server.
   for (const auto& task : group_of(*allocation_).tasks)
     if (!runners_.contains(task.name)) {
@@ -220,6 +296,7 @@ void AllocationRunner::destroy() {
 void AllocationRunner::begin_stop() {
   if (stopping_) return;
   stopping_ = true;
+  direct_checks(states());
   if (health_.stop()) health_changed();
   work_.spawn("stop", stop_in_order());
 }

@@ -9,6 +9,7 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
+#include "node/check_runner.hpp"
 #include "node/state_file.hpp"
 #include "node/task_runner.hpp"
 
@@ -29,12 +30,12 @@ bool tasks_work(const model::TaskGroup& group, const std::map<std::string, model
 /// Which tasks may start now, given how far the others are.
 std::vector<std::string> startable(const model::TaskGroup& group, const std::map<std::string, model::TaskState>& tasks);
 
-class AllocationRunner {
+class AllocationRunner final : private CheckSubject {
  public:
   /// `files` keeps its state; `reported` is called when the server has something new to hear.
   AllocationRunner(RunnerContext& context, StateFiles& files, StoredOrder order, AllocationState state,
                    std::function<void()> reported);
-  ~AllocationRunner();
+  ~AllocationRunner() override;
   AllocationRunner(const AllocationRunner&) = delete;
   AllocationRunner& operator=(const AllocationRunner&) = delete;
 
@@ -67,6 +68,8 @@ class AllocationRunner {
   /// Throws not_found, or invalid when it does not run.
   std::shared_ptr<RunningTask> running_task(const std::string& task) const;
   const std::map<std::string, std::unique_ptr<TaskRunner>>& tasks() const { return runners_; }
+  /// The newest result of each check.
+  std::vector<model::CheckResult> check_results() const;
   const AllocationDirectory& directory() const { return directory_; }
 
   /// Set when what the server knows is older than update(). Cleared by who sends it.
@@ -80,6 +83,15 @@ class AllocationRunner {
   HealthSigns health_signs(const std::map<std::string, model::TaskState>& tasks) const;
   Failures failures() const;
   void measure_health();
+  /// The checks of the present version; those that stay the same go on.
+  void plan_checks();
+  /// Each check is done while what it is about runs.
+  void direct_checks(const std::map<std::string, model::TaskState>& tasks);
+  std::shared_ptr<RunningTask> check_process(const std::string& task) const override;
+  std::vector<std::string> check_command(const std::string& task,
+                                         const std::vector<std::string>& command) const override;
+  void check_changed() override;
+  void check_failed(const std::string& task, const std::string& reason) override;
   void health_changed();
   std::map<std::string, model::TaskState> states() const;
   TaskRunner& get_task(const std::string& name) const;
@@ -99,6 +111,7 @@ class AllocationRunner {
   bool started_ = false;
   bool stopping_ = false;
   HealthMonitor health_;
+  std::vector<std::shared_ptr<CheckRunner>> checks_;
   bool reviewing_ = false, review_again_ = false;
   async::Event task_event_;
   async::TaskGroup work_;

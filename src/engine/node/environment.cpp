@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/service_instance.hpp"
 
 namespace underway::node {
 
@@ -48,26 +49,7 @@ void add_resources(const EnvironmentInputs& in, StringMap& env) {
 }
 
 void add_ports(const EnvironmentInputs& in, StringMap& env) {
-  const auto node_ip = in.node.attributes.find("unique.network.ip-address");
-  for (const auto& port : in.allocation.resources.ports) {
-    const std::string label = variable_name(port.label);
-    std::string ip = port.host_ip;
-    if (ip.empty() && node_ip != in.node.attributes.end()) ip = node_ip->second;
-    const std::string host_port = std::to_string(port.value);
-    const std::string inner_port = port.to > 0 ? std::to_string(port.to) : host_port;
-    const std::string host_address =
-        ip.find(':') != std::string::npos ? fmt::format("[{}]:{}", ip, host_port) : fmt::format("{}:{}", ip, host_port);
-    // In the host's network a task's own address is the host's.
-    for (const std::string_view prefix : {"NOMAD_", "NOMAD_HOST_", "NOMAD_ALLOC_"}) {
-      env[fmt::format("{}ADDR_{}", prefix, label)] = host_address;
-      env[fmt::format("{}IP_{}", prefix, label)] = ip;
-    }
-    env["NOMAD_PORT_" + label] = inner_port;
-    env["NOMAD_ALLOC_PORT_" + label] = inner_port;
-    env["NOMAD_HOST_PORT_" + label] = host_port;
-    for (const auto& network : in.node.networks)
-      if (network.ip == ip) env["NOMAD_ALLOC_INTERFACE_" + label] = network.device;
-  }
+  for (auto& [name, value] : model::port_variables(in.allocation, &in.node)) env[name] = std::move(value);
 }
 
 /// One line after its comment and `export` are gone: the value with its quotes resolved.
@@ -106,7 +88,7 @@ Interpolation build_environment(const EnvironmentInputs& in) {
   // Meta may refer to what stands above, `env` to meta as well.
   interpolation.set_environment(env);
   for (const auto& [key, value] : combined_meta(in)) {
-    const std::string name = variable_name(key);
+    const std::string name = model::variable_name(key);
     const std::string text = interpolation.apply(value);
     env["NOMAD_META_" + name] = text;
     env["NOMAD_META_" + upper(name)] = text;

@@ -48,7 +48,7 @@ awaitable<void> ChildSession::pump(std::shared_ptr<os::Fd> from, bool error, std
 
 awaitable<std::optional<ExecSession::Output>> ChildSession::read() {
   const std::shared_ptr<Outputs> outputs = outputs_;
-  while (outputs->queue.empty() && outputs->open > 0) co_await outputs->changed.wait();
+  while (outputs->queue.empty() && outputs->open > 0 && !outputs->given_up) co_await outputs->changed.wait();
   if (outputs->queue.empty()) co_return std::nullopt;
   Output output = std::move(outputs->queue.front());
   outputs->queue.pop_front();
@@ -78,12 +78,20 @@ void ChildSession::resize(int width, int height) {
 awaitable<TaskEnd> ChildSession::wait() {
   co_await readable(child_.pidfd().fd().get());
   const os::ExitStatus status = child_.wait();
+  waited_ = true;
   TaskEnd end;
   end.exit_code = status.signal != 0 ? 128 + status.signal : status.code;
   end.signal = status.signal;
   co_return end;
 }
 
-void ChildSession::kill() { child_.signal(SIGKILL); }
+void ChildSession::kill() {
+  // It leads a process group of its own: its children go with it. Until it is waited for, nobody else has its number.
+  if (!waited_) (void)::kill(-child_.pid(), SIGKILL);
+  child_.signal(SIGKILL);
+  // One that has left the group may hold the pipes for ever.
+  outputs_->given_up = true;
+  outputs_->changed.notify_all();
+}
 
 }  // namespace underway::node::detail

@@ -2,6 +2,8 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
+#include <charconv>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "node/fingerprint.hpp"
@@ -65,6 +67,32 @@ const Address* choose(const std::vector<Address>& addresses, const std::string& 
   return addresses.empty() ? nullptr : &addresses.front();
 }
 
+/// Whether the address lies in "10.0.0.0/8"; throws invalid when that is none.
+bool lies_in(const std::string& ip, const std::string& cidr, const std::string& name) {
+  const std::size_t slash = cidr.find('/');
+  in_addr network{}, address{};
+  unsigned bits = 33;
+  if (slash != std::string::npos) std::from_chars(cidr.data() + slash + 1, cidr.data() + cidr.size(), bits);
+  if (bits > 32 || ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &network) != 1)
+    throw Error(Code::invalid, fmt::format("host_network '{}': '{}' is no IPv4 network", name, cidr))
+        .advise("write it as \"10.20.0.0/16\"");
+  ::inet_pton(AF_INET, ip.c_str(), &address);
+  const std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
+  return (ntohl(address.s_addr) & mask) == (ntohl(network.s_addr) & mask);
+}
+
+bool is_on(const Address& address, const model::NodeNetwork& network) {
+  if (!network.device.empty() && address.device != network.device) return false;
+  return network.cidr.empty() || lies_in(address.ip, network.cidr, network.name);
+}
+
+std::string wanted(const model::NodeNetwork& network) {
+  std::string text = "wanted:";
+  if (!network.device.empty()) text += fmt::format(" on interface '{}'", network.device);
+  if (!network.cidr.empty()) text += fmt::format(" in {}", network.cidr);
+  return text;
+}
+
 }  // namespace
 
 void fingerprint_network(const Machine& machine, const Options& options, Findings& findings) {
@@ -80,7 +108,15 @@ void fingerprint_network(const Machine& machine, const Options& options, Finding
     findings.networks.push_back(
         {"default", address->device, address->ip, fmt::format("{}/{}", address->ip, address->prefix)});
   }
-  for (const auto& network : options.host_networks) findings.networks.push_back(network);
+  for (const auto& network : options.host_networks) {
+    const auto on_it = std::ranges::find_if(addresses, [&](const Address& a) { return is_on(a, network); });
+    if (on_it == addresses.end())
+      throw Error(Code::invalid, fmt::format("host_network '{}' has no IPv4 address here", network.name))
+          .because(wanted(network))
+          .advise("see `ip -4 addr`, and correct its cidr or interface");
+    findings.networks.push_back(
+        {network.name, on_it->device, on_it->ip, fmt::format("{}/{}", on_it->ip, on_it->prefix)});
+  }
 }
 
 }  // namespace underway::node

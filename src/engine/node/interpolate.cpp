@@ -1,6 +1,7 @@
 #include "node/interpolate.hpp"
 
 #include "base/error.hpp"
+#include "base/expand.hpp"
 #include "base/text.hpp"
 
 namespace underway::node {
@@ -53,24 +54,7 @@ std::optional<std::string> Interpolation::find(std::string_view name) const {
 }
 
 std::string Interpolation::apply(std::string_view text) const {
-  std::string out;
-  out.reserve(text.size());
-  while (true) {
-    const std::size_t begin = text.find("${");
-    if (begin == std::string_view::npos) break;
-    const std::size_t end = text.find('}', begin);
-    if (end == std::string_view::npos) break;
-    out.append(text.substr(0, begin));
-    if (const auto value = find(text.substr(begin + 2, end - begin - 2))) {
-      out.append(*value);
-      text.remove_prefix(end + 1);
-    } else {
-      out.append("${");
-      text.remove_prefix(begin + 2);
-    }
-  }
-  out.append(text);
-  return out;
+  return expand(text, [this](std::string_view name) { return find(name); });
 }
 
 boost::json::value Interpolation::apply_to(const boost::json::value& json) const {
@@ -86,13 +70,6 @@ boost::json::value Interpolation::apply_to(const boost::json::value& json) const
     return out;
   }
   return json;
-}
-
-std::string variable_name(std::string_view label) {
-  std::string name(label);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '_';
-  return name;
 }
 
 }  // namespace underway::node

@@ -36,7 +36,4 @@ class Interpolation {
   model::StringMap environment_;
 };
 
-/// "http-port" becomes "http_port": what may stand in a variable's name.
-std::string variable_name(std::string_view label);
-
 }  // namespace underway::node

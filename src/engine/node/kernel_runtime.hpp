@@ -17,6 +17,7 @@ class KernelRuntime final : public Runtime {
   double jitter() override { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
   std::shared_ptr<void> after(Duration span, std::function<void()> callback) override;
   void on_pool(std::function<void()> job, std::function<void(std::exception_ptr)> done) override;
+  awaitable<ProbeAnswer> probe(ProbeRequest request) override;
   std::shared_ptr<Program> start_program(std::vector<std::string> argv, std::string input, Duration within) override;
 
  private:

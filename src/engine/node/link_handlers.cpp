@@ -16,6 +16,10 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
     runner.restart(request.task);
   } else if (method == "alloc.signal") {
     runner.signal(request.task, request.signal.empty() ? "SIGKILL" : request.signal);
+  } else if (method == "alloc.checks") {
+    boost::json::object results;
+    for (const auto& result : runner.check_results()) results[result.id] = json::to_value(result);
+    co_return results;
   } else if (method == "alloc.stats") {
     std::map<std::string, std::shared_ptr<RunningTask>> tasks;
     for (const auto& [name, task] : runner.tasks())

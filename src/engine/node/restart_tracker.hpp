@@ -33,6 +33,7 @@ enum class EndKind {
   start_failed,   ///< setup or the driver failed, and another try may help
   invalid,        ///< no further try can help: a bad configuration
   asked_restart,  ///< a template, a person: costs no attempt
+  unhealthy,      ///< a check asked for it: as if it had failed by itself
 };
 
 class RestartTracker {

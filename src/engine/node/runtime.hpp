@@ -36,6 +36,29 @@ class Program {
   virtual void kill() = 0;
 };
 
+/// One attempt to reach a server: a connection, and for http a request.
+struct ProbeRequest {
+  std::string address;
+  std::uint16_t port = 0;
+  Duration timeout{0};
+  bool http = false;
+  bool tls = false;
+  bool verify = true;
+  std::string server_name;  ///< that the certificate shall have; empty: the address
+  std::string method;
+  std::string path;
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+/// How one attempt of a check ended.
+struct ProbeAnswer {
+  bool passed = false;
+  bool warning = false;   ///< not passed, and not quite failed
+  std::int64_t code = 0;  ///< http: the status; script: the exit code, -1 when there is none
+  std::string output;     ///< for people
+};
+
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -49,6 +72,8 @@ class Runtime {
   virtual void on_pool(std::function<void()> job, std::function<void(std::exception_ptr)> done) = 0;
   /// `input` is its standard input. Killed after `within`. Throws Error when it cannot be started. Blocks: briefly.
   virtual std::shared_ptr<Program> start_program(std::vector<std::string> argv, std::string input, Duration within) = 0;
+  /// Never fails: what went wrong is the answer.
+  virtual awaitable<ProbeAnswer> probe(ProbeRequest request) = 0;
 };
 
 /// Runs a job that may block. The job and what it refers to must outlive the wait (a named local does).

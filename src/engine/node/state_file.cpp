@@ -31,6 +31,7 @@ const Structure& description(Tag<AllocationState>) {
                                          .wire<&AllocationState::tasks>("Tasks", "By name.")
                                          .wire<&AllocationState::health>("Health", "What was found of its health.")
                                          .wire<&AllocationState::measure>("HealthMeasure", "And what for.")
+                                         .wire<&AllocationState::checks>("Checks", "What the checks said.")
                                          .wire<&AllocationState::destroy>("Destroy", "Whether it is to be removed.")
                                          .done();
   return structure;

@@ -34,7 +34,8 @@ struct AllocationState {
   std::map<std::string, TaskRecord> tasks;
   model::AllocHealth health;
   HealthMeasure measure;
-  bool destroy = false;  ///< the server has forgotten it
+  std::map<std::string, model::CheckResult> checks;  ///< by id; as of the newest change of a status
+  bool destroy = false;                              ///< the server has forgotten it
 };
 
 struct StoredOrder {

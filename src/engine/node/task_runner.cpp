@@ -119,8 +119,18 @@ void TaskRunner::begin_stop() {
 void TaskRunner::restart(const std::string& reason) {
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
   if (kill_) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
+  ask_restart(EndKind::asked_restart, reason);
+}
+
+void TaskRunner::restart_unhealthy(const std::string& reason) {
+  if (!process_ || kill_ || restart_asked_) return;
+  unhealthy_reason_ = reason;
+  ask_restart(EndKind::unhealthy, reason);
+}
+
+void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
   record_event(event::make(event::kRestartSignaled, reason));
-  restart_asked_ = true;
+  restart_asked_ = kind;
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
 
@@ -197,6 +207,7 @@ awaitable<void> TaskRunner::reattach() {
     co_return;
   }
   permitted_ = true;
+  build_interpolation();
   record_.handle = process_->handle();
   if (!running()) {
     become(TaskRunState::running);
@@ -242,9 +253,10 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
   record_.launched = false;
   record_.handle = nullptr;
   record_event(event::terminated(end));
-  const EndKind kind = std::exchange(restart_asked_, false) ? EndKind::asked_restart : EndKind::exited;
+  const EndKind kind = std::exchange(restart_asked_, std::nullopt).value_or(EndKind::exited);
   const bool as_it_should = end.success() && !runs_forever(allocation_->job->type, *task_);
   if (!kill_ && kind == EndKind::exited && !as_it_should) note_failure(event::in_words(end));
+  if (!kill_ && kind == EndKind::unhealthy) note_failure(unhealthy_reason_);
   const auto delay = decide(kind, end.success());
   held_ = false;
   changed();
@@ -267,7 +279,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
   if (decision.kind == RestartKind::refuse) {
     model::TaskEvent event = event::make(event::kNotRestarting, decision.reason);
     event.fails_task = true;
-    if (kind != EndKind::exited) ++record_.failures.count;
+    if (kind == EndKind::start_failed || kind == EndKind::invalid) ++record_.failures.count;
     record_event(std::move(event));
     finish(true);
     return std::nullopt;

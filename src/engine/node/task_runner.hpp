@@ -56,6 +56,8 @@ class TaskRunner {
   void kill(std::optional<model::TaskEvent> reason, bool fails);
   /// Stops it and starts it again, without counting as a failure. Errors: invalid when it does not run.
   void restart(const std::string& reason);
+  /// The same because it does not work: counts as a failure. Nothing happens when it does not run.
+  void restart_unhealthy(const std::string& reason);
   /// Errors: invalid when it does not run or the signal is unknown.
   void signal(const std::string& name, const std::string& reason);
   /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
@@ -70,6 +72,8 @@ class TaskRunner {
   bool running() const { return record_.state.state == model::TaskRunState::running; }
   /// Null while it does not run.
   const std::shared_ptr<RunningTask>& process() const { return process_; }
+  /// What `${…}` stands for in it. Complete once it has run.
+  const Interpolation& interpolation() const { return interpolation_; }
 
  private:
   struct Kill {
@@ -98,6 +102,7 @@ class TaskRunner {
   std::optional<Duration> decide(EndKind end, bool success);
   void changed();
   void note_failure(std::string what);
+  void ask_restart(EndKind kind, const std::string& reason);
   void finish(bool failed);
   void begin_stop();
 
@@ -152,7 +157,8 @@ class TaskRunner {
   std::string waiting_for_;  ///< while it is not permitted; empty: nothing special
   bool held_ = false;        ///< changes are collected into one write
   std::optional<Kill> kill_;
-  bool restart_asked_ = false;
+  std::optional<EndKind> restart_asked_;
+  std::string unhealthy_reason_;
   std::shared_ptr<RunningTask> process_;
   std::shared_ptr<Program> fetching_;
   std::shared_ptr<void> shutdown_timer_;

@@ -28,6 +28,7 @@ class ChildSession final : public ExecSession {
   struct Outputs {
     std::deque<Output> queue;
     int open = 0;  ///< that have not ended
+    bool given_up = false;
     async::Event changed;
   };
   static awaitable<void> pump(std::shared_ptr<os::Fd> from, bool error, std::shared_ptr<Outputs> outputs);
@@ -35,6 +36,7 @@ class ChildSession final : public ExecSession {
   os::Child child_;
   os::Fd in_;
   bool terminal_;
+  bool waited_ = false;
   std::shared_ptr<Outputs> outputs_ = std::make_shared<Outputs>();
   async::TaskGroup pumps_;
 };

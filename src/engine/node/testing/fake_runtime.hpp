@@ -61,6 +61,11 @@ class FakeRuntime final : public Runtime {
     return program;
   }
 
+  awaitable<ProbeAnswer> probe(ProbeRequest request) override {
+    probes.push_back(request);
+    co_return answer;
+  }
+
   /// Lets everything happen that needs no time.
   void settle() {
     do context.restart();
@@ -96,6 +101,41 @@ class FakeRuntime final : public Runtime {
   double jitter_value = 0.0;
   std::multimap<TimePoint, std::pair<std::weak_ptr<int>, std::function<void()>>> timers;
   std::vector<std::shared_ptr<FakeProgram>> programs;
+  std::vector<ProbeRequest> probes;
+  ProbeAnswer answer{.passed = true, .code = 200, .output = "fine"};  ///< to each probe
+};
+
+/// A command whose end the test decides.
+class FakeSession final : public ExecSession {
+ public:
+  awaitable<std::optional<Output>> read() override {
+    while (output.empty() && !result) co_await changed.wait();
+    if (output.empty()) co_return std::nullopt;
+    co_return Output{false, std::exchange(output, {})};
+  }
+  awaitable<void> write(std::string) override { co_return; }
+  void end_input() override {}
+  void resize(int, int) override {}
+  awaitable<TaskEnd> wait() override {
+    while (!result) co_await changed.wait();
+    co_return *result;
+  }
+  void kill() override {
+    ++kills;
+    if (dies_when_killed) end(137);
+  }
+  void end(int exit_code, std::string text = {}) {
+    output += text;
+    result = TaskEnd{.exit_code = exit_code};
+    changed.notify_all();
+  }
+
+  std::vector<std::string> command;
+  std::string output;
+  int kills = 0;
+  bool dies_when_killed = true;
+  std::optional<TaskEnd> result;
+  async::Event changed;
 };
 
 class FakeTask final : public RunningTask {
@@ -117,9 +157,11 @@ class FakeTask final : public RunningTask {
   }
   TaskUsage usage() override { return {}; }
   awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool, int, int) override {
-    executed.push_back(std::move(command));
-    throw Error(Code::unsupported, "fake tasks run no commands");
-    co_return nullptr;
+    auto session = std::make_shared<FakeSession>();
+    session->command = std::move(command);
+    sessions.push_back(session);
+    if (on_exec) on_exec(*session);
+    co_return session;
   }
   void end(TaskEnd with) {
     if (result) return;
@@ -132,7 +174,8 @@ class FakeTask final : public RunningTask {
   bool forgotten = false;
   std::vector<int> signals;
   std::vector<std::pair<int, Duration>> stops;
-  std::vector<std::vector<std::string>> executed;
+  std::vector<std::shared_ptr<FakeSession>> sessions;  ///< commands run beside it
+  std::function<void(FakeSession&)> on_exec;
   std::optional<TaskEnd> result;
   async::Event changed;
 };

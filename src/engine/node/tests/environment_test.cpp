@@ -260,5 +260,31 @@ TEST(Identity, IsMadeOnceAndKept) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
+TEST(Fingerprint, FindsTheAddressOfEachHostNetwork) {
+  Options options;
+  options.host_networks = {{"by-device", "lo", "", ""}, {"by-cidr", "", "", "127.0.0.0/8"}};
+  Findings findings;
+  fingerprint_network(Machine{}, options, findings);
+  ASSERT_GE(findings.networks.size(), 2u);
+  for (std::size_t i = findings.networks.size() - 2; i < findings.networks.size(); ++i) {
+    EXPECT_EQ(findings.networks[i].ip, "127.0.0.1");
+    EXPECT_EQ(findings.networks[i].device, "lo");
+  }
+  for (const auto& [network, expect] : std::vector<std::pair<model::NodeNetwork, std::string>>{
+           {{"far", "", "", "203.0.113.0/24"},
+            "host_network 'far' has no IPv4 address here: wanted: in 203.0.113.0/24"},
+           {{"both", "lo", "", "203.0.113.0/24"},
+            "host_network 'both' has no IPv4 address here: wanted: on interface 'lo' in 203.0.113.0/24"},
+           {{"wrong", "", "", "10.0.0.0"}, "host_network 'wrong': '10.0.0.0' is no IPv4 network"}}) {
+    options.host_networks = {network};
+    try {
+      fingerprint_network(Machine{}, options, findings);
+      ADD_FAILURE() << network.name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.one_line(), expect);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace underway::node

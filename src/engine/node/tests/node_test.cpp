@@ -1,5 +1,6 @@
 // The node on the real kernel: drivers, keepers, the link over a unix socket, and SIGKILL.
 #include <algorithm>
+#include <filesystem>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -69,12 +70,15 @@ class NodeTest : public ::testing::Test {
   static model::Task shell(const std::string& script, const std::string& driver = "raw_exec") {
     return task(driver, {"/bin/sh", "-c", script});
   }
+  /// A task that gives no restart policy is not restarted.
   std::string run(model::Task main, model::JobType type = model::JobType::batch,
-                  std::optional<model::DisconnectStrategy> disconnect = {}) {
+                  std::optional<model::DisconnectStrategy> disconnect = {},
+                  std::vector<model::AllocatedPort> ports = {}) {
+    if (!main.restart) main.restart = model::RestartPolicy{.attempts = 0};
     auto order = make_order({std::move(main)}, type);
     order.job.id = fmt::format("job-{}", ++jobs);
-    order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 0};
     order.job.groups[0].disconnect = disconnect;
+    order.order.allocation.resources.ports = std::move(ports);
     order.order.allocation.job_id = order.job.id;
     order.order.allocation.id = ids.uuid();
     AllocationsMessage message;
@@ -286,6 +290,71 @@ TEST_F(NodeTest, SignalsRestartsAndStopsReachTheTask) {
   EXPECT_EQ(log(), "hup\nterm\n");
   EXPECT_TRUE(server.until([&] { return server.find(id)->task_states.at("main").restarts == 1; }));
   EXPECT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+}
+
+model::Check check_of(const std::string& name, const std::string& type) {
+  model::Check check;
+  check.name = name;
+  check.type = type;
+  check.interval = check.timeout = 1s;
+  return check;
+}
+
+TEST_F(NodeTest, ChecksOfEveryKindAreDoneAndASickTaskIsRestarted) {
+  auto main = shell("exec sleep 1000");
+  main.restart = model::RestartPolicy{.attempts = 3, .delay = Duration{0}};
+  model::Service service;
+  service.name = "web";
+  service.port = "http";
+  auto page = check_of("page", "http");
+  page.path = "/status";
+  auto well = check_of("well", "script");
+  well.command = "/bin/sh";
+  well.args = {"-c", "echo seen by $NOMAD_TASK_NAME; test ! -e ${NOMAD_ALLOC_DIR}/data/sick || exit 2"};
+  well.check_restart = model::CheckRestart{.limit = 2, .grace = Duration{0}};
+  service.checks = {page, check_of("port", "tcp"), well};
+  main.services = {service};
+  const auto port = server.serve_file("/status", "fine");
+  const auto id = run(main, model::JobType::service, {{"http", port, 0, "127.0.0.1"}});
+  ASSERT_TRUE(server.until([&] { return server.find(id) != nullptr && server.find(id)->health.ready; }))
+      << boost::json::serialize(server.call("alloc.checks", of(id)));
+  std::map<std::string, std::string> outputs;
+  for (const auto& [check_id, result] : server.call("alloc.checks", of(id)).as_object()) {
+    const auto decoded = json::decode<model::CheckResult>(result);
+    EXPECT_EQ(decoded.id, std::string(check_id));
+    EXPECT_EQ(decoded.status, model::CheckStatus::success) << decoded.output;
+    outputs[decoded.check] = decoded.output;
+  }
+  EXPECT_EQ(outputs, (std::map<std::string, std::string>{
+                         {"page", "fine"}, {"port", "nomad: tcp ok"}, {"well", "seen by main\n"}}));
+
+  std::ofstream(path(id, "alloc/data/sick")) << "x";
+  ASSERT_TRUE(server.until([&] { return server.find(id)->task_states.at("main").restarts > 0; }));
+  EXPECT_THAT(server.events(id, "main"), HasSubstr("healthcheck: check \"well\" unhealthy"));
+  EXPECT_EQ(server.find(id)->health.healthy, false);
+  std::filesystem::remove(path(id, "alloc/data/sick"));
+  EXPECT_TRUE(server.until([&] { return server.find(id)->health.ready; }));
+}
+
+TEST_F(NodeTest, AScriptCheckThatHangsIsKilledWithItsChildrenAndNeverPilesUp) {
+  auto main = shell("exec sleep 1000");
+  model::Service service;
+  service.name = "web";
+  auto stuck = check_of("stuck", "script");
+  stuck.command = "/bin/sh";
+  stuck.args = {"-c", "sleep 1000 & echo $$ $! >> $NOMAD_ALLOC_DIR/data/attempts; wait"};
+  service.checks = {stuck};
+  main.services = {service};
+  const auto id = run(main, model::JobType::service);
+  const auto attempts = [&] { return split(os::find_file(path(id, "alloc/data/attempts")).value_or(""), '\n'); };
+  ASSERT_TRUE(server.until([&] { return attempts().size() > 3; })) << "the third attempt does not come";
+  const auto lines = attempts();
+  for (std::size_t i = 0; i < 2; ++i)
+    for (const std::string& pid : split(lines[i], ' '))
+      EXPECT_TRUE(server.until([&] { return !alive(std::stoi(pid)); }, 2s)) << "attempt " << i << ", process " << pid;
+  const auto results = server.call("alloc.checks", of(id));
+  EXPECT_THAT(boost::json::serialize(results), HasSubstr("did not end within 1s and was killed"));
+  EXPECT_FALSE(server.find(id)->health.ready);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)

@@ -45,6 +45,8 @@ TEST(RestartTracker, OutcomesThatNeedNoRestart) {
       {"a service that ended well starts again", EndKind::exited, true, true, 3, RestartKind::after},
       {"no attempts are allowed", EndKind::exited, false, true, 0, RestartKind::refuse},
       {"a bad configuration gets no better", EndKind::invalid, false, true, 3, RestartKind::refuse},
+      {"a check's restart costs an attempt", EndKind::unhealthy, true, true, 3, RestartKind::after},
+      {"and there may be none", EndKind::unhealthy, true, true, 0, RestartKind::refuse},
       {"a person may always restart", EndKind::asked_restart, false, true, 0, RestartKind::after}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);

@@ -1,7 +1,7 @@
 #include <csignal>
 
-#include "runner_fixture.hpp"
 #include "node/task_event.hpp"
+#include "runner_fixture.hpp"
 
 namespace underway::node {
 namespace {

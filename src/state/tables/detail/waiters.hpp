@@ -50,7 +50,7 @@ class Waiters {
     Ring* previous = this;
   };
   using Map = std::unordered_map<std::string, List, TransparentHash, std::equal_to<>>;
-  static constexpr std::size_t kTopics = static_cast<std::size_t>(Topic::services) + 1, kKinds = 5;
+  static constexpr std::size_t kTopics = kTopicCount, kKinds = 5;
 
   Map& map_of(Topic topic, ScopeKind kind) {
     return maps_[static_cast<std::size_t>(topic) * kKinds + static_cast<std::size_t>(kind)];

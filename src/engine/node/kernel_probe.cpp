@@ -1,0 +1,91 @@
+// Attempts of http and tcp checks on the real network.
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+
+#include "base/error.hpp"
+#include "http/client.hpp"
+#include "node/kernel_runtime.hpp"
+
+namespace underway::node {
+
+namespace {
+
+using asio::ip::tcp;
+
+awaitable<ProbeAnswer> probe_tcp(Runtime& runtime, ProbeRequest request) {
+  boost::system::error_code failed;
+  const auto address = asio::ip::make_address(request.address, failed);
+  const auto executor = co_await asio::this_coro::executor;
+  std::vector<tcp::endpoint> endpoints;
+  if (!failed) {
+    endpoints.emplace_back(address, request.port);
+  } else {
+    tcp::resolver resolver(executor);
+    const auto found = co_await resolver.async_resolve(request.address, std::to_string(request.port),
+                                                       asio::redirect_error(asio::use_awaitable, failed));
+    for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+    if (failed)
+      co_return ProbeAnswer{.output = fmt::format("cannot resolve '{}': {}", request.address, failed.message())};
+  }
+  tcp::socket socket(executor);
+  bool late = false;
+  const auto limit = runtime.after(request.timeout, [&socket, &late] {
+    late = true;
+    boost::system::error_code ignored;
+    socket.close(ignored);
+  });
+  co_await asio::async_connect(socket, endpoints, asio::redirect_error(asio::use_awaitable, failed));
+  if (late) co_return ProbeAnswer{.output = fmt::format("no answer within {}", human_duration(request.timeout))};
+  if (failed) co_return ProbeAnswer{.output = failed.message()};
+  co_return ProbeAnswer{.passed = true, .output = "nomad: tcp ok"};
+}
+
+http::Client client_of(const async::Executor& executor, const ProbeRequest& request) {
+  http::Url url;
+  url.endpoint.host = request.address;
+  url.endpoint.port = request.port;
+  url.tls = request.tls;
+  http::ClientOptions options;
+  options.connect_timeout = request.timeout;
+  options.timeout = request.timeout;
+  options.connections_kept = 0;
+  if (request.tls) options.tls = http::TlsContext::client(http::TlsFiles{}, request.server_name, request.verify);
+  return http::Client(executor, std::move(url), std::move(options));
+}
+
+awaitable<ProbeAnswer> probe_http(ProbeRequest request) {
+  constexpr std::size_t kKept = 3U << 10;
+  ProbeAnswer answer;
+  http::Request ask;
+  ask.method = request.method;
+  ask.target = request.path;
+  for (const auto& [name, value] : request.headers) ask.headers.add(name, value);
+  ask.body = request.body;
+  try {
+    http::Client client = client_of(co_await asio::this_coro::executor, request);
+    const auto stream = co_await client.open(std::move(ask), request.timeout);
+    answer.code = stream->status();
+    answer.passed = answer.code < 400;
+    while (answer.output.size() < kKept) {
+      const auto piece = co_await stream->read(request.timeout);
+      if (!piece) break;
+      answer.output += piece->substr(0, kKept - answer.output.size());
+    }
+  } catch (const Error& error) {
+    // A status that has come counts, also when the body breaks off.
+    if (answer.code == 0) answer.output = error.one_line();
+  }
+  if (answer.passed && answer.output.empty()) answer.output = "nomad: http ok";
+  if (!answer.passed && answer.code != 0)
+    answer.output = fmt::format("status {}{}{}", answer.code, answer.output.empty() ? "" : ": ", answer.output);
+  co_return answer;
+}
+
+}  // namespace
+
+awaitable<ProbeAnswer> KernelRuntime::probe(ProbeRequest request) {
+  return request.http ? probe_http(std::move(request)) : probe_tcp(*this, std::move(request));
+}
+
+}  // namespace underway::node

@@ -9,6 +9,7 @@ void add_routes(http::Router& router, Api& api) {
   add_plan_routes(router, api);
   add_node_routes(router, api);
   add_allocation_routes(router, api);
+  add_service_routes(router, api);
   add_file_routes(router, api);
   add_exec_routes(router, api);
   add_deployment_routes(router, api);

@@ -5,11 +5,13 @@
 #include "api/cluster_body.hpp"
 #include "api/status.hpp"
 #include "api/trust_body.hpp"
+#include "api/stubs.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
 #include "trust/messages.hpp"
+#include "model/service_instance.hpp"
 
 namespace underway::api {
 namespace {
@@ -131,6 +133,8 @@ const std::vector<Documented>& documented_routes() {
   static const auto& allocation = structure_of<model::Allocation>();
   static const auto& evaluation = structure_of<model::Evaluation>();
   static const auto& deployment = structure_of<model::Deployment>();
+  static const auto& service_instance = structure_of<model::ServiceInstance>();
+  static const auto& service_list = structure_of<ServiceListStub>();
   static const auto& allocation_stub = structure_of<AllocationStub>();
   static const auto& cluster_body = structure_of<ClusterBody>();
   static const std::vector<Documented> routes = {
@@ -146,6 +150,7 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<model::JobSubmission>()},
       {"GET", "/v1/job/*id/allocations", "Lists the job's allocations.", nullptr, &allocation_stub, true},
       {"GET", "/v1/job/*id/evaluations", "Lists the job's evaluations.", nullptr, &evaluation, true},
+      {"GET", "/v1/job/*id/services", "Lists what the job provides.", nullptr, &service_instance, true},
       {"GET", "/v1/job/*id/summary", "Counts the job's allocations.", nullptr, &structure_of<JobSummary>()},
       {"PUT|POST", "/v1/job/*id/evaluate", "Evaluates the job again."},
       {"GET", "/v1/job/*id/deployment", "The job's newest deployment, or null.", nullptr, &deployment},
@@ -168,6 +173,12 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/client/allocation/:id/signal", "Signals a task, or all: {Task, Signal}."},
       {"GET", "/v1/client/allocation/:id/stats", "What the allocation uses."},
       {"GET", "/v1/client/allocation/:id/gc", "Removes a finished allocation's files."},
+      {"GET", "/v1/allocation/:id/services", "Lists what the allocation provides.", nullptr, &service_instance, true},
+      {"GET", "/v1/allocation/:id/checks", "What the allocation's checks say, by id."},
+      {"GET", "/v1/client/allocation/:id/checks", "What the allocation's checks say, by id."},
+      {"GET", "/v1/services", "Lists the services that somebody provides.", nullptr, &service_list, true},
+      {"GET", "/v1/service/:name", "Lists who provides a service: choose=<n>|<key>.", nullptr, &service_instance, true},
+      {"DELETE", "/v1/service/:name/:id", "Refused: entries are computed from allocations."},
       {"GET", "/v1/client/fs/ls/:id", "Lists a directory of the allocation."},
       {"GET", "/v1/client/fs/stat/:id", "Tells about a file."},
       {"GET", "/v1/client/fs/cat/:id", "Reads a file."},

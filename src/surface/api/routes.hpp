@@ -14,6 +14,7 @@ void add_job_routes(http::Router& router, Api& api);
 void add_plan_routes(http::Router& router, Api& api);
 void add_node_routes(http::Router& router, Api& api);
 void add_allocation_routes(http::Router& router, Api& api);
+void add_service_routes(http::Router& router, Api& api);
 void add_file_routes(http::Router& router, Api& api);
 void add_exec_routes(http::Router& router, Api& api);
 void add_deployment_routes(http::Router& router, Api& api);

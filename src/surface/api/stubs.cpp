@@ -225,4 +225,20 @@ const Structure& description(Tag<NodeStub>) {
   return s;
 }
 
+const Structure& description(Tag<ServiceStub>) {
+  static const Structure s = Builder<ServiceStub>("service stub", "A service in a list.")
+                                 .wire<&ServiceStub::name>("ServiceName", "")
+                                 .wire<&ServiceStub::tags>("Tags", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<ServiceListStub>) {
+  static const Structure s = Builder<ServiceListStub>("service list", "The services of a namespace.")
+                                 .wire<&ServiceListStub::ns>("Namespace", "")
+                                 .wire<&ServiceListStub::services>("Services", "")
+                                 .done();
+  return s;
+}
+
 }  // namespace underway::api

@@ -60,6 +60,16 @@ struct NodeStub {
   model::Revision create_index = 0, modify_index = 0;
 };
 
+/// Of GET /v1/services.
+struct ServiceStub {
+  std::string name;
+  std::vector<std::string> tags;
+};
+struct ServiceListStub {
+  std::string ns;
+  std::vector<ServiceStub> services;
+};
+
 JobSummary summarize(const tables::Tables& tables, const model::Job& job);
 JobStub stub(const tables::Tables& tables, const model::Job& job);
 AllocationStub stub(const tables::Tables& tables, const model::Allocation& allocation);
@@ -70,5 +80,7 @@ const describe::Structure& description(describe::Tag<JobSummary>);
 const describe::Structure& description(describe::Tag<JobStub>);
 const describe::Structure& description(describe::Tag<AllocationStub>);
 const describe::Structure& description(describe::Tag<NodeStub>);
+const describe::Structure& description(describe::Tag<ServiceStub>);
+const describe::Structure& description(describe::Tag<ServiceListStub>);
 
 }  // namespace underway::api

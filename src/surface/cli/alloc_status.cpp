@@ -44,6 +44,13 @@ Lines prospects(sdk::Client& client, const model::Allocation& allocation) {
   return lines;
 }
 
+/// The verdict on the version, and the reason if it is bad.
+std::string in_words(const model::AllocHealth& health) {
+  if (!health.healthy) return "unknown";
+  if (*health.healthy) return "yes";
+  return health.description.empty() ? "no" : "no: " + health.description;
+}
+
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto allocation = client.allocation(resolve_allocation(client, arguments.positional().front()));
@@ -65,7 +72,8 @@ int run(const Arguments& arguments) {
                {"Client Description", allocation.client_description},
                {"Desired Status", std::string(describe::spell(allocation.desired_status))},
                {"Desired Description", allocation.desired_description},
-               {"Healthy", allocation.health.healthy ? (*allocation.health.healthy ? "yes" : "no") : "unknown"},
+               {"Ready", allocation.is_ready() ? "yes" : "no"},
+               {"Healthy", in_words(allocation.health)},
                {"Ports", ports.empty() ? "<none>" : ports},
                {"Created", ago(allocation.create_time)}});
   for (auto& line : prospects(client, allocation)) lines.push_back(std::move(line));

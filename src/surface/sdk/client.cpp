@@ -291,6 +291,9 @@ void Client::signal_allocation(const std::string& id, const std::string& task, c
   send("PUT", "/v1/client/allocation/" + segment(id) + "/signal", {},
        boost::json::serialize(boost::json::object{{"Task", task}, {"Signal", signal}}));
 }
+std::map<std::string, model::CheckResult> Client::allocation_checks(const std::string& id) {
+  return get<std::map<std::string, model::CheckResult>>("/v1/client/allocation/" + segment(id) + "/checks");
+}
 std::vector<model::Evaluation> Client::evaluations(const std::string& prefix) {
   return get<std::vector<model::Evaluation>>("/v1/evaluations", {{"prefix", prefix}});
 }
@@ -299,6 +302,22 @@ At<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
 }
 At<std::vector<api::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
   return get_at<std::vector<api::AllocationStub>>("/v1/evaluation/" + segment(id) + "/allocations", {}, wait);
+}
+
+std::vector<api::ServiceListStub> Client::services() { return get<std::vector<api::ServiceListStub>>("/v1/services"); }
+std::vector<model::ServiceInstance> Client::service(const std::string& name, const std::string& choose) {
+  http::Query query;
+  if (!choose.empty()) query.add("choose", choose);
+  return get<std::vector<model::ServiceInstance>>("/v1/service/" + segment(name), query);
+}
+std::vector<model::ServiceInstance> Client::allocation_services(const std::string& id) {
+  return get<std::vector<model::ServiceInstance>>("/v1/allocation/" + segment(id) + "/services");
+}
+std::vector<model::ServiceInstance> Client::job_services(const std::string& id) {
+  return get<std::vector<model::ServiceInstance>>(job_path(id, "/services"));
+}
+void Client::delete_service(const std::string& name, const std::string& id) {
+  send("DELETE", "/v1/service/" + segment(name) + "/" + segment(id));
 }
 
 AppliedCluster Client::apply_cluster(const api::ClusterBody& body) {

@@ -13,6 +13,7 @@
 #include "http/client.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
+#include "model/service_instance.hpp"
 
 namespace underway::sdk {
 
@@ -130,9 +131,20 @@ class Client {
   std::string stop_allocation(const std::string& id);
   void restart_allocation(const std::string& id, const std::string& task);
   void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
+  /// The newest result of each check, by id. Asked of the node.
+  std::map<std::string, model::CheckResult> allocation_checks(const std::string& id);
   std::vector<model::Evaluation> evaluations(const std::string& prefix = {});
   At<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
   At<std::vector<api::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
+
+  // --- services
+  std::vector<api::ServiceListStub> services();
+  /// `choose`: "<n>|<key>"; empty: all.
+  std::vector<model::ServiceInstance> service(const std::string& name, const std::string& choose = {});
+  std::vector<model::ServiceInstance> allocation_services(const std::string& id);
+  std::vector<model::ServiceInstance> job_services(const std::string& id);
+  /// Throws conflict while the entry is there: it is computed.
+  void delete_service(const std::string& name, const std::string& id);
 
   // --- clusters
   AppliedCluster apply_cluster(const api::ClusterBody& body);

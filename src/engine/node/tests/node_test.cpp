@@ -315,7 +315,7 @@ TEST_F(NodeTest, ChecksOfEveryKindAreDoneAndASickTaskIsRestarted) {
   service.checks = {page, check_of("port", "tcp"), well};
   main.services = {service};
   const auto port = server.serve_file("/status", "fine");
-  const auto id = run(main, model::JobType::service, {{"http", port, 0, "127.0.0.1"}});
+  const auto id = run(main, model::JobType::service, {}, {{"http", port, 0, "127.0.0.1"}});
   ASSERT_TRUE(server.until([&] { return server.find(id) != nullptr && server.find(id)->health.ready; }))
       << boost::json::serialize(server.call("alloc.checks", of(id)));
   std::map<std::string, std::string> outputs;

@@ -250,6 +250,10 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.reserved.disk_mb = config.client.reserved.disk;
   options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
   options.network_interface = config.client.network_interface;
+  for (const auto& network : config.client.host_networks) {
+    options.host_networks.push_back({network.name, network.interface, "", network.cidr});
+    for (const auto port : parse_ports(network.reserved_ports)) options.reserved.ports.push_back(port);
+  }
   options.min_dynamic_port = config.client.min_dynamic_port;
   options.max_dynamic_port = config.client.max_dynamic_port;
   options.max_kill_timeout = config.client.max_kill_timeout;

@@ -198,6 +198,18 @@ const Structure& description(Tag<Reserved>) {
   return s;
 }
 
+const Structure& description(Tag<HostNetwork>) {
+  static const Structure s =
+      Builder<HostNetwork>("host_network", "One more network, for `port { host_network = … }`.")
+          .label<&HostNetwork::name>("name", "name", "Its name in job files.")
+          .attribute<&HostNetwork::cidr>("cidr", "cidr", "The addresses that are on it: `10.20.0.0/16`.")
+          .attribute<&HostNetwork::interface>("interface", "interface", "The interface that is on it.")
+          .attribute<&HostNetwork::reserved_ports>("reserved_ports", "reserved_ports",
+                                                   "Ports never given out, on any network: `22,8000-8010`.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<TemplateSettings>) {
   static const Structure s = Builder<TemplateSettings>("template", "How templates are rendered.")
                                  .attribute<&TemplateSettings::disable_file_sandbox>(
@@ -219,6 +231,7 @@ const Structure& description(Tag<ClientRole>) {
           .block<&ClientRole::reserved>("reserved", "reserved", "What is kept back from tasks.")
           .attribute<&ClientRole::network_interface>("network_interface", "network_interface",
                                                      "The interface whose address is the node's.")
+          .block<&ClientRole::host_networks>("host_network", "host_network", "More networks of the node.")
           .attribute<&ClientRole::cpu_total_compute>("cpu_total_compute", "cpu_total_compute",
                                                      "MHz, when not what is found.")
           .attribute<&ClientRole::memory_total_mb>("memory_total_mb", "memory_total_mb", "MiB, when not what is found.")

@@ -47,6 +47,14 @@ struct Reserved {
   std::string reserved_ports;  ///< "22,80,8000-8010"
 };
 
+/// `host_network "name"`: one more network of the node, by interface, by addresses, or both.
+struct HostNetwork {
+  std::string name;
+  std::string cidr;
+  std::string interface;
+  std::string reserved_ports;
+};
+
 struct TemplateSettings {
   bool disable_file_sandbox = false;
 };
@@ -59,6 +67,7 @@ struct ClientRole {
   model::StringMap meta;
   Reserved reserved;
   std::string network_interface;
+  std::vector<HostNetwork> host_networks;
   std::int64_t cpu_total_compute = 0;
   std::int64_t memory_total_mb = 0;
   std::int64_t disk_total_mb = 0;
@@ -128,6 +137,7 @@ const describe::Structure& description(describe::Tag<Ports>);
 const describe::Structure& description(describe::Tag<ServerRole>);
 const describe::Structure& description(describe::Tag<TlsSettings>);
 const describe::Structure& description(describe::Tag<Reserved>);
+const describe::Structure& description(describe::Tag<HostNetwork>);
 const describe::Structure& description(describe::Tag<TemplateSettings>);
 const describe::Structure& description(describe::Tag<ClientRole>);
 const describe::Structure& description(describe::Tag<HostRole>);

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -81,6 +83,19 @@ TEST(Configuration, TheServersCertificateIsForWhereItIsDialled) {
   config.name = "a name, with blanks";
   config.addresses.http = "localhost";
   EXPECT_THAT(server_names(config), testing::Each(testing::AnyOf(hostname())));
+}
+
+TEST(Configuration, ANodeMayHaveSeveralNetworks) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("underway-config-{}.hcl", ::getpid());
+  std::ofstream(path) << "client {\n  host_network \"fabric\" {\n    cidr = \"10.20.0.0/16\"\n  }\n"
+                         "  host_network \"mgmt\" {\n    interface = \"eth1\"\n    reserved_ports = \"22\"\n  }\n}\n";
+  const Config config = load({path}, {});
+  std::filesystem::remove(path);
+  ASSERT_EQ(config.client.host_networks.size(), 2U);
+  EXPECT_EQ(config.client.host_networks[0].name, "fabric");
+  EXPECT_EQ(config.client.host_networks[0].cidr, "10.20.0.0/16");
+  EXPECT_EQ(config.client.host_networks[1].interface, "eth1");
+  EXPECT_EQ(config.client.host_networks[1].reserved_ports, "22");
 }
 
 TEST(Configuration, PortsAreNumbersAndRanges) {

@@ -24,7 +24,9 @@ using SteadyClock = std::chrono::steady_clock;
 using server::testing::make_job;
 using server::testing::make_node;
 
-double since(SteadyClock::time_point start) { return std::chrono::duration<double>(SteadyClock::now() - start).count(); }
+double since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
 
 void report(std::string_view what, std::size_t count, double seconds) {
   fmt::print("{:<64} {:>7} in {:>9.1f} ms {:>11.0f} /s\n", what, count, seconds * 1e3,
@@ -48,7 +50,9 @@ class Machinery {
   const tables::Tables& tables() const { return tables_; }
 
   void register_job(model::Job job) {
-    run([job](const server::Tables& t, const server::Context& c) { return server::decide_register(t, {job, {}, {}}, c); });
+    run([job](const server::Tables& t, const server::Context& c) {
+      return server::decide_register(t, {job, {}, {}}, c);
+    });
   }
   void join(std::size_t nodes) {
     run([nodes](const server::Tables&, const server::Context&) {

@@ -379,8 +379,7 @@ void RolloutHistory::check_figures() {
   const auto& state = deployment->groups.begin()->second;
   if (state.healthy_allocs != well)
     wrong(fmt::format("the rollout counts {} as well, and there are {}", state.healthy_allocs, well));
-  if (canaries > state.desired_canaries)
-    wrong(fmt::format("{} canaries live of {}", canaries, state.desired_canaries));
+  if (canaries > state.desired_canaries) wrong(fmt::format("{} canaries live of {}", canaries, state.desired_canaries));
 }
 
 }  // namespace underway::sim

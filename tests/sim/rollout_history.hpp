@@ -49,9 +49,7 @@ class RolloutHistory {
     std::optional<bool> healthy;
     std::int64_t started = 0;
     bool told = true;  ///< the server knows
-    bool over() const {
-      return status == model::ClientStatus::complete || status == model::ClientStatus::failed;
-    }
+    bool over() const { return status == model::ClientStatus::complete || status == model::ClientStatus::failed; }
   };
   struct Machine {
     model::Node node;

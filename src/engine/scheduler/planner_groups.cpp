@@ -104,8 +104,7 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
   }
   --live_;
   const auto index = std::max<std::int64_t>(0, old->index());
-  const std::string next =
-      create(situation_.job, group, index, *choice, placer.metric(*choice), old.get()).id;
+  const std::string next = create(situation_.job, group, index, *choice, placer.metric(*choice), old.get()).id;
   stop({old, kUpdating, false}, next);
   ++plan_.groups[group.name].destructive;
 }
@@ -146,8 +145,7 @@ bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& g
       create(job, group, missing.index, *choice, placer.metric(*choice), missing.previous.get()).id;
   ++plan_.groups[group.name].place;
   if (missing.previous_failed) {
-    plan_.created.back().reschedules =
-        reschedules_after(*missing.previous, reschedule_policy(*job, group), now_);
+    plan_.created.back().reschedules = reschedules_after(*missing.previous, reschedule_policy(*job, group), now_);
     stop({missing.previous, kRescheduled, false}, next);
   } else if (missing.previous) {
     const auto is_previous = [&](const Allocation& row) { return row.id == missing.previous->id; };

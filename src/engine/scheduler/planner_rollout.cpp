@@ -79,7 +79,8 @@ std::size_t Planner::may_replace(GroupWork& work) {
   const bool failing = std::any_of(waiting.begin(), outdated, [&](const auto& one) { return rollout_.owns(*one); });
   if (watched && failing) return 0;
   in_flight += outdated - waiting.begin();
-  const auto most = watched ? std::max<std::int64_t>(0, work.policy.max_parallel - in_flight) : waiting.end() - outdated;
+  const auto most =
+      watched ? std::max<std::int64_t>(0, work.policy.max_parallel - in_flight) : waiting.end() - outdated;
   const auto taken = std::min<std::int64_t>(most, waiting.end() - outdated);
   for (auto it = outdated; it != outdated + taken; ++it) work.plan.missing.push_back({(*it)->index(), *it, true});
   waiting.erase(outdated, outdated + taken);

@@ -128,8 +128,7 @@ void Planner::plan_system_group(const model::TaskGroup& group, const std::vector
 void Planner::explain_system(SystemWork& work) {
   const std::string& name = work.group.name;
   const GroupChanges& changes = plan_.groups[name];
-  const bool nowhere =
-      changes.place + changes.ignore + changes.in_place + changes.destructive + changes.canary == 0;
+  const bool nowhere = changes.place + changes.ignore + changes.in_place + changes.destructive + changes.canary == 0;
   const bool exhausted = plan_.evaluation.queued[name] > 0;
   if (!exhausted && (!nowhere || one_node_)) return;
   if (!exhausted) work.metric = work.placer.failure();
@@ -250,8 +249,7 @@ bool Planner::replace_on(SystemWork& work, Slot slot, const AllocationRow& old) 
     return false;
   }
   --live_;
-  const std::string next =
-      create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), old.get()).id;
+  const std::string next = create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), old.get()).id;
   stop({old, kUpdating, false}, next);
   return true;
 }

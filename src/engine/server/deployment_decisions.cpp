@@ -91,8 +91,7 @@ Decision<DeploymentUpdated> decide_promote(const Tables& tables, const std::stri
 
 Decision<DeploymentUpdated> decide_fail(const Tables& tables, const std::string& id, const Context& context) {
   Decision<DeploymentUpdated> decision;
-  auto failed =
-      detail::fail(decision.changes, tables, get_active(tables, id, "fail"), detail::kFailedByUser, context);
+  auto failed = detail::fail(decision.changes, tables, get_active(tables, id, "fail"), detail::kFailedByUser, context);
   decision.result = {std::move(failed.eval_id), failed.reverted_version};
   return decision;
 }

@@ -45,8 +45,8 @@ struct DeploymentUpdated {
 };
 /// All of these throw not_found, and invalid when the deployment is over.
 
-/// The canaries of `groups` (none named: of all) have proven good: the rest follows. Throws invalid while one of them is
-/// not healthy.
+/// The canaries of `groups` (none named: of all) have proven good: the rest follows. Throws invalid while one of them
+/// is not healthy.
 Decision<DeploymentUpdated> decide_promote(const Tables&, const std::string& id, const std::vector<std::string>& groups,
                                            const Context&);
 /// Ends it; groups with auto_revert take the job back.

@@ -29,8 +29,8 @@ DeploymentProgress::Watched* DeploymentProgress::find(const std::string& id) {
 void DeploymentProgress::note(const model::Allocation& before, model::Allocation& after) {
   if (after.deployment_id.empty()) return;
   const std::int64_t now = unix_nanos(context_.now);
-  const bool ended = after.client_status == model::ClientStatus::failed ||
-                     after.client_status == model::ClientStatus::complete;
+  const bool ended =
+      after.client_status == model::ClientStatus::failed || after.client_status == model::ClientStatus::complete;
   if (ended && !after.server_terminal() && after.health.healthy != false) {
     after.health.healthy = false;
     after.health.timestamp = now;

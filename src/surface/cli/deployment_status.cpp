@@ -57,10 +57,8 @@ int of_job(const Arguments& arguments) {
 }  // namespace
 
 const Command& deployment_list_command() {
-  static const Command command{.name = "deployment list",
-                               .summary = "Lists rollouts.",
-                               .flags = {{"json", "", "As JSON."}},
-                               .run = list};
+  static const Command command{
+      .name = "deployment list", .summary = "Lists rollouts.", .flags = {{"json", "", "As JSON."}}, .run = list};
   return command;
 }
 

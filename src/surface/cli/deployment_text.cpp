@@ -50,9 +50,8 @@ std::string deployment_text(const model::Deployment& deployment) {
 }
 
 std::vector<std::string> deployment_lines(const model::Deployment& deployment) {
-  std::vector<std::string> lines{
-      fmt::format("    Deployment {} {}: {}", short_id(deployment.id), describe::spell(deployment.status),
-                  deployment.status_description)};
+  std::vector<std::string> lines{fmt::format("    Deployment {} {}: {}", short_id(deployment.id),
+                                             describe::spell(deployment.status), deployment.status_description)};
   for (const auto& [name, state] : deployment.groups) {
     std::string line = fmt::format("      {} {} {} of {} healthy", name, bar(state.healthy_allocs, state.desired_total),
                                    state.healthy_allocs, state.desired_total);

@@ -33,10 +33,11 @@ int follow_deployment(sdk::Client& client, const std::string& deployment_id) {
   if (at.value.status == model::DeploymentStatus::paused)
     say(fmt::format("    It goes on with: underway deployment resume {}", short_id(deployment_id)));
   else if (at.value.active())
-    say(fmt::format("    Look at the canaries, then: underway deployment promote {0} (or: underway deployment fail {0})",
-                    short_id(deployment_id)));
-  const bool bad = at.value.status == model::DeploymentStatus::failed ||
-                   at.value.status == model::DeploymentStatus::cancelled;
+    say(fmt::format(
+        "    Look at the canaries, then: underway deployment promote {0} (or: underway deployment fail {0})",
+        short_id(deployment_id)));
+  const bool bad =
+      at.value.status == model::DeploymentStatus::failed || at.value.status == model::DeploymentStatus::cancelled;
   return bad ? kFailed : kDone;
 }
 

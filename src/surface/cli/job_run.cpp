@@ -37,7 +37,8 @@ const Command& job_run_command() {
       .arguments = "FILE",
       .summary = "Registers a job from a file, or `-` for standard input, and follows it.",
       .details =
-          "Exits 0 when everything runs (or its canaries wait for promotion), 1 when an allocation or the rollout failed "
+          "Exits 0 when everything runs (or its canaries wait for promotion), 1 when an allocation or the rollout "
+          "failed "
           "or the job was refused, 2 when something could not be placed.",
       .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
       .flags = with_variable_flags(

@@ -220,10 +220,9 @@ boost::json::array texts(const std::vector<std::string>& list) { return {list.be
 }  // namespace
 
 UpdatedDeployment Client::promote_deployment(const std::string& id, const std::vector<std::string>& groups) {
-  return updated_of(
-      send("PUT", "/v1/deployment/promote/" + segment(id), {},
-           boost::json::serialize(boost::json::object{
-               {"DeploymentID", id}, {"All", groups.empty()}, {"Groups", texts(groups)}})));
+  return updated_of(send("PUT", "/v1/deployment/promote/" + segment(id), {},
+                         boost::json::serialize(boost::json::object{
+                             {"DeploymentID", id}, {"All", groups.empty()}, {"Groups", texts(groups)}})));
 }
 UpdatedDeployment Client::fail_deployment(const std::string& id) {
   return updated_of(send("PUT", "/v1/deployment/fail/" + segment(id), {}, "{}"));

@@ -50,7 +50,8 @@ class Planner {
   void take_note(const model::TaskGroup& group, const GroupPlan& plan);
   void plan_group(GroupWork& work);
   void replace(const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
-  void move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer, const AllocationRow& old);
+  void move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
+            const AllocationRow& old);
   bool fill(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer, const Missing& missing);
   void fill_all(const model::TaskGroup& group, Placer& placer, const std::vector<Missing>& missing);
   void refuse_partial();

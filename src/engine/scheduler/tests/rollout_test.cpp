@@ -12,8 +12,8 @@ using model::Deployment;
 using model::DeploymentStatus;
 using std::chrono_literals::operator""s;
 
-/// What happens, and what lives then: "0a 1b 2b*" is number and version, * a canary, ! not well, ? not known yet. On the
-/// nodes of system jobs the number is the node's.
+/// What happens, and what lives then: "0a 1b 2b*" is number and version, * a canary, ! not well, ? not known yet. On
+/// the nodes of system jobs the number is the node's.
 struct Step {
   const char* happens;
   const char* lives;
@@ -275,15 +275,9 @@ TEST(ServiceRollout, PutsCanariesBesideTheOthers) {
           {"promote", "0b"}}},
         {"the first version has none", {{"run a 2 canary=1", "0a? 1a?"}}},
         {"a canary whose node is gone is placed anew",
-         {{"run a 2", "0a? 1a?"},
-          {"well", "0a 1a"},
-          {"run b 2 canary=1", "0a 0b*? 1a"},
-          {"down 0", "0a 0b*? 1a"}}},
+         {{"run a 2", "0a? 1a?"}, {"well", "0a 1a"}, {"run b 2 canary=1", "0a 0b*? 1a"}, {"down 0", "0a 0b*? 1a"}}},
         {"an old one whose node is gone comes back as it was",
-         {{"run a 2", "0a? 1a?"},
-          {"well", "0a 1a"},
-          {"run b 2 canary=1", "0a 0b*? 1a"},
-          {"down 1", "0a 0b*? 1a?"}}},
+         {{"run a 2", "0a? 1a?"}, {"well", "0a 1a"}, {"run b 2 canary=1", "0a 0b*? 1a"}, {"down 1", "0a 0b*? 1a?"}}},
         {"they end with a failed rollout",
          {{"run a 2", "0a? 1a?"}, {"well", "0a 1a"}, {"run b 2 canary=1", "0a 0b*? 1a"}, {"fail", "0a 1a"}}},
         {"they end with a newer version, which has its own",
@@ -322,10 +316,7 @@ TEST(ServiceRollout, GoesOnWhenTheWorldChangesMeanwhile) {
           {"run c 3", "0c? 1a 2a"},
           {"well", "0c 1c? 2a"}}},
         {"back to the version before",
-         {{"run a 3", "0a? 1a? 2a?"},
-          {"well", "0a 1a 2a"},
-          {"run b 3", "0b? 1a 2a"},
-          {"run a 3", "0a? 1a 2a"}}},
+         {{"run a 3", "0a? 1a? 2a?"}, {"well", "0a 1a 2a"}, {"run b 3", "0b? 1a 2a"}, {"run a 3", "0a? 1a 2a"}}},
         {"a node is lost: its place counts as one that is on its way",
          {{"run a 3", "0a? 1a? 2a?"},
           {"well", "0a 1a 2a"},

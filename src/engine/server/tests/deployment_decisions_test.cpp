@@ -242,9 +242,8 @@ TEST_F(Rollouts, AJobGoesBackToAVersionOnRequest) {
   stand(1, "a");
   stand(1, "b");
   const auto revert = [&](std::int64_t version, std::optional<std::int64_t> prior) {
-    return desk.run([&](const Tables& t, const Context& c) {
-      return decide_revert(t, {"default", "web", version, prior}, c);
-    });
+    return desk.run(
+        [&](const Tables& t, const Context& c) { return decide_revert(t, {"default", "web", version, prior}, c); });
   };
   EXPECT_THROW(revert(1, {}), Error);
   EXPECT_THROW(revert(7, {}), Error);

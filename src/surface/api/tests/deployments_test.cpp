@@ -34,9 +34,7 @@ class Deployments : public ::testing::Test {
       world.update(row->node_id, running);
     }
   }
-  std::string id(std::size_t which = 0) {
-    return world.tables().deployments_of_job("default", "web").at(which)->id;
-  }
+  std::string id(std::size_t which = 0) { return world.tables().deployments_of_job("default", "web").at(which)->id; }
   boost::json::value put(const std::string& target, const std::string& body) {
     const auto response = world.put(target, body);
     EXPECT_EQ(response.status, 200) << response.body;
@@ -70,7 +68,8 @@ TEST_F(Deployments, AreListedByPrefixByJobAndByTheirAllocations) {
 TEST_F(Deployments, ArePromotedPausedAndResumed) {
   EXPECT_EQ(world.put("/v1/deployment/promote/" + id(), R"({"All":true})").status, 400) << "the canary is not well yet";
   all_well();
-  const auto promoted = put("/v1/deployment/promote/" + id(), fmt::format(R"({{"DeploymentID":"{}","All":true}})", id()));
+  const auto promoted =
+      put("/v1/deployment/promote/" + id(), fmt::format(R"({{"DeploymentID":"{}","All":true}})", id()));
   EXPECT_TRUE(is_uuid(std::string_view(promoted.at("EvalID").as_string())));
   EXPECT_GT(promoted.at("DeploymentModifyIndex").as_int64(), 0);
   EXPECT_TRUE(promoted.at("RevertedJobVersion").is_null());

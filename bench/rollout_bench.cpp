@@ -44,8 +44,7 @@ class Machinery {
   template <class Decide>
   void run(Decide decide) {
     loop_.run_until_done(submit(writer_, std::move(decide)));
-    while (pending()) loop_.context().run_one();
-    loop_.run_until_done(settle(writer_));
+    finish();
   }
   const tables::Tables& tables() const { return tables_; }
 
@@ -76,11 +75,19 @@ class Machinery {
       const std::vector part(reports.begin() + static_cast<std::ptrdiff_t>(begin),
                              reports.begin() + static_cast<std::ptrdiff_t>(std::min(reports.size(), begin + batch)));
       loop_.run_until_done(tell(part));
-      while (pending()) loop_.context().run_one();
+      finish();
     }
   }
 
  private:
+  /// Until everything that was to be scheduled is, and durable.
+  void finish() {
+    while (pending()) {
+      loop_.context().restart();
+      loop_.context().run_one();
+    }
+    loop_.run_until_done(settle(writer_));
+  }
   template <class Decide>
   static async::awaitable<void> submit(server::Writer& writer, Decide decide) {
     co_await writer.submit(std::move(decide));

@@ -1,5 +1,7 @@
 #include "sim/rollout_history.hpp"
 
+#include <set>
+
 #include "base/error.hpp"
 
 namespace underway::sim {
@@ -314,10 +316,6 @@ std::string RolloutHistory::mend() {
 }
 
 // --- what must hold
-
-struct RolloutHistory::View {
-  std::vector<tables::Row<Allocation>> well;
-};
 
 RolloutHistory::View RolloutHistory::view() const {
   View out;

@@ -73,7 +73,10 @@ class RolloutHistory {
   void join(Machine& machine);
   void step(Duration time, bool faults);
 
-  struct View;  ///< what was true before a commit
+  /// What was true before a commit.
+  struct View {
+    std::vector<tables::Row<Allocation>> well;
+  };
   View view() const;
   void check(const View& before);
   void check_names();

@@ -2,7 +2,6 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/follow_deployment.hpp"
-#include "cli/follow_evaluation.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {

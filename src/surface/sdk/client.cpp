@@ -215,7 +215,11 @@ UpdatedDeployment updated_of(const http::Response& response) {
   return updated;
 }
 
-boost::json::array texts(const std::vector<std::string>& list) { return {list.begin(), list.end()}; }
+boost::json::array texts(const std::vector<std::string>& list) {
+  boost::json::array out;
+  for (const auto& text : list) out.emplace_back(text);
+  return out;
+}
 
 }  // namespace
 

@@ -68,7 +68,7 @@ class Play {
       out.push_back(std::move(text));
     }
     std::sort(out.begin(), out.end());
-    return join(out, " ");
+    return underway::join(out, " ");
   }
   Row<Deployment> deployment() const { return world_.newest_deployment(); }
   const Plan& plan() const { return plan_; }

@@ -43,7 +43,7 @@ class Rollouts : public ::testing::Test {
   }
   void tell(const model::Allocation& row, ClientStatus status, std::optional<bool> healthy) {
     auto update = report(row.id, status);
-    if (healthy) update.health = {healthy, 1, false, {}};
+    update.health.healthy = healthy;
     desk.update(row.node_id, {update});
   }
   /// Nodes end what shall end, and find the rest as `healthy` says of its version.

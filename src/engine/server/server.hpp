@@ -5,6 +5,7 @@
 
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
+#include "node/messages.hpp"
 #include "server/drain_decisions.hpp"
 #include "server/job_decisions.hpp"
 #include "server/join_decisions.hpp"

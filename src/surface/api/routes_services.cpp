@@ -26,7 +26,7 @@ awaitable<Response> list_services(Api& api, Request request) {
     }
     std::vector<Item> items;
     for (auto& [name, stub] : by_namespace)
-      items.push_back({name, [stub = std::move(stub)] { return json::encode(stub); }});
+      items.push_back({name, [listed = std::move(stub)] { return json::encode(listed); }});
     return items;
   });
 }

@@ -41,7 +41,7 @@ async::awaitable<void> Controller::run() {
     const bool waits = !stopping_since_.empty() || !joining_.empty();
     const auto deadline = waits ? async::deadline_in(std::chrono::seconds(1)) : async::kNever;
     const auto* tables = co_await server_.changed_since(scopes, seen, deadline);
-    seen = tables->revision();
+    seen = std::max<model::Revision>(1, tables->revision());  // of an empty store: 0 would not wait
     bool again = false;
     try {
       co_await act();

@@ -79,7 +79,7 @@ async::awaitable<void> DrainController::run() {
   while (true) {
     const auto deadline = busy ? async::deadline_in(options_.poll) : async::kNever;
     const auto* tables = co_await server_.changed_since({{tables::Topic::nodes, ""}}, seen, deadline);
-    seen = tables->revision();
+    seen = std::max<model::Revision>(1, tables->revision());  // of an empty store: 0 would not wait
     Nodes nodes;
     for (const auto& node : tables->nodes()) {
       if (node->slurm_drain) nodes.push_back(node);

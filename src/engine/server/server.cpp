@@ -563,7 +563,8 @@ async::awaitable<void> Server::tending() {
     }
     co_await async::sleep_for(kPause);
     links_->needs_care = false;
-    co_await tend({links_->disconnected.begin(), links_->disconnected.end()});
+    std::vector<std::string> silent(links_->disconnected.begin(), links_->disconnected.end());
+    co_await tend(std::move(silent));
   }
 }
 

@@ -78,7 +78,8 @@ async::awaitable<void> DrainController::run() {
   bool busy = false;
   while (true) {
     const auto deadline = busy ? async::deadline_in(options_.poll) : async::kNever;
-    const auto* tables = co_await server_.changed_since({{tables::Topic::nodes, ""}}, seen, deadline);
+    std::vector<tables::Scope> scopes{{tables::Topic::nodes, ""}};
+    const auto* tables = co_await server_.changed_since(std::move(scopes), seen, deadline);
     seen = std::max<model::Revision>(1, tables->revision());  // of an empty store: 0 would not wait
     Nodes nodes;
     for (const auto& node : tables->nodes()) {

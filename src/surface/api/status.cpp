@@ -107,6 +107,28 @@ ServiceStatus service_of(const tables::Tables& tables, const model::Job& job, st
   return service;
 }
 
+/// Whether the newest rollout still has allocations to change; a verdict that is merely awaited holds up nobody.
+bool look_at_rollout(const tables::Tables& tables, const model::Job& job, std::vector<Attention>& attention) {
+  const auto& rollouts = tables.deployments_of_job(job.ns, job.id);
+  if (rollouts.empty()) return false;
+  const model::Deployment& newest = *rollouts.front();
+  const std::string id = newest.id.substr(0, 8);
+  if (newest.status == model::DeploymentStatus::failed)
+    attention.push_back({fmt::format("the rollout of '{}' version {} failed", job.id, newest.job_version),
+                         newest.status_description, "underway deployment status " + id});
+  if (newest.status == model::DeploymentStatus::paused)
+    attention.push_back({fmt::format("the rollout of '{}' is paused", job.id), newest.status_description,
+                         "underway deployment resume " + id});
+  if (newest.requires_promotion()) {
+    attention.push_back({fmt::format("the rollout of '{}' waits for somebody to promote its canaries", job.id),
+                         newest.status_description, "underway deployment promote " + id});
+    return false;
+  }
+  return newest.status == model::DeploymentStatus::running &&
+         std::any_of(newest.groups.begin(), newest.groups.end(),
+                     [](const auto& group) { return group.second.placed_allocs < group.second.desired_total; });
+}
+
 HostState state_of(const tables::Tables& tables, const model::Host& host, std::vector<Attention>& attention) {
   HostState state;
   state.name = host.name;
@@ -176,7 +198,8 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     if (row->stop || (!cluster.empty() && row->cluster != cluster)) continue;
     status.services.push_back(service_of(tables, *row, status.attention));
     const auto& service = status.services.back();
-    status.settled = status.settled && service.healthy == service.wanted && service.waits.empty();
+    const bool rolling = look_at_rollout(tables, *row, status.attention);
+    status.settled = status.settled && service.healthy == service.wanted && service.waits.empty() && !rolling;
   }
   // The scheduler has not looked yet: whether all is placed is not known.
   status.settled = status.settled && tables.pending_evaluations().empty();

@@ -24,6 +24,7 @@ struct Process {
   Process(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids)
       : writer((tables.follow(&fleet), executor), store, tables, fleet, clock, ids) {}
   tables::Tables tables;
+  server::Dependents dependents;
   scheduler::Fleet fleet;
   server::Writer writer;
 };

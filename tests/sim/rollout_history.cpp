@@ -80,6 +80,7 @@ void RolloutHistory::act(Decide decide) {
 
 void RolloutHistory::crash_server() {
   desk_.tables.load(desk_.store);
+  dependents_ = {};
   for (auto& machine : machines_) machine.orders = std::make_unique<server::Orders>(machine.node.id);
   const View before = view();
   desk_.schedule();
@@ -175,7 +176,7 @@ void RolloutHistory::live(Machine& machine, bool faults) {
 }
 
 void RolloutHistory::obey(Machine& machine) {
-  const auto message = machine.orders->next(desk_.tables);
+  const auto message = machine.orders->next(desk_.tables, dependents_);
   if (!message) return;
   std::set<std::string> wanted;
   for (const auto& order : message->set) {

@@ -30,7 +30,7 @@ async::awaitable<void> Controller::start() {
 async::awaitable<void> Controller::stop() { co_await tasks_.stop(); }
 
 async::awaitable<void> Controller::run() {
-  model::Revision seen = 0;
+  model::Revision seen = -1;  // nothing yet: looks at once
   const std::vector<tables::Scope> scopes = {{tables::Topic::clusters, ""},
                                              {tables::Topic::hosts, ""},
                                              {tables::Topic::nodes, ""},
@@ -41,7 +41,7 @@ async::awaitable<void> Controller::run() {
     const bool waits = !stopping_since_.empty() || !joining_.empty();
     const auto deadline = waits ? async::deadline_in(std::chrono::seconds(1)) : async::kNever;
     const auto* tables = co_await server_.changed_since(scopes, seen, deadline);
-    seen = std::max<model::Revision>(1, tables->revision());  // of an empty store: 0 would not wait
+    seen = tables->revision();
     bool again = false;
     try {
       co_await act();
@@ -52,7 +52,7 @@ async::awaitable<void> Controller::run() {
     }
     if (again) {
       co_await async::sleep_for(options_.retry_after);
-      seen = 0;
+      seen = -1;
     }
   }
 }

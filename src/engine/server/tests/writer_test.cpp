@@ -254,6 +254,24 @@ TEST_F(WriterTest, ABlockingReadWakesOnItsScopeOnly) {
   EXPECT_TRUE(woken);
 }
 
+TEST_F(WriterTest, ABlockingReadOfAnEmptyStoreWaitsForItsFirstChange) {
+  auto wait = [](Writer& w, model::Revision index, bool& done) -> awaitable<void> {
+    std::vector<tables::Scope> scopes{{tables::Topic::jobs, ""}};
+    co_await w.changed_since(std::move(scopes), index, async::kNever);
+    done = true;
+  };
+  bool at_once = false, woken = false;
+  tasks.spawn("look", wait(*writer, -1, at_once));
+  tasks.spawn("wait", wait(*writer, tables.revision(), woken));
+  poll();
+  EXPECT_TRUE(at_once);
+  EXPECT_FALSE(woken);
+  Outcome first;
+  begin(make_job("web"), first);
+  settle();
+  EXPECT_TRUE(woken);
+}
+
 TEST_F(WriterTest, ABlockingReadEndsAtItsDeadline) {
   bool done = false;
   auto wait = [](Writer& w, bool& d) -> awaitable<void> {

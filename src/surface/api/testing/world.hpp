@@ -22,7 +22,7 @@ using server::testing::uuid;
 class World {
  public:
   World()
-      : server(loop.executor(), store, clock, ids, {}),
+      : server(loop.executor(), store, clock, ids, options()),
         api{server,
             {"test", "global", "dc1", boost::json::object{{"datacenter", "dc1"}}, true, true, "127.0.0.1:4646"},
             clock} {
@@ -91,6 +91,13 @@ class World {
       if (!row->terminal()) return row->id;
     }
     throw Error(Code::internal, "no allocation of " + job);
+  }
+
+  /// A node that is not linked here will not dial.
+  static server::Options options() {
+    server::Options out;
+    out.link_patience = std::chrono::milliseconds(20);
+    return out;
   }
 
   async::Loop loop;

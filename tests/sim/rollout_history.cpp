@@ -34,6 +34,7 @@ RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
   update_.max_parallel = number(1, 3);
   update_.auto_revert = chance(0.5);
   update_.progress_deadline = chance(0.3) ? Duration{0} : Duration(std::chrono::seconds(number(60, 240)));
+  update_.healthy_deadline = kGivenUpAfter;
   if (chance(0.5)) update_.canary = system_ ? number(1, 60) : number(1, static_cast<int>(count_) + 1);
   update_.auto_promote = update_.canary && chance(0.5);
   lost_with_node_ = chance(0.5);

@@ -243,7 +243,8 @@ void Planner::look_again() {
     later.triggered_by = replaces ? EvalTrigger::alloc_failure : EvalTrigger::max_disconnect_timeout;
     later.status_description = replaces ? "created for delayed rescheduling" : "created for delayed disconnect timeout";
     later.previous_eval = done.id;
-    later.wait_until = due;
+    // What is due already and could not be done now is not tried in a hot loop.
+    later.wait_until = std::max(due, now_ + Duration(std::chrono::seconds(1)).count());
     later.create_time = later.modify_time = now_;
     done.next_eval = later.id;
     plan_.evaluations.push_back(std::move(later));

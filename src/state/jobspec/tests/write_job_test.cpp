@@ -180,9 +180,6 @@ TEST(WriteJob, WritesWhatAPersonWouldHaveWritten) {
       "NodeName=${attr.unique.hostname}\n"
       "EOT\n"
       "      }\n"
-      "      identity {\n"
-      "        env = true\n"
-      "      }\n"
       "    }\n"
       "  }\n"
       "}\n";

@@ -171,9 +171,7 @@ int run() {
   store::MemoryStore store;
   SystemClock clock;
   SystemIds ids;
-  server::Options options;
-  options.root_by_raw_exec = true;
-  server::Server control(loop.executor(), store, clock, ids, options);
+  server::Server control(loop.executor(), store, clock, ids, {});
   api::Api api{control, {}, clock};
   http::Router router;
   api::add_routes(router, api);

@@ -131,10 +131,11 @@ void change_everywhere(const std::string& directory, std::size_t nodes, bool wat
   Machinery machinery(directory);
   machinery.join(nodes);
   std::vector<server::Orders> orders;
+  server::Dependents dependents;
   const auto send_all = [&] {
     std::size_t bytes = 0;
     for (auto& order : orders) {
-      if (const auto message = order.next(machinery.tables()))
+      if (const auto message = order.next(machinery.tables(), dependents))
         bytes += link::encode(link::Notification{"allocations", json::to_value(*message, json::Encoding::compact)})
                      .data.size();
     }

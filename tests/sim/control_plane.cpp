@@ -112,7 +112,7 @@ void ControlPlane::step(const Mischief& mischief) {
   check();
   for (auto& machine : machines_) {
     if (!machine.linked) continue;
-    if (auto message = machine.orders->next(process_->tables)) machine.messages.push_back(std::move(*message));
+    if (auto message = machine.orders->next(process_->tables, process_->dependents)) machine.messages.push_back(std::move(*message));
   }
 }
 

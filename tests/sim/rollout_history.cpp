@@ -34,6 +34,7 @@ RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
   update_.max_parallel = number(1, 3);
   update_.auto_revert = chance(0.5);
   update_.progress_deadline = chance(0.3) ? Duration{0} : Duration(std::chrono::seconds(number(60, 240)));
+  update_.healthy_deadline = kGivenUpAfter;
   if (chance(0.5)) update_.canary = system_ ? number(1, 60) : number(1, static_cast<int>(count_) + 1);
   update_.auto_promote = update_.canary && chance(0.5);
   lost_with_node_ = chance(0.5);
@@ -80,6 +81,7 @@ void RolloutHistory::act(Decide decide) {
 
 void RolloutHistory::crash_server() {
   desk_.tables.load(desk_.store);
+  dependents_ = {};
   for (auto& machine : machines_) machine.orders = std::make_unique<server::Orders>(machine.node.id);
   const View before = view();
   desk_.schedule();
@@ -175,7 +177,7 @@ void RolloutHistory::live(Machine& machine, bool faults) {
 }
 
 void RolloutHistory::obey(Machine& machine) {
-  const auto message = machine.orders->next(desk_.tables);
+  const auto message = machine.orders->next(desk_.tables, dependents_);
   if (!message) return;
   std::set<std::string> wanted;
   for (const auto& order : message->set) {

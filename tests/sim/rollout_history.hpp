@@ -92,6 +92,7 @@ class RolloutHistory {
 
   std::mt19937_64 random_;
   server::testing::Desk desk_;
+  server::Dependents dependents_;
   std::vector<Machine> machines_;
   bool system_;
   bool calm_;  ///< no machine and no good process ever dies, and none of the bad ones was found well before

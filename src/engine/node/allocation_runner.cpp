@@ -201,7 +201,7 @@ void AllocationRunner::plan_checks() {
     }
     const auto known = state_.checks.find(plan.id);
     const bool resumed = checks_.empty() && known != state_.checks.end();
-    checks.push_back(std::make_shared<CheckRunner>(context_.runtime, *this, std::move(plan),
+    checks.push_back(std::make_shared<CheckRunner>(context_.runtime, static_cast<CheckSubject&>(*this), std::move(plan),
                                                    resumed ? std::optional(known->second) : std::nullopt));
     work_.spawn("check " + checks.back()->plan().name, checks.back()->run());
   }

@@ -49,7 +49,16 @@ void add_resources(const EnvironmentInputs& in, StringMap& env) {
 }
 
 void add_ports(const EnvironmentInputs& in, StringMap& env) {
-  for (auto& [name, value] : model::port_variables(in.allocation, &in.node)) env[name] = std::move(value);
+  auto variables = model::port_variables(in.allocation, &in.node);
+  // NOMAD_ADDR_<task>_<label> is for the other tasks, unless a port has that label.
+  std::set<std::string> labels;
+  for (const auto& port : in.allocation.resources.ports) labels.insert(model::variable_name(port.label));
+  for (const auto& label : labels) {
+    const std::string own = fmt::format("{}_{}", model::variable_name(in.task.name), label);
+    if (labels.contains(own)) continue;
+    for (const char* prefix : {"NOMAD_ADDR_", "NOMAD_IP_", "NOMAD_PORT_"}) variables.erase(prefix + own);
+  }
+  for (auto& [name, value] : variables) env[name] = std::move(value);
 }
 
 /// One line after its comment and `export` are gone: the value with its quotes resolved.

@@ -62,7 +62,8 @@ awaitable<void> Node::Impl::start() {
     drivers_.fingerprint(self_);
     self_.computed_class = model::compute_class(self_);
   });
-  context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_, &server_data_});
+  context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});
+  context_->server = &server_data_;
   context_->cluster_data = &template_data_;
   files_.emplace(options_.data_dir);
 

@@ -93,6 +93,8 @@ awaitable<void> TaskRunner::write_identity(model::Identity identity) {
 
 /// After a restart of the agent: when what the task has in its files ends.
 awaitable<void> TaskRunner::recall_identities() {
+  build_interpolation();
+  co_await find_user();
   for (const auto& identity : identities_of(*task_)) {
     if (!identity.file || tokens_.contains(name_of(identity))) continue;
     const std::string path = identity_path(identity);

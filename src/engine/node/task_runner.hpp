@@ -116,6 +116,8 @@ class TaskRunner {
   Duration settling();
   void tell_missing(const std::vector<std::string>& missing);
   /// Renders again, and does what the templates want done when they change. One at a time.
+  /// Who the task runs as, by its user's name; again after a restart of the agent.
+  awaitable<void> find_user();
   awaitable<void> fetch_identities();
   awaitable<std::string> renew_identity(model::Identity identity);
   awaitable<void> write_identity(model::Identity identity);

@@ -203,6 +203,12 @@ awaitable<void> TaskRunner::apply_update() {
   } while (update_again_ && process_ && !kill_);
 }
 
+awaitable<void> TaskRunner::find_user() {
+  const std::string name =
+      task_->user.empty() ? context_.drivers.default_user(task_->driver) : interpolation_.apply(task_->user);
+  co_await blocking(context_.runtime, [&] { user_ = resolve_user(name, context_.node.name); });
+}
+
 awaitable<void> TaskRunner::update_once() {
   // The task's own values are copied: an order may replace them while the pool renders.
   const std::shared_ptr<const model::Allocation> keep = allocation_;
@@ -212,9 +218,7 @@ awaitable<void> TaskRunner::update_once() {
   Rendering rendering;
   model::StringMap environment = rendered_environment_;
   try {
-    const std::string name =
-        task.user.empty() ? context_.drivers.default_user(task.driver) : interpolation_.apply(task.user);
-    co_await blocking(context_.runtime, [&] { user_ = resolve_user(name, context_.node.name); });
+    co_await find_user();
     // As at the start: templates do not see what other templates put into the environment.
     rendered_environment_.clear();
     build_interpolation();

@@ -195,11 +195,26 @@ void Planner::conclude() {
   look_again();
   bool open =
       done.status == EvalStatus::blocked || !done.blocked_eval.empty() || !done.next_eval.empty() || next_attempt_ > 0;
-  for (const auto& other : situation_.evaluations) open |= other->id != done.id && other->status == EvalStatus::pending;
+  const bool over = !situation_.job || situation_.job->stop;
+  for (const auto& other : situation_.evaluations) {
+    if (other->id == done.id || other->status != EvalStatus::pending) continue;
+    if (over && other->wait_until > 0)
+      cancel_waiting(*other);
+    else
+      open = true;
+  }
   if (!situation_.job) return;
   const bool any = !situation_.allocations.empty() || !plan_.created.empty() || open;
   const auto status = status_of(situation_.job.get(), live_ > 0, open, any);
   if (status != situation_.job->status) plan_.job_status = status;
+}
+
+/// What was to be looked at later is of no more interest.
+void Planner::cancel_waiting(model::Evaluation evaluation) {
+  evaluation.status = EvalStatus::canceled;
+  evaluation.status_description = "the job is stopped";
+  evaluation.modify_time = now_;
+  plan_.evaluations.push_back(std::move(evaluation));
 }
 
 void Planner::look_again() {
@@ -228,7 +243,8 @@ void Planner::look_again() {
     later.triggered_by = replaces ? EvalTrigger::alloc_failure : EvalTrigger::max_disconnect_timeout;
     later.status_description = replaces ? "created for delayed rescheduling" : "created for delayed disconnect timeout";
     later.previous_eval = done.id;
-    later.wait_until = due;
+    // What is due already and could not be done now is not tried in a hot loop.
+    later.wait_until = std::max(due, now_ + Duration(std::chrono::seconds(1)).count());
     later.create_time = later.modify_time = now_;
     done.next_eval = later.id;
     plan_.evaluations.push_back(std::move(later));

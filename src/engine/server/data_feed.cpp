@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "crypto/digest.hpp"
+#include "tables/services.hpp"
 
 namespace underway::server {
 namespace {
@@ -25,6 +26,20 @@ node::KnownVariable known(const model::Variable& row) {
   return out;
 }
 
+node::KnownInstance known(const model::ServiceInstance& instance) {
+  node::KnownInstance out;
+  out.id = instance.id;
+  out.name = instance.service_name;
+  out.node = instance.node_id;
+  out.address = instance.address;
+  out.datacenter = instance.datacenter;
+  out.job_id = instance.job_id;
+  out.alloc_id = instance.alloc_id;
+  out.port = instance.port;
+  out.tags = instance.tags;
+  return out;
+}
+
 bool may_read(const model::Allocation& allocation, const std::string& task, std::string_view ns,
               std::string_view path) {
   return ns == allocation.ns && model::may_read_implicitly(path, allocation.job_id, allocation.group, task);
@@ -34,6 +49,8 @@ tables::Scope scope_of(const Tables& tables, const DataNeed& need) {
   const auto allocation = tables.find_allocation(need.alloc);
   if (need.kind == DataKind::variable && allocation)
     return {tables::Topic::variables, model::variable_key(namespace_of(need, *allocation), need.name)};
+  if (need.kind == DataKind::service && allocation) return {tables::Topic::services, allocation->ns + "/" + need.name};
+  if (need.kind == DataKind::service || need.kind == DataKind::services) return {tables::Topic::services, ""};
   return {tables::Topic::variables, ""};
 }
 
@@ -96,8 +113,15 @@ DataValue DataFeed::value_of(const Tables& tables, const DataNeed& need) const {
         list_variables(tables, *allocation, value);
         break;
       case DataKind::service:
+        for (const auto& instance : tables::service_instances(tables, allocation->ns, need.name))
+          if (instance.ready) value.instances.push_back(known(instance));
+        break;
       case DataKind::services:
-        value.refused = "services are not yet told to templates";
+        for (const auto& service : tables::service_names(tables, allocation->ns)) {
+          auto& entry = value.instances.emplace_back();
+          entry.name = service.name;
+          entry.tags = service.tags;
+        }
         break;
     }
   } catch (const Error& error) {

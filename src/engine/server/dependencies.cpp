@@ -160,6 +160,12 @@ void Dependents::collect(const tables::Tables& tables, const Event& event, std::
   }
 }
 
+std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation) {
+  if (allocation.terminal()) return std::nullopt;
+  Gate gate = gate_of_wanted(tables, allocation);
+  return gate.start ? std::nullopt : std::optional(std::move(gate.waiting_for));
+}
+
 Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
   return allocation.server_terminal() ? gate_of_unwanted(tables, dependents, allocation)

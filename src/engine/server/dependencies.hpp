@@ -43,5 +43,7 @@ struct Gate {
   bool operator==(const Gate&) const = default;
 };
 Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);
+/// What a wanted allocation waits for before it may start, or start again, in words; nothing when it may.
+std::optional<std::string> waiting_for(const tables::Tables&, const model::Allocation&);
 
 }  // namespace underway::server

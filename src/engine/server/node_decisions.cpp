@@ -1,7 +1,5 @@
 #include "server/node_decisions.hpp"
 
-#include "server/acl_decisions.hpp"
-
 #include <set>
 
 #include "base/error.hpp"
@@ -447,7 +445,6 @@ Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, 
   collect_evaluations(decision, tables, gone, keep.evaluations, context);
   collect_deployments(decision.changes, tables, keep.evaluations, context);
   collect_nodes(decision, tables, keep.nodes, context);
-  decision.result.tokens = collect_tokens(decision.changes, tables, keep.tokens, context);
   return decision;
 }
 

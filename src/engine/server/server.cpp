@@ -35,9 +35,9 @@ struct Server::Session {
   async::Event something_to_send;  ///< the sender waits for it
   bool dirty = true;
   std::optional<trust::LinkIdentity> papers;  ///< what its certificate says
-  DataFeed data;                              ///< of its templates
-  async::Event data_needs;                    ///< they have changed, or what they name has
-  bool feeding = false;                       ///< send_data goes on: nodes without needs cost nothing
+  DataFeed data;            ///< of its templates
+  async::Event data_needs;  ///< they have changed, or what they name has
+  bool feeding = false;     ///< send_data goes on: nodes without needs cost nothing
 
   Session(std::string id, std::shared_ptr<link::Connection> link, const Variables& variables)
       : node_id(std::move(id)),
@@ -105,7 +105,7 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       fleet_(std::make_unique<scheduler::Fleet>()),
       links_(std::make_unique<Links>(tables_)),
       writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), executor), store, tables_, *fleet_, clock,
-              ids, options_.root_by_raw_exec),
+              ids),
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
       variables_(writer_, keyring_, clock),
       tasks_(executor, "server"),
@@ -246,11 +246,9 @@ async::awaitable<Collected> Server::collect(Retention retention) {
   co_return co_await writer_.submit(std::move(decide));
 }
 
-async::awaitable<JobPlan> Server::plan_job(model::Job job, std::vector<model::Namespace> coming) {
+async::awaitable<JobPlan> Server::plan_job(model::Job job) {
   const auto* tables = co_await read();
-  co_return preview_job(*tables, *fleet_, std::move(job),
-                        {clock_.now(), preview_ids_, tables->revision() + 1, options_.root_by_raw_exec},
-                        std::move(coming));
+  co_return preview_job(*tables, *fleet_, std::move(job), Context{clock_.now(), preview_ids_, tables->revision() + 1});
 }
 
 // --- links
@@ -565,7 +563,8 @@ async::awaitable<void> Server::tending() {
     }
     co_await async::sleep_for(kPause);
     links_->needs_care = false;
-    co_await tend({links_->disconnected.begin(), links_->disconnected.end()});
+    std::vector<std::string> silent(links_->disconnected.begin(), links_->disconnected.end());
+    co_await tend(std::move(silent));
   }
 }
 

@@ -33,7 +33,6 @@ struct Options {
   std::string keyring_directory;  ///< of the root keys; empty: in memory only
   std::string wrapping_key;       ///< a file, when it lies elsewhere than in the keyring's directory
   std::string oidc_issuer;        ///< `iss` of the tokens of tasks: a URL under which others reach this server
-  bool root_by_raw_exec = false;  ///< see Context
 };
 
 class Server {
@@ -69,8 +68,8 @@ class Server {
   async::awaitable<void> purge_node(std::string node_id);
   async::awaitable<std::string> stop_allocation(std::string id);
   async::awaitable<Collected> collect(Retention retention);
-  /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
-  async::awaitable<JobPlan> plan_job(model::Job job, std::vector<model::Namespace> coming = {});
+  /// What registering `job` would do. Throws as register_job does.
+  async::awaitable<JobPlan> plan_job(model::Job job);
 
   /// Throws as the decision does. The result is the id.
   async::awaitable<std::string> create_join_token(NewJoinToken request);

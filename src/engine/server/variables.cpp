@@ -180,7 +180,7 @@ async::awaitable<void> Variables::expire_locks() {
     }
     const auto next = next_lock_end(writer_.tables());
     const tables::Scope leases{tables::Topic::leases, ""};
-    const auto revision = writer_.tables().revision_of(leases);
+    const auto revision = writer_.tables().revision();
     const auto deadline = next ? async::deadline_in(*next - clock_.now()) : async::kNever;
     std::vector<tables::Scope> scopes{leases};
     co_await writer_.changed_since(std::move(scopes), revision, deadline);

@@ -16,15 +16,8 @@ constexpr std::size_t kMostOperations = 32'768;
 }  // namespace
 
 Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
-               IdSource& ids, bool root_by_raw_exec)
-    : executor_(executor),
-      store_(store),
-      tables_(tables),
-      fleet_(fleet),
-      clock_(clock),
-      ids_(ids),
-      root_by_raw_exec_(root_by_raw_exec),
-      timer_(executor) {
+               IdSource& ids)
+    : executor_(executor), store_(store), tables_(tables), fleet_(fleet), clock_(clock), ids_(ids), timer_(executor) {
   tables_.load(store_);
   wake();
 }
@@ -46,13 +39,14 @@ async::awaitable<const Tables*> Writer::settled() {
 
 async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope> scopes, model::Revision index,
                                                       async::SteadyTime deadline) {
+  // An empty store is at 0, though its scopes say 1: its first change, which is 1, is newer than what was seen there.
   const auto newer = [&] {
-    return std::any_of(scopes.begin(), scopes.end(),
-                       [&](const auto& scope) { return tables_.revision_of(scope) > index; });
+    return tables_.revision() > 0 && std::any_of(scopes.begin(), scopes.end(),
+                                                 [&](const auto& scope) { return tables_.revision_of(scope) > index; });
   };
   while (true) {
     co_await settled();
-    if (index <= 0 || newer() || std::chrono::steady_clock::now() >= deadline) co_return &tables_;
+    if (index < 0 || newer() || std::chrono::steady_clock::now() >= deadline) co_return &tables_;
     async::Event changed;
     const auto waiter = tables_.wait(scopes, [&changed] { changed.notify_all(); });
     co_await changed.wait_until(deadline);
@@ -71,7 +65,7 @@ void Writer::wake() {
 
 void Writer::run_group() {
   const TimePoint now = clock_.now();
-  const Context context{now, ids_, store_.revision() + 1, root_by_raw_exec_};
+  const Context context{now, ids_, store_.revision() + 1};
   std::vector<store::Operation> operations;
   decide_requests(operations, context);
   schedule_pending(operations, context);

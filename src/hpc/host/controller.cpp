@@ -30,7 +30,7 @@ async::awaitable<void> Controller::start() {
 async::awaitable<void> Controller::stop() { co_await tasks_.stop(); }
 
 async::awaitable<void> Controller::run() {
-  model::Revision seen = 0;
+  model::Revision seen = -1;  // nothing yet: looks at once
   const std::vector<tables::Scope> scopes = {{tables::Topic::clusters, ""},
                                              {tables::Topic::hosts, ""},
                                              {tables::Topic::nodes, ""},
@@ -52,7 +52,7 @@ async::awaitable<void> Controller::run() {
     }
     if (again) {
       co_await async::sleep_for(options_.retry_after);
-      seen = 0;
+      seen = -1;
     }
   }
 }

@@ -74,11 +74,12 @@ void DrainController::start() { tasks_.spawn("controller", run()); }
 async::awaitable<void> DrainController::stop() { co_await tasks_.stop(); }
 
 async::awaitable<void> DrainController::run() {
-  model::Revision seen = 0;
+  model::Revision seen = -1;  // nothing yet: looks at once
   bool busy = false;
   while (true) {
     const auto deadline = busy ? async::deadline_in(options_.poll) : async::kNever;
-    const auto* tables = co_await server_.changed_since({{tables::Topic::nodes, ""}}, seen, deadline);
+    std::vector<tables::Scope> scopes{{tables::Topic::nodes, ""}};
+    const auto* tables = co_await server_.changed_since(std::move(scopes), seen, deadline);
     seen = tables->revision();
     Nodes nodes;
     for (const auto& node : tables->nodes()) {

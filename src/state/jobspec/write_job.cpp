@@ -132,6 +132,8 @@ class Writer {
 
   void fields(const Structure& structure, const void* object, const void* defaults) {
     for (const auto& field : structure.fields) {
+      if (structure.name == "task" && field.json == "Identity")
+        default_identity(*static_cast<const model::Task*>(object));
       if (field.form == Form::wire || field.form == Form::label) continue;
       const void* value = field.in(object);
       if (!field.required && describe::equal(*field.type, value, field.in(defaults))) continue;
@@ -179,6 +181,13 @@ class Writer {
                                  : static_cast<const model::TaskGroup*>(owner)->restart;
     if (policy && !describe::equal(*policy, inherited))
       block(field.hcl, describe::structure_of<model::RestartPolicy>(), &*policy, &inherited);
+  }
+
+  /// It stands apart in the model only; in a file it is the `identity` block without a name.
+  void default_identity(const model::Task& task) {
+    model::Identity standard;
+    standard.name = "default";
+    if (task.identity) block("identity", describe::structure_of<model::Identity>(), &*task.identity, &standard);
   }
 
   void ports(const model::NetworkResource& network) {

@@ -79,7 +79,6 @@ void Tables::Impl::clear() {
   blocked.clear();
   allocations.clear();
   plain_maps = {};
-  tokens_by_hash.clear();
   settings.clear();
   services.clear();
   stamp = 0;

@@ -120,8 +120,10 @@ std::vector<ServiceInstance> choose(std::vector<ServiceInstance> instances, std:
     hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdU;
     return hash ^ (hash >> 33);
   };
-  std::stable_sort(instances.begin(), instances.end(),
-                   [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
+  std::sort(instances.begin(), instances.end(), [&](const auto& a, const auto& b) {
+    const auto of_a = weight(a), of_b = weight(b);
+    return of_a != of_b ? of_a > of_b : a.id < b.id;
+  });
   if (instances.size() > count) instances.resize(count);
   return instances;
 }

@@ -4,14 +4,14 @@
 
 #include "api/cluster_body.hpp"
 #include "api/status.hpp"
-#include "api/stubs.hpp"
 #include "api/trust_body.hpp"
+#include "api/stubs.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
-#include "model/service_instance.hpp"
 #include "trust/messages.hpp"
+#include "model/service_instance.hpp"
 
 namespace underway::api {
 namespace {
@@ -206,29 +206,7 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/status/leader", "Address of the leader."},
       {"GET", "/v1/status/peers", "Addresses of the servers."},
       {"GET", "/v1/regions", "The regions."},
-      {"GET", "/v1/namespaces", "Lists namespaces.", nullptr, &structure_of<model::Namespace>(), true},
-      {"GET", "/v1/namespace/:name", "Reads a namespace.", nullptr, &structure_of<model::Namespace>()},
-      {"PUT|POST", "/v1/namespace", "Makes or changes a namespace.", &structure_of<model::Namespace>()},
-      {"PUT|POST", "/v1/namespace/:name", "Makes or changes a namespace.", &structure_of<model::Namespace>()},
-      {"DELETE", "/v1/namespace/:name", "Deletes a namespace without jobs."},
-      {"PUT|POST", "/v1/acl/bootstrap", "Makes the first management token, once."},
-      {"GET", "/v1/acl/policies", "Lists policies.", nullptr, nullptr, true},
-      {"GET", "/v1/acl/policy/:name", "Reads a policy.", nullptr, &structure_of<model::AclPolicy>()},
-      {"PUT|POST", "/v1/acl/policy/:name", "Makes or changes a policy.", &structure_of<model::AclPolicy>()},
-      {"DELETE", "/v1/acl/policy/:name", "Deletes a policy."},
-      {"GET", "/v1/acl/tokens", "Lists tokens, without their secrets.", nullptr, nullptr, true},
-      {"PUT|POST", "/v1/acl/token", "Makes a token; the answer alone has its secret."},
-      {"GET", "/v1/acl/token/self", "Reads the token of the request."},
-      {"GET", "/v1/acl/token/:id", "Reads a token, without its secret."},
-      {"PUT|POST", "/v1/acl/token/:id", "Changes a token."},
-      {"DELETE", "/v1/acl/token/:id", "Revokes a token: what it runs ends within a second."},
-      {"GET", "/v1/acl/roles", "Lists roles.", nullptr, &structure_of<model::AclRole>(), true},
-      {"PUT|POST", "/v1/acl/role", "Makes a role.", &structure_of<model::AclRole>(), &structure_of<model::AclRole>()},
-      {"GET", "/v1/acl/role/:id", "Reads a role.", nullptr, &structure_of<model::AclRole>()},
-      {"GET", "/v1/acl/role/name/:name", "Reads a role by its name.", nullptr, &structure_of<model::AclRole>()},
-      {"PUT|POST", "/v1/acl/role/:id", "Changes a role.", &structure_of<model::AclRole>(),
-       &structure_of<model::AclRole>()},
-      {"DELETE", "/v1/acl/role/:id", "Deletes a role."},
+      {"GET", "/v1/namespaces", "The namespaces."},
       {"PUT|POST", "/v1/system/gc", "Forgets what is over."},
       {"PUT|POST", "/v1/search", "Finds ids by prefix: {Prefix, Context}."},
       {"GET", "/v1/metrics", "Metrics, as JSON or with ?format=prometheus."},
@@ -261,7 +239,6 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<ClusterPlan>()},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
-      {"GET", "/v1/underway/audit", "Reads the audit log: ?since, who, limit; with ?follow=true, line by line."},
       {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<Status>()},
   };
   return routes;

@@ -56,7 +56,7 @@ std::int64_t integer_parameter(const Request& request, const char* name, std::in
   return value;
 }
 
-std::string namespace_of(const http::Request& request) {
+std::string namespace_of(const Request& request) {
   auto ns = request.query.find("namespace");
   return ns && !ns->empty() ? *ns : "default";
 }

@@ -10,7 +10,6 @@
 namespace underway::api {
 namespace {
 
-using acl::Capability;
 std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
   const auto text = request.query.find(name);
   if (!text || text->empty()) return otherwise;
@@ -121,23 +120,22 @@ awaitable<Response> read_logs(Api& api, Request request) {
 
 }  // namespace
 
-void add_file_routes(Routes& routes, Api& api) {
+void add_file_routes(http::Router& router, Api& api) {
   const auto ask = [&](const char* path, const char* name, const char* method) {
-    routes.add("GET", path, name, right::ns(Capability::read_fs, of_allocation),
+    router.add("GET", path, name,
                [&api, method](Request request) { return ask_node(api, std::move(request), method); });
   };
   ask("/v1/client/fs/ls/:id", "list files", "fs.ls");
   ask("/v1/client/fs/stat/:id", "file status", "fs.stat");
-  routes.add("GET", "/v1/client/fs/cat/:id", "read file", right::ns(Capability::read_fs, of_allocation),
+  router.add("GET", "/v1/client/fs/cat/:id", "read file",
              [&api](Request request) { return read_file(api, std::move(request), "fs.cat", true); });
-  routes.add("GET", "/v1/client/fs/readat/:id", "read part of file", right::ns(Capability::read_fs, of_allocation),
+  router.add("GET", "/v1/client/fs/readat/:id", "read part of file",
              [&api](Request request) { return read_file(api, std::move(request), "fs.readat", true); });
-  routes.add("GET", "/v1/client/fs/stream/:id", "follow file", right::ns(Capability::read_fs, of_allocation),
-             [&api](Request request) {
-               const bool plain = request.query.flag("plain");
-               return read_file(api, std::move(request), "fs.stream", plain);
-             });
-  routes.add("GET", "/v1/client/fs/logs/:id", "read logs", right::ns(Capability::read_logs, of_allocation),
+  router.add("GET", "/v1/client/fs/stream/:id", "follow file", [&api](Request request) {
+    const bool plain = request.query.flag("plain");
+    return read_file(api, std::move(request), "fs.stream", plain);
+  });
+  router.add("GET", "/v1/client/fs/logs/:id", "read logs",
              [&api](Request request) { return read_logs(api, std::move(request)); });
 }
 

@@ -43,17 +43,10 @@ struct Status {
   bool settled = false;  ///< every host runs, every wanted allocation is healthy, nothing waits
 };
 
-/// What of it somebody may see.
-struct Sight {
-  std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
-  bool nodes = true;
-  bool clusters = true;  ///< and their hosts
-};
-
 /// `cluster` empty: everything.
 /// `linked` tells whether a node's link stands.
 Status status_of(const tables::Tables& tables, const std::string& cluster,
-                 const std::function<bool(const std::string& node_id)>& linked, const Sight& sight = {});
+                 const std::function<bool(const std::string& node_id)>& linked);
 
 const describe::Structure& description(describe::Tag<ServiceStatus>);
 const describe::Structure& description(describe::Tag<HostState>);

@@ -201,7 +201,6 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
   if (!loaded.directory) refuse(loaded.diagnostics, fmt::format("the directory '{}'", directory));
   api::ClusterBody body;
   body.cluster = loaded.directory->cluster;
-  body.namespaces = loaded.directory->namespaces;
   body.cluster.directory = std::filesystem::absolute(directory).lexically_normal().string();
   for (const auto& file : loaded.directory->jobs) {
     model::JobSubmission submission;

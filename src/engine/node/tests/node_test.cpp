@@ -319,7 +319,8 @@ TEST_F(NodeTest, ChecksOfEveryKindAreDoneAndASickTaskIsRestarted) {
   ASSERT_TRUE(server.until([&] { return server.find(id) != nullptr && server.find(id)->health.ready; }))
       << boost::json::serialize(server.call("alloc.checks", of(id)));
   std::map<std::string, std::string> outputs;
-  for (const auto& [check_id, result] : server.call("alloc.checks", of(id)).as_object()) {
+  const auto results = server.call("alloc.checks", of(id));
+  for (const auto& [check_id, result] : results.as_object()) {
     const auto decoded = json::decode<model::CheckResult>(result);
     EXPECT_EQ(decoded.id, std::string(check_id));
     EXPECT_EQ(decoded.status, model::CheckStatus::success) << decoded.output;

@@ -91,6 +91,7 @@ class Planner {
   void conclude_blocked();
   /// Sees to it that somebody looks again when the first of those that wait is due.
   void look_again();
+  void cancel_waiting(model::Evaluation evaluation);
   void cancel(const model::Evaluation& blocked, std::string why);
 
   const Situation& situation_;

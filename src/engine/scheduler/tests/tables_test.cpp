@@ -61,11 +61,22 @@ TEST_F(OverTables, PlansAreAppliedAndFollowed) {
   EXPECT_EQ(tables_.allocations_of_job("default", "web").size(), 4u);
   EXPECT_EQ(used_cpu(), 4 * 500);
   EXPECT_EQ(tables_.find_job("default", "web")->status, model::JobStatus::running);
+  // The others follow when the first one works.
   job.version = 1;
   job.groups[0].tasks[0].env["A"] = "1";
+  EXPECT_EQ(run(job).groups.at("g").destructive, 1);
+  EXPECT_EQ(used_cpu(), 4 * 500);
+  const auto newest = [&] { return tables_.deployments_of_job("default", "web").front(); };
+  EXPECT_EQ(newest()->job_version, 1);
+  EXPECT_EQ(newest()->status, model::DeploymentStatus::running);
+  job.version = 2;
+  job.groups[0].tasks[0].env["A"] = "2";
+  job.update.emplace().max_parallel = 0;
   EXPECT_EQ(run(job).groups.at("g").destructive, 4);
   EXPECT_EQ(used_cpu(), 4 * 500);
-  job.version = 2;
+  EXPECT_EQ(newest()->job_version, 1);
+  EXPECT_EQ(newest()->status, model::DeploymentStatus::cancelled);
+  job.version = 3;
   job.stop = true;
   run(job);
   EXPECT_EQ(used_cpu(), 0);

@@ -26,8 +26,9 @@ TEST(Gate, ADependencyIsMetWhenItIsHealthy) {
   Desk desk;
   desk.join(make_node(1));
   desk.register_job(depending_on(make_job("slurmctld"), "munge"));
-  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge' to be healthy");
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge', which is not registered");
   desk.register_job(make_job("munge"));
+  EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge' to be healthy");
   desk.update(uuid(1), {report(desk.only("munge")->id, ClientStatus::running)});
   EXPECT_EQ(waits(desk, *desk.only("slurmctld")), "'munge' to be healthy");
   desk.update(uuid(1), {report(desk.only("munge")->id, ClientStatus::running, true)});

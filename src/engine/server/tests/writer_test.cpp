@@ -13,7 +13,7 @@ class WriterTest : public ::testing::Test {
  protected:
   WriterTest() : tasks(loop.executor(), "test") {
     tables.follow(&fleet);
-    writer = std::make_unique<Writer>(loop.executor(), store, tables, fleet, clock, ids, true);
+    writer = std::make_unique<Writer>(loop.executor(), store, tables, fleet, clock, ids);
   }
   ~WriterTest() override {
     tasks.cancel();
@@ -250,6 +250,24 @@ TEST_F(WriterTest, ABlockingReadWakesOnItsScopeOnly) {
   begin(make_job("web", 2), first);
   poll();
   EXPECT_FALSE(woken);  // decided, not yet durable
+  settle();
+  EXPECT_TRUE(woken);
+}
+
+TEST_F(WriterTest, ABlockingReadOfAnEmptyStoreWaitsForItsFirstChange) {
+  auto wait = [](Writer& w, model::Revision index, bool& done) -> awaitable<void> {
+    std::vector<tables::Scope> scopes{{tables::Topic::jobs, ""}};
+    co_await w.changed_since(std::move(scopes), index, async::kNever);
+    done = true;
+  };
+  bool at_once = false, woken = false;
+  tasks.spawn("look", wait(*writer, -1, at_once));
+  tasks.spawn("wait", wait(*writer, tables.revision(), woken));
+  poll();
+  EXPECT_TRUE(at_once);
+  EXPECT_FALSE(woken);
+  Outcome first;
+  begin(make_job("web"), first);
   settle();
   EXPECT_TRUE(woken);
 }

@@ -248,6 +248,7 @@ TEST(Unsupported, NamesAreAllRefusedAndNeverDescribed) {
       {"resources", &describe::structure_of<model::Resources>()},
       {"network", &describe::structure_of<model::NetworkResource>()},
       {"template", &describe::structure_of<model::Template>()},
+      {"identity", &describe::structure_of<model::Identity>()},
       {"service", &describe::structure_of<model::Service>()},
       {"check", &describe::structure_of<model::Check>()},
       {"logs", &describe::structure_of<model::LogConfig>()}};
@@ -259,6 +260,7 @@ TEST(Unsupported, NamesAreAllRefusedAndNeverDescribed) {
     if (structure == "resources") return job("", "", "resources {\n" + text + "\n}");
     if (structure == "network") return job("", "network {\n" + text + "\n}");
     if (structure == "template") return job("", "", to + text + "\n}");
+    if (structure == "identity") return job("", "", "identity {\n" + text + "\n}");
     if (structure == "service") return job("", "service {\n" + text + "\n}");
     if (structure == "check")
       return job("", "service {\n check {\n type = \"tcp\"\n interval = \"2s\"\n timeout = \"1s\"\n" + text + "\n}\n}");

@@ -180,6 +180,9 @@ TEST(WriteJob, WritesWhatAPersonWouldHaveWritten) {
       "NodeName=${attr.unique.hostname}\n"
       "EOT\n"
       "      }\n"
+      "      identity {\n"
+      "        env = true\n"
+      "      }\n"
       "    }\n"
       "  }\n"
       "}\n";

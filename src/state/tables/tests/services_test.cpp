@@ -24,6 +24,7 @@ class ServicesTest : public ::testing::Test {
   }
   model::Allocation running(const std::string& id) {
     model::Allocation a = allocation(id, "web", "n1");
+    a.group = "g";
     a.job_version = version;
     a.client_status = model::ClientStatus::running;
     a.resources.ports = {{"http", 20000, 0, ""}};

@@ -3,7 +3,7 @@
 /// The whole API over a server in memory, asked without a network. Time stands still and ids are seeded, so answers are
 /// the same in every run. For tests.
 
-#include "api/routes.hpp"
+#include "api/api.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 #include "store/memory_store.hpp"
@@ -21,14 +21,13 @@ using server::testing::uuid;
 
 class World {
  public:
-  explicit World(AccessOptions access = {})
+  World()
       : server(loop.executor(), store, clock, ids, options()),
         api{server,
             {"test", "global", "dc1", boost::json::object{{"datacenter", "dc1"}}, true, true, "127.0.0.1:4646"},
-            clock,
-            std::move(access)} {
+            clock} {
     server.start();
-    routes = register_routes(router, api);
+    add_routes(router, api);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -39,11 +38,6 @@ class World {
     loop.context().poll();
   }
 
-  static server::Options options() {
-    server::Options options;
-    options.root_by_raw_exec = true;
-    return options;
-  }
   static http::Request request(const std::string& method, const std::string& target, std::string body = {}) {
     http::Request out;
     out.method = method;
@@ -55,10 +49,7 @@ class World {
     return out;
   }
   http::Response send(const std::string& method, const std::string& target, std::string body = {}) {
-    auto out = request(method, target, std::move(body));
-    if (!token.empty()) out.headers.set("X-Nomad-Token", token);
-    out.remote = peer;
-    return loop.run_until_done(router.handle(std::move(out)));
+    return loop.run_until_done(router.handle(request(method, target, std::move(body))));
   }
   http::Response get(const std::string& target) { return send("GET", target); }
   http::Response put(const std::string& target, std::string body) { return send("PUT", target, std::move(body)); }
@@ -102,6 +93,13 @@ class World {
     throw Error(Code::internal, "no allocation of " + job);
   }
 
+  /// A node that is not linked here will not dial.
+  static server::Options options() {
+    server::Options out;
+    out.link_patience = std::chrono::milliseconds(20);
+    return out;
+  }
+
   async::Loop loop;
   store::MemoryStore store;
   VirtualClock clock;
@@ -109,9 +107,6 @@ class World {
   server::Server server;
   http::Router router;
   Api api;
-  std::vector<GuardedRoute> routes;
-  std::string token;  ///< sent with every request, when not empty
-  http::Peer peer;    ///< whom requests come from
   std::vector<std::unique_ptr<FakeNode>> nodes;
 };
 

@@ -35,7 +35,7 @@ TEST_F(ServicesApiTest, AServiceIsEveryInstanceThatRuns) {
   const auto list = world.read("/v1/service/front").as_array();
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0].at("JobID"), "web");
-  EXPECT_EQ(list[0].at("NodeID"), uuid(1));
+  EXPECT_EQ(std::string_view(list[0].at("NodeID").as_string()), uuid(1));
   EXPECT_EQ(list[0].at("Ready"), true);
   const auto nothing = world.get("/v1/service/none");
   EXPECT_EQ(nothing.status, 200);
@@ -80,7 +80,7 @@ TEST_F(ServicesApiTest, ChecksAreAskedOfTheNode) {
     return boost::json::value(boost::json::object{{"c1", boost::json::object{{"of", body.at("id")}}}});
   };
   for (const char* prefix : {"/v1/allocation/", "/v1/client/allocation/"})
-    EXPECT_EQ(world.read(prefix + id + "/checks").at("c1").at("of"), id) << prefix;
+    EXPECT_EQ(std::string_view(world.read(prefix + id + "/checks").at("c1").at("of").as_string()), id) << prefix;
 }
 
 }  // namespace

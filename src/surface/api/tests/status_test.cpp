@@ -123,6 +123,36 @@ TEST_F(StatusTest, AFinishedBatchJobIsSettled) {
   EXPECT_TRUE(status().settled);
 }
 
+TEST_F(StatusTest, ARolloutThatGoesOnIsNotSettledAndOneThatFailedNeedsYou) {
+  world.join(make_node(1));
+  model::Job job = make_job("web", 2);
+  world.run(job);
+  const auto ready = [&](std::int64_t version, bool healthy) {
+    for (const auto& row : std::vector(world.tables().allocations_of_job("default", "web"))) {
+      if (row->terminal() || row->job_version != version) continue;
+      auto update = report(row->id, ClientStatus::running, healthy);
+      update.health.ready = true;
+      update.health.timestamp = unix_nanos(world.clock.now());
+      world.update(uuid(1), update);
+    }
+  };
+  ready(0, true);
+  EXPECT_TRUE(status().settled);
+  job.groups[0].tasks[0].env["VERSION"] = "b";
+  world.run(job);
+  ready(1, false);  // it works, and has to last before the second one is changed
+  EXPECT_EQ(service("web").wanted, 2);
+  EXPECT_EQ(service("web").healthy, 2);
+  EXPECT_FALSE(status().settled);
+  EXPECT_TRUE(status().attention.empty());
+  const std::string id = world.tables().deployments_of_job("default", "web").front()->id;
+  EXPECT_EQ(world.put("/v1/deployment/fail/" + id, "{}").status, 200);
+  const auto now = status();
+  ASSERT_EQ(now.attention.size(), 1u);
+  EXPECT_EQ(now.attention[0].what, "the rollout of 'web' version 1 failed");
+  EXPECT_EQ(now.attention[0].advice, "underway deployment status " + id.substr(0, 8));
+}
+
 TEST_F(StatusTest, WaitsUntilTheAgentsOfItsHostsAreLinked) {
   world.join(make_node(1));
   world.decide([](const tables::Tables&, const server::Context&) {

@@ -109,7 +109,7 @@ TEST(Variable, IsLockedRenewedWrittenByItsHolderAndReleased) {
   EXPECT_EQ(world.put(kTarget + "?lock-renew", only).status, 200);
   EXPECT_EQ(world.put(kTarget, body("holder", mine)).status, 200);
   EXPECT_EQ(world.put(kTarget + "?lock-release", "{\"Lock\":{\"ID\":\"guess\"}}").status, 409);
-  for (const std::string target : {kTarget, std::string("/v1/vars")})
+  for (const auto& target : {kTarget, std::string("/v1/vars")})
     EXPECT_EQ(world.get(target).body.find(text(lock.at("ID"))), std::string::npos) << target;
   EXPECT_EQ(world.put(kTarget + "?lock-release", only).status, 200);
   EXPECT_EQ(world.put(kTarget, body("anyone")).status, 200);

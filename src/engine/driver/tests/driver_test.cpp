@@ -208,9 +208,12 @@ TEST_F(DriverTest, ExecBeyondItsMemoryIsReportedAsOutOfMemory) {
 }
 
 TEST_F(DriverTest, ExecSeesTheMachineReadOnlyAndWritesOnlyItsOwn) {
+  const std::string mine = fmt::format("of_task_{}", ::getpid());
   script(
       "for f in /etc/x /usr/x /x /sys/x /var/x /root/x; do touch $f 2>/dev/null && echo wrote $f; done;"
-      "touch /tmp/a /local/a /secrets/a /dev/shm/a && echo own; ls /tmp; id -un;"
+      "touch /tmp/" +
+      mine +
+      " /local/a /secrets/a /dev/shm/a && echo own; ls /tmp; id -un;"
       "ls /etc/hosts; ls /proc | grep -c '^[0-9]'; echo $$; cat " +
       path_ +
       "/precious/file; echo x > /proc/sys/vm/swappiness;"
@@ -219,11 +222,12 @@ TEST_F(DriverTest, ExecSeesTheMachineReadOnlyAndWritesOnlyItsOwn) {
   EXPECT_TRUE(status.exit.success());
   EXPECT_EQ(
       out(),
-      "own\na\nnobody\n/etc/hosts\n4\n2\nCapBnd:\t00000000a80405fb\nCapAmb:\t0000000000000400\nNoNewPrivs:\t1\nnull\n")
+      "own\n" + mine +
+          "\nnobody\n/etc/hosts\n4\n2\nCapBnd:\t00000000a80405fb\nCapAmb:\t0000000000000400\nNoNewPrivs:\t1\nnull\n")
       << err();
   EXPECT_THAT(err(), HasSubstr("precious/file: No such file or directory"));
-  EXPECT_TRUE(os::exists(spec_.task_dir + "/tmp/a"));
-  EXPECT_FALSE(os::exists("/tmp/a"));
+  EXPECT_TRUE(os::exists(spec_.task_dir + "/tmp/" + mine));
+  EXPECT_FALSE(os::exists("/tmp/" + mine));
 }
 
 TEST_F(DriverTest, ExecAsRootIsStillBounded) {

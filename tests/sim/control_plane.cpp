@@ -112,7 +112,8 @@ void ControlPlane::step(const Mischief& mischief) {
   check();
   for (auto& machine : machines_) {
     if (!machine.linked) continue;
-    if (auto message = machine.orders->next(process_->tables, process_->dependents)) machine.messages.push_back(std::move(*message));
+    if (auto message = machine.orders->next(process_->tables, process_->dependents))
+      machine.messages.push_back(std::move(*message));
   }
 }
 
@@ -336,10 +337,8 @@ void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& messag
     if (!known && order.allocation.client_terminal()) continue;
     Local& local = machine.locals[id];
     local.order = order;
-    if (!known && order.allocation.server_terminal()) {
-      local.status = ClientStatus::complete;
-      machine.unreported.insert(id);
-    }
+    if (!known && order.allocation.server_terminal()) local.status = ClientStatus::complete;
+    if (!known) machine.unreported.insert(id);  // that it has it now, and begins it anew
   }
   std::erase_if(machine.locals, [&](const auto& entry) {
     const bool removed = std::find(message.remove.begin(), message.remove.end(), entry.first) != message.remove.end();
@@ -425,7 +424,7 @@ void ControlPlane::check() {
       }
       // One whose node is not heard of may have a stand-in, until one of them is chosen.
       if (row->unknown_since > 0 && model::disconnect_policy(*row).replaces()) continue;
-      const bool one_per_node = row->job_id == job_id(0);
+      const bool one_per_node = row->job->type == model::JobType::system;
       if (!names.insert(row->name + (one_per_node ? "@" + node->id : std::string())).second)
         wrong(fmt::format("two allocations of the name {} live", row->name));
     }

@@ -83,7 +83,7 @@ class RolloutHistory {
   void check_figures();
   bool quiet() const;
   std::int64_t desired() const;
-  std::int64_t healthy() const;
+  std::int64_t healthy(bool without_canaries = false) const;
   tables::Row<model::Job> job() const { return desk_.tables.find_job("default", "job"); }
   tables::Row<model::Deployment> newest() const;
   bool chance(double probability) { return std::uniform_real_distribution<>(0, 1)(random_) < probability; }

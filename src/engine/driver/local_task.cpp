@@ -80,9 +80,25 @@ std::unique_ptr<TaskHandle> LocalTask::start(const Options& options, const TaskS
   }
 }
 
+namespace {
+
+/// What templates and tokens gave the task at its start nobody but its process knows any more.
+CommandTemplate with_environment_of(const os::ProcessIdentity& task, CommandTemplate command) {
+  return [task, command = std::move(command)] {
+    os::SpawnSpec spec = command();
+    auto variables = os::initial_environment(task);
+    for (const auto& known : spec.env) variables.erase(known.substr(0, known.find('=')));
+    for (auto& variable : os::environment(variables)) spec.env.push_back(std::move(variable));
+    return spec;
+  };
+}
+
+}  // namespace
+
 std::unique_ptr<TaskHandle> LocalTask::recover(const Options& options, const TaskSpec& spec, CommandTemplate command,
                                                int entered) {
   auto client = keeper::Client::attach(spec.keeper_dir, spec.cgroup, options.cgroups);
+  command = with_environment_of(client.task(), std::move(command));
   return std::unique_ptr<TaskHandle>(new LocalTask(options, spec, std::move(client), std::move(command), entered));
 }
 

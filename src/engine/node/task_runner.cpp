@@ -181,6 +181,7 @@ awaitable<void> TaskRunner::reattach() {
     co_return;
   }
   if (dead()) co_return;
+  build_interpolation();
   // Nobody can say what runs while the driver fails to answer, and starting a second one would be worse than waiting.
   constexpr int kTries = 5;
   for (int attempt = 1; attempt <= kTries; ++attempt) {
@@ -207,7 +208,6 @@ awaitable<void> TaskRunner::reattach() {
     co_return;
   }
   permitted_ = true;
-  build_interpolation();
   record_.handle = process_->handle();
   if (!running()) {
     become(TaskRunState::running);

@@ -96,6 +96,7 @@ void Planner::update_in_place(const AllocationRow& allocation) {
     row.deployment_id = rollout_.current()->id;
     // The same processes go on: what was found well still is. A bad verdict was about the old version.
     if (!row.health.healthy.value_or(false)) row.health = {};
+    row.health.canary = false;  // it was one of another rollout
   }
   row.modify_time = now_;
   row.alloc_modify_index = tables::Tables::kThisRevision;

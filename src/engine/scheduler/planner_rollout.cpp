@@ -1,6 +1,7 @@
 #include <set>
 
 #include "scheduler/detail/group_work.hpp"
+#include "scheduler/detail/standing.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -62,7 +63,8 @@ std::size_t Planner::may_replace(GroupWork& work) {
   std::int64_t working = 0;
   for (const auto* list : {&work.plan.keep, &work.in_place, &work.destructive}) {
     for (const auto& allocation : *list) {
-      if (works(*allocation)) ++working;
+      // One whose node has just fallen silent still says that it runs.
+      if (works(*allocation) && standing_of(*allocation, fleet_, now_) != Standing::silenced) ++working;
     }
   }
   for (const auto& allocation : work.plan.keep) {

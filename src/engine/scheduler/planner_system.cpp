@@ -151,21 +151,28 @@ void Planner::visit(SystemWork& work, Slot slot, const OnNode& here) {
   ++work.metric.nodes_available[fleet_.node(slot).node->datacenter];
   if (verdict != ShapeIndex::kFeasible) return work.placer.judge(slot, work.metric);
   ++work.desired;
-  const bool held = rollout_.held(work.group.name);
-  if (here.failed) {
-    const bool owned = rollout_.owns(*here.failed);
-    work.failing |= owned;
-    // A new version does not wait for the time at which the old one would have been tried again.
-    if (!held && here.failed->job_version != situation_.job->version)
-      return work.failed_before.push_back({slot, here.failed});
-    const auto when = replacement_time(*here.failed, work.reschedule);
+  const bool older = here.failed && here.failed->job_version != situation_.job->version;
+  if (here.failed && rollout_.owns(*here.failed)) work.failing = true;
+  // A new version does not wait for the time at which the old one would have been tried again, and where the old one
+  // has failed a canary takes nothing away.
+  if (older && (!rollout_.held(work.group.name) || rollout_.canarying_now(work.group.name)))
+    return work.failed_before.push_back({slot, here.failed});
+  try_again(work, slot, here.failed);
+}
+
+/// On a node that has nothing, or something that failed: now, or when its time comes; as it was while nothing new may
+/// begin.
+void Planner::try_again(SystemWork& work, Slot slot, const AllocationRow& failed) {
+  if (failed) {
+    const bool owned = rollout_.owns(*failed);
+    const auto when = replacement_time(*failed, work.reschedule);
     const bool given_up = owned && rollout_.failed() && rollout_.stable();
     if (given_up || (when && *when > now_ + context_.options.clock_slack.count())) {
       if (!given_up) {
         next_attempt_ = earlier(next_attempt_, *when);
-        waiting_.push_back(here.failed);
+        waiting_.push_back(failed);
       }
-      ++changes.ignore;
+      ++plan_.groups[work.group.name].ignore;
       if (owned) {
         ++work.tally.placed;
         ++work.tally.unhealthy;
@@ -175,8 +182,8 @@ void Planner::visit(SystemWork& work, Slot slot, const OnNode& here) {
       return;
     }
   }
-  if (held) return work.held.push_back({slot, here.failed});
-  place_on(work, slot, here.failed);
+  if (rollout_.held(work.group.name)) return work.held.push_back({slot, failed});
+  place_on(work, slot, failed);
 }
 
 void Planner::visit_live(SystemWork& work, Slot slot, const AllocationRow& live) {
@@ -217,14 +224,15 @@ void Planner::visit_live(SystemWork& work, Slot slot, const AllocationRow& live)
   stop_and_free({live, kNotNeeded, false});
 }
 
-void Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previous) {
+/// False when there is no room.
+bool Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previous) {
   const auto choice = work.placer.place_on(slot);
   if (!choice) {
     work.placer.judge(slot, work.metric);
     ++plan_.evaluation.queued[work.group.name];
     ++work.tally.outstanding;
     --work.desired;
-    return;
+    return false;
   }
   const std::string next =
       create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), previous.get()).id;
@@ -234,6 +242,7 @@ void Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previou
   }
   ++plan_.groups[work.group.name].place;
   ++work.in_flight;
+  return true;
 }
 
 /// As replace(), but on this node only. False when the new one does not fit there.

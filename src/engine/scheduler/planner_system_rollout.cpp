@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "scheduler/detail/reschedule.hpp"
 #include "scheduler/detail/system_work.hpp"
 
@@ -28,32 +30,20 @@ void Planner::open_system_rollout(SystemWork& work) {
 /// Those of other versions, as many as may be replaced now: what failed before first, then what does not work, then in
 /// the order of the nodes.
 void Planner::replace_outdated(SystemWork& work) {
-  GroupChanges& changes = plan_.groups[work.group.name];
-  const auto before = static_cast<std::int64_t>(work.failed_before.size());
-  auto may = static_cast<std::int64_t>(work.outdated.size());
-  auto may_before = before;
   const bool watched = rollout_.state(work.group.name) != nullptr || rollout_.current() != nullptr;
-  const bool canarying = rollout_.canarying(work.group.name) && rollout_.running();
-  if (watched) {
-    const bool blocked = work.failing || (rollout_.held(work.group.name) && !canarying);
-    const auto room = std::max<std::int64_t>(0, work.policy.max_parallel - work.in_flight);
-    may_before = blocked ? 0 : std::min(before, room);
-    may = blocked ? 0
-                  : static_cast<std::int64_t>(choose_outdated(work.outdated, work.policy.max_parallel,
-                                                              work.in_flight + may_before, work.working, work.desired));
-    if (canarying)
-      may = std::min(may, rollout_.state(work.group.name)->desired_canaries -
-                              static_cast<std::int64_t>(work.tally.canaries.size()));
-  }
-  for (std::int64_t i = 0; i < before; ++i) {
-    const auto& [slot, row] = work.failed_before[static_cast<std::size_t>(i)];
-    if (i < may_before) {
-      place_on(work, slot, row);
-    } else {
-      ++changes.ignore;
-      ++work.tally.outstanding;
-    }
-  }
+  const bool canarying = rollout_.canarying_now(work.group.name);
+  const bool blocked = watched && (work.failing || (rollout_.held(work.group.name) && !canarying));
+  auto most = blocked ? 0 : std::numeric_limits<std::int64_t>::max();
+  if (canarying && !blocked)
+    most = rollout_.state(work.group.name)->desired_canaries - static_cast<std::int64_t>(work.tally.canaries.size());
+  most -= replace_failed_before(work, watched, canarying, most);
+
+  auto may = static_cast<std::int64_t>(work.outdated.size());
+  if (watched && most > 0)
+    may = static_cast<std::int64_t>(
+        choose_outdated(work.outdated, work.policy.max_parallel, work.in_flight, work.working, work.desired));
+  may = std::min(may, most);
+  GroupChanges& changes = plan_.groups[work.group.name];
   const auto outdated = static_cast<std::int64_t>(work.outdated.size());
   for (std::int64_t i = 0; i < outdated; ++i) {
     const auto& old = work.outdated[static_cast<std::size_t>(i)];
@@ -66,6 +56,27 @@ void Planner::replace_outdated(SystemWork& work) {
     }
     ++work.tally.outstanding;
   }
+}
+
+/// At most `most` of what failed in earlier versions; returns how many. While canaries prove themselves, the others
+/// come back as they were.
+std::int64_t Planner::replace_failed_before(SystemWork& work, bool watched, bool canarying, std::int64_t most) {
+  const std::int64_t room = std::max<std::int64_t>(0, work.policy.max_parallel - work.in_flight);
+  const std::int64_t may = watched ? std::min(room, most) : most;
+  std::int64_t done = 0;
+  for (const auto& [slot, row] : work.failed_before) {
+    if (done < may) {
+      if (!place_on(work, slot, row)) continue;
+      plan_.created.back().health.canary = canarying;
+      ++done;
+    } else if (canarying) {
+      try_again(work, slot, row);
+    } else {
+      ++plan_.groups[work.group.name].ignore;
+      ++work.tally.outstanding;
+    }
+  }
+  return done;
 }
 
 /// While nothing new may begin, a node gets back the version that it had, and one that comes new the last stable one.

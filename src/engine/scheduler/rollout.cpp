@@ -46,6 +46,8 @@ bool Rollout::canarying(const std::string& group) const {
   return of_group != nullptr && of_group->desired_canaries > 0 && !of_group->promoted;
 }
 
+bool Rollout::canarying_now(const std::string& group) const { return running() && canarying(group); }
+
 bool Rollout::held(const std::string& group) const { return current_ && (!running() || canarying(group)); }
 
 const tables::Row<model::Job>& Rollout::stable() {
@@ -89,6 +91,9 @@ void Rollout::settle(const std::string& group, Tally tally) {
   state.unhealthy_allocs = tally.unhealthy;
   const bool beside = situation_.job->type == model::JobType::service;  // its canaries come on top of the count
   state.desired_total = tally.placed + tally.outstanding - (beside ? canaries : 0);
+  // On nodes that have no other version left there is nothing to try more canaries on.
+  if (!beside && tally.outstanding == 0 && !state.promoted)
+    state.desired_canaries = std::min(state.desired_canaries, canaries);
   state.placed_canaries = std::move(tally.canaries);
   outstanding_[group] = tally.outstanding;
 }

@@ -62,6 +62,12 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
 
 Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation) {
   Gate gate;
+  // Its node is back, perhaps without it: until one of the two is chosen it is not begun anew.
+  if (allocation.unknown_since > 0 && allocation.job && replaced(tables, *allocation.job, allocation)) {
+    gate.start = false;
+    gate.waiting_for = "one of those of its name to be chosen";
+    return gate;
+  }
   const bool started = has_started(allocation);
   if (!started) {
     if (const auto* other = ending_predecessor(tables, allocation)) {
@@ -98,6 +104,7 @@ Gate gate_of_unwanted(const tables::Tables& tables, Dependents& dependents, cons
       const auto node = tables.find_node(row->node_id);
       if (!node || node->status != model::NodeStatus::ready) continue;
       gate.stop = false;
+      gate.start = has_started(allocation);  // what never ran is not begun for its last moments
       gate.waiting_for = fmt::format("'{}' to stop first", edge.job->id);
       return gate;
     }
@@ -106,6 +113,15 @@ Gate gate_of_unwanted(const tables::Tables& tables, Dependents& dependents, cons
 }
 
 }  // namespace
+
+bool replaced(const tables::Tables& tables, const model::Job& job, const Allocation& lost) {
+  const bool one_per_node = job.type == model::JobType::system || job.type == model::JobType::sysbatch;
+  const auto& peers =
+      one_per_node ? tables.allocations_on_node(lost.node_id) : tables.allocations_of_job(job.ns, job.id);
+  return std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
+    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name && peer->id != lost.id;
+  });
+}
 
 void Dependents::refresh(const tables::Tables& tables) {
   const auto now = tables.revision_of({tables::Topic::jobs, ""});

@@ -45,5 +45,7 @@ struct Gate {
 Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);
 /// What a wanted allocation waits for before it may start, or start again, in words; nothing when it may.
 std::optional<std::string> waiting_for(const tables::Tables&, const model::Allocation&);
+/// Whether another allocation of its name, on its node for a system job, has taken the place of `lost`.
+bool replaced(const tables::Tables&, const model::Job&, const model::Allocation& lost);
 
 }  // namespace underway::server

@@ -37,11 +37,19 @@ std::optional<std::int64_t> deadline_of(const Deployment& deployment) {
   return first;
 }
 
+bool promotes_itself(const Tables& tables, const Deployment& deployment) {
+  return detail::promotes_itself(deployment, [&](const std::string& canary) {
+    const auto row = tables.find_allocation(canary);
+    return row && row->is_healthy();
+  });
+}
+
 }  // namespace
 
 std::optional<std::int64_t> next_deployment_deadline(const Tables& tables) {
   std::optional<std::int64_t> next;
   for (const auto& row : tables.rows<Deployment>()) {
+    if (promotes_itself(tables, *row)) return 0;
     if (const auto due = deadline_of(*row)) next = std::min(next.value_or(*due), *due);
   }
   return next;
@@ -50,6 +58,13 @@ std::optional<std::int64_t> next_deployment_deadline(const Tables& tables) {
 Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables& tables, const Context& context) {
   Decision<std::vector<std::string>> decision;
   for (const auto& row : tables.rows<Deployment>()) {
+    if (promotes_itself(tables, *row)) {
+      Deployment promoted = *row;
+      detail::promote(decision.changes, tables, promoted, {}, context);
+      detail::evaluate(decision.changes, tables, promoted, context);
+      decision.changes.push_back(tables::PutDeployment{std::move(promoted)});
+      continue;
+    }
     const auto due = deadline_of(*row);
     if (!due || *due > unix_nanos(context.now)) continue;
     detail::fail(decision.changes, tables, *row, detail::kNoProgress, context);
@@ -108,8 +123,13 @@ Decision<DeploymentUpdated> decide_pause(const Tables& tables, const std::string
     if (!pause && state.require_progress_by > 0)
       state.require_progress_by = deployment.modify_time + state.progress_deadline.count();
   }
-  if (!pause) decision.result.eval_id = detail::evaluate(decision.changes, tables, deployment, context);
-  decision.changes.push_back(tables::PutDeployment{std::move(deployment)});
+  if (pause) {
+    decision.changes.push_back(tables::PutDeployment{std::move(deployment)});
+    return decision;
+  }
+  DeploymentProgress progress(tables, context);
+  progress.resume(std::move(deployment));
+  decision.result.eval_id = progress.conclude(decision.changes);
   return decision;
 }
 
@@ -132,10 +152,7 @@ Decision<DeploymentUpdated> decide_allocation_health(const Tables& tables, const
   };
   for (const auto& allocation : verdicts.healthy) judge(allocation, true);
   for (const auto& allocation : verdicts.unhealthy) judge(allocation, false);
-  progress.conclude(decision.changes);
-  for (const auto& change : decision.changes) {
-    if (const auto* put = std::get_if<tables::PutEvaluation>(&change)) decision.result.eval_id = put->evaluation.id;
-  }
+  decision.result.eval_id = progress.conclude(decision.changes);
   return decision;
 }
 

@@ -15,8 +15,11 @@ class DeploymentProgress {
 
   /// `after` is the row as it shall be. One that ended by itself is not well, whatever was found before.
   void note(const model::Allocation& before, model::Allocation& after);
-  /// Writes the deployments, and evaluations where the scheduler has something to do now.
-  void conclude(std::vector<Change>& changes);
+  /// `row` runs again: what came to pass while it was paused counts now.
+  void resume(model::Deployment row);
+  /// Writes the deployments, and evaluations where the scheduler has something to do now. Returns the id of the last of
+  /// these; empty when there is none.
+  std::string conclude(std::vector<Change>& changes);
 
  private:
   struct Watched {
@@ -25,8 +28,8 @@ class DeploymentProgress {
     bool news = false;  ///< the scheduler may have something to do
   };
   Watched* find(const std::string& id);
+  void note_return(const model::Allocation& before, const model::Allocation& after);
   bool healthy(const std::string& allocation_id) const;
-  bool promotes_itself(const model::Deployment& deployment) const;
 
   const Tables& tables_;
   const Context& context_;
@@ -34,9 +37,10 @@ class DeploymentProgress {
   std::map<std::string, bool> verdicts_;  ///< new ones, by allocation
 };
 
-/// Fails deployments that made no progress in time. The times are on the clock of `context.now`.
+/// Fails deployments that made no progress in time, and promotes canaries that all turned out well while one of them
+/// was still missing. The times are on the clock of `context.now`. The result: the ids of those that failed.
 Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables&, const Context&);
-/// When the first of them is due, ns since the epoch; nothing while none is.
+/// When the first of them is due, ns since the epoch (0: at once); nothing while none is.
 std::optional<std::int64_t> next_deployment_deadline(const Tables&);
 
 struct DeploymentUpdated {

@@ -15,6 +15,14 @@ bool goes_on(const DeploymentState& state) {
   return state.placed_allocs < state.desired_total || state.healthy_allocs >= state.desired_total;
 }
 
+/// Without a time for further attempts the first bad one is one too many.
+bool fails_at_once(const Deployment& deployment) {
+  if (deployment.status != DeploymentStatus::running) return false;
+  return std::any_of(deployment.groups.begin(), deployment.groups.end(), [](const auto& entry) {
+    return entry.second.progress_deadline == Duration{0} && entry.second.unhealthy_allocs > 0;
+  });
+}
+
 }  // namespace
 
 DeploymentProgress::Watched* DeploymentProgress::find(const std::string& id) {
@@ -27,6 +35,7 @@ DeploymentProgress::Watched* DeploymentProgress::find(const std::string& id) {
 }
 
 void DeploymentProgress::note(const model::Allocation& before, model::Allocation& after) {
+  note_return(before, after);
   if (after.deployment_id.empty()) return;
   const std::int64_t now = unix_nanos(context_.now);
   const bool ended =
@@ -51,9 +60,24 @@ void DeploymentProgress::note(const model::Allocation& before, model::Allocation
     watched->news |= goes_on(state);
   } else {
     ++state.unhealthy_allocs;
-    const bool running = watched->row.status == DeploymentStatus::running;
-    watched->failing |= running && state.progress_deadline == Duration{0};
+    watched->failing |= fails_at_once(watched->row);
   }
+}
+
+/// A rollout takes no more than leaves enough that work: when one of an earlier version works again it may go on.
+void DeploymentProgress::note_return(const model::Allocation& before, const model::Allocation& after) {
+  const auto works = [](const model::Allocation& row) { return !row.terminal() && row.is_healthy(); };
+  const bool unheard = before.client_status == model::ClientStatus::unknown;
+  if (!works(after) || (works(before) && !unheard)) return;
+  const auto& deployments = tables_.deployments_of_job(after.ns, after.job_id);
+  if (deployments.empty() || !deployments.front()->active() || deployments.front()->id == after.deployment_id) return;
+  if (Watched* watched = find(deployments.front()->id)) watched->news = true;
+}
+
+void DeploymentProgress::resume(Deployment row) {
+  const std::string id = row.id;
+  const bool failing = fails_at_once(row);
+  watched_[id] = Watched{.row = std::move(row), .failing = failing, .news = true};
 }
 
 bool DeploymentProgress::healthy(const std::string& allocation_id) const {
@@ -62,32 +86,22 @@ bool DeploymentProgress::healthy(const std::string& allocation_id) const {
   return row && row->is_healthy();
 }
 
-/// Every group that has canaries wants it, and all of them are there and well.
-bool DeploymentProgress::promotes_itself(const Deployment& deployment) const {
-  if (!deployment.requires_promotion()) return false;
-  return std::all_of(deployment.groups.begin(), deployment.groups.end(), [&](const auto& entry) {
-    const DeploymentState& state = entry.second;
-    if (state.desired_canaries == 0 || state.promoted) return true;
-    const auto& canaries = state.placed_canaries;
-    return state.auto_promote && static_cast<std::int64_t>(canaries.size()) >= state.desired_canaries &&
-           std::all_of(canaries.begin(), canaries.end(), [&](const auto& id) { return healthy(id); });
-  });
-}
-
-void DeploymentProgress::conclude(std::vector<Change>& changes) {
+std::string DeploymentProgress::conclude(std::vector<Change>& changes) {
+  std::string evaluation;
   for (auto& [id, entry] : watched_) {
     if (!entry) continue;
     Deployment& row = entry->row;
     row.modify_time = unix_nanos(context_.now);
     if (entry->failing) {
-      detail::fail(changes, tables_, std::move(row), detail::kUnhealthy, context_);
+      evaluation = detail::fail(changes, tables_, std::move(row), detail::kUnhealthy, context_).eval_id;
       continue;
     }
-    const bool promoted = promotes_itself(row);
+    const bool promoted = detail::promotes_itself(row, [this](const auto& canary) { return healthy(canary); });
     if (promoted) detail::promote(changes, tables_, row, {}, context_);
-    if (promoted || entry->news) detail::evaluate(changes, tables_, row, context_);
+    if (promoted || entry->news) evaluation = detail::evaluate(changes, tables_, row, context_);
     changes.push_back(tables::PutDeployment{std::move(row)});
   }
+  return evaluation;
 }
 
 }  // namespace underway::server

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "scheduler/schedule.hpp"
+#include "server/dependencies.hpp"
 #include "server/deployment_decisions.hpp"
 #include "server/job_decisions.hpp"
 
@@ -120,16 +121,6 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
   }
   if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
   return row;
-}
-
-/// Whether another allocation has taken the place of `lost`.
-bool replaced(const Tables& tables, const model::Job& job, const model::Allocation& lost) {
-  const bool one_per_node = job.type == model::JobType::system || job.type == model::JobType::sysbatch;
-  const auto& peers =
-      one_per_node ? tables.allocations_on_node(lost.node_id) : tables.allocations_of_job(job.ns, job.id);
-  return std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
-    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name && peer->id != lost.id;
-  });
 }
 
 /// One that was unknown is heard of: that is all, unless something has taken its place; then one of them is chosen.

@@ -45,6 +45,17 @@ tables::Row<tables::JobVersion> stable_before(const Tables& tables, const model:
 
 }  // namespace
 
+bool promotes_itself(const Deployment& deployment, const std::function<bool(const std::string& canary)>& healthy) {
+  if (deployment.status != model::DeploymentStatus::running || !deployment.requires_promotion()) return false;
+  return std::all_of(deployment.groups.begin(), deployment.groups.end(), [&](const auto& entry) {
+    const model::DeploymentState& state = entry.second;
+    if (state.desired_canaries == 0 || state.promoted) return true;
+    const auto& canaries = state.placed_canaries;
+    return state.auto_promote && static_cast<std::int64_t>(canaries.size()) >= state.desired_canaries &&
+           std::all_of(canaries.begin(), canaries.end(), healthy);
+  });
+}
+
 void promote(std::vector<Change>& changes, const Tables& tables, Deployment& deployment,
              const std::vector<std::string>& groups, const Context& context) {
   const std::int64_t now = unix_nanos(context.now);

@@ -234,4 +234,21 @@ std::vector<std::string> environment(const std::map<std::string, std::string>& v
   return list;
 }
 
+std::map<std::string, std::string> initial_environment(const ProcessIdentity& process) {
+  std::map<std::string, std::string> variables;
+  const std::string text = find_file(fmt::format("/proc/{}/environ", process.pid)).value_or("");
+  if (!is_running(process)) return variables;  // the number may have been given to another one
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    const std::string_view entry = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    const std::string_view name = entry.substr(0, equals);
+    if (std::all_of(name.begin(), name.end(), plain)) variables.emplace(name, entry.substr(equals + 1));
+  }
+  return variables;
+}
+
 }  // namespace underway::os

@@ -156,5 +156,8 @@ void resize_terminal(const Fd& master, unsigned short rows, unsigned short colum
 
 /// "NAME=value" strings of a map.
 std::vector<std::string> environment(const std::map<std::string, std::string>& variables);
+/// What a process was started with (proc_pid_environ(5)); nothing when it is gone. A process may have written over it:
+/// what does not look like a variable is left out.
+std::map<std::string, std::string> initial_environment(const ProcessIdentity& process);
 
 }  // namespace underway::os

@@ -76,13 +76,15 @@ class Planner {
   void collect(SystemWork& work, const std::vector<AllocationRow>& allocations);
   void visit(SystemWork& work, Slot slot, const OnNode& here);
   void visit_live(SystemWork& work, Slot slot, const AllocationRow& live);
-  void place_on(SystemWork& work, Slot slot, const AllocationRow& previous);
+  void try_again(SystemWork& work, Slot slot, const AllocationRow& failed);
+  bool place_on(SystemWork& work, Slot slot, const AllocationRow& previous);
   bool replace_on(SystemWork& work, Slot slot, const AllocationRow& old);
   void explain_system(SystemWork& work);
 
   // Its rollouts: planner_system_rollout.cpp.
   void open_system_rollout(SystemWork& work);
   void replace_outdated(SystemWork& work);
+  std::int64_t replace_failed_before(SystemWork& work, bool watched, bool canarying, std::int64_t most);
   void restore_on_nodes(SystemWork& work);
   void settle_system_rollout(SystemWork& work);
 

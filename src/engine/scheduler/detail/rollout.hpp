@@ -60,6 +60,8 @@ class Rollout {
   bool held(const std::string& group) const;
   /// Whether canaries of the group wait to be judged.
   bool canarying(const std::string& group) const;
+  /// The same, and more of them may be placed.
+  bool canarying_now(const std::string& group) const;
   bool owns(const model::Allocation& allocation) const { return current_ && allocation.deployment_id == current_->id; }
   /// A canary that is still one, of this deployment.
   bool owns_canary(const model::Allocation& allocation) const {

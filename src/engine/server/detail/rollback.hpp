@@ -2,6 +2,8 @@
 /// @file
 /// How a deployment ends badly, and what every decision about one has in common.
 
+#include <functional>
+
 #include "server/decision.hpp"
 
 namespace underway::server::detail {
@@ -16,6 +18,9 @@ inline constexpr const char* kFailedByUser = "Deployment marked as failed";
 /// Asks the scheduler about the deployment's job, unless it is asked already. Returns the evaluation's id; empty when
 /// the job is gone.
 std::string evaluate(std::vector<Change>& changes, const Tables&, const model::Deployment& deployment, const Context&);
+
+/// Every group that has canaries wants it, and all of them are there and well.
+bool promotes_itself(const model::Deployment&, const std::function<bool(const std::string& canary)>& healthy);
 
 /// Promotes the canaries of `groups`, or of all when none are named: in the row, and in the allocations, which are
 /// written with the verdicts that the tables hold.

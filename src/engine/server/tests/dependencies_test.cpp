@@ -165,6 +165,41 @@ std::set<std::string> told(Desk& desk, Dependents& dependents, const Dependents:
   return nodes;
 }
 
+TEST(Gate, WhatNeverRanIsNotBegunWhileItsDependentsStop) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.join(make_node(2));
+  desk.register_job(make_job("munge"));
+  desk.register_job(depending_on(make_job("slurmctld"), "munge"));
+  const std::string munge = desk.only("munge")->id;
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "slurmctld", false}, c); });
+  Dependents dependents;
+  const Gate gate = gate_of(desk.tables, dependents, *desk.tables.find_allocation(munge));
+  EXPECT_FALSE(gate.stop);
+  EXPECT_FALSE(gate.start);
+}
+
+TEST(Gate, WhatWasReplacedWhileItsNodeWasSilentIsNotBegunAnewUntilItIsChosen) {
+  Desk desk;
+  desk.join(make_node(1));
+  model::Job job = make_job("web");
+  job.groups[0].disconnect = model::DisconnectStrategy{
+      .lost_after = std::chrono::hours(1), .replace = true, .reconcile = model::Reconcile::keep_original};
+  desk.register_job(job);
+  const std::string original = desk.only("web")->id;
+  desk.update(uuid(1), {report(original, ClientStatus::running, true)});
+  desk.join(make_node(2));
+  desk.down({uuid(1)});
+  ASSERT_EQ(desk.live("web").size(), 2U);
+  // The machine was started anew and knows nothing.
+  desk.join(make_node(1));
+  EXPECT_EQ(waits(desk, *desk.tables.find_allocation(original)), "one of those of its name to be chosen");
+  desk.update(uuid(1), {report(original, ClientStatus::pending)});
+  ASSERT_EQ(desk.only("web")->id, original);
+  EXPECT_EQ(waits(desk, *desk.only("web")), std::nullopt) << "the other one is on another node";
+}
+
 TEST(Dependents, OfANodesServiceOnlyThatNodeIsTold) {
   Desk desk;
   Dependents dependents;

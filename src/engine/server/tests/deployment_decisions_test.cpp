@@ -205,6 +205,24 @@ TEST_F(Rollouts, ArePausedAndResumed) {
   EXPECT_EQ(running(), (Ids{"0=b", "1=b", "2=a"}));
 }
 
+TEST_F(Rollouts, WhatCameToPassWhilePausedCountsWhenItIsResumed) {
+  stand(3, "a");
+  auto job = make_rolling(3, "b");
+  job.update->progress_deadline = Duration{0};
+  desk.register_job(job);
+  const auto pause = [&](bool on) {
+    desk.run([&](const Tables& t, const Context& c) { return decide_pause(t, newest()->id, on, c); });
+  };
+  pause(true);
+  for (const auto& row : desk.live("web")) {
+    if (row->deployment_id == newest()->id) tell(*row, ClientStatus::running, false);
+  }
+  EXPECT_EQ(newest()->status, DeploymentStatus::paused);
+  pause(false);
+  EXPECT_EQ(newest()->status, DeploymentStatus::failed);
+  EXPECT_EQ(newest()->status_description.find("Failed due to unhealthy allocations"), 0U);
+}
+
 TEST_F(Rollouts, WhoDiesAfterItWasFoundWellIsABadOneToo) {
   stand(3, "a");
   desk.register_job(make_rolling(3, "b"));

@@ -1,8 +1,10 @@
 #include "sim/rollout_history.hpp"
 
+#include <array>
 #include <set>
 
 #include "base/error.hpp"
+#include "server/drain_decisions.hpp"
 
 namespace underway::sim {
 
@@ -13,6 +15,7 @@ using server::Context;
 using server::testing::make_job;
 using server::testing::make_node;
 using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""min;
 using tables::Tables;
 
 namespace {
@@ -38,19 +41,28 @@ RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
   if (chance(0.5)) update_.canary = system_ ? number(1, 60) : number(1, static_cast<int>(count_) + 1);
   update_.auto_promote = update_.canary && chance(0.5);
   lost_with_node_ = chance(0.5);
+  if (chance(0.4)) needs_ = chance(0.5) ? model::DependencyScope::node : model::DependencyScope::any;
   const int machines = number(system_ ? 2 : 3, 6);
   for (int i = 1; i <= machines; ++i) {
     Machine& machine = machines_.emplace_back();
     machine.node = make_node(i, 40'000, 80'000);
     join(machine);
   }
+  if (!needs_) return;
+  const bool everywhere = needs_ == model::DependencyScope::node;
+  model::Job base = make_job("base", 1, everywhere ? model::JobType::system : model::JobType::service);
+  base.groups[0].tasks[0].env["KIND"] = kKinds[static_cast<int>(Kind::good)];
+  crashes_ = false;
+  act([&](const Tables& t, const Context& c) { return server::decide_register(t, {base, {}, {}}, c); });
+  crashes_ = true;
 }
 
 std::string RolloutHistory::description() const {
-  return fmt::format("{} job, count {}, {} machines, max_parallel {}, canary {}{}{}, progress_deadline {}{}",
+  return fmt::format("{} job, count {}, {} machines, max_parallel {}, canary {}{}{}, progress_deadline {}{}{}",
                      system_ ? "system" : "service", count_, machines_.size(), *update_.max_parallel,
                      update_.canary.value_or(0), update_.auto_promote.value_or(false) ? ", auto_promote" : "",
                      *update_.auto_revert ? ", auto_revert" : "", format_duration(*update_.progress_deadline),
+                     needs_ ? fmt::format(", needs another ({})", describe::spell(*needs_)) : "",
                      calm_ ? ", no machine dies" : "");
 }
 
@@ -96,6 +108,7 @@ void RolloutHistory::register_version(Kind kind) {
   if (lost_with_node_) wanted.groups[0].disconnect.emplace();
   auto& env = wanted.groups[0].tasks[0].env;
   env["KIND"] = kKinds[static_cast<int>(kind)];
+  if (needs_) wanted.depends_on.push_back({"base", *needs_});
   // Now and then the same program again: what was changed back is not restarted, or a mere policy has changed.
   env["VERSION"] = chance(0.2) ? "same" : std::to_string(++versions_);
   if (chance(0.2)) wanted.groups[0].tasks[0].kill_timeout = std::chrono::seconds(number(1, 9));
@@ -107,7 +120,14 @@ void RolloutHistory::administrate() {
   const auto update = [&](auto decide) {
     if (deployment) act([&](const Tables& t, const Context& c) { return decide(t, deployment->id, c); });
   };
-  switch (number(0, 9)) {
+  switch (number(0, 12)) {
+    case 10:
+    case 11: {
+      const std::array<Duration, 3> deadlines = {Duration(-1), 30s, 10min};
+      return drain(any_machine(), calm_ ? Duration(0) : deadlines[static_cast<std::size_t>(number(0, 2))]);
+    }
+    case 12:
+      return drain(any_machine(), std::nullopt);
     case 0:
       return update([](const Tables& t, const auto& id, const Context& c) { return server::decide_fail(t, id, c); });
     case 1:
@@ -128,6 +148,16 @@ void RolloutHistory::administrate() {
       const int most = calm_ ? 2 : 3;
       return register_version(chance(0.4) ? Kind::good : static_cast<Kind>(number(1, most)));
   }
+}
+
+/// Nothing: ends a drain.
+void RolloutHistory::drain(const Machine& machine, std::optional<Duration> deadline) {
+  server::DrainNode request;
+  request.node_id = machine.node.id;
+  request.mark_eligible = !deadline;
+  if (deadline) request.drain.emplace().deadline = *deadline;
+  if (!deadline && system_) reached_ = false;  // a node more is to have it
+  act([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
 }
 
 /// Lets go on what waits for a person.
@@ -183,6 +213,7 @@ void RolloutHistory::obey(Machine& machine) {
   for (const auto& order : message->set) {
     const auto& row = order.allocation;
     wanted.insert(row.id);
+    check_order(machine, order);
     const auto [it, fresh] = machine.locals.try_emplace(row.id);
     Local& local = it->second;
     // In place into another rollout: measured anew.
@@ -194,11 +225,9 @@ void RolloutHistory::obey(Machine& machine) {
     local.start = order.start;
     if (!fresh) continue;
     local.kind = kind_of(*row.job);
+    local.told = false;  // that it has it now, and begins it anew
     if (row.client_terminal()) local.status = row.client_status;
-    if (row.server_terminal() && !local.over()) {
-      local.status = ClientStatus::complete;
-      local.told = false;
-    }
+    if (row.server_terminal() && !local.over()) local.status = ClientStatus::complete;
   }
   std::erase_if(machine.locals, [&](const auto& entry) {
     const auto& removed = message->remove;
@@ -240,6 +269,7 @@ void RolloutHistory::tell(Machine& machine) {
   for (const auto& [id, local] : machine.locals) {
     if (local.told) continue;
     auto update = server::testing::report(id, local.status);
+    update.health.ready = local.ready();
     if (local.healthy) {
       update.health.healthy = local.healthy;
       update.health.timestamp = local.started;
@@ -254,8 +284,8 @@ void RolloutHistory::tell(Machine& machine) {
   // Told again until the server has it.
   for (auto& [id, local] : machine.locals) {
     const auto row = desk_.tables.find_allocation(id);
-    local.told = !row || (row->client_status == local.status &&
-                          (!local.healthy || row->health.healthy == local.healthy || row->client_terminal()));
+    const bool verdict = !local.healthy || (row && (row->health.healthy == local.healthy || row->client_terminal()));
+    local.told = !row || (row->client_status == local.status && row->health.ready == local.ready() && verdict);
   }
 }
 
@@ -267,6 +297,7 @@ void RolloutHistory::step(Duration time, bool faults) {
   for (auto& machine : machines_) live(machine, faults);
   // Deadlines, and evaluations that waited for their time.
   act([](const Tables& t, const Context& c) { return server::decide_deployment_deadlines(t, c); });
+  act([](const Tables& t, const Context& c) { return server::decide_drains(t, c); });
 }
 
 void RolloutHistory::disturb() {
@@ -289,6 +320,7 @@ bool RolloutHistory::quiet() const {
 
 bool RolloutHistory::settle() {
   crashes_ = false;
+  for (const auto& machine : machines_) drain(machine, std::nullopt);
   for (int i = 0; i < 200; ++i) {
     step(10s, false);
     resolve();
@@ -303,6 +335,7 @@ std::string RolloutHistory::mend() {
   update_.canary.reset();
   update_.auto_promote.reset();
   update_.auto_revert = false;
+  if (needs_) update_.progress_deadline = std::chrono::hours(2);  // the other one may have its own time to wait out
   versions_ += 1000;
   register_version(Kind::good);
   const auto complete = [&] {
@@ -368,6 +401,22 @@ void RolloutHistory::check_names() {
     if (!names.insert(row->name + (system_ ? "@" + row->node_id : std::string())).second)
       wrong(fmt::format("two of the name {} live", row->name));
   }
+}
+
+/// What is told to start, and did not run, finds what it needs at work.
+void RolloutHistory::check_order(const Machine& machine, const node::AllocationOrder& order) {
+  const auto& row = order.allocation;
+  const auto local = machine.locals.find(row.id);
+  const bool runs = local != machine.locals.end() && (local->second.start || local->second.over());
+  if (!needs_ || row.job_id != "job" || !order.start || runs || row.client_terminal() || row.server_terminal()) return;
+  const auto rows = desk_.tables.allocations_of_job("default", "base");
+  const bool met = std::any_of(rows.begin(), rows.end(), [&](const auto& base) {
+    const bool here = needs_ == model::DependencyScope::any || base->node_id == machine.node.id;
+    return here && base->is_ready();
+  });
+  // What the node began before it was last heard of goes on.
+  if (!met && row.client_status == ClientStatus::pending)
+    wrong(fmt::format("{} is told to start before what it needs works", row.name));
 }
 
 /// A rollout's figures are those of the allocations that it has.

@@ -1,8 +1,9 @@
 #pragma once
 /// @file
-/// One job that is changed again and again, in good versions and bad ones, while machines and the server die: the real
-/// decisions, scheduler and orders over a memory store, in virtual time. What a rollout promises is looked at after
-/// every commit. Kept apart from ControlPlane so that ten thousand histories take a minute.
+/// One job that is changed again and again, in good versions and bad ones, perhaps in need of another, while nodes are
+/// drained and machines and the server die: the real decisions, scheduler and orders over a memory store, in virtual
+/// time. What a rollout promises is looked at after every commit. Kept apart from ControlPlane so that ten thousand
+/// histories take a minute.
 
 #include <random>
 
@@ -49,6 +50,7 @@ class RolloutHistory {
     std::optional<bool> healthy;
     std::int64_t started = 0;
     bool told = true;  ///< the server knows
+    bool ready() const { return status == model::ClientStatus::running && healthy == true; }
     bool over() const { return status == model::ClientStatus::complete || status == model::ClientStatus::failed; }
   };
   struct Machine {
@@ -71,6 +73,10 @@ class RolloutHistory {
   void tell(Machine& machine);
   void kill(Machine& machine);
   void join(Machine& machine);
+  void drain(const Machine& machine, std::optional<Duration> deadline);
+  const Machine& any_machine() {
+    return machines_[static_cast<std::size_t>(number(0, static_cast<int>(machines_.size()) - 1))];
+  }
   void step(Duration time, bool faults);
 
   /// What was true before a commit.
@@ -81,6 +87,7 @@ class RolloutHistory {
   void check(const View& before);
   void check_names();
   void check_figures();
+  void check_order(const Machine& machine, const node::AllocationOrder& order);
   bool quiet() const;
   std::int64_t desired() const;
   std::int64_t healthy(bool without_canaries = false) const;
@@ -99,6 +106,7 @@ class RolloutHistory {
   std::int64_t count_;
   model::UpdateStrategy update_;
   bool lost_with_node_;
+  std::optional<model::DependencyScope> needs_;  ///< a second job, on each node or anywhere
   int versions_ = 0, rollouts_ = 0, steps_ = 0;
   bool reached_ = false;  ///< all was well once: from then on it never falls below what the rollout may take
   bool crashes_ = true;

@@ -104,6 +104,13 @@ void Planner::update_in_place(const AllocationRow& allocation) {
   plan_.updated.push_back(std::move(row));
 }
 
+/// The job as the allocation runs it. The row of the current version may have been written anew since: it is that one.
+tables::Row<model::Job> Planner::version_of(const Allocation& allocation) const {
+  const bool current = allocation.job && allocation.job->version == situation_.job->version &&
+                       !of_earlier_job(allocation, *situation_.job);
+  return current ? situation_.job : allocation.job;
+}
+
 Allocation& Planner::create(const tables::Row<model::Job>& version, const model::TaskGroup& group, std::int64_t index,
                             const Choice& choice, model::AllocMetric metric, const Allocation* previous) {
   const model::Job& job = *version;

@@ -43,13 +43,14 @@ void Planner::move_all(GroupWork& work, Placer& placer) {
   const model::TaskGroup& group = *work.group;
   for (const auto& canary : work.canaries.migrating) move(situation_.job, group, placer, canary);
   for (const auto& old : work.plan.migrating) {
-    const model::TaskGroup* as_before = old->job ? old->job->find_group(group.name) : nullptr;
-    if (!rollout_.held(group.name) || old->job == situation_.job || as_before == nullptr) {
+    const auto job = version_of(*old);
+    const model::TaskGroup* as_before = job ? job->find_group(group.name) : nullptr;
+    if (!rollout_.held(group.name) || job == situation_.job || as_before == nullptr) {
       move(situation_.job, group, placer, old);
       continue;
     }
-    Placer another(fleet_, peers_, Ask(old->job, *as_before), mix(seed_ ^ hash_text(group.name)));
-    move(old->job, *as_before, another, old);
+    Placer another(fleet_, peers_, Ask(job, *as_before), mix(seed_ ^ hash_text(group.name)));
+    move(job, *as_before, another, old);
   }
 }
 
@@ -150,7 +151,7 @@ tables::Row<model::Job> Planner::earlier_version(const GroupWork& work, const Mi
   if (missing.previous) {
     // What the failed rollout brought and could not keep up is not tried again while there is something to go back to.
     const bool gave_up = missing.previous_failed && rollout_.failed() && rollout_.owns(*missing.previous);
-    return gave_up && rollout_.stable() ? nullptr : missing.previous->job;
+    return gave_up && rollout_.stable() ? nullptr : version_of(*missing.previous);
   }
   if (rollout_.stable()) return rollout_.stable();
   if (!work.destructive.empty()) return work.destructive.front()->job;
@@ -202,7 +203,9 @@ void Planner::settle_rollout(const GroupWork& work) {
   const auto go_on = [&](const std::vector<AllocationRow>& rows, bool to_be_changed) {
     for (const auto& row : rows) {
       if (superseded.contains(row->id)) continue;
-      if (rollout_.owns(*row))
+      if (row->transition.migrate && has_to_go(*row, fleet_, now_))
+        ++tally.outstanding;  // stopped, though there was no room elsewhere
+      else if (rollout_.owns(*row))
         count(*row, row->health.healthy);
       else if (to_be_changed)
         ++tally.outstanding;

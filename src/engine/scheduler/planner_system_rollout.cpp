@@ -83,7 +83,7 @@ std::int64_t Planner::replace_failed_before(SystemWork& work, bool watched, bool
 void Planner::restore_on_nodes(SystemWork& work) {
   std::map<std::int64_t, std::pair<tables::Row<model::Job>, std::vector<SystemWork::There>>> versions;
   for (const auto& there : work.held) {
-    tables::Row<model::Job> job = there.row ? there.row->job : rollout_.stable();
+    tables::Row<model::Job> job = there.row ? version_of(*there.row) : rollout_.stable();
     if (!job && !work.outdated.empty()) job = work.outdated.front()->job;
     if (!job && rollout_.failed()) job = situation_.job;
     if (!job || job->find_group(work.group.name) == nullptr) {

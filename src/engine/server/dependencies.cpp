@@ -119,7 +119,8 @@ bool replaced(const tables::Tables& tables, const model::Job& job, const Allocat
   const auto& peers =
       one_per_node ? tables.allocations_on_node(lost.node_id) : tables.allocations_of_job(job.ns, job.id);
   return std::any_of(peers.begin(), peers.end(), [&](const auto& peer) {
-    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name && peer->id != lost.id;
+    const bool canaries_alike = peer->health.canary == lost.health.canary;  // else they stand beside each other
+    return !peer->terminal() && peer->ns == lost.ns && peer->name == lost.name && peer->id != lost.id && canaries_alike;
   });
 }
 

@@ -45,7 +45,8 @@ void DeploymentProgress::note(const model::Allocation& before, model::Allocation
     after.health.timestamp = now;
     if (after.health.description.empty()) after.health.description = "it ended by itself";
   }
-  if (before.health.healthy == after.health.healthy || !after.health.healthy) return;
+  // What is to stop was taken out of the figures when that was decided.
+  if (before.health.healthy == after.health.healthy || !after.health.healthy || after.server_terminal()) return;
   Watched* watched = find(after.deployment_id);
   if (watched == nullptr) return;
   const auto group = watched->row.groups.find(after.group);

@@ -173,14 +173,19 @@ class Drains {
   }
 
   /// Moves as many of the group's allocations as may be away together. Those that are not healthy go first: nothing is
-  /// lost with them.
+  /// lost with them; and canaries, which nobody counts on yet.
   void move_some(const GroupKey& key, std::vector<AllocationRow> candidates) {
     const auto job = tables_.find_job(key.ns, key.job);
     const auto* group = job && !job->stop ? job->find_group(key.group) : nullptr;
     if (group == nullptr) return;  // they are stopped anyway
+    std::erase_if(candidates, [&](const AllocationRow& allocation) {
+      if (allocation->health.canary) mark(*allocation);
+      return allocation->health.canary;
+    });
     std::int64_t healthy = 0;
     for (const auto& allocation : tables_.allocations_of_job(key.ns, key.job)) {
-      if (allocation->group == key.group && allocation->is_healthy() && !allocation->transition.migrate) ++healthy;
+      const bool counts = allocation->group == key.group && !allocation->health.canary;
+      if (counts && allocation->is_healthy() && !allocation->transition.migrate) ++healthy;
     }
     const auto sick =
         std::count_if(candidates.begin(), candidates.end(), [](const auto& a) { return !a->is_healthy(); });

@@ -33,6 +33,7 @@ class Planner {
   }
   void update_in_place(const AllocationRow& allocation);
   /// Writes down what was placed, for this version of the job or an older one.
+  tables::Row<model::Job> version_of(const model::Allocation& allocation) const;
   model::Allocation& create(const tables::Row<model::Job>& job, const model::TaskGroup& group, std::int64_t index,
                             const Choice& choice, model::AllocMetric metric, const model::Allocation* previous);
   void fail(const model::TaskGroup& group, Placer& placer, std::int64_t count);

@@ -326,6 +326,9 @@ bool RolloutHistory::settle() {
     resolve();
     if (quiet()) return true;
     const auto deployment = newest();
+    // Where no deadline ends what cannot go on, a person does.
+    if (i == 150 && deployment && *update_.progress_deadline == Duration{0})
+      act([&](const Tables& t, const Context& c) { return server::decide_fail(t, deployment->id, c); });
     if (i > 100 && (!deployment || !deployment->active())) return true;  // what is bad goes on dying
   }
   return false;

@@ -118,7 +118,9 @@ void Rollout::conclude(Plan& plan) {
   if (complete()) {
     current_->status = DeploymentStatus::successful;
     current_->status_description = kSuccessful;
-    plan.stable = true;
+    // What ran nowhere has proven nothing.
+    plan.stable = std::any_of(current_->groups.begin(), current_->groups.end(),
+                              [](const auto& entry) { return entry.second.placed_allocs > 0; });
   } else if (current_->requires_promotion()) {
     const auto waits_for_person = [](const auto& entry) {
       return entry.second.desired_canaries > 0 && !entry.second.promoted && !entry.second.auto_promote;

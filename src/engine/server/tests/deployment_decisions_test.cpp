@@ -223,6 +223,23 @@ TEST_F(Rollouts, WhatCameToPassWhilePausedCountsWhenItIsResumed) {
   EXPECT_EQ(newest()->status_description.find("Failed due to unhealthy allocations"), 0U);
 }
 
+TEST_F(Rollouts, ThatReachNoNodeProveNothing) {
+  auto job = make_rolling(1, "a");
+  job.type = model::JobType::system;
+  desk.register_job(job);
+  work();
+  ASSERT_TRUE(desk.tables.find_job("default", "web")->stable);
+  for (int i = 1; i <= 4; ++i) {
+    desk.run([i](const Tables& t, const Context& c) {
+      return decide_eligibility(t, uuid(i), model::Eligibility::ineligible, c);
+    });
+  }
+  job.groups[0].tasks[0].env["VERSION"] = "b";
+  desk.register_job(job);
+  EXPECT_EQ(running(), (Ids{"0=a", "0=a", "0=a", "0=a"}));
+  EXPECT_FALSE(desk.tables.find_job("default", "web")->stable);
+}
+
 TEST_F(Rollouts, WhoDiesAfterItWasFoundWellIsABadOneToo) {
   stand(3, "a");
   desk.register_job(make_rolling(3, "b"));

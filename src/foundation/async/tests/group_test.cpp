@@ -20,7 +20,7 @@ awaitable<void> clean_up_slowly(int& ended) {
   const CountEnd count{ended};
   try {
     co_await sleep_for(1h);
-  } catch (const Cancelled&) {
+  } catch (const Cancelled&) {  // what follows is the cleaning up
   }
 }
 awaitable<void> fail() {
@@ -45,7 +45,7 @@ awaitable<void> own_a_group(TaskGroup& inner, int& ended) {
   const CountEnd count{ended};
   try {
     co_await sleep_for(1h);
-  } catch (const Cancelled&) {
+  } catch (const Cancelled&) {  // what follows is the cleaning up
   }
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await inner.stop();

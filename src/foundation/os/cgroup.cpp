@@ -392,6 +392,12 @@ void Cgroup::remove(Duration within) {
   directories_.clear();
 }
 
+bool Cgroup::remove_if_empty() {
+  if (!processes().empty()) return false;
+  remove();  // nobody can come in any more; the kernel may need a moment to let go
+  return true;
+}
+
 void Cgroup::prune_parents(const CgroupSystem& system, const std::string& path) {
   check_path(path);
   std::vector<std::string> mounts;

@@ -98,6 +98,8 @@ class Cgroup {
   CgroupStats stats() const;
   /// kill_all, then removes the group and those below; nothing happens where it does not exist.
   void remove(Duration within = std::chrono::seconds{5});
+  /// Removes the group and those below; false, and everything as it was, while a process is inside.
+  bool remove_if_empty();
 
   /// Removes the groups above `path` that are empty, but never the topmost, which others may share.
   static void prune_parents(const CgroupSystem& system, const std::string& path);

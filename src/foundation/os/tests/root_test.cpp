@@ -146,9 +146,11 @@ TEST_F(Root, CgroupHoldsItsProcessesFreezesCountsAndKillsThem) {
   EXPECT_EQ(cgroup.stats().pids, 3U);
   cgroup.freeze(true);
   cgroup.freeze(false);
+  EXPECT_FALSE(cgroup.remove_if_empty());
+  EXPECT_EQ(cgroup.processes().size(), 3U);
   cgroup.kill_all();
   EXPECT_EQ(child.wait(), ExitStatus{.signal = SIGKILL});
-  cgroup.remove();
+  EXPECT_TRUE(cgroup.remove_if_empty());
   EXPECT_FALSE(Cgroup::find(system, group()));
 }
 

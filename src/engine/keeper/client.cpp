@@ -78,6 +78,7 @@ std::string encode(const LaunchSpec& spec, const os::Cgroup::Files& cgroup) {
   line("log_files", std::to_string(spec.logs.max_files));
   line("log_bytes", std::to_string(spec.logs.max_bytes));
   line("clone", std::to_string(spec.namespaces));
+  line("kill_mode", to_text(spec.kill_mode));
   line("cgroup_kill", cgroup.kill);
   line("cgroup_procs", cgroup.procs);
   line("oom_events", cgroup.oom_events);
@@ -93,19 +94,22 @@ Error start_error(const LaunchSpec& spec, const State& state) {
   return errno_error(state.error, "cannot " + what);
 }
 
+void kill_process(const os::ProcessIdentity& task) {
+  const auto process = os::Pidfd::find(task);
+  if (!process) return;
+  static_cast<void>(process->signal(SIGKILL));
+  if (!process->wait_gone(std::chrono::seconds{5}) && os::is_running(task)) {
+    throw Error(Code::timeout, fmt::format("process {} of a lost task does not die", task.pid));
+  }
+}
+
 /// Everything that was in the task's session. Its number is safe to use: while a member lives, the kernel gives it to
 /// nobody else; and if a process has it that began at another time, no member lives.
 void kill_session(const os::ProcessIdentity& task) {
-  if (task.pid <= 1) return;
   const auto now = os::process_identity(task.pid);
   if (now && *now != task) return;
   ::kill(-task.pid, SIGKILL);
-  if (const auto leader = os::Pidfd::find(task)) {
-    static_cast<void>(leader->signal(SIGKILL));
-    if (!leader->wait_gone(std::chrono::seconds{5}) && os::is_running(task)) {
-      throw Error(Code::timeout, fmt::format("process {} of a lost task does not die", task.pid));
-    }
-  }
+  kill_process(task);
 }
 
 }  // namespace
@@ -251,9 +255,11 @@ void Client::settle() {
   if (text) static_cast<void>(parse_state(text->data(), text->size(), last));
   state_ = last;
   if (task_ended(last)) return;
+  const os::ProcessIdentity task{last.task_pid, last.task_start};
+  const bool whole = last.kill_mode == KillMode::control_group;
   // With own process numbers the kernel has killed all already, and the rest finds nothing.
-  kill_session({last.task_pid, last.task_start});
-  if (cgroup_) {
+  if (task.pid > 1) whole ? kill_session(task) : kill_process(task);
+  if (cgroup_ && whole) {
     if (auto group = os::Cgroup::find(system_, *cgroup_)) {
       group->kill_all();
       group->release();

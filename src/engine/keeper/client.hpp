@@ -47,8 +47,11 @@ struct LaunchSpec {
   /// The keeper becomes init of new process numbers, the task one of its children.
   bool own_process_numbers = false;
   LogLimits logs;
-  /// Where the plan moves the task; killed as a whole with it, and after the death of the keeper.
+  /// Where the plan moves the task. With kill mode control_group killed as a whole with it, and after the death of the
+  /// keeper.
   std::optional<std::string> cgroup;
+  /// `process` does not go together with process numbers of its own, whose end is everybody's.
+  KillMode kill_mode = KillMode::control_group;
 };
 
 class Client {
@@ -60,7 +63,8 @@ class Client {
                        Duration within = std::chrono::seconds{10});
 
   /// Finds the keeper of `directory`. If it has died: its result when it had written one, else makes sure that
-  /// everything of the task is dead (cgroup, session) and reports `lost`; then fd() is -1. A directory in which no
+  /// everything that ends with the task is dead (cgroup, session; with kill mode process, its process) and reports
+  /// `lost`; then fd() is -1. A directory in which no
   /// keeper ever began is `lost` with a task of pid 0: it was never started.
   /// Errors: unavailable when the keeper lives and does not answer in `within`; timeout when something will not die.
   static Client attach(const std::string& directory, const std::optional<std::string>& cgroup,
@@ -85,7 +89,7 @@ class Client {
 
   /// Neither waits for an effect; nothing happens when the task has ended.
   void signal(int number);
-  /// `number` now, SIGKILL to everything of the task after `grace`.
+  /// `number` to the task's process now, SIGKILL after `grace` to all that the kill mode names.
   void stop(int number, Duration grace);
   /// Lets the keeper end and removes the control directory. Only once the task has ended and its result is kept.
   void collect();

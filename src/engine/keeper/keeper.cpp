@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "keeper/log_file.hpp"
+#include "keeper/proc_files.hpp"
 #include "keeper/protocol.hpp"
 #include "os/launch.hpp"
 
@@ -28,6 +29,8 @@ namespace {
 constexpr int kMaxClients = 4;
 /// How long processes that do not die (uninterruptible I/O) may keep the result from being told.
 constexpr std::int64_t kPatience = 10'000;
+/// Bytes that a pipe holds at most, if its user had it enlarged (/proc/sys/fs/pipe-max-size).
+constexpr std::size_t kLargestPipe = 1 << 20;
 
 struct Spec {
   char log_name[200] = {};
@@ -72,41 +75,6 @@ std::int64_t now_ns(clockid_t clock) {
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 std::int64_t now_ms() { return now_ns(CLOCK_MONOTONIC) / 1'000'000; }
-
-/// Reads a small file whole into `out`, NUL-terminated; its length, 0 when it cannot be read.
-std::size_t read_small(const char* path, char* out, std::size_t size) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const ssize_t n = read(fd, out, size - 1);
-  close(fd);
-  const std::size_t length = n > 0 ? static_cast<std::size_t>(n) : 0;
-  out[length] = '\0';
-  return length;
-}
-
-/// Field 22 of /proc/<pid>/stat.
-std::uint64_t start_time_of(std::int32_t pid) {
-  char path[32] = "/proc/", text[1024];
-  char digits[12];
-  int n = sizeof digits;
-  digits[--n] = '\0';
-  for (std::int32_t rest = pid; rest > 0; rest /= 10) digits[--n] = static_cast<char>('0' + rest % 10);
-  strcat(strcat(path, digits + n), "/stat");
-  if (read_small(path, text, sizeof text) == 0) return 0;
-  const char* at = strrchr(text, ')');
-  for (int field = 2; at != nullptr && field < 22; ++field) {
-    at = strchr(at, ' ');
-    if (at != nullptr) ++at;
-  }
-  return at != nullptr ? static_cast<std::uint64_t>(Field{at, 0, at, strspn(at, "0123456789")}.number()) : 0;
-}
-
-/// As the mounted /proc numbers us, which is as the agent does.
-std::int32_t own_pid() {
-  char text[16];
-  const ssize_t n = readlink("/proc/self", text, sizeof text);
-  return n > 0 ? static_cast<std::int32_t>(Field{text, 0, text, static_cast<std::size_t>(n)}.number()) : getpid();
-}
 
 std::uint64_t oom_kills() {
   char text[1024];
@@ -163,27 +131,14 @@ void put_text(const char* path, const char* text) {
   close(fd);
 }
 
-/// SIGKILL to every number in a file of them, as cgroup.procs and children are; ourselves excepted.
-void kill_listed(const char* path) {
-  char text[4096];
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  ssize_t n = 0;
-  std::int64_t number = 0;
-  while ((n = read(fd, text, sizeof text)) > 0) {
-    for (ssize_t i = 0; i < n; ++i) {
-      if (text[i] >= '0' && text[i] <= '9') {
-        number = number * 10 + (text[i] - '0');
-        continue;
-      }
-      if (number > 1 && number != getpid()) kill(static_cast<pid_t>(number), SIGKILL);
-      number = 0;
-    }
-  }
-  close(fd);
-}
+bool leaves_rest() { return state.kill_mode == KillMode::process; }
 
-void kill_everything() {
+/// SIGKILL to all that ends with the task.
+void kill_task() {
+  if (leaves_rest()) {
+    if (task > 0) kill(task, SIGKILL);
+    return;
+  }
   if (spec.cgroup_kill[0] != '\0') put_text(spec.cgroup_kill, "1");
   if (getpid() == 1) {
     kill(-1, SIGKILL);  // everything with our process numbers
@@ -219,6 +174,7 @@ bool read_spec() {
     if (field.is("log_stderr")) spec.log_index[1] = static_cast<std::uint32_t>(field.number());
     if (field.is("log_files")) spec.log_files = static_cast<std::uint32_t>(field.number());
     if (field.is("log_bytes")) spec.log_bytes = static_cast<std::uint64_t>(field.number());
+    if (field.is("kill_mode") && field.says(to_text(KillMode::process))) state.kill_mode = KillMode::process;
     if (field.is("clone")) spec.clone = static_cast<long>(field.number());
     if (field.is("cgroup_kill")) copy(field, spec.cgroup_kill, sizeof spec.cgroup_kill);
     if (field.is("cgroup_procs")) copy(field, spec.cgroup_procs, sizeof spec.cgroup_procs);
@@ -318,7 +274,7 @@ bool reap_children() {
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return errno == ECHILD;
     if (info.si_pid == 0) return false;
     const bool is_task = info.si_pid == task;
-    if (is_task) kill_everything();  // while its number, not yet reaped, is surely its own
+    if (is_task) kill_task();  // while its number, not yet reaped, is surely its own
     int status = 0;
     waitpid(info.si_pid, &status, __WALL);
     if (!is_task) continue;
@@ -332,11 +288,13 @@ bool reap_children() {
 void reap() {
   const bool all_gone = reap_children();
   if (ending_since == 0 || told) return;
-  if (!all_gone) kill_everything();
+  if (!all_gone) kill_task();
   if (reports >= 0) return;
-  if (!all_gone && now_ms() - ending_since < kPatience) return;
+  if (!all_gone && !leaves_rest() && now_ms() - ending_since < kPatience) return;
   for (Stream& stream : streams) {
-    while (stream.pipe >= 0 && drain(stream)) {
+    // What is left running may write on for ever; the task's own words lie within what a pipe holds.
+    for (std::size_t taken = 0; stream.pipe >= 0 && (taken < kLargestPipe || !leaves_rest()); taken += sizeof buffer) {
+      if (!drain(stream)) break;
     }
     stream.log.close();
   }
@@ -429,6 +387,34 @@ int poll_timeout() {
   return left > 0 ? static_cast<int>(left < 1'000'000 ? left : 1'000'000) : 0;
 }
 
+/// Nobody needs us any more but those who were left running with the ends of our pipes: without a reader their next
+/// word would kill them (SIGPIPE), and a full pipe would stop them. What they say now belongs to no task's log.
+void serve_those_left() {
+  // What others wait for goes first, the connections last: their end is what the agent takes for ours.
+  for (Stream& stream : streams) stream.log.close();
+  for (int fd = kSocketFd; fd <= kLogFd; ++fd) close(fd);
+  if (removals >= 0) close(removals);
+  for (int& client : clients) {
+    if (client >= 0) drop_client(client);
+  }
+  // Those that were adopted are reaped by the kernel from here on.
+  struct sigaction ignore{};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGCHLD, &ignore, nullptr);
+  while (waitpid(-1, nullptr, WNOHANG | __WALL) > 0) {
+  }
+  close(signals);
+  while (streams[0].pipe >= 0 || streams[1].pipe >= 0) {
+    pollfd polled[] = {{streams[0].pipe, POLLIN, 0}, {streams[1].pipe, POLLIN, 0}};
+    if (poll(polled, 2, -1) < 0 && errno != EINTR) return;
+    for (int i = 0; i < 2; ++i) {
+      if (polled[i].revents == 0 || read(streams[i].pipe, buffer, sizeof buffer) != 0) continue;
+      close(streams[i].pipe);
+      streams[i].pipe = -1;
+    }
+  }
+}
+
 void run() {
   while (!collected) {
     if (told && removals < 0) watch_directory();
@@ -450,7 +436,7 @@ void run() {
     if (polled[0].revents != 0 || ending_since != 0) reap();
     if (kill_at != 0 && now_ms() >= kill_at) {
       kill_at = 0;
-      kill_everything();
+      kill_task();
     }
     if (polled[4].revents != 0) admit();
     for (int i = 0; i < kMaxClients; ++i) {
@@ -475,8 +461,10 @@ int keep() {
   state.keeper_pid = own_pid();
   state.keeper_start = start_time_of(state.keeper_pid);
   state.phase = Phase::starting;
+  // Read first: whoever finds this state after our death must know what may be killed.
+  const bool understood = read_spec();
   write_state(false);
-  if (signals < 0 || !read_spec()) {
+  if (signals < 0 || !understood) {
     fail(-1, errno != 0 ? errno : EINVAL);
   } else {
     oom_kills_before = oom_kills();
@@ -487,6 +475,7 @@ int keep() {
     state_changed(true);
   }
   run();
+  if (leaves_rest()) serve_those_left();
   return 0;
 }
 

@@ -7,6 +7,7 @@ namespace underway::keeper {
 namespace {
 
 constexpr const char* kPhases[] = {"starting", "running", "exited", "failed", "lost"};
+constexpr const char* kKillModes[] = {"control-group", "process"};
 
 /// Appends to a fixed buffer; what does not fit is left out.
 struct Writer {
@@ -63,8 +64,10 @@ void parse_process(const Field& field, std::int32_t& pid, std::uint64_t& start) 
 }  // namespace
 
 const char* to_text(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+const char* to_text(KillMode mode) { return kKillModes[static_cast<std::size_t>(mode)]; }
 
 bool Field::is(const char* name) const { return strlen(name) == key_size && memcmp(name, key, key_size) == 0; }
+bool Field::says(const char* word) const { return strlen(word) == value_size && memcmp(word, value, value_size) == 0; }
 
 std::int64_t Field::number() const {
   const bool negative = value_size > 0 && value[0] == '-';
@@ -90,6 +93,8 @@ std::size_t format_state(const State& state, char* out, std::size_t size) {
   Writer writer{out, size};
   writer.text("underway-keeper 1\nphase ");
   writer.text(to_text(state.phase));
+  writer.text("\nkill_mode ");
+  writer.text(to_text(state.kill_mode));
   writer.text("\n");
   writer.process("keeper", state.keeper_pid, state.keeper_start);
   writer.process("task", state.task_pid, state.task_start);
@@ -115,12 +120,13 @@ bool parse_state(const char* text, std::size_t size, State& state) {
     if (field.is("end")) return phase_known;  // without it, the text was cut
     if (field.is("phase")) {
       for (std::size_t i = 0; i < sizeof kPhases / sizeof kPhases[0]; ++i) {
-        const Field word{field.value, field.value_size, field.value, 0};
-        if (!word.is(kPhases[i])) continue;
+        if (!field.says(kPhases[i])) continue;
         state.phase = static_cast<Phase>(i);
         phase_known = true;
       }
     }
+    // A keeper that is older than the word kills everything.
+    if (field.is("kill_mode") && field.says(to_text(KillMode::process))) state.kill_mode = KillMode::process;
     if (field.is("keeper")) parse_process(field, state.keeper_pid, state.keeper_start);
     if (field.is("task")) parse_process(field, state.task_pid, state.task_start);
     if (field.is("started")) state.started = field.number();

@@ -14,16 +14,19 @@
 /// The spec is lines of "key value", an empty line, and a launch plan (os/launch.hpp). The keeper writes the file
 /// `state`, starts the task, rotates its output into "<task>.stdout.<n>" and "<task>.stderr.<n>" as Nomad lays them
 /// out, reaps whatever the task leaves behind, and when the task's process ends it kills the rest, drains the pipes,
-/// and writes the result to `state` (temporary file, fsync, rename) before it tells anybody.
+/// and writes the result to `state` (temporary file, fsync, rename) before it tells anybody. With kill mode `process`
+/// it kills nothing then and waits for nobody: what the task's process left behind lives on.
 ///
 /// On the socket every message is one packet of text. The keeper sends the state (the text of `state`) on connection
 /// and whenever it changes. It understands:
 ///
 ///   signal <number>               to the task's process
-///   stop <number> <milliseconds>  that signal; when time is up, SIGKILL to everything
+///   stop <number> <milliseconds>  that signal; when time is up, SIGKILL to all that the kill mode names
 ///   collect                       the result is safe elsewhere: end, if the task has ended; else ignored
 ///
 /// When the task has ended and the control directory is removed, nobody can come for the result: the keeper ends too.
+/// It stays, without lock, socket and directories, only where it would take a reader away from what kill mode
+/// `process` left running: it empties the pipes, writing nothing down, until nobody holds their other ends.
 ///
 /// Unknown messages and keys are ignored, so that either side may be the newer one. Only root and the keeper's own
 /// user may connect.
@@ -31,6 +34,7 @@
 /// If the keeper itself is killed, the task does not outlive it: with own process numbers the keeper is their init and
 /// the kernel kills all; otherwise the task's process gets SIGKILL by its parent death signal, and what is left is
 /// killed through the cgroup (or the session) by the agent that finds the lock free. Only then is the task `lost`.
+/// With kill mode `process` the task's process alone dies with its keeper.
 
 #include <cstddef>
 #include <cstdint>
@@ -46,16 +50,24 @@ inline constexpr std::size_t kMaxPacket = 1024;
 enum class Phase : std::uint8_t {
   starting,  ///< the keeper lives, the task's program does not run yet
   running,
-  exited,  ///< result known, everything dead, logs complete
+  exited,  ///< result known, all that ends with it dead, its logs complete
   failed,  ///< the program could not be started: `step` and `error`
   lost,    ///< the keeper was killed; never sent by it
 };
 
-/// As on the wire: "running".
+/// What ends with the task. The words are those of systemd.kill(5), KillMode=.
+enum class KillMode : std::uint8_t {
+  control_group,  ///< everything that it started
+  process,        ///< its own process alone; what that started lives on
+};
+
+/// As on the wire: "running", "control-group".
 const char* to_text(Phase phase);
+const char* to_text(KillMode mode);
 
 struct State {
   Phase phase = Phase::starting;
+  KillMode kill_mode = KillMode::control_group;
   std::int32_t keeper_pid = 0;
   std::uint64_t keeper_start = 0;
   /// 0 until the task was forked.
@@ -87,6 +99,7 @@ struct Field {
   const char* value;
   std::size_t value_size;
   bool is(const char* name) const;
+  bool says(const char* word) const;
   std::int64_t number() const;
 };
 /// Takes the next line off `text`; false at an empty line (taken off too) or at the end.

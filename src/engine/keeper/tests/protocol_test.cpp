@@ -11,6 +11,7 @@ namespace {
 State sample() {
   State state;
   state.phase = Phase::exited;
+  state.kill_mode = KillMode::process;
   state.keeper_pid = 4711;
   state.keeper_start = ULLONG_MAX;
   state.task_pid = INT_MAX;
@@ -37,6 +38,7 @@ TEST(KeeperState, KeepsItsMeaningThroughItsText) {
   EXPECT_EQ(again.keeper_start, ULLONG_MAX);
   EXPECT_EQ(again.finished, LLONG_MIN);
   EXPECT_EQ(again.step, -1);
+  EXPECT_EQ(again.kill_mode, KillMode::process);
 }
 
 TEST(KeeperState, IsRefusedWhenItWasCutAnywhere) {
@@ -55,6 +57,7 @@ TEST(KeeperState, OfAnotherVersionIsReadAsFarAsItIsKnown) {
   EXPECT_EQ(state.phase, Phase::running);
   EXPECT_EQ(state.task_pid, 5);
   EXPECT_EQ(state.task_start, 6U);
+  EXPECT_EQ(state.kill_mode, KillMode::control_group) << "a keeper that does not know the word";
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ struct TaskSpec {
   std::string keeper_dir;
   /// Cgroup of the task, relative: "underway/7f3a…/web". Made and removed by the driver.
   std::string cgroup;
+  /// With kill mode "process" it is this one, of this run alone: "underway/7f3a….runs/web/2". What the run leaves
+  /// behind stays in it, and neither counts against the next run's limits nor dies when that run is cleared away.
+  std::string run_cgroup;
 
   /// The driver's own, all variables replaced.
   boost::json::value config;
@@ -74,6 +77,8 @@ struct TaskStatus {
   TimePoint started{}, finished{};
   /// Bytes of output lost to a full disk.
   std::uint64_t log_bytes_lost = 0;
+  /// Once ended, what it left running (kill mode "process"): names as comm(5) has them, and how many processes.
+  std::map<std::string, std::size_t> left_running;
 };
 std::string_view to_string(TaskStatus::Phase phase);
 
@@ -103,13 +108,15 @@ class TaskHandle {
   virtual bool wait(Duration within) = 0;
   /// To the task's first process. Nothing happens when it has ended.
   virtual void signal(int number) = 0;
-  /// `number` now, SIGKILL to everything after `grace`. Returns at once; the status tells.
+  /// `number` to its first process now, SIGKILL after `grace` to all that the kill mode names. Returns at once; the
+  /// status tells.
   virtual void stop(int number, Duration grace) = 0;
   virtual os::CgroupStats usage() const = 0;
   /// Runs a command in the task's namespaces, cgroup and user.
   /// Errors: conflict when the task has ended; not_found for a missing command.
   virtual ExecSession exec(const ExecRequest& request) = 0;
-  /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept.
+  /// Frees keeper, keeper directory and cgroup. Only once it has ended and the result is kept. A cgroup in which
+  /// something was left running stays, and is in the ledger for tend_leftovers.
   virtual void destroy() = 0;
 };
 
@@ -134,6 +141,9 @@ class Driver {
   virtual std::unique_ptr<TaskHandle> start(const TaskSpec& spec) = 0;
   /// The run that an earlier agent started; `lost` when it is not to be found, and then surely dead.
   virtual std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) = 0;
+  /// Of what destroyed runs have left running: removes the cgroups in which nothing lives any more. True while there
+  /// are others. `end_them`: kills what is inside first. Drivers with one ledger look at the same.
+  virtual bool tend_leftovers(bool end_them) = 0;
 };
 
 /// Capabilities that Nomad lets exec tasks have (those of Docker).
@@ -151,8 +161,9 @@ struct Options {
   os::Ledger* ledger = nullptr;
 };
 
-/// The task as a plain process of the machine. Its own cgroup, so that everything of it can be killed, with the limits
-/// on processes and the CPU weight; no memory limit, because daemons that run others' work (slurmd) live here.
+/// The task as a plain process of the machine. Its own cgroup, so that everything of it can be killed (or, with
+/// `kill_mode = "process"`, told apart), with the limits on processes and the CPU weight; no memory limit, because
+/// daemons that run others' work (slurmd) live here.
 std::unique_ptr<Driver> make_raw_exec(Options options);
 
 /// The task in its own mount, process, IPC and cgroup namespaces: the machine's root read-only, private /tmp and /dev,

@@ -17,10 +17,10 @@ namespace {
 using namespace detail;
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> kKeys = {{"command", Kind::text, true}, {"args", Kind::texts},
-                                         {"work_dir", Kind::text},      {"oom_score_adj", Kind::number},
-                                         {"cap_add", Kind::texts},      {"cap_drop", Kind::texts},
-                                         {"pid_mode", Kind::text},      {"ipc_mode", Kind::text}};
+  static const std::vector<Key> kKeys = {
+      {"command", Kind::text, true},   {"args", Kind::texts},    {"work_dir", Kind::text},
+      {"oom_score_adj", Kind::number}, {"cap_add", Kind::texts}, {"cap_drop", Kind::texts},
+      {"pid_mode", Kind::text},        {"ipc_mode", Kind::text}, {"kill_mode", Kind::text}};
   return kKeys;
 }
 
@@ -84,6 +84,12 @@ class Exec final : public Driver {
   std::vector<std::string> validate(const boost::json::value& config) const override {
     auto found = problems(config, keys());
     if (!found.empty()) return found;
+    found = kill_mode_problems(config);
+    if (kill_mode(config) == keeper::KillMode::process && text(config, "pid_mode") != "host") {
+      found.push_back(
+          "config.kill_mode: 'process' needs pid_mode = 'host': with process numbers of its own, all of a task ends "
+          "with the first process of those numbers");
+    }
     for (const auto* list : {"cap_add", "cap_drop"}) {
       for (const auto& name : texts(config, list)) {
         const auto bits = os::find_capability(name);
@@ -126,6 +132,7 @@ class Exec final : public Driver {
     LocalLaunch launch;
     launch.limits = limits(spec);
     launch.own_process_numbers = own_process_numbers(spec);
+    launch.kill_mode = kill_mode(spec.config);
     launch.namespaces = namespaces(spec);
     launch.plan = [&](const os::Cgroup& group) { return plan(spec, user, root, group); };
     return LocalTask::start(options_, spec, launch, command(spec), entered(spec));
@@ -134,6 +141,8 @@ class Exec final : public Driver {
   std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) override {
     return LocalTask::recover(options_, spec, command(spec), entered(spec));
   }
+
+  bool tend_leftovers(bool end_them) override { return detail::tend_leftovers(options_, end_them); }
 
  private:
   static bool own_process_numbers(const TaskSpec& spec) { return text(spec.config, "pid_mode") != "host"; }
@@ -179,7 +188,7 @@ class Exec final : public Driver {
     // Of the cgroup trees the task sees its own group, which its cgroup namespace calls the root.
     for (const auto& file : group.join_files()) {
       const std::string directory = file.substr(0, file.rfind('/'));
-      const std::string mount = directory.substr(0, directory.size() - spec.cgroup.size() - 1);
+      const std::string mount = directory.substr(0, directory.size() - group.path().size() - 1);
       plan.optionally().bind(directory, root + mount);
     }
     for (const auto& path : options_.hidden) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "detail/config.hpp"
 #include "os/file.hpp"
 
 namespace underway::driver {
@@ -26,11 +28,48 @@ std::string_view to_string(TaskStatus::Phase phase) {
 namespace detail {
 namespace {
 
-void settle_cgroup(os::Ledger* ledger, const std::string& cgroup) {
-  if (ledger == nullptr) return;
-  for (const auto& open : ledger->unsettled()) {
-    if (open.item.kind == "cgroup" && open.item.object == cgroup) ledger->settle(open.id);
+/// Context of a cgroup's entry once its run is over and something lives on in it.
+constexpr std::string_view kLeft = "left running";
+
+void settle_cgroup(os::Ledger& ledger, const std::string& cgroup) {
+  for (const auto& open : ledger.unsettled()) {
+    if (open.item.kind == "cgroup" && open.item.object == cgroup) ledger.settle(open.id);
   }
+}
+
+/// The entry of a run becomes that of a leftover. Idempotent: an agent may be killed at any point and come back.
+void leave_cgroup(os::Ledger& ledger, const std::string& cgroup, const std::string& alloc_id) {
+  bool known = false;
+  for (const auto& open : ledger.unsettled()) {
+    known = known || (open.item.kind == "cgroup" && open.item.object == cgroup && open.item.context == kLeft);
+  }
+  if (!known) {
+    static_cast<void>(
+        ledger.record({.kind = "cgroup", .object = cgroup, .context = std::string(kLeft), .owner = alloc_id}));
+  }
+  for (const auto& open : ledger.unsettled()) {
+    if (open.item.kind == "cgroup" && open.item.object == cgroup && open.item.context.empty()) ledger.settle(open.id);
+  }
+}
+
+/// A group that is only looked at: unlike one of our own, it does not end with everything inside when this does.
+class Visited {
+ public:
+  Visited(const os::CgroupSystem& cgroups, const std::string& path) : group_(os::Cgroup::find(cgroups, path)) {}
+  Visited(const Visited&) = delete;
+  ~Visited() {
+    if (group_) group_->release();
+  }
+  explicit operator bool() const { return group_.has_value(); }
+  os::Cgroup* operator->() { return &*group_; }
+  std::vector<pid_t> processes() const { return group_ ? group_->processes() : std::vector<pid_t>(); }
+
+ private:
+  std::optional<os::Cgroup> group_;
+};
+
+const std::string& cgroup_of(const TaskSpec& spec, keeper::KillMode mode) {
+  return mode == keeper::KillMode::process ? spec.run_cgroup : spec.cgroup;
 }
 
 keeper::LaunchSpec keeper_spec(const Options& options, const TaskSpec& spec, const LocalLaunch& launch,
@@ -43,38 +82,55 @@ keeper::LaunchSpec keeper_spec(const Options& options, const TaskSpec& spec, con
   keeper.namespaces = launch.namespaces;
   keeper.own_process_numbers = launch.own_process_numbers;
   keeper.logs = {spec.alloc_dir + "/logs", spec.task, spec.log_files, spec.log_bytes};
-  keeper.cgroup = spec.cgroup;
+  keeper.cgroup = group.path();
+  keeper.kill_mode = launch.kill_mode;
   return keeper;
 }
 
 }  // namespace
 
+std::vector<std::string> kill_mode_problems(const boost::json::value& config) {
+  const auto mode = text(config, "kill_mode");
+  if (mode.empty() || mode == to_text(keeper::KillMode::control_group) || mode == to_text(keeper::KillMode::process))
+    return {};
+  return {"config.kill_mode: must be 'control-group' or 'process'"};
+}
+
+keeper::KillMode kill_mode(const boost::json::value& config) {
+  return text(config, "kill_mode") == to_text(keeper::KillMode::process) ? keeper::KillMode::process
+                                                                         : keeper::KillMode::control_group;
+}
+
 LocalTask::LocalTask(const Options& options, const TaskSpec& spec, keeper::Client client, CommandTemplate command,
                      int entered)
     : cgroups_(options.cgroups),
       ledger_(options.ledger),
-      cgroup_(spec.cgroup),
+      alloc_id_(spec.alloc_id),
+      whole_cgroup_(spec.cgroup),
+      run_cgroup_(spec.run_cgroup),
       description_(describe(spec)),
       client_(std::move(client)),
       command_(std::move(command)),
-      entered_(entered) {
+      entered_(entered),
+      cgroup_(cgroup_of(spec, client_.state().kill_mode)) {
   take_status();
 }
 
 std::unique_ptr<TaskHandle> LocalTask::start(const Options& options, const TaskSpec& spec, const LocalLaunch& launch,
                                              CommandTemplate command, int entered) {
+  const std::string& cgroup = cgroup_of(spec, launch.kill_mode);
   if (options.ledger != nullptr) {
-    static_cast<void>(options.ledger->record({.kind = "cgroup", .object = spec.cgroup, .owner = spec.alloc_id}));
+    static_cast<void>(options.ledger->record({.kind = "cgroup", .object = cgroup, .owner = spec.alloc_id}));
   }
   try {
     // Removed with everything inside if anything below throws.
-    auto group = os::Cgroup::create(options.cgroups, spec.cgroup, launch.limits);
+    auto group = os::Cgroup::create(options.cgroups, cgroup, launch.limits);
     auto client = keeper::Client::launch(keeper_spec(options, spec, launch, group), options.cgroups);
     group.release();
     return std::unique_ptr<TaskHandle>(new LocalTask(options, spec, std::move(client), std::move(command), entered));
   } catch (Error& e) {
-    os::Cgroup::prune_parents(options.cgroups, spec.cgroup);
-    settle_cgroup(options.ledger, spec.cgroup);
+    os::Cgroup::prune_parents(options.cgroups, cgroup);
+    if (options.ledger != nullptr) settle_cgroup(*options.ledger, cgroup);
     e.because(fmt::format("on node '{}'", spec.node)).while_doing(fmt::format("starting task {}", describe(spec)));
     throw;
   }
@@ -97,6 +153,7 @@ CommandTemplate with_environment_of(const os::ProcessIdentity& task, CommandTemp
 
 std::unique_ptr<TaskHandle> LocalTask::recover(const Options& options, const TaskSpec& spec, CommandTemplate command,
                                                int entered) {
+  // The group that dies with a killed keeper; there is none of that name if the run has one that does not.
   auto client = keeper::Client::attach(spec.keeper_dir, spec.cgroup, options.cgroups);
   command = with_environment_of(client.task(), std::move(command));
   return std::unique_ptr<TaskHandle>(new LocalTask(options, spec, std::move(client), std::move(command), entered));
@@ -124,6 +181,17 @@ void LocalTask::take_status() {
       status_.phase = TaskStatus::Phase::lost;
       break;
   }
+  if (status_.phase != TaskStatus::Phase::running) status_.left_running = left_running();
+}
+
+std::map<std::string, std::size_t> LocalTask::left_running() const {
+  std::map<std::string, std::size_t> programs;
+  if (client_.state().kill_mode != keeper::KillMode::process) return programs;
+  for (const pid_t pid : Visited(cgroups_, cgroup_).processes()) {
+    const auto name = os::find_file(fmt::format("/proc/{}/comm", pid));
+    if (name) ++programs[std::string(trim(*name))];  // else it has ended meanwhile
+  }
+  return programs;
 }
 
 bool LocalTask::poll() {
@@ -187,10 +255,17 @@ ExecSession LocalTask::exec(const ExecRequest& request) {
 }
 
 void LocalTask::destroy() {
+  // Both groups, whichever it was: the state that would tell may be lost.
+  const bool leaves = !Visited(cgroups_, run_cgroup_).processes().empty();
+  // Before the keeper's directory goes: until then an agent that is killed here comes back to this run.
+  if (leaves && ledger_ != nullptr) leave_cgroup(*ledger_, run_cgroup_, alloc_id_);
   client_.collect();
-  if (auto group = os::Cgroup::find(cgroups_, cgroup_)) group->remove();
-  os::Cgroup::prune_parents(cgroups_, cgroup_);
-  settle_cgroup(ledger_, cgroup_);
+  for (const auto& cgroup : {whole_cgroup_, run_cgroup_}) {
+    if (leaves && cgroup == run_cgroup_) continue;
+    if (auto group = os::Cgroup::find(cgroups_, cgroup)) group->remove();
+    os::Cgroup::prune_parents(cgroups_, cgroup);
+    if (ledger_ != nullptr) settle_cgroup(*ledger_, cgroup);
+  }
 }
 
 std::string describe(const TaskSpec& spec) { return fmt::format("{}/{}", spec.alloc_id.substr(0, 8), spec.task); }
@@ -247,6 +322,24 @@ os::CgroupLimits common_limits(const Options& options, const TaskSpec& spec) {
   limits.pids_max = spec.pids != 0 ? spec.pids : options.default_pids;
   if (!spec.cpuset.empty()) limits.cpuset = spec.cpuset;
   return limits;
+}
+
+bool tend_leftovers(const Options& options, bool end_them) {
+  if (options.ledger == nullptr) return false;
+  bool some = false;
+  for (const auto& open : options.ledger->unsettled()) {
+    if (open.item.kind != "cgroup" || open.item.context != kLeft) continue;
+    const std::string& path = open.item.object;
+    if (Visited group(options.cgroups, path); group && end_them) {
+      group->remove();
+    } else if (group && !group->remove_if_empty()) {
+      some = true;
+      continue;
+    }
+    os::Cgroup::prune_parents(options.cgroups, path);
+    options.ledger->settle(open.id);
+  }
+  return some;
 }
 
 }  // namespace detail

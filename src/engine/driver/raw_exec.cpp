@@ -12,11 +12,9 @@ namespace {
 using namespace detail;
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> kKeys = {{"command", Kind::text, true},
-                                         {"args", Kind::texts},
-                                         {"work_dir", Kind::text},
-                                         {"oom_score_adj", Kind::number},
-                                         {"denied_envvars", Kind::texts}};
+  static const std::vector<Key> kKeys = {{"command", Kind::text, true},   {"args", Kind::texts},
+                                         {"work_dir", Kind::text},        {"oom_score_adj", Kind::number},
+                                         {"denied_envvars", Kind::texts}, {"kill_mode", Kind::text}};
   return kKeys;
 }
 
@@ -33,6 +31,7 @@ class RawExec final : public Driver {
   std::vector<std::string> validate(const boost::json::value& config) const override {
     auto found = problems(config, keys());
     if (!found.empty()) return found;
+    found = kill_mode_problems(config);
     const auto adjust = number(config, "oom_score_adj");
     if (adjust && (*adjust < -1000 || *adjust > 1000))
       found.push_back("config.oom_score_adj: must be from -1000 to 1000");
@@ -50,6 +49,7 @@ class RawExec final : public Driver {
     prepare_directories(spec, user.value_or(os::current_user()));
     LocalLaunch launch;
     launch.limits = common_limits(options_, spec);
+    launch.kill_mode = kill_mode(spec.config);
     launch.plan = [&](const os::Cgroup& group) {
       os::LaunchPlan plan;
       for (const auto& file : group.join_files()) plan.write_file(file, "0");
@@ -70,6 +70,8 @@ class RawExec final : public Driver {
   std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) override {
     return LocalTask::recover(options_, spec, command(spec), 0);
   }
+
+  bool tend_leftovers(bool end_them) override { return detail::tend_leftovers(options_, end_them); }
 
  private:
   static std::string work_dir(const TaskSpec& spec) {

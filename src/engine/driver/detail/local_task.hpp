@@ -23,7 +23,13 @@ struct LocalLaunch {
   std::function<os::LaunchPlan(const os::Cgroup&)> plan;
   int namespaces = 0;
   bool own_process_numbers = false;
+  keeper::KillMode kill_mode = keeper::KillMode::control_group;
 };
+
+/// Of the drivers' `kill_mode`; what is not known is a problem, in words.
+std::vector<std::string> kill_mode_problems(const boost::json::value& config);
+/// Of a config without problems.
+keeper::KillMode kill_mode(const boost::json::value& config);
 
 class LocalTask final : public TaskHandle {
  public:
@@ -46,17 +52,23 @@ class LocalTask final : public TaskHandle {
  private:
   LocalTask(const Options& options, const TaskSpec& spec, keeper::Client client, CommandTemplate command, int entered);
   void take_status();
+  std::map<std::string, std::size_t> left_running() const;
 
   os::CgroupSystem cgroups_;
   os::Ledger* ledger_;
-  std::string cgroup_;
+  std::string alloc_id_;
+  std::string whole_cgroup_, run_cgroup_;
   std::string description_;
   keeper::Client client_;
   CommandTemplate command_;
   int entered_;
+  /// Of the two, the one that it is in.
+  std::string cgroup_;
   TaskStatus status_;
 };
 
+/// As Driver::tend_leftovers.
+bool tend_leftovers(const Options& options, bool end_them);
 /// "7f3a9c12/web": what ps shows of the keeper and errors say of the task.
 std::string describe(const TaskSpec& spec);
 /// The task's environment with a PATH.

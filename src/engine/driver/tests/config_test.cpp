@@ -28,6 +28,26 @@ TEST(RawExecConfig, TakesNumbersAsTextAndVariablesAsTheyAre) {
               ElementsAre());
 }
 
+TEST(KillMode, IsOneOfSystemdsTwoWords) {
+  const auto config = [](const std::string& more) { return boost::json::parse(R"({"command": "x")" + more + "}"); };
+  const std::vector<std::unique_ptr<Driver>> drivers = [] {
+    std::vector<std::unique_ptr<Driver>> both;
+    both.push_back(make_raw_exec({}));
+    both.push_back(make_exec({}));
+    return both;
+  }();
+  for (const auto& driver : drivers) {
+    SCOPED_TRACE(driver->name());
+    EXPECT_THAT(driver->validate(config(R"(, "kill_mode": "control-group")")), ElementsAre());
+    EXPECT_THAT(driver->validate(config(R"(, "kill_mode": "mixed")")),
+                ElementsAre("config.kill_mode: must be 'control-group' or 'process'"));
+  }
+  EXPECT_THAT(drivers[0]->validate(config(R"(, "kill_mode": "process")")), ElementsAre());
+  EXPECT_THAT(drivers[1]->validate(config(R"(, "kill_mode": "process")")),
+              ElementsAre(HasSubstr("config.kill_mode: 'process' needs pid_mode = 'host'")));
+  EXPECT_THAT(drivers[1]->validate(config(R"(, "kill_mode": "process", "pid_mode": "host")")), ElementsAre());
+}
+
 TEST(ExecConfig, AllowsOnlyCapabilitiesOfTheNodesList) {
   const auto driver = make_exec({});
   EXPECT_THAT(

@@ -50,6 +50,7 @@ class DriverTest : public testing::Test {
     spec_.alloc_dir = path_ + "/alloc/alloc";
     spec_.keeper_dir = path_ + "/keepers/web-1";
     spec_.cgroup = parent_ + "/7f3a9c12/web";
+    spec_.run_cgroup = parent_ + "/7f3a9c12.runs/web/1";
     spec_.env = {{"PATH", "/usr/bin:/bin"}, {"NAME", "value"}, {"AWS_SECRET", "x"}};
   }
   void TearDown() override {
@@ -286,6 +287,138 @@ TEST_F(DriverTest, ExecSharesProcessNumbersWithTheMachineOnRequest) {
   ASSERT_TRUE(eventually([&] { return !out().empty(); }));
   EXPECT_EQ(out(), fmt::format("{}\n", task_->status().process.pid));
   end();
+}
+
+class KillModeProcess : public DriverTest {
+ protected:
+  std::unique_ptr<Driver> make(bool isolated) const { return isolated ? make_exec(options_) : make_raw_exec(options_); }
+  /// The n-th run of the task, as a restart in place makes it.
+  void use_run(int number) {
+    spec_.keeper_dir = fmt::format("{}/keepers/web-{}", path_, number);
+    spec_.run_cgroup = fmt::format("{}/7f3a9c12.runs/web/{}", parent_, number);
+  }
+  void mode_script(const std::string& text, bool isolated) {
+    script(text);
+    spec_.config.as_object()["kill_mode"] = "process";
+    if (isolated) spec_.config.as_object()["pid_mode"] = "host";
+  }
+  std::vector<os::ProcessIdentity> inside(const std::string& cgroup) const {
+    std::vector<os::ProcessIdentity> found;
+    auto group = os::Cgroup::find(options_.cgroups, cgroup);
+    if (!group) return found;
+    for (const pid_t pid : group->processes())
+      found.push_back(os::process_identity(pid).value_or(os::ProcessIdentity{}));
+    group->release();
+    return found;
+  }
+  /// Those that have become what they shall be.
+  std::ptrdiff_t sleepers(const std::string& cgroup) const {
+    return std::ranges::count_if(inside(cgroup), [](const os::ProcessIdentity& process) {
+      return os::find_file(fmt::format("/proc/{}/comm", process.pid)) == "sleep\n";
+    });
+  }
+  /// Starts a run that leaves a sleeper behind, ends it and clears it away; the sleeper.
+  os::ProcessIdentity leave_one(Driver& driver, bool isolated) {
+    mode_script("setsid sleep 1000 > /dev/null 2>&1 & exec sleep 1001", isolated);
+    task_ = driver.start(spec_);
+    const auto own = task_->status().process;
+    EXPECT_TRUE(eventually([&] { return sleepers(spec_.run_cgroup) == 2; }));
+    auto both = inside(spec_.run_cgroup);
+    std::erase(both, own);
+    EXPECT_EQ(both.size(), 1U);
+    task_->stop(SIGKILL, {});
+    EXPECT_TRUE(task_->wait(seconds{20}));
+    EXPECT_EQ(task_->status().phase, TaskStatus::Phase::exited);
+    EXPECT_EQ(task_->status().left_running, (std::map<std::string, std::size_t>{{"sleep", 1}}));
+    task_->destroy();
+    return both.empty() ? os::ProcessIdentity{} : both.front();
+  }
+  void expect_gone_with_its_cgroup(Driver& driver, const os::ProcessIdentity& left, const std::string& cgroup) {
+    EXPECT_TRUE(driver.tend_leftovers(false)) << "it lives";
+    EXPECT_TRUE(os::is_running(left));
+    static_cast<void>(os::Pidfd::find(left)->signal(SIGKILL));
+    EXPECT_TRUE(eventually([&] { return !driver.tend_leftovers(false); }));
+    EXPECT_FALSE(os::Cgroup::find(options_.cgroups, cgroup));
+    EXPECT_FALSE(os::Cgroup::find(options_.cgroups, parent_ + "/7f3a9c12.runs")) << "with the groups above";
+  }
+};
+
+TEST_F(KillModeProcess, WhatARunLeavesLivesOnBesideTheNextInACgroupThatGoesWhenItIsEmpty) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    const auto driver = make(isolated);
+    use_run(1);
+    const auto left = leave_one(*driver, isolated);
+    const std::string left_in = spec_.run_cgroup;
+    EXPECT_EQ(inside(left_in), std::vector{left});
+
+    // Neither the next run, nor its end, nor one that cannot start, touches it; and it is in nobody's way.
+    use_run(2);
+    spec_.pids = 3;
+    mode_script("true | true; echo again", isolated);
+    EXPECT_TRUE(finish(*driver).exit.success());
+    EXPECT_TRUE(task_->status().left_running.empty());
+    EXPECT_FALSE(os::Cgroup::find(options_.cgroups, spec_.run_cgroup));
+    use_run(3);
+    spec_.config.as_object()["command"] = "/no/such";
+    EXPECT_THROW(driver->start(spec_), Error);
+    use_run(4);
+    script("true");  // the task's config may change to the other mode
+    EXPECT_TRUE(finish(*driver).exit.success());
+    EXPECT_TRUE(os::is_running(left));
+    expect_gone_with_its_cgroup(*driver, left, left_in);
+    os::remove_tree(spec_.alloc_dir + "/logs");
+  }
+}
+
+TEST_F(KillModeProcess, AKilledKeeperLosesTheTasksProcessAndNothingElse) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    use_run(1);
+    mode_script("setsid sleep 1000 > /dev/null 2>&1 & exec sleep 1001", isolated);
+    const auto driver = make(isolated);
+    task_ = driver->start(spec_);
+    const auto own = task_->status().process;
+    ASSERT_TRUE(eventually([&] { return sleepers(spec_.run_cgroup) == 2; }));
+    const auto state = os::read_file(spec_.keeper_dir + "/state");
+    ASSERT_EQ(::kill(std::stoi(state.substr(state.find("\nkeeper ") + 8)), SIGKILL), 0);
+    task_.reset();
+    task_ = driver->recover(spec_);
+    EXPECT_EQ(task_->status().phase, TaskStatus::Phase::lost);
+    EXPECT_FALSE(os::is_running(own));
+    EXPECT_EQ(task_->status().left_running, (std::map<std::string, std::size_t>{{"sleep", 1}}));
+    task_->destroy();
+    ASSERT_EQ(inside(spec_.run_cgroup).size(), 1U);
+    expect_gone_with_its_cgroup(*driver, inside(spec_.run_cgroup).front(), spec_.run_cgroup);
+  }
+}
+
+TEST_F(KillModeProcess, ARunOfWhichNothingIsKnownTakesNoLeftoverAlong) {
+  const auto driver = make(false);
+  use_run(1);
+  const auto left = leave_one(*driver, false);
+  // The agent was killed between its intent and the keeper's first word.
+  use_run(2);
+  os::make_directories(spec_.keeper_dir, 0700);
+  task_ = driver->recover(spec_);
+  EXPECT_EQ(task_->status().phase, TaskStatus::Phase::lost);
+  task_->destroy();
+  use_run(1);
+  expect_gone_with_its_cgroup(*driver, left, spec_.run_cgroup);
+}
+
+TEST_F(KillModeProcess, LeftoversCanBeEnded) {
+  const auto driver = make(false);
+  use_run(1);
+  const auto left = leave_one(*driver, false);
+  // Told to forget it twice, as after a SIGKILL between its steps.
+  os::make_directories(spec_.keeper_dir, 0700);
+  task_ = driver->recover(spec_);
+  task_->destroy();
+  EXPECT_EQ(ledger_->unsettled().size(), 1U);
+  EXPECT_FALSE(driver->tend_leftovers(true));
+  EXPECT_FALSE(os::is_running(left));
+  EXPECT_FALSE(os::Cgroup::find(options_.cgroups, parent_ + "/7f3a9c12.runs"));
 }
 
 TEST_F(DriverTest, WrongConfigIsRefusedWithEveryProblem) {

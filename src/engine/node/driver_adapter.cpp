@@ -25,6 +25,7 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.alloc_dir = spec.shared_dir;
   out.keeper_dir = fmt::format("{}/private/run-{}", spec.task_dir, spec.attempt);
   out.cgroup = fmt::format("{}/{}/{}", spec.cgroup_parent, spec.allocation_id, spec.task);
+  out.run_cgroup = fmt::format("{}/{}.runs/{}/{}", spec.cgroup_parent, spec.allocation_id, spec.task, spec.attempt);
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;
@@ -42,8 +43,12 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
 /// meanwhile wait their turn.
 class KeptTask final : public RunningTask {
  public:
-  KeptTask(std::unique_ptr<driver::TaskHandle> handle, std::string directory, Runtime& runtime)
-      : handle_(std::move(handle)), directory_(std::move(directory)), runtime_(runtime) {}
+  KeptTask(std::unique_ptr<driver::TaskHandle> handle, std::string directory, Runtime& runtime,
+           std::function<void()> on_leaving)
+      : handle_(std::move(handle)),
+        directory_(std::move(directory)),
+        runtime_(runtime),
+        on_leaving_(std::move(on_leaving)) {}
 
   boost::json::value handle() const override {
     const os::ProcessIdentity process = handle_->status().process;
@@ -70,6 +75,7 @@ class KeptTask final : public RunningTask {
       log::warn("node: cannot clear away {}: {}; it is tried again with the allocation's directory", directory_,
                 error.one_line());
     }
+    if (!handle_->status().left_running.empty()) on_leaving_();
   }
 
   void signal(int number) override {
@@ -107,6 +113,7 @@ class KeptTask final : public RunningTask {
     end.oom_killed = status.oom_killed;
     end.lost = status.phase == driver::TaskStatus::Phase::lost;
     end.finished = status.finished;
+    end.left_running = status.left_running;
     if (status.log_bytes_lost > 0)
       end.message = fmt::format("{} bytes of its log were lost to a full disk", status.log_bytes_lost);
     return end;
@@ -136,6 +143,7 @@ class KeptTask final : public RunningTask {
   std::unique_ptr<driver::TaskHandle> handle_;
   std::string directory_;
   Runtime& runtime_;
+  std::function<void()> on_leaving_;
   bool busy_ = false;
   std::vector<std::function<void()>> waiting_;
   async::Event turn_;
@@ -143,8 +151,9 @@ class KeptTask final : public RunningTask {
 
 }  // namespace
 
-DriverAdapter::DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime)
-    : runtime_(runtime) {
+DriverAdapter::DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime,
+                             std::function<void()> on_leaving)
+    : runtime_(runtime), on_leaving_(std::move(on_leaving)) {
   for (auto& driver : drivers) {
     std::string name = driver->name();
     drivers_.emplace(std::move(name), std::move(driver));
@@ -194,7 +203,7 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
   driver::Driver& driver = get(spec.driver);
   std::unique_ptr<driver::TaskHandle> handle;
   co_await blocking(runtime_, [&] { handle = driver.start(task); });
-  co_return std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_);
+  co_return std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_, on_leaving_);
 }
 
 awaitable<std::shared_ptr<RunningTask>> DriverAdapter::recover(LaunchSpec spec, boost::json::value) {
@@ -202,7 +211,7 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::recover(LaunchSpec spec, 
   driver::Driver& driver = get(spec.driver);
   std::unique_ptr<driver::TaskHandle> handle;
   co_await blocking(runtime_, [&] { handle = driver.recover(task); });
-  auto kept = std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_);
+  auto kept = std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_, on_leaving_);
   // Lost, and never was a process: the agent died between writing its intent down and the fork.
   if (const auto& described = kept->handle(); described.at("pid").to_number<std::int64_t>() == 0) {
     co_await kept->forget();
@@ -227,6 +236,14 @@ awaitable<void> DriverAdapter::discard(LaunchSpec spec) {
     log::warn("node: cannot clear away {}: {}; it is tried again with the allocation's directory", task.keeper_dir,
               error.one_line());
   }
+}
+
+awaitable<bool> DriverAdapter::tend_leftovers(bool end_them) {
+  bool some = false;
+  co_await blocking(runtime_, [&] {
+    for (const auto& [name, driver] : drivers_) some |= driver->tend_leftovers(end_them);
+  });
+  co_return some;
 }
 
 std::shared_ptr<ExecSession> start_host_command(Runtime& runtime, const std::vector<std::string>& command, bool tty,

@@ -2,6 +2,7 @@
 /// @file
 /// The drivers as the runners see them: nothing blocks the loop, and ends are awaited.
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -12,7 +13,9 @@ namespace underway::node {
 
 class DriverAdapter final : public TaskDrivers {
  public:
-  DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime);
+  /// `on_leaving` is called when the end of a task that left processes running has been dealt with.
+  DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime,
+                std::function<void()> on_leaving);
 
   /// Adds `driver.*` attributes and the drivers' health to `node`. Blocks: yes.
   void fingerprint(model::Node& node);
@@ -25,6 +28,8 @@ class DriverAdapter final : public TaskDrivers {
   awaitable<std::shared_ptr<RunningTask>> start(LaunchSpec spec) override;
   awaitable<std::shared_ptr<RunningTask>> recover(LaunchSpec spec, boost::json::value handle) override;
   awaitable<void> discard(LaunchSpec spec) override;
+  /// As driver::Driver.
+  awaitable<bool> tend_leftovers(bool end_them);
 
  private:
   driver::Driver& get(const std::string& name) const;
@@ -32,6 +37,7 @@ class DriverAdapter final : public TaskDrivers {
   std::map<std::string, std::unique_ptr<driver::Driver>> drivers_;
   std::map<std::string, driver::Fingerprint> found_;
   Runtime& runtime_;
+  std::function<void()> on_leaving_;
 };
 
 /// A command of the host itself, in the agent's own namespaces. Throws not_found for a missing user or command.

@@ -41,7 +41,11 @@ Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> d
     : options_(std::move(options)),
       loop_(loop),
       runtime_(loop, pool),
-      drivers_(std::move(drivers), runtime_),
+      drivers_(std::move(drivers), runtime_,
+               [this] {
+                 ++leavings_;
+                 leaving_.notify_all();
+               }),
       server_data_([this] { news_.notify_all(); }),
       work_(loop.executor(), "node"),
       link_work_(loop.executor(), "node link") {
@@ -87,6 +91,7 @@ awaitable<void> Node::Impl::start() {
     runner->start();
     if (runner->wanted_gone()) destroy(id);
   }
+  work_.spawn("leftovers", tend_leftovers());
   if (options_.servers.empty()) co_return;
   open_membership();
   link::DiallerOptions dial;
@@ -111,7 +116,28 @@ awaitable<void> Node::Impl::stop() {
 awaitable<void> Node::Impl::stop_everything() {
   for (const auto& [id, runner] : runners_) destroy(id);
   while (!runners_.empty()) co_await tasks_changed_.wait();
+  co_await drivers_.tend_leftovers(true);
   co_await stop();
+}
+
+/// What tasks have left running (kill mode "process") belongs to nobody, but its cgroups are ours to remove. Nothing
+/// tells on every machine when one becomes empty, so we look, and only while there are some.
+awaitable<void> Node::Impl::tend_leftovers() {
+  constexpr Duration kLookEvery = std::chrono::seconds{15};
+  while (true) {
+    const std::uint64_t seen = leavings_;
+    bool some = true;
+    try {
+      some = co_await drivers_.tend_leftovers(false);
+    } catch (const Error& error) {
+      log::warn("node: what tasks have left behind cannot be tended, trying again: {}", error.one_line());
+    }
+    if (some) {
+      co_await async::sleep_for(kLookEvery);
+      continue;
+    }
+    while (leavings_ == seen) co_await leaving_.wait();
+  }
 }
 
 // --- allocations

@@ -4,6 +4,7 @@
 /// plugs in the kernel and the drivers; tests plug in fakes with a virtual clock (testing/fake_runtime.hpp).
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,7 +88,8 @@ struct TaskEnd {
   /// Nobody knows how it ended: its keeper was killed, and it with it.
   bool lost = false;
   TimePoint finished{};
-  std::string message;  ///< more for people; may be empty
+  std::string message;                              ///< more for people; may be empty
+  std::map<std::string, std::size_t> left_running;  ///< as driver::TaskStatus
   bool success() const { return exit_code == 0 && signal == 0 && !oom_killed && !lost; }
 };
 
@@ -146,7 +148,7 @@ class RunningTask {
   /// The end is on disk: the keeper may go. After wait().
   virtual awaitable<void> forget() = 0;
   virtual void signal(int number) = 0;
-  /// Asks it to end: `signal`, and after `timeout` SIGKILL to all of it. May be repeated.
+  /// Asks it to end: `signal`, and after `timeout` SIGKILL to all of it that ends with it. May be repeated.
   virtual void stop(int signal, Duration timeout) = 0;
   virtual TaskUsage usage() = 0;
   virtual awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width,

@@ -1,5 +1,6 @@
 #include "node/task_event.hpp"
 
+#include "base/text.hpp"
 #include "os/process.hpp"
 
 namespace underway::node::event {
@@ -23,6 +24,21 @@ model::TaskEvent terminated(const TaskEnd& end) {
   event.details["exit_code"] = std::to_string(event.exit_code);
   event.details["signal"] = std::to_string(end.signal);
   if (end.oom_killed) event.details["oom_killed"] = "true";
+  return event;
+}
+
+model::TaskEvent left_running(const std::map<std::string, std::size_t>& programs) {
+  constexpr std::size_t kNamed = 5;
+  std::size_t processes = 0;
+  std::vector<std::string> names;
+  for (const auto& [name, count] : programs) {
+    processes += count;
+    if (names.size() < kNamed) names.push_back(count == 1 ? name : fmt::format("{} ({})", name, count));
+  }
+  if (programs.size() > kNamed) names.emplace_back("…");
+  model::TaskEvent event = make(kLeftRunning, fmt::format("Left {} {} running: {}", processes,
+                                                          processes == 1 ? "process" : "processes", join(names, ", ")));
+  event.details["processes"] = std::to_string(processes);
   return event;
 }
 

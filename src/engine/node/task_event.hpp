@@ -21,6 +21,7 @@ inline constexpr std::string_view kSetupFailure = "Setup Failure";
 inline constexpr std::string_view kFailedValidation = "Failed Validation";
 inline constexpr std::string_view kStarted = "Started";
 inline constexpr std::string_view kTerminated = "Terminated";
+inline constexpr std::string_view kLeftRunning = "Left Running";
 inline constexpr std::string_view kRestarting = "Restarting";
 inline constexpr std::string_view kNotRestarting = "Not Restarting";
 inline constexpr std::string_view kRestartSignaled = "Restart Signaled";
@@ -35,6 +36,8 @@ inline constexpr std::string_view kDriver = "Driver";
 
 model::TaskEvent make(std::string_view type, std::string message);
 model::TaskEvent terminated(const TaskEnd& end);
+/// "Left 3 processes running: bash, slurmstepd (2)"
+model::TaskEvent left_running(const std::map<std::string, std::size_t>& programs);
 /// "exit code 1", "signal 9 (SIGKILL)", "out of memory"
 std::string in_words(const TaskEnd& end);
 /// "Sent SIGTERM. Waiting 5s before force killing"

@@ -253,6 +253,7 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
   record_.launched = false;
   record_.handle = nullptr;
   record_event(event::terminated(end));
+  if (!end.left_running.empty()) record_event(event::left_running(end.left_running));
   const EndKind kind = std::exchange(restart_asked_, std::nullopt).value_or(EndKind::exited);
   const bool as_it_should = end.success() && !runs_forever(allocation_->job->type, *task_);
   if (!kill_ && kind == EndKind::exited && !as_it_should) note_failure(event::in_words(end));

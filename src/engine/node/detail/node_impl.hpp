@@ -48,6 +48,7 @@ class Node::Impl {
   void collect_garbage();
   void reported(const std::string& id);
   AllocationRunner& get(const std::string& id) const;
+  awaitable<void> tend_leftovers();
 
   // link_session.cpp: the conversation with the server
   link::Handlers handlers();
@@ -97,6 +98,8 @@ class Node::Impl {
   std::optional<async::SteadyTime> unlinked_since_;
   async::Event link_changed_;   ///< a link was lost
   async::Event tasks_changed_;  ///< something for those who follow logs
+  std::uint64_t leavings_ = 0;  ///< ends of tasks that left processes running
+  async::Event leaving_;
   std::weak_ptr<link::Connection> connection_;
   std::unique_ptr<trust::Membership> membership_;
   std::unique_ptr<link::Dialler> dialler_;

@@ -292,6 +292,51 @@ TEST_F(NodeTest, SignalsRestartsAndStopsReachTheTask) {
   EXPECT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
 }
 
+TEST_F(NodeTest, WithKillModeProcessOnlyTheTasksProcessEndsWithIt) {
+  // As slurmd does with slurmstepd: in a session of its own, here with the task's output, directory and a secret open.
+  auto main = shell(
+      "cd $NOMAD_TASK_DIR; echo x > $NOMAD_SECRETS_DIR/s; [ -e $NOMAD_ALLOC_DIR/data/pid ] || setsid sh -c 'exec 9< "
+      "$NOMAD_SECRETS_DIR/s; echo $$ > $NOMAD_ALLOC_DIR/data/pid; while :; do echo on; sleep 0.01; done' & "
+      "echo $$ > $NOMAD_ALLOC_DIR/data/own; while :; do sleep 0.01; done");
+  main.config.as_object()["kill_mode"] = "process";
+  main.kill_signal = "SIGTERM";
+  const auto id = run(main, model::JobType::service);
+  const pid_t left = pid_of(id);
+  const auto own = [&] { return os::find_file(path(id, "alloc/data/own")).value_or(""); };
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running) && own().ends_with("\n"); }));
+  const std::string first = own();
+
+  server.call("alloc.restart", of(id));
+  ASSERT_TRUE(server.until([&] { return own() != first && server.find(id)->task_states.at("main").restarts == 1; }));
+  EXPECT_TRUE(alive(left));
+  EXPECT_THAT(server.events(id, "main"), HasSubstr("Left Running: Left "));
+
+  // A keeper that is killed costs its task's process, which is started again; and then the agent as well.
+  const std::string second = own(), status = os::read_file(fmt::format("/proc/{}/status", std::stoi(second)));
+  ASSERT_EQ(::kill(std::stoi(status.substr(status.find("PPid:") + 5)), SIGKILL), 0);
+  agent->kill();
+  start_agent();
+  EXPECT_TRUE(server.until([&] { return server.is(id, ClientStatus::failed); })) << server.events(id, "main");
+  EXPECT_TRUE(alive(left));
+
+  AllocationsMessage nothing;
+  nothing.full = true;
+  server.send(nothing);
+  EXPECT_TRUE(server.until([&] { return !os::exists(path(id, "main")); })) << "its directories are in use";
+  EXPECT_TRUE(alive(left));
+  ASSERT_EQ(::kill(left, SIGKILL), 0);
+  EXPECT_TRUE(server.until([&] { return !alive(left); }));
+  agent->kill();
+  start_agent();  // an agent looks when it starts, and then now and then
+  const auto system = os::CgroupSystem::probe();
+  const std::string group = fmt::format("underway-node-test/{}.runs", id);
+  EXPECT_TRUE(server.until([&] {
+    auto found = os::Cgroup::find(system, group);
+    if (found) found->release();
+    return !found;
+  }));
+}
+
 model::Check check_of(const std::string& name, const std::string& type) {
   model::Check check;
   check.name = name;

@@ -296,6 +296,16 @@ TEST_F(RunnerTest, MemoryOverItsLimitIsToldAsSuch) {
   EXPECT_EQ(state().events[3].details.at("oom_killed"), "true");
 }
 
+TEST_F(RunnerTest, WhatATaskLeavesRunningIsTold) {
+  run(make_order({make_task("main")}, model::JobType::batch));
+  TaskEnd over;
+  over.left_running = {{"bash", 1}, {"slurmstepd", 2}};
+  end("main", over);
+  EXPECT_EQ(status(), ClientStatus::complete);
+  EXPECT_EQ(state().events.back().type, "Left Running");
+  EXPECT_EQ(state().events.back().message, "Left 3 processes running: bash, slurmstepd (2)");
+}
+
 TEST_F(RunnerTest, ArtifactsAreFetchedBeforeTheStartAndAFailureIsTriedAgain) {
   auto task = make_task("main");
   task.artifacts.push_back({.source = "https://example.org/${NOMAD_TASK_NAME}.tar.gz"});

@@ -35,9 +35,13 @@ job "slurmd" {
       config {
         command = "/usr/sbin/slurmd"
         args    = ["-D", "-N", "${attr.unique.hostname}", "--conf-server", "mgmt:6817"]
+
+        # slurmd alone ends with its task: slurmstepd and the Slurm jobs live on, and the next slurmd takes them over
+        # (they meet in SlurmdSpoolDir, which stays). Debian's slurmd.service says the same.
+        kill_mode = "process"
       }
 
-      # Slurm jobs are processes of slurmd's task: its limit of processes is theirs.
+      # Slurm jobs are started in the cgroup of slurmd's task: its limit of processes is theirs.
       resources {
         cpu    = 50
         memory = 128

@@ -46,8 +46,8 @@ TEST(Faults, AreToldInTheWordsOfTheTaskEvent) {
   const auto memory = machine.run_job("hungry", job("hungry", "batch", "exec",
                                                     "command = \"/bin/sh\"\n args = [\"-c\", \"x=$(head -c 200000000 "
                                                     "/dev/zero | tr '\\\\0' x); echo $x | wc -c\"]"));
-  // The job was accepted and began: what became of it stands in its allocation.
-  EXPECT_EQ(memory.exit_code, 0) << memory.err;
+  // It is accepted and begins; whoever watches may see it begin, or end already.
+  EXPECT_TRUE(memory.exit_code == 0 || memory.err.find("memory") != std::string::npos) << memory.err;
   std::string allocations;
   EXPECT_TRUE(eventually(seconds(20), [&] {
     allocations = machine.underway({"operator", "api", "/v1/job/hungry/allocations"}).out;

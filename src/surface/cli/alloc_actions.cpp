@@ -26,6 +26,22 @@ std::string task_of(sdk::Client& client, const std::string& allocation_id, const
       .advise("name one");
 }
 
+/// The allocation that was named, or with -job the newest of a job, one that runs before others.
+std::string allocation_of(sdk::Client& client, const Arguments& arguments) {
+  const std::string& given = arguments.positional().front();
+  if (!arguments.has("job")) return resolve_allocation(client, given);
+  const std::string job = resolve_job(client, given);
+  const auto rows = client.job_allocations(job);
+  const auto rank = [](const api::AllocationStub& row) {
+    return std::make_pair(row.client_status == model::ClientStatus::running, row.create_index);
+  };
+  const auto newest =
+      std::max_element(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  if (newest != rows.end()) return newest->id;
+  throw Error(Code::not_found, fmt::format("job '{}' has no allocation", job))
+      .advise(fmt::format("underway job status {}", job));
+}
+
 bool print_piece(std::string_view piece) {
   print(piece);
   return true;
@@ -33,7 +49,7 @@ bool print_piece(std::string_view piece) {
 
 int logs(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const std::string id = resolve_allocation(client, arguments.positional()[0]);
+  const std::string id = allocation_of(client, arguments);
   const std::string given = arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task");
   const std::string task = task_of(client, id, given);
   const std::string type = arguments.has("stderr") ? "stderr" : "stdout";
@@ -65,7 +81,7 @@ int logs(const Arguments& arguments) {
 
 int exec(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const std::string id = resolve_allocation(client, arguments.positional().front());
+  const std::string id = allocation_of(client, arguments);
   sdk::ExecSession session;
   session.command.assign(arguments.positional().begin() + 1, arguments.positional().end());
   if (session.command.empty())
@@ -106,7 +122,7 @@ std::string text_of(const boost::json::object& object, const char* key) {
 
 int files(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const std::string id = resolve_allocation(client, arguments.positional()[0]);
+  const std::string id = allocation_of(client, arguments);
   const std::string path = arguments.positional().size() > 1 ? arguments.positional()[1] : "/";
   const auto status = client.file_status(id, path);
   const auto* directory = status.as_object().if_contains("IsDir");
@@ -138,6 +154,7 @@ int files(const Arguments& arguments) {
 }
 
 constexpr Flag kTask{"task", "NAME", "The task; the only main one when not given.", false};
+constexpr Flag kJob{"job", "", "ID is a job's: its newest allocation, one that runs before others.", false};
 
 }  // namespace
 
@@ -146,11 +163,13 @@ const Command& alloc_logs_command() {
       .name = "alloc logs",
       .arguments = "ID [TASK]",
       .summary = "Prints what a task wrote.",
-      .examples = {"underway alloc logs -f 3b1c slurmctld", "underway alloc logs -stderr -tail -n 20 3b1c"},
+      .examples = {"underway alloc logs -f 3b1c slurmctld", "underway alloc logs -f -job slurmctld",
+                   "underway alloc logs -stderr -tail -n 20 3b1c"},
       .flags = {{"f", "", "Follows."},
                 {"stderr", "", "Standard error instead of standard output."},
                 {"tail", "", "Only the end."},
                 {"n", "LINES", "How much of the end; 10 lines."},
+                kJob,
                 kTask},
       .least = 1,
       .most = 2,
@@ -163,7 +182,8 @@ const Command& alloc_exec_command() {
       .name = "alloc exec",
       .arguments = "ID COMMAND…",
       .summary = "Runs a command beside a task, in its namespaces and as its user.",
-      .flags = {kTask,
+      .flags = {kJob,
+                kTask,
                 {"t", "BOOL", "A terminal; by default when standard input and output are one."},
                 {"i", "BOOL", "Whether standard input is handed through; true."}},
       .least = 1,
@@ -210,7 +230,7 @@ const Command& alloc_fs_command() {
   static const Command command{.name = "alloc fs",
                                .arguments = "ID [PATH]",
                                .summary = "Lists a directory of an allocation, or prints a file.",
-                               .flags = {{"json", "", "The list as JSON."}},
+                               .flags = {kJob, {"json", "", "The list as JSON."}},
                                .least = 1,
                                .most = 2,
                                .run = files};

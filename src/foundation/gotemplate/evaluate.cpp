@@ -156,7 +156,7 @@ Value Executor::member(const Value& receiver, const std::string& name, const Nod
 
 Value Executor::variable_path(const PathNode& node, const Value& dot, Operands arguments, const Value* piped) {
   at(node);
-  const Value value = variable(node.names[0]);
+  Value value = variable(node.names[0]);
   if (node.names.size() == 1) {
     if (!arguments.empty() || piped != nullptr)
       fail(fmt::format("can't give argument to non-function {}", to_source(node)));

@@ -14,8 +14,9 @@ namespace {
 std::optional<char32_t> digits_of_escape(std::string_view& text, std::size_t digits, int base) {
   if (text.size() < digits) return std::nullopt;
   std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, value, base);
-  if (error != std::errc{} || end != text.data() + digits) return std::nullopt;
+  const std::string_view front = text.substr(0, digits);
+  const auto [end, error] = std::from_chars(front.data(), front.data() + front.size(), value, base);
+  if (error != std::errc{} || end != front.data() + front.size()) return std::nullopt;
   text.remove_prefix(digits);
   return static_cast<char32_t>(value);
 }

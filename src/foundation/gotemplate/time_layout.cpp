@@ -284,7 +284,8 @@ class Reader {
     std::size_t digits = 0;
     while (digits < most && digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9') ++digits;
     if (digits < least) return false;
-    std::from_chars(rest_.data(), rest_.data() + digits, value);
+    const std::string_view front = rest_.substr(0, digits);
+    std::from_chars(front.data(), front.data() + front.size(), value);
     rest_.remove_prefix(digits);
     return true;
   }

@@ -194,7 +194,6 @@ std::string Diagnostics::render(Style style) const {
 
 Error Diagnostics::to_error(std::string what) const {
   Error error(Code::invalid, std::move(what));
-  std::string advice;
   for (const auto& d : all_) {
     if (d.severity != Severity::error) continue;
     std::string reason = d.range ? fmt::format("{}: {}", d.range.where(), d.summary) : d.summary;

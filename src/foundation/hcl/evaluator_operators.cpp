@@ -119,7 +119,7 @@ Evaluator::Result Evaluator::conditional(const ConditionalNode& node) {
   const auto answer = flag(*node.condition, "'?'");
   if (!answer) return std::nullopt;
   const Node& chosen_node = *answer ? *node.yes : *node.no;
-  const auto chosen = eval(chosen_node);
+  auto chosen = eval(chosen_node);
   if (!chosen || chosen->is_null()) return chosen;
   const auto other = quietly(*answer ? *node.no : *node.yes);
   if (!other || other->is_null()) return chosen;

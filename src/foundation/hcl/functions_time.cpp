@@ -100,8 +100,8 @@ constexpr const char* kDays[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Th
 std::string zone(const Timestamp& time, std::string_view form) {
   const int offset = time.offset_minutes;
   const char sign = offset < 0 ? '-' : '+';
-  const std::string compact = fmt::format("{}{:02}{:02}", sign, std::abs(offset) / 60, std::abs(offset) % 60);
-  const std::string colon = fmt::format("{}{:02}:{:02}", sign, std::abs(offset) / 60, std::abs(offset) % 60);
+  std::string compact = fmt::format("{}{:02}{:02}", sign, std::abs(offset) / 60, std::abs(offset) % 60);
+  std::string colon = fmt::format("{}{:02}:{:02}", sign, std::abs(offset) / 60, std::abs(offset) % 60);
   if (form == "Z") return offset == 0 ? "Z" : colon;
   if (form == "ZZZ") return offset == 0 ? "UTC" : compact;
   if (form == "ZZZZ") return compact;

@@ -19,7 +19,8 @@ TEST(Secret, OverwritesWhereItCameFromAndWhatItHeld) {
   const char* where = source.data();
   Secret secret = Secret::take(std::move(source));
   EXPECT_EQ(secret.bytes(), std::string(64, 's'));
-  EXPECT_EQ(std::string(where, 64), std::string(64, '\0'));  // the string still owns this allocation
+  // The string still owns this allocation.
+  EXPECT_EQ(std::string(where, 64), std::string(64, '\0'));  // NOLINT(clang-analyzer-cplusplus.InnerPointer)
 
   std::string text(64, 't');
   where = text.data();

@@ -116,9 +116,10 @@ class Writer {
 
   void line(unsigned depth) {
     if (indent_ == 0) return;
-    run_.make(depth * indent_ + 1);
+    const std::size_t spaces = std::size_t{depth} * indent_;
+    run_.make(spaces + 1);
     out_ += '\n';
-    out_.append(depth * indent_, ' ');
+    out_.append(spaces, ' ');
   }
 
   std::string out_;

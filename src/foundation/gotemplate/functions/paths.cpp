@@ -12,11 +12,10 @@ std::string clean(std::string_view path) {
   std::vector<std::string> parts;
   for (auto& part : split(path, '/')) {
     if (part.empty() || part == ".") continue;
-    if (part != "..")
-      parts.push_back(std::move(part));
-    else if (!parts.empty() && parts.back() != "..")
+    const bool up = part == "..";
+    if (up && !parts.empty() && parts.back() != "..")
       parts.pop_back();
-    else if (!absolute)
+    else if (!up || !absolute)
       parts.push_back(std::move(part));
   }
   const std::string joined = join(parts, "/");

@@ -21,7 +21,7 @@ class Writer {
  public:
   explicit Writer(Run& run) : run_(run) {}
 
-  void table(const Map& map, const std::string& path, unsigned depth) {
+  void table(const Map& map, const std::string& path, std::size_t depth) {
     if (depth > Value::kMaxDepth) throw Error(Code::too_large, "toml: the value is nested too deeply");
     for (const auto& [key, member] : map) {
       if (member.is_nil() || is_table(member) || is_table_list(member)) continue;
@@ -55,12 +55,12 @@ class Writer {
     return value.kind() == Kind::list && !value.as_list().empty() && std::ranges::all_of(value.as_list(), is_table);
   }
 
-  void charge(unsigned depth, std::string_view text) {
+  void charge(std::size_t depth, std::string_view text) {
     run_.step();
     run_.make(depth * 2 + text.size() + 8);
   }
 
-  void header(const std::string& text, unsigned depth) {
+  void header(const std::string& text, std::size_t depth) {
     if (depth == 0 && !out_.empty()) out_ += '\n';
     out_.append(depth * 2, ' ');
     out_ += text + "\n";
@@ -86,7 +86,7 @@ class Writer {
     return out + '"';
   }
 
-  void value(const Value& value, unsigned depth) {
+  void value(const Value& value, std::size_t depth) {
     run_.step();
     if (depth > Value::kMaxDepth) throw Error(Code::too_large, "toml: the value is nested too deeply");
     switch (value.kind()) {
@@ -123,7 +123,7 @@ class Writer {
     }
   }
 
-  void inline_table(const Map& map, unsigned depth) {
+  void inline_table(const Map& map, std::size_t depth) {
     out_ += '{';
     const char* separator = "";
     for (const auto& [key, member] : map) {

@@ -32,7 +32,7 @@ class Arena {
   std::span<const T> copy(const std::vector<T>& items) {
     static_assert(std::is_trivially_destructible_v<T> && std::is_trivially_copyable_v<T>);
     if (items.empty()) return {};
-    auto* to = static_cast<T*>(memory_.allocate(sizeof(T) * items.size(), alignof(T)));
+    T* to = std::pmr::polymorphic_allocator<T>(&memory_).allocate(items.size());
     std::uninitialized_copy(items.begin(), items.end(), to);
     return {to, items.size()};
   }

@@ -93,7 +93,7 @@ TEST(Diagnostic, OneMistakeIsOneError) {
                            "a = 0x1\n",
                            "a = \xff\n"}) {
     std::size_t count = 0;
-    const std::string shown = rendered(text, &count);
+    rendered(text, &count);
     EXPECT_EQ(count, 1U) << text << "\n" << shown;
   }
 }

@@ -12,12 +12,14 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       executor_(executor),
       fleet_(std::make_unique<scheduler::Fleet>()),
       links_(std::make_unique<Links>(tables_)),
-      writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), executor), store, tables_, *fleet_, clock,
-              ids),
+      events_(tables_, clock, options_.event_buffer),
+      writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), tables_.follow(&events_), executor), store,
+              tables_, *fleet_, clock, ids),
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
       variables_(writer_, keyring_, clock),
       tasks_(executor, "server"),
       started_at_(clock.now()) {
+  writer_.on_durable([this] { events_.publish(); });
   writer_.on_durable([this] { send_differences(); });
   const auto grace = async::deadline_in(options_.start_grace);
   for (const auto& node : tables_.nodes()) {

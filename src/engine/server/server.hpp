@@ -7,6 +7,7 @@
 #include "link/connection.hpp"
 #include "node/messages.hpp"
 #include "server/drain_decisions.hpp"
+#include "server/events.hpp"
 #include "server/job_decisions.hpp"
 #include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
@@ -30,9 +31,10 @@ struct Options {
   /// Renews the certificate of a linked node for the key of a request. Absent: the links have none.
   std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request)>
       certify;
-  std::string keyring_directory;  ///< of the root keys; empty: in memory only
-  std::string wrapping_key;       ///< a file, when it lies elsewhere than in the keyring's directory
-  std::string oidc_issuer;        ///< `iss` of the tokens of tasks: a URL under which others reach this server
+  std::size_t event_buffer = 8192;  ///< events kept for those who follow
+  std::string keyring_directory;    ///< of the root keys; empty: in memory only
+  std::string wrapping_key;         ///< a file, when it lies elsewhere than in the keyring's directory
+  std::string oidc_issuer;          ///< `iss` of the tokens of tasks: a URL under which others reach this server
 };
 
 class Server {
@@ -57,6 +59,7 @@ class Server {
   Writer& writer() { return writer_; }
   const Keyring& keyring() const { return keyring_; }
   Variables& variables() { return variables_; }
+  const EventBuffer& events() const { return events_; }
 
   async::awaitable<Registered> register_job(RegisterJob request);
   async::awaitable<Registered> deregister_job(DeregisterJob request);
@@ -123,6 +126,7 @@ class Server {
   Tables tables_;
   std::unique_ptr<scheduler::Fleet> fleet_;
   std::unique_ptr<Links> links_;
+  EventBuffer events_;
   Writer writer_;
   Keyring keyring_;
   Variables variables_;

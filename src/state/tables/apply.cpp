@@ -93,6 +93,7 @@ void Tables::Impl::apply(PutEvaluation change) {
   stamp_row(evaluation, before);
   const auto after = std::make_shared<const Evaluation>(std::move(evaluation));
   index_evaluation(before, after);
+  for (auto* observer : observers) observer->evaluation_changed(before, after);
   note_change(Topic::evaluations, after->id);
   waiters.touch(Topic::evaluations, ScopeKind::of_job, job_name(after->ns, after->job_id));
   if (before && (before->job_id != after->job_id || before->ns != after->ns)) {
@@ -106,6 +107,7 @@ void Tables::Impl::apply(DeleteEvaluation change) {
   if (!before) return;
   erase(evaluation_key(before->id));
   index_evaluation(before, nullptr);
+  for (auto* observer : observers) observer->evaluation_changed(before, nullptr);
   note_deletion(Topic::evaluations);
   note_change(Topic::evaluations, before->id);
   waiters.touch(Topic::evaluations, ScopeKind::of_job, job_name(before->ns, before->job_id));
@@ -149,6 +151,26 @@ void Tables::Impl::allocation_changed(const Row<Allocation>& before, const Row<A
   for (auto* follower : followers) follower->allocation_changed(before, after);
 }
 
+namespace {
+
+void tell(Observer& observer, const Row<model::Deployment>& before, const Row<model::Deployment>& after) {
+  observer.deployment_changed(before, after);
+}
+void tell(Observer& observer, const Row<model::Cluster>& before, const Row<model::Cluster>& after) {
+  observer.cluster_changed(before, after);
+}
+void tell(Observer& observer, const Row<model::Host>& before, const Row<model::Host>& after) {
+  observer.host_changed(before, after);
+}
+void tell(Observer& observer, const Row<model::Variable>& before, const Row<model::Variable>& after) {
+  observer.variable_changed(before, after);
+}
+/// Of the other plain tables nobody is told.
+template <class T>
+void tell(Observer&, const Row<T>&, const Row<T>&) {}
+
+}  // namespace
+
 template <class T>
 void Tables::Impl::apply(Put<T> change) {
   using Table = PlainTable<T>;
@@ -159,6 +181,7 @@ void Tables::Impl::apply(Put<T> change) {
   stamp_row(change.row, before);
   slot = std::make_shared<const T>(std::move(change.row));
   index_plain(before, slot);
+  for (auto* observer : observers) tell(*observer, before, slot);
   note_change(Table::topic, key);
 }
 
@@ -171,6 +194,7 @@ void Tables::Impl::apply(Delete<T> change) {
   plain<T>().erase(it);
   erase(std::string(Table::prefix) + change.key);
   index_plain(before, Row<T>());
+  for (auto* observer : observers) tell(*observer, before, Row<T>());
   note_deletion(Table::topic);
   note_change(Table::topic, change.key);
 }

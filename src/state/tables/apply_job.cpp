@@ -21,6 +21,7 @@ void Tables::Impl::apply(PutJob change) {
 
   entry.current = after;
   jobs[{after->ns, after->id}] = after;
+  for (auto* observer : observers) observer->job_changed(before, after);
   // A version is written once: what changes with a job's life (its status) is not worth a second copy of it.
   const auto known = entry.versions.find(after->version);
   const bool unknown = !before || known == entry.versions.end() || !known->second.record;
@@ -38,7 +39,8 @@ void Tables::Impl::apply(DeleteJob change) {
   jobs.erase(it);
   JobEntry& entry = job_entry(change.ns, change.id);
   unsettle(entry);
-  entry.current = nullptr;
+  const Row<Job> before = std::exchange(entry.current, nullptr);
+  for (auto* observer : observers) observer->job_changed(before, nullptr);
   erase(job_key(change.ns, change.id));
   prune_versions(entry);
   note_deletion(Topic::jobs);

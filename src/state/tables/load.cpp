@@ -65,6 +65,7 @@ void Tables::Impl::load(store::Store& store) {
       throw Error(Code::conflict, "cannot load the tables").because("the store is being written by somebody else");
   }
   for (auto* follower : followers) replay(*follower);
+  for (auto* observer : observers) observer->loaded();
   waiters.touch_all();
 }
 

@@ -23,7 +23,10 @@ std::unique_ptr<Tables::Waiter> Tables::wait(std::vector<Scope> scopes, std::fun
 
 void Tables::follow(Follower* follower) {
   impl_->followers.push_back(follower);
+  auto* observer = dynamic_cast<Observer*>(follower);
+  if (observer != nullptr) impl_->observers.push_back(observer);
   impl_->replay(*follower);
+  if (observer != nullptr) observer->loaded();
 }
 
 Row<Job> Tables::find_job(const std::string& ns, const std::string& id) const {

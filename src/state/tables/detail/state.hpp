@@ -6,6 +6,7 @@
 #include "tables/detail/id_index.hpp"
 #include "tables/detail/ordered_rows.hpp"
 #include "tables/detail/waiters.hpp"
+#include "tables/observer.hpp"
 
 #include <array>
 
@@ -99,6 +100,7 @@ struct Tables::Impl {
 
   detail::Waiters waiters;
   std::vector<Follower*> followers;
+  std::vector<Observer*> observers;  ///< those of the followers that are
 
   // Changes, in apply.cpp and apply_job.cpp: stamp, write, index, tell.
   void apply(PutJob change);

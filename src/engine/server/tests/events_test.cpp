@@ -1,0 +1,178 @@
+#include "server/events.hpp"
+
+#include <gtest/gtest.h>
+
+#include "server/testing/desk.hpp"
+
+namespace underway::server::testing {
+namespace {
+
+using model::ClientStatus;
+
+/// A desk whose changes are told.
+struct Told : Desk {
+  explicit Told(std::size_t most = 1000) : events(tables, clock, most) { tables.follow(&events); }
+
+  template <class Action>
+  std::vector<Event> after(Action action) {
+    auto reader = events.read_from(events.newest() + 1);
+    action();
+    events.publish();
+    std::vector<Event> out;
+    while (const auto batch = reader.next()) out.insert(out.end(), batch->events.begin(), batch->events.end());
+    return out;
+  }
+  static std::vector<std::string> words(const std::vector<Event>& events) {
+    std::vector<std::string> out;
+    for (const auto& event : events) out.push_back(fmt::format("{} {}", describe::spell(event.topic), event.type));
+    return out;
+  }
+
+  EventBuffer events;
+};
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+TEST(Events, TellWhatHappensInNomadsWords) {
+  Told told;
+  EXPECT_EQ(Told::words(told.after([&] { told.join(make_node(1)); })).front(), "Node NodeRegistration");
+  const auto registered = told.after([&] { told.register_job(make_job("web")); });
+  const auto words = Told::words(registered);
+  EXPECT_TRUE(has(words, "Job JobRegistered"));
+  EXPECT_TRUE(has(words, "Evaluation EvaluationUpdated"));
+  EXPECT_TRUE(has(words, "Allocation PlanResult"));
+  const auto id = told.only("web")->id;
+  const auto ran = told.after([&] { told.update(uuid(1), {report(id, ClientStatus::running, true)}); });
+  EXPECT_EQ(Told::words(ran).front(), "Allocation AllocationUpdated");
+  EXPECT_EQ(key_of(ran.front()), id);
+  EXPECT_EQ(filter_keys_of(ran.front()).front(), "web");
+  EXPECT_EQ(namespace_of(ran.front()), "default");
+  const auto stopped = told.after([&] {
+    told.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", true}, c); });
+  });
+  EXPECT_TRUE(has(Told::words(stopped), "Job JobDeregistered"));
+  EXPECT_TRUE(has(Told::words(stopped), "Allocation PlanResult"));
+  const auto down = told.after([&] { told.down({uuid(1)}); });
+  const auto node = std::find_if(down.begin(), down.end(), [](const auto& e) { return e.topic == EventTopic::node; });
+  ASSERT_NE(node, down.end());
+  EXPECT_EQ(node->type, "NodeEvent");
+  EXPECT_EQ(namespace_of(*node), "");
+  EXPECT_EQ(key_of(*node), uuid(1));
+  const auto eligibility = told.after([&] {
+    told.run([](const Tables& t, const Context& c) {
+      return decide_eligibility(t, uuid(1), model::Eligibility::ineligible, c);
+    });
+  });
+  EXPECT_EQ(Told::words(eligibility).front(), "Node NodeEligibility");
+}
+
+TEST(Events, TellOfServicesWhenTheyComeAndGo) {
+  Told told;
+  told.join(make_node(1));
+  model::Job job = make_job("web");
+  model::Service service;
+  service.name = "page";
+  job.groups[0].services.push_back(service);
+  told.register_job(job);
+  const auto id = told.only("web")->id;
+  auto running = report(id, ClientStatus::running, true);
+  const auto came = told.after([&] { told.update(uuid(1), {running}); });
+  ASSERT_TRUE(has(Told::words(came), "Service ServiceRegistration"));
+  running.task_states["t"].restarts = 0;
+  running.health.description = "another word";
+  const auto same = Told::words(told.after([&] { told.update(uuid(1), {running}); }));
+  EXPECT_FALSE(has(same, "Service ServiceRegistration")) << "nothing about the service has changed";
+  const auto gone = told.after([&] { told.update(uuid(1), {report(id, ClientStatus::complete)}); });
+  EXPECT_TRUE(has(Told::words(gone), "Service ServiceDeregistration"));
+}
+
+TEST(Events, OfDeploymentsTellWhatChanged) {
+  Told told;
+  told.join(make_node(1));
+  model::Job job = make_job("web");
+  job.update.emplace();
+  EXPECT_TRUE(has(Told::words(told.after([&] { told.register_job(job); })), "Deployment PlanResult"));
+  const auto id = told.only("web")->id;
+  const auto words = Told::words(told.after([&] { told.update(uuid(1), {report(id, ClientStatus::running, true)}); }));
+  EXPECT_TRUE(has(words, "Deployment DeploymentAllocHealth") || has(words, "Deployment DeploymentStatusUpdate"));
+  EXPECT_TRUE(has(words, "Deployment DeploymentStatusUpdate")) << "it is successful now";
+}
+
+TEST(Events, AreNotTellableBeforeTheyAreDurable) {
+  Told told;
+  auto reader = told.events.read_from(0);
+  told.tables.apply({tables::PutNode{make_node(1)}}, told.store.revision() + 1);
+  EXPECT_EQ(reader.next(), nullptr);
+  told.tables.load(told.store);  // the commit failed
+  told.events.publish();
+  EXPECT_EQ(reader.next(), nullptr) << "what was never durable is never told";
+}
+
+TEST(Events, AreReplayedFromAnIndex) {
+  Told told;
+  for (int i = 1; i <= 5; ++i) {
+    told.commit({tables::PutNode{make_node(i)}});
+    told.events.publish();
+  }
+  const auto index = told.tables.find_node(uuid(3))->modify_index;
+  auto reader = told.events.read_from(index);
+  EXPECT_EQ(key_of(reader.next()->events.front()), uuid(3)) << "the index itself is among them";
+  EXPECT_EQ(key_of(reader.next()->events.front()), uuid(4));
+  EXPECT_EQ(key_of(told.events.read_from(0).next()->events.front()), uuid(1));
+  EXPECT_EQ(told.events.read_from(index + 100).next(), nullptr);
+  EXPECT_EQ(told.events.complete_from(), 1);
+}
+
+TEST(Events, AreForgottenAndASlowReaderIsToldSo) {
+  Told told(3);
+  auto slow = told.events.read_from(0);
+  for (int i = 1; i <= 10; ++i) {
+    told.commit({tables::PutNode{make_node(i)}});
+    told.events.publish();
+    if (i == 1) slow.next();
+  }
+  const auto oldest = told.tables.find_node(uuid(8))->modify_index;
+  EXPECT_EQ(told.events.complete_from(), oldest);
+  EXPECT_EQ(told.events.read_from(0).next()->index, oldest) << "the next that is there";
+  try {
+    slow.next();
+    FAIL() << "it has missed events";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::exhausted);
+    EXPECT_NE(error.one_line().find(fmt::format("is of index {}", oldest)), std::string::npos) << error.one_line();
+  }
+}
+
+TEST(Events, OfOneCommitAreKeptTogetherHoweverManyTheyAre) {
+  Told told(3);
+  std::vector<Change> many;
+  for (int i = 1; i <= 50; ++i) many.push_back(tables::PutNode{make_node(i)});
+  auto reader = told.events.read_from(0);
+  told.commit(std::move(many));
+  told.events.publish();
+  EXPECT_EQ(reader.next()->events.size(), 50u);
+  told.commit({tables::PutNode{make_node(51)}});
+  told.events.publish();
+  EXPECT_EQ(told.events.read_from(0).next()->events.size(), 1u);
+}
+
+TEST(Events, BeginAnewWhenTheTablesAreLoadedFromAStoreThatHasMovedOn) {
+  Told told;
+  told.commit({tables::PutNode{make_node(1)}});
+  told.events.publish();
+  auto reader = told.events.read_from(0);
+  reader.next();
+  store::Transaction elsewhere;  // as a restarted server finds it
+  elsewhere.then.emplace_back(store::Put{"x/elsewhere", "1"});
+  told.store.commit(std::move(elsewhere), [](const auto&) {});
+  told.store.step();
+  told.tables.load(told.store);
+  EXPECT_EQ(told.events.complete_from(), told.store.revision() + 1);
+  EXPECT_THROW(reader.next(), Error);
+  EXPECT_EQ(told.events.read_from(0).next(), nullptr) << "rows that were read are no news";
+}
+
+}  // namespace
+}  // namespace underway::server::testing

@@ -6,6 +6,7 @@
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
 #include "node/messages.hpp"
+#include "scheduler/judge.hpp"
 #include "server/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/job_decisions.hpp"
@@ -73,6 +74,10 @@ class Server {
   async::awaitable<Collected> collect(Retention retention);
   /// What registering `job` would do. Throws as register_job does.
   async::awaitable<JobPlan> plan_job(model::Job job);
+  /// After read(), until the next co_await: what keeps each node from taking one more allocation of the group.
+  std::vector<scheduler::NodeVerdict> judge_nodes(const tables::Row<model::Job>& job, const model::TaskGroup& group) {
+    return scheduler::judge_nodes(tables_, *fleet_, job, group);
+  }
 
   /// Throws as the decision does. The result is the id.
   async::awaitable<std::string> create_join_token(NewJoinToken request);

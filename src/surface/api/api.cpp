@@ -17,6 +17,8 @@ void add_routes(http::Router& router, Api& api) {
   add_agent_routes(router, api);
   add_cluster_routes(router, api);
   add_status_routes(router, api);
+  add_event_routes(router, api);
+  add_explain_routes(router, api);
   add_trust_routes(router, api);
   add_variable_routes(router, api);
   add_keyring_routes(router, api);

@@ -3,15 +3,16 @@
 #include <map>
 
 #include "api/cluster_body.hpp"
+#include "api/explain.hpp"
 #include "api/status.hpp"
-#include "api/trust_body.hpp"
 #include "api/stubs.hpp"
+#include "api/trust_body.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
-#include "trust/messages.hpp"
 #include "model/service_instance.hpp"
+#include "trust/messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -199,6 +200,8 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/evaluations", "Lists evaluations.", nullptr, &evaluation, true},
       {"GET", "/v1/evaluation/:id", "Reads an evaluation.", nullptr, &evaluation},
       {"GET", "/v1/evaluation/:id/allocations", "Lists what the evaluation placed.", nullptr, &allocation_stub, true},
+      {"GET", "/v1/event/stream",
+       "Streams what happens, one JSON object a line: topic=TOPIC[:KEY], index=, namespace=. `{}` is a heartbeat."},
       {"GET", "/v1/agent/self", "What this agent is."},
       {"GET", "/v1/agent/members", "The servers."},
       {"GET", "/v1/agent/health", "Whether this agent is well."},
@@ -239,6 +242,8 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<ClusterPlan>()},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
+      {"GET", "/v1/underway/job/*id/explain", "Why a job is as it is; ?nodes asks every node.", nullptr,
+       &structure_of<Explanation>()},
       {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<Status>()},
   };
   return routes;

@@ -21,6 +21,8 @@ void add_deployment_routes(http::Router& router, Api& api);
 void add_evaluation_routes(http::Router& router, Api& api);
 void add_agent_routes(http::Router& router, Api& api);
 void add_cluster_routes(http::Router& router, Api& api);
+void add_event_routes(http::Router& router, Api& api);
+void add_explain_routes(http::Router& router, Api& api);
 void add_status_routes(http::Router& router, Api& api);
 void add_trust_routes(http::Router& router, Api& api);
 void add_variable_routes(http::Router& router, Api& api);

@@ -11,9 +11,6 @@ using describe::Builder;
 using describe::Structure;
 using describe::Tag;
 
-namespace {
-
-/// What a failed or restarting task said last.
 std::string last_words(const model::Allocation& allocation) {
   for (const auto& [task, state] : allocation.task_states) {
     if (!state.failed && state.restarts == 0) continue;
@@ -22,6 +19,8 @@ std::string last_words(const model::Allocation& allocation) {
   }
   return allocation.client_description;
 }
+
+namespace {
 
 /// The newest allocation of the job on each node decides; older ones are history.
 void look_at_allocations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
@@ -84,7 +83,7 @@ void look_at_evaluations(const tables::Tables& tables, const model::Job& job, Se
       const std::string why = why_blocked(*evaluation, group, metric);
       service.waits.push_back("for a node: " + why);
       attention.push_back({fmt::format("group '{}' of '{}' cannot be placed", group, job.id), why,
-                           fmt::format("underway job status {}", job.id)});
+                           fmt::format("underway job explain {}", job.id)});
       const auto it = evaluation->queued.find(group);
       service.wanted += it != evaluation->queued.end() ? it->second : 1;
     }

@@ -48,6 +48,9 @@ struct Status {
 Status status_of(const tables::Tables& tables, const std::string& cluster,
                  const std::function<bool(const std::string& node_id)>& linked);
 
+/// What a task of it that failed or was restarted said last; else what its node says of it.
+std::string last_words(const model::Allocation& allocation);
+
 const describe::Structure& description(describe::Tag<ServiceStatus>);
 const describe::Structure& description(describe::Tag<HostState>);
 const describe::Structure& description(describe::Tag<Attention>);

@@ -244,6 +244,11 @@ UpdatedDeployment Client::set_allocation_health(const std::string& deployment_id
                                                                     {"UnhealthyAllocationIDs", texts(unhealthy)}})));
 }
 
+api::Explanation Client::explain_job(const std::string& id, bool nodes) {
+  return get<api::Explanation>("/v1/underway/job/" + segment(id) + "/explain",
+                               nodes ? http::Query{{"nodes", ""}} : http::Query{});
+}
+
 std::vector<api::NodeStub> Client::nodes(const std::string& prefix) {
   return get<std::vector<api::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
 }
@@ -430,15 +435,17 @@ boost::json::value Client::agent_self() { return json::parse(send("GET", "/v1/ag
 boost::json::value Client::members() { return json::parse(send("GET", "/v1/agent/members").body); }
 void Client::collect_garbage() { send("PUT", "/v1/system/gc"); }
 
-void Client::stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece) {
+void Client::stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece,
+                    const std::function<void(const http::Headers&)>& head) {
   auto request = http::request("GET", path, query);
   if (!address_.token.empty()) request.headers.set("X-Nomad-Token", address_.token);
   std::string refusal;
   bool refused = false;
   const int status = client_.stream(
       std::move(request),
-      [&](int answer, const http::Headers&) {
+      [&](int answer, const http::Headers& headers) {
         refused = answer >= 300;
+        if (!refused && head) head(headers);
         return true;
       },
       [&](std::string_view bytes) {

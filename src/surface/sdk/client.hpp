@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "api/cluster_body.hpp"
+#include "api/explain.hpp"
 #include "api/status.hpp"
 #include "api/trust_body.hpp"
 #include "api/variable_body.hpp"
@@ -68,6 +69,17 @@ struct AppliedCluster {
 struct WrittenVariable {
   model::OpenVariable variable;  ///< as it is now; after a conflict, what stands in the way
   bool conflict = false;
+};
+
+/// Which events: any of `topics` ("TOPIC" or "TOPIC:KEY"; none: all), from `index` on (0: all that are kept).
+struct EventQuery {
+  std::vector<std::string> topics;
+  model::Revision index = 0;
+};
+/// What a stream of events says of itself before the first.
+struct EventStart {
+  model::Revision newest = 0;         ///< the server's index now
+  model::Revision complete_from = 0;  ///< events before this index are not kept any more; 0: it does not say
 };
 
 /// What a session with a command needs from the terminal, and tells it.
@@ -137,6 +149,9 @@ class Client {
   At<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
   At<std::vector<api::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
 
+  /// As it is; with `nodes`, what each node has to say to one more allocation.
+  api::Explanation explain_job(const std::string& id, bool nodes = false);
+
   // --- services
   std::vector<api::ServiceListStub> services();
   /// `choose`: "<n>|<key>"; empty: all.
@@ -182,6 +197,13 @@ class Client {
   boost::json::value members();
   void collect_garbage();
 
+  // --- events
+  /// Follows until `event` (an element of the wire's Events) or `idle` (all that was there has been told; then every
+  /// now and then) returns false. Throws exhausted when the server dropped us as too slow, unavailable when the stream
+  /// broke.
+  void events(const EventQuery& query, const std::function<void(const EventStart&)>& start,
+              const std::function<bool(const boost::json::value& event)>& event, const std::function<bool()>& idle);
+
   // --- files and sessions
   /// Calls `piece` until the end of the log (or, following, of the task) or until it returns false.
   void logs(const std::string& allocation, const std::string& task, const std::string& type, bool follow,
@@ -214,7 +236,8 @@ class Client {
   template <class T>
   At<T> get_at(std::string_view path, http::Query query, Wait wait);
   int run_session(std::string_view path, const ExecSession& session);
-  void stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece);
+  void stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece,
+              const std::function<void(const http::Headers&)>& head = {});
 
   Address address_;
   http::BlockingClient client_;

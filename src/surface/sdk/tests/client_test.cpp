@@ -127,6 +127,34 @@ class Pipe {
   int ends_[2] = {-1, -1};
 };
 
+TEST_F(ClientTest, FollowsEventsUntilItHasSeenEnough) {
+  Client client = serve();
+  client.register_job(make_job("web"), {});
+  EventStart started;
+  std::vector<std::string> types;
+  const auto begin = [&](const EventStart& start) { started = start; };
+  const auto keep = [&](const boost::json::value& event) {
+    types.emplace_back(std::string_view(event.at("Type").as_string()));
+    return true;
+  };
+  client.events({{"Job:web", "Evaluation:none"}, 0}, begin, keep, [] { return false; });
+  ASSERT_FALSE(types.empty());
+  EXPECT_EQ(types.front(), "JobRegistered");
+  EXPECT_GT(started.newest, 1);
+  EXPECT_EQ(started.complete_from, 1);
+  types.clear();
+  const auto one = [&](const boost::json::value& event) {
+    keep(event);
+    return false;
+  };
+  client.events({}, begin, one, [] { return true; });
+  EXPECT_EQ(types.size(), 1u) << "it stops when it is told so";
+  const auto refused = refusal([&] { client.events({{"Jobs"}, 0}, begin, keep, [] { return false; }); });
+  EXPECT_EQ(refused.code(), Code::invalid);
+  EXPECT_NE(refused.message().find("did you mean Job?"), std::string::npos) << refused.message();
+  EXPECT_EQ(client.explain_job("web", true).groups.at(0).nodes.size(), 1u) << "the client is good for more";
+}
+
 TEST_F(ClientTest, RunsAJobAndFollowsItUntilItRuns) {
   Client client = serve();
   const auto registered = client.register_job(make_job("web"), model::JobSubmission{"job \"web\" {}", "hcl2", "", {}});

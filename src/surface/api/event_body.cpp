@@ -1,0 +1,102 @@
+#include "api/event_body.hpp"
+
+#include "api/variable_body.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace underway::api {
+namespace {
+
+using server::Event;
+using server::EventTopic;
+
+/// Nomad's topics of which nothing is ever told here: who asks for them among others gets the others.
+constexpr std::string_view kSilentTopics[] = {"NodePool",  "HostVolume",    "CSIVolume",      "CSIPlugin", "ACLToken",
+                                              "ACLPolicy", "ACLAuthMethod", "ACLBindingRule", "ACLRole",   "Operator"};
+
+struct WantedTopic {
+  std::string topic;  ///< "*": all
+  std::string key;    ///< "*": all
+
+  bool matches(const Event& event) const {
+    const std::string_view own = describe::spell(event.topic);
+    // Drains are events of nodes, and a topic of their own for who asks so.
+    const bool drain = topic == "NodeDrain" && event.type == "NodeDrain";
+    if (topic != "*" && topic != own && !drain) return false;
+    if (key == "*" || server::key_of(event) == key) return true;
+    const auto keys = server::filter_keys_of(event);
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  }
+};
+
+WantedTopic parse_topic(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  WantedTopic wanted{text.substr(0, colon), colon == std::string::npos ? "*" : text.substr(colon + 1)};
+  if (wanted.key.empty())
+    throw Error(Code::invalid, fmt::format("topic '{}' has no key", text)).because("it is TOPIC, or TOPIC:KEY");
+  std::vector<std::string> known{"*", "NodeDrain"};
+  for (const auto& name : describe::kType<EventTopic>.enumeration().names()) known.emplace_back(name);
+  known.insert(known.end(), std::begin(kSilentTopics), std::end(kSilentTopics));
+  if (std::find(known.begin(), known.end(), wanted.topic) != known.end()) return wanted;
+  Error error(Code::invalid, fmt::format("there is no topic '{}'", wanted.topic));
+  const std::string near = nearest(wanted.topic, known);
+  error.because(near.empty() ? "topics are " + join(known, ", ") : fmt::format("did you mean {}?", near));
+  throw error;
+}
+
+template <class... Visit>
+struct Cases : Visit... {
+  using Visit::operator()...;
+};
+
+std::string payload_of(const Event& event) {
+  return std::visit(Cases{[](const tables::Row<model::Variable>& row) { return encode_metadata(*row); },
+                          [](const auto& row) { return json::encode(*row); }},
+                    event.row);
+}
+
+void append_event(std::string& out, const Event& event, TimePoint time) {
+  const auto name = describe::spell(event.topic);
+  out += fmt::format(R"({{"Topic":"{}","Type":"{}","Key":)", name, event.type);
+  json::append_string(out, server::key_of(event));
+  out += R"(,"Namespace":)";
+  json::append_string(out, server::namespace_of(event));
+  out += R"(,"FilterKeys":)" + json::encode(server::filter_keys_of(event));
+  out += fmt::format(R"(,"Index":{},"Time":{},"Payload":{{"{}":{}}}}})", event.index, unix_nanos(time), name,
+                     payload_of(event));
+}
+
+}  // namespace
+
+EventPredicate wanted_events(const Request& request) {
+  std::vector<WantedTopic> topics;
+  for (const auto& text : request.query.all("topic")) topics.push_back(parse_topic(text));
+  return [topics, ns = namespace_of(request)](const Event& event) {
+    const std::string own = server::namespace_of(event);
+    if (ns != "*" && !own.empty() && own != ns) return false;
+    return topics.empty() ||
+           std::any_of(topics.begin(), topics.end(), [&](const auto& topic) { return topic.matches(event); });
+  };
+}
+
+std::string next_event_line(const server::EventBuffer::Batch& batch, std::size_t& position,
+                            const EventPredicate& wanted) {
+  std::string line;
+  std::size_t count = 0;
+  for (; position < batch.events.size() && count < kEventsPerLine; ++position) {
+    const Event& event = batch.events[position];
+    if (!wanted(event)) continue;
+    line += count++ == 0 ? fmt::format(R"({{"Index":{},"Events":[)", batch.index) : ",";
+    append_event(line, event, batch.time);
+  }
+  if (count > 0) line += "]}\n";
+  return line;
+}
+
+std::string event_failure_line(const Error& error) {
+  std::string line = R"({"Error":)";
+  json::append_string(line, error.one_line());
+  return line + "}\n";
+}
+
+}  // namespace underway::api

@@ -1,0 +1,34 @@
+// Why a job is as it is: what `underway job explain` asks.
+#include "api/explain.hpp"
+#include "api/routes.hpp"
+#include "base/json.hpp"
+
+namespace underway::api {
+namespace {
+
+using tables::Topic;
+
+awaitable<Response> explain(Api& api, Request request) {
+  const std::string id = request.param("id"), ns = namespace_of(request);
+  std::vector<tables::Scope> scopes{{Topic::jobs, ""},
+                                    {Topic::nodes, ""},
+                                    {Topic::allocations, ""},
+                                    {Topic::evaluations, ""},
+                                    {Topic::deployments, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    const auto job = get_job(tables, request, id);
+    JudgeNodes judge;
+    if (request.query.flag("nodes"))
+      judge = [&](const model::TaskGroup& group) { return api.server.judge_nodes(job, group); };
+    return json::encode(explain_job(tables, *job, api.clock.now(), judge));
+  });
+}
+
+}  // namespace
+
+void add_explain_routes(http::Router& router, Api& api) {
+  router.add("GET", "/v1/underway/job/*id/explain", "explain job",
+             [&api](Request request) { return explain(api, std::move(request)); });
+}
+
+}  // namespace underway::api

@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include "api/event_body.hpp"
+#include "api/testing/world.hpp"
+#include "async/group.hpp"
+#include "golden.hpp"
+
+namespace underway::api::testing {
+namespace {
+
+using model::ClientStatus;
+
+/// A client that reads when the test lets it.
+class FakeBody final : public http::BodyWriter {
+ public:
+  http::awaitable<void> write(std::string data) override {
+    text += data;
+    while (stuck) co_await unstuck.wait();
+  }
+  std::vector<boost::json::value> lines() const {
+    std::vector<boost::json::value> out;
+    for (const auto& line : split(text, '\n')) {
+      if (!line.empty()) out.push_back(json::parse(line));
+    }
+    return out;
+  }
+  /// "Topic Type Key" of every event.
+  std::vector<std::string> events() const {
+    std::vector<std::string> out;
+    for (const auto& line : lines()) {
+      const auto* events = line.as_object().if_contains("Events");
+      if (events == nullptr) continue;
+      for (const auto& event : events->as_array())
+        out.push_back(fmt::format("{} {} {}", std::string_view(event.at("Topic").as_string()),
+                                  std::string_view(event.at("Type").as_string()),
+                                  std::string_view(event.at("Key").as_string())));
+    }
+    return out;
+  }
+  std::string text;
+  bool stuck = false;
+  async::Event unstuck;
+};
+
+class EventStream : public ::testing::Test {
+ protected:
+  explicit EventStream() : tasks(world.loop.executor(), "test") {}
+  ~EventStream() override { world.loop.run_until_done(tasks.stop()); }
+  /// Follows from now until the end of the test.
+  http::Response follow(const std::string& target, FakeBody& body) {
+    auto response = world.get(target);
+    EXPECT_EQ(response.status, 200) << response.body;
+    responses.push_back(std::make_unique<http::Response>(response));
+    tasks.spawn("stream", run(*responses.back(), body));
+    settle();
+    return response;
+  }
+  http::awaitable<void> run(http::Response& response, FakeBody& body) {
+    co_await response.stream(body);
+    ++ended;
+  }
+  void settle() {
+    world.loop.context().restart();
+    world.loop.context().poll();
+  }
+  World world;
+  async::TaskGroup tasks;
+  std::vector<std::unique_ptr<http::Response>> responses;
+  int ended = 0;
+};
+
+TEST_F(EventStream, IsAsNomadWritesIt) {
+  world.join(make_node(1));
+  world.run(make_job("web"));
+  FakeBody body;
+  follow("/v1/event/stream?topic=Job&topic=Node", body);
+  std::string pretty;
+  for (const auto& line : body.lines()) pretty += json::pretty(line) + "\n";
+  expect_golden(std::string(UNDERWAY_TEST_DIR) + "/golden/event_stream.txt", pretty);
+}
+
+TEST_F(EventStream, TellsWhatIsKeptThenAHeartbeatThenWhatHappens) {
+  world.join(make_node(1));
+  FakeBody body;
+  const auto response = follow("/v1/event/stream", body);
+  EXPECT_EQ(response.headers.find("X-Nomad-Index"), std::to_string(world.tables().revision()));
+  EXPECT_EQ(body.events(), std::vector<std::string>{"Node NodeRegistration " + uuid(1)});
+  EXPECT_TRUE(body.text.ends_with("\n{}\n")) << body.text;
+  world.run(make_job("web"));
+  settle();
+  EXPECT_GT(body.events().size(), 3u);
+  EXPECT_EQ(ended, 0);
+}
+
+TEST_F(EventStream, IsFilteredByTopicKeyAndNamespace) {
+  world.join(make_node(1));
+  world.run(make_job("web"));
+  auto other = make_job("other");
+  other.ns = "elsewhere";
+  world.put("/v1/jobs?namespace=elsewhere", World::job_body(other));
+  const std::string alloc = world.allocation_of("web");
+  struct Case {
+    const char* name;
+    std::string query;
+    std::function<bool(const std::string&)> right;
+  };
+  const auto about = [](const std::string& word) {
+    return [word](const std::string& event) { return event.find(word) != std::string::npos; };
+  };
+  const std::vector<Case> cases = {
+      {"a topic", "topic=Node", about("Node ")},
+      {"two topics", "topic=Job&topic=Node", [&](const auto& e) { return about("Job ")(e) || about("Node ")(e); }},
+      {"a topic and any key", "topic=Job:*", about("Job ")},
+      {"a job", "topic=Job:web", about(" web")},
+      {"what belongs to a job", "topic=Allocation:web", about(alloc)},
+      {"an allocation by its id", "topic=Allocation:" + alloc, about(alloc)},
+      {"anything about a job", "topic=*:web", about("")},
+      {"a node by its name", "topic=Node:c1", about(uuid(1))},
+      {"a topic that is silent, and one that is not", "topic=ACLToken&topic=Job", about("Job ")},
+      {"another namespace", "namespace=elsewhere&topic=Job", about("other")}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    FakeBody body;
+    follow("/v1/event/stream?" + c.query, body);
+    EXPECT_FALSE(body.events().empty());
+    for (const auto& event : body.events()) EXPECT_TRUE(c.right(event)) << event;
+    tasks.cancel();
+    settle();
+  }
+  FakeBody all;
+  follow("/v1/event/stream?namespace=*&topic=Job", all);
+  EXPECT_GE(all.events().size(), 2u);
+  FakeBody none;
+  follow("/v1/event/stream?topic=Job:we", none);
+  EXPECT_TRUE(none.events().empty()) << "a key is no prefix";
+  EXPECT_EQ(none.text, "{}\n");
+}
+
+TEST_F(EventStream, GoesOnFromAnIndex) {
+  world.join(make_node(1));
+  world.join(make_node(2));
+  const auto index = world.tables().find_node(uuid(2))->create_index;
+  FakeBody body;
+  follow("/v1/event/stream?topic=Node&index=" + std::to_string(index), body);
+  EXPECT_EQ(body.events(), std::vector<std::string>{"Node NodeRegistration " + uuid(2)});
+  FakeBody later;
+  follow("/v1/event/stream?topic=Node&index=" + std::to_string(index + 1), later);
+  EXPECT_TRUE(later.events().empty());
+  world.join(make_node(3));
+  settle();
+  EXPECT_EQ(later.events(), std::vector<std::string>{"Node NodeRegistration " + uuid(3)});
+}
+
+TEST_F(EventStream, RefusesWhatItDoesNotUnderstand) {
+  for (const auto& [query, text] : {std::pair{"topic=Jobs", "did you mean Job?"},
+                                    {"topic=Job:", "has no key"},
+                                    {"topic=Banana", "there is no topic 'Banana'"},
+                                    {"index=x", "no whole number"},
+                                    {"index=-1", "no whole number"}}) {
+    const auto response = world.get(std::string("/v1/event/stream?") + query);
+    EXPECT_EQ(response.status, 400) << query;
+    EXPECT_NE(response.body.find(text), std::string::npos) << response.body;
+  }
+}
+
+TEST_F(EventStream, EndsForAReaderThatFellBehindWithAWord) {
+  FakeBody slow, quick;
+  follow("/v1/event/stream?topic=Node", slow);
+  follow("/v1/event/stream?topic=Node", quick);
+  slow.stuck = true;
+  std::vector<tables::Change> many;
+  const auto put_many = [](const tables::Tables&, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    for (int i = 1; i <= 5000; ++i) decision.changes.push_back(tables::PutNode{make_node(i)});
+    return decision;
+  };
+  for (int i = 0; i < 4; ++i) world.decide(put_many);
+  settle();
+  EXPECT_EQ(ended, 0) << "it has not noticed: it does not read";
+  slow.stuck = false;
+  slow.unstuck.notify_all();
+  settle();
+  EXPECT_EQ(ended, 1);
+  const auto lines = slow.lines();
+  EXPECT_NE(std::string_view(lines.back().at("Error").as_string()).find("too slow"), std::string_view::npos);
+  EXPECT_EQ(quick.events().size(), 20'000u) << "the others are told everything";
+  for (const auto& line : quick.lines()) {
+    if (const auto* events = line.as_object().if_contains("Events"))
+      EXPECT_LE(events->as_array().size(), kEventsPerLine);
+  }
+}
+
+TEST_F(EventStream, SaysAfterARestartFromWhereItIsWhole) {
+  world.join(make_node(1));
+  server::Server again(world.loop.executor(), world.store, world.clock, world.ids, World::options());
+  Api api{again, world.api.agent, world.clock};
+  http::Router router;
+  add_routes(router, api);
+  const auto response = world.loop.run_until_done(router.handle(World::request("GET", "/v1/event/stream?index=1")));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.headers.find("X-Underway-Complete-From"), std::to_string(world.store.revision() + 1));
+  FakeBody body;
+  responses.push_back(std::make_unique<http::Response>(response));
+  tasks.spawn("stream", run(*responses.back(), body));
+  settle();
+  EXPECT_EQ(body.text, "{}\n") << "what was is not told again";
+  world.loop.run_until_done(tasks.stop());
+  world.loop.run_until_done(again.stop());
+}
+
+}  // namespace
+}  // namespace underway::api::testing

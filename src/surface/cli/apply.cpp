@@ -3,6 +3,7 @@
 #include "cli/context.hpp"
 #include "cli/plan.hpp"
 #include "cli/progress_of_cluster.hpp"
+#include "cli/rollouts_of_change.hpp"
 #include "cli/up_lock.hpp"
 
 namespace underway::cli {
@@ -23,9 +24,11 @@ int run(const Arguments& arguments) {
     say("nothing was changed");
     return kFailed;
   }
-  client.apply_cluster(body);
-  follow_change(client, body.cluster.name, patience, "is as declared");
-  return kDone;
+  const auto applied = client.apply_cluster(body);
+  if (!patience) return kDone;
+  RolloutsOfChange rollouts(client, applied);
+  rollouts.follow(body.cluster.name, *patience);
+  return rollouts.tell();
 }
 
 }  // namespace
@@ -36,7 +39,9 @@ const Command& apply_command() {
       .arguments = "DIR",
       .summary = "Changes a running cluster into what a directory describes.",
       .details =
-          "Shows the plan, asks on a terminal, sends everything in one request, and follows until it has settled.",
+          "Shows the plan, asks on a terminal, sends everything in one request, and follows until it has settled and "
+          "every rollout that it began has its verdict, or waits for somebody. Exits 1 when a rollout failed, and says "
+          "to which version its job went back. While a rollout goes on its own deadlines count, not -timeout.",
       .examples = {"underway apply examples/slurm", "underway apply -yes -var compute_nodes=5 examples/slurm"},
       .flags = change_flags({{"yes", "", "Does not ask."}}),
       .least = 1,

@@ -49,18 +49,47 @@ std::string deployment_text(const model::Deployment& deployment) {
          "\nDeployed\n" + groups_text(deployment);
 }
 
-std::vector<std::string> deployment_lines(const model::Deployment& deployment) {
-  std::vector<std::string> lines{fmt::format("    Deployment {} {}: {}", short_id(deployment.id),
-                                             describe::spell(deployment.status), deployment.status_description)};
-  for (const auto& [name, state] : deployment.groups) {
-    std::string line = fmt::format("      {} {} {} of {} healthy", name, bar(state.healthy_allocs, state.desired_total),
-                                   state.healthy_allocs, state.desired_total);
-    if (state.desired_canaries > 0 && !state.promoted)
-      line += fmt::format(", {} of {} canaries placed", state.placed_canaries.size(), state.desired_canaries);
-    if (state.unhealthy_allocs > 0) line += fmt::format(", {} unhealthy", state.unhealthy_allocs);
-    lines.push_back(std::move(line));
+namespace {
+
+std::string group_line(const std::string& name, const model::DeploymentState& state, bool active) {
+  std::string line =
+      fmt::format("      {} {} {} of {} healthy, {} placed", name, bar(state.healthy_allocs, state.desired_total),
+                  state.healthy_allocs, state.desired_total, state.placed_allocs);
+  if (state.unhealthy_allocs > 0) line += fmt::format(", {} unhealthy", state.unhealthy_allocs);
+  if (state.desired_canaries > 0 && !state.promoted) {
+    line += fmt::format(", {} of {} canaries placed", state.placed_canaries.size(), state.desired_canaries);
+    if (active) line += state.auto_promote ? ", promoted when healthy" : ", to be promoted";
   }
+  if (active && state.require_progress_by > 0)
+    line += ", by " + format_time(from_unix_nanos(state.require_progress_by)).substr(11);
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> deployment_lines(const model::Deployment& deployment) {
+  std::vector<std::string> lines{fmt::format("    Deployment {} of {} version {}: {}: {}", short_id(deployment.id),
+                                             deployment.job_id, deployment.job_version,
+                                             describe::spell(deployment.status), deployment.status_description)};
+  for (const auto& [name, state] : deployment.groups) lines.push_back(group_line(name, state, deployment.active()));
   return lines;
+}
+
+bool waits_for_person(const model::Deployment& deployment) {
+  if (deployment.status == model::DeploymentStatus::paused) return true;
+  return deployment.active() && std::any_of(deployment.groups.begin(), deployment.groups.end(), [](const auto& entry) {
+           const auto& state = entry.second;
+           return state.desired_canaries > 0 && !state.promoted && !state.auto_promote &&
+                  state.healthy_allocs >= state.desired_canaries;
+         });
+}
+
+std::string advice_for(const model::Deployment& deployment) {
+  const std::string id = short_id(deployment.id);
+  if (deployment.status == model::DeploymentStatus::paused) return "It goes on with: underway deployment resume " + id;
+  if (!waits_for_person(deployment)) return {};
+  return fmt::format("Look at the canaries, then: underway deployment promote {0} (or: underway deployment fail {0})",
+                     id);
 }
 
 }  // namespace underway::cli

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/follow_deployment.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -46,22 +47,22 @@ void show_failure(sdk::Client& client, const api::AllocationStub& allocation) {
   }
 }
 
-}  // namespace
-
-int follow_evaluation(sdk::Client& client, const std::string& eval_id, Duration patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+sdk::At<model::Evaluation> finished(sdk::Client& client, const std::string& eval_id,
+                                    std::chrono::steady_clock::time_point deadline) {
   say(fmt::format("==> Monitoring evaluation \"{}\"", short_id(eval_id)));
-  sdk::Wait wait{0, std::chrono::seconds(1)};
   auto evaluation = client.evaluation(eval_id);
-  while (!evaluation.value.terminal() && std::chrono::steady_clock::now() < deadline) {
-    wait.index = evaluation.index;
-    evaluation = client.evaluation(eval_id, wait);
-  }
+  while (!evaluation.value.terminal() && std::chrono::steady_clock::now() < deadline)
+    evaluation = client.evaluation(eval_id, {evaluation.index, std::chrono::seconds(1)});
+  return evaluation;
+}
+
+int follow_allocations(sdk::Client& client, const model::Evaluation& evaluation,
+                       std::chrono::steady_clock::time_point deadline) {
+  sdk::Wait wait{0, std::chrono::seconds(1)};
   Progress progress;
-  wait.index = 0;
   std::vector<api::AllocationStub> allocations;
   while (true) {
-    auto answer = client.evaluation_allocations(eval_id, wait);
+    auto answer = client.evaluation_allocations(evaluation.id, wait);
     wait.index = answer.index;
     allocations = std::move(answer.value);
     progress.draw(lines_of(allocations));
@@ -69,12 +70,13 @@ int follow_evaluation(sdk::Client& client, const std::string& eval_id, Duration 
       break;
   }
   progress.finish();
-  say(fmt::format("==> Evaluation \"{}\" finished with status \"{}\"", short_id(eval_id),
-                  describe::spell(evaluation.value.status)));
-  if (!evaluation.value.failed_groups.empty()) {
-    say("    but failed to place all allocations:\n" + failures_text(evaluation.value.failed_groups));
-    if (!evaluation.value.blocked_eval.empty())
-      say(fmt::format("    Evaluation \"{}\" waits for capacity", short_id(evaluation.value.blocked_eval)));
+  say(fmt::format("==> Evaluation \"{}\" finished with status \"{}\"", short_id(evaluation.id),
+                  describe::spell(evaluation.status)));
+  if (!evaluation.failed_groups.empty()) {
+    say("    but failed to place all allocations:\n" + failures_text(evaluation.failed_groups));
+    if (!evaluation.blocked_eval.empty())
+      say(fmt::format("    Evaluation \"{}\" waits for capacity", short_id(evaluation.blocked_eval)));
+    say(fmt::format("    Why, node by node: underway job explain -nodes {}", evaluation.job_id));
     return kUsage;
   }
   int code = kDone;
@@ -85,6 +87,21 @@ int follow_evaluation(sdk::Client& client, const std::string& eval_id, Duration 
     code = kFailed;
   }
   return code;
+}
+
+}  // namespace
+
+int follow_evaluation(sdk::Client& client, const std::string& eval_id, Duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  return follow_allocations(client, finished(client, eval_id, deadline).value, deadline);
+}
+
+int follow_registration(sdk::Client& client, const std::string& eval_id, Duration patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto evaluation = finished(client, eval_id, deadline).value;
+  if (evaluation.deployment_id.empty() || !evaluation.failed_groups.empty())
+    return follow_allocations(client, evaluation, deadline);
+  return follow_deployment(client, evaluation.deployment_id);
 }
 
 }  // namespace underway::cli

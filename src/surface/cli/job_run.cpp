@@ -1,8 +1,8 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/follow_deployment.hpp"
 #include "cli/follow_evaluation.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -25,8 +25,11 @@ int run(const Arguments& arguments) {
     print(fmt::format("Job registration successful\nEvaluation ID: {}\n", registered.eval_id));
     return kDone;
   }
-  const int placed = follow_evaluation(client, registered.eval_id, std::chrono::minutes(5));
-  return placed != kDone ? placed : follow_deployment_of(client, registered.eval_id);
+  const OnInterrupt interrupted(
+      fmt::format("The job is registered, and goes on without being watched.\n  look at it: underway job status {0}\n"
+                  "  take it away: underway job stop {0}",
+                  loaded.job.id));
+  return follow_registration(client, registered.eval_id, std::chrono::minutes(5));
 }
 
 }  // namespace
@@ -37,9 +40,12 @@ const Command& job_run_command() {
       .arguments = "FILE",
       .summary = "Registers a job from a file, or `-` for standard input, and follows it.",
       .details =
-          "Exits 0 when everything runs (or its canaries wait for promotion), 1 when an allocation or the rollout "
-          "failed "
-          "or the job was refused, 2 when something could not be placed.",
+          "A rollout is watched to its end, with a bar for each group, who is in trouble and why, and the last line "
+          "that "
+          "a failing task wrote; when the job goes back, that too. Ctrl-C ends the watching, not the rollout. Exits 0 "
+          "when everything runs (or its canaries wait for promotion), 1 when an allocation or the rollout failed or "
+          "the "
+          "job was refused, 2 when something could not be placed.",
       .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
       .flags = with_variable_flags(
           {{"detach", "", "Returns once the job is registered."},

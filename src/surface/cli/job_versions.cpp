@@ -3,7 +3,6 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/follow_deployment.hpp"
 #include "cli/follow_evaluation.hpp"
 #include "cli/terminal.hpp"
 
@@ -27,8 +26,7 @@ int revert(const Arguments& arguments) {
     print(fmt::format("Evaluation ID: {}\n", short_id(reverted.eval_id)));
     return kDone;
   }
-  const int placed = follow_evaluation(client, reverted.eval_id, std::chrono::minutes(1));
-  return placed != kDone ? placed : follow_deployment_of(client, reverted.eval_id);
+  return follow_registration(client, reverted.eval_id, std::chrono::minutes(1));
 }
 
 }  // namespace

@@ -7,9 +7,6 @@
 #include "cli/context.hpp"
 
 namespace underway::cli {
-namespace {
-
-/// The last lines that the failing tasks wrote, for whoever looks at a rollout that does not settle.
 void show_failures(sdk::Client& client, const api::Status& status) {
   for (const auto& attention : status.attention) {
     say(paint(Colour::yellow, "! ", 2) + attention.what);
@@ -37,8 +34,6 @@ void show_failures(sdk::Client& client, const api::Status& status) {
     }
   }
 }
-
-}  // namespace
 
 std::vector<std::string> progress_lines(const api::Status& status) {
   std::vector<std::string> lines;

@@ -14,6 +14,9 @@ std::vector<std::string> progress_lines(const api::Status& status);
 /// Returns when the cluster has settled after `index`. Throws timeout naming what is missing.
 void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience);
 
+/// What needs somebody, and the last lines that failing tasks wrote: for whoever waits in vain.
+void show_failures(sdk::Client& client, const api::Status& status);
+
 /// `own`, and the flags of every command that changes a cluster: -detach, -timeout, -no-wait, and those of variables.
 std::vector<Flag> change_flags(std::vector<Flag> own);
 

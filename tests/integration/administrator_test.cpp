@@ -168,7 +168,10 @@ TEST_F(Administrator, RollsOutANewSlurmUnderRunningJobsAndABrokenSlurmdGoesBackB
 
   // One that does not work: it stops at the first nodes, and the version before comes back.
   edit("slurmd.hcl", "\"-v\", ", "\"--no-such-option\", ");
-  cluster_.underway({"apply", "-timeout=60s", cluster_.slurm()}, seconds(90));
+  const auto failed = cluster_.underway({"apply", "-timeout=60s", cluster_.slurm()}, seconds(120));
+  EXPECT_EQ(failed.exit_code, 1) << failed.err;
+  EXPECT_NE(failed.err.find("rolling back to job version 1"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("the job went back, as version 3"), std::string::npos) << failed.err;
   EXPECT_TRUE(eventually(seconds(60), [&] { return !nodes_of("3").empty(); })) << deployments();
   expect_rollout("successful");
   EXPECT_NE(deployments().find("rolling back to job version 1"), std::string::npos) << deployments();

@@ -58,6 +58,10 @@ awaitable<std::optional<Chunk>> Stream::read() {
   co_return chunk;
 }
 
+awaitable<void> Stream::broken_off() {
+  while (!failure_) co_await changed_.wait();
+}
+
 awaitable<void> Stream::write(Channel channel, std::string bytes) {
   // Pieces of at most a quarter of the window: a large write cannot take the connection for itself.
   const std::size_t piece = connection_->options_.window / 4;

@@ -37,6 +37,8 @@ class Stream {
  public:
   /// The next piece; nothing once the peer has ended. Throws the Error with which the peer or the link broke it off.
   awaitable<std::optional<Chunk>> read();
+  /// Returns once the peer or the link has broken it off, also after the peer has ended.
+  awaitable<void> broken_off();
   /// Waits while the window is full. Throws as read does; and unavailable once it is over.
   awaitable<void> write(Channel channel, std::string bytes);
   awaitable<void> write(std::string bytes) { return write(Channel::data, std::move(bytes)); }

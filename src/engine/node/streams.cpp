@@ -185,9 +185,10 @@ awaitable<void> feed(std::shared_ptr<ExecSession> session, std::shared_ptr<link:
       }
     }
     session->end_input();
-  } catch (const Error&) {
-    session->kill();
+    co_await stream->broken_off();
+  } catch (const Error&) {  // broken off before the end of the input
   }
+  session->kill();
 }
 
 }  // namespace

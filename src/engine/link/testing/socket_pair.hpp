@@ -42,13 +42,17 @@ class FakeSocket final : public http::WebSocket {
     other->changed_.notify_all();
     return true;
   }
-  asio::awaitable<void> close(http::CloseCode, std::string) override {
+  asio::awaitable<void> close(http::CloseCode code, std::string reason) override {
+    if (const auto other = other_.lock(); other && is_open()) {
+      other->code_ = code;
+      other->reason_ = std::move(reason);
+    }
     shut(false);
     co_return;
   }
   void abort() override { shut(true); }
   bool is_open() const override { return !closed_ && !broken_; }
-  http::CloseCode close_code() const override { return closed_ ? http::CloseCode::normal : http::CloseCode::no_status; }
+  http::CloseCode close_code() const override { return closed_ ? code_ : http::CloseCode::no_status; }
   const std::string& close_reason() const override { return reason_; }
   const http::Peer& peer() const override { return peer_; }
   std::size_t queued_bytes() const override { return 0; }
@@ -66,6 +70,7 @@ class FakeSocket final : public http::WebSocket {
   std::deque<http::Message> received_;
   async::Event changed_;
   bool closed_ = false, broken_ = false;
+  http::CloseCode code_ = http::CloseCode::normal;  ///< how the other end closed, and why
   std::string reason_;
   http::Peer peer_;
 };

@@ -197,6 +197,31 @@ TEST_F(ConnectionTest, TellsThePeerOfAnAbandonedStream) {
   EXPECT_EQ(seen, "the stream was abandoned");
 }
 
+TEST_F(ConnectionTest, TellsThePeerThatHasItsEndAlreadyOfABreak) {
+  bool ended = false, told = false;
+  async::Event changed;
+  Handlers there;
+  there.stream = [&](std::string, boost::json::value, std::shared_ptr<Stream> stream) -> awaitable<void> {
+    while (co_await stream->read()) {
+    }
+    ended = true;
+    changed.notify_all();
+    co_await stream->broken_off();
+    told = true;
+    changed.notify_all();
+  };
+  join({}, there);
+  const auto work = [&]() -> awaitable<void> {
+    const auto stream = co_await here_->open("exec", {});
+    stream->end();
+    while (!ended) co_await changed.wait();
+    stream->reset(Error(Code::unavailable, "the client has gone"));
+    while (!told) co_await changed.wait();
+  };
+  loop_.run_until_done(work());
+  EXPECT_TRUE(told);
+}
+
 TEST_F(ConnectionTest, HangsUpOnAPeerThatBreaksTheRules) {
   join({}, {});
   socket_->try_write({"not json", true});

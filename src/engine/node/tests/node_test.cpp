@@ -236,6 +236,22 @@ TEST_F(NodeTest, ArtifactsComeFromFilesAndServersAndAreChecked) {
   EXPECT_EQ(os::read_file(path(id, "alloc/logs/main.stdout.0")), "from a file\nfrom a server\n");
 }
 
+TEST_F(NodeTest, ACommandWhoseClientIsGoneDiesAlsoAfterTheEndOfItsInput) {
+  const auto id = run(shell("exec sleep 1000"), model::JobType::service);
+  ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::running); }));
+  const auto begin = [&]() -> awaitable<pid_t> {
+    const boost::json::value request = boost::json::object{
+        {"alloc", id}, {"task", "main"}, {"command", boost::json::array{"/bin/sh", "-c", "echo $$; exec sleep 999"}}};
+    const auto stream = co_await server.connection->open("exec", request);
+    stream->end();
+    const auto chunk = co_await stream->read();
+    co_return chunk ? static_cast<pid_t>(std::stoi(chunk->bytes)) : 0;
+  };
+  const pid_t pid = server.loop.run_until_done(begin());  // the stream is abandoned with its last reference
+  ASSERT_GT(pid, 0);
+  EXPECT_TRUE(server.until([&] { return ::kill(pid, 0) != 0; }));
+}
+
 TEST_F(NodeTest, CommandsRunBesideATaskAndOnTheHost) {
   const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
   pid_of(id);

@@ -67,6 +67,7 @@ class DirectoryLoader {
     }
     cluster_.directory = base_.string();
     directory.cluster = std::move(cluster_);
+    directory.namespaces = std::move(namespaces_);
     out.directory = std::move(directory);
     return out;
   }
@@ -109,7 +110,7 @@ class DirectoryLoader {
 
   /// Fills cluster_; returns the part of the file that job files share.
   hcl::Body read_cluster(const SourceFile& file, const detail::GivenValues& values) {
-    const hcl::Schema schema{.blocks = {{"cluster", {"name"}}}};
+    const hcl::Schema schema{.blocks = {{"cluster", {"name"}}, {"namespace", {"name"}}}};
     const hcl::Body body = hcl::parse(file.text, file.name, diagnostics_);
     if (diagnostics_.has_errors()) return body;
     auto context = detail::base_context(inputs_);
@@ -132,8 +133,22 @@ class DirectoryLoader {
         for (auto& problem : model::problems(cluster_)) diagnostics_.error(place_, std::move(problem));
       }
     }
+    read_namespaces(content, opened.context);
     hcl::Diagnostics said_above;
     return body.partial_content(schema, said_above, "the file").second;
+  }
+
+  void read_namespaces(const hcl::Content& content, const hcl::Context& context) {
+    std::map<std::string, hcl::Range> seen;
+    for (const auto* block : content.blocks_of("namespace")) {
+      const auto [it, is_new] = seen.try_emplace(block->label(0), block->range);
+      if (!is_new)
+        diagnostics_.error(block->range, fmt::format("namespace '{}' is declared twice", block->label(0)),
+                           fmt::format("the first is at {}", it->second.where()));
+      auto& ns = namespaces_.emplace_back();
+      decode(*block, describe::structure_of<model::Namespace>(), &ns, context, diagnostics_);
+      for (auto& problem : model::problems(ns)) diagnostics_.error(block->range, std::move(problem));
+    }
   }
 
   /// `cluster`, and what the caller adds. False when that failed.
@@ -224,6 +239,7 @@ class DirectoryLoader {
   Inputs inputs_;
   hcl::Diagnostics diagnostics_;
   model::Cluster cluster_;
+  std::vector<model::Namespace> namespaces_;
   hcl::Range place_;
   detail::VariableNames names_;
   bool all_read_ = true;  ///< names_ knows every file

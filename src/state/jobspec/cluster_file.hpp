@@ -1,12 +1,14 @@
 #pragma once
 /// @file
-/// A cluster's directory: cluster.hcl (the `cluster` block, and variables and locals that all files share), every other
+/// A cluster's directory: cluster.hcl (the `cluster` block, `namespace` blocks with what its jobs need of them, and
+/// variables and locals that all files share), every other
 /// *.hcl as a job file, and underway.vars.hcl with values for variables. Job files see the cluster as the root
 /// `cluster`: { name, datacenter, networks, pools }; each pool has { name, size, cpus, memory, hosts }, each host
 /// { name, address, addresses }.
 
 #include "jobspec/jobspec.hpp"
 #include "model/cluster.hpp"
+#include "model/namespace.hpp"
 
 #include <functional>
 
@@ -38,6 +40,7 @@ struct JobFile {
 struct Directory {
   model::Cluster cluster;
   std::vector<JobFile> jobs;  ///< by file name
+  std::vector<model::Namespace> namespaces;
 };
 
 struct DirectoryResult {

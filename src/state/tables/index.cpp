@@ -170,4 +170,9 @@ void Tables::Impl::index_plain(const Row<model::Deployment>& before, const Row<m
   unsettle(entry);
 }
 
+void Tables::Impl::index_plain(const Row<model::AclToken>& before, const Row<model::AclToken>& after) {
+  if (before) tokens_by_hash.erase(before->secret_hash);
+  if (after) tokens_by_hash[after->secret_hash] = after;
+}
+
 }  // namespace underway::tables

@@ -8,7 +8,8 @@
 ///     the
 ///                                    CreateIndex of the job it is a version of
 ///     n/<node>   e/<evaluation>   a/<allocation>
-///     c/<cluster>   h/<cluster>/<host>   d/<deployment>      and the other plain tables, see tables/plain.hpp
+///     c/<cluster>   h/<cluster>/<host>   d/<deployment>   ns/<namespace>
+///     ap/<policy>   at/<accessor id of a token>   ar/<role>      and the other plain tables, see tables/plain.hpp
 ///     x/<key>                        settings
 ///     t/<topic>                      empty; its mod revision is when a row of that table was last deleted, or left a
 ///                                    group of rows that clients may wait for

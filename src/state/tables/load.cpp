@@ -80,6 +80,7 @@ void Tables::Impl::clear() {
   blocked.clear();
   allocations.clear();
   plain_maps = {};
+  tokens_by_hash.clear();
   settings.clear();
   services.clear();
   stamp = 0;

@@ -4,9 +4,11 @@
 /// modify_index and a description, specialise PlainTable, add it to PlainRows and its changes to Change, and its topic
 /// to Topic and kTopicNames. Everything else (store, load, waiters) follows.
 
+#include "model/acl.hpp"
 #include "model/cluster.hpp"
 #include "model/deployment.hpp"
 #include "model/join_token.hpp"
+#include "model/namespace.hpp"
 #include "model/variable.hpp"
 
 #include <cstdint>
@@ -30,9 +32,13 @@ enum class Topic : std::uint8_t {
   join_tokens,
   variables,
   leases,
-  services
+  services,  ///< derived from the allocations
+  namespaces,
+  acl_policies,
+  acl_tokens,
+  acl_roles
 };
-constexpr std::size_t kTopicCount = 12;
+constexpr std::size_t kTopicCount = 16;
 
 /// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
 template <class T>
@@ -75,9 +81,33 @@ struct PlainTable<model::VariableLease> {
   static constexpr std::string_view prefix = "lease/";
   static std::string key(const model::VariableLease& row) { return model::variable_key(row.ns, row.path); }
 };
+template <>
+struct PlainTable<model::Namespace> {
+  static constexpr Topic topic = Topic::namespaces;
+  static constexpr std::string_view prefix = "ns/";
+  static std::string key(const model::Namespace& ns) { return ns.name; }
+};
+template <>
+struct PlainTable<model::AclPolicy> {
+  static constexpr Topic topic = Topic::acl_policies;
+  static constexpr std::string_view prefix = "ap/";
+  static std::string key(const model::AclPolicy& policy) { return policy.name; }
+};
+template <>
+struct PlainTable<model::AclToken> {
+  static constexpr Topic topic = Topic::acl_tokens;
+  static constexpr std::string_view prefix = "at/";
+  static std::string key(const model::AclToken& token) { return token.accessor_id; }
+};
+template <>
+struct PlainTable<model::AclRole> {
+  static constexpr Topic topic = Topic::acl_roles;
+  static constexpr std::string_view prefix = "ar/";
+  static std::string key(const model::AclRole& role) { return role.id; }
+};
 
 using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment, model::JoinToken, model::Variable,
-                             model::VariableLease>;
+                             model::VariableLease, model::Namespace, model::AclPolicy, model::AclToken, model::AclRole>;
 
 /// Adds or replaces a row of a plain table; removes the one of this key.
 template <class T>

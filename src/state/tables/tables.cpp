@@ -173,6 +173,11 @@ std::optional<boost::json::value> Tables::setting(const std::string& key) const 
   return it == impl_->settings.end() ? std::nullopt : std::optional(it->second.value);
 }
 
+Row<model::AclToken> Tables::find_token_by_hash(std::string_view secret_hash) const {
+  const auto it = impl_->tokens_by_hash.find(secret_hash);
+  return it == impl_->tokens_by_hash.end() ? nullptr : it->second;
+}
+
 /// Of a group of rows: the newest change of one of them, or when one was deleted anywhere in the table, as nobody keeps
 /// count of what is gone per group. A client that asks with an older index is then told once more, never too little.
 Revision Tables::Impl::revision_of(const Scope& scope) const {

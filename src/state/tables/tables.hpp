@@ -67,6 +67,14 @@ using PutVariable = Put<model::Variable>;
 using DeleteVariable = Delete<model::Variable>;  ///< by "ns/path"; as the next
 using PutLease = Put<model::VariableLease>;
 using DeleteLease = Delete<model::VariableLease>;
+using PutNamespace = Put<model::Namespace>;
+using DeleteNamespace = Delete<model::Namespace>;
+using PutAclPolicy = Put<model::AclPolicy>;
+using DeleteAclPolicy = Delete<model::AclPolicy>;
+using PutAclToken = Put<model::AclToken>;
+using DeleteAclToken = Delete<model::AclToken>;  ///< by accessor id
+using PutAclRole = Put<model::AclRole>;
+using DeleteAclRole = Delete<model::AclRole>;  ///< by id
 /// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed. Null removes
 /// it.
 struct PutSetting {
@@ -76,7 +84,8 @@ struct PutSetting {
 using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluation, DeleteEvaluation, PutAllocation,
                             DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutDeployment,
                             DeleteDeployment, PutJoinToken, DeleteJoinToken, PutVariable, DeleteVariable, PutLease,
-                            DeleteLease, PutSetting>;
+                            DeleteLease, PutNamespace, DeleteNamespace, PutAclPolicy, DeleteAclPolicy, PutAclToken,
+                            DeleteAclToken, PutAclRole, DeleteAclRole, PutSetting>;
 
 struct Scope {
   Topic topic;
@@ -158,6 +167,8 @@ class Tables {
   }
   /// Newest first. The reference is good until the next apply or load.
   const std::vector<Row<model::Deployment>>& deployments_of_job(const std::string& ns, const std::string& id) const;
+  /// By the hash of its secret (acl::hash_secret).
+  Row<model::AclToken> find_token_by_hash(std::string_view secret_hash) const;
   std::optional<boost::json::value> setting(const std::string& key) const;
 
   /// Calls `wake` once, at the first publish() after a change in any of `scopes`; destroying the result takes it back.

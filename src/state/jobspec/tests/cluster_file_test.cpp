@@ -82,6 +82,22 @@ TEST(ClusterFile, DescribesNetworksSharesAndPools) {
   EXPECT_EQ(cluster.directory, "/tmp");
 }
 
+TEST(ClusterFile, SaysWhatItsJobsNeedOfNamespaces) {
+  const std::string namespaces =
+      "namespace \"default\" {\n  raw_exec_as_root = true\n  allowed_users = [\"slurm\"]\n"
+      "  capabilities {\n    disabled_task_drivers = [\"exec\"]\n  }\n}\n";
+  const auto result = load({{"cluster.hcl", kCluster + namespaces}, {"a.hcl", service("a")}});
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  ASSERT_EQ(result.directory->namespaces.size(), 1u);
+  const auto& ns = result.directory->namespaces[0];
+  EXPECT_EQ(ns.name, "default");
+  EXPECT_TRUE(ns.raw_exec_as_root);
+  EXPECT_EQ(ns.allowed_users, std::vector<std::string>{"slurm"});
+  EXPECT_EQ(ns.capabilities.disabled_task_drivers, std::vector<std::string>{"exec"});
+  EXPECT_NE(errors({{"cluster.hcl", kCluster + namespaces + namespaces}}).find("declared twice"), std::string::npos);
+  EXPECT_NE(errors({{"cluster.hcl", kCluster + std::string("namespace \"a b\" {}\n")}}).find("a b"), std::string::npos);
+}
+
 TEST(Directory, JobsSeeTheClusterItsVariablesAndWhatTheCallerAdds) {
   auto in = inputs();
   in.inputs.variables = {{"size", "2"}};

@@ -66,8 +66,8 @@ struct Setting {
 
 /// As in the key t/<topic>.
 constexpr std::array<std::string_view, kTopicCount> kTopicNames = {
-    "jobs",     "nodes",       "evaluations", "allocations", "clusters", "hosts",
-    "settings", "deployments", "join_tokens", "variables",   "leases",   "services"};
+    "jobs",        "nodes",     "evaluations", "allocations", "clusters",   "hosts",        "settings",   "deployments",
+    "join_tokens", "variables", "leases",      "services",    "namespaces", "acl_policies", "acl_tokens", "acl_roles"};
 template <class V>
 using TextMap = std::unordered_map<std::string, V, detail::TransparentHash, std::equal_to<>>;
 
@@ -84,6 +84,7 @@ struct Tables::Impl {
   EvaluationQueue pending, blocked;
   detail::IdIndex<model::Allocation> allocations;
   detail::PlainMaps plain_maps;
+  TextMap<Row<model::AclToken>> tokens_by_hash;
   std::map<std::string, Setting> settings;
   std::map<std::string, ServiceEntry, std::less<>> services;  ///< by "ns/name"; derived from the allocations
 
@@ -150,6 +151,7 @@ struct Tables::Impl {
   void index_allocation(const Row<model::Allocation>& before, const Row<model::Allocation>& after);
   void index_services(const Row<model::Allocation>& before, const Row<model::Allocation>& after);  ///< services.cpp
   void index_plain(const Row<model::Deployment>& before, const Row<model::Deployment>& after);
+  void index_plain(const Row<model::AclToken>& before, const Row<model::AclToken>& after);
   template <class T>
   void index_plain(const Row<T>&, const Row<T>&) {}  ///< most plain tables have no further index
   void settle();

@@ -50,7 +50,7 @@ class Waiters {
     Ring* previous = this;
   };
   using Map = std::unordered_map<std::string, List, TransparentHash, std::equal_to<>>;
-  static constexpr std::size_t kTopics = kTopicCount, kKinds = 5;
+  static constexpr std::size_t kKinds = 5;
 
   Map& map_of(Topic topic, ScopeKind kind) {
     return maps_[static_cast<std::size_t>(topic) * kKinds + static_cast<std::size_t>(kind)];
@@ -59,7 +59,7 @@ class Waiters {
   void link(Link& link, List& list);
   void unlink(Link& link);
 
-  std::array<Map, kTopics * kKinds> maps_;
+  std::array<Map, kTopicCount * kKinds> maps_;
   Ring touched_;  ///< those to be woken, oldest first
 };
 

@@ -28,7 +28,10 @@ std::string dump(const Tables& tables) {
     out += fmt::format("of {}:{} {}\n", static_cast<int>(topic), key, tables.revision_of({topic, key}));
   };
   dump_rows(out, "jobs", tables.jobs());
-  for (int t = 0; t < 7; ++t) revision(static_cast<Topic>(t), "");
+  for (std::size_t t = 0; t < kTopicCount; ++t) {
+    // What is derived has no history of its own: after a load all of it is as young as the youngest allocation.
+    if (static_cast<Topic>(t) != Topic::services) revision(static_cast<Topic>(t), "");
+  }
   for (int j = 0; j < kJobs; ++j) {
     const std::string id = fmt::format("job{}", j);
     for (const auto& v : tables.job_versions("default", id))
@@ -68,6 +71,14 @@ std::string dump(const Tables& tables) {
   for (const char* id : {"d0", "d1", "d2"}) revision(Topic::deployments, id);
   dump_rows(out, "join tokens", tables.rows<model::JoinToken>());
   for (const char* id : {"t0", "t1"}) revision(Topic::join_tokens, id);
+  dump_rows(out, "namespaces", tables.rows<model::Namespace>());
+  dump_rows(out, "policies", tables.rows<model::AclPolicy>());
+  dump_rows(out, "roles", tables.rows<model::AclRole>());
+  dump_rows(out, "tokens", tables.rows<model::AclToken>());
+  for (const char* hash : {"h0", "h1", "h2", "h3"}) {
+    if (const auto token = tables.find_token_by_hash(hash))
+      out += fmt::format("{} is of {}\n", hash, token->accessor_id);
+  }
   for (const char* key : {"s0", "s1"}) {
     if (const auto value = tables.setting(key)) out += fmt::format("{} is {}\n", key, boost::json::serialize(*value));
     revision(Topic::settings, key);
@@ -94,7 +105,7 @@ class History {
   std::string evaluation_id() { return fmt::format("{:x}e", pick(kEvaluations)); }
 
   Change change() {
-    switch (pick(16)) {
+    switch (pick(17)) {
       case 0:
       case 1:
       case 2:
@@ -120,6 +131,8 @@ class History {
       case 14:
         if (chance(30)) return some_join_token_change();
         return chance(50) ? some_cluster_change() : some_deployment_change();
+      case 15:
+        return some_acl_change();
       default:
         return PutSetting{fmt::format("s{}", pick(2)),
                           chance(30) ? boost::json::value() : boost::json::value{{"x", pick(100)}, {"y", "ü\n"}}};
@@ -190,6 +203,25 @@ class History {
     token.hash = "salt$hash";
     token.use_time = pick(3) * 1'000'000'007;
     return PutJoinToken{token};
+  }
+
+  /// A token's secret may be changed, and one of another accessor never has the same.
+  Change some_acl_change() {
+    const int number = pick(2);
+    switch (pick(6)) {
+      case 0:
+        return chance(30) ? Change(DeleteNamespace{"n"}) : PutNamespace{{.name = "n", .allowed_users = {"slurm"}}};
+      case 1:
+        return chance(30) ? Change(DeleteAclPolicy{"p"}) : PutAclPolicy{{.name = "p", .rules = "node {}"}};
+      case 2:
+        return chance(30) ? Change(DeleteAclRole{"r"}) : PutAclRole{{.id = "r", .policies = {{"p"}}}};
+      case 3:
+        return DeleteAclToken{fmt::format("t{}", number)};
+      default:
+        return PutAclToken{{.accessor_id = fmt::format("t{}", number),
+                            .secret_hash = fmt::format("h{}", number * 2 + pick(2)),
+                            .expiration_time = 1'700'000'000'123'456'789}};
+    }
   }
 
   Change some_cluster_change() {

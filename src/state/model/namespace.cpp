@@ -1,0 +1,153 @@
+#include "model/namespace.hpp"
+
+#include "base/text.hpp"
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+namespace {
+
+/// Nomad's (its structs, validNamespaceName).
+constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestDescription = 256;
+constexpr std::size_t kMostEntries = 256;
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_root(const std::string& user) {
+  return user == "root" || (!user.empty() && user.find_first_not_of('0') == std::string::npos);
+}
+
+/// Whom a node fills in, nobody knows before.
+bool is_computed(const std::string& user) { return user.find("${") != std::string::npos; }
+
+/// What the driver runs a task as that names nobody: raw_exec as its agent, which is root, the others as nobody.
+std::string user_of(const Task& task) {
+  if (!task.user.empty()) return task.user;
+  return task.driver == "raw_exec" ? "root" : "nobody";
+}
+
+class TaskCheck {
+ public:
+  TaskCheck(const Namespace& ns, const TaskGroup& group, const Task& task, bool root_by_raw_exec)
+      : ns_(ns),
+        task_(task),
+        root_by_raw_exec_(root_by_raw_exec),
+        where_(group.name + "." + task.name),
+        user_(user_of(task)) {}
+
+  std::vector<std::string> run() {
+    check_driver();
+    check_user();
+    const bool may_be_root = is_root(user_) || is_computed(user_);
+    if (task_.driver == "raw_exec" && may_be_root && !ns_.raw_exec_as_root && !root_by_raw_exec_)
+      refuse(
+          is_root(user_) ? "runs as root by raw_exec" : fmt::format("may run as root by raw_exec (user '{}')", user_),
+          "-raw-exec-as-root");
+    return std::move(out_);
+  }
+
+ private:
+  void check_driver() {
+    const auto& may = ns_.capabilities;
+    const bool listed = may.enabled_task_drivers.empty() || contains(may.enabled_task_drivers, task_.driver);
+    if (!listed || contains(may.disabled_task_drivers, task_.driver))
+      refuse(fmt::format("uses driver '{}'", task_.driver), "-allow-driver " + task_.driver);
+  }
+  void check_user() {
+    const auto matches = [&](const std::string& pattern) { return glob_match(pattern, user_); };
+    const auto& allowed = ns_.allowed_users;
+    if (allowed.empty()) return;
+    if (is_computed(user_)) {
+      out_.push_back(
+          fmt::format("task '{}' runs as user '{}', who is known on its node only, and namespace '{}' allows "
+                      "certain users; write the user's name into the job",
+                      where_, user_, ns_.name));
+    } else if (std::none_of(allowed.begin(), allowed.end(), matches)) {
+      refuse(fmt::format("runs as user '{}'", user_), "-allow-user " + user_);
+    }
+  }
+  void refuse(const std::string& what, const std::string& flags) {
+    out_.push_back(
+        fmt::format("task '{}' {}, which namespace '{}' does not allow; `underway namespace apply {} {}` allows it",
+                    where_, what, ns_.name, flags, ns_.name));
+  }
+
+  const Namespace& ns_;
+  const Task& task_;
+  bool root_by_raw_exec_;
+  std::string where_, user_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> problems(const Namespace& ns) {
+  static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+  std::vector<std::string> out;
+  if (ns.name.empty() || ns.name.size() > kLongestName || ns.name.find_first_not_of(kAllowed) != std::string::npos) {
+    out.push_back(fmt::format("namespace name '{}' is not of 1 to {} letters, digits and '-'",
+                              ns.name.substr(0, kLongestName), kLongestName));
+  }
+  if (ns.description.size() > kLongestDescription)
+    out.push_back(
+        fmt::format("the description has {} bytes; at most {} are kept", ns.description.size(), kLongestDescription));
+  const std::pair<const char*, std::size_t> lists[] = {
+      {"enabled_task_drivers", ns.capabilities.enabled_task_drivers.size()},
+      {"disabled_task_drivers", ns.capabilities.disabled_task_drivers.size()},
+      {"allowed_users", ns.allowed_users.size()},
+      {"meta", ns.meta.size()}};
+  for (const auto& [what, size] : lists) {
+    if (size > kMostEntries)
+      out.push_back(fmt::format("{} has {} entries; at most {} are kept", what, size, kMostEntries));
+  }
+  for (const auto& driver : ns.capabilities.enabled_task_drivers) {
+    if (contains(ns.capabilities.disabled_task_drivers, driver))
+      out.push_back(fmt::format("driver '{}' is both enabled and disabled", driver));
+  }
+  return out;
+}
+
+std::vector<std::string> refusals(const Namespace& ns, const Job& job, bool root_by_raw_exec) {
+  std::vector<std::string> out;
+  for (const auto& group : job.groups) {
+    for (const auto& task : group.tasks) {
+      for (auto& line : TaskCheck(ns, group, task, root_by_raw_exec).run()) out.push_back(std::move(line));
+    }
+  }
+  return out;
+}
+
+const Structure& description(Tag<NamespaceCapabilities>) {
+  static const Structure s = Builder<NamespaceCapabilities>("capabilities", "Which drivers its tasks may use.")
+                                 .attribute<&NamespaceCapabilities::enabled_task_drivers>(
+                                     "enabled_task_drivers", "EnabledTaskDrivers", "Only these; empty: all.")
+                                 .attribute<&NamespaceCapabilities::disabled_task_drivers>(
+                                     "disabled_task_drivers", "DisabledTaskDrivers", "Not these.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Namespace>) {
+  static const Structure s =
+      Builder<Namespace>("namespace", "Keeps the jobs of several parties apart.")
+          .label<&Namespace::name>("name", "Name", "Letters, digits and '-'.")
+          .attribute<&Namespace::description>("description", "Description", "For people.")
+          .block_or_attribute<&Namespace::meta>("meta", "Meta", "Anything.")
+          .block<&Namespace::capabilities>("capabilities", "Capabilities", "Which drivers its tasks may use.")
+          .attribute<&Namespace::allowed_users>("allowed_users", "AllowedUsers",
+                                                "Users that its tasks may run as, with `*`; empty: all.")
+          .attribute<&Namespace::raw_exec_as_root>("raw_exec_as_root", "RawExecAsRoot",
+                                                   "Whether its tasks may run as root by raw_exec.")
+          .wire<&Namespace::create_index>("CreateIndex", "")
+          .wire<&Namespace::modify_index>("ModifyIndex", "")
+          .done();
+  return s;
+}
+
+}  // namespace underway::model

@@ -1,0 +1,114 @@
+#include "model/namespace.hpp"
+
+#include "model/acl.hpp"
+
+namespace underway::model {
+namespace {
+
+Job job_of(const std::string& driver, const std::string& user) {
+  Job job;
+  job.id = "j";
+  job.groups.resize(1);
+  job.groups[0].name = "g";
+  job.groups[0].tasks.resize(1);
+  job.groups[0].tasks[0].name = "t";
+  job.groups[0].tasks[0].driver = driver;
+  job.groups[0].tasks[0].user = user;
+  return job;
+}
+
+TEST(Namespace, RootByRawExecMustBeAllowed) {
+  struct Case {
+    const char* driver;
+    const char* user;
+    bool refused;
+  };
+  const std::vector<Case> cases = {{"raw_exec", "", true},    {"raw_exec", "root", true},   {"raw_exec", "0", true},
+                                   {"raw_exec", "000", true}, {"raw_exec", "munge", false}, {"raw_exec", "1000", false},
+                                   {"exec", "root", false},   {"exec", "", false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(fmt::format("{} as '{}'", c.driver, c.user));
+    Namespace ns;
+    ns.name = "default";
+    const auto job = job_of(c.driver, c.user);
+    EXPECT_EQ(!refusals(ns, job, false).empty(), c.refused);
+    EXPECT_TRUE(refusals(ns, job, true).empty()) << "agent -dev";
+    ns.raw_exec_as_root = true;
+    EXPECT_TRUE(refusals(ns, job, false).empty());
+  }
+}
+
+TEST(Namespace, TheRefusalNamesTheNamespaceAndTheCommandThatAllowsIt) {
+  Namespace ns;
+  ns.name = "web";
+  const auto lines = refusals(ns, job_of("raw_exec", ""), false);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0],
+            "task 'g.t' runs as root by raw_exec, which namespace 'web' does not allow; `underway namespace apply "
+            "-raw-exec-as-root web` allows it");
+}
+
+TEST(Namespace, DriversAndUsersAreListed) {
+  struct Case {
+    const char* name;
+    NamespaceCapabilities drivers;
+    std::vector<std::string> users;
+    std::size_t refused;
+  };
+  const std::vector<Case> cases = {{"nothing is listed", {}, {}, 0},
+                                   {"its driver is listed", {{"exec"}, {}}, {}, 0},
+                                   {"another driver is listed", {{"podman"}, {}}, {}, 1},
+                                   {"its driver is forbidden", {{}, {"exec"}}, {}, 1},
+                                   {"its user is listed", {}, {"slurm", "www-*"}, 0},
+                                   {"another user is listed", {}, {"slurm"}, 1},
+                                   {"both are others", {{"podman"}, {}}, {"slurm"}, 2}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Namespace ns;
+    ns.name = "default";
+    ns.capabilities = c.drivers;
+    ns.allowed_users = c.users;
+    EXPECT_EQ(refusals(ns, job_of("exec", "www-data"), false).size(), c.refused);
+  }
+}
+
+TEST(Namespace, WhatNamesNobodyRunsAsTheDriversUser) {
+  Namespace ns;
+  ns.name = "default";
+  ns.allowed_users = {"nobody"};
+  EXPECT_TRUE(refusals(ns, job_of("exec", ""), false).empty());
+  EXPECT_EQ(refusals(ns, job_of("raw_exec", ""), true).size(), 1u) << "root is not listed";
+}
+
+TEST(Namespace, AUserWhomTheNodeFillsInMayBeAnybody) {
+  Namespace ns;
+  ns.name = "default";
+  EXPECT_EQ(refusals(ns, job_of("raw_exec", "${NOMAD_META_who}"), false).size(), 1u) << "it may be root";
+  EXPECT_TRUE(refusals(ns, job_of("exec", "${NOMAD_META_who}"), false).empty());
+  ns.allowed_users = {"*who*"};
+  EXPECT_EQ(refusals(ns, job_of("exec", "${NOMAD_META_who}"), false).size(), 1u);
+}
+
+TEST(Namespace, TellsItsProblems) {
+  Namespace ns;
+  ns.name = "a/b";
+  ns.description = std::string(300, 'x');
+  ns.capabilities = {{"exec"}, {"exec"}};
+  EXPECT_EQ(problems(ns).size(), 3u);
+  ns = {};
+  ns.name = "team-a";
+  EXPECT_TRUE(problems(ns).empty());
+}
+
+TEST(AclPolicy, TellsItsProblems) {
+  AclPolicy policy;
+  policy.name = "no spaces here";
+  policy.job_acl = JobAcl{"", "", "", "t"};
+  EXPECT_EQ(problems(policy).size(), 4u);
+  AclRole role;
+  role.name = "dev";
+  EXPECT_EQ(problems(role).size(), 1u) << "a role without a policy";
+}
+
+}  // namespace
+}  // namespace underway::model

@@ -16,6 +16,8 @@ struct Context {
   TimePoint now;
   IdSource& ids;
   model::Revision revision = 0;  ///< of the commit that this decision will be part of
+  /// Whether tasks may run as root by raw_exec in namespaces that do not say so: `agent -dev`, and tests.
+  bool root_by_raw_exec = false;
 };
 
 template <class Result>

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "server/detail/rollback.hpp"
 #include "server/job_decisions.hpp"
+#include "server/namespace_decisions.hpp"
 
 namespace underway::server {
 
@@ -169,6 +170,7 @@ Decision<Reverted> decide_revert(const Tables& tables, const RevertJob& request,
     if (version->job.version != request.version) continue;
     model::Job wanted = version->job;
     wanted.cluster = current->stop ? std::string() : current->cluster;
+    refuse_by_namespace(tables, wanted, {}, context);
     Decision<Reverted> decision;
     auto registered = register_into(decision.changes, tables, {std::move(wanted), version->submission, {}}, context);
     decision.result = {std::move(registered.eval_id), registered.job_modify_index};

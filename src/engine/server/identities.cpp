@@ -84,6 +84,9 @@ Workload verify_identity(const Keyring& keyring, const Tables& tables, std::stri
   workload.ns = allocation->ns;
   workload.job = allocation->job_id;
   workload.group = allocation->group;
+  const auto* expires = claims.if_contains("exp");
+  if (expires != nullptr && expires->is_int64())  // one that says nothing of its end has ended
+    workload.expires = from_unix_nanos(expires->get_int64() * 1'000'000'000);
   return workload;
 }
 

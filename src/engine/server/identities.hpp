@@ -25,6 +25,7 @@ IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& al
 /// Who a token says its bearer is.
 struct Workload {
   std::string ns, job, group, task, allocation_id;
+  TimePoint expires = {};
 
   /// Without any policy: the variables of what it is.
   bool may_read_variable(std::string_view variable_ns, std::string_view path) const;

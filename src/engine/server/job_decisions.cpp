@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "model/validate.hpp"
 #include "scheduler/schedule.hpp"
+#include "server/namespace_decisions.hpp"
 
 namespace underway::server {
 
@@ -183,6 +184,7 @@ std::optional<std::string> dependency_cycle(const Tables& tables, const std::vec
 
 Decision<Registered> decide_register(const Tables& tables, const RegisterJob& request, const Context& context) {
   refuse_problems(request.job);
+  refuse_by_namespace(tables, request.job, request.coming, context);
   refuse_cycle(tables, {&request.job});
   const auto current = tables.find_job(request.job.ns, request.job.id);
   if (request.enforce_index) refuse_other_index(current.get(), *request.enforce_index);
@@ -230,10 +232,18 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
       error.because(fmt::format("job '{}' belongs to cluster '{}'", entry.job.id, current->cluster));
     }
   }
+  for (const auto& ns : request.namespaces) {
+    for (const auto& problem : model::problems(ns)) error.because(problem);
+  }
   if (!error.reasons().empty()) throw error;
+  for (const Job* job : coming) refuse_by_namespace(tables, *job, request.namespaces, context);
   refuse_cycle(tables, coming);
 
   Decision<AppliedCluster> decision;
+  for (const auto& ns : request.namespaces) {
+    for (auto& change : decide_put_namespace(tables, ns, context).changes)
+      decision.changes.push_back(std::move(change));
+  }
   model::Cluster cluster = request.cluster;
   cluster.stop = false;
   cluster.jobs.clear();

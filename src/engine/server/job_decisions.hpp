@@ -2,6 +2,7 @@
 /// @file
 /// Decisions about jobs: register, stop, evaluate; and a cluster's directory as a whole.
 
+#include "model/namespace.hpp"
 #include "server/variable_decisions.hpp"
 
 namespace underway::server {
@@ -11,6 +12,8 @@ struct RegisterJob {
   std::optional<model::JobSubmission> submission;
   /// Refuse unless the job's job_modify_index is this (0: unless it does not exist).
   std::optional<model::Revision> enforce_index;
+  /// Namespaces that are made together with the job: they stand for those in the tables.
+  std::vector<model::Namespace> coming = {};
 };
 
 struct Registered {
@@ -21,7 +24,7 @@ struct Registered {
 
 /// A new job, or a new version when the specification differs from the current one; either way an evaluation.
 /// A job that belongs to a cluster stays with it. Throws invalid with all problems of the job, conflict when
-/// `enforce_index` does not match.
+/// `enforce_index` does not match, and what refuse_by_namespace throws.
 Decision<Registered> decide_register(const Tables&, const RegisterJob&, const Context&);
 
 struct DeregisterJob {
@@ -37,7 +40,8 @@ Decision<Registered> decide_evaluate(const Tables&, const std::string& ns, const
 struct ApplyCluster {
   model::Cluster cluster;
   std::vector<RegisterJob> jobs;
-  std::vector<NewVariable> secrets;  ///< made if they are still missing
+  std::vector<NewVariable> secrets;               ///< made if they are still missing
+  std::vector<model::Namespace> namespaces = {};  ///< what the directory says of them
 };
 struct AppliedCluster {
   std::vector<std::string> registered;  ///< new or changed jobs

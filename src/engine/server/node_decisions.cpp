@@ -1,5 +1,7 @@
 #include "server/node_decisions.hpp"
 
+#include "server/acl_decisions.hpp"
+
 #include <set>
 
 #include "base/error.hpp"
@@ -436,6 +438,7 @@ Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, 
   collect_evaluations(decision, tables, gone, keep.evaluations, context);
   collect_deployments(decision.changes, tables, keep.evaluations, context);
   collect_nodes(decision, tables, keep.nodes, context);
+  decision.result.tokens = collect_tokens(decision.changes, tables, keep.tokens, context);
   return decision;
 }
 

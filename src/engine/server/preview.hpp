@@ -3,7 +3,7 @@
 /// What registering a job would do, and nothing of it done: for `job plan`.
 
 #include "scheduler/schedule.hpp"
-#include "server/decision.hpp"
+#include "server/job_decisions.hpp"
 
 namespace underway::server {
 
@@ -14,7 +14,8 @@ struct JobPlan {
   model::Revision job_modify_index = 0;  ///< to be enforced when it is run
 };
 
-/// Throws what registering would throw.
-JobPlan preview_job(const Tables& tables, scheduler::Fleet& fleet, model::Job job, const Context& context);
+/// Throws what registering would throw. `coming`: see RegisterJob.
+JobPlan preview_job(const Tables& tables, scheduler::Fleet& fleet, model::Job job, const Context& context,
+                    std::vector<model::Namespace> coming = {});
 
 }  // namespace underway::server

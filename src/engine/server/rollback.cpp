@@ -1,6 +1,7 @@
 #include "server/detail/rollback.hpp"
 
 #include "server/job_decisions.hpp"
+#include "server/namespace_decisions.hpp"
 
 namespace underway::server::detail {
 
@@ -85,14 +86,19 @@ Failed fail(std::vector<Change>& changes, const Tables& tables, Deployment deplo
                                    [](const auto& entry) { return entry.second.auto_revert; });
   if (reverts && job && !job->stop && job->version == deployment.job_version) {
     const auto target = stable_before(tables, *job);
+    const auto ns = find_namespace(tables, job->ns);
+    const bool allowed = target && ns && model::refusals(*ns, target->job, context.root_by_raw_exec).empty();
     std::optional<model::Job> back;
-    if (target) {
+    if (allowed) {
       model::Job wanted = target->job;
       wanted.cluster = job->cluster;
       back = next_version(tables, std::move(wanted), context);
     }
     if (!target) {
       why += " - no stable job version to auto revert to";
+    } else if (!allowed) {
+      why += fmt::format(" - not rolling back to stable job version {} as the namespace does not allow it any more",
+                         target->job.version);
     } else if (!back) {
       why += fmt::format(" - not rolling back to stable job version {} as current job has same specification",
                          target->job.version);

@@ -14,7 +14,7 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       links_(std::make_unique<Links>(tables_)),
       events_(tables_, clock, options_.event_buffer),
       writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), tables_.follow(&events_), executor), store,
-              tables_, *fleet_, clock, ids),
+              tables_, *fleet_, clock, ids, options_.root_by_raw_exec),
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
       variables_(writer_, keyring_, clock),
       tasks_(executor, "server"),
@@ -155,9 +155,11 @@ async::awaitable<Collected> Server::collect(Retention retention) {
   co_return co_await writer_.submit(std::move(decide));
 }
 
-async::awaitable<JobPlan> Server::plan_job(model::Job job) {
+async::awaitable<JobPlan> Server::plan_job(model::Job job, std::vector<model::Namespace> coming) {
   const auto* tables = co_await read();
-  co_return preview_job(*tables, *fleet_, std::move(job), Context{clock_.now(), preview_ids_, tables->revision() + 1});
+  co_return preview_job(*tables, *fleet_, std::move(job),
+                        {clock_.now(), preview_ids_, tables->revision() + 1, options_.root_by_raw_exec},
+                        std::move(coming));
 }
 
 }  // namespace underway::server

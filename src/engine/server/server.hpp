@@ -36,6 +36,7 @@ struct Options {
   std::string keyring_directory;    ///< of the root keys; empty: in memory only
   std::string wrapping_key;         ///< a file, when it lies elsewhere than in the keyring's directory
   std::string oidc_issuer;          ///< `iss` of the tokens of tasks: a URL under which others reach this server
+  bool root_by_raw_exec = false;    ///< see Context
 };
 
 class Server {
@@ -72,8 +73,8 @@ class Server {
   async::awaitable<void> purge_node(std::string node_id);
   async::awaitable<std::string> stop_allocation(std::string id);
   async::awaitable<Collected> collect(Retention retention);
-  /// What registering `job` would do. Throws as register_job does.
-  async::awaitable<JobPlan> plan_job(model::Job job);
+  /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
+  async::awaitable<JobPlan> plan_job(model::Job job, std::vector<model::Namespace> coming = {});
   /// After read(), until the next co_await: what keeps each node from taking one more allocation of the group.
   std::vector<scheduler::NodeVerdict> judge_nodes(const tables::Row<model::Job>& job, const model::TaskGroup& group) {
     return scheduler::judge_nodes(tables_, *fleet_, job, group);

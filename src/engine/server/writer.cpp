@@ -16,8 +16,15 @@ constexpr std::size_t kMostOperations = 32'768;
 }  // namespace
 
 Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
-               IdSource& ids)
-    : executor_(executor), store_(store), tables_(tables), fleet_(fleet), clock_(clock), ids_(ids), timer_(executor) {
+               IdSource& ids, bool root_by_raw_exec)
+    : executor_(executor),
+      store_(store),
+      tables_(tables),
+      fleet_(fleet),
+      clock_(clock),
+      ids_(ids),
+      root_by_raw_exec_(root_by_raw_exec),
+      timer_(executor) {
   tables_.load(store_);
   wake();
 }
@@ -65,7 +72,7 @@ void Writer::wake() {
 
 void Writer::run_group() {
   const TimePoint now = clock_.now();
-  const Context context{now, ids_, store_.revision() + 1};
+  const Context context{now, ids_, store_.revision() + 1, root_by_raw_exec_};
   std::vector<store::Operation> operations;
   decide_requests(operations, context);
   schedule_pending(operations, context);

@@ -18,7 +18,7 @@ class Writer {
  public:
   /// All must outlive the writer. Loads the tables. Throws what the store throws.
   Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
-         IdSource& ids);
+         IdSource& ids, bool root_by_raw_exec = false);
   ~Writer();
 
   /// Runs `decide(const Tables&, const Context&) -> Decision<R>` at its turn and resumes with its result once that is
@@ -50,6 +50,11 @@ class Writer {
   /// them.
   async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index,
                                                 async::SteadyTime deadline);
+
+  /// As Tables::wait: `wake` is called once, when a change in `scopes` has become durable.
+  [[nodiscard]] std::unique_ptr<Tables::Waiter> wait(std::vector<tables::Scope> scopes, std::function<void()> wake) {
+    return tables_.wait(std::move(scopes), std::move(wake));
+  }
 
   /// Called after each group became durable: sessions send differences from here.
   void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
@@ -86,6 +91,7 @@ class Writer {
   scheduler::Fleet& fleet_;
   Clock& clock_;
   IdSource& ids_;
+  bool root_by_raw_exec_;  ///< of every Context
   std::deque<std::shared_ptr<Request>> queue_;
   std::vector<std::shared_ptr<Request>> group_;
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group

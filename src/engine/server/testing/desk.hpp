@@ -74,7 +74,7 @@ class Desk {
  public:
   Desk() { tables.follow(&fleet); }
 
-  Context context() { return {clock.now(), ids, store.revision() + 1}; }
+  Context context() { return {clock.now(), ids, store.revision() + 1, true}; }
 
   /// Runs `decide(const Tables&, const Context&)`, makes its changes durable and schedules what is due.
   template <class Decide>

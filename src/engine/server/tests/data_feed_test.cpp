@@ -14,7 +14,7 @@ using node::DataNeed;
 
 /// A server whose node runs job "web".
 struct FeedDesk {
-  FeedDesk() : server(loop.executor(), store, clock, ids, {}) {
+  FeedDesk() : server(loop.executor(), store, clock, ids, {.root_by_raw_exec = true}) {
     decide([](const Tables& t, const Context& c) { return decide_register_node(t, make_node(1), "secret", c); });
     decide([](const Tables& t, const Context& c) { return decide_register(t, {make_job("web"), {}, {}}, c); });
   }

@@ -152,6 +152,7 @@ TEST(Register, SeesNoCycleThroughAStoppedJobOrAnotherNamespace) {
   desk.register_job(depending_on(make_job("b"), "a"));
   model::Job elsewhere = depending_on(make_job("x"), "y");
   elsewhere.ns = "other";
+  desk.commit({tables::PutNamespace{{.name = "other"}}});
   desk.register_job(elsewhere);
   desk.register_job(depending_on(make_job("y"), "x"));
   EXPECT_TRUE(desk.tables.find_job("default", "y"));

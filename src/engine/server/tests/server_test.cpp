@@ -18,6 +18,7 @@ class ServerTest : public ::testing::Test {
 
   static Options quick() {
     Options options;
+    options.root_by_raw_exec = true;
     options.heartbeat_ttl = std::chrono::milliseconds(80);
     options.heartbeat_grace = std::chrono::milliseconds(80);
     options.start_grace = std::chrono::milliseconds(150);

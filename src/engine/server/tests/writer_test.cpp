@@ -13,7 +13,7 @@ class WriterTest : public ::testing::Test {
  protected:
   WriterTest() : tasks(loop.executor(), "test") {
     tables.follow(&fleet);
-    writer = std::make_unique<Writer>(loop.executor(), store, tables, fleet, clock, ids);
+    writer = std::make_unique<Writer>(loop.executor(), store, tables, fleet, clock, ids, true);
   }
   ~WriterTest() override {
     tasks.cancel();

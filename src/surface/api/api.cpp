@@ -4,24 +4,31 @@
 
 namespace underway::api {
 
-void add_routes(http::Router& router, Api& api) {
-  add_job_routes(router, api);
-  add_plan_routes(router, api);
-  add_node_routes(router, api);
-  add_allocation_routes(router, api);
-  add_service_routes(router, api);
-  add_file_routes(router, api);
-  add_exec_routes(router, api);
-  add_deployment_routes(router, api);
-  add_evaluation_routes(router, api);
-  add_agent_routes(router, api);
-  add_cluster_routes(router, api);
-  add_status_routes(router, api);
-  add_event_routes(router, api);
-  add_explain_routes(router, api);
-  add_trust_routes(router, api);
-  add_variable_routes(router, api);
-  add_keyring_routes(router, api);
+std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
+  Routes routes(router, api);
+  add_job_routes(routes, api);
+  add_plan_routes(routes, api);
+  add_node_routes(routes, api);
+  add_allocation_routes(routes, api);
+  add_service_routes(routes, api);
+  add_file_routes(routes, api);
+  add_exec_routes(routes, api);
+  add_deployment_routes(routes, api);
+  add_evaluation_routes(routes, api);
+  add_agent_routes(routes, api);
+  add_cluster_routes(routes, api);
+  add_status_routes(routes, api);
+  add_event_routes(routes, api);
+  add_explain_routes(routes, api);
+  add_trust_routes(routes, api);
+  add_variable_routes(routes, api);
+  add_keyring_routes(routes, api);
+  add_acl_routes(routes, api);
+  add_audit_routes(routes, api);
+  add_namespace_routes(routes, api);
+  return routes.all();
 }
+
+void add_routes(http::Router& router, Api& api) { register_routes(router, api); }
 
 }  // namespace underway::api

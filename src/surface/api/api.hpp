@@ -4,7 +4,10 @@
 /// queries (facts: Nomad's HTTP API, docs "API"); ours below `/v1/underway`. `add_routes` puts them all on a router;
 /// one file per group of paths.
 
+#include "api/limiter.hpp"
 #include "http/router.hpp"
+#include "server/acl_decisions.hpp"
+#include "server/audit.hpp"
 #include "server/server.hpp"
 #include "trust/server_trust.hpp"
 
@@ -21,11 +24,22 @@ struct AgentInfo {
   std::string http_address;  ///< where its API listens, for people and `agent/members`
 };
 
+/// Who is let in, and by what.
+struct AccessOptions {
+  bool acl = false;               ///< off: everybody may do everything, as with `agent -dev`
+  bool trust_root_socket = true;  ///< root at the unix socket has management rights without a token
+  server::TokenLifetimes token_lifetimes = {};
+  Limits limits = {};
+  std::string bootstrap_reset_file = {};  ///< where an operator writes the index that allows another bootstrap
+};
+
 /// What handlers work with. Outlives the router.
 struct Api {
   server::Server& server;
   AgentInfo agent;
   Clock& clock;
+  AccessOptions access = {};
+  server::AuditLog* audit = nullptr;    ///< null: changes are not logged
   trust::ServerTrust* trust = nullptr;  ///< the built-in authority; absent in tests that need none
 };
 

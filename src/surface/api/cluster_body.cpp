@@ -72,6 +72,7 @@ const Structure& description(Tag<ClusterBody>) {
   static const Structure s = Builder<ClusterBody>("cluster body", "A cluster with all of its jobs.")
                                  .wire<&ClusterBody::cluster>("Cluster", "")
                                  .wire<&ClusterBody::jobs>("Jobs", "")
+                                 .wire<&ClusterBody::namespaces>("Namespaces", "")
                                  .done();
   return s;
 }
@@ -117,6 +118,7 @@ const Structure& description(Tag<ClusterPlan>) {
                                  .wire<&ClusterPlan::jobs>("Jobs", "")
                                  .wire<&ClusterPlan::unchanged>("Unchanged", "")
                                  .wire<&ClusterPlan::stopped>("Stopped", "")
+                                 .wire<&ClusterPlan::namespaces>("Namespaces", "")
                                  .wire<&ClusterPlan::changes>("Changes", "")
                                  .done();
   return s;

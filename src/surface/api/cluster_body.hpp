@@ -15,6 +15,7 @@ struct JobWithSource {
 struct ClusterBody {
   model::Cluster cluster;
   std::vector<JobWithSource> jobs;
+  std::vector<model::Namespace> namespaces;  ///< what its directory says of them
 };
 
 /// Nomad's DesiredUpdates (structs.go), and ours below.
@@ -40,9 +41,10 @@ struct JobChange {
 
 struct ClusterPlan {
   model::ClusterDiff cluster;
-  std::vector<JobChange> jobs;         ///< those that change
-  std::vector<std::string> unchanged;  ///< ids
-  std::vector<std::string> stopped;    ///< ids of jobs that the directory does not declare any more
+  std::vector<JobChange> jobs;          ///< those that change
+  std::vector<std::string> unchanged;   ///< ids
+  std::vector<std::string> stopped;     ///< ids of jobs that the directory does not declare any more
+  std::vector<std::string> namespaces;  ///< what changes of them, in words
   bool changes = false;
 };
 

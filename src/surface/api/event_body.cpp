@@ -44,6 +44,20 @@ WantedTopic parse_topic(const std::string& text) {
   throw error;
 }
 
+/// As the row itself could be read.
+bool may_see(const acl::Rights& rights, const Event& event, const std::string& ns) {
+  switch (event.topic) {
+    case EventTopic::variable:
+      return rights.variable(std::get<tables::Row<model::Variable>>(event.row)->path, ns, acl::Access::list);
+    case EventTopic::node:
+    case EventTopic::host:
+    case EventTopic::cluster:
+      return rights.node(acl::Level::read);
+    default:
+      return rights.in(ns, acl::Capability::read_job);
+  }
+}
+
 template <class... Visit>
 struct Cases : Visit... {
   using Visit::operator()...;
@@ -71,9 +85,11 @@ void append_event(std::string& out, const Event& event, TimePoint time) {
 EventPredicate wanted_events(const Request& request) {
   std::vector<WantedTopic> topics;
   for (const auto& text : request.query.all("topic")) topics.push_back(parse_topic(text));
-  return [topics, ns = namespace_of(request)](const Event& event) {
+  // The rights are those that the caller has when the event is told.
+  return [topics, ns = namespace_of(request), standing = request.standing](const Event& event) {
     const std::string own = server::namespace_of(event);
     if (ns != "*" && !own.empty() && own != ns) return false;
+    if (!may_see(*standing->caller->rights, event, own)) return false;
     return topics.empty() ||
            std::any_of(topics.begin(), topics.end(), [&](const auto& topic) { return topic.matches(event); });
   };

@@ -12,6 +12,8 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
+using acl::Level;
 using link::Channel;
 using link::Stream;
 
@@ -114,9 +116,13 @@ node::ExecRequest exec_request(const Request& request) {
   exec.command = command_of(request);
   exec.tty = request.query.flag("tty");
   exec.task = request.query.find("task").value_or("");
-  exec.user = request.query.find("user").value_or("");
-  exec.cwd = request.query.find("cwd").value_or("");
   return exec;
+}
+
+/// For the audit log. Its words are on the command line of a process anyway.
+std::string command_text(const node::ExecRequest& exec) {
+  const std::string who = exec.user.empty() ? "" : fmt::format(" as {}", exec.user);
+  return fmt::format("session{}{}: {}", exec.task.empty() ? "" : " in task " + exec.task, who, join(exec.command, " "));
 }
 
 Response session(Api& api, std::string node_id, const char* method, node::ExecRequest exec) {
@@ -126,6 +132,14 @@ Response session(Api& api, std::string node_id, const char* method, node::ExecRe
     return run_session(api, node_id, method, exec, std::move(socket));
   };
   return response;
+}
+
+/// Unknown tasks count as not isolated: the node will not know them either.
+bool is_isolated(const model::Allocation& allocation, const std::string& task) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr) return false;
+  const auto it = std::find_if(group->tasks.begin(), group->tasks.end(), [&](const auto& t) { return t.name == task; });
+  return it != group->tasks.end() && it->driver != "raw_exec";
 }
 
 awaitable<Response> exec_in_allocation(Api& api, Request request) {
@@ -139,6 +153,9 @@ awaitable<Response> exec_in_allocation(Api& api, Request request) {
       throw Error(Code::invalid, "missing task: the allocation has more than one");
     exec.task = group->tasks.front().name;
   }
+  request.tell(command_text(exec));
+  // A session in a task that its driver does not isolate is a shell on the node.
+  if (!is_isolated(*allocation, exec.task)) request.require(right::ns(Capability::alloc_node_exec), allocation->ns);
   co_return session(api, allocation->node_id, "exec", std::move(exec));
 }
 
@@ -150,16 +167,21 @@ awaitable<Response> exec_on_host(Api& api, Request request) {
     throw Error(Code::unavailable, fmt::format("the agent of host '{}' has not joined yet", host->name))
         .because(fmt::format("the host is {}", describe::spell(host->status)));
   }
-  co_return session(api, host->node_id, "host.exec", exec_request(request));
+  auto exec = exec_request(request);
+  exec.user = request.query.find("user").value_or("");
+  exec.cwd = request.query.find("cwd").value_or("");
+  request.tell(command_text(exec));
+  co_return session(api, host->node_id, "host.exec", std::move(exec));
 }
 
 }  // namespace
 
-void add_exec_routes(http::Router& router, Api& api) {
-  router.add("GET", "/v1/client/allocation/:id/exec", "exec in allocation",
-             [&api](Request request) { return exec_in_allocation(api, std::move(request)); });
-  router.add("GET", "/v1/underway/host/:cluster/:name/exec", "exec on host",
-             [&api](Request request) { return exec_on_host(api, std::move(request)); });
+void add_exec_routes(Routes& routes, Api& api) {
+  routes.add(
+      "GET", "/v1/client/allocation/:id/exec", "exec in allocation", right::ns(Capability::alloc_exec, of_allocation),
+      [&api](Request request) { return exec_in_allocation(api, std::move(request)); }, {.effect = Effect::changes});
+  routes.add("GET", "/v1/underway/host/:cluster/:name/exec", "exec on host", right::operators(Level::write),
+             [&api](Request request) { return exec_on_host(api, std::move(request)); }, {.effect = Effect::changes});
 }
 
 }  // namespace underway::api

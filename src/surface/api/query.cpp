@@ -56,11 +56,6 @@ std::int64_t integer_parameter(const Request& request, const char* name, std::in
   return value;
 }
 
-std::string namespace_of(const Request& request) {
-  auto ns = request.query.find("namespace");
-  return ns && !ns->empty() ? *ns : "default";
-}
-
 awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body) {
   const std::int64_t index = integer_parameter(request, "index", 0);
   const auto deadline = wait_deadline(request);

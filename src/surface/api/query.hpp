@@ -6,15 +6,12 @@
 #include <functional>
 
 #include "api/api.hpp"
+#include "api/request.hpp"
 
 namespace underway::api {
 
 using asio::awaitable;
-using http::Request;
-using http::Response;
 
-/// The namespace asked for: `default` when none; "*" is all.
-std::string namespace_of(const Request& request);
 /// A query parameter that is a whole number of at least 0. Throws invalid for anything else.
 std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise);
 

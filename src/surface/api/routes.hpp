@@ -1,31 +1,85 @@
 #pragma once
 /// @file
-/// One function per group of paths; each registers its routes. Only add_routes calls them.
+/// How routes are registered. One function per group of paths; only add_routes calls them. Each route says what it asks
+/// of its caller (api/right.hpp), how much it reads at most, and whether it changes anything.
 
+#include "api/gate.hpp"
 #include "api/query.hpp"
 #include "api/trust_body.hpp"
 
 namespace underway::api {
 
+/// Bodies of routes that say nothing: enough for any single thing, and little to hold for many clients at once.
+inline constexpr std::size_t kBodyLimit = 1U << 20;
+/// Job files have templates and submissions in them.
+inline constexpr std::size_t kJobBodyLimit = 16U << 20;
+/// A directory of job files.
+inline constexpr std::size_t kClusterBodyLimit = 64U << 20;
+
+/// Whether the audit log tells of a request.
+enum class Effect {
+  by_method,  ///< GET reads, everything else changes something
+  reads,      ///< a PUT that changes nothing: parse, plan, search
+  changes,    ///< a GET that does: a session in a task
+};
+
+struct RouteTraits {
+  std::size_t body_limit = kBodyLimit;
+  Effect effect = Effect::by_method;
+};
+
+/// What is known of a registered route: for the reference and for tests.
+struct GuardedRoute {
+  std::string methods;
+  std::string pattern;
+  std::string name;
+  Right right;
+  RouteTraits traits;
+};
+
+/// Puts routes on a router, each behind the gate.
+class Routes {
+ public:
+  using Handler = std::function<awaitable<Response>(Request)>;
+
+  Routes(http::Router& router, Api& api);
+  /// As http::Router::add.
+  void add(std::string_view methods, std::string_view pattern, std::string name, Right right, Handler handler,
+           RouteTraits traits = {});
+  const std::vector<GuardedRoute>& all() const { return all_; }
+
+ private:
+  http::Router& router_;
+  Api& api_;
+  std::shared_ptr<Gate> gate_;
+  std::vector<GuardedRoute> all_;
+};
+
+/// All of them: what add_routes (api/api.hpp) does, and what was registered.
+std::vector<GuardedRoute> register_routes(http::Router& router, Api& api);
+
 /// The body's "Job", in the namespace that it or the query names. Throws invalid, naming what is not supported.
 model::Job job_of(const Request& request, const boost::json::object& body);
 
-void add_job_routes(http::Router& router, Api& api);
-void add_plan_routes(http::Router& router, Api& api);
-void add_node_routes(http::Router& router, Api& api);
-void add_allocation_routes(http::Router& router, Api& api);
-void add_service_routes(http::Router& router, Api& api);
-void add_file_routes(http::Router& router, Api& api);
-void add_exec_routes(http::Router& router, Api& api);
-void add_deployment_routes(http::Router& router, Api& api);
-void add_evaluation_routes(http::Router& router, Api& api);
-void add_agent_routes(http::Router& router, Api& api);
-void add_cluster_routes(http::Router& router, Api& api);
-void add_event_routes(http::Router& router, Api& api);
-void add_explain_routes(http::Router& router, Api& api);
-void add_status_routes(http::Router& router, Api& api);
-void add_trust_routes(http::Router& router, Api& api);
-void add_variable_routes(http::Router& router, Api& api);
-void add_keyring_routes(http::Router& router, Api& api);
+void add_job_routes(Routes& routes, Api& api);
+void add_plan_routes(Routes& routes, Api& api);
+void add_node_routes(Routes& routes, Api& api);
+void add_allocation_routes(Routes& routes, Api& api);
+void add_service_routes(Routes& routes, Api& api);
+void add_file_routes(Routes& routes, Api& api);
+void add_exec_routes(Routes& routes, Api& api);
+void add_deployment_routes(Routes& routes, Api& api);
+void add_evaluation_routes(Routes& routes, Api& api);
+void add_agent_routes(Routes& routes, Api& api);
+void add_cluster_routes(Routes& routes, Api& api);
+void add_status_routes(Routes& routes, Api& api);
+void add_event_routes(Routes& routes, Api& api);
+void add_explain_routes(Routes& routes, Api& api);
+void add_trust_routes(Routes& routes, Api& api);
+void add_variable_routes(Routes& routes, Api& api);
+void add_keyring_routes(Routes& routes, Api& api);
+void add_acl_routes(Routes& routes, Api& api);
+void add_audit_routes(Routes& routes, Api& api);
+void add_namespace_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

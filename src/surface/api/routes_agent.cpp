@@ -1,4 +1,4 @@
-// The agent and the servers: self, members, health, leader, peers, regions, namespaces, search, collection, metrics,
+// The agent and the servers: self, members, health, leader, peers, regions, search, collection, metrics,
 // and the link that nodes dial.
 #include <charconv>
 
@@ -10,6 +10,8 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
+using acl::Level;
 using boost::json::array;
 using boost::json::object;
 
@@ -67,20 +69,6 @@ awaitable<Response> collect(Api& api, Request) {
   co_return http::json("");
 }
 
-awaitable<Response> list_namespaces(Api& api, Request request) {
-  std::vector<tables::Scope> scopes{{tables::Topic::jobs, ""}};
-  co_return co_await answer_read(api, request, std::move(scopes), [](const tables::Tables& tables) {
-    std::set<std::string> names{"default"};
-    for (const auto& job : tables.jobs()) names.insert(job->ns);
-    return json_list(names, [](const auto& name) {
-      return boost::json::serialize(object{{"Name", name},
-                                           {"Description", name == "default" ? "Default shared namespace" : ""},
-                                           {"CreateIndex", 1},
-                                           {"ModifyIndex", 1}});
-    });
-  });
-}
-
 /// Prefix search over ids; at most 20 of each kind, as Nomad has it.
 awaitable<Response> search(Api& api, Request request) {
   const auto body = parse_body(request);
@@ -101,15 +89,16 @@ awaitable<Response> search(Api& api, Request request) {
     truncations[name] = rows.size() > found.size();
     matches[name] = std::move(found);
   };
-  add("jobs", tables->jobs(namespace_of(request), prefix), [](const auto& job) { return job.id; });
-  add("nodes", tables->nodes(prefix), [](const auto& node) { return node.id; });
   const std::string ns = namespace_of(request);
-  const auto in_namespace = [&](auto rows) {
-    if (ns != "*") std::erase_if(rows, [&](const auto& row) { return row->ns != ns; });
+  const auto visible = [&](auto rows, Capability capability) {
+    std::erase_if(rows,
+                  [&](const auto& row) { return (ns != "*" && row->ns != ns) || !request.may(row->ns, capability); });
     return rows;
   };
-  add("allocs", in_namespace(tables->allocations(prefix)), [](const auto& allocation) { return allocation.id; });
-  add("evals", in_namespace(tables->evaluations(prefix)), [](const auto& evaluation) { return evaluation.id; });
+  add("jobs", visible(tables->jobs(ns, prefix), Capability::list_jobs), [](const auto& job) { return job.id; });
+  if (request.rights().node(Level::read)) add("nodes", tables->nodes(prefix), [](const auto& node) { return node.id; });
+  add("allocs", visible(tables->allocations(prefix), Capability::read_job), [](const auto& row) { return row.id; });
+  add("evals", visible(tables->evaluations(prefix), Capability::read_job), [](const auto& row) { return row.id; });
   Response response = http::json(
       boost::json::serialize(object{{"Matches", std::move(matches)}, {"Truncations", std::move(truncations)}}));
   response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(tables->revision(), 1)));
@@ -167,26 +156,27 @@ awaitable<Response> metrics(Api& api, Request request) {
 
 }  // namespace
 
-void add_agent_routes(http::Router& router, Api& api) {
+void add_agent_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  const auto constant = [&](const char* path, const char* name, boost::json::value value) {
-    router.add("GET", path, name,
+  const auto constant = [&](const char* path, const char* name, Right right, boost::json::value value) {
+    routes.add("GET", path, name, right,
                [&api, value](Request request) { return static_read(api, std::move(request), value); });
   };
-  router.add("GET", "/v1/agent/self", "agent self", with(agent_self));
-  router.add("GET", "/v1/agent/members", "agent members", with(agent_members));
-  router.add("GET", "/v1/agent/health", "agent health", with(agent_health));
-  constant("/v1/agent/servers", "agent servers", array{api.agent.http_address});
-  constant("/v1/status/leader", "leader", boost::json::string(api.agent.http_address));
-  constant("/v1/status/peers", "peers", array{api.agent.http_address});
-  constant("/v1/regions", "regions", array{api.agent.region});
-  router.add("GET", "/v1/namespaces", "list namespaces", with(list_namespaces));
-  router.add("PUT|POST", "/v1/system/gc", "collect garbage", with(collect));
-  router.add("PUT|POST", "/v1/search", "search", with(search));
-  router.add("GET", "/v1/metrics", "metrics", with(metrics));
-  router.add("GET", "/v1/underway/openapi.json", "OpenAPI document",
+  routes.add("GET", "/v1/agent/self", "agent self", right::agent(Level::read), with(agent_self));
+  routes.add("GET", "/v1/agent/members", "agent members", right::node(Level::read), with(agent_members));
+  routes.add("GET", "/v1/agent/health", "agent health", right::open("load balancers and monitoring ask it"),
+             with(agent_health));
+  constant("/v1/agent/servers", "agent servers", right::agent(Level::read), array{api.agent.http_address});
+  constant("/v1/status/leader", "leader", right::open("clients look for a server by it"),
+           boost::json::string(api.agent.http_address));
+  constant("/v1/status/peers", "peers", right::open("clients look for a server by it"), array{api.agent.http_address});
+  constant("/v1/regions", "regions", right::open("clients look for a server by it"), array{api.agent.region});
+  routes.add("PUT|POST", "/v1/system/gc", "collect garbage", right::management(), with(collect));
+  routes.add("PUT|POST", "/v1/search", "search", right::something(), with(search), {.effect = Effect::reads});
+  routes.add("GET", "/v1/metrics", "metrics", right::open("monitoring reads it; it holds counts alone"), with(metrics));
+  routes.add("GET", "/v1/underway/openapi.json", "OpenAPI document", right::open("it is the same everywhere"),
              [](Request) -> awaitable<Response> { co_return http::json(openapi_document()); });
 }
 

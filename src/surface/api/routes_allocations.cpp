@@ -7,16 +7,18 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
 using tables::Scope;
 using tables::Topic;
 
 awaitable<Response> list_allocations(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or(""), ns = namespace_of(request);
+  const std::string prefix = request.query.find("prefix").value_or("");
   std::vector<Scope> scopes{{Topic::allocations, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [ns, prefix](const tables::Tables& tables) {
+  co_return co_await answer_list(api, request, std::move(scopes), [&, prefix](const tables::Tables& tables) {
     std::vector<Item> items;
+    Shown shown(request);
     for (const auto& allocation : tables.allocations(prefix)) {
-      if (ns != "*" && allocation->ns != ns) continue;
+      if (!shown(allocation->ns)) continue;
       items.push_back({chronological(allocation->create_index, allocation->id),
                        [&tables, allocation] { return json::encode(stub(tables, *allocation)); }});
     }
@@ -66,11 +68,13 @@ awaitable<boost::json::value> ask_node(Api& api, const Request& request, const c
 }
 
 awaitable<Response> restart_allocation(Api& api, Request request) {
+  request.tell("tasks restarted");
   co_await ask_node(api, request, "alloc.restart");
   co_return http::json("{}");
 }
 
 awaitable<Response> signal_allocation(Api& api, Request request) {
+  request.tell("tasks signalled");
   co_await ask_node(api, request, "alloc.signal");
   co_return http::json("{}");
 }
@@ -81,23 +85,31 @@ awaitable<Response> allocation_stats(Api& api, Request request) {
 }
 
 awaitable<Response> collect_allocation(Api& api, Request request) {
+  request.tell("files removed");
   co_await ask_node(api, request, "alloc.gc");
   co_return http::json("{}");
 }
 
 }  // namespace
 
-void add_allocation_routes(http::Router& router, Api& api) {
+void add_allocation_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/allocations", "list allocations", with(list_allocations));
-  router.add("GET", "/v1/allocation/:id", "read allocation", with(read_allocation));
-  router.add("PUT|POST", "/v1/allocation/:id/stop", "stop allocation", with(stop_allocation));
-  router.add("PUT|POST", "/v1/client/allocation/:id/restart", "restart allocation", with(restart_allocation));
-  router.add("PUT|POST", "/v1/client/allocation/:id/signal", "signal allocation", with(signal_allocation));
-  router.add("GET", "/v1/client/allocation/:id/stats", "allocation statistics", with(allocation_stats));
-  router.add("GET", "/v1/client/allocation/:id/gc", "collect allocation", with(collect_allocation));
+  routes.add("GET", "/v1/allocations", "list allocations", right::ns(Capability::read_job), with(list_allocations));
+  routes.add("GET", "/v1/allocation/:id", "read allocation", right::ns(Capability::read_job, of_allocation),
+             with(read_allocation));
+  routes.add("PUT|POST", "/v1/allocation/:id/stop", "stop allocation",
+             right::ns(Capability::alloc_lifecycle, of_allocation), with(stop_allocation));
+  routes.add("PUT|POST", "/v1/client/allocation/:id/restart", "restart allocation",
+             right::ns(Capability::alloc_lifecycle, of_allocation), with(restart_allocation));
+  routes.add("PUT|POST", "/v1/client/allocation/:id/signal", "signal allocation",
+             right::ns(Capability::alloc_lifecycle, of_allocation), with(signal_allocation));
+  routes.add("GET", "/v1/client/allocation/:id/stats", "allocation statistics",
+             right::ns(Capability::read_job, of_allocation), with(allocation_stats));
+  routes.add("GET", "/v1/client/allocation/:id/gc", "collect allocation",
+             right::ns(Capability::gc_allocation, of_allocation), with(collect_allocation),
+             {.effect = Effect::changes});
 }
 
 }  // namespace underway::api

@@ -5,10 +5,13 @@
 #include "host/provider.hpp"
 #include "host/reconcile.hpp"
 #include "jobspec/jobspec.hpp"
+#include "server/namespace_decisions.hpp"
 
 namespace underway::api {
 namespace {
 
+using acl::Capability;
+using acl::Level;
 using tables::Scope;
 using tables::Topic;
 
@@ -46,6 +49,7 @@ server::ApplyCluster parse_cluster(const Request& request) {
   }
   server::ApplyCluster out;
   out.cluster = body.cluster;
+  out.namespaces = std::move(body.namespaces);
   for (std::size_t i = 0; i < body.jobs.size(); ++i) {
     const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
     out.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
@@ -53,12 +57,30 @@ server::ApplyCluster parse_cluster(const Request& request) {
   return out;
 }
 
+/// "namespace default: RawExecAsRoot: false -> true", for plans and the audit log.
+std::vector<std::string> namespace_changes(const tables::Tables& tables, const std::vector<model::Namespace>& wanted) {
+  std::vector<std::string> out;
+  for (const auto& ns : wanted) {
+    const auto current = server::find_namespace(tables, ns.name);
+    if (current && server::same_namespace(*current, ns)) continue;
+    const auto before = current ? std::optional(json::to_value(*current)) : std::nullopt;
+    for (const auto& line : differences(before, json::to_value(ns)))
+      out.push_back(fmt::format("namespace {}: {}", ns.name, line));
+  }
+  return out;
+}
+
 awaitable<Response> apply_cluster(Api& api, Request request) {
   auto wanted = parse_cluster(request);
+  for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
+  if (!wanted.namespaces.empty()) request.require(right::management());
+  for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
   const auto applied = co_await api.server.apply_cluster(std::move(wanted));
   boost::json::array registered, stopped;
   for (const auto& id : applied.registered) registered.emplace_back(id);
   for (const auto& id : applied.stopped) stopped.emplace_back(id);
+  for (const auto& id : applied.registered) request.tell("registered job " + id);
+  for (const auto& id : applied.stopped) request.tell("stopped job " + id);
   co_return http::json(boost::json::serialize(boost::json::object{
       {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", applied.revision}}));
 }
@@ -66,11 +88,12 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
 /// Every job is planned against the cluster as it stands, by itself.
 awaitable<Response> plan_cluster(Api& api, Request request) {
   auto wanted = parse_cluster(request);
+  for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
   ClusterPlan plan;
   for (auto& entry : wanted.jobs) {
     entry.job.cluster = wanted.cluster.name;
     const std::string id = entry.job.id;
-    const auto job_plan = co_await api.server.plan_job(std::move(entry.job));
+    const auto job_plan = co_await api.server.plan_job(std::move(entry.job), wanted.namespaces);
     if (job_plan.current && server::same_specification(*job_plan.current, job_plan.proposed))
       plan.unchanged.push_back(id);
     else
@@ -85,7 +108,9 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
         std::any_of(wanted.jobs.begin(), wanted.jobs.end(), [&](const auto& entry) { return entry.job.id == job->id; });
     if (job->cluster == wanted.cluster.name && !job->stop && !declared) plan.stopped.push_back(job->id);
   }
-  plan.changes = !plan.jobs.empty() || !plan.stopped.empty() || plan.cluster.object.type != model::DiffType::none;
+  plan.namespaces = namespace_changes(*tables, wanted.namespaces);
+  plan.changes = !plan.namespaces.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||
+                 plan.cluster.object.type != model::DiffType::none;
   co_return http::json(json::encode(plan));
 }
 
@@ -114,17 +139,20 @@ awaitable<Response> read_host(Api& api, Request request) {
 
 }  // namespace
 
-void add_cluster_routes(http::Router& router, Api& api) {
+void add_cluster_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/underway/clusters", "list clusters", with(list_clusters));
-  router.add("GET", "/v1/underway/cluster/:name", "read cluster", with(read_cluster));
-  router.add("PUT|POST", "/v1/underway/cluster/:name", "apply cluster", with(apply_cluster));
-  router.add("DELETE", "/v1/underway/cluster/:name", "take cluster down", with(stop_cluster));
-  router.add("PUT|POST", "/v1/underway/cluster/:name/plan", "plan cluster", with(plan_cluster));
-  router.add("GET", "/v1/underway/hosts", "list hosts", with(list_hosts));
-  router.add("GET", "/v1/underway/host/:cluster/:name", "read host", with(read_host));
+  routes.add("GET", "/v1/underway/clusters", "list clusters", right::node(Level::read), with(list_clusters));
+  routes.add("GET", "/v1/underway/cluster/:name", "read cluster", right::node(Level::read), with(read_cluster));
+  routes.add("PUT|POST", "/v1/underway/cluster/:name", "apply cluster", right::operators(Level::write),
+             with(apply_cluster), {.body_limit = kClusterBodyLimit});
+  routes.add("DELETE", "/v1/underway/cluster/:name", "take cluster down", right::operators(Level::write),
+             with(stop_cluster));
+  routes.add("PUT|POST", "/v1/underway/cluster/:name/plan", "plan cluster", right::operators(Level::read),
+             with(plan_cluster), {.body_limit = kClusterBodyLimit, .effect = Effect::reads});
+  routes.add("GET", "/v1/underway/hosts", "list hosts", right::node(Level::read), with(list_hosts));
+  routes.add("GET", "/v1/underway/host/:cluster/:name", "read host", right::node(Level::read), with(read_host));
 }
 
 }  // namespace underway::api

@@ -7,6 +7,7 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
 using model::Deployment;
 using tables::Scope;
 using tables::Topic;
@@ -22,12 +23,13 @@ std::string encode_all(const std::vector<tables::Row<Deployment>>& rows) {
 }
 
 awaitable<Response> list_deployments(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or(""), ns = namespace_of(request);
+  const std::string prefix = request.query.find("prefix").value_or("");
   std::vector<Scope> scopes{{Topic::deployments, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [=](const tables::Tables& tables) {
+  co_return co_await answer_list(api, request, std::move(scopes), [&, prefix](const tables::Tables& tables) {
     std::vector<Item> items;
+    Shown shown(request);
     for (const auto& row : tables.rows<Deployment>(prefix)) {
-      if (ns != "*" && row->ns != ns) continue;
+      if (!shown(row->ns)) continue;
       items.push_back({chronological(row->create_index, row->id), [row] { return json::encode(*row); }});
     }
     return items;
@@ -190,22 +192,29 @@ awaitable<Response> set_stable(Api& api, Request request) {
 
 }  // namespace
 
-void add_deployment_routes(http::Router& router, Api& api) {
+void add_deployment_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/deployments", "list deployments", with(list_deployments));
-  router.add("GET", "/v1/deployment/:id", "read deployment", with(read_deployment));
-  router.add("GET", "/v1/deployment/allocations/:id", "deployment allocations", with(deployment_allocations));
-  router.add("PUT|POST", "/v1/deployment/promote/:id", "promote deployment", with(promote));
-  router.add("PUT|POST", "/v1/deployment/fail/:id", "fail deployment", with(fail));
-  router.add("PUT|POST", "/v1/deployment/pause/:id", "pause deployment", with(pause));
-  router.add("PUT|POST", "/v1/deployment/unblock/:id", "unblock deployment", with(unblock));
-  router.add("PUT|POST", "/v1/deployment/allocation-health/:id", "allocation health", with(set_health));
-  router.add("GET", "/v1/job/*id/deployment", "job deployment", with(job_deployment));
-  router.add("GET", "/v1/job/*id/deployments", "job deployments", with(job_deployments));
-  router.add("PUT|POST", "/v1/job/*id/revert", "revert job", with(revert_job));
-  router.add("PUT|POST", "/v1/job/*id/stable", "job stability", with(set_stable));
+  const auto read = right::ns(Capability::read_job, of_deployment);
+  routes.add("GET", "/v1/deployments", "list deployments", right::ns(Capability::read_job), with(list_deployments));
+  routes.add("GET", "/v1/deployment/:id", "read deployment", read, with(read_deployment));
+  routes.add("GET", "/v1/deployment/allocations/:id", "deployment allocations", read, with(deployment_allocations));
+  routes.add("PUT|POST", "/v1/deployment/promote/:id", "promote deployment",
+             right::ns(Capability::promote_deployment, of_deployment), with(promote));
+  routes.add("PUT|POST", "/v1/deployment/fail/:id", "fail deployment",
+             right::ns(Capability::fail_deployment, of_deployment), with(fail));
+  routes.add("PUT|POST", "/v1/deployment/pause/:id", "pause deployment",
+             right::ns(Capability::pause_deployment, of_deployment), with(pause));
+  routes.add("PUT|POST", "/v1/deployment/unblock/:id", "unblock deployment",
+             right::ns(Capability::unblock_deployment, of_deployment), with(unblock));
+  routes.add("PUT|POST", "/v1/deployment/allocation-health/:id", "allocation health",
+             right::ns(Capability::set_alloc_health_deployment, of_deployment), with(set_health));
+  routes.add("GET", "/v1/job/*id/deployment", "job deployment", right::ns(Capability::read_job), with(job_deployment));
+  routes.add("GET", "/v1/job/*id/deployments", "job deployments", right::ns(Capability::read_job),
+             with(job_deployments));
+  routes.add("PUT|POST", "/v1/job/*id/revert", "revert job", right::ns(Capability::revert_job), with(revert_job));
+  routes.add("PUT|POST", "/v1/job/*id/stable", "job stability", right::ns(Capability::stable_job), with(set_stable));
 }
 
 }  // namespace underway::api

@@ -6,24 +6,27 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
 using tables::Scope;
 using tables::Topic;
 
 awaitable<Response> list_evaluations(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or(""), ns = namespace_of(request);
+  const std::string prefix = request.query.find("prefix").value_or("");
   const std::string job = request.query.find("job").value_or(""), status = request.query.find("status").value_or("");
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [=](const tables::Tables& tables) {
-    std::vector<Item> items;
-    for (const auto& evaluation : tables.evaluations(prefix)) {
-      const bool other = (ns != "*" && evaluation->ns != ns) || (!job.empty() && evaluation->job_id != job) ||
-                         (!status.empty() && describe::spell(evaluation->status) != status);
-      if (other) continue;
-      items.push_back({chronological(evaluation->create_index, evaluation->id),
-                       [evaluation] { return json::encode(*evaluation); }});
-    }
-    return items;
-  });
+  co_return co_await answer_list(
+      api, request, std::move(scopes), [&, prefix, job, status](const tables::Tables& tables) {
+        std::vector<Item> items;
+        Shown shown(request);
+        for (const auto& evaluation : tables.evaluations(prefix)) {
+          const bool other = !shown(evaluation->ns) || (!job.empty() && evaluation->job_id != job) ||
+                             (!status.empty() && describe::spell(evaluation->status) != status);
+          if (other) continue;
+          items.push_back({chronological(evaluation->create_index, evaluation->id),
+                           [evaluation] { return json::encode(*evaluation); }});
+        }
+        return items;
+      });
 }
 
 awaitable<Response> read_evaluation(Api& api, Request request) {
@@ -46,13 +49,15 @@ awaitable<Response> evaluation_allocations(Api& api, Request request) {
 
 }  // namespace
 
-void add_evaluation_routes(http::Router& router, Api& api) {
+void add_evaluation_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/evaluations", "list evaluations", with(list_evaluations));
-  router.add("GET", "/v1/evaluation/:id", "read evaluation", with(read_evaluation));
-  router.add("GET", "/v1/evaluation/:id/allocations", "evaluation allocations", with(evaluation_allocations));
+  routes.add("GET", "/v1/evaluations", "list evaluations", right::ns(Capability::read_job), with(list_evaluations));
+  routes.add("GET", "/v1/evaluation/:id", "read evaluation", right::ns(Capability::read_job, of_evaluation),
+             with(read_evaluation));
+  routes.add("GET", "/v1/evaluation/:id/allocations", "evaluation allocations",
+             right::ns(Capability::read_job, of_evaluation), with(evaluation_allocations));
 }
 
 }  // namespace underway::api

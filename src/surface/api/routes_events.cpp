@@ -59,8 +59,8 @@ awaitable<Response> read_events(Api& api, Request request) {
 
 }  // namespace
 
-void add_event_routes(http::Router& router, Api& api) {
-  router.add("GET", "/v1/event/stream", "event stream",
+void add_event_routes(Routes& routes, Api& api) {
+  routes.add("GET", "/v1/event/stream", "event stream", right::something(),
              [&api](Request request) { return read_events(api, std::move(request)); });
 }
 

@@ -10,6 +10,7 @@ using tables::Topic;
 
 awaitable<Response> explain(Api& api, Request request) {
   const std::string id = request.param("id"), ns = namespace_of(request);
+  if (request.query.flag("nodes")) request.require(right::node(acl::Level::read));
   std::vector<tables::Scope> scopes{{Topic::jobs, ""},
                                     {Topic::nodes, ""},
                                     {Topic::allocations, ""},
@@ -26,8 +27,8 @@ awaitable<Response> explain(Api& api, Request request) {
 
 }  // namespace
 
-void add_explain_routes(http::Router& router, Api& api) {
-  router.add("GET", "/v1/underway/job/*id/explain", "explain job",
+void add_explain_routes(Routes& routes, Api& api) {
+  routes.add("GET", "/v1/underway/job/*id/explain", "explain job", right::ns(acl::Capability::read_job),
              [&api](Request request) { return explain(api, std::move(request)); });
 }
 

@@ -10,16 +10,7 @@
 namespace underway::api {
 namespace {
 
-std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
-  const auto text = request.query.find(name);
-  if (!text || text->empty()) return otherwise;
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (failed != std::errc{} || end != text->data() + text->size() || value < 0)
-    throw Error(Code::invalid, fmt::format("{} must be a whole number", name));
-  return value;
-}
-
+using acl::Capability;
 node::FileRequest file_request(const Request& request, std::string alloc) {
   node::FileRequest file;
   file.alloc = std::move(alloc);
@@ -120,22 +111,23 @@ awaitable<Response> read_logs(Api& api, Request request) {
 
 }  // namespace
 
-void add_file_routes(http::Router& router, Api& api) {
+void add_file_routes(Routes& routes, Api& api) {
   const auto ask = [&](const char* path, const char* name, const char* method) {
-    router.add("GET", path, name,
+    routes.add("GET", path, name, right::ns(Capability::read_fs, of_allocation),
                [&api, method](Request request) { return ask_node(api, std::move(request), method); });
   };
   ask("/v1/client/fs/ls/:id", "list files", "fs.ls");
   ask("/v1/client/fs/stat/:id", "file status", "fs.stat");
-  router.add("GET", "/v1/client/fs/cat/:id", "read file",
+  routes.add("GET", "/v1/client/fs/cat/:id", "read file", right::ns(Capability::read_fs, of_allocation),
              [&api](Request request) { return read_file(api, std::move(request), "fs.cat", true); });
-  router.add("GET", "/v1/client/fs/readat/:id", "read part of file",
+  routes.add("GET", "/v1/client/fs/readat/:id", "read part of file", right::ns(Capability::read_fs, of_allocation),
              [&api](Request request) { return read_file(api, std::move(request), "fs.readat", true); });
-  router.add("GET", "/v1/client/fs/stream/:id", "follow file", [&api](Request request) {
-    const bool plain = request.query.flag("plain");
-    return read_file(api, std::move(request), "fs.stream", plain);
-  });
-  router.add("GET", "/v1/client/fs/logs/:id", "read logs",
+  routes.add("GET", "/v1/client/fs/stream/:id", "follow file", right::ns(Capability::read_fs, of_allocation),
+             [&api](Request request) {
+               const bool plain = request.query.flag("plain");
+               return read_file(api, std::move(request), "fs.stream", plain);
+             });
+  routes.add("GET", "/v1/client/fs/logs/:id", "read logs", right::ns(Capability::read_logs, of_allocation),
              [&api](Request request) { return read_logs(api, std::move(request)); });
 }
 

@@ -9,6 +9,7 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
 using tables::Scope;
 using tables::Topic;
 
@@ -26,9 +27,11 @@ awaitable<Response> list_jobs(Api& api, Request request) {
   const std::string prefix = request.query.find("prefix").value_or("");
   const std::string ns = namespace_of(request);
   std::vector<Scope> scopes{{Topic::jobs, ""}, {Topic::allocations, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [ns, prefix](const tables::Tables& tables) {
+  co_return co_await answer_list(api, request, std::move(scopes), [&, ns, prefix](const tables::Tables& tables) {
     std::vector<Item> items;
+    Shown shown(request);
     for (const auto& job : tables.jobs(ns, prefix)) {
+      if (!shown(job->ns)) continue;
       items.push_back({job->ns + "." + job->id, [&tables, job] { return json::encode(stub(tables, *job)); }});
     }
     return items;
@@ -70,6 +73,9 @@ awaitable<Response> register_job(Api& api, Request request) {
   if (const auto& params = request.params; !params.empty() && request.param("id") != registration.job.id) {
     throw Error(Code::invalid, "Job ID does not match name");
   }
+  request.require(right::ns(Capability::register_job), registration.job.ns);
+  Scope subject{Topic::jobs, registration.job.ns + "/" + registration.job.id};
+  co_await request.about(std::move(subject));
   const auto done = co_await api.server.register_job(std::move(registration));
   co_return co_await registered(api, done);
 }
@@ -94,8 +100,10 @@ awaitable<Response> validate_job(Api&, Request request) {
   boost::json::array problems;
   try {
     const auto registration = registration_of(request, body);
+    request.require(right::ns(Capability::read_job), registration.job.ns);
     for (const auto& problem : model::validate(registration.job)) problems.emplace_back(problem.text());
   } catch (const Error& error) {
+    if (error.code() == Code::denied) throw;
     for (const auto& line : error.reasons()) problems.emplace_back(line);
     if (problems.empty()) problems.emplace_back(error.one_line());
   }
@@ -116,6 +124,7 @@ awaitable<Response> read_job(Api& api, Request request) {
 
 awaitable<Response> stop_job(Api& api, Request request) {
   server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge")};
+  if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
   const auto stopped = co_await api.server.deregister_job(std::move(stop));
   co_return co_await registered(api, stopped);
 }
@@ -180,6 +189,7 @@ awaitable<Response> job_summary(Api& api, Request request) {
 }
 
 awaitable<Response> evaluate_job(Api& api, Request request) {
+  request.tell("evaluated again");
   const auto evaluated = co_await api.server.evaluate_job(namespace_of(request), request.param("id"));
   co_return co_await registered(api, evaluated);
 }
@@ -196,23 +206,30 @@ model::Job job_of(const Request& request, const boost::json::object& body) {
   return job;
 }
 
-void add_job_routes(http::Router& router, Api& api) {
+void add_job_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/jobs", "list jobs", with(list_jobs));
-  router.add("PUT|POST", "/v1/jobs", "register job", with(register_job));
-  router.add("PUT|POST", "/v1/jobs/parse", "parse job", with(parse_job));
-  router.add("PUT|POST", "/v1/validate/job", "validate job", with(validate_job));
-  router.add("GET", "/v1/job/*id", "read job", with(read_job));
-  router.add("PUT|POST", "/v1/job/*id", "update job", with(register_job));
-  router.add("DELETE", "/v1/job/*id", "stop job", with(stop_job));
-  router.add("GET", "/v1/job/*id/versions", "job versions", with(job_versions));
-  router.add("GET", "/v1/job/*id/submission", "job submission", with(job_submission));
-  router.add("GET", "/v1/job/*id/allocations", "job allocations", with(job_allocations));
-  router.add("GET", "/v1/job/*id/evaluations", "job evaluations", with(job_evaluations));
-  router.add("GET", "/v1/job/*id/summary", "job summary", with(job_summary));
-  router.add("PUT|POST", "/v1/job/*id/evaluate", "evaluate job", with(evaluate_job));
+  routes.add("GET", "/v1/jobs", "list jobs", right::ns(Capability::list_jobs), with(list_jobs));
+  routes.add("PUT|POST", "/v1/jobs", "register job", right::ns(Capability::register_job, in_body), with(register_job),
+             {.body_limit = kJobBodyLimit});
+  routes.add("PUT|POST", "/v1/jobs/parse", "parse job", right::ns(Capability::parse_job), with(parse_job),
+             {.body_limit = kJobBodyLimit, .effect = Effect::reads});
+  routes.add("PUT|POST", "/v1/validate/job", "validate job", right::ns(Capability::read_job, in_body),
+             with(validate_job), {.body_limit = kJobBodyLimit, .effect = Effect::reads});
+  routes.add("GET", "/v1/job/*id", "read job", right::ns(Capability::read_job), with(read_job));
+  routes.add("PUT|POST", "/v1/job/*id", "update job", right::ns(Capability::register_job, in_body), with(register_job),
+             {.body_limit = kJobBodyLimit});
+  routes.add("DELETE", "/v1/job/*id", "stop job", right::ns(Capability::deregister_job), with(stop_job));
+  routes.add("GET", "/v1/job/*id/versions", "job versions", right::ns(Capability::read_job), with(job_versions));
+  routes.add("GET", "/v1/job/*id/submission", "job submission", right::ns(Capability::read_job), with(job_submission));
+  routes.add("GET", "/v1/job/*id/allocations", "job allocations", right::ns(Capability::read_job),
+             with(job_allocations));
+  routes.add("GET", "/v1/job/*id/evaluations", "job evaluations", right::ns(Capability::read_job),
+             with(job_evaluations));
+  routes.add("GET", "/v1/job/*id/summary", "job summary", right::ns(Capability::read_job), with(job_summary));
+  routes.add("PUT|POST", "/v1/job/*id/evaluate", "evaluate job", right::ns(Capability::evaluate_job),
+             with(evaluate_job));
 }
 
 }  // namespace underway::api

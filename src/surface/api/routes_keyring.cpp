@@ -61,15 +61,17 @@ awaitable<Response> openid_configuration(Api& api, Request) {
 
 }  // namespace
 
-void add_keyring_routes(http::Router& router, Api& api) {
+void add_keyring_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/operator/keyring/keys", "list root keys", with(list_keys));
-  router.add("PUT|POST", "/v1/operator/keyring/rotate", "rotate root key", with(rotate));
-  router.add("DELETE", "/v1/operator/keyring/key/:id", "remove root key", with(delete_key));
-  router.add("GET", "/.well-known/jwks.json", "verifying keys", with(jwks));
-  router.add("GET", "/.well-known/openid-configuration", "OIDC discovery", with(openid_configuration));
+  routes.add("GET", "/v1/operator/keyring/keys", "list root keys", right::management(), with(list_keys));
+  routes.add("PUT|POST", "/v1/operator/keyring/rotate", "rotate root key", right::management(), with(rotate));
+  routes.add("DELETE", "/v1/operator/keyring/key/:id", "remove root key", right::management(), with(delete_key));
+  routes.add("GET", "/.well-known/jwks.json", "verifying keys",
+             right::open("others verify the tokens of tasks with it; the keys are public"), with(jwks));
+  routes.add("GET", "/.well-known/openid-configuration", "OIDC discovery",
+             right::open("others verify the tokens of tasks with it; the keys are public"), with(openid_configuration));
 }
 
 }  // namespace underway::api

@@ -6,6 +6,8 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
+using acl::Level;
 using tables::Scope;
 using tables::Topic;
 
@@ -35,7 +37,9 @@ awaitable<Response> node_allocations(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::allocations, "node:" + id}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     get_node(tables, id);
-    return json_list(tables.allocations_on_node(id), [](const auto& allocation) { return json::encode(*allocation); });
+    auto allocations = tables.allocations_on_node(id);
+    std::erase_if(allocations, [&](const auto& row) { return !request.may(row->ns, Capability::read_job); });
+    return json_list(allocations, [](const auto& allocation) { return json::encode(*allocation); });
   });
 }
 
@@ -107,16 +111,17 @@ awaitable<Response> purge_node(Api& api, Request request) {
 
 }  // namespace
 
-void add_node_routes(http::Router& router, Api& api) {
+void add_node_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/nodes", "list nodes", with(list_nodes));
-  router.add("GET", "/v1/node/:id", "read node", with(read_node));
-  router.add("GET", "/v1/node/:id/allocations", "node allocations", with(node_allocations));
-  router.add("PUT|POST", "/v1/node/:id/drain", "drain node", with(drain_node));
-  router.add("PUT|POST", "/v1/node/:id/eligibility", "node eligibility", with(set_eligibility));
-  router.add("PUT|POST", "/v1/node/:id/purge", "purge node", with(purge_node));
+  routes.add("GET", "/v1/nodes", "list nodes", right::node(Level::read), with(list_nodes));
+  routes.add("GET", "/v1/node/:id", "read node", right::node(Level::read), with(read_node));
+  routes.add("GET", "/v1/node/:id/allocations", "node allocations", right::node(Level::read), with(node_allocations));
+  routes.add("PUT|POST", "/v1/node/:id/drain", "drain node", right::node(Level::write), with(drain_node));
+  routes.add("PUT|POST", "/v1/node/:id/eligibility", "node eligibility", right::node(Level::write),
+             with(set_eligibility));
+  routes.add("PUT|POST", "/v1/node/:id/purge", "purge node", right::node(Level::write), with(purge_node));
 }
 
 }  // namespace underway::api

@@ -6,10 +6,12 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
 awaitable<Response> plan_job(Api& api, Request request) {
   const auto body = parse_body(request);
   auto job = job_of(request, body);
   if (request.param("id") != job.id) throw Error(Code::invalid, "Job ID does not match");
+  request.require(right::ns(Capability::plan_job), job.ns);
   const auto* wants_diff = body.if_contains("Diff");
   const bool diff = wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool();
   const auto plan = co_await api.server.plan_job(std::move(job));
@@ -25,9 +27,10 @@ awaitable<Response> plan_job(Api& api, Request request) {
 
 }  // namespace
 
-void add_plan_routes(http::Router& router, Api& api) {
-  router.add("PUT|POST", "/v1/job/*id/plan", "plan job",
-             [&api](Request request) { return plan_job(api, std::move(request)); });
+void add_plan_routes(Routes& routes, Api& api) {
+  routes.add("PUT|POST", "/v1/job/*id/plan", "plan job", right::ns(Capability::plan_job, in_body),
+             [&api](Request request) { return plan_job(api, std::move(request)); },
+             {.body_limit = kJobBodyLimit, .effect = Effect::reads});
 }
 
 }  // namespace underway::api

@@ -10,6 +10,7 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
 using tables::Scope;
 using tables::Topic;
 
@@ -17,16 +18,18 @@ using tables::Topic;
 awaitable<Response> list_services(Api& api, Request request) {
   const std::string ns = namespace_of(request);
   std::vector<Scope> scopes{{Topic::services, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [ns](const tables::Tables& tables) {
+  co_return co_await answer_list(api, request, std::move(scopes), [&, ns](const tables::Tables& tables) {
     std::map<std::string, ServiceListStub> by_namespace;
+    Shown shown(request);
     for (auto& service : tables::service_names(tables, ns)) {
+      if (!shown(service.ns)) continue;
       auto& stub = by_namespace[service.ns];
       stub.ns = service.ns;
       stub.services.push_back({std::move(service.name), std::move(service.tags)});
     }
     std::vector<Item> items;
     for (auto& [name, stub] : by_namespace)
-      items.push_back({name, [listed = std::move(stub)] { return json::encode(listed); }});
+      items.push_back({name, [row = std::move(stub)] { return json::encode(row); }});
     return items;
   });
 }
@@ -109,17 +112,19 @@ awaitable<Response> checks_of_allocation(Api& api, Request request) {
 
 }  // namespace
 
-void add_service_routes(http::Router& router, Api& api) {
+void add_service_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/services", "list services", with(list_services));
-  router.add("GET", "/v1/service/:name", "read service", with(read_service));
-  router.add("DELETE", "/v1/service/:name/:id", "delete service", with(delete_service));
-  router.add("GET", "/v1/allocation/:id/services", "services of allocation", with(services_of_allocation));
-  router.add("GET", "/v1/job/*id/services", "services of job", with(services_of_job));
-  router.add("GET", "/v1/client/allocation/:id/checks", "checks of allocation", with(checks_of_allocation));
-  router.add("GET", "/v1/allocation/:id/checks", "checks of allocation", with(checks_of_allocation));
+  const auto read = right::ns(Capability::read_job), of_its_own = right::ns(Capability::read_job, of_allocation);
+  routes.add("GET", "/v1/services", "list services", read, with(list_services));
+  routes.add("GET", "/v1/service/:name", "read service", read, with(read_service));
+  routes.add("DELETE", "/v1/service/:name/:id", "delete service", right::ns(Capability::delete_service_registration),
+             with(delete_service));
+  routes.add("GET", "/v1/allocation/:id/services", "services of allocation", of_its_own, with(services_of_allocation));
+  routes.add("GET", "/v1/job/*id/services", "services of job", read, with(services_of_job));
+  routes.add("GET", "/v1/client/allocation/:id/checks", "checks of allocation", of_its_own, with(checks_of_allocation));
+  routes.add("GET", "/v1/allocation/:id/checks", "checks of allocation", of_its_own, with(checks_of_allocation));
 }
 
 }  // namespace underway::api

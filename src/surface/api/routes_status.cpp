@@ -6,6 +6,8 @@
 namespace underway::api {
 namespace {
 
+using acl::Capability;
+using acl::Level;
 using tables::Topic;
 
 awaitable<Response> read_status(Api& api, Request request) {
@@ -13,14 +15,17 @@ awaitable<Response> read_status(Api& api, Request request) {
   std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
                                     {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(status_of(tables, cluster, [&api](const std::string& id) { return api.server.linked(id); }));
+    const Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
+                      request.rights().node(Level::read)};
+    const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
+    return json::encode(status_of(tables, cluster, linked, sight));
   });
 }
 
 }  // namespace
 
-void add_status_routes(http::Router& router, Api& api) {
-  router.add("GET", "/v1/underway/status", "status",
+void add_status_routes(Routes& routes, Api& api) {
+  routes.add("GET", "/v1/underway/status", "status", right::something(),
              [&api](Request request) { return read_status(api, std::move(request)); });
 }
 

@@ -10,6 +10,7 @@
 namespace underway::api {
 namespace {
 
+using acl::Level;
 using boost::json::object;
 using tables::Scope;
 using tables::Topic;
@@ -78,6 +79,7 @@ awaitable<Response> create_token(Api& api, Request request) {
   const std::string text = co_await make_join_token(api, asked.name, asked.node_pool, {}, asked.ttl);
   const auto* tables = co_await api.server.read();
   const auto id = trust::parse_join_token(text).id;
+  request.made({Topic::join_tokens, id});
   const auto row = tables->find<model::JoinToken>(id);
   if (!row) throw Error(Code::conflict, "the join token was revoked as soon as it was made");
   CreatedJoinToken created{text, without_hash(*row), trust_of(api).authority().info().fingerprint};
@@ -142,22 +144,27 @@ async::awaitable<std::string> make_join_token(Api& api, std::string name, std::s
 
 void add_link_routes(http::Router& router, Api& api) {
   const auto with = [&api](auto handler) {
-    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+    return [&api, handler](http::Request request) { return handler(api, Request{std::move(request)}); };
   };
   router.add("GET", "/v1/underway/link", "link of a node", with(serve_link));
   router.add("PUT|POST", "/v1/underway/node/join", "join", with(join));
 }
 
-void add_trust_routes(http::Router& router, Api& api) {
+void add_trust_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  add_link_routes(router, api);
-  router.add("GET", "/v1/underway/join-tokens", "list join tokens", with(list_tokens));
-  router.add("PUT|POST", "/v1/underway/join-tokens", "create join token", with(create_token));
-  router.add("DELETE", "/v1/underway/join-token/:id", "revoke join token", with(revoke_token));
-  router.add("GET", "/v1/underway/tls", "read authority", with(read_trust));
-  router.add("PUT|POST", "/v1/underway/tls/rotate", "rotate certificates", with(rotate));
+  routes.add("GET", "/v1/underway/link", "link of a node",
+             right::open("nodes prove themselves by their certificate and their secret"), with(serve_link));
+  routes.add("PUT|POST", "/v1/underway/node/join", "join", right::open("the join token is what counts"), with(join));
+  routes.add("GET", "/v1/underway/join-tokens", "list join tokens", right::node(Level::write), with(list_tokens));
+  routes.add("PUT|POST", "/v1/underway/join-tokens", "create join token", right::node(Level::write),
+             with(create_token));
+  routes.add("DELETE", "/v1/underway/join-token/:id", "revoke join token", right::node(Level::write),
+             with(revoke_token));
+  routes.add("GET", "/v1/underway/tls", "read authority", right::operators(Level::read), with(read_trust));
+  routes.add("PUT|POST", "/v1/underway/tls/rotate", "rotate certificates", right::operators(Level::write),
+             with(rotate));
 }
 
 }  // namespace underway::api

@@ -5,6 +5,7 @@
 namespace underway::api {
 namespace {
 
+using acl::Access;
 using model::Variable;
 using server::VariableAnswer;
 using server::VariableClaim;
@@ -24,7 +25,7 @@ awaitable<Response> list_variables(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     std::vector<Item> items;
     for (const auto& row : tables.rows<Variable>(ns == "*" ? "" : ns + "/" + prefix)) {
-      if (row->path.starts_with(prefix))
+      if (row->path.starts_with(prefix) && request.rights().variable(row->path, row->ns, Access::list))
         items.push_back({model::variable_key(row->ns, row->path), [row] { return encode_metadata(*row); }});
     }
     return items;
@@ -54,8 +55,10 @@ VariableClaim claim_of(const Request& request, const VariableBody& body) {
   return claim;
 }
 
-/// 409 carries what stands in the way, as Nomad's clients expect it.
-Response answer_write(const VariableAnswer& answer, bool with_lock_id) {
+/// 409 carries what stands in the way, as Nomad's clients expect it. Who may write and not read sees no items.
+Response answer_write(const Request& request, VariableAnswer answer, bool with_lock_id) {
+  const auto& row = answer.variable.row;
+  if (!request.rights().variable(row.path, row.ns, Access::read)) answer.variable.items.clear();
   Response response =
       written(encode_variable(answer.variable, with_lock_id && !answer.conflict), answer.variable.row.modify_index);
   if (answer.conflict) response.status = 409;
@@ -65,20 +68,24 @@ Response answer_write(const VariableAnswer& answer, bool with_lock_id) {
 awaitable<Response> write_variable(Api& api, Request request) {
   const VariableBody body = parse_variable(parse_body(request));
   const VariableClaim claim = claim_of(request, body);
+  // The gate looked at the namespace of the query, and the body may name another.
+  request.require(right::variable(Access::write), claim.ns, claim.path);
+  Scope subject{Topic::variables, model::variable_key(claim.ns, claim.path)};
+  co_await request.about(std::move(subject));
   auto& variables = api.server.variables();
   const model::VariableLock lock = body.lock.value_or(model::VariableLock{});
   if (request.query.has("lock-acquire"))
-    co_return answer_write(co_await variables.acquire(claim, lock, body.items), true);
-  if (request.query.has("lock-renew")) co_return answer_write(co_await variables.renew(claim), true);
-  if (request.query.has("lock-release")) co_return answer_write(co_await variables.release(claim), false);
+    co_return answer_write(request, co_await variables.acquire(claim, lock, body.items), true);
+  if (request.query.has("lock-renew")) co_return answer_write(request, co_await variables.renew(claim), true);
+  if (request.query.has("lock-release")) co_return answer_write(request, co_await variables.release(claim), false);
   if (!body.items) throw Error(Code::invalid, "the variable has no Items");
-  co_return answer_write(co_await variables.put(claim, *body.items), false);
+  co_return answer_write(request, co_await variables.put(claim, *body.items), false);
 }
 
 awaitable<Response> delete_variable(Api& api, Request request) {
   const VariableClaim claim = claim_of(request, {});
   const auto answer = co_await api.server.variables().remove(claim);
-  if (answer.conflict) co_return answer_write(answer, false);
+  if (answer.conflict) co_return answer_write(request, answer, false);
   const auto* tables = co_await api.server.read();
   Response response = written("", tables->revision());
   response.status = 204;
@@ -87,14 +94,15 @@ awaitable<Response> delete_variable(Api& api, Request request) {
 
 }  // namespace
 
-void add_variable_routes(http::Router& router, Api& api) {
+void add_variable_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  router.add("GET", "/v1/vars", "list variables", with(list_variables));
-  router.add("GET", "/v1/var/*path", "read variable", with(read_variable));
-  router.add("PUT|POST", "/v1/var/*path", "write variable", with(write_variable), {.body_limit = 256U << 10});
-  router.add("DELETE", "/v1/var/*path", "delete variable", with(delete_variable));
+  routes.add("GET", "/v1/vars", "list variables", right::variables(Access::list), with(list_variables));
+  routes.add("GET", "/v1/var/*path", "read variable", right::variable(Access::read), with(read_variable));
+  routes.add("PUT|POST", "/v1/var/*path", "write variable", right::variable(Access::write), with(write_variable),
+             {.body_limit = 256U << 10});
+  routes.add("DELETE", "/v1/var/*path", "delete variable", right::variable(Access::destroy), with(delete_variable));
 }
 
 }  // namespace underway::api

@@ -166,22 +166,22 @@ bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& clus
 }  // namespace
 
 Status status_of(const tables::Tables& tables, const std::string& cluster,
-                 const std::function<bool(const std::string& node_id)>& linked) {
+                 const std::function<bool(const std::string& node_id)>& linked, const Sight& sight) {
   Status status;
   status.settled = true;
-  for (const auto& row : tables.clusters()) {
+  for (const auto& row : sight.nodes ? tables.clusters() : std::vector<tables::Row<model::Cluster>>{}) {
     if (!cluster.empty() && row->name != cluster) continue;
     status.clusters.push_back(*row);
     status.settled = status.settled && !row->stop && has_declared_hosts(tables, *row);
   }
-  for (const auto& row : tables.hosts(cluster)) {
+  for (const auto& row : sight.nodes ? tables.hosts(cluster) : std::vector<tables::Row<model::Host>>{}) {
     status.hosts.push_back(state_of(tables, *row, status.attention));
     auto& host = status.hosts.back();
     host.linked = !host.node_id.empty() && linked(host.node_id);
     status.settled = status.settled && host.status == model::HostStatus::running &&
                      host.node_status == model::NodeStatus::ready && host.linked;
   }
-  for (const auto& row : tables.nodes()) {
+  for (const auto& row : sight.nodes ? tables.nodes() : std::vector<tables::Row<model::Node>>{}) {
     if (!cluster.empty() && row->cluster != cluster) continue;
     status.nodes.push_back(stub(*row, false, false));
     if (row->slurm_drain && !row->slurm_drain->description.empty()) {
@@ -194,7 +194,7 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
          row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
   }
   for (const auto& row : tables.jobs()) {
-    if (row->stop || (!cluster.empty() && row->cluster != cluster)) continue;
+    if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;
     status.services.push_back(service_of(tables, *row, status.attention));
     const auto& service = status.services.back();
     const bool rolling = look_at_rollout(tables, *row, status.attention);

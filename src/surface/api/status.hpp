@@ -43,10 +43,16 @@ struct Status {
   bool settled = false;  ///< every host runs, every wanted allocation is healthy, nothing waits
 };
 
+/// What of it somebody may see.
+struct Sight {
+  std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
+  bool nodes = true;  ///< and hosts, and clusters
+};
+
 /// `cluster` empty: everything.
 /// `linked` tells whether a node's link stands.
 Status status_of(const tables::Tables& tables, const std::string& cluster,
-                 const std::function<bool(const std::string& node_id)>& linked);
+                 const std::function<bool(const std::string& node_id)>& linked, const Sight& sight = {});
 
 /// What a task of it that failed or was restarted said last; else what its node says of it.
 std::string last_words(const model::Allocation& allocation);

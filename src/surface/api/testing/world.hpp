@@ -3,7 +3,7 @@
 /// The whole API over a server in memory, asked without a network. Time stands still and ids are seeded, so answers are
 /// the same in every run. For tests.
 
-#include "api/api.hpp"
+#include "api/routes.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 #include "store/memory_store.hpp"
@@ -21,13 +21,14 @@ using server::testing::uuid;
 
 class World {
  public:
-  World()
+  explicit World(AccessOptions access = {})
       : server(loop.executor(), store, clock, ids, options()),
         api{server,
             {"test", "global", "dc1", boost::json::object{{"datacenter", "dc1"}}, true, true, "127.0.0.1:4646"},
-            clock} {
+            clock,
+            std::move(access)} {
     server.start();
-    add_routes(router, api);
+    routes = register_routes(router, api);
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -49,7 +50,10 @@ class World {
     return out;
   }
   http::Response send(const std::string& method, const std::string& target, std::string body = {}) {
-    return loop.run_until_done(router.handle(request(method, target, std::move(body))));
+    auto out = request(method, target, std::move(body));
+    if (!token.empty()) out.headers.set("X-Nomad-Token", token);
+    out.remote = peer;
+    return loop.run_until_done(router.handle(std::move(out)));
   }
   http::Response get(const std::string& target) { return send("GET", target); }
   http::Response put(const std::string& target, std::string body) { return send("PUT", target, std::move(body)); }
@@ -93,10 +97,11 @@ class World {
     throw Error(Code::internal, "no allocation of " + job);
   }
 
-  /// A node that is not linked here will not dial.
+  /// A node that is not linked here will not dial; its jobs may be root.
   static server::Options options() {
     server::Options out;
     out.link_patience = std::chrono::milliseconds(20);
+    out.root_by_raw_exec = true;
     return out;
   }
 
@@ -107,6 +112,9 @@ class World {
   server::Server server;
   http::Router router;
   Api api;
+  std::vector<GuardedRoute> routes;
+  std::string token;  ///< sent with every request, when not empty
+  http::Peer peer;    ///< whom requests come from
   std::vector<std::unique_ptr<FakeNode>> nodes;
 };
 

@@ -153,6 +153,7 @@ TEST_F(ListTest, IsCutDownByPrefixAndNamespace) {
   for (const char* id : {"web", "web-api", "db"}) world.run(make_job(id));
   model::Job elsewhere = make_job("web");
   elsewhere.ns = "other";
+  EXPECT_EQ(world.put("/v1/namespace", R"({"Name":"other"})").status, 200);
   world.run(elsewhere);
   EXPECT_EQ(ids(world.read("/v1/jobs?prefix=web")), (std::vector<std::string>{"web", "web-api"}));
   EXPECT_EQ(ids(world.read("/v1/jobs?namespace=other")), (std::vector<std::string>{"web"}));

@@ -25,6 +25,8 @@ TEST(RegisterJob, WithANamespaceInTheQueryAndNoneInTheJob) {
   auto job = json::to_value(make_job("web"));
   job.as_object()["Namespace"] = nullptr;  // as Go's client sends it
   const std::string body = boost::json::serialize(boost::json::object{{"Job", job}});
+  EXPECT_EQ(world.put("/v1/jobs?namespace=other", body).status, 400) << "there is no such namespace yet";
+  EXPECT_EQ(world.put("/v1/namespace", R"({"Name":"other"})").status, 200);
   EXPECT_EQ(world.put("/v1/jobs?namespace=other", body).status, 200);
   EXPECT_TRUE(world.tables().find_job("other", "web"));
 }
@@ -131,7 +133,7 @@ TEST(Refusals, AreStatusAndPlainText) {
       {"logs of no such allocation", "GET", "/v1/client/fs/logs/" + id + "?task=t", "", 404, "alloc not found"},
       {"a file without path", "GET", "/v1/client/fs/cat/" + id, "", 400, "must provide a file path"},
       {"a negative offset", "GET", "/v1/client/fs/readat/" + world.allocation_of("web") + "?path=x&offset=-5", "", 400,
-       "offset must be a whole number"},
+       "parameter 'offset' is no whole number"},
       {"exec without command", "GET", "/v1/client/allocation/" + world.allocation_of("web") + "/exec?task=t", "", 400,
        "missing command"},
       {"exec with an empty one", "GET",

@@ -1,0 +1,41 @@
+#include "api/request.hpp"
+
+namespace underway::api {
+
+Error permission_denied(const acl::Identity& caller, const Need& need) {
+  Error error(Code::denied, acl::kPermissionDenied);
+  const std::string of = need.path.empty() ? "" : fmt::format(" of '{}'", need.path);
+  const std::string in = need.ns.empty() || need.ns == "*" ? "" : fmt::format(" in namespace '{}'", need.ns);
+  error.because(fmt::format("this needs {}{}{}", spell(need.right), of, in));
+  if (caller.kind == acl::Identity::Kind::anonymous) error.because("no token was sent");
+  return error;
+}
+
+void Request::require(const Right& right, std::string ns, std::string path) const {
+  Need need{right, std::move(ns), std::move(path)};
+  if (!allows(rights(), need)) throw permission_denied(caller(), need);
+  if (!caller().is_permanent()) standing->needs.push_back(std::move(need));
+}
+
+asio::awaitable<void> Request::about(tables::Scope subject) const {
+  if (audit) co_await audit->about(std::move(subject));
+}
+
+void Request::made(tables::Scope subject) const {
+  if (audit) audit->made(std::move(subject));
+}
+
+void Request::tell(std::string text) const {
+  if (audit) audit->add(std::move(text));
+}
+
+bool Shown::operator()(const std::string& ns) {
+  if (asked_ != "*") return asked_ == ns;
+  const auto& needs = request_.standing->needs;
+  if (needs.empty()) return true;  // a caller who may do everything
+  const auto [known, fresh] = known_.try_emplace(ns, false);
+  if (fresh) known->second = allows(request_.rights(), {needs.front().right, ns, {}});
+  return known->second;
+}
+
+}  // namespace underway::api

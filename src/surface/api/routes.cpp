@@ -1,0 +1,131 @@
+#include "api/routes.hpp"
+
+#include "base/random.hpp"
+
+namespace underway::api {
+namespace {
+
+/// What a request of this route is served with.
+struct Served {
+  std::shared_ptr<Gate> gate;
+  Api& api;
+  GuardedRoute route;
+  Routes::Handler handler;
+};
+
+/// A blocking query waits as long as its client asks: the right may end before.
+bool may_wait(const Request& request) {
+  const auto index = request.query.find("index");
+  return index && !index->empty() && *index != "0";
+}
+
+bool changes_something(const GuardedRoute& route, const std::string& method) {
+  if (route.traits.effect != Effect::by_method) return route.traits.effect == Effect::changes;
+  return method != "GET" && method != "HEAD";
+}
+
+awaitable<Response> handle(std::shared_ptr<const Served> served, Request request) {
+  served->gate->check(served->route.right, request);
+  const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
+  Response response = watched ? co_await served->gate->while_allowed(request, served->handler(request))
+                              : co_await served->handler(request);
+  co_return served->gate->guarded(request, std::move(response));
+}
+
+/// The target without what a client may have put into its query by mistake: only the path, and the namespace.
+std::string told_target(const Request& request) {
+  const auto ns = request.query.find("namespace");
+  return request.path + (ns ? "?namespace=" + *ns : "");
+}
+
+void begin_note(const Served& served, Request& request) {
+  request.audit = std::make_shared<AuditNote>(served.api.server.writer().tables(), served.gate->turns());
+  auto& record = request.audit->record;
+  record.time = served.api.clock.now();
+  record.request_id = request.id;
+  record.accessor = request.caller().accessor;
+  record.name = request.caller().name;
+  record.address = request.remote.address;
+  record.method = request.method;
+  record.route = served.route.name;
+  record.target = told_target(request);
+  record.ns = namespace_of(request);
+}
+
+/// How it ended, in the record.
+void set_result(server::AuditRecord& record, const std::exception_ptr& escaped, const Response& response) {
+  record.status = response.upgrade ? 101 : response.status;
+  if (escaped == nullptr) return;
+  try {
+    std::rethrow_exception(escaped);
+  } catch (const Error& error) {
+    record.status = http_status(error.code());
+    record.error = error.one_line();
+  } catch (const async::Cancelled&) {
+    record.status = 0;
+    record.error = "the client did not wait for the answer";
+  } catch (const std::exception& error) {
+    record.status = 500;
+    record.error = error.what();
+  }
+}
+
+/// Who hung up does not thereby leave the log: the decision that was handed in is waited for.
+awaitable<void> outlast_client(std::shared_ptr<Gate> gate) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  try {
+    co_await gate->settle();
+  } catch (const Error&) {  // the server is stopping: what the tables hold is what there is
+  }
+}
+
+awaitable<Response> handle_audited(std::shared_ptr<const Served> served, Request request) {
+  auto& log = *served->api.audit;
+  auto place = log.reserve();
+  begin_note(*served, request);
+  Response response;
+  std::exception_ptr escaped;
+  try {
+    if (auto subject = subject_of(served->route.pattern, request)) co_await request.about(std::move(*subject));
+    response = co_await handle(served, request);
+  } catch (...) {
+    escaped = std::current_exception();
+  }
+  if (async::is_cancellation(escaped)) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await outlast_client(served->gate);
+  }
+  request.audit->finish();
+  auto record = std::move(request.audit->record);
+  set_result(record, escaped, response);
+  // A stranger may not fill the disk with refusals; whoever has a token is told of.
+  const bool stranger = request.caller().kind == acl::Identity::Kind::anonymous && record.status == 403;
+  if (!stranger) co_await log.write(std::move(place), std::move(record));
+  if (escaped) std::rethrow_exception(escaped);
+  response.headers.set("X-Request-Id", request.id);
+  co_return response;
+}
+
+awaitable<Response> serve(std::shared_ptr<const Served> served, http::Request raw) {
+  Request request{std::move(raw)};
+  if (auto refusal = served->gate->enter(served->route.right, request)) co_return std::move(*refusal);
+  if (served->api.audit == nullptr || !changes_something(served->route, request.method))
+    co_return co_await handle(served, std::move(request));
+  request.id = "req-" + SystemIds().uuid().substr(0, 8);
+  co_return co_await handle_audited(served, std::move(request));
+}
+
+}  // namespace
+
+Routes::Routes(http::Router& router, Api& api) : router_(router), api_(api), gate_(std::make_shared<Gate>(api)) {}
+
+void Routes::add(std::string_view methods, std::string_view pattern, std::string name, Right right, Handler handler,
+                 RouteTraits traits) {
+  all_.push_back({std::string(methods), std::string(pattern), name, right, traits});
+  auto served = std::make_shared<const Served>(Served{gate_, api_, all_.back(), std::move(handler)});
+  router_.add(methods, pattern, std::move(name),
+              [served = std::move(served)](http::Request raw) { return serve(served, std::move(raw)); },
+              {.body_limit = traits.body_limit});
+}
+
+}  // namespace underway::api

@@ -70,8 +70,16 @@ class ServerRoleRunner {
       : trust_(trust_options(config), clock),
         store_(config.data_dir + "/server/state.db"),
         server_(loop.executor(), store_, clock, ids, server_options(config)),
-        api_{server_, agent_info(config), clock, &trust_},
+        api_{.server = server_,
+             .agent = agent_info(config),
+             .clock = clock,
+             .access = access_options(config),
+             .trust = &trust_},
         tasks_(loop.executor(), "agent") {
+    if (config.audit.enabled) {
+      audit_.emplace(loop.executor(), pool, audit_options(config));
+      api_.audit = &*audit_;
+    }
     api::add_routes(router_, api_);
     api::add_link_routes(link_router_, api_);
     http::ServerOptions options;
@@ -111,6 +119,7 @@ class ServerRoleRunner {
     co_await http_->stop(std::chrono::milliseconds(200));
     co_await link_http_->stop(Duration{0});
     co_await server_.stop();
+    if (audit_) co_await audit_->stop();
   }
 
   server::Server& server() { return server_; }
@@ -169,6 +178,25 @@ class ServerRoleRunner {
     options.certify = [this](const trust::Identity& identity, const std::string& name, const std::string& request) {
       return trust_.certify_node(identity, name, request);
     };
+    options.root_by_raw_exec = config.dev;
+    return options;
+  }
+  static api::AccessOptions access_options(const Config& config) {
+    api::AccessOptions access;
+    access.acl = config.acl_enabled();
+    access.trust_root_socket = config.acl.trust_root_socket;
+    access.token_lifetimes = {config.acl.token_min_expiration_ttl, config.acl.token_max_expiration_ttl};
+    access.limits = {config.limits.http_requests_per_second, config.limits.http_burst,
+                     config.limits.http_max_concurrent};
+    access.bootstrap_reset_file = config.data_dir + "/server/acl-bootstrap-reset";
+    return access;
+  }
+  static server::AuditOptions audit_options(const Config& config) {
+    server::AuditOptions options;
+    options.path = config.data_dir + "/server/audit.log";
+    options.rotate_bytes = static_cast<std::uint64_t>(config.audit.rotate_bytes);
+    options.keep = config.audit.rotate_max_files;
+    options.refuse_unlogged = config.audit.on_failure == "refuse";
     return options;
   }
   static api::AgentInfo agent_info(const Config& config) {
@@ -188,6 +216,7 @@ class ServerRoleRunner {
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   store::SqliteStore store_;
   server::Server server_;
+  std::optional<server::AuditLog> audit_;
   api::Api api_;
   async::TaskGroup tasks_;
   http::Router router_, link_router_;

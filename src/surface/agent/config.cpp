@@ -24,10 +24,18 @@ bool Config::raw_exec_enabled() const {
          });
 }
 
-bool Config::plain_http() const {
-  const std::string& host = http_host();
-  return !tls.http || (dev && (host.starts_with("127.") || host == "::1" || host == "localhost"));
+namespace {
+
+/// -dev, and nobody reaches it from elsewhere.
+bool is_dev_alone(const Config& config) {
+  const std::string& host = config.http_host();
+  return config.dev && (host.starts_with("127.") || host == "::1" || host == "localhost");
 }
+
+}  // namespace
+
+bool Config::plain_http() const { return !tls.http || is_dev_alone(*this); }
+bool Config::acl_enabled() const { return acl.enabled.value_or(!is_dev_alone(*this)); }
 
 namespace {
 
@@ -97,6 +105,19 @@ std::vector<std::string> problems(const Config& config) {
   }
   add_problems(out, config.tls);
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
+  if (config.audit.on_failure != "refuse" && config.audit.on_failure != "warn")
+    out.push_back(fmt::format("audit.on_failure '{}' is neither refuse nor warn", config.audit.on_failure));
+  if (config.audit.rotate_bytes < 1 << 20) out.push_back("audit.rotate_bytes is less than 1 MiB");
+  if (config.audit.rotate_max_files < 0) out.push_back("audit.rotate_max_files is negative");
+  if (config.acl.token_min_expiration_ttl > config.acl.token_max_expiration_ttl)
+    out.push_back("acl.token_min_expiration_ttl is longer than acl.token_max_expiration_ttl");
+  const std::pair<const char*, std::int64_t> limits[] = {
+      {"http_requests_per_second", config.limits.http_requests_per_second},
+      {"http_burst", config.limits.http_burst},
+      {"http_max_concurrent", config.limits.http_max_concurrent}};
+  for (const auto& [name, value] : limits) {
+    if (value < 0) out.push_back(fmt::format("limits.{} is negative; 0 is for any number", name));
+  }
   for (const auto& plugin : config.plugins) {
     if (plugin.name != "raw_exec" && plugin.name != "exec")
       out.push_back(fmt::format("plugin '{}' is not known; there are raw_exec and exec", plugin.name));
@@ -259,6 +280,47 @@ const Structure& description(Tag<HostRole>) {
   return s;
 }
 
+const Structure& description(Tag<AclSettings>) {
+  static const Structure s =
+      Builder<AclSettings>("acl", "Who may do what.")
+          .attribute<&AclSettings::enabled>(
+              "enabled", "enabled", "Whether requests need a token; without a word, yes, but for -dev on 127.0.0.1.")
+          .attribute<&AclSettings::trust_root_socket>(
+              "trust_root_socket", "trust_root_socket",
+              "Whether root at the unix socket of the agent has management rights without a token.")
+          .attribute<&AclSettings::token_min_expiration_ttl>("token_min_expiration_ttl", "token_min_expiration_ttl",
+                                                             "Shortest life of a token that expires.")
+          .attribute<&AclSettings::token_max_expiration_ttl>("token_max_expiration_ttl", "token_max_expiration_ttl",
+                                                             "Longest life of a token that expires.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<AuditSettings>) {
+  static const Structure s =
+      Builder<AuditSettings>("audit", "The log of everything that changes something.")
+          .attribute<&AuditSettings::enabled>("enabled", "enabled", "Whether there is one.")
+          .attribute<&AuditSettings::rotate_bytes>("rotate_bytes", "rotate_bytes", "Size at which a new file is begun.")
+          .attribute<&AuditSettings::rotate_max_files>("rotate_max_files", "rotate_max_files",
+                                                       "Older files that are kept.")
+          .attribute<&AuditSettings::on_failure>("on_failure", "on_failure",
+                                                 "What becomes of changes that cannot be logged: `refuse` or `warn`.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<LimitSettings>) {
+  static const Structure s =
+      Builder<LimitSettings>("limits", "How much one caller, by address and token, may ask of the HTTP API; 0: any.")
+          .attribute<&LimitSettings::http_requests_per_second>("http_requests_per_second", "http_requests_per_second",
+                                                               "Requests a second, in the long run.")
+          .attribute<&LimitSettings::http_burst>("http_burst", "http_burst", "Requests at once, after a pause.")
+          .attribute<&LimitSettings::http_max_concurrent>("http_max_concurrent", "http_max_concurrent",
+                                                          "Requests under way, streams and blocking queries too.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Plugin>) {
   static const Structure s =
       Builder<Plugin>("plugin", "Settings of a driver.")
@@ -283,6 +345,9 @@ const Structure& description(Tag<Config>) {
           .block<&Config::client>("client", "client", "The node role.")
           .block<&Config::hosts>("hosts", "hosts", "Local hosts.")
           .block<&Config::tls>("tls", "tls", "TLS.")
+          .block<&Config::acl>("acl", "acl", "Who may do what.")
+          .block<&Config::audit>("audit", "audit", "The log of changes.")
+          .block<&Config::limits>("limits", "limits", "How much one caller may ask.")
           .block<&Config::plugins>("plugin", "plugin", "Drivers.")
           .done();
   return s;

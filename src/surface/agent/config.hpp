@@ -86,6 +86,26 @@ struct HostRole {
   bool enabled = false;
 };
 
+struct AclSettings {
+  std::optional<bool> enabled;    ///< absent: see Config::acl_enabled
+  bool trust_root_socket = true;  ///< root at the unix socket needs no token
+  Duration token_min_expiration_ttl = std::chrono::minutes(1);
+  Duration token_max_expiration_ttl = std::chrono::hours(24);
+};
+
+struct AuditSettings {
+  bool enabled = true;
+  std::int64_t rotate_bytes = 64LL << 20;
+  std::int64_t rotate_max_files = 10;
+  std::string on_failure = "refuse";  ///< what becomes of changes that cannot be logged: "refuse" or "warn"
+};
+
+struct LimitSettings {
+  std::int64_t http_requests_per_second = 1000;
+  std::int64_t http_burst = 2000;
+  std::int64_t http_max_concurrent = 512;
+};
+
 struct Plugin {
   std::string name;
   boost::json::value config = boost::json::object{};
@@ -104,6 +124,9 @@ struct Config {
   ClientRole client;
   HostRole hosts;
   TlsSettings tls;
+  AclSettings acl;
+  AuditSettings audit;
+  LimitSettings limits;
   std::vector<Plugin> plugins;
   bool dev = false;  ///< by flag only
 
@@ -112,6 +135,8 @@ struct Config {
   const std::string& http_host() const { return addresses.http.empty() ? bind_addr : addresses.http; }
   /// Whether the API on TCP is plain: asked for, or -dev on this machine alone.
   bool plain_http() const;
+  /// Whether requests need a token: as the file says; else always, but for -dev on this machine alone.
+  bool acl_enabled() const;
   /// Below data_dir: for people and programs on this machine (mode 0600), and the one that hosts see, which takes
   /// nothing but links.
   std::string api_socket() const { return data_dir + "/run/agent.sock"; }
@@ -141,6 +166,9 @@ const describe::Structure& description(describe::Tag<HostNetwork>);
 const describe::Structure& description(describe::Tag<TemplateSettings>);
 const describe::Structure& description(describe::Tag<ClientRole>);
 const describe::Structure& description(describe::Tag<HostRole>);
+const describe::Structure& description(describe::Tag<AclSettings>);
+const describe::Structure& description(describe::Tag<AuditSettings>);
+const describe::Structure& description(describe::Tag<LimitSettings>);
 const describe::Structure& description(describe::Tag<Plugin>);
 const describe::Structure& description(describe::Tag<Config>);
 

@@ -75,6 +75,36 @@ TEST(Configuration, OnlyDevOnThisMachineAloneIsPlainByItself) {
   }
 }
 
+TEST(Configuration, RequestsNeedATokenUnlessItIsSaidOrDevIsOnThisMachineAlone) {
+  struct Case {
+    bool dev;
+    const char* bind;
+    std::optional<bool> said;
+    bool acl;
+  };
+  for (const Case& c :
+       {Case{false, "127.0.0.1", {}, true}, Case{true, "127.0.0.1", {}, false}, Case{true, "0.0.0.0", {}, true},
+        Case{false, "0.0.0.0", false, false}, Case{true, "127.0.0.1", true, true}}) {
+    Config config;
+    config.dev = c.dev;
+    config.bind_addr = c.bind;
+    config.acl.enabled = c.said;
+    EXPECT_EQ(config.acl_enabled(), c.acl) << c.bind << (c.dev ? " dev" : "");
+  }
+}
+
+TEST(Configuration, WhatAccessCannotBeIsNamed) {
+  Config config;
+  config.data_dir = "/state";
+  config.server.enabled = true;
+  EXPECT_TRUE(problems(config).empty());
+  config.acl.token_min_expiration_ttl = std::chrono::hours(25);
+  config.audit.on_failure = "ignore";
+  config.audit.rotate_bytes = 1;
+  config.limits.http_burst = -1;
+  EXPECT_EQ(problems(config).size(), 4U);
+}
+
 TEST(Configuration, TheServersCertificateIsForWhereItIsDialled) {
   Config config;
   config.name = "mgmt";

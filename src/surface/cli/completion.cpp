@@ -59,9 +59,12 @@ std::string bash() {
          "    esac\n"
          "  fi\n"
          "  if [ \"${current#-}\" != \"$current\" ]; then\n"
-         "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n" +
+         "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]} ${COMP_WORDS[3]}\" in\n" +
          flag_cases() +
          "    esac\n"
+         "    if [ -z \"$words\" ]; then case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n" +
+         flag_cases() +
+         "    esac; fi\n"
          "    if [ -z \"$words\" ]; then case \"${COMP_WORDS[1]}\" in\n" +
          flag_cases() +
          "    esac; fi\n"

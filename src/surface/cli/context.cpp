@@ -111,25 +111,22 @@ std::vector<Flag> with_variable_flags(std::vector<Flag> flags) {
   return flags;
 }
 
-namespace {
-
-std::string read_text(const std::filesystem::path& path) {
+std::string read_input(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream in(path, std::ios::binary);
   if (!in || std::filesystem::is_directory(path)) {
-    throw Error(Code::not_found, fmt::format("cannot read '{}'", path.string()))
+    throw Error(Code::not_found, fmt::format("cannot read '{}'", path))
         .because(std::filesystem::is_directory(path) ? "it is a directory"
                                                      : "there is no such file, or no right to read it");
   }
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Diagnostics are already in the form of errors, with their lines: printed as they are.
-[[noreturn]] void refuse(const hcl::Diagnostics& diagnostics, const std::string& what) {
+void refuse(const hcl::Diagnostics& diagnostics, const std::string& what) {
+  // They are in the form of errors already, with their lines.
   say(trim(diagnostics.render(is_terminal(2) ? hcl::Style::coloured : hcl::Style::plain)));
   throw Error(Code::invalid, fmt::format("{} cannot be read; nothing was changed", what));
 }
-
-}  // namespace
 
 jobspec::Inputs inputs_of(const Arguments& arguments) {
   jobspec::Inputs inputs;
@@ -139,7 +136,7 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
       throw Error(Code::invalid, fmt::format("-var '{}' is not of the form NAME=VALUE", pair));
     inputs.variables.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
-  for (const auto& file : arguments.all("var-file")) inputs.variable_files.push_back({file, read_text(file)});
+  for (const auto& file : arguments.all("var-file")) inputs.variable_files.push_back({file, read_input(file)});
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
@@ -152,15 +149,8 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
 
 LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   auto inputs = inputs_of(arguments);
-  std::string text;
-  std::string name = path;
-  if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-    name = "standard input";
-  } else {
-    text = read_text(path);
-    inputs.base_dir = std::filesystem::absolute(path).parent_path();
-  }
+  const std::string text = read_input(path), name = path == "-" ? "standard input" : path;
+  if (path != "-") inputs.base_dir = std::filesystem::absolute(path).parent_path();
   const auto parsed = jobspec::parse_job(text, name, inputs);
   if (!parsed.job) refuse(parsed.diagnostics, fmt::format("the job file '{}'", name));
   LoadedJob loaded{*parsed.job, {}};
@@ -168,7 +158,10 @@ LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   loaded.submission.format = trim(text).starts_with('{') ? "json" : "hcl2";
   for (const auto& [key, value] : inputs.variables) loaded.submission.variable_flags[key] = value;
   for (const auto& file : inputs.variable_files) loaded.submission.variables += file.text;
-  if (const auto ns = arguments.find("namespace"); ns && loaded.job.ns == "default") loaded.job.ns = *ns;
+  if (loaded.job.ns == model::kDefaultNamespace) {
+    const auto asked = arguments.get("namespace", sdk::address_from_environment({}).ns);
+    if (!asked.empty()) loaded.job.ns = asked;
+  }
   return loaded;
 }
 
@@ -201,6 +194,7 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
   if (!loaded.directory) refuse(loaded.diagnostics, fmt::format("the directory '{}'", directory));
   api::ClusterBody body;
   body.cluster = loaded.directory->cluster;
+  body.namespaces = loaded.directory->namespaces;
   body.cluster.directory = std::filesystem::absolute(directory).lexically_normal().string();
   for (const auto& file : loaded.directory->jobs) {
     model::JobSubmission submission;

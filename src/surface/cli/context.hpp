@@ -35,6 +35,12 @@ std::vector<Flag> with_variable_flags(std::vector<Flag> flags);
 /// What those flags say, and NOMAD_VAR_x.
 jobspec::Inputs inputs_of(const Arguments& arguments);
 
+/// A file, or standard input for "-". Throws not_found.
+std::string read_input(const std::string& path);
+/// Prints what is wrong with a file, with its lines, and throws invalid: nothing was changed. `what`: "the job file
+/// 'x'".
+[[noreturn]] void refuse(const hcl::Diagnostics& diagnostics, const std::string& what);
+
 /// A job file, parsed; all diagnostics are thrown as one Error of their rendered texts.
 struct LoadedJob {
   model::Job job;

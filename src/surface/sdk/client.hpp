@@ -12,7 +12,9 @@
 #include "api/trust_body.hpp"
 #include "api/variable_body.hpp"
 #include "http/client.hpp"
+#include "model/acl.hpp"
 #include "model/evaluation.hpp"
+#include "model/namespace.hpp"
 #include "model/node.hpp"
 #include "model/service_instance.hpp"
 
@@ -69,6 +71,11 @@ struct AppliedCluster {
 struct WrittenVariable {
   model::OpenVariable variable;  ///< as it is now; after a conflict, what stands in the way
   bool conflict = false;
+};
+/// A token as it was made: the only time that its secret is told.
+struct NewToken {
+  model::AclToken token;
+  std::string secret;  ///< empty when a token was changed
 };
 
 /// Which events: any of `topics` ("TOPIC" or "TOPIC:KEY"; none: all), from `index` on (0: all that are kept).
@@ -191,6 +198,31 @@ class Client {
   boost::json::value root_keys();
   boost::json::value rotate_root_key(bool full);
   void remove_root_key(const std::string& id);
+  // --- rights
+  /// `secret` empty: the server chooses it.
+  NewToken bootstrap_acl(const std::string& secret = {});
+  std::vector<model::AclPolicy> acl_policies();  ///< without their rules
+  model::AclPolicy acl_policy(const std::string& name);
+  void put_acl_policy(const model::AclPolicy& policy);
+  void delete_acl_policy(const std::string& name);
+  std::vector<model::AclToken> acl_tokens();
+  model::AclToken acl_token(const std::string& accessor_id);
+  model::AclToken acl_token_self();
+  NewToken put_acl_token(const model::AclToken& token);  ///< a new one when it has no accessor id
+  void delete_acl_token(const std::string& accessor_id);
+  std::vector<model::AclRole> acl_roles();
+  model::AclRole acl_role(const std::string& id);
+  model::AclRole acl_role_by_name(const std::string& name);
+  model::AclRole put_acl_role(const model::AclRole& role);  ///< a new one when it has no id
+  void delete_acl_role(const std::string& id);
+  std::vector<model::Namespace> namespaces();
+  model::Namespace ns(const std::string& name);
+  void put_namespace(const model::Namespace& ns);
+  void delete_namespace(const std::string& name);
+
+  /// Lines of the audit log, oldest first, until `line` returns false; `follow`: goes on with new ones.
+  void audit(const std::string& since, const std::string& who, bool follow,
+             const std::function<bool(std::string_view)>& line);
 
   // --- the agent
   boost::json::value agent_self();

@@ -40,6 +40,7 @@ class ClientTest : public ::testing::Test {
       world.loop.run_until_done(http.stop(Duration{0}));
     }
     ::unlink(socket().c_str());
+    ::unlink((directory + "/audit.log").c_str());
     ::rmdir(directory.c_str());
   }
   std::string socket() const { return directory + "/agent.sock"; }
@@ -93,6 +94,8 @@ class ClientTest : public ::testing::Test {
   }
 
   World world;
+  async::Pool pool{1};
+  std::optional<server::AuditLog> log;
   http::Server http{world.loop.executor(), world.router};
   FakeNode* node = nullptr;
   std::string directory;
@@ -346,6 +349,68 @@ TEST_F(ClientTest, SaysWhyACommandCannotBeRun) {
   EXPECT_EQ(err.text(), "no such command: nope\n");
   EXPECT_EQ(refusal([&] { client.exec_in_allocation(uuid(9), session); }).message(), "alloc not found");
   EXPECT_EQ(refusal([&] { client.exec_on_host("hpc", "c1", session); }).message(), "host not found");
+}
+
+TEST_F(ClientTest, GivesRightsAndTakesThemBack) {
+  world.api.access.acl = true;
+  Client client = serve();
+  model::Namespace ns;
+  ns.name = "viz";
+  ns.allowed_users = {"viz-*"};
+  client.put_namespace(ns);
+  EXPECT_EQ(client.namespaces().size(), 2u);
+  EXPECT_EQ(client.ns("viz").allowed_users, ns.allowed_users);
+  model::AclPolicy policy;
+  policy.name = "viz";
+  policy.rules = "namespace \"viz\" { policy = \"write\" }";
+  client.put_acl_policy(policy);
+  EXPECT_EQ(client.acl_policies().size(), 1u);
+  EXPECT_EQ(client.acl_policy("viz").rules, policy.rules);
+  model::AclRole role;
+  role.name = "team";
+  role.policies = {{"viz"}};
+  role = client.put_acl_role(role);
+  EXPECT_EQ(client.acl_role_by_name("team").id, role.id);
+  model::AclToken token;
+  token.name = "anna";
+  token.roles = {{"", "team"}};
+  const auto made = client.put_acl_token(token);
+  EXPECT_EQ(client.acl_token(made.token.accessor_id).roles.at(0).id, role.id);
+
+  Client anna(Address{"unix://" + socket(), made.secret, "", ""});
+  EXPECT_EQ(anna.acl_token_self().name, "anna");
+  EXPECT_EQ(refusal([&] { anna.nodes(); }).code(), Code::denied);
+  client.delete_acl_token(made.token.accessor_id);
+  EXPECT_EQ(refusal([&] { anna.acl_token_self(); }).code(), Code::denied);
+  EXPECT_TRUE(client.acl_tokens().empty());
+  client.delete_acl_role(role.id);
+  EXPECT_TRUE(client.acl_roles().empty());
+  client.delete_acl_policy("viz");
+  client.delete_namespace("viz");
+  EXPECT_TRUE(is_uuid(client.bootstrap_acl().secret));
+}
+
+TEST_F(ClientTest, ReadsTheAuditLogAndFollowsIt) {
+  log.emplace(world.loop.executor(), pool, server::AuditOptions{.path = directory + "/audit.log"});
+  world.api.audit = &*log;
+  Client client = serve();
+  model::Namespace ns;
+  for (const char* name : {"a", "b"}) {
+    ns.name = name;
+    client.put_namespace(ns);
+  }
+  std::vector<std::string> read, followed;
+  client.audit("", "", false, [&](std::string_view line) {
+    read.emplace_back(line);
+    return true;
+  });
+  client.audit("", "", true, [&](std::string_view line) {
+    followed.emplace_back(line);
+    return followed.size() < 2;
+  });
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_NE(read[1].find("namespace b"), std::string::npos);
+  EXPECT_EQ(followed.size(), 2u);
 }
 
 TEST_F(ClientTest, SendsAnyRequest) {

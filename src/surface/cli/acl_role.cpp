@@ -1,0 +1,137 @@
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+std::string policies_of(const model::AclRole& role) {
+  std::vector<std::string> names;
+  for (const auto& policy : role.policies) names.push_back(policy.name);
+  return join(names, ",");
+}
+
+int print_role(const model::AclRole& role, const Arguments& arguments) {
+  if (arguments.has("json"))
+    print_json(json::to_value(role));
+  else
+    print(key_values({{"ID", role.id},
+                      {"Name", role.name},
+                      {"Description", role.description},
+                      {"Policies", policies_of(role)},
+                      {"Create Index", std::to_string(role.create_index)},
+                      {"Modify Index", std::to_string(role.modify_index)}}));
+  return kDone;
+}
+
+model::AclRole find(sdk::Client& client, const std::string& id_or_name) {
+  return is_uuid(id_or_name) ? client.acl_role(id_or_name) : client.acl_role_by_name(id_or_name);
+}
+
+void set_fields(model::AclRole& role, const Arguments& arguments) {
+  if (const auto name = arguments.find("name")) role.name = *name;
+  if (const auto text = arguments.find("description")) role.description = *text;
+  const auto policies = arguments.all("policy");
+  if (!policies.empty()) role.policies.clear();
+  for (const auto& name : policies) role.policies.push_back({name});
+}
+
+int create(const Arguments& arguments) {
+  model::AclRole role;
+  set_fields(role, arguments);
+  return print_role(make_client(arguments).put_acl_role(role), arguments);
+}
+
+int update(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  auto role = find(client, arguments.positional().front());
+  set_fields(role, arguments);
+  return print_role(client.put_acl_role(role), arguments);
+}
+
+int list(const Arguments& arguments) {
+  const auto roles = make_client(arguments).acl_roles();
+  if (arguments.has("json")) {
+    print_json(json::to_value(roles));
+    return kDone;
+  }
+  Table table({"ID", "Name", "Description", "Policies"});
+  for (const auto& role : roles) table.add({role.id, role.name, role.description, policies_of(role)});
+  table.print();
+  return kDone;
+}
+
+int info(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  return print_role(find(client, arguments.positional().front()), arguments);
+}
+
+int remove(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto role = find(client, arguments.positional().front());
+  client.delete_acl_role(role.id);
+  print(fmt::format("ACL role {} successfully deleted\n", role.id));
+  return kDone;
+}
+
+std::vector<Flag> role_flags() {
+  return {{"name", "NAME", "The role's name."},
+          {"description", "TEXT", "For people."},
+          {"policy", "NAME", "A policy that the role has; on update, these alone.", true},
+          {"json", "", "As JSON."}};
+}
+
+}  // namespace
+
+const Command& acl_role_create_command() {
+  static const Command command{.name = "acl role create",
+                               .summary = "Makes a role: policies under one name.",
+                               .examples = {"underway acl role create -name operators -policy nodes -policy jobs"},
+                               .flags = role_flags(),
+                               .run = create};
+  return command;
+}
+
+const Command& acl_role_update_command() {
+  static const Command command{.name = "acl role update",
+                               .arguments = "ID|NAME",
+                               .summary = "Changes a role: whoever has it has the new rights at once.",
+                               .flags = role_flags(),
+                               .least = 1,
+                               .most = 1,
+                               .run = update};
+  return command;
+}
+
+const Command& acl_role_list_command() {
+  static const Command command{
+      .name = "acl role list", .summary = "Lists roles.", .flags = {{"json", "", "As JSON."}}, .run = list};
+  return command;
+}
+
+const Command& acl_role_info_command() {
+  static const Command command{.name = "acl role info",
+                               .arguments = "ID|NAME",
+                               .summary = "Shows a role.",
+                               .flags = {{"json", "", "As JSON."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = info};
+  return command;
+}
+
+const Command& acl_role_delete_command() {
+  static const Command command{.name = "acl role delete",
+                               .arguments = "ID|NAME",
+                               .summary = "Deletes a role: tokens lose what it granted.",
+                               .least = 1,
+                               .most = 1,
+                               .run = remove};
+  return command;
+}
+
+}  // namespace underway::cli

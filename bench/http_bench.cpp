@@ -171,7 +171,9 @@ int run() {
   store::MemoryStore store;
   SystemClock clock;
   SystemIds ids;
-  server::Server control(loop.executor(), store, clock, ids, {});
+  server::Options options;
+  options.root_by_raw_exec = true;
+  server::Server control(loop.executor(), store, clock, ids, options);
   api::Api api{control, {}, clock};
   http::Router router;
   api::add_routes(router, api);

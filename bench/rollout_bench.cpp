@@ -38,7 +38,7 @@ class Machinery {
  public:
   explicit Machinery(const std::string& directory)
       : store_(directory + "/s.db"),
-        writer_((tables_.follow(&fleet_), loop_.executor()), store_, tables_, fleet_, clock_, ids_) {}
+        writer_((tables_.follow(&fleet_), loop_.executor()), store_, tables_, fleet_, clock_, ids_, true) {}
 
   /// Returns when the decision, and what was scheduled because of it, is durable.
   template <class Decide>

@@ -7,6 +7,13 @@ variable "compute_nodes" {
   description = "How many compute hosts the cluster has."
 }
 
+# slurmd and slurmctld must be root on their hosts, and so are their tasks. That is nothing that a namespace allows by
+# itself: whoever applies this directory says so here, and needs management rights to do it (root on this machine has
+# them).
+namespace "default" {
+  raw_exec_as_root = true
+}
+
 cluster "demo" {
   datacenter = "dc1"
 

@@ -39,6 +39,8 @@ void Machine::start() {
   const bool ready =
       eventually(seconds(20), [&] { return underway({"node", "status"}).out.find("ready") != std::string::npos; });
   ASSERT_TRUE(ready) << "the agent did not come up";
+  const auto trusted = underway({"namespace", "apply", "-raw-exec-as-root", "default"});
+  ASSERT_EQ(trusted.exit_code, 0) << trusted.err;
 }
 
 void Machine::kill_agent() {

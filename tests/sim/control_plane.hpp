@@ -22,7 +22,7 @@ using Seed = std::uint64_t;
 /// One server process: dies as a whole, and starts again from the store.
 struct Process {
   Process(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids)
-      : writer((tables.follow(&fleet), executor), store, tables, fleet, clock, ids) {}
+      : writer((tables.follow(&fleet), executor), store, tables, fleet, clock, ids, true) {}
   tables::Tables tables;
   server::Dependents dependents;
   scheduler::Fleet fleet;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "acl/identity.hpp"
 #include "api/api.hpp"
 #include "http/server.hpp"
 #include "store/memory_store.hpp"
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kKept = 64;
+constexpr const char* kSecret = "0b5f7c53-5f0e-4e0a-9a55-3f7ad3b6a0c1";
 constexpr int kIdle = 9'900;  // both processes stay below a usual limit of 10,000 descriptors and more
 
 std::size_t resident_bytes() {
@@ -33,6 +35,14 @@ std::size_t resident_bytes() {
   std::size_t resident = 0;
   statm >> total >> resident;
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// What this process, the server, has used of its processor.
+std::chrono::microseconds processor_time() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
 double seconds(Clock::duration span) { return std::chrono::duration<double>(span).count(); }
@@ -53,8 +63,8 @@ class Clients {
     }
     return fd;
   }
-  static void ask(int fd, std::string_view path) {
-    const std::string request = fmt::format("GET {} HTTP/1.1\r\nHost: bench\r\n\r\n", path);
+  static void ask(int fd, std::string_view path, std::string_view headers = {}) {
+    const std::string request = fmt::format("GET {} HTTP/1.1\r\nHost: bench\r\n{}\r\n", path, headers);
     if (::send(fd, request.data(), request.size(), 0) < 0) ::_exit(1);
   }
   /// Reads one whole response.
@@ -79,13 +89,13 @@ class Clients {
 };
 
 /// How many requests were answered in two seconds.
-long hammer(const Clients& clients, std::string_view path) {
+long hammer(const Clients& clients, std::string_view path, std::string_view headers = {}) {
   std::vector<int> open;
   for (int i = 0; i < kKept; ++i) open.push_back(clients.connect());
   long answered = 0;
   const auto end = Clock::now() + 2s;
   while (Clock::now() < end) {
-    for (const int fd : open) Clients::ask(fd, path);
+    for (const int fd : open) Clients::ask(fd, path, headers);
     for (const int fd : open) Clients::answer(fd);
     answered += kKept;
   }
@@ -107,6 +117,7 @@ void be_the_clients(int from_parent, int to_parent) {
   const Clients clients(static_cast<std::uint16_t>(port));
   report(hammer(clients, "/static"));
   report(hammer(clients, "/v1/job/web"));
+  report(hammer(clients, "/v1/job/web", fmt::format("X-Nomad-Token: {}\r\n", kSecret)));
   hear(index);
   std::vector<int> open;
   for (int i = 0; i < kIdle; ++i) {
@@ -136,6 +147,26 @@ model::Job make_job() {
   }
   job.canonicalize();
   return job;
+}
+
+/// A token with two policies.
+asio::awaitable<void> put_token(server::Server& server) {
+  auto decide = [](const tables::Tables&, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    model::AclToken token;
+    token.accessor_id = "bench";
+    token.secret_hash = acl::hash_secret(kSecret);
+    token.policies = {"reader", "writer"};
+    model::AclPolicy reader;
+    reader.name = "reader";
+    reader.rules = "namespace \"*\" { policy = \"read\" }\nnode { policy = \"read\" }";
+    model::AclPolicy writer;
+    writer.name = "writer";
+    writer.rules = "namespace \"default\" { policy = \"write\" }";
+    decision.changes = {tables::PutAclToken{token}, tables::PutAclPolicy{reader}, tables::PutAclPolicy{writer}};
+    return decision;
+  };
+  co_await server.writer().submit(std::move(decide));
 }
 
 asio::awaitable<void> put_job(server::Server& server, model::Job job) {
@@ -174,10 +205,12 @@ int run() {
   server::Options options;
   options.root_by_raw_exec = true;
   server::Server control(loop.executor(), store, clock, ids, options);
-  api::Api api{control, {}, clock};
+  api::Api api{.server = control, .agent = {}, .clock = clock};
+  api.access.limits = {1'000'000'000, 0, 1'000'000};
   http::Router router;
   api::add_routes(router, api);
   loop.run_until_done(put_job(control, make_job()));
+  loop.run_until_done(put_token(control));
   const std::string body = loop.run_until_done(router.handle(http::request("GET", "/v1/job/web"))).body;
   router.add("GET", "/static", "static",
              [&body](http::Request) -> asio::awaitable<http::Response> { co_return http::json(body); });
@@ -186,14 +219,21 @@ int run() {
   if (!tell(endpoint.port)) return 1;
 
   fmt::print(
-      "{:<58} {:>12}\n",
+      "{:<58} {:>12} {:>12}\n",
       fmt::format("{} kept connections, one thread, a job of {:.1f} kB", kKept, static_cast<double>(body.size()) / 1e3),
-      "requests/s");
-  for (const char* what : {"a body that is only sent", "GET /v1/job/:id"}) {
+      "requests/s", "CPU us each");
+  const std::pair<const char*, bool> steps[] = {
+      {"a body that is only sent", false}, {"GET /v1/job/:id", false}, {"the same, with a token", true}};
+  for (const auto& [what, acl] : steps) {
+    api.access.acl = acl;
     loop.context().restart();
-    fmt::print("{:<58} {:>12.0f}\n", what, static_cast<double>(await_report(loop, up[0])) / 2.0);
+    const auto used = processor_time();
+    const auto answered = static_cast<double>(await_report(loop, up[0]));
+    fmt::print("{:<58} {:>12.0f} {:>12.1f}\n", what, answered / 2.0,
+               static_cast<double>((processor_time() - used).count()) / answered);
   }
 
+  api.access.acl = false;
   const std::size_t before = resident_bytes();
   if (!tell(control.writer().tables().revision())) return 1;
   loop.context().restart();

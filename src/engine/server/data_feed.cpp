@@ -1,5 +1,6 @@
 #include "server/data_feed.hpp"
 
+#include "acl/identity.hpp"
 #include "base/json.hpp"
 #include "crypto/digest.hpp"
 #include "tables/services.hpp"
@@ -40,10 +41,25 @@ node::KnownInstance known(const model::ServiceInstance& instance) {
   return out;
 }
 
-bool may_read(const model::Allocation& allocation, const std::string& task, std::string_view ns,
-              std::string_view path) {
-  return ns == allocation.ns && model::may_read_implicitly(path, allocation.job_id, allocation.group, task);
-}
+/// A task, which reads the variables of what it is, and what policies that name it allow.
+class Reader {
+ public:
+  Reader(const Tables& tables, const model::Allocation& allocation, const std::string& task)
+      : allocation_(allocation), task_(task) {
+    const auto policies = acl::policies_of_workload(tables, allocation.ns, allocation.job_id, allocation.group, task);
+    if (!policies.empty()) granted_ = acl::Identities().rights_of(tables, policies);
+  }
+  bool may_read(const std::string& ns, const std::string& path) const {
+    const bool its_own =
+        ns == allocation_.ns && model::may_read_implicitly(path, allocation_.job_id, allocation_.group, task_);
+    return its_own || (granted_ && granted_->variable(path, ns, acl::Access::read));
+  }
+
+ private:
+  const model::Allocation& allocation_;
+  const std::string& task_;
+  std::shared_ptr<const acl::Rights> granted_;
+};
 
 tables::Scope scope_of(const Tables& tables, const DataNeed& need) {
   const auto allocation = tables.find_allocation(need.alloc);
@@ -52,6 +68,16 @@ tables::Scope scope_of(const Tables& tables, const DataNeed& need) {
   if (need.kind == DataKind::service && allocation) return {tables::Topic::services, allocation->ns + "/" + need.name};
   if (need.kind == DataKind::service || need.kind == DataKind::services) return {tables::Topic::services, ""};
   return {tables::Topic::variables, ""};
+}
+
+bool is_of_variables(const DataNeed& need) {
+  return need.kind == DataKind::variable || need.kind == DataKind::variables;
+}
+
+/// When what is needed, or the right to it, changed last.
+model::Revision revision_of(const Tables& tables, const DataNeed& need) {
+  const auto revision = tables.revision_of(scope_of(tables, need));
+  return is_of_variables(need) ? std::max(revision, tables.revision_of({tables::Topic::acl_policies, ""})) : revision;
 }
 
 }  // namespace
@@ -68,23 +94,25 @@ void DataFeed::watch(std::vector<DataNeed> needs) {
 
 std::vector<tables::Scope> DataFeed::scopes(const Tables& tables) const {
   std::vector<tables::Scope> out;
-  for (const auto& [need, sent] : sent_) {
-    auto scope = scope_of(tables, need);
+  const auto add = [&](tables::Scope scope) {
     if (std::find(out.begin(), out.end(), scope) == out.end()) out.push_back(std::move(scope));
+  };
+  for (const auto& [need, sent] : sent_) {
+    add(scope_of(tables, need));
+    if (is_of_variables(need)) add({tables::Topic::acl_policies, ""});
   }
   return out;
 }
 
 bool DataFeed::outdated(const Tables& tables) const {
-  return std::any_of(sent_.begin(), sent_.end(), [&](const auto& entry) {
-    return tables.revision_of(scope_of(tables, entry.first)) != entry.second.revision;
-  });
+  return std::any_of(sent_.begin(), sent_.end(),
+                     [&](const auto& entry) { return revision_of(tables, entry.first) != entry.second.revision; });
 }
 
 std::optional<node::DataMessage> DataFeed::next(const Tables& tables) {
   node::DataMessage message;
   for (auto& [need, sent] : sent_) {
-    const auto revision = tables.revision_of(scope_of(tables, need));
+    const auto revision = revision_of(tables, need);
     if (sent.revision == revision) continue;
     auto value = value_of(tables, need);
     auto digest = crypto::sha256(json::encode(value, json::Encoding::compact));
@@ -133,10 +161,12 @@ DataValue DataFeed::value_of(const Tables& tables, const DataNeed& need) const {
 void DataFeed::find_variable(const Tables& tables, const model::Allocation& allocation, DataValue& value) const {
   const auto& need = value.need;
   const std::string& ns = namespace_of(need, allocation);
-  if (!may_read(allocation, need.task, ns, need.name)) {
-    value.refused = fmt::format("task '{}' of job '{}' may not read variable '{}': it reads '{}' and what is above it",
-                                need.task, allocation.job_id, need.name,
-                                model::implicit_paths(allocation.job_id, allocation.group, need.task).back());
+  if (!Reader(tables, allocation, need.task).may_read(ns, need.name)) {
+    value.refused = fmt::format(
+        "task '{}' of job '{}' may not read variable '{}': it reads '{}', what is above it, and "
+        "what policies for its job allow (`underway acl policy apply -job`)",
+        need.task, allocation.job_id, need.name,
+        model::implicit_paths(allocation.job_id, allocation.group, need.task).back());
     return;
   }
   const auto row = tables.find<model::Variable>(model::variable_key(ns, need.name));
@@ -147,8 +177,9 @@ void DataFeed::find_variable(const Tables& tables, const model::Allocation& allo
 
 void DataFeed::list_variables(const Tables& tables, const model::Allocation& allocation, DataValue& value) const {
   const std::string& ns = namespace_of(value.need, allocation);
+  const Reader reader(tables, allocation, value.need.task);
   for (const auto& row : tables.rows<model::Variable>(model::variable_key(ns, value.need.name))) {
-    if (may_read(allocation, value.need.task, ns, row->path)) value.variables.push_back(known(*row));
+    if (reader.may_read(ns, row->path)) value.variables.push_back(known(*row));
   }
 }
 

@@ -62,20 +62,17 @@ IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& al
   return out;
 }
 
-bool Workload::may_read_variable(std::string_view variable_ns, std::string_view path) const {
-  return variable_ns == ns && model::may_read_implicitly(path, job, group, task);
-}
-
 bool looks_like_identity(std::string_view token) {
   return token.starts_with("eyJ") && std::count(token.begin(), token.end(), '.') == 2;
 }
 
-Workload verify_identity(const Keyring& keyring, const Tables& tables, std::string_view token, TimePoint now) {
+VerifiedIdentity verify_identity(const Keyring& keyring, const Tables& tables, std::string_view token, TimePoint now) {
   crypto::JwtExpectation expected{now};
   expected.audience = kApiAudience;
   const auto keys = keyring.verifying();
   const auto claims = crypto::verify_jwt(token, keys, expected);
-  Workload workload;
+  VerifiedIdentity identity;
+  auto& workload = identity.workload;
   workload.allocation_id = text_of(claims, "nomad_allocation_id");
   workload.task = text_of(claims, "nomad_task");
   const auto allocation = tables.find_allocation(workload.allocation_id);
@@ -86,8 +83,8 @@ Workload verify_identity(const Keyring& keyring, const Tables& tables, std::stri
   workload.group = allocation->group;
   const auto* expires = claims.if_contains("exp");
   if (expires != nullptr && expires->is_int64())  // one that says nothing of its end has ended
-    workload.expires = from_unix_nanos(expires->get_int64() * 1'000'000'000);
-  return workload;
+    identity.expires = from_unix_nanos(expires->get_int64() * 1'000'000'000);
+  return identity;
 }
 
 }  // namespace underway::server

@@ -3,6 +3,7 @@
 /// Workload identities: tokens (JWT, EdDSA) that say which task of which allocation their bearer is, signed by the
 /// server and verified with the keys of /.well-known/jwks.json. Claims and subject are Nomad's.
 
+#include "acl/identity.hpp"
 #include "model/allocation.hpp"
 #include "server/decision.hpp"
 #include "server/keyring.hpp"
@@ -23,17 +24,14 @@ IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& al
                              const std::string& identity, const std::string& issuer, const Context& context);
 
 /// Who a token says its bearer is.
-struct Workload {
-  std::string ns, job, group, task, allocation_id;
+struct VerifiedIdentity {
+  acl::Workload workload;
   TimePoint expires = {};
-
-  /// Without any policy: the variables of what it is.
-  bool may_read_variable(std::string_view variable_ns, std::string_view path) const;
 };
 
 /// Whether it is worth verifying: a JWT, and no ACL secret.
 bool looks_like_identity(std::string_view token);
 /// Throws denied: not genuine, expired, for somebody else than the API, or of an allocation that is over.
-Workload verify_identity(const Keyring& keyring, const Tables& tables, std::string_view token, TimePoint now);
+VerifiedIdentity verify_identity(const Keyring& keyring, const Tables& tables, std::string_view token, TimePoint now);
 
 }  // namespace underway::server

@@ -50,8 +50,7 @@ acl::IdentityPtr Gate::workload(std::string_view token) {
   const auto& tables = api_.server.writer().tables();
   const auto now = api_.clock.now();
   const auto found = server::verify_identity(api_.server.keyring(), tables, token, now);
-  const acl::Workload workload{found.ns, found.job, found.group, found.task, found.allocation_id};
-  return identities_.of_workload(tables, workload, found.expires, now);
+  return identities_.of_workload(tables, found.workload, found.expires, now);
 }
 
 acl::IdentityPtr Gate::identify(const http::Request& request) {

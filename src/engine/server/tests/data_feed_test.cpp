@@ -105,6 +105,34 @@ TEST(DataFeed, TellsATaskOnlyWhatItMayRead) {
   EXPECT_EQ(told, 1);
 }
 
+TEST(DataFeed, TellsWhatAPolicyOfTheJobAllowsAsLongAsItDoes) {
+  FeedDesk desk;
+  desk.put("shared/ca", "x");
+  DataFeed feed(uuid(1), desk.variables);
+  feed.watch({desk.need("shared/ca")});
+  EXPECT_FALSE(feed.next(desk.tables)->values.at(0).variable);
+  const auto change = [&](tables::Change wanted) {
+    desk.decide([wanted](const Tables&, const Context&) {
+      Decision<Nothing> decision;
+      decision.changes.push_back(wanted);
+      return decision;
+    });
+    EXPECT_TRUE(feed.outdated(desk.tables));
+    return feed.next(desk.tables);
+  };
+  model::AclPolicy policy;
+  policy.name = "shared";
+  policy.rules = R"(namespace "default" { variables { path "shared/*" { capabilities = ["read"] } } })";
+  policy.job_acl = model::JobAcl{"default", "web", "", ""};
+  auto message = change(tables::PutAclPolicy{policy});
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->values.at(0).variable->items.at("k"), "x");
+  message = change(tables::DeleteAclPolicy{"shared"});
+  ASSERT_TRUE(message);
+  EXPECT_FALSE(message->values.at(0).variable);
+  EXPECT_NE(message->values.at(0).refused.find("may not read"), std::string::npos);
+}
+
 TEST(DataFeed, ListsWithoutItemsAndOnlyWhatMayBeRead) {
   FeedDesk desk;
   desk.put("nomad/jobs/web", "one");

@@ -97,7 +97,8 @@ TEST_F(EventStream, IsFilteredByTopicKeyAndNamespace) {
   world.run(make_job("web"));
   auto other = make_job("other");
   other.ns = "elsewhere";
-  world.put("/v1/jobs?namespace=elsewhere", World::job_body(other));
+  ASSERT_EQ(world.put("/v1/namespace", R"({"Name":"elsewhere"})").status, 200);
+  ASSERT_EQ(world.put("/v1/jobs?namespace=elsewhere", World::job_body(other)).status, 200);
   const std::string alloc = world.allocation_of("web");
   struct Case {
     const char* name;

@@ -17,9 +17,13 @@ Machine::Machine(const std::string& disk) {
 Machine::~Machine() {
   for (const auto& job : jobs_) underway({"job", "stop", "-purge", job});
   agent_.reset();
-  // Tasks outlive agents: what the killed ones left is found by this directory, which is in every environment.
+  // Tasks outlive agents: what the killed ones left is found by this directory, which is in every environment. More
+  // than once, since a keeper may be about to start its task.
   const std::string& mine = directory_.path();
-  shell("for p in /proc/[0-9]*; do grep -qsz " + mine + " $p/environ $p/cmdline && kill -9 ${p#/proc/}; done; true");
+  const auto kill_tasks = [&] {
+    shell("for p in /proc/[0-9]*; do grep -qsz " + mine + " $p/environ $p/cmdline && kill -9 ${p#/proc/}; done; true");
+  };
+  kill_tasks();
   eventually(seconds(5), [&] {
     return shell("awk '{print $5}' /proc/self/mountinfo | grep " + mine + " | xargs -r umount -q; ! grep -q " + mine +
                  " /proc/self/mountinfo")
@@ -27,7 +31,11 @@ Machine::~Machine() {
   });
   // With their directories gone, keepers that nobody collected go too.
   shell("rm -rf " + state());
-  const auto gone = [&] { return shell("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q " + mine).exit_code == 0; };
+  const auto gone = [&] {
+    if (shell("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q " + mine).exit_code == 0) return true;
+    kill_tasks();
+    return false;
+  };
   EXPECT_TRUE(eventually(seconds(10), gone)) << shell("ls -l /proc/[0-9]*/fd 2>/dev/null | grep " + mine).out;
   shell("find /sys/fs/cgroup -depth -type d -path '*underway*' -exec rmdir {} \\; 2>/dev/null; true");
 }

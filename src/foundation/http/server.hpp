@@ -19,6 +19,7 @@ struct ServerOptions {
   Duration body_timeout = std::chrono::seconds{60};    ///< longest pause between two pieces of a body
   Duration idle_timeout = std::chrono::seconds{120};   ///< of a kept-alive connection between requests
   Duration send_timeout = std::chrono::seconds{30};    ///< a client that takes no byte for so long is dropped
+  std::size_t handshakes_at_once = 8;                  ///< TLS handshakes computed before everything else is looked at
   std::size_t gzip_from = 1024;                        ///< smaller bodies are not compressed
   async::Pool* pool = nullptr;                         ///< compresses bodies of 64 KiB and more, if there is one
   std::string server_name = "underway";                ///< the Server header

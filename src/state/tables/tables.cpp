@@ -22,10 +22,11 @@ std::unique_ptr<Tables::Waiter> Tables::wait(std::vector<Scope> scopes, std::fun
 }
 
 void Tables::follow(Follower* follower) {
-  impl_->followers.push_back(follower);
-  auto* observer = dynamic_cast<Observer*>(follower);
+  Follower& known = *follower;
+  impl_->followers.push_back(&known);
+  auto* observer = dynamic_cast<Observer*>(&known);
   if (observer != nullptr) impl_->observers.push_back(observer);
-  impl_->replay(*follower);
+  impl_->replay(known);
   if (observer != nullptr) observer->loaded();
 }
 

@@ -5,7 +5,6 @@ namespace underway::node {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::HasSubstr;
 
 /// Health as time goes by, without tasks.
 class HealthTest : public ::testing::Test {

@@ -108,7 +108,7 @@ void Connection::finish() {
 awaitable<void> Connection::serve() {
   const auto self = shared_from_this();
   transport_->expires_at(async::deadline_in(server_->options.header_timeout));
-  co_await transport_->handshake();
+  co_await transport_->handshake(&server_->turns);
   while (co_await serve_one()) {
   }
 }

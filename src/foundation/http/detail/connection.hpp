@@ -17,7 +17,11 @@ class Connection;
 /// What all connections of one server share.
 struct ServerState {
   ServerState(async::Executor on, const Router& routes, ServerOptions chosen)
-      : executor(std::move(on)), router(routes), options(std::move(chosen)), farewells(executor, "http server") {}
+      : executor(std::move(on)),
+        router(routes),
+        options(std::move(chosen)),
+        farewells(executor, "http server"),
+        turns(executor, options.handshakes_at_once) {}
 
   async::Executor executor;
   const Router& router;
@@ -25,6 +29,7 @@ struct ServerState {
   std::list<std::shared_ptr<Connection>> connections;
   async::Event ended;          ///< a connection is gone
   async::TaskGroup farewells;  ///< WebSockets being closed by `stop`
+  Turns turns;                 ///< at TLS handshakes
   bool stopping = false;
 
   const std::string& date();

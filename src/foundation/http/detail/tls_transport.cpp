@@ -82,8 +82,9 @@ class TlsTransport final : public Transport {
     return attempt;
   }
 
-  awaitable<void> handshake() override {
+  awaitable<void> handshake(Turns* turns) override {
     while (true) {
+      if (turns != nullptr) co_await turns->take();
       ::ERR_clear_error();
       const int result = ::SSL_do_handshake(ssl_.get());
       if (result == 1) break;

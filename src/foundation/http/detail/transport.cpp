@@ -45,7 +45,7 @@ Attempt Transport::try_write(std::string_view data) {
   }
 }
 
-awaitable<void> Transport::handshake() { co_return; }
+awaitable<void> Transport::handshake(Turns*) { co_return; }
 
 void Transport::finish_sending() {
   boost::system::error_code ignored;

@@ -5,6 +5,7 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
+#include "http/detail/turns.hpp"
 #include "http/message.hpp"
 #include "http/tls.hpp"
 
@@ -32,7 +33,8 @@ class Transport : public std::enable_shared_from_this<Transport> {
 
   virtual Attempt try_read(char* data, std::size_t size);
   virtual Attempt try_write(std::string_view data);
-  virtual awaitable<void> handshake();
+  /// `turns`: of a server that has many to do; null: at once.
+  virtual awaitable<void> handshake(Turns* turns = nullptr);
   /// Tells the peer that nothing more will be sent.
   virtual void finish_sending();
 

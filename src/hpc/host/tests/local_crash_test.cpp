@@ -37,6 +37,13 @@ bool dies_at(int step, const LocalOptions& options, const std::string& ledger_pa
   return WIFSIGNALED(status);
 }
 
+std::vector<std::string> open_entries(const os::Ledger& ledger) {
+  std::vector<std::string> out;
+  for (const auto& open : ledger.unsettled())
+    out.push_back(fmt::format("{} {} of {}", open.item.kind, open.item.object, open.item.owner));
+  return out;
+}
+
 TEST_F(LocalHosts, NothingIsLeftAfterTheCreatorIsKilledAtAnyStep) {
   provider_.reset();
   ledger_.reset();
@@ -48,7 +55,7 @@ TEST_F(LocalHosts, NothingIsLeftAfterTheCreatorIsKilledAtAnyStep) {
     const auto failures = provider_->clean();
     ASSERT_TRUE(failures.empty()) << "step " << step << ": " << describe(failures);
     ASSERT_EQ(traces(state_dir_, cluster_), std::vector<std::string>{}) << "step " << step;
-    ASSERT_TRUE(ledger_->unsettled().empty()) << "step " << step;
+    ASSERT_EQ(open_entries(*ledger_), std::vector<std::string>{}) << "step " << step;
     if (!died) break;
     provider_.reset();
     ledger_.reset();
@@ -79,7 +86,7 @@ TEST_F(LocalHosts, NothingIsLeftAfterTheCreatorIsKilledAtARandomMoment) {
     const auto failures = provider_->clean();
     ASSERT_TRUE(failures.empty()) << "round " << round << ": " << describe(failures);
     ASSERT_EQ(traces(state_dir_, cluster_), std::vector<std::string>{}) << "round " << round;
-    ASSERT_TRUE(ledger_->unsettled().empty()) << "round " << round;
+    ASSERT_EQ(open_entries(*ledger_), std::vector<std::string>{}) << "round " << round;
     provider_.reset();
     ledger_.reset();
   }

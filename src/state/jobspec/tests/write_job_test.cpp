@@ -5,7 +5,6 @@
 namespace underway::jobspec {
 namespace {
 
-using describe::Field;
 using describe::Form;
 using describe::Kind;
 using describe::Structure;

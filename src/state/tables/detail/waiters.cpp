@@ -49,7 +49,7 @@ class Waiters::Entry final : public Tables::Waiter, public Ring {
   /// Calls wake, which may destroy this.
   void fire() {
     leave();
-    const auto wake = std::move(wake_);
+    const auto wake = std::exchange(wake_, nullptr);
     wake();
   }
 

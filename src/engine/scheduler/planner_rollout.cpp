@@ -203,11 +203,11 @@ void Planner::settle_rollout(const GroupWork& work) {
   const auto go_on = [&](const std::vector<AllocationRow>& rows, bool to_be_changed) {
     for (const auto& row : rows) {
       if (superseded.contains(row->id)) continue;
-      if (row->transition.migrate && has_to_go(*row, fleet_, now_))
-        ++tally.outstanding;  // stopped, though there was no room elsewhere
-      else if (rollout_.owns(*row))
+      // Some are stopped though there was no room elsewhere.
+      const bool stopped = row->transition.migrate && has_to_go(*row, fleet_, now_);
+      if (rollout_.owns(*row) && !stopped)
         count(*row, row->health.healthy);
-      else if (to_be_changed)
+      else if (stopped || to_be_changed)
         ++tally.outstanding;
     }
   };

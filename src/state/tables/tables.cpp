@@ -22,12 +22,12 @@ std::unique_ptr<Tables::Waiter> Tables::wait(std::vector<Scope> scopes, std::fun
 }
 
 void Tables::follow(Follower* follower) {
-  Follower& known = *follower;
-  impl_->followers.push_back(&known);
-  auto* observer = dynamic_cast<Observer*>(&known);
-  if (observer != nullptr) impl_->observers.push_back(observer);
-  impl_->replay(known);
-  if (observer != nullptr) observer->loaded();
+  impl_->followers.push_back(follower);
+  impl_->replay(*follower);
+  if (auto* observer = dynamic_cast<Observer*>(follower)) {
+    impl_->observers.push_back(observer);
+    observer->loaded();
+  }
 }
 
 Row<Job> Tables::find_job(const std::string& ns, const std::string& id) const {

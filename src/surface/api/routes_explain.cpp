@@ -9,7 +9,7 @@ namespace {
 using tables::Topic;
 
 awaitable<Response> explain(Api& api, Request request) {
-  const std::string id = request.param("id"), ns = namespace_of(request);
+  const std::string id = request.param("id");
   if (request.query.flag("nodes")) request.require(right::node(acl::Level::read));
   std::vector<tables::Scope> scopes{{Topic::jobs, ""},
                                     {Topic::nodes, ""},

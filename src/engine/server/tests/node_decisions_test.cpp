@@ -7,7 +7,6 @@ namespace {
 
 using model::ClientStatus;
 using model::Eligibility;
-using model::EvalStatus;
 using model::EvalTrigger;
 using model::JobType;
 using model::NodeStatus;

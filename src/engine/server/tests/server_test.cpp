@@ -257,7 +257,7 @@ TEST_F(ServerTest, RefusesReportsOfWhoHasNotRegistered) {
   auto run_link = [](std::shared_ptr<link::Connection> c) -> awaitable<void> {
     try {
       co_await c->run();
-    } catch (const Error&) {
+    } catch (const Error&) {  // the link ends with the test
     }
   };
   tasks.spawn("mine", run_link(connection));

@@ -110,7 +110,7 @@ TEST(Diagnostic, ManyErrorsAreCounted) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "a = \n";
   std::size_t count = 0;
-  const std::string shown = rendered(text, &count);
+  rendered(text, &count);
   EXPECT_EQ(count, 100U);
 }
 

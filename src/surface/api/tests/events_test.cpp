@@ -8,8 +8,6 @@
 namespace underway::api::testing {
 namespace {
 
-using model::ClientStatus;
-
 /// A client that reads when the test lets it.
 class FakeBody final : public http::BodyWriter {
  public:

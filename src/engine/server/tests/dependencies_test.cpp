@@ -1,5 +1,6 @@
 #include "server/dependencies.hpp"
 
+#include "server/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {
@@ -238,6 +239,45 @@ TEST(Dependents, TheEndOfOneReleasesWhatItDependedOn) {
   EXPECT_TRUE(told(desk, dependents, {"default", "slurmctld", uuid(7), true}).empty()) << "munge is not to stop";
   desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "munge", false}, c); });
   EXPECT_EQ(told(desk, dependents, {"default", "slurmctld", uuid(7), true}), std::set<std::string>{uuid(1)});
+}
+
+/// The order of the CSCS paper's listings: munge, and slurmd where munge works.
+TEST(Dependents, OnAThousandNodesSlurmdFollowsMungeNodeByNode) {
+  constexpr int kNodes = 1000;
+  Desk desk;
+  for (int i = 1; i <= kNodes; ++i) desk.join(make_node(i));
+  desk.register_job(make_job("munge", 1, model::JobType::system));
+  desk.register_job(depending_on(make_job("slurmd", 1, model::JobType::system), "munge", DependencyScope::node));
+  ASSERT_EQ(desk.live("slurmd").size(), static_cast<std::size_t>(kNodes));
+  Dependents dependents;
+  std::vector<Orders> orders;
+  std::set<int> begun;  // nodes whose slurmd was told to start
+  const auto tell = [&](int node) {
+    std::size_t told = 0;
+    if (const auto message = orders[static_cast<std::size_t>(node - 1)].next(desk.tables, dependents)) {
+      told = message->set.size();
+      for (const auto& order : message->set) {
+        if (order.allocation.job_id == "slurmd" && order.start) begun.insert(node);
+      }
+    }
+    return told;
+  };
+  for (int i = 1; i <= kNodes; ++i) {
+    orders.emplace_back(uuid(i));
+    EXPECT_EQ(tell(i), 2U);
+  }
+  EXPECT_TRUE(begun.empty()) << "munge runs nowhere yet";
+  std::map<std::string, std::string> munge;
+  for (const auto& row : desk.live("munge")) munge[row->node_id] = row->id;
+  // From the middle outwards, as nodes come up in no order.
+  for (int step = 0; step < kNodes; ++step) {
+    const int node = kNodes / 2 + (step % 2 == 0 ? -step / 2 : (step + 1) / 2);
+    desk.update(uuid(node), {report(munge.at(uuid(node)), ClientStatus::running, true)});
+    EXPECT_EQ(tell(node), 1U) << "of munge it knows, and slurmd may start";
+    EXPECT_EQ(tell(node % kNodes + 1), 0U) << "its neighbour hears nothing";
+    ASSERT_EQ(begun.size(), static_cast<std::size_t>(step + 1));
+    ASSERT_TRUE(begun.contains(node));
+  }
 }
 
 }  // namespace

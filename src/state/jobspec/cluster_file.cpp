@@ -111,7 +111,7 @@ class DirectoryLoader {
   /// Fills cluster_; returns the part of the file that job files share.
   hcl::Body read_cluster(const SourceFile& file, const detail::GivenValues& values) {
     const hcl::Schema schema{.blocks = {{"cluster", {"name"}}, {"namespace", {"name"}}}};
-    const hcl::Body body = hcl::parse(file.text, file.name, diagnostics_);
+    hcl::Body body = hcl::parse(file.text, file.name, diagnostics_);
     if (diagnostics_.has_errors()) return body;
     auto context = detail::base_context(inputs_);
     context.unknown_roots(hcl::UnknownRoots::error);

@@ -20,7 +20,8 @@ void stamp_if_asked(Revision& index, bool fresh, Revision now) {
 
 std::vector<store::Operation> Tables::apply(std::vector<Change> changes, Revision revision) {
   impl_->stamp = revision;
-  for (auto& change : changes) std::visit([this](auto&& c) { impl_->apply(std::move(c)); }, std::move(change));
+  const auto apply_one = [this](auto&& change) { impl_->apply(std::forward<decltype(change)>(change)); };
+  for (auto& change : changes) std::visit(apply_one, std::move(change));
   impl_->settle();
   if (!impl_->operations.empty()) impl_->revision = revision;
   return std::exchange(impl_->operations, {});

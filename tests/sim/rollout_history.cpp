@@ -14,8 +14,7 @@ using model::DeploymentStatus;
 using server::Context;
 using server::testing::make_job;
 using server::testing::make_node;
-using std::chrono_literals::operator""s;
-using std::chrono_literals::operator""min;
+using namespace std::chrono_literals;
 using tables::Tables;
 
 namespace {

@@ -6,7 +6,6 @@ namespace {
 using namespace std::chrono_literals;
 using model::CheckStatus;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const TimePoint kNow{std::chrono::seconds{1'700'000'000}};
 

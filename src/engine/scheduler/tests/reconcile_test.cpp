@@ -5,8 +5,7 @@ namespace {
 
 using namespace underway::scheduler::testing;
 using Names = std::vector<std::string>;
-using std::chrono_literals::operator""s;
-using std::chrono_literals::operator""h;
+using namespace std::chrono_literals;
 
 Names names_of(const std::vector<Allocation>& rows) {
   Names names;
@@ -192,7 +191,6 @@ TEST(Service, StaysOnADisconnectedOrIneligibleNode) {
 TEST(Service, IsReplacedAfterAFailureLaterAndLater) {
   World world(1, 3);
   world.run(make_job("web", 1));
-  std::string failed_on;
   std::vector<std::int64_t> waits;
   for (int i = 0; i < 9; ++i) {
     const auto running = world.live("web").at(0);

@@ -10,7 +10,7 @@ namespace {
 using namespace underway::scheduler::testing;
 using model::Deployment;
 using model::DeploymentStatus;
-using std::chrono_literals::operator""s;
+using namespace std::chrono_literals;
 
 /// What happens, and what lives then: "0a 1b 2b*" is number and version, * a canary, ! not well, ? not known yet. On
 /// the nodes of system jobs the number is the node's.

@@ -11,8 +11,7 @@ using namespace underway::server::testing;
 using model::ClientStatus;
 using model::Deployment;
 using model::DeploymentStatus;
-using std::chrono_literals::operator""s;
-using std::chrono_literals::operator""min;
+using namespace std::chrono_literals;
 using Ids = std::vector<std::string>;
 
 /// A service whose processes are told apart by `version`.

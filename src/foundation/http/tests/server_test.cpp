@@ -179,7 +179,7 @@ awaitable<std::string> drip(Serving& serving, std::string data, Duration pause) 
       co_await raw.send(std::string(1, c));
       co_await async::sleep_for(pause);
     }
-  } catch (const boost::system::system_error&) {
+  } catch (const boost::system::system_error&) {  // the server has had enough: what did it say?
   }
   co_return co_await raw.read_to_end();
 }

@@ -4,6 +4,7 @@
 
 #include "store/store.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>

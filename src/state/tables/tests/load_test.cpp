@@ -201,7 +201,7 @@ class History {
     token.id = fmt::format("t{}", pick(2));
     if (chance(30)) return DeleteJoinToken{token.id};
     token.hash = "salt$hash";
-    token.use_time = pick(3) * 1'000'000'007;
+    token.use_time = std::int64_t{pick(3)} * 1'000'000'007;
     return PutJoinToken{token};
   }
 

@@ -37,10 +37,10 @@ class TrustTest : public testing::Test {
  protected:
   /// `tls`, `role`: lines of those blocks.
   void start_server(const std::string& tls = "", const std::string& role = "") {
-    write_text(file("server.hcl"),
-               "data_dir = \"" + file("server") + "\"\nname = \"mgmt\"\nserver {\n  enabled = true\n" + role +
-                   "\n}\nports {\n  http = " + std::to_string(port_) + "\n}\ntls {\n" + tls +
-                   "\n}\nacl {\n  enabled = false\n}\n");
+    write_text(file("server.hcl"), "data_dir = \"" + file("server") +
+                                       "\"\nname = \"mgmt\"\nserver {\n  enabled = true\n" + role +
+                                       "\n}\nports {\n  http = " + std::to_string(port_) + "\n}\ntls {\n" + tls +
+                                       "\n}\nacl {\n  enabled = false\n}\n");
     server_.emplace(agent("server"));
     ASSERT_TRUE(eventually(seconds(20), [&] { return underway({"node", "status"}).exit_code == 0; })) << log("server");
   }

@@ -28,7 +28,7 @@ struct RunnerContext {
   const model::StringMap& host_environment;
   NodeStats& stats;
   ClusterData* cluster_data = nullptr;  ///< null: templates that ask for variables or services wait
-  ServerData* server = nullptr;  ///< null: there is none, and templates and identities do without (tests)
+  ServerData* server = nullptr;         ///< null: there is none, and templates and identities do without (tests)
 };
 
 class TaskRunner {

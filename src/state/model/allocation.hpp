@@ -167,7 +167,8 @@ struct AllocationUpdate {
   std::string client_description;
   std::map<std::string, TaskState> task_states;
   AllocHealth health;
-  /// What `health.healthy` was measured for: it says nothing of another version or rollout. Absent: of the present ones.
+  /// What `health.healthy` was measured for: it says nothing of another version or rollout. Absent: of the present
+  /// ones.
   std::optional<std::int64_t> job_version;
   std::string deployment_id;
 };

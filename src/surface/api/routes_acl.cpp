@@ -17,7 +17,6 @@ using model::AclPolicy;
 using model::AclRole;
 using model::AclToken;
 using server::Context;
-using server::Decision;
 using tables::Scope;
 using tables::Tables;
 using tables::Topic;

@@ -82,7 +82,7 @@ TEST_F(Explain, OfWhatCannotBePlacedCountsTheNodesByReason) {
 TEST_F(Explain, NamesNodesThatSomebodyTookOutOfUse) {
   auto elsewhere = make_node(4);
   elsewhere.node_pool = "other";
-  for (auto node : {make_node(1), make_node(2), make_node(3), elsewhere}) world.join(node);
+  for (const auto& node : {make_node(1), make_node(2), make_node(3), elsewhere}) world.join(node);
   world.decide([](const tables::Tables& t, const server::Context& c) {
     return server::decide_eligibility(t, uuid(1), model::Eligibility::ineligible, c);
   });

@@ -174,7 +174,7 @@ TEST_F(ListTest, IsPrettyOnRequest) {
   world.run(make_job("web"));
   const auto plain = world.get("/v1/jobs").body, pretty = world.get("/v1/jobs?pretty").body;
   EXPECT_EQ(plain.find('\n'), std::string::npos);
-  EXPECT_NE(pretty.find("\n"), std::string::npos);
+  EXPECT_NE(pretty.find('\n'), std::string::npos);
   EXPECT_EQ(json::parse(plain), json::parse(pretty));
 }
 

@@ -159,7 +159,9 @@ write_layer() {
   sed -e 's/${controller}/mgmt/; s/${slurm.pools.compute.nodes}/c[1-4]/' \
     -e 's/^${slurm.nodes}$/NodeName=mgmt,login State=UNKNOWN\nNodeName=c[1-4] CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN/' \
     "$example/slurm.conf" >slurm.conf
-  cp "$example/cgroup.conf" "$example/slurmdbd.conf" .
+  cp "$example/cgroup.conf" .
+  # Without a password: the database here is of this script alone.
+  grep -v '^StoragePass' "$example/slurmdbd.conf" >slurmdbd.conf
   chown slurm: slurmdbd.conf
   chmod 600 slurmdbd.conf
   cd /

@@ -2,13 +2,11 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/lexer.hpp"
 #include "gotemplate/detail/literal.hpp"
-#include "gotemplate/detail/program.hpp"
+#include "gotemplate/detail/token_reader.hpp"
 #include "gotemplate/format.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace underway::gotemplate {
 
@@ -52,25 +50,14 @@ struct Ending {
   bool chained;  ///< "else if" and "else with": the keyword is the next token
 };
 
-/// Parses one template. Its three tokens of look-ahead, and the line that its errors tell, are those of Go's parser.
-class Parser {
+/// Parses one template.
+class Parser : TokenReader {
  public:
-  explicit Parser(Shared& shared) : shared_(shared) {}
+  explicit Parser(Shared& shared) : TokenReader(shared.lexer, shared.program), shared_(shared) {}
 
   void parse_text();
 
  private:
-  Item next();
-  void backup() { ++held_; }
-  void backup(const Item& item);
-  void backup(const Item& second, const Item& first);
-  const Item& peek();
-  Item next_non_space();
-  const Item& peek_non_space();
-  Item expect(Token token, std::string_view context);
-
-  [[noreturn]] void fail(const std::string& message, const Item* at = nullptr, std::string advice = {}) const;
-  [[noreturn]] void unexpected(const Item& item, std::string_view context) const;
   [[noreturn]] void unknown_function(const Item& item) const;
 
   void add(const std::string& name, NodeList list);
@@ -79,7 +66,7 @@ class Parser {
   /// Null when an `end` or `else` was met, which `ending` then tells.
   NodePtr text_or_action(Ending& ending);
   NodePtr action(Ending& ending);
-  NodePtr branch(NodeKind kind, std::size_t position, std::string_view context);
+  NodePtr branch(NodeKind kind, std::string_view context);
   NodePtr jump(NodeKind kind, const Item& keyword);
   NodePtr block();
   NodePtr call_template();
@@ -94,74 +81,9 @@ class Parser {
   std::string text_of(const Item& item);
 
   Shared& shared_;
-  std::array<Item, 3> tokens_{};
-  std::size_t held_ = 0;  ///< how many of them are still to be read
   std::vector<std::string> variables_{"$"};
   unsigned range_depth_ = 0;
-  unsigned action_line_ = 0;
 };
-
-Item Parser::next() {
-  if (held_ > 0)
-    --held_;
-  else
-    tokens_[0] = shared_.lexer.next();
-  return tokens_[held_];
-}
-
-void Parser::backup(const Item& item) {
-  tokens_[1] = item;
-  held_ = 2;
-}
-
-void Parser::backup(const Item& second, const Item& first) {
-  tokens_[1] = first;
-  tokens_[2] = second;
-  held_ = 3;
-}
-
-const Item& Parser::peek() {
-  if (held_ == 0) {
-    tokens_[0] = shared_.lexer.next();
-    held_ = 1;
-  }
-  return tokens_[held_ - 1];
-}
-
-Item Parser::next_non_space() {
-  Item item = next();
-  while (item.token == Token::space) item = next();
-  return item;
-}
-
-const Item& Parser::peek_non_space() {
-  next_non_space();
-  backup();
-  return tokens_[held_ - 1];
-}
-
-Item Parser::expect(Token token, std::string_view context) {
-  Item item = next_non_space();
-  if (item.token != token) unexpected(item, context);
-  return item;
-}
-
-void Parser::fail(const std::string& message, const Item* at, std::string advice) const {
-  const Item& place = at != nullptr ? *at : tokens_[0];
-  Error error(Code::invalid, fmt::format("template: {}:{}: {}", shared_.program.name, tokens_[0].line, message));
-  error.because(excerpt(shared_.program.text, place.position, place.token == Token::error ? 0 : place.text.size()));
-  if (!advice.empty()) error.advise(std::move(advice));
-  throw error;
-}
-
-void Parser::unexpected(const Item& item, std::string_view context) const {
-  if (item.token != Token::error) fail(fmt::format("unexpected {} in {}", describe(item), context), &item);
-  std::string message(item.text);
-  if (action_line_ != 0 && action_line_ != item.line)
-    message += fmt::format("{} started at {}:{}", message.ends_with(" action") ? "" : " in action",
-                           shared_.program.name, action_line_);
-  fail(message, &item);
-}
 
 void Parser::unknown_function(const Item& item) const {
   const std::string name(item.text);
@@ -256,13 +178,13 @@ NodePtr Parser::action(Ending& ending) {
       ending = {Token::key_end, false};
       return nullptr;
     case Token::key_if:
-      return branch(NodeKind::branch_if, item.position, "if");
+      return branch(NodeKind::branch_if, "if");
     case Token::key_range:
-      return branch(NodeKind::branch_range, item.position, "range");
+      return branch(NodeKind::branch_range, "range");
     case Token::key_template:
       return call_template();
     case Token::key_with:
-      return branch(NodeKind::branch_with, item.position, "with");
+      return branch(NodeKind::branch_with, "with");
     default:
       break;
   }
@@ -279,7 +201,7 @@ NodePtr Parser::jump(NodeKind kind, const Item& keyword) {
   return std::make_unique<PlainNode>(kind, keyword.position);
 }
 
-NodePtr Parser::branch(NodeKind kind, std::size_t /*position*/, std::string_view context) {
+NodePtr Parser::branch(NodeKind kind, std::string_view context) {
   const Nesting nesting(shared_.depth);
   const std::size_t known = variables_.size();
   auto head = pipeline(context, Token::right_delimiter);
@@ -294,7 +216,8 @@ NodePtr Parser::branch(NodeKind kind, std::size_t /*position*/, std::string_view
     const bool same = (kind == NodeKind::branch_if && after == Token::key_if) ||
                       (kind == NodeKind::branch_with && after == Token::key_with);
     if (same) {
-      node->otherwise.push_back(branch(kind, next().position, context));
+      next();
+      node->otherwise.push_back(branch(kind, context));
     } else {
       auto [otherwise, last] = list();
       if (last.token != Token::key_end) fail("expected end; found {{else}}");

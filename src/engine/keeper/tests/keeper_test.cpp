@@ -1,4 +1,3 @@
-// The real program on the real kernel.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,9 +6,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
-#include "keeper/client.hpp"
-#include "os/file.hpp"
+#include "keeper_fixture.hpp"
 #include "os/mount.hpp"
 
 namespace underway::keeper {
@@ -17,89 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Waits for what another process brings about; the bound is far above what it takes.
-template <class Condition>
-bool eventually(Condition condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    ::usleep(5000);
-  }
-  return false;
-}
-
-class Keeper : public testing::Test {
- protected:
-  void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-    char name[] = "/tmp/underway-test-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  void TearDown() override {
-    if (path_.empty()) return;
-    if (group_) {
-      const auto parent = group_->substr(0, group_->find('/'));
-      if (auto left = os::Cgroup::find(system_, parent)) left->remove();
-    }
-    for (const auto& process : keepers_) {
-      EXPECT_TRUE(eventually([&] { return !os::is_running(process); })) << "keeper " << process.pid << " is left";
-      if (const auto pidfd = os::Pidfd::find(process)) static_cast<void>(pidfd->signal(SIGKILL));
-    }
-    os::remove_tree(path_);
-  }
-
-  LaunchSpec spec(const std::string& script) {
-    LaunchSpec spec;
-    spec.program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
-    spec.directory = path_ + "/keeper";
-    spec.description = "test/web";
-    spec.logs = {.directory = path_ + "/logs", .name = "web"};
-    spec.cgroup = group_;
-    if (group_) {
-      auto group = os::Cgroup::create(system_, *group_, limits_);
-      for (const auto& file : group.join_files()) spec.plan.write_file(file, "0");
-      group.release();
-    }
-    spec.plan.new_session();
-    if (!spec.own_process_numbers) spec.plan.parent_death_signal(SIGKILL);
-    spec.plan.exec({"/bin/bash"}, {"bash", "-c", script}, {"PATH=/usr/bin:/bin"});
-    return spec;
-  }
-  Client launch(const LaunchSpec& what) {
-    Client client = Client::launch(what, system_);
-    keepers_.push_back(client.keeper());
-    return client;
-  }
-  Client attach() { return Client::attach(path_ + "/keeper", group_, system_); }
-  void use_cgroup() {
-    group_ =
-        fmt::format("underway-test-{}/{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
-  }
-  /// All of one stream, rotated files in order.
-  std::string log(const std::string& stream) const {
-    std::map<int, std::string> parts;
-    for (const auto& entry : os::list_directory(path_ + "/logs")) {
-      if (entry.name.starts_with("web." + stream + ".")) {
-        parts[std::stoi(entry.name.substr(entry.name.rfind('.') + 1))] = os::read_file(path_ + "/logs/" + entry.name);
-      }
-    }
-    std::string all;
-    for (const auto& [index, text] : parts) all += text;
-    return all;
-  }
-  /// The process whose number a script has written into `file`.
-  os::ProcessIdentity written(const std::string& file) const {
-    const std::string path = path_ + "/" + file;
-    EXPECT_TRUE(eventually([&] { return os::find_file(path).value_or("").ends_with("\n"); })) << file;
-    return os::process_identity(std::stoi(os::read_file(path))).value_or(os::ProcessIdentity{});
-  }
-
-  os::CgroupSystem system_ = os::CgroupSystem::probe();
-  std::string path_;
-  std::optional<std::string> group_;
-  os::CgroupLimits limits_;
-  std::vector<os::ProcessIdentity> keepers_;
-};
 
 TEST_F(Keeper, CapturesBothStreamsAndTellsTheExitCode) {
   Client client = launch(spec("echo out; echo err >&2; exit 3"));
@@ -249,116 +163,6 @@ TEST_F(Keeper, DiesLastSoThatALostTaskIsDeadWholeAndStaysLost) {
     os::remove_tree(path_ + "/a");
     os::remove_tree(path_ + "/b");
   }
-}
-
-/// A process that lives on after its task and writes its number into `file`; its output is as `redirected`.
-std::string leftover(const std::string& file, const std::string& command, const std::string& redirected) {
-  return "setsid bash -c 'echo $$ > " + file + "; " + command + "' " + redirected + " & ";
-}
-
-class KillModeProcess : public Keeper {
- protected:
-  LaunchSpec process_spec(const std::string& script) {
-    use_cgroup();
-    LaunchSpec what = spec(script);
-    what.kill_mode = KillMode::process;
-    return what;
-  }
-  static void end(const os::ProcessIdentity& process) {
-    const auto pidfd = os::Pidfd::find(process);
-    ASSERT_TRUE(pidfd);
-    static_cast<void>(pidfd->signal(SIGKILL));
-    EXPECT_TRUE(pidfd->wait_gone(seconds{5}));
-  }
-};
-
-TEST_F(KillModeProcess, EndsTheTasksProcessAloneAndTellsAtOnce) {
-  Client client = launch(process_spec(leftover(path_ + "/a", "exec sleep 1000", "> /dev/null 2>&1") +
-                                      "sleep 1000 > /dev/null 2>&1 & echo $! > " + path_ +
-                                      "/b; trap '' TERM; while :; do sleep 1000 > /dev/null 2>&1; done"));
-  const auto a = written("a"), b = written("b");
-  client.stop(SIGTERM, milliseconds{50});
-  ASSERT_TRUE(client.wait(seconds{5})) << "it waits for what does not end";
-  EXPECT_EQ(client.state().phase, Phase::exited);
-  EXPECT_EQ(client.state().signal, SIGKILL);
-  EXPECT_TRUE(os::is_running(a));
-  EXPECT_TRUE(os::is_running(b)) << "of the task's own session";
-  client.collect();
-  EXPECT_TRUE(eventually([&] { return !os::is_running(keepers_[0]); })) << "nobody holds an end of its pipes";
-  EXPECT_TRUE(os::is_running(a));
-  EXPECT_TRUE(os::is_running(b));
-}
-
-TEST_F(KillModeProcess, WhatIsLeftCanWriteOnAndKeepsNothingButAReader) {
-  ASSERT_EQ(::mkfifo((path_ + "/go").c_str(), 0600), 0);
-  // More than a pipe holds, and more than once: without a reader it would die, with a sleeping one it would hang.
-  const std::string talk =
-      "read < " + path_ + "/go; head -c 1000000 /dev/zero && echo lives > " + path_ + "/b; " + "exec sleep 1000";
-  Client client = launch(process_spec(leftover(path_ + "/a", talk, "") + "while [ ! -s " + path_ +
-                                      "/a ]; do sleep 0.01; "
-                                      "done; echo over"));
-  const auto a = written("a");
-  ASSERT_TRUE(client.wait(seconds{20}));
-  EXPECT_EQ(client.state().code, 0);
-  client.collect();
-  EXPECT_TRUE(os::is_running(keepers_[0])) << "it is the reader";
-  EXPECT_FALSE(os::exists(path_ + "/keeper"));
-  EXPECT_EQ(log("stdout"), "over\n");
-
-  // The next run has the same directories, and a log of its own writing.
-  Client next = launch(process_spec("echo again"));
-  ASSERT_TRUE(next.wait(seconds{20}));
-  next.collect();
-  const os::Fd go(::open((path_ + "/go").c_str(), O_WRONLY | O_CLOEXEC));
-  ASSERT_EQ(::write(go.get(), "\n", 1), 1);
-  EXPECT_TRUE(eventually([&] { return os::exists(path_ + "/b"); })) << "it does not get rid of its output";
-  EXPECT_TRUE(os::is_running(a));
-  EXPECT_EQ(log("stdout"), "over\nagain\n");
-  end(a);
-  EXPECT_TRUE(eventually([&] { return !os::is_running(keepers_[0]); }));
-}
-
-TEST_F(KillModeProcess, AFloodFromWhatIsLeftDoesNotHoldTheResultUp) {
-  auto what = process_spec(leftover(path_ + "/a", "exec yes", "") + "while [ ! -s " + path_ +
-                           "/a ]; do sleep 0.01; done; exit 7");
-  what.logs.max_files = 2;
-  what.logs.max_bytes = 100'000;
-  Client client = launch(what);
-  const auto a = written("a");
-  ASSERT_TRUE(client.wait(seconds{20}));
-  EXPECT_EQ(client.state().code, 7);
-  EXPECT_TRUE(os::is_running(a));
-  client.collect();
-  end(a);
-}
-
-TEST_F(KillModeProcess, AKilledKeeperTakesTheTasksProcessAlone) {
-  Client client = launch(process_spec(leftover(path_ + "/a", "exec sleep 1000", "> /dev/null 2>&1") +
-                                      "sleep 1000 > /dev/null 2>&1 & echo $! > " + path_ + "/b; wait"));
-  const auto a = written("a"), b = written("b");
-  const auto task = client.task();
-  ASSERT_EQ(::kill(client.keeper().pid, SIGKILL), 0);
-  ASSERT_TRUE(client.wait(seconds{20}));
-  EXPECT_EQ(client.state().phase, Phase::lost);
-  EXPECT_FALSE(os::is_running(task));
-  EXPECT_EQ(attach().state().phase, Phase::lost);
-  EXPECT_TRUE(os::is_running(a));
-  EXPECT_TRUE(os::is_running(b));
-  client.collect();
-}
-
-TEST_F(KillModeProcess, IsKnownToAnAgentThatComesLater) {
-  {
-    const Client client = launch(
-        process_spec(leftover(path_ + "/a", "exec sleep 1000", "> /dev/null 2>&1") + "while :; do sleep 0.01; done"));
-  }
-  const auto a = written("a");
-  Client client = attach();
-  EXPECT_EQ(client.state().kill_mode, KillMode::process);
-  client.stop(SIGTERM, seconds{5});
-  ASSERT_TRUE(client.wait(seconds{20}));
-  client.collect();
-  EXPECT_TRUE(os::is_running(a));
 }
 
 TEST_F(Keeper, WithOwnProcessNumbersTakesEverythingAlong) {

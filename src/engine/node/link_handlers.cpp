@@ -6,7 +6,20 @@
 
 namespace underway::node {
 
+Extension* Node::Impl::extension_for(std::string_view method) const {
+  for (const auto& extension : options_.extensions)
+    if (method.starts_with(extension->prefix())) return extension.get();
+  return nullptr;
+}
+
+awaitable<void> Node::Impl::start_extensions() {
+  const ExtensionContext context{self_, options_.data_dir, loop_.executor(), pool_,
+                                 [this] { return connection_.lock(); }};
+  for (const auto& extension : options_.extensions) co_await extension->start(context);
+}
+
 awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json::value body) {
+  if (auto* extension = extension_for(method)) co_return co_await extension->answer(std::move(method), std::move(body));
   if (method == "fs.ls") co_return co_await list_files(json::decode<FileRequest>(body));
   if (method == "fs.stat") co_return co_await stat_file(json::decode<FileRequest>(body));
   const auto request = json::decode<TaskRequest>(body);

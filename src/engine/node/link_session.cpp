@@ -58,10 +58,13 @@ trust::Membership::Ask asking(std::shared_ptr<link::Connection> link) {
 awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection) {
   struct Linked {
     Impl& node;
+    bool told = false;  ///< the extensions
     ~Linked() {
       node.stats_.linked = false;
       if (!node.unlinked_since_) node.unlinked_since_ = std::chrono::steady_clock::now();
       node.link_changed_.notify_all();
+      if (told)
+        for (const auto& extension : node.options_.extensions) extension->unlinked();
     }
   } linked{*this};
   connection_ = connection;
@@ -75,6 +78,8 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
   unlinked_since_.reset();
   stats_.last_heartbeat = runtime_.now();
   server_data_.linked(connection);
+  linked.told = true;
+  for (const auto& extension : options_.extensions) extension->linked();
   log::info("node: linked as {} ({})", self_.name, reply.node_id.substr(0, 8));
 
   // Half the time that the server waits, and no more often than every second whatever it says.

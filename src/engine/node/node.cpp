@@ -40,6 +40,7 @@ Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> d
                  async::Pool& pool)
     : options_(std::move(options)),
       loop_(loop),
+      pool_(pool),
       runtime_(loop, pool),
       drivers_(std::move(drivers), runtime_,
                [this] {
@@ -92,6 +93,7 @@ awaitable<void> Node::Impl::start() {
     if (runner->wanted_gone()) destroy(id);
   }
   work_.spawn("leftovers", tend_leftovers());
+  co_await start_extensions();
   if (options_.servers.empty()) co_return;
   open_membership();
   link::DiallerOptions dial;
@@ -107,6 +109,7 @@ awaitable<void> Node::Impl::start() {
 
 awaitable<void> Node::Impl::stop() {
   co_await link_work_.stop();
+  for (const auto& extension : options_.extensions) co_await extension->stop();
   co_await work_.stop();
   for (const auto& [id, runner] : runners_) co_await runner->let_go();
   runners_.clear();

@@ -21,6 +21,8 @@ class Driver;
 
 namespace underway::node {
 
+class Extension;
+
 struct Options {
   std::string data_dir;  ///< absolute; ours alone
   std::string name;      ///< empty: the host's name
@@ -60,6 +62,8 @@ struct Options {
   bool disable_file_sandbox = false;  ///< template `source` may lie outside of the task's directory
   std::string cgroup_parent = "underway";
   std::string fetch_program;  ///< of artifacts; empty: "underway-fetch" beside this program, else on PATH
+  /// What capabilities above the engine add; see node/extension.hpp.
+  std::vector<std::shared_ptr<Extension>> extensions;
 };
 
 /// What its agent shows in /v1/agent/self and /v1/metrics.

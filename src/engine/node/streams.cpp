@@ -57,7 +57,9 @@ std::shared_ptr<os::Fd> watch_path(const std::string& path, std::uint32_t mask) 
 }  // namespace
 
 awaitable<void> Node::Impl::serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) {
-  if (method == "logs") {
+  if (auto* extension = extension_for(method)) {
+    co_await extension->serve(std::move(method), std::move(header), std::move(stream));
+  } else if (method == "logs") {
     co_await serve_log(json::decode<LogRequest>(header), std::move(stream));
   } else if (method == "fs.cat" || method == "fs.readat" || method == "fs.stream") {
     co_await serve_file(method, json::decode<FileRequest>(header), std::move(stream));

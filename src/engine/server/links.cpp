@@ -25,6 +25,10 @@ async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socke
   handlers.call = [this, linked](std::string method, boost::json::value body) -> async::awaitable<boost::json::value> {
     co_return co_await answer_node(*linked, std::move(method), std::move(body));
   };
+  handlers.stream = [this, linked](std::string method, boost::json::value header,
+                                   std::shared_ptr<link::Stream> stream) -> async::awaitable<void> {
+    co_await serve_node(*linked, std::move(method), std::move(header), std::move(stream));
+  };
   handlers.notify = [linked](std::string method, boost::json::value) {
     if (method == "heartbeat" && linked->session) linked->session->heard = std::chrono::steady_clock::now();
   };
@@ -60,11 +64,29 @@ void Server::end_session(Session& session) {
   links_->sessions.erase(it);
 }
 
+const Extension* Server::extension_for(std::string_view method) const {
+  for (const auto& [prefix, extension] : extensions_)
+    if (method.starts_with(prefix)) return &extension;
+  return nullptr;
+}
+
+async::awaitable<void> Server::serve_node(Linked& linked, std::string method, boost::json::value header,
+                                          std::shared_ptr<link::Stream> stream) {
+  const auto session = linked.session;
+  if (!session) throw Error(Code::denied, "the node has to register first");
+  const auto* extension = extension_for(method);
+  if (extension == nullptr || !extension->stream)
+    throw Error(Code::unsupported, fmt::format("the server has no stream '{}'", method));
+  co_await extension->stream(session->node_id, std::move(method), std::move(header), std::move(stream));
+}
+
 async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::string method, boost::json::value body) {
   if (linked.session) linked.session->heard = std::chrono::steady_clock::now();
   if (method == "register") co_return co_await register_node(linked, std::move(body));
   const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");
+  if (const auto* extension = extension_for(method))
+    co_return co_await extension->call(session->node_id, std::move(method), std::move(body));
   if (method == "certificate") co_return renew_certificate(*session, body);
   if (method == "update") {
     auto request = json::decode<node::UpdateRequest>(body);

@@ -9,6 +9,7 @@
 #include "scheduler/judge.hpp"
 #include "server/drain_decisions.hpp"
 #include "server/events.hpp"
+#include "server/extension.hpp"
 #include "server/job_decisions.hpp"
 #include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
@@ -45,6 +46,10 @@ class Server {
   Server(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids, Options options);
   ~Server();
 
+  /// Before start(): `extension` answers nodes whose method begins with `prefix` ("capsule.").
+  void add_extension(std::string prefix, Extension extension) {
+    extensions_.emplace_back(std::move(prefix), std::move(extension));
+  }
   /// Starts heartbeats and collection.
   void start();
   /// Ends links and loops; what was acknowledged is durable.
@@ -117,7 +122,10 @@ class Server {
   async::awaitable<void> tend(std::vector<std::string> silent_nodes);
   async::awaitable<void> watch_deployments();
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
+  const Extension* extension_for(std::string_view method) const;
   async::awaitable<boost::json::value> answer_node(Linked& linked, std::string method, boost::json::value body);
+  async::awaitable<void> serve_node(Linked& linked, std::string method, boost::json::value header,
+                                    std::shared_ptr<link::Stream> stream);
   async::awaitable<boost::json::value> register_node(Linked& linked, boost::json::value body);
   boost::json::value renew_certificate(Session& session, const boost::json::value& body);
   void send_differences();
@@ -127,6 +135,7 @@ class Server {
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);
 
   Options options_;
+  std::vector<std::pair<std::string, Extension>> extensions_;  ///< by prefix
   Clock& clock_;
   async::Executor executor_;
   Tables tables_;

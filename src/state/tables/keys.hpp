@@ -10,6 +10,7 @@
 ///     n/<node>   e/<evaluation>   a/<allocation>
 ///     c/<cluster>   h/<cluster>/<host>   d/<deployment>   ns/<namespace>
 ///     ap/<policy>   at/<accessor id of a token>   ar/<role>      and the other plain tables, see tables/plain.hpp
+///     rec/<kind>/<name>              records, see tables/records.hpp
 ///     x/<key>                        settings
 ///     t/<topic>                      empty; its mod revision is when a row of that table was last deleted, or left a
 ///                                    group of rows that clients may wait for

@@ -9,6 +9,7 @@
 #include "model/deployment.hpp"
 #include "model/join_token.hpp"
 #include "model/namespace.hpp"
+#include "model/record.hpp"
 #include "model/variable.hpp"
 
 #include <cstdint>
@@ -36,9 +37,10 @@ enum class Topic : std::uint8_t {
   namespaces,
   acl_policies,
   acl_tokens,
-  acl_roles
+  acl_roles,
+  records
 };
-constexpr std::size_t kTopicCount = 16;
+constexpr std::size_t kTopicCount = 17;
 
 /// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
 template <class T>
@@ -105,9 +107,16 @@ struct PlainTable<model::AclRole> {
   static constexpr std::string_view prefix = "ar/";
   static std::string key(const model::AclRole& role) { return role.id; }
 };
+template <>
+struct PlainTable<model::Record> {
+  static constexpr Topic topic = Topic::records;
+  static constexpr std::string_view prefix = "rec/";
+  static std::string key(const model::Record& record) { return record.kind + "/" + record.name; }
+};
 
-using PlainRows = std::tuple<model::Cluster, model::Host, model::Deployment, model::JoinToken, model::Variable,
-                             model::VariableLease, model::Namespace, model::AclPolicy, model::AclToken, model::AclRole>;
+using PlainRows =
+    std::tuple<model::Cluster, model::Host, model::Deployment, model::JoinToken, model::Variable, model::VariableLease,
+               model::Namespace, model::AclPolicy, model::AclToken, model::AclRole, model::Record>;
 
 /// Adds or replaces a row of a plain table; removes the one of this key.
 template <class T>

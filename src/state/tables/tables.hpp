@@ -75,6 +75,8 @@ using PutAclToken = Put<model::AclToken>;
 using DeleteAclToken = Delete<model::AclToken>;  ///< by accessor id
 using PutAclRole = Put<model::AclRole>;
 using DeleteAclRole = Delete<model::AclRole>;  ///< by id
+using PutRecord = Put<model::Record>;          ///< see tables/records.hpp
+using DeleteRecord = Delete<model::Record>;    ///< by "kind/name"
 /// Anything else that must be durable, by key below "x/": scheduler configuration, tokens. Not indexed. Null removes
 /// it.
 struct PutSetting {
@@ -85,7 +87,7 @@ using Change = std::variant<PutJob, DeleteJob, PutNode, DeleteNode, PutEvaluatio
                             DeleteAllocation, PutCluster, DeleteCluster, PutHost, DeleteHost, PutDeployment,
                             DeleteDeployment, PutJoinToken, DeleteJoinToken, PutVariable, DeleteVariable, PutLease,
                             DeleteLease, PutNamespace, DeleteNamespace, PutAclPolicy, DeleteAclPolicy, PutAclToken,
-                            DeleteAclToken, PutAclRole, DeleteAclRole, PutSetting>;
+                            DeleteAclToken, PutAclRole, DeleteAclRole, PutRecord, DeleteRecord, PutSetting>;
 
 struct Scope {
   Topic topic;

@@ -13,6 +13,7 @@
 #include "link/dialler.hpp"
 #include "node/allocation_runner.hpp"
 #include "node/driver_adapter.hpp"
+#include "node/extension.hpp"
 #include "node/fingerprint.hpp"
 #include "node/kernel_runtime.hpp"
 #include "node/log_reader.hpp"
@@ -63,6 +64,8 @@ class Node::Impl {
   void stop_without_order(AllocationRunner& runner, Duration silence);
 
   // link_handlers.cpp: what the server asks
+  Extension* extension_for(std::string_view method) const;
+  awaitable<void> start_extensions();
   awaitable<boost::json::value> answer(std::string method, boost::json::value body);
   awaitable<boost::json::value> list_files(FileRequest request);
   awaitable<boost::json::value> stat_file(FileRequest request);
@@ -76,6 +79,7 @@ class Node::Impl {
 
   Options options_;
   async::Loop& loop_;
+  async::Pool& pool_;
   KernelRuntime runtime_;
   DriverAdapter drivers_;
   SystemClock clock_;

@@ -66,8 +66,9 @@ struct Setting {
 
 /// As in the key t/<topic>.
 constexpr std::array<std::string_view, kTopicCount> kTopicNames = {
-    "jobs",        "nodes",     "evaluations", "allocations", "clusters",   "hosts",        "settings",   "deployments",
-    "join_tokens", "variables", "leases",      "services",    "namespaces", "acl_policies", "acl_tokens", "acl_roles"};
+    "jobs",       "nodes",        "evaluations", "allocations", "clusters", "hosts",
+    "settings",   "deployments",  "join_tokens", "variables",   "leases",   "services",
+    "namespaces", "acl_policies", "acl_tokens",  "acl_roles",   "records"};
 template <class V>
 using TextMap = std::unordered_map<std::string, V, detail::TransparentHash, std::equal_to<>>;
 

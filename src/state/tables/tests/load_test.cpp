@@ -74,6 +74,7 @@ std::string dump(const Tables& tables) {
   dump_rows(out, "namespaces", tables.rows<model::Namespace>());
   dump_rows(out, "policies", tables.rows<model::AclPolicy>());
   dump_rows(out, "roles", tables.rows<model::AclRole>());
+  dump_rows(out, "records", tables.rows<model::Record>());
   dump_rows(out, "tokens", tables.rows<model::AclToken>());
   for (const char* hash : {"h0", "h1", "h2", "h3"}) {
     if (const auto token = tables.find_token_by_hash(hash))
@@ -208,7 +209,12 @@ class History {
   /// A token's secret may be changed, and one of another accessor never has the same.
   Change some_acl_change() {
     const int number = pick(2);
-    switch (pick(6)) {
+    switch (pick(7)) {
+      case 6:
+        return chance(30)
+                   ? Change(DeleteRecord{"capsule/ns/c"})
+                   : PutRecord{
+                         {.kind = "capsule", .name = "ns/c", .body = {{"Owner", pick(9)}, {"More", {1, nullptr}}}}};
       case 0:
         return chance(30) ? Change(DeleteNamespace{"n"}) : PutNamespace{{.name = "n", .allowed_users = {"slurm"}}};
       case 1:

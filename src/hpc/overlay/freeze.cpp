@@ -1,0 +1,157 @@
+#include "overlay/freeze.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/error.hpp"
+
+namespace underway::overlay {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Waits for a byte (all is well), the end of the socket (our parent died) or the limit. Only async-signal-safe calls:
+/// the parent may have threads.
+[[noreturn]] void guard(int parent, int file, int limit_ms) {
+  // Locks and pipes of the parent must not live on in here.
+  const int low = std::min(parent, file), high = std::max(parent, file);
+  ::close_range(0, static_cast<unsigned>(low) - 1, 0);
+  if (high > low + 1) ::close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
+  ::close_range(static_cast<unsigned>(high) + 1, ~0U, 0);
+  struct pollfd waiting = {parent, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&waiting, 1, limit_ms);
+  } while (ready < 0 && errno == EINTR);
+  char done = 0;
+  if (ready != 1 || ::read(parent, &done, 1) != 1) ::ioctl(file, FITHAW, 0);
+  ::_exit(0);
+}
+
+struct Guard {
+  os::Fd end;
+  int pid;
+};
+Guard start_guard(const os::Fd& file, Duration limit) {
+  std::array<int, 2> ends{};
+  // A socket and not a pipe: a write to a guard that has gone must not raise SIGPIPE.
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw errno_error(errno, "cannot start the guard of a freeze");
+  os::Fd ours(ends[0]), other(ends[1]);
+  // Above 2, so that the child can close what lies below.
+  const auto theirs = other.duplicate(10), target = file.duplicate(10);
+  const int limit_ms = static_cast<int>(duration_cast<milliseconds>(limit).count());
+  const pid_t pid = ::fork();
+  if (pid < 0) throw errno_error(errno, "cannot start the guard of a freeze");
+  if (pid == 0) guard(theirs.get(), target.get(), limit_ms);
+  return {std::move(ours), pid};
+}
+
+void dismiss(const os::Fd& guard) { static_cast<void>(::send(guard.get(), "x", 1, MSG_NOSIGNAL)); }
+
+void flush(const os::Fd& file, const std::string& path) {
+  if (::syncfs(file.get()) != 0)
+    throw errno_error(errno, fmt::format("cannot write out the file system of '{}'", path));
+}
+
+}  // namespace
+
+Frozen Frozen::file_system(const std::string& path, Duration limit) {
+  Frozen frozen;
+  frozen.limit_ = limit;
+  frozen.file_ = os::open_directory(path);
+  // Most of the work is done while writers still run; the freeze then finds little left.
+  flush(frozen.file_, path);
+  auto guard = start_guard(frozen.file_, limit);
+  frozen.guard_ = std::move(guard.end);
+  frozen.guard_pid_ = guard.pid;
+  frozen.since_ = steady_clock::now();
+  if (::ioctl(frozen.file_.get(), FIFREEZE, 0) != 0) {
+    const int error = errno;
+    dismiss(frozen.guard_);  // it must not thaw what somebody else froze
+    frozen.file_.reset();
+    if (error == EOPNOTSUPP)
+      throw Error(Code::unsupported, fmt::format("cannot freeze the file system of '{}'", path))
+          .because("its file system has no freezing");
+    throw errno_error(error, fmt::format("cannot freeze the file system of '{}'", path))
+        .because(error == EBUSY ? "somebody else has frozen it" : "FIFREEZE failed");
+  }
+  return frozen;
+}
+
+Frozen Frozen::writers(std::function<void(bool)> stop, const std::string& path, Duration limit) {
+  Frozen frozen;
+  frozen.limit_ = limit;
+  const auto file = os::open_directory(path);
+  flush(file, path);
+  frozen.since_ = steady_clock::now();
+  frozen.stop_ = std::move(stop);
+  frozen.stop_(true);
+  return frozen;
+}
+
+Frozen::Frozen(Frozen&& other) noexcept
+    : file_(std::move(other.file_)),
+      guard_(std::move(other.guard_)),
+      guard_pid_(std::exchange(other.guard_pid_, -1)),
+      stop_(std::exchange(other.stop_, nullptr)),
+      since_(other.since_),
+      limit_(other.limit_) {}
+Frozen& Frozen::operator=(Frozen&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(guard_, other.guard_);
+  std::swap(guard_pid_, other.guard_pid_);
+  std::swap(stop_, other.stop_);
+  since_ = other.since_;
+  limit_ = other.limit_;
+  return *this;
+}
+Frozen::~Frozen() {
+  try {
+    let_go();
+  } catch (const std::exception&) {
+    // Only a hook of the caller can throw, who knows how to let go of writers that it could not.
+  }
+}
+
+bool Frozen::let_go() {
+  bool held = true;
+  if (file_) {
+    held = ::ioctl(file_.get(), FITHAW, 0) == 0;
+    file_.reset();
+  }
+  if (guard_) {
+    // Only after we have thawed: it thaws if we die before this.
+    dismiss(guard_);
+    guard_.reset();
+  }
+  if (guard_pid_ > 0) {
+    while (::waitpid(guard_pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    guard_pid_ = -1;
+  }
+  if (stop_) std::exchange(stop_, nullptr)(false);
+  return held;
+}
+
+Duration Frozen::thaw() {
+  const bool held = let_go();
+  const Duration took = steady_clock::now() - since_;
+  if (held && took < limit_) return took;
+  throw Error(Code::timeout, "the freeze did not last as long as it was needed")
+      .because(
+          fmt::format("{} allowed, {} taken: writers went on meanwhile", human_duration(limit_), human_duration(took)))
+      .advise("take it again when the disk is less busy");
+}
+
+}  // namespace underway::overlay

@@ -4,14 +4,9 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
-#include <net/ethernet.h>
-#include <net/if_arp.h>
 #include <netinet/tcp.h>
-#include <netpacket/packet.h>
-#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
-
-#include <net/if.h>
 
 #include "base/error.hpp"
 
@@ -34,29 +29,6 @@ class Socket {
  private:
   int raw_ = -1;
 };
-
-struct ArpFrame {  // 42 bytes, network byte order (RFC 826 over Ethernet)
-  ether_header ethernet;
-  arphdr header;
-  std::uint8_t sender_mac[6];
-  std::uint8_t sender_ip[4];
-  std::uint8_t target_mac[6];
-  std::uint8_t target_ip[4];
-} __attribute__((packed));
-static_assert(sizeof(ArpFrame) == 42);
-
-ArpFrame announcement(const std::uint8_t* mac, const Ip& address, std::uint16_t operation) {
-  ArpFrame frame{};
-  std::memset(frame.ethernet.ether_dhost, 0xff, 6);
-  std::memcpy(frame.ethernet.ether_shost, mac, 6);
-  frame.ethernet.ether_type = htons(ETHERTYPE_ARP);
-  frame.header = {htons(ARPHRD_ETHER), htons(ETHERTYPE_IP), 6, 4, htons(operation)};
-  std::memcpy(frame.sender_mac, mac, 6);
-  std::memcpy(frame.sender_ip, address.bytes().data(), 4);
-  std::memset(frame.target_mac, operation == ARPOP_REPLY ? 0xff : 0, 6);
-  std::memcpy(frame.target_ip, address.bytes().data(), 4);
-  return frame;
-}
 
 void dump_listeners(int socket, std::uint8_t family, std::set<std::uint16_t>& ports) {
   struct {
@@ -86,30 +58,6 @@ void dump_listeners(int socket, std::uint8_t family, std::set<std::uint16_t>& po
 }
 
 }  // namespace
-
-void announce_address(const Namespace& in, const std::string& link, const Ip& address) {
-  const auto what =
-      fmt::format("cannot announce {} on link '{}' in network namespace '{}'", to_string(address), link, in.label());
-  if (address.family() != Ip::Family::v4) throw Error(Code::invalid, what).because("ARP is for IPv4 only");
-  if (link.empty() || link.size() >= IFNAMSIZ) throw Error(Code::not_found, what).because("no link has such a name");
-  const Socket socket(in, AF_PACKET, SOCK_RAW, 0);  // protocol 0: sends only, never wakes up for traffic
-  ifreq request{};
-  link.copy(request.ifr_name, IFNAMSIZ - 1);
-  if (::ioctl(socket.get(), SIOCGIFINDEX, &request) != 0) throw errno_error(errno == ENODEV ? ENOENT : errno, what);
-  sockaddr_ll to{};
-  to.sll_family = AF_PACKET;
-  to.sll_ifindex = request.ifr_ifindex;
-  to.sll_halen = 6;
-  std::memset(to.sll_addr, 0xff, 6);
-  if (::ioctl(socket.get(), SIOCGIFHWADDR, &request) != 0) throw errno_error(errno, what);
-  const auto* mac = reinterpret_cast<const std::uint8_t*>(request.ifr_hwaddr.sa_data);
-  for (const std::uint16_t operation : {std::uint16_t{ARPOP_REQUEST}, std::uint16_t{ARPOP_REPLY}}) {
-    const auto frame = announcement(mac, address, operation);
-    if (::sendto(socket.get(), &frame, sizeof frame, 0, reinterpret_cast<sockaddr*>(&to), sizeof to) < 0) {
-      throw errno_error(errno == ENETDOWN ? ENETUNREACH : errno, what);
-    }
-  }
-}
 
 std::set<std::uint16_t> listening_tcp_ports(const Namespace& in) {
   const Socket socket(in, AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);

@@ -1,5 +1,7 @@
 #include "net/netlink.hpp"
 
+#include <linux/if_addr.h>
+#include <linux/if_bridge.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <netlink/netlink.h>
@@ -7,6 +9,7 @@
 #include <netlink/route/link.h>
 #include <netlink/route/link/bridge.h>
 #include <netlink/route/link/veth.h>
+#include <netlink/route/link/vlan.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
 
@@ -90,6 +93,15 @@ Link describe_link(rtnl_link* object) {
   return link;
 }
 
+/// The form that rtnl_link_set_addr wants.
+PlainAddress parse_mac(const std::string& mac) {
+  nl_addr* address = nullptr;
+  if (const int code = nl_addr_parse(mac.c_str(), AF_LLC, &address); code < 0) {
+    throw Error(Code::invalid, fmt::format("'{}' is no hardware address", mac));
+  }
+  return PlainAddress(address);
+}
+
 bool is_link_name(const std::string& name) {
   return !name.empty() && name.size() <= kMaxLinkName && name != "." && name != ".." &&
          name.find_first_of("/: \t\n%") == std::string::npos;
@@ -142,6 +154,8 @@ class Netlink::Socket {
     const int code = rtnl_link_change(raw, link.get(), changes, 0);
     if (code < 0) throw nl_error(code, where(fmt::format("cannot {} link '{}'", verb, name)));
   }
+
+  void each_address(const std::string& link, const std::function<void(rtnl_addr*, const Ip&)>& look) const;
 
   nl_sock* raw = nullptr;
   std::string label;
@@ -200,18 +214,32 @@ void Netlink::add_veth(const VethPair& pair) {
   rtnl_link_set_name(peer.get(), pair.peer_name.c_str());
   rtnl_link_set_ns_fd(peer.get(), pair.peer->fd());
   if (!pair.peer_mac.empty()) {
-    nl_addr* mac = nullptr;
-    if (const int code = nl_addr_parse(pair.peer_mac.c_str(), AF_LLC, &mac); code < 0) {
-      throw Error(Code::invalid, fmt::format("'{}' is no hardware address", pair.peer_mac));
-    }
-    rtnl_link_set_addr(peer.get(), mac);
-    nl_addr_put(mac);
+    const auto mac = parse_mac(pair.peer_mac);
+    rtnl_link_set_addr(peer.get(), mac.get());
   }
   const int code = rtnl_link_add(socket_->raw, link.get(), NLM_F_CREATE | NLM_F_EXCL);
   if (code < 0) {
     throw nl_error(code, socket_->where(fmt::format("cannot create veth '{}'", pair.name)) +
                              fmt::format(" with peer '{}' in '{}'", pair.peer_name, pair.peer->label()));
   }
+}
+
+void Netlink::add_vlan(const std::string& name, const std::string& parent, int id) {
+  const auto what = [&] {
+    return socket_->where(fmt::format("cannot create VLAN link '{}' (tag {} on '{}')", name, id, parent));
+  };
+  if (id < 1 || id > 4094) throw Error(Code::invalid, what()).because("a tag is between 1 and 4094");
+  const LinkObject link(rtnl_link_vlan_alloc());
+  rtnl_link_set_name(link.get(), name.c_str());
+  rtnl_link_set_link(link.get(), get_link(parent).index);
+  rtnl_link_vlan_set_id(link.get(), static_cast<std::uint16_t>(id));
+  const int code = rtnl_link_add(socket_->raw, link.get(), NLM_F_CREATE | NLM_F_EXCL);
+  if (code == -NLE_OPNOTSUPP) {
+    throw Error(Code::unsupported, what())
+        .because("this kernel has no VLAN links (CONFIG_VLAN_8021Q, module 8021q)")
+        .advise("load the module 8021q, or let the switch untag: one bridge for each VLAN");
+  }
+  if (code < 0) throw nl_error(code, what());
 }
 
 bool Netlink::remove_link(const std::string& name) {
@@ -240,6 +268,29 @@ void Netlink::clear_master(const std::string& name) {
   const LinkObject changes(rtnl_link_alloc());
   rtnl_link_set_master(changes.get(), 0);
   socket_->change(name, changes.get(), "take out of its bridge");
+}
+
+bool Netlink::port_forwards(const std::string& name) const {
+  const int index = get_link(name).index;
+  nl_cache* raw = nullptr;
+  const int code = rtnl_link_alloc_cache(socket_->raw, AF_BRIDGE, &raw);
+  if (code < 0) throw nl_error(code, socket_->where("cannot list the ports of bridges"));
+  const Cache cache(raw);
+  const LinkObject port(rtnl_link_get(raw, index));
+  if (!port) throw Error(Code::not_found, socket_->where(fmt::format("link '{}' is no port of a bridge", name)));
+  return rtnl_link_bridge_get_port_state(port.get()) == BR_STATE_FORWARDING;
+}
+
+void Netlink::set_mac(const std::string& name, const std::string& mac) {
+  const LinkObject changes(rtnl_link_alloc());
+  rtnl_link_set_addr(changes.get(), parse_mac(mac).get());
+  socket_->change(name, changes.get(), fmt::format("give hardware address {} to", mac));
+}
+
+void Netlink::set_mtu(const std::string& name, unsigned mtu) {
+  const LinkObject changes(rtnl_link_alloc());
+  rtnl_link_set_mtu(changes.get(), mtu);
+  socket_->change(name, changes.get(), fmt::format("set MTU {} of", mtu));
 }
 
 void Netlink::set_up(const std::string& name) {
@@ -289,20 +340,38 @@ bool Netlink::remove_address(const std::string& link, const Cidr& address) {
   return true;
 }
 
-std::vector<Cidr> Netlink::addresses(const std::string& link) const {
-  const int index = get_link(link).index;
-  nl_cache* raw = nullptr;
-  const int code = rtnl_addr_alloc_cache(socket_->raw, &raw);
-  if (code < 0) throw nl_error(code, socket_->where("cannot list the addresses"));
-  const Cache cache(raw);
-  std::vector<Cidr> addresses;
-  for (nl_object* object = nl_cache_get_first(raw); object != nullptr; object = nl_cache_get_next(object)) {
+void Netlink::Socket::each_address(const std::string& link,
+                                   const std::function<void(rtnl_addr*, const Ip&)>& look) const {
+  const int index = rtnl_link_get_ifindex(get(link).get());
+  nl_cache* found = nullptr;
+  const int code = rtnl_addr_alloc_cache(raw, &found);
+  if (code < 0) throw nl_error(code, where("cannot list the addresses"));
+  const Cache cache(found);
+  for (nl_object* object = nl_cache_get_first(found); object != nullptr; object = nl_cache_get_next(object)) {
     auto* address = reinterpret_cast<rtnl_addr*>(object);
     nl_addr* local = rtnl_addr_get_local(address);
     if (rtnl_addr_get_ifindex(address) != index || local == nullptr) continue;
-    if (const auto ip = from_plain(local)) addresses.push_back({*ip, rtnl_addr_get_prefixlen(address)});
+    if (const auto ip = from_plain(local)) look(address, *ip);
   }
+}
+
+std::vector<Cidr> Netlink::addresses(const std::string& link) const {
+  std::vector<Cidr> addresses;
+  socket_->each_address(
+      link, [&](rtnl_addr* address, const Ip& ip) { addresses.push_back({ip, rtnl_addr_get_prefixlen(address)}); });
   return addresses;
+}
+
+AddressState Netlink::address_state(const std::string& link, const Ip& wanted) const {
+  auto state = AddressState::absent;
+  socket_->each_address(link, [&](rtnl_addr* address, const Ip& ip) {
+    if (ip != wanted) return;
+    const unsigned flags = rtnl_addr_get_flags(address);
+    state = (flags & IFA_F_DADFAILED) != 0   ? AddressState::duplicate
+            : (flags & IFA_F_TENTATIVE) != 0 ? AddressState::tentative
+                                             : AddressState::ready;
+  });
+  return state;
 }
 
 void Netlink::set_route(const Route& route) {

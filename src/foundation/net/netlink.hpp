@@ -43,6 +43,13 @@ struct VethPair {
   std::string peer_mac;  ///< empty: the kernel chooses
 };
 
+enum class AddressState {
+  absent,
+  tentative,  ///< the kernel still asks whether somebody else has it (RFC 4862 §5.4)
+  duplicate,  ///< somebody else has it: the kernel does not use it
+  ready,
+};
+
 struct Route {
   std::optional<Cidr> to;  ///< absent: the default route
   std::optional<Ip> via;
@@ -65,11 +72,20 @@ class Netlink {
   void add_bridge(const std::string& name);
   /// Both ends in one request; `pair.name` is up, the peer is down. Errors: conflict when a name is taken.
   void add_veth(const VethPair& pair);
+  /// A tagged sub-interface (IEEE 802.1Q) of `parent`, down. Errors: unsupported where the kernel has no such links;
+  /// conflict when the name is taken.
+  void add_vlan(const std::string& name, const std::string& parent, int id);
   /// False when there is no such link. Deleting one end of a veth deletes both.
   bool remove_link(const std::string& name);
   void rename_link(const std::string& name, const std::string& to);
   void set_master(const std::string& name, const std::string& bridge);
   void clear_master(const std::string& name);
+  /// Whether a bridge passes on what comes from its port `name`: a moment after both ends of the port are up. What is
+  /// sent before is lost. Errors: not_found (no such port).
+  bool port_forwards(const std::string& name) const;
+  /// Also while it is up, where the driver can (veth, bridge).
+  void set_mac(const std::string& name, const std::string& mac);
+  void set_mtu(const std::string& name, unsigned mtu);
   void set_up(const std::string& name);
   void set_down(const std::string& name);
 
@@ -78,6 +94,7 @@ class Netlink {
   /// False when it was not there.
   bool remove_address(const std::string& link, const Cidr& address);
   std::vector<Cidr> addresses(const std::string& link) const;
+  AddressState address_state(const std::string& link, const Ip& address) const;
 
   /// Idempotent, replacing a route to the same destination.
   void set_route(const Route& route);

@@ -10,6 +10,8 @@ namespace {
 
 /// In the host: the agent's join token, which is not to be seen among its arguments.
 constexpr const char* kTokenFile = "/etc/underway/join-token";
+/// In the host: its agent's data.
+constexpr const char* kDataDirectory = "/var/lib/underway-node";
 
 }  // namespace
 
@@ -182,11 +184,12 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
   // Outside /usr the programs may lie where a host has something of its own: its /tmp, a share on /home.
   const auto programs = std::filesystem::path(options_.agent_program).parent_path().string();
   if (!programs.starts_with("/usr/")) spec.binds.push_back({programs, programs, true});
+  spec.plain_directories = {kDataDirectory};
   spec.agent_argv = {options_.agent_program,
                      "agent",
                      "-client",
                      "-servers=" + options_.server_address,
-                     "-data-dir=/var/lib/underway-node",
+                     std::string("-data-dir=") + kDataDirectory,
                      "-name=" + host.name,
                      "-datacenter=" + cluster.datacenter,
                      "-node-pool=" + host.pool,

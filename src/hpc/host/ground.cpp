@@ -183,7 +183,15 @@ void plug_in(const Layout& layout, const ClusterSpec& cluster, const HostSpec& h
                         .peer_name = name,
                         .master = net::link_name(network.name),
                         .peer_mac = mac_of(address->second.ip)});
-    at_host.add_address(name, address->second);
+    std::string holds_address = name;
+    if (host.bridges) {
+      holds_address = bridge_name(network.name);
+      at_host.add_bridge(holds_address);
+      // Else a bridge takes the lowest address among its ports, and changes it as ports come and go.
+      at_host.set_mac(holds_address, mac_of(address->second.ip));
+      at_host.set_master(name, holds_address);
+    }
+    at_host.add_address(holds_address, address->second);
     at_host.set_up(name);
     if (network.nat && !routed) at_host.set_route({.via = gateway_of(network)});
     routed = routed || network.nat;

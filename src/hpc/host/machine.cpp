@@ -84,6 +84,9 @@ std::vector<BootBind> binds_of(const Layout& layout, const ClusterSpec& cluster,
   for (const auto& share : cluster.shares) {
     binds.push_back({layout.share(cluster.name, share.path), resolve(share.path), true, false});
   }
+  for (const auto& path : host.plain_directories) {
+    binds.push_back({layout.plain(cluster.name, host.name, path), resolve(path), true, false});
+  }
   for (const auto& bind : host.binds) {
     binds.push_back({bind.source, resolve(bind.target), is_directory(bind.source), bind.read_only});
   }
@@ -113,6 +116,8 @@ BootInput describe_boot(const Layout& layout, const ClusterSpec& cluster, const 
   input.hostname = host.name;
   input.directory = layout.roots(cluster.name, host.name);
   for (const char* part : {"/upper", "/work", "/root"}) os::make_directories(input.directory + part, 0755);
+  for (const auto& path : host.plain_directories)
+    os::make_directories(layout.plain(cluster.name, host.name, path), 0755);
   write_etc(input.directory + "/upper/etc", host.name);
   for (const auto& file : host.files) {
     const std::string path = input.directory + "/upper" + file.path;

@@ -53,12 +53,17 @@ struct HostSpec {
   std::string pool;
   /// By network; the prefix is the network's.
   std::map<std::string, net::Cidr> addresses;
+  /// Each network is a bridge "br-<network>" in the host, which has the host's interface as a port and its address.
+  bool bridges = false;
   /// What is told to the batch system; 0: the machine's.
   std::int64_t cpus = 0;
   std::int64_t memory_mb = 0;
   /// Hold the host to `cpus` and `memory_mb` by its cgroup.
   bool enforce_limits = false;
   std::vector<model::HostDirectory> directories;
+  /// Directories of the host, empty at first, that lie beside its root and not on an overlay: on these an overlay's
+  /// upper layer can lie. They go with the host.
+  std::vector<std::string> plain_directories;
   std::vector<Bind> binds;
   std::vector<HostFile> files;
   /// The program that pid 1 keeps running, and its whole environment ("NAME=value"). Empty: none. A program below the

@@ -199,6 +199,7 @@ HostSpec host_spec(const model::Cluster& cluster, const model::Host& host) {
   if (const auto* pool = cluster.find_pool(host.pool)) {
     spec.cpus = pool->cpus;
     spec.memory_mb = pool->memory_mb;
+    spec.bridges = pool->bridges;
     spec.directories.insert(spec.directories.end(), pool->directories.begin(), pool->directories.end());
   }
   for (const auto& network : cluster.networks) {

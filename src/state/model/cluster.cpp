@@ -170,6 +170,9 @@ const Structure& description(Tag<Pool>) {
           .attribute<&Pool::size>("size", "Size", "How many hosts.")
           .attribute<&Pool::hostname>("hostname", "Hostname", "Pattern of their names; `%d` counts from 1.")
           .attribute<&Pool::networks>("networks", "Networks", "Networks they are on; all when not given.")
+          .attribute<&Pool::bridges>("bridges", "Bridges",
+                                     "Whether each network is a bridge `br-<network>` on its hosts, with the host's "
+                                     "own interface as a port and its address: capsules join it.")
           .attribute<&Pool::cpus>("cpus", "CPUs", "CPUs told to the batch system; 0: the machine's.")
           .attribute<&Pool::memory_mb>("memory", "MemoryMB",
                                        "Memory in MiB told to the batch system; 0: the machine's.")

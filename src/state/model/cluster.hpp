@@ -33,6 +33,7 @@ struct Pool {
   std::int64_t size = 1;
   std::string hostname;               ///< "c%d" numbers from 1; without %d only for size 1; empty: the pool's name
   std::vector<std::string> networks;  ///< empty: all of the cluster's
+  bool bridges = false;               ///< each network is a bridge "br-<network>" on its hosts, for capsules to join
   std::int64_t cpus = 0;              ///< told to the batch system; 0: the machine's
   std::int64_t memory_mb = 0;         ///< MiB; 0: the machine's
   std::string node_class;

@@ -18,13 +18,19 @@ struct Layout {
   std::string tmpfs(const std::string& name) const { return cluster(name) + "/fs"; }
   std::string switch_pin(const std::string& name) const { return cluster(name) + "/switch"; }
   std::string hosts_file(const std::string& name) const { return tmpfs(name) + "/hosts"; }
-  /// A share's path as one file name: "/srv/data" is "%2Fsrv%2Fdata".
-  std::string share(const std::string& name, const std::string& path) const {
+  /// A path as one file name: "/srv/data" is "%2Fsrv%2Fdata".
+  static std::string flat(const std::string& path) {
     std::string file;
     for (const char c : path) file += c == '/' ? "%2F" : c == '%' ? "%25" : std::string(1, c);
-    return tmpfs(name) + "/shares/" + file;
+    return file;
+  }
+  std::string share(const std::string& name, const std::string& path) const {
+    return tmpfs(name) + "/shares/" + flat(path);
   }
   std::string roots(const std::string& name, const std::string& host) const { return tmpfs(name) + "/roots/" + host; }
+  std::string plain(const std::string& name, const std::string& host, const std::string& path) const {
+    return roots(name, host) + "/plain/" + flat(path);
+  }
   std::string records(const std::string& name) const { return cluster(name) + "/hosts"; }
   std::string record(const std::string& name, const std::string& host) const {
     return records(name) + "/" + host + ".json";
@@ -41,6 +47,8 @@ inline std::string host_owner(const std::string& cluster, const std::string& hos
 inline std::string group_path(const std::string& cluster, const std::string& host) {
   return "underway/" + cluster + "/" + host;
 }
+/// In a host whose networks are bridges.
+inline std::string bridge_name(const std::string& network) { return net::link_name("br-" + network); }
 /// A host's port on the switch.
 inline std::string port_name(const std::string& host, const std::string& network) {
   return net::link_name(host + "." + network);

@@ -254,6 +254,48 @@ TEST_F(LocalHosts, LiveOnAMachineWithCgroupV2Alone) {
   start();
 }
 
+TEST_F(LocalHosts, MayHaveTheirNetworksAsBridgesThatOthersJoin) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.bridges = true;
+  const auto c1 = provider_->create(spec);
+  const auto c2 = provider_->create(host("c2", 12));
+  EXPECT_EQ(shell(c1, "ls /sys/class/net; ls /sys/class/net/br-cluster/brif"), "br-cluster\neth0\nlo\neth0");
+  EXPECT_EQ(shell(c1, "cat /sys/class/net/br-cluster/address"), "02:00:0a:b1:00:0b");
+  const auto reaches = [&] {
+    return shell(c2, "perl -MIO::Socket::INET -e '$c=IO::Socket::INET->new(PeerAddr=>\"c1:7\",Timeout=>5);print $!'");
+  };
+  EXPECT_TRUE(eventually([&] { return reaches() == "Connection refused"; })) << reaches();
+  // What joins the bridge is on the network, and the host keeps its hardware address.
+  const auto inside = net::Namespace::of_process(c1.init.pid, "host c1");
+  const auto guest = net::Namespace::create("guest");
+  net::Netlink at_host(inside);
+  at_host.add_veth({.name = "guest", .peer = &guest, .master = "br-cluster", .peer_mac = "02:00:00:00:00:01"});
+  net::Netlink at_guest(guest);
+  at_guest.set_up("eth0");
+  at_guest.add_address("eth0", *net::parse_cidr("10.177.0.99/24"));
+  EXPECT_EQ(shell(c1, "cat /sys/class/net/br-cluster/address"), "02:00:0a:b1:00:0b");
+  EXPECT_TRUE(eventually([&] {
+    return shell(c2,
+                 "perl -MIO::Socket::INET -e '$c=IO::Socket::INET->new(PeerAddr=>\"10.177.0.99:7\",Timeout=>5);"
+                 "print $!'") == "Connection refused";
+  }));
+}
+
+TEST_F(LocalHosts, HavePlainDirectoriesOnWhichAnOverlayCanLie) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.plain_directories = {"/var/lib/plain"};
+  const auto c1 = provider_->create(spec);
+  EXPECT_EQ(shell(c1,
+                  "cd /var/lib/plain && mkdir u w m && mount -t overlay o -o lowerdir=/etc,upperdir=u,workdir=w m "
+                  "&& echo new > m/hostname && cat u/hostname /etc/hostname"),
+            "new\nc1");
+  provider_->destroy(cluster_, "c1");
+  const auto again = provider_->create(spec);
+  EXPECT_EQ(shell(again, "ls /var/lib/plain"), "");
+}
+
 TEST_F(LocalHosts, LimitsAreSetInTheHostsGroup) {
   if (!os::CgroupSystem::probe().has("memory")) GTEST_SKIP() << "no memory controller";
   provider_->prepare(cluster());

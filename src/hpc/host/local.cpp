@@ -204,7 +204,12 @@ class LocalProvider::Impl {
     auto launch = Launch::start(options_.init_program, plan_boot(input), layout_.console(host.cluster, host.name));
     ledger_.record({.kind = "process", .object = os::to_object(launch.init()), .owner = owner});
     step(label + "links");
-    plug_in(layout_, cluster, host, launch.init().pid);
+    try {
+      plug_in(layout_, cluster, host, launch.init().pid);
+    } catch (const Error&) {
+      launch.wait_booted();  // a boot that failed took the namespaces along, and says why
+      throw;
+    }
     launch.wait_booted();
     HostInfo info{.cluster = host.cluster,
                   .name = host.name,

@@ -62,6 +62,8 @@ class AllocationRunner final : private CheckSubject {
   const model::Allocation& allocation() const { return *allocation_; }
   bool dead() const;
   bool wanted_gone() const { return state_.destroy; }
+  /// Somebody waits for what becomes of it: see AllocationOrder.
+  bool guarded() const { return order_.guarded; }
   /// When its last task ended, ns since the epoch.
   std::int64_t finished_at() const;
   model::AllocationUpdate update() const;

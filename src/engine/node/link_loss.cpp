@@ -35,6 +35,7 @@ void Node::Impl::stop_without_order(AllocationRunner& runner, Duration silence) 
   StoredOrder stored;
   stored.order.allocation = runner.allocation();
   stored.job = *runner.allocation().job;
+  stored.boot = boot_;
   stored.order.allocation.desired_status = model::DesiredStatus::stop;
   stored.order.allocation.desired_description = fmt::format("no server was heard of for {}", human_duration(silence));
   log::warn("node: allocation {} is stopped: {}", runner.id(), stored.order.allocation.desired_description);

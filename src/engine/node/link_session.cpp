@@ -92,8 +92,8 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
       continue;
     }
     if (has_news()) {
-      // What happens together is told together.
-      co_await async::sleep_for(std::chrono::milliseconds{40});
+      // What happens together is told together, unless somebody waits to hear it.
+      if (!has_urgent_news()) co_await async::sleep_for(std::chrono::milliseconds{40});
       co_await send_updates(*connection);
       continue;
     }
@@ -110,6 +110,11 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
 
 bool Node::Impl::has_news() const {
   return !notices_.empty() || std::ranges::any_of(runners_, [](const auto& entry) { return entry.second->unreported; });
+}
+
+bool Node::Impl::has_urgent_news() const {
+  return std::ranges::any_of(runners_,
+                             [](const auto& entry) { return entry.second->unreported && entry.second->guarded(); });
 }
 
 awaitable<void> Node::Impl::send_updates(link::Connection& connection) {

@@ -61,6 +61,8 @@ struct AllocationOrder {
   bool start = true;
   bool pause = false;       ///< with `start` false: what runs is stopped until then
   std::string waiting_for;  ///< for people, when not `start`: "munge on this node"
+  /// After a boot of the machine this order is not obeyed before it comes again: it may run elsewhere now.
+  bool guarded = false;
 };
 
 struct AllocationsMessage {

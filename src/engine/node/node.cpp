@@ -74,8 +74,11 @@ awaitable<void> Node::Impl::start() {
 
   std::vector<std::string> problems;
   std::set<std::string> known;
+  std::vector<StoredOrder> held;
   for (auto& stored : files_->read_all(problems)) {
     known.insert(stored.order.order.allocation.id);
+    stored.order = as_found(std::move(stored.order), boot_);
+    if (!stored.order.order.start) held.push_back(stored.order);
     restore(std::move(stored));
   }
   for (const auto& problem : problems)
@@ -88,6 +91,11 @@ awaitable<void> Node::Impl::start() {
     });
   }
   for (const auto& [id, runner] : runners_) co_await runner->reattach();
+  for (auto& order : held) {
+    // What is found running counts as permitted; what has ended with the machine must not begin by itself.
+    const auto it = runners_.find(order.order.allocation.id);
+    if (it != runners_.end() && !order.order.allocation.server_terminal()) it->second->obey(std::move(order));
+  }
   for (const auto& [id, runner] : runners_) {
     runner->start();
     if (runner->wanted_gone()) destroy(id);
@@ -225,6 +233,7 @@ void Node::Impl::obey(const AllocationOrder& order, const AllocationsMessage& me
   const auto job = job_of(order, message);
   stored.order.allocation.job = job;
   stored.job = *job;
+  stored.boot = boot_;
   check_names(stored.order.allocation);
   files_->write_order(id, stored);
   if (known != runners_.end()) {

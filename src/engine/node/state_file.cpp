@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "os/file.hpp"
+#include "os/process.hpp"
 
 namespace underway::node {
 
@@ -41,8 +42,24 @@ const Structure& description(Tag<StoredOrder>) {
   static const Structure structure = Builder<StoredOrder>("stored_order", "What the server wants.")
                                          .wire<&StoredOrder::order>("Order", "The allocation.")
                                          .wire<&StoredOrder::job>("Job", "The version of the job it belongs to.")
+                                         .wire<&StoredOrder::boot>("Boot", "The boot in which it came.")
                                          .done();
   return structure;
+}
+
+std::string boot_mark() {
+  std::string kernel = os::find_file("/proc/sys/kernel/random/boot_id").value_or("");
+  if (!kernel.empty() && kernel.back() == '\n') kernel.pop_back();
+  const auto first = os::process_identity(1);
+  return fmt::format("{}/{}", kernel, first ? first->start_time : 0);
+}
+
+StoredOrder as_found(StoredOrder order, const std::string& boot) {
+  if (!order.order.guarded || order.boot == boot) return order;
+  order.order.start = false;
+  order.order.pause = false;
+  order.order.waiting_for = "a server to say so again, as the machine was booted";
+  return order;
 }
 
 StateFiles::StateFiles(const std::string& data_dir) : root_(data_dir + "/node/allocations") {

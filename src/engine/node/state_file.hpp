@@ -41,7 +41,13 @@ struct AllocationState {
 struct StoredOrder {
   AllocationOrder order;
   model::Job job;
+  std::string boot;  ///< boot_mark() when it came
 };
+
+/// Names this boot of the machine, or of the local host: its kernel's, and its first process.
+std::string boot_mark();
+/// The order as an agent finds it in this boot: one that is guarded and came in an earlier one starts nothing.
+StoredOrder as_found(StoredOrder order, const std::string& boot);
 
 struct StoredAllocation {
   StoredOrder order;  ///< order.allocation.job is set

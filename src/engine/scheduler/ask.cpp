@@ -42,9 +42,20 @@ void add_constraints(Ask& ask, const std::vector<model::Constraint>& constraints
 
 }  // namespace
 
-Ask::Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of) : job(std::move(wanted)), group(&of) {
+Ask::Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::optional<std::string>& home_node)
+    : job(std::move(wanted)), group(&of) {
   const auto total = of.total_resources();
   amount = {total.cpu, total.memory_mb, of.ephemeral_disk.size_mb};
+  if (home_node) {
+    model::Constraint at;
+    at.ltarget = "${node.unique.id}";
+    at.rtarget = *home_node;
+    at.operand = "=";
+    home = std::make_shared<const model::Constraint>(std::move(at));
+    node_constraints.push_back(home.get());
+    pin = Pin::id;
+    pinned_by = home.get();
+  }
   add_constraints(*this, job->constraints, true);
   add_constraints(*this, of.constraints, false);
   for (const auto& task : of.tasks) {

@@ -49,7 +49,7 @@ void Planner::move_all(GroupWork& work, Placer& placer) {
       move(situation_.job, group, placer, old);
       continue;
     }
-    Placer another(fleet_, peers_, Ask(job, *as_before), mix(seed_ ^ hash_text(group.name)));
+    Placer another(fleet_, peers_, ask_of(job, *as_before), mix(seed_ ^ hash_text(group.name)));
     move(job, *as_before, another, old);
   }
 }
@@ -173,7 +173,7 @@ void Planner::fill_as_before(const GroupWork& work) {
   for (const auto& [version, entry] : versions) {
     const auto& [job, missing] = entry;
     const model::TaskGroup& group = *job->find_group(work.group->name);
-    Placer placer(fleet_, peers_, Ask(job, group), mix(seed_ ^ hash_text(group.name)));
+    Placer placer(fleet_, peers_, ask_of(job, group), mix(seed_ ^ hash_text(group.name)));
     for (std::size_t i = 0; i < missing.size(); ++i) {
       if (fill(job, group, placer, missing[i])) continue;
       fail(group, placer, static_cast<std::int64_t>(missing.size() - i));

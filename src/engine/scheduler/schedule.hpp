@@ -12,6 +12,8 @@ namespace underway::scheduler {
 struct Options {
   /// Seconds of clock difference by which a delayed replacement may start early.
   Duration clock_slack = std::chrono::seconds(1);
+  /// The only node on which allocations of a group are placed; nothing, or no function: any that fits.
+  std::function<std::optional<std::string>(const tables::Tables&, const model::Job&, const model::TaskGroup&)> home;
 };
 
 struct Context {
@@ -62,6 +64,8 @@ struct Situation {
   std::function<tables::Row<model::Job>()> stable;
   /// Allocations on a node, to name the one that holds a port; may be empty.
   std::function<std::span<const tables::Row<model::Allocation>>(const std::string& node_id)> on_node;
+  /// Options::home, of these tables; may be empty.
+  std::function<std::optional<std::string>(const model::Job&, const model::TaskGroup&)> home;
 };
 
 /// Decides what `evaluation` asks for. The fleet must follow the same tables; it is left as it was.

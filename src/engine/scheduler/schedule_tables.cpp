@@ -5,7 +5,7 @@ namespace underway::scheduler {
 namespace {
 
 Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job, const std::string& ns,
-                       const std::string& id) {
+                       const std::string& id, const Options& options) {
   Situation situation;
   situation.job = std::move(job);
   situation.allocations = tables.allocations_of_job(ns, id);
@@ -21,14 +21,19 @@ Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job
   situation.on_node = [&tables](const std::string& node_id) {
     return std::span<const tables::Row<model::Allocation>>(tables.allocations_on_node(node_id));
   };
+  if (options.home) {
+    situation.home = [&tables, &options](const model::Job& of, const model::TaskGroup& group) {
+      return options.home(tables, of, group);
+    };
+  }
   return situation;
 }
 
 }  // namespace
 
 Plan schedule(const tables::Tables& tables, Fleet& fleet, const model::Evaluation& evaluation, const Context& context) {
-  const auto situation =
-      situation_of(tables, tables.find_job(evaluation.ns, evaluation.job_id), evaluation.ns, evaluation.job_id);
+  const auto situation = situation_of(tables, tables.find_job(evaluation.ns, evaluation.job_id), evaluation.ns,
+                                      evaluation.job_id, context.options);
   return schedule(situation, fleet, evaluation, context);
 }
 
@@ -39,7 +44,7 @@ Plan preview(const tables::Tables& tables, Fleet& fleet, tables::Row<model::Job>
   evaluation.job_id = job->id;
   evaluation.priority = job->priority;
   evaluation.type = job->type;
-  return schedule(situation_of(tables, job, job->ns, job->id), fleet, evaluation, context);
+  return schedule(situation_of(tables, job, job->ns, job->id, context.options), fleet, evaluation, context);
 }
 
 }  // namespace underway::scheduler

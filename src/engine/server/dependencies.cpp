@@ -60,8 +60,16 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
                      dependency.scope == DependencyScope::node ? "on this node" : "to be healthy");
 }
 
-Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation) {
+Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
   Gate gate;
+  gate.guarded = guard != nullptr && guard->concerns(allocation);
+  if (gate.guarded) {
+    if (auto why = guard->holds(tables, allocation)) {
+      gate.start = false;
+      gate.waiting_for = std::move(*why);
+      return gate;
+    }
+  }
   // Its node is back, perhaps without it: until one of the two is chosen it is not begun anew.
   if (allocation.unknown_since > 0 && allocation.job && replaced(tables, *allocation.job, allocation)) {
     gate.start = false;
@@ -179,14 +187,14 @@ void Dependents::collect(const tables::Tables& tables, const Event& event, std::
 
 std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation) {
   if (allocation.terminal()) return std::nullopt;
-  Gate gate = gate_of_wanted(tables, allocation);
+  Gate gate = gate_of_wanted(tables, allocation, nullptr);
   return gate.start ? std::nullopt : std::optional(std::move(gate.waiting_for));
 }
 
 Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
   return allocation.server_terminal() ? gate_of_unwanted(tables, dependents, allocation)
-                                      : gate_of_wanted(tables, allocation);
+                                      : gate_of_wanted(tables, allocation, dependents.guard());
 }
 
 }  // namespace underway::server

@@ -3,13 +3,17 @@
 /// `depends_on`: what an allocation may do while the jobs that its own depends on work or do not, and which nodes have
 /// to hear of a change. Pure; the sessions ask whenever health changed.
 
-#include "tables/tables.hpp"
+#include "server/guard.hpp"
 
 namespace underway::server {
 
 /// Who depends on a job. Follows the tables by itself: built again after jobs have changed.
 class Dependents {
  public:
+  /// `guard` outlives it; null: there is none.
+  explicit Dependents(const Guard* guard = nullptr) : guard_(guard) {}
+  const Guard* guard() const { return guard_; }
+
   struct Edge {
     tables::Row<model::Job> job;  ///< which depends
     std::string group;            ///< only this group of it; empty: all
@@ -29,6 +33,7 @@ class Dependents {
  private:
   void refresh(const tables::Tables&);
 
+  const Guard* guard_;
   model::Revision built_at_ = -1;
   std::map<std::pair<std::string, std::string>, std::vector<Edge>> edges_;
   std::map<std::pair<std::string, std::string>, bool> worked_;  ///< whether it did anywhere, when last asked
@@ -40,6 +45,7 @@ struct Gate {
   bool pause = false;       ///< tasks that run are stopped, and started again when `start` is true
   bool stop = true;         ///< when it is not wanted any more: it may stop now
   std::string waiting_for;  ///< in words ("'munge' on this node"), when it may not
+  bool guarded = false;     ///< after a boot of its machine it is not started before it is told so again
   bool operator==(const Gate&) const = default;
 };
 Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);

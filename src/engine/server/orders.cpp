@@ -29,7 +29,7 @@ std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& table
     sent = {allocation->alloc_modify_index, allocation->job_version, gate};
     add_job(message, *allocation);
     node::AllocationOrder& order = message.set.emplace_back();
-    order = {*allocation, gate.start, gate.pause, gate.waiting_for};
+    order = {*allocation, gate.start, gate.pause, gate.waiting_for, gate.guarded};
     // Its turn to stop has not come: until then it is wanted as ever.
     if (!gate.stop) order.allocation.desired_status = model::DesiredStatus::run;
   }

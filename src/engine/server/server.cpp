@@ -6,15 +6,27 @@
 
 namespace underway::server {
 
+namespace {
+
+scheduler::Options scheduling_of(std::shared_ptr<const Guard> guard) {
+  scheduler::Options options;
+  if (!guard) return options;
+  options.home = [guard = std::move(guard)](const Tables& tables, const model::Job& job,
+                                            const model::TaskGroup& group) { return guard->home(tables, job, group); };
+  return options;
+}
+
+}  // namespace
+
 Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids, Options options)
     : options_(std::move(options)),
       clock_(clock),
       executor_(executor),
       fleet_(std::make_unique<scheduler::Fleet>()),
-      links_(std::make_unique<Links>(tables_)),
+      links_(std::make_unique<Links>(tables_, options_.guard.get())),
       events_(tables_, clock, options_.event_buffer),
       writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), tables_.follow(&events_), executor), store,
-              tables_, *fleet_, clock, ids, options_.root_by_raw_exec),
+              tables_, *fleet_, clock, ids, options_.root_by_raw_exec, scheduling_of(options_.guard)),
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
       variables_(writer_, keyring_, clock),
       tasks_(executor, "server"),

@@ -10,6 +10,7 @@
 #include "server/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
+#include "server/guard.hpp"
 #include "server/job_decisions.hpp"
 #include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
@@ -33,11 +34,12 @@ struct Options {
   /// Renews the certificate of a linked node for the key of a request. Absent: the links have none.
   std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request)>
       certify;
-  std::size_t event_buffer = 8192;  ///< events kept for those who follow
-  std::string keyring_directory;    ///< of the root keys; empty: in memory only
-  std::string wrapping_key;         ///< a file, when it lies elsewhere than in the keyring's directory
-  std::string oidc_issuer;          ///< `iss` of the tokens of tasks: a URL under which others reach this server
-  bool root_by_raw_exec = false;    ///< see Context
+  std::size_t event_buffer = 8192;     ///< events kept for those who follow
+  std::string keyring_directory;       ///< of the root keys; empty: in memory only
+  std::string wrapping_key;            ///< a file, when it lies elsewhere than in the keyring's directory
+  std::string oidc_issuer;             ///< `iss` of the tokens of tasks: a URL under which others reach this server
+  bool root_by_raw_exec = false;       ///< see Context
+  std::shared_ptr<const Guard> guard;  ///< see server/guard.hpp; may be null
 };
 
 class Server {

@@ -1,7 +1,6 @@
 #include "server/writer.hpp"
 
 #include "base/log.hpp"
-#include "scheduler/schedule.hpp"
 #include "server/job_decisions.hpp"
 
 namespace underway::server {
@@ -16,7 +15,7 @@ constexpr std::size_t kMostOperations = 32'768;
 }  // namespace
 
 Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
-               IdSource& ids, bool root_by_raw_exec)
+               IdSource& ids, bool root_by_raw_exec, scheduler::Options scheduling)
     : executor_(executor),
       store_(store),
       tables_(tables),
@@ -24,6 +23,7 @@ Writer::Writer(async::Executor executor, store::Store& store, Tables& tables, sc
       clock_(clock),
       ids_(ids),
       root_by_raw_exec_(root_by_raw_exec),
+      scheduling_(std::move(scheduling)),
       timer_(executor) {
   tables_.load(store_);
   wake();
@@ -116,7 +116,7 @@ void Writer::schedule_pending(std::vector<store::Operation>& operations, const C
 /// A fault of ours met in one job's evaluation must neither stop the others nor come back with every group.
 std::vector<Change> Writer::schedule(const model::Evaluation& evaluation, const Context& context) {
   try {
-    auto plan = scheduler::schedule(tables_, fleet_, evaluation, scheduler::Context{context.now, ids_, {}});
+    auto plan = scheduler::schedule(tables_, fleet_, evaluation, scheduler::Context{context.now, ids_, scheduling_});
     return std::move(plan).take_changes();
   } catch (const std::exception& failure) {
     log::error("server: evaluation {} of job '{}' failed: {}", evaluation.id, evaluation.job_id, failure.what());

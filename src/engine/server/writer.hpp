@@ -9,7 +9,7 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
-#include "scheduler/fleet.hpp"
+#include "scheduler/schedule.hpp"
 #include "server/decision.hpp"
 
 namespace underway::server {
@@ -18,7 +18,7 @@ class Writer {
  public:
   /// All must outlive the writer. Loads the tables. Throws what the store throws.
   Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
-         IdSource& ids, bool root_by_raw_exec = false);
+         IdSource& ids, bool root_by_raw_exec = false, scheduler::Options scheduling = {});
   ~Writer();
 
   /// Runs `decide(const Tables&, const Context&) -> Decision<R>` at its turn and resumes with its result once that is
@@ -92,6 +92,7 @@ class Writer {
   Clock& clock_;
   IdSource& ids_;
   bool root_by_raw_exec_;  ///< of every Context
+  scheduler::Options scheduling_;
   std::deque<std::shared_ptr<Request>> queue_;
   std::vector<std::shared_ptr<Request>> group_;
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group

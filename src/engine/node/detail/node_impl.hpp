@@ -56,6 +56,7 @@ class Node::Impl {
   awaitable<void> session(std::shared_ptr<link::Connection> connection);
   awaitable<void> send_updates(link::Connection& connection);
   bool has_news() const;
+  bool has_urgent_news() const;
   void open_membership();
 
   // link_loss.cpp: what is stopped while no server is heard of
@@ -78,6 +79,7 @@ class Node::Impl {
   awaitable<void> serve_exec(std::shared_ptr<ExecSession> session, std::shared_ptr<link::Stream> stream);
 
   Options options_;
+  const std::string boot_ = boot_mark();
   async::Loop& loop_;
   async::Pool& pool_;
   KernelRuntime runtime_;

@@ -5,11 +5,23 @@
 #include "node/artifact.hpp"
 #include "node/file_access.hpp"
 #include "node/log_reader.hpp"
+#include "node/state_file.hpp"
 
 namespace underway::node {
 namespace {
 
 void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST(StateFiles, AfterABootAGuardedOrderStartsNothing) {
+  StoredOrder stored;
+  stored.boot = "then";
+  EXPECT_TRUE(as_found(stored, "now").order.start) << "others are begun again without a server";
+  stored.order.guarded = true;
+  EXPECT_TRUE(as_found(stored, "then").order.start) << "the agent alone was restarted";
+  EXPECT_FALSE(as_found(stored, "now").order.start);
+  EXPECT_EQ(boot_mark(), boot_mark());
+  EXPECT_GT(boot_mark().size(), 30u);
+}
 
 class FileAccessTest : public ::testing::Test {
  protected:

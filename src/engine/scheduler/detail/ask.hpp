@@ -30,8 +30,10 @@ struct Ask {
   std::vector<DistinctProperty> distinct_properties;
   Pin pin = Pin::none;
   const model::Constraint* pinned_by = nullptr;
+  std::shared_ptr<const model::Constraint> home;  ///< beside those of the job
 
-  Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of);
+  /// `home`: the only node that will do.
+  Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::optional<std::string>& home_node = {});
 
   bool has_ports() const { return !static_ports.empty() || !dynamic_ports.empty(); }
   /// Whether pool and datacenter are right: other nodes do not even count as evaluated.

@@ -43,6 +43,10 @@ class Planner {
   /// It came back, and goes on.
   void note_return(const AllocationRow& allocation);
 
+  Ask ask_of(const tables::Row<model::Job>& job, const model::TaskGroup& group) const {
+    return {job, group, situation_.home ? situation_.home(*job, group) : std::nullopt};
+  }
+
   // Service and batch: planner_groups.cpp.
   struct GroupWork;
   void plan_groups();

@@ -42,7 +42,7 @@ struct Server::Linked {
 
 /// Which nodes are linked, when the others were heard of, and whose allocations changed since the last commit.
 struct Server::Links final : tables::Tables::Follower {
-  explicit Links(Tables& t) : tables(t) {}
+  Links(Tables& t, const Guard* guard) : tables(t), dependents(guard) {}
 
   void reset() override {
     draining.clear();

@@ -108,7 +108,7 @@ class Desk {
   void schedule() {
     for (const auto& evaluation : tables.pending_evaluations()) {
       if (evaluation->wait_until > unix_nanos(clock.now())) continue;
-      commit(scheduler::schedule(tables, fleet, *evaluation, scheduler::Context{clock.now(), ids, {}}).take_changes());
+      commit(scheduler::schedule(tables, fleet, *evaluation, scheduler::Context{clock.now(), ids, scheduling}).take_changes());
     }
     std::vector<Change> changes;
     for (const auto& row : tables.jobs()) {
@@ -138,6 +138,7 @@ class Desk {
   scheduler::Fleet fleet;
   VirtualClock clock;
   SeededIds ids{7};
+  scheduler::Options scheduling;
 };
 
 }  // namespace underway::server::testing

@@ -92,7 +92,7 @@ void RolloutHistory::act(Decide decide) {
 
 void RolloutHistory::crash_server() {
   desk_.tables.load(desk_.store);
-  dependents_ = {};
+  dependents_ = server::Dependents();
   for (auto& machine : machines_) machine.orders = std::make_unique<server::Orders>(machine.node.id);
   const View before = view();
   desk_.schedule();

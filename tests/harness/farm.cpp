@@ -1,0 +1,140 @@
+#include "harness/farm.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+namespace underway::harness {
+namespace {
+
+using std::chrono::seconds;
+
+/// The job: DIRECTORY, seconds to last (0: until DIRECTORY/release exists), exit code. It needs perl-base alone, which
+/// every Debian has, and asks nothing of the network.
+constexpr const char* kProgram = R"perl(#!/usr/bin/perl
+use strict;
+my ($directory, $lasting, $code) = @ARGV;
+my $id = $ENV{SLURM_JOB_ID};
+my $restarts = $ENV{SLURM_RESTART_COUNT} // 0;
+mkdir $directory;
+open(my $out, '>>', "$directory/$id") or die "cannot write $directory/$id: $!";
+sub say_line { syswrite($out, "$_[0]\n") or exit 99; }
+sub uptime { open(my $in, '<', '/proc/uptime'); my ($now) = split(' ', <$in>); return $now; }
+for my $signal ('TERM', 'INT', 'CONT', 'HUP') { $SIG{$signal} = sub { say_line("signal $signal"); exit 98 if $signal ne 'CONT'; }; }
+my ($number, $sum, $begin) = (0, 0, uptime());
+say_line("start $restarts " . time() . " $begin");
+until ($lasting ? uptime() - $begin >= $lasting : -e "$directory/release") {
+  select(undef, undef, undef, 0.1);
+  ++$number;
+  $sum = ($sum * 1000003 + $number + $id) % 4294967291;
+  say_line("$number $sum " . uptime());
+}
+say_line("end $code " . time());
+exit $code;
+)perl";
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+}  // namespace
+
+Farm::Farm(const Cluster& cluster, Options options) : cluster_(cluster), options_(std::move(options)) {
+  if (options_.saved) return;
+  options_.saved = [&cluster] {
+    return std::atoll(cluster.on("mgmt", "stat -c %Y /var/lib/slurm/slurmctld/job_state").out.c_str());
+  };
+}
+
+int Farm::plant(int count, seconds lasting) {
+  // One line for each job: its id, or nothing when sbatch failed.
+  std::string line = fmt::format("cat > /tmp/{0}.pl <<'EOF'\n{1}EOF\n", options_.name, kProgram);
+  const std::size_t first = planted_.size();
+  std::vector<int> codes;
+  for (int i = 0; i < count; ++i) {
+    codes.push_back((first + static_cast<std::size_t>(i)) % 3 == 2 ? 3 : 0);
+    line += fmt::format(
+        "echo id $(sbatch --parsable --job-name={0} {1} --chdir=/ --output=/dev/null --mem=16 /tmp/{0}.pl {2} {3} "
+        "{4})\n",
+        options_.name, options_.partition.empty() ? "" : "--partition=" + options_.partition, directory(),
+        lasting.count(), codes.back());
+  }
+  const auto finished = cluster_.on(options_.submit_host, line, seconds(60 + count));
+  std::istringstream answers(finished.out);
+  std::size_t answered = 0, at = 0;
+  for (std::string answer; std::getline(answers, answer);) {
+    const auto words = words_of(answer);
+    if (words.empty() || words[0] != "id" || at >= codes.size()) continue;
+    if (words.size() == 2) {
+      planted_.push_back({words[1].substr(0, words[1].find(';')), codes[at]});
+      ++answered;
+    }
+    ++at;
+  }
+  unanswered_ += count - static_cast<int>(answered);
+  return static_cast<int>(answered);
+}
+
+bool Farm::settled(seconds limit) const {
+  const std::string ask = fmt::format("squeue -h -t PD,CF -n {} -o %i; echo asked $?; date +%s", options_.name);
+  long long since = 0;
+  const bool started = eventually(limit, [&] {
+    const auto words = words_of(cluster_.on(options_.submit_host, ask).out);
+    if (words.size() != 3 || words[1] != "0") return false;  // somebody waits, or nobody answers
+    since = std::atoll(words[2].c_str());
+    return true;
+  });
+  return started && eventually(limit, [&] { return options_.saved() > since; });
+}
+
+void Farm::release() const {
+  for (const auto& node : options_.nodes) {
+    const auto finished = cluster_.on(node, fmt::format("mkdir -p {0} && touch {0}/release", directory()));
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  }
+}
+
+std::vector<AccountingRow> Farm::accounting() const {
+  return parse_accounting(cluster_
+                              .on(options_.submit_host,
+                                  "SLURM_TIME_FORMAT=%s sacct -D -X -n -P -o JobIDRaw,State,ExitCode,NodeList,Start,End"
+                                  " --starttime now-1day --name " +
+                                      options_.name)
+                              .out);
+}
+
+Harvest Farm::harvest(seconds limit) const {
+  release();
+  std::vector<AccountingRow> rows;
+  eventually(limit, [&] {
+    rows = accounting();
+    std::set<std::string> over;
+    for (const auto& row : rows) {
+      if (is_over(row)) over.insert(row.id);
+    }
+    return std::ranges::all_of(planted_, [&](const PlantedJob& job) { return over.contains(job.id); });
+  });
+  std::string written;
+  for (const auto& node : options_.nodes) {
+    const auto files = cluster_.on(node, fmt::format("cd {} 2>/dev/null || exit 0; for f in [0-9]*; do [ ! -e $f ] || "
+                                                     "sed \"s/^/{} $f /\" $f; done",
+                                                     directory(), node));
+    EXPECT_EQ(files.exit_code, 0) << files.err;
+    written += files.out;
+  }
+  const auto records = parse_records(written);
+  Harvest harvest{.problems = differences(planted_, records, rows, options_.gap, unanswered_), .jobs = records.size()};
+  for (const auto& record : records) {
+    harvest.ticks += record.ticks;
+    harvest.longest_gap = std::max(harvest.longest_gap, record.longest_gap);
+  }
+  return harvest;
+}
+
+}  // namespace underway::harness

@@ -51,6 +51,8 @@ const std::vector<const Command*>& commands() {
                                                   &host_list_command(),
                                                   &host_exec_command(),
                                                   &cluster_list_command(),
+                                                  &survey_capture_command(),
+                                                  &survey_read_command(),
                                                   &tls_ca_create_command(),
                                                   &tls_ca_info_command(),
                                                   &tls_cert_create_command(),

@@ -54,6 +54,8 @@ const Command& service_delete_command();
 const Command& host_list_command();
 const Command& host_exec_command();
 const Command& cluster_list_command();
+const Command& survey_capture_command();
+const Command& survey_read_command();
 const Command& tls_ca_create_command();
 const Command& tls_ca_info_command();
 const Command& tls_cert_create_command();

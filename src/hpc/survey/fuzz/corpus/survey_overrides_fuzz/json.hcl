@@ -1,0 +1,1 @@
+{"service":{"a":{"verdict":"deferrable"}},"nodes":["10/8"]}

@@ -1,0 +1,1 @@
+service "a" { verdict = "x" doors = ["tcp/99999"] }

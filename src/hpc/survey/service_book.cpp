@@ -42,7 +42,7 @@ const std::vector<KnownService>& ServiceBook::table() {
        "Database",
        D::none,
        {"tcp/3306", "tcp/5432"},
-       {"mariadbd", "mysqld", "postgres"},
+       {"mariadbd", "mysqld", "postgres", "mariadb", "mysql", "postgresql"},
        {"mysql", "postgresql"},
        {},
        {}},
@@ -59,7 +59,8 @@ const std::vector<KnownService>& ServiceBook::table() {
        "NFS",
        D::none,
        {"tcp/2049", "udp/2049", "tcp/111", "udp/111", "tcp/20048", "udp/20048", "udp/875"},
-       {"ganesha.nfsd", "rpc.mountd", "rpc.statd", "rpcbind", "rpc.nfsd"},
+       {"ganesha.nfsd", "nfs-ganesha", "nfs-server", "nfs-kernel-server", "rpc.mountd", "rpc.statd", "rpcbind",
+        "rpc.nfsd"},
        {"nfs", "mount", "portmap", "sunrpc"},
        {"program nfs", "program mount", "program portmap", "program nlockmgr", "program status"},
        {}},
@@ -68,7 +69,7 @@ const std::vector<KnownService>& ServiceBook::table() {
        "Mail",
        D::none,
        {"tcp/25", "tcp/587", "tcp/465"},
-       {"master", "exim4", "sendmail", "sendmail.sendmail"},
+       {"master", "postfix", "exim4", "sendmail", "sendmail.sendmail"},
        {"smtp"},
        {},
        {}},
@@ -164,8 +165,9 @@ const KnownService* find_in(std::vector<std::string_view> KnownService::* words,
 
 }  // namespace
 
-const KnownService* ServiceBook::find_program(std::string_view program) const {
-  return find_in(&KnownService::programs, program);
+const KnownService* ServiceBook::find_program(std::string_view program, std::string_view unit) const {
+  if (const auto* known = find_in(&KnownService::programs, program)) return known;
+  return find_in(&KnownService::programs, unit.substr(0, unit.rfind('.')));
 }
 const KnownService* ServiceBook::find_door(std::string_view door) const { return find_in(&KnownService::doors, door); }
 const KnownService* ServiceBook::find_application(std::string_view application) const {

@@ -25,7 +25,7 @@ struct KnownService {
   std::string_view title;  ///< "Slurm"
   Discretion discretion = Discretion::none;
   std::vector<std::string_view> doors;         ///< "tcp/6817"
-  std::vector<std::string_view> programs;      ///< "slurmctld"
+  std::vector<std::string_view> programs;      ///< "slurmctld"; and names of units
   std::vector<std::string_view> applications;  ///< what the payload looks like, as ServiceFlow::application
   std::vector<std::string_view> hints;         ///< parts of ServiceFlow::hints
   std::string_view advice;                     ///< eliminate it, or change it, rather than move it; may be empty
@@ -39,7 +39,8 @@ class ServiceBook {
   static const std::vector<KnownService>& table();
   static const KnownService* find(std::string_view name);
 
-  const KnownService* find_program(std::string_view program) const;
+  /// By the executable's name, or else by the unit's: "postfix.service" starts many programs.
+  const KnownService* find_program(std::string_view program, std::string_view unit = {}) const;
   const KnownService* find_door(std::string_view door) const;
   const KnownService* find_application(std::string_view application) const;
   /// By the words of the payload ("GET /WW/file"); the longest part that fits counts.

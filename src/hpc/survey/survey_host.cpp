@@ -98,7 +98,8 @@ class HostSurveyor {
     std::string out;
     for (const auto& [name, unit] : units_) {
       if (unit.command.empty() || name.find('@') != std::string::npos) continue;
-      if (unit.command[0] != executable && "/usr" + unit.command[0] != executable) continue;
+      const std::string starts = started_by(unit);
+      if (starts != executable && "/usr" + starts != executable) continue;
       if (out.empty() || unit.enabled) out = name;
     }
     return out;
@@ -189,8 +190,9 @@ class HostSurveyor {
                                     [&](const Program& program) { return program.unit == name; });
       if (runs) continue;
       Program program;
-      program.executable = unit.command[0];
-      program.name = program.executable.substr(program.executable.rfind('/') + 1);
+      program.executable = started_by(unit);
+      program.name = program.executable.empty() ? name.substr(0, name.rfind('.'))
+                                                : program.executable.substr(program.executable.rfind('/') + 1);
       program.unit = name;
       program.user = unit.user.empty() ? "root" : unit.user;
       program.command = mask_secrets(unit.command);

@@ -53,6 +53,8 @@ const std::vector<const Command*>& commands() {
                                                   &cluster_list_command(),
                                                   &survey_capture_command(),
                                                   &survey_read_command(),
+                                                  &survey_host_command(),
+                                                  &survey_report_command(),
                                                   &tls_ca_create_command(),
                                                   &tls_ca_info_command(),
                                                   &tls_cert_create_command(),

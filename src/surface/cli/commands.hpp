@@ -56,6 +56,8 @@ const Command& host_exec_command();
 const Command& cluster_list_command();
 const Command& survey_capture_command();
 const Command& survey_read_command();
+const Command& survey_host_command();
+const Command& survey_report_command();
 const Command& tls_ca_create_command();
 const Command& tls_ca_info_command();
 const Command& tls_cert_create_command();

@@ -105,6 +105,10 @@ Answer outward(const Gathered& g, const Surroundings&) {
 }
 
 Answer not_seen(const Gathered& g, const Surroundings& around) {
+  const bool asleep =
+      g.known != nullptr && !g.known->doors.empty() &&
+      std::any_of(g.programs.begin(), g.programs.end(), [](const Program* p) { return p->pids.empty(); });
+  if (asleep && !g.listens_outside) return "it is enabled and does not run now, so nothing tells who would need it";
   if (!g.listens_outside) return std::nullopt;
   return fmt::format("it waits for others, and nobody spoke to it in {}",
                      around.packets == 0 ? "any traffic, as there is none" : human_duration(around.span));
@@ -148,7 +152,9 @@ const std::vector<Entry>& entries() {
       {{"server-opens", V::deferrable, "Only the server opens: it can do so later."}, server_opens},
       {{"outsiders-open", V::deferrable, "Only machines that are no nodes open it."}, outsiders_open},
       {{"outward", V::deferrable, "The server asks machines that are no nodes."}, outward},
-      {{"not-seen", V::unknown, "It waits at an address that others reach, and nobody spoke to it."}, not_seen},
+      {{"not-seen", V::unknown,
+        "It waits at an address that others reach, and nobody spoke to it; or it is enabled and does not run."},
+       not_seen},
       {{"machine-only", V::deferrable, "Nothing from outside reaches it, and no service needs it."}, machine_only},
   };
   return all;

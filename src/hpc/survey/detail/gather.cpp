@@ -110,7 +110,7 @@ class Gatherer {
     // A web server does many things; what was asked of it says more than its name.
     if (const auto* known = known_by_hints(flow)) return {std::string(known->name), true};
     if (program != nullptr)
-      if (const auto* known = book_.find_program(program->name)) return {std::string(known->name), true};
+      if (const auto* known = book_.find_program(program->name, program->unit)) return {std::string(known->name), true};
     if (const auto* known = book_.find_application(flow.application)) return {std::string(known->name), true};
     if (program != nullptr) return {program->name, true};
     if (const auto* known = book_.find_door(where)) return {std::string(known->name), false};
@@ -168,7 +168,7 @@ class Gatherer {
     });
     if (placed) return;
     const auto* given = overrides_.find_program(program.name);
-    const auto* known = book_.find_program(program.name);
+    const auto* known = book_.find_program(program.name, program.unit);
     const std::string name = given != nullptr   ? given->name
                              : known != nullptr ? std::string(known->name)
                                                 : program.name;

@@ -116,6 +116,7 @@ ProcessStatus parse_status(std::string_view text) {
     const auto parts = words(line, 3);
     if (parts.size() < 2) return;
     if (parts[0] == "Name:") out.name = std::string(trim(line.substr(5)));
+    if (parts[0] == "State:") out.ended = parts[1] == "Z" || parts[1] == "X";
     if (parts[0] == "PPid:") out.parent = number<std::int64_t>(parts[1]).value_or(0);
     if (parts[0] == "Uid:") out.uid = number<std::int64_t>(parts[1]).value_or(-1);
   });

@@ -34,6 +34,7 @@ struct ProcessStatus {
   std::int64_t parent = 0;
   std::int64_t uid = -1;
   std::string name;
+  bool ended = false;  ///< a zombie
 };
 ProcessStatus parse_status(std::string_view text);
 

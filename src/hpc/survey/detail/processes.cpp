@@ -74,7 +74,7 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
     const std::string base = "/proc/" + entry.name;
     const auto status = parse_status(text_of(base + "/status"));
     const std::string its_network = link_of(base + "/ns/net");
-    if (its_network.empty() && !status.name.empty() && status.parent != 2 && one.pid != 2) ++hidden;
+    if (its_network.empty() && !status.name.empty() && !status.ended && status.parent != 2 && one.pid != 2) ++hidden;
     if (its_network != network) continue;
     one.executable = link_of(base + "/exe");
     if (one.executable.empty()) continue;  // a kernel thread

@@ -145,6 +145,25 @@ void read_unit(std::string_view text, Unit& unit) {
   if (!joined.empty()) reader.line(joined);
 }
 
+std::string started_by(const Unit& unit) {
+  if (unit.command.empty()) return {};
+  const std::string& first = unit.command[0];
+  const std::string name = first.substr(first.rfind('/') + 1);
+  if (name == "true") return {};
+  if (name != "sh" && name != "bash" && name != "dash" && name != "env") return first;
+  std::vector<std::string> words;
+  for (std::size_t i = 1; i < unit.command.size(); ++i)
+    for (auto& word : command_words(unit.command[i])) words.push_back(std::move(word));
+  const auto is_program = [](const std::string& word) {
+    return word.starts_with('/') && word.find("bin/") != std::string::npos &&
+           word.find_first_of("`$;*") == std::string::npos;
+  };
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    if (words[i] == "exec" && is_program(words[i + 1])) return words[i + 1];
+  const auto found = std::find_if(words.begin(), words.end(), is_program);
+  return found == words.end() ? std::string{} : *found;
+}
+
 std::map<std::string, Unit> read_units(const RootView& root, std::vector<std::string>& gaps) {
   return UnitFinder(root, gaps).find();
 }

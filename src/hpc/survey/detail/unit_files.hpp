@@ -24,6 +24,10 @@ struct Unit {
 /// Adds what the text of a unit file, or of a drop-in, says.
 void read_unit(std::string_view text, Unit& unit);
 
+/// What the unit really starts: of `sh -c "… exec /usr/sbin/mariadbd …"` the program within. Empty when it is a shell
+/// or /bin/true and nothing else.
+std::string started_by(const Unit& unit);
+
 /// The units below `root` by name, with aliases left out. What cannot be read goes to `gaps`. Blocks: yes (disk).
 std::map<std::string, Unit> read_units(const RootView& root, std::vector<std::string>& gaps);
 

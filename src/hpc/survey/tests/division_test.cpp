@@ -112,6 +112,19 @@ TEST(Division, WhatNobodySpokeToIsUnknownAndTreatedAsCritical) {
   EXPECT_EQ(licences.confidence, Confidence::low);
 }
 
+TEST(Division, ServiceThatIsEnabledAndDoesNotRunIsUnknownWithAllThatItNeeds) {
+  HostSurvey host = paper_host();
+  for (auto& p : host.programs) {
+    p.pids.clear();
+    p.listens.clear();
+  }
+  const Division division = divide({}, {host}, {}, ServiceBook{});
+  EXPECT_EQ(division.find("slurm")->verdict, Verdict::unknown);
+  EXPECT_EQ(division.find("munge")->verdict, Verdict::unknown);
+  EXPECT_EQ(division.find("munge")->rule, "inherits");
+  EXPECT_FALSE(division.find("provisioning")->critical);
+}
+
 TEST(Division, WhatOnlyTheMachineUsesIsNoService) {
   const Division division = divide_paper();
   EXPECT_EQ(division.find("cupsd"), nullptr);

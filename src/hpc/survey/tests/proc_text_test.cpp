@@ -105,6 +105,18 @@ TEST(UnitFiles, TellWhatIsStartedAndWhatItNeeds) {
   EXPECT_THAT(unit.environment_files, ElementsAre("/etc/default/x"));
 }
 
+TEST(UnitFiles, ShellsAreLookedThrough) {
+  Unit unit{.name = "mariadb.service"};
+  unit.command = {"/bin/sh", "-c", "VAR=`/usr/bin/galera_recovery`; [ $? -eq 0 ] && exec /usr/sbin/mariadbd $OPTS"};
+  EXPECT_EQ(started_by(unit), "/usr/sbin/mariadbd");
+  unit.command = {"/bin/bash", "-c", "${NUMACTL} /usr/bin/ganesha.nfsd -C"};
+  EXPECT_EQ(started_by(unit), "/usr/bin/ganesha.nfsd");
+  unit.command = {"/bin/true"};
+  EXPECT_EQ(started_by(unit), "");
+  unit.command = {"/usr/sbin/slurmctld", "-D"};
+  EXPECT_EQ(started_by(unit), "/usr/sbin/slurmctld");
+}
+
 TEST(SiteFiles, CrontabsAreRead) {
   const auto jobs = parse_crontab(
       "# m h\nSHELL=/bin/sh\n*/5 * * * *\troot  /usr/bin/wwgetfiles --token=abc\n@daily bob run it\n1 2 3\n",

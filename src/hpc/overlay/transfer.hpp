@@ -7,7 +7,7 @@
 ///     for (Sender sender(upper, {}); !sender.done();) {          // the same with a Receiver
 ///       const auto bytes = sender.next();                        // blocks (disk): on a pool
 ///       if (!bytes.empty()) pipe.write(bytes);
-///       else sender.receive(pipe.read());                        // blocks (disk); at the pipe's end: sender.broken()
+///       else sender.receive(pipe.read());                        // blocks (disk)
 ///     }
 ///
 /// A round that breaks off, at any byte, costs what was under way: the next one finds what has arrived. What the peer
@@ -18,10 +18,10 @@
 ///
 ///     <dir>/tree        the copy
 ///     <dir>/copy.json   what it is: CopyState
-///     <dir>/index       what the tree holds, with digests; made anew by reading the tree when it is lost
-///     <dir>/round       differences that are not in the tree yet
+///     <dir>/index.<n>   what the tree holds, with digests; made anew by reading the tree when it is lost
+///     <dir>/round.<n>   differences that are not in the tree yet
 ///
-/// A consistent copy stays one: differences wait in `round` until a consistent round has them complete, and then go
+/// A consistent copy stays one: differences wait in `round.<n>` until a consistent round has them complete, and then go
 /// into the tree in one step that survives a crash. Without a consistent copy they go into the tree at once.
 ///
 /// Copied are files (holes stay holes), directories, links, hard links, whiteouts, with owners, modes, times, and the
@@ -100,7 +100,7 @@ class Sender final : public Party {
 /// What the receiver takes from a peer.
 struct ReceiveLimits {
   std::uint64_t paths = 4'000'000;
-  std::uint64_t content_bytes = std::uint64_t{1} << 44;  ///< sizes of all files together
+  std::uint64_t content_bytes = std::uint64_t{1} << 40;  ///< sizes of all files together
 };
 
 class Receiver final : public Party {
@@ -128,8 +128,9 @@ struct CopyState {
   std::string digest;
   std::int64_t files = 0;
   std::int64_t bytes = 0;
-  /// A consistent round is complete in `round`, and is being put into the tree.
+  /// A consistent round is complete, and is being put into the tree.
   bool applying = false;
+  std::int64_t generation = 0;  ///< the <n> of the files
   std::int64_t tree_inode = 0;
 };
 const describe::Structure& description(describe::Tag<CopyState>);
@@ -139,12 +140,13 @@ std::optional<CopyState> find_copy(const std::string& dir);
 /// Reads the whole tree and compares it with the index. Errors: internal, naming the first path that differs.
 void verify_copy(const std::string& dir);
 /// Makes the copy the overlay's upper layer, in one step; what was there is removed, and the copy is gone. May be
-/// called again after a crash. Errors: conflict when the copy is not consistent; not_found when there is none and
-/// `upper` did not come of one.
+/// called again after a crash, or once more. Errors: conflict when the copy is not consistent; not_found when there is
+/// none and `upper` did not come of one.
 void install_copy(const std::string& dir, const std::string& upper);
-/// Makes an upper layer that is of no more use (the capsule has moved away) the beginning of a copy, so that the way
-/// back sends differences only. `upper` is empty afterwards. Nothing happens when there is a copy already.
-void keep_as_copy(const std::string& upper, const std::string& dir);
+/// Makes an upper layer that is of no more use (the capsule has moved away) a consistent copy of what was written until
+/// `at`, so that the way back sends differences only. `upper` is empty afterwards. Nothing happens when there is a copy
+/// already. Blocks: reads all of it.
+void keep_as_copy(const std::string& upper, const std::string& dir, const std::string& label, TimePoint at);
 void remove_copy(const std::string& dir);
 
 }  // namespace underway::overlay

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/error.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 #include "overlay/overlay.hpp"
@@ -16,9 +17,8 @@ namespace underway::overlay {
 
 class Places {
  public:
-  Places() {
-    char name[] = "/tmp/underway-overlay-XXXXXX";
-    path_ = ::mkdtemp(name);
+  explicit Places(const std::string& base = "/tmp") : path_(base + "/underway-overlay-XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) throw errno_error(errno, "no directory for the test");
   }
   Places(const Places&) = delete;
   ~Places() {

@@ -1,0 +1,53 @@
+#pragma once
+/// @file
+/// Reading a tree: what its paths are (fast), and the blocks of a file.
+
+#include <vector>
+
+#include "base/clock.hpp"
+#include "overlay/detail/entry.hpp"
+#include "overlay/detail/tree.hpp"
+
+namespace underway::overlay {
+
+struct Scan {
+  std::vector<Entry> entries;  ///< by path; files without blocks
+  std::uint64_t left_out = 0;  ///< fifos, sockets, devices
+};
+/// `began`: everything that was written before is on its way to the disk. A file that changed later is not settled:
+/// writes through a mapping change no time after the first.
+/// `sync`: write it out first. Without, nobody may write.
+Scan scan(const Tree& tree, bool sync);
+
+/// A file while its blocks are read.
+class FileReader {
+ public:
+  FileReader(os::Fd file, std::uint64_t size) : file_(std::move(file)), size_(size) {}
+
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    std::string_view bytes;  ///< good until the next; empty: a hole
+  };
+  /// Whole blocks, or up to the end; a few at a time. Nothing at the end. What a file has lost meanwhile reads as
+  /// zeros.
+  std::optional<Piece> next();
+  /// Now.
+  struct stat look() const;
+
+ private:
+  os::Fd file_;
+  std::uint64_t size_;
+  std::uint64_t at_ = 0;
+  std::uint64_t data_begin_ = 0, data_end_ = 0;
+  std::string buffer_;
+};
+/// Nothing when it is no file any more.
+std::optional<FileReader> open_reader(const Tree& tree, const Entry& entry);
+
+/// Everything with its digests, which is what an index that was lost would say.
+Index read_index(const std::string& root);
+
+std::int64_t nanos(const struct timespec& time);
+
+}  // namespace underway::overlay

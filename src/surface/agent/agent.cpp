@@ -21,6 +21,8 @@
 #include "host/controller.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
+#include "imageshare/node_images.hpp"
+#include "imageshare/server_images.hpp"
 #include "node/node.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
@@ -75,7 +77,10 @@ class ServerRoleRunner {
              .clock = clock,
              .access = access_options(config),
              .trust = &trust_},
+        images_(server_, pool, clock, config.data_dir + "/server/images"),
         tasks_(loop.executor(), "agent") {
+    api_.images = &images_;
+    server_.add_extension("image.", images_.extension());
     if (config.audit.enabled) {
       audit_.emplace(loop.executor(), pool, audit_options(config));
       api_.audit = &*audit_;
@@ -218,6 +223,7 @@ class ServerRoleRunner {
   server::Server server_;
   std::optional<server::AuditLog> audit_;
   api::Api api_;
+  imageshare::ServerImages images_;
   async::TaskGroup tasks_;
   http::Router router_, link_router_;
   std::optional<http::Server> http_, link_http_;
@@ -365,8 +371,11 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
     controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
   }
-  if (config.client.enabled)
-    node.emplace(node_options(config, server ? &*server : nullptr), make_drivers(config, ledger), loop, pool);
+  if (config.client.enabled) {
+    auto options = node_options(config, server ? &*server : nullptr);
+    options.extensions.push_back(std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock));
+    node.emplace(std::move(options), make_drivers(config, ledger), loop, pool);
+  }
 
   const auto life = [&]() -> async::awaitable<void> {
     // Hosts first: whoever asks is told of what there is, not of what there was before a crash.

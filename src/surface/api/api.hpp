@@ -11,6 +11,10 @@
 #include "server/server.hpp"
 #include "trust/server_trust.hpp"
 
+namespace underway::imageshare {
+class ServerImages;
+}
+
 namespace underway::api {
 
 /// What the agent tells of itself.
@@ -39,8 +43,9 @@ struct Api {
   AgentInfo agent;
   Clock& clock;
   AccessOptions access = {};
-  server::AuditLog* audit = nullptr;    ///< null: changes are not logged
-  trust::ServerTrust* trust = nullptr;  ///< the built-in authority; absent in tests that need none
+  server::AuditLog* audit = nullptr;           ///< null: changes are not logged
+  trust::ServerTrust* trust = nullptr;         ///< the built-in authority; absent in tests that need none
+  imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

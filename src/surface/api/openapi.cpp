@@ -9,6 +9,7 @@
 #include "api/trust_body.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "image/store.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
 #include "model/service_instance.hpp"
@@ -254,6 +255,21 @@ const std::vector<Documented>& documented_routes() {
       {"DELETE", "/v1/underway/join-token/:id", "Revokes a join token."},
       {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
+      {"GET", "/v1/underway/images", "Lists capsule images, newest first.", nullptr,
+       &structure_of<image::StoredImage>(), true},
+      {"GET", "/v1/underway/image/:reference", "Reads an image, by digest, name or name:version, with its manifest."},
+      {"DELETE", "/v1/underway/image/:reference", "Removes an image; 409 while jobs refer to it, unless ?force."},
+      {"GET", "/v1/underway/image/:reference/content", "The file of an image, from byte ?offset on."},
+      {"GET", "/v1/underway/incoming-image/:digest", "How much has arrived of an image of ?size bytes: {Offset}."},
+      {"PUT|POST", "/v1/underway/incoming-image/:digest",
+       "Takes bytes of an image of ?size bytes, from ?offset on: at most 8 MiB."},
+      {"PUT|POST", "/v1/underway/incoming-image/:digest/finish",
+       "Verifies what has arrived with the trusted keys; then it is an image.", nullptr,
+       &structure_of<image::StoredImage>()},
+      {"GET", "/v1/underway/capsule-keys", "Lists the keys whose images are trusted.", nullptr,
+       &structure_of<image::KeyRecord>(), true},
+      {"PUT|POST", "/v1/underway/capsule-keys", "Trusts a key.", &structure_of<image::KeyRecord>()},
+      {"PUT|POST", "/v1/underway/capsule-key/:id/revoke", "Revokes a key: {Reason}."},
       {"GET", "/v1/underway/openapi.json", "This document."},
       {"GET", "/v1/underway/clusters", "Lists clusters.", nullptr, &structure_of<model::Cluster>(), true},
       {"GET", "/v1/underway/cluster/:name", "Reads a cluster.", nullptr, &structure_of<model::Cluster>()},

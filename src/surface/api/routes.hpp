@@ -81,5 +81,6 @@ void add_keyring_routes(Routes& routes, Api& api);
 void add_acl_routes(Routes& routes, Api& api);
 void add_audit_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
+void add_image_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

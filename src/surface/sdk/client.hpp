@@ -12,6 +12,7 @@
 #include "api/trust_body.hpp"
 #include "api/variable_body.hpp"
 #include "http/client.hpp"
+#include "image/store.hpp"
 #include "model/acl.hpp"
 #include "model/evaluation.hpp"
 #include "model/namespace.hpp"
@@ -223,6 +224,23 @@ class Client {
   /// Lines of the audit log, oldest first, until `line` returns false; `follow`: goes on with new ones.
   void audit(const std::string& since, const std::string& who, bool follow,
              const std::function<bool(std::string_view)>& line);
+
+  // --- capsule images
+  std::vector<image::StoredImage> images();
+  image::StoredImage image(const std::string& reference);
+  boost::json::value image_info(const std::string& reference);  ///< with its manifest
+  void remove_image(const std::string& reference, bool force = false);
+  /// Told of bytes that are there, and of all.
+  using Transferred = std::function<void(std::int64_t done, std::int64_t all)>;
+  /// Sends what is missing there. Throws denied when the cluster does not trust who signed it.
+  image::StoredImage push_image(const std::string& path, const Transferred& progress = {});
+  /// Goes on with "<out>.part" if it is there; verified with the cluster's keys before it is called `out` (empty:
+  /// "<name>-<version>.capsule").
+  image::StoredImage pull_image(const std::string& reference, const std::string& out, TimePoint now,
+                                const Transferred& progress = {});
+  std::vector<image::KeyRecord> capsule_keys();
+  void trust_capsule_key(const image::KeyRecord& key);
+  void revoke_capsule_key(const std::string& id, const std::string& reason);
 
   // --- the agent
   boost::json::value agent_self();

@@ -1,0 +1,90 @@
+// Capsule images in the server's store.
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/terminal.hpp"
+
+namespace underway::cli {
+namespace {
+
+int list(const Arguments& arguments) {
+  const auto images = make_client(arguments).images();
+  if (arguments.has("json")) {
+    print_json(json::to_value(images));
+    return kDone;
+  }
+  Table table({"Name", "Version", "Size", "Added", "Digest"});
+  for (const auto& image : images)
+    table.add({image.name, image.version, human_bytes(static_cast<std::uint64_t>(image.size)), ago(image.added),
+               image.digest});
+  table.print();
+  return kDone;
+}
+
+int info(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const auto all = client.image_info(arguments.positional().front());
+  if (arguments.has("json")) {
+    print_json(all);
+    return kDone;
+  }
+  const auto image = json::decode<image::StoredImage>(all);
+  const auto manifest = json::decode<image::Manifest>(all.at("Manifest"));
+  std::vector<std::string> services;
+  for (const auto& service : manifest.services) services.push_back(service.name);
+  print(key_values({{"Image", manifest.reference()},
+                    {"Description", image.description},
+                    {"Digest", image.digest},
+                    {"Size", human_bytes(static_cast<std::uint64_t>(image.size))},
+                    {"Added", format_time(from_unix_nanos(image.added))},
+                    {"Made of", manifest.source},
+                    {"Packages", std::to_string(manifest.packages.size())},
+                    {"Services", join(services, ", ")},
+                    {"Keys", join(image.keys, ", ")}}));
+  return kDone;
+}
+
+int remove(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  for (const auto& reference : arguments.positional()) {
+    client.remove_image(reference, arguments.has("force"));
+    say(fmt::format("removed {}", reference));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+const Command& image_list_command() {
+  static const Command command{.name = "image list",
+                               .summary = "Lists the capsule images in the server's store, newest first.",
+                               .flags = {{"json", "", "As JSON."}},
+                               .run = list};
+  return command;
+}
+
+const Command& image_info_command() {
+  static const Command command{.name = "image info",
+                               .arguments = "NAME[:VERSION]|DIGEST",
+                               .summary = "Shows an image of the server's store.",
+                               .flags = {{"json", "", "As JSON, with the whole manifest."}},
+                               .least = 1,
+                               .most = 1,
+                               .run = info};
+  return command;
+}
+
+const Command& image_remove_command() {
+  static const Command command{.name = "image remove",
+                               .arguments = "NAME[:VERSION]|DIGEST…",
+                               .summary = "Removes images from the server's store.",
+                               .details = "An image that a job refers to is not removed. Nodes that have it keep it.",
+                               .flags = {{"force", "", "Whoever refers to it."}},
+                               .least = 1,
+                               .most = 1000,
+                               .run = remove};
+  return command;
+}
+
+}  // namespace underway::cli

@@ -1,0 +1,149 @@
+#include "provision/sync_decisions.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace underway::provision {
+
+using model::FileContent;
+using model::FileReport;
+using model::SyncFile;
+using server::Context;
+using server::Decision;
+using server::Nothing;
+using tables::Tables;
+
+namespace {
+
+void validate(const PutFiles& request) {
+  std::vector<std::string> wrong;
+  std::vector<SyncFile> files;
+  for (const auto& entry : request.files) {
+    for (auto& problem : model::problems(entry.file)) wrong.push_back(std::move(problem));
+    files.push_back(entry.file);
+  }
+  for (auto& problem : model::problems(files)) wrong.push_back(std::move(problem));
+  if (wrong.empty()) return;
+  Error error(Code::invalid, "the files are not valid");
+  for (const auto& problem : wrong) error.because(problem);
+  throw error;
+}
+
+/// Deletes the bytes that none of `files` (all there will be) names.
+void drop_unused(const Tables& tables, const std::map<std::string, SyncFile>& files,
+                 std::vector<tables::Change>& changes) {
+  std::set<std::string> used;
+  for (const auto& [key, file] : files) used.insert(file.content_id);
+  for (const auto& row : tables.rows<model::Record>(tables::record_key<FileContent>(""))) {
+    if (!used.contains(row->name)) changes.push_back(tables::delete_record<FileContent>(row->name));
+  }
+}
+
+std::map<std::string, SyncFile> all_files(const Tables& tables) {
+  std::map<std::string, SyncFile> out;
+  for (auto& file : tables::records<SyncFile>(tables)) {
+    std::string key = model::file_key(file.cluster, file.name);
+    out.emplace(std::move(key), std::move(file));
+  }
+  return out;
+}
+
+}  // namespace
+
+Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& request, const Context& context) {
+  if (!request.plan && !request.cluster.empty() && !tables.find_cluster(request.cluster))
+    throw Error(Code::not_found, fmt::format("cluster '{}' not found", request.cluster))
+        .advise("name one that `underway cluster list` shows");
+  validate(request);
+  Decision<FilesPut> decision;
+  auto files = all_files(tables);
+  std::set<std::string> kept;
+  for (const auto& [given, content] : request.files) {
+    SyncFile file = given;
+    file.cluster = request.cluster;
+    file.from_directory = request.directory;
+    file.content.reset();
+    const std::string key = model::file_key(file.cluster, file.name);
+    kept.insert(key);
+    const auto before = files.find(key);
+    if (before != files.end() && before->second.from_directory && !request.directory)
+      throw Error(Code::conflict, fmt::format("file '{}' is declared in the cluster's directory", file.name))
+          .because(fmt::format(
+              "the next `underway up` would put back what '{}' says",
+              tables.find_cluster(request.cluster) ? tables.find_cluster(request.cluster)->directory : request.cluster))
+          .advise("change it there, and run `underway apply`");
+    if (before != files.end() && model::same_declaration(before->second, file)) {
+      ++decision.result.unchanged;
+      continue;
+    }
+    (before == files.end() ? decision.result.added : decision.result.changed).push_back(file.name);
+    file.modify_time = unix_nanos(context.now);
+    if (content) decision.changes.push_back(tables::put_record(*content));
+    decision.changes.push_back(tables::put_record(file));
+    files[key] = std::move(file);
+  }
+  if (request.directory) {
+    for (auto it = files.begin(); it != files.end();) {
+      const auto& file = it->second;
+      if (file.cluster != request.cluster || !file.from_directory || kept.contains(it->first)) {
+        ++it;
+        continue;
+      }
+      decision.result.removed.push_back(file.name);
+      decision.changes.push_back(tables::delete_record<SyncFile>(it->first));
+      it = files.erase(it);
+    }
+  }
+  if (!decision.changes.empty()) drop_unused(tables, files, decision.changes);
+  return decision;
+}
+
+Decision<Nothing> decide_remove_file(const Tables& tables, const std::string& cluster, const std::string& name,
+                                     const Context&) {
+  auto files = all_files(tables);
+  const auto it = files.find(model::file_key(cluster, name));
+  if (it == files.end())
+    throw Error(Code::not_found, fmt::format("file '{}' not found", name)).advise("see `underway file list`");
+  if (it->second.from_directory)
+    throw Error(Code::conflict, fmt::format("file '{}' is declared in the cluster's directory", name))
+        .advise("remove its block there, and run `underway apply`");
+  Decision<Nothing> decision;
+  decision.changes.push_back(tables::delete_record<SyncFile>(it->first));
+  files.erase(it);
+  drop_unused(tables, files, decision.changes);
+  return decision;
+}
+
+Decision<Nothing> decide_collect_files(const Tables& tables, const Context&) {
+  Decision<Nothing> decision;
+  auto files = all_files(tables);
+  bool dropped = false;
+  for (auto it = files.begin(); it != files.end();) {
+    if (it->second.cluster.empty() || tables.find_cluster(it->second.cluster)) {
+      ++it;
+      continue;
+    }
+    decision.changes.push_back(tables::delete_record<SyncFile>(it->first));
+    it = files.erase(it);
+    dropped = true;
+  }
+  if (dropped) drop_unused(tables, files, decision.changes);
+  for (const auto& row : tables.rows<model::Record>(tables::record_key<FileReport>(""))) {
+    if (!tables.find_node(row->name.substr(0, row->name.find('/'))))
+      decision.changes.push_back(tables::delete_record<FileReport>(row->name));
+  }
+  return decision;
+}
+
+const describe::Structure& description(describe::Tag<FilesPut>) {
+  static const describe::Structure s = describe::Builder<FilesPut>("files put", "What became of declared files.")
+                                           .wire<&FilesPut::added>("Added", "")
+                                           .wire<&FilesPut::changed>("Changed", "")
+                                           .wire<&FilesPut::removed>("Removed", "")
+                                           .wire<&FilesPut::unchanged>("Unchanged", "")
+                                           .done();
+  return s;
+}
+
+}  // namespace underway::provision

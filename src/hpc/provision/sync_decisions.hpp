@@ -1,0 +1,39 @@
+#pragma once
+/// @file
+/// Decisions about masters: what is declared is put or removed as a whole, with the bytes that nothing names any more.
+
+#include "provision/sync_build.hpp"
+#include "server/decision.hpp"
+
+namespace underway::provision {
+
+/// A declaration on its way into the store. Its content_id is set, and `content` is what it names, if that is news.
+struct NewFile {
+  model::SyncFile file;
+  std::optional<model::FileContent> content;
+};
+
+struct PutFiles {
+  std::string cluster;  ///< empty: for nodes that are in none
+  std::vector<NewFile> files;
+  bool directory = false;  ///< these are all that the cluster's directory declares: others of it go
+  bool plan = false;       ///< the cluster need not be there yet
+};
+
+struct FilesPut {
+  std::vector<std::string> added, changed, removed;  ///< names
+  std::int64_t unchanged = 0;
+};
+
+/// Errors: not_found (no such cluster), invalid with all problems.
+server::Decision<FilesPut> decide_put_files(const tables::Tables& tables, const PutFiles& request,
+                                            const server::Context& context);
+/// Errors: not_found; conflict for what a directory declares.
+server::Decision<server::Nothing> decide_remove_file(const tables::Tables& tables, const std::string& cluster,
+                                                     const std::string& name, const server::Context& context);
+/// What belongs to clusters and nodes that are not there any more goes.
+server::Decision<server::Nothing> decide_collect_files(const tables::Tables& tables, const server::Context& context);
+
+const describe::Structure& description(describe::Tag<FilesPut>);
+
+}  // namespace underway::provision

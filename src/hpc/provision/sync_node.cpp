@@ -1,0 +1,315 @@
+#include "provision/sync_node.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+#include "crypto/digest.hpp"
+#include "os/file.hpp"
+
+namespace underway::provision {
+
+using node::awaitable;
+
+namespace {
+
+constexpr std::size_t kMostRead = 4U << 20;
+
+/// A capsule's name as that of a directory.
+std::string directory_name(const std::string& capsule) {
+  std::string out;
+  for (const char c : capsule)
+    out += c == '/' || c == '.' ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  return out;
+}
+
+TimePoint now() { return SystemClock().now(); }
+
+/// Bytes that the disk does not have.
+std::vector<ManifestEntry> needed(const Plan& plan) {
+  std::vector<ManifestEntry> out;
+  for (const auto& change : plan.changes) {
+    const bool bytes = change.action == Action::create || change.action == Action::replace;
+    if (bytes && change.entry.type == model::SyncFileType::file) out.push_back(change.entry);
+  }
+  return out;
+}
+
+}  // namespace
+
+awaitable<void> FileExtension::start(node::ExtensionContext context) {
+  context_.emplace(std::move(context));
+  directory_ = context_->data_dir + "/files";
+  auto open = [this] {
+    os::make_directories(directory_, 0700);
+    return os::find_file(directory_ + "/server.key", 4096);
+  };
+  if (const auto key = co_await async::on_pool(context_->pool, open)) pinned_ = std::string(trim(*key));
+  tasks_.emplace(context_->executor, "files");
+  tasks_->spawn("synchronisation", run());
+}
+
+awaitable<void> FileExtension::stop() {
+  stopping_ = true;
+  if (tasks_) co_await tasks_->stop();
+}
+
+void FileExtension::linked() { wake(); }
+
+void FileExtension::wake() {
+  wake_ = true;
+  woken_.notify_all();
+}
+
+awaitable<boost::json::value> FileExtension::answer(std::string method, boost::json::value body) {
+  if (method == "files.changed") {
+    wake();
+    co_return boost::json::object{};
+  }
+  if (method == "files.read") co_return json::to_value(co_await read(json::decode<ReadRequest>(body)));
+  throw Error(Code::unsupported, fmt::format("this agent does not know '{}'", method));
+}
+
+awaitable<void> FileExtension::serve(std::string method, boost::json::value, std::shared_ptr<link::Stream>) {
+  throw Error(Code::unsupported, fmt::format("this agent has no stream '{}'", method));
+  co_return;
+}
+
+/// A quarter more or less: nodes that were started together do not come together for ever.
+Duration FileExtension::until_next() const {
+  std::uint32_t number = 0;
+  std::memcpy(&number, random_bytes(sizeof number).data(), sizeof number);
+  const double share = 0.75 + 0.5 * (static_cast<double>(number) / 4294967296.0);
+  return std::chrono::duration_cast<Duration>(options_.every * share);
+}
+
+awaitable<void> FileExtension::run() {
+  while (true) {
+    if (!wake_) co_await woken_.wait_for(until_next());
+    wake_ = false;
+    co_await pass();
+  }
+}
+
+void FileExtension::find_targets() {
+  std::vector<std::shared_ptr<SyncTarget>> targets;
+  if (options_.capsules) targets = options_.capsules();
+  if (!followed_.contains("")) followed_[""].target = std::make_shared<NodeTarget>(options_.root);
+  for (auto it = followed_.begin(); it != followed_.end();) {
+    const bool runs = it->first.empty() ||
+                      std::ranges::any_of(targets, [&](const auto& target) { return target->name() == it->first; });
+    it = runs ? std::next(it) : followed_.erase(it);
+  }
+  for (auto& target : targets) followed_[target->name()].target = std::move(target);
+}
+
+awaitable<void> FileExtension::pass() {
+  const auto server = context_->server();
+  if (!server) co_return;
+  find_targets();
+  for (auto& [name, followed] : followed_) {
+    std::string failure;
+    try {
+      co_await follow(followed, server);
+    } catch (const Error& error) {
+      failure = error.one_line();
+    }
+    if (!failure.empty() && failure != followed.failure)
+      log::warn("files: {} cannot be synchronised, trying again: {}",
+                name.empty() ? std::string("the node") : fmt::format("capsule '{}'", name), failure);
+    followed.failure = failure;
+    if (server->is_open()) co_await report(followed, server);
+  }
+}
+
+awaitable<void> FileExtension::follow(Followed& followed, std::shared_ptr<link::Connection> server) {
+  auto& pool = context_->pool;
+  const auto& target = *followed.target;
+  if (!followed.rounds) {
+    const std::string path =
+        target.name().empty() ? directory_ + "/node" : directory_ + "/capsules/" + directory_name(target.name());
+    auto open = [this, path] { return std::make_unique<Rounds>(path, &stopping_); };
+    followed.rounds = co_await async::on_pool(pool, open);
+  }
+  auto& rounds = *followed.rounds;
+  auto look_back = [&] { return rounds.unfinished(); };
+  if (auto left = co_await async::on_pool(pool, look_back)) {
+    log::info("files: going on with what an earlier agent began");
+    co_await carry_out(followed, std::move(*left), {}, true, server);
+  }
+  const Manifest manifest = co_await wanted(followed, server);
+  auto look = [&] { return rounds.plan(target, manifest); };
+  auto plan = co_await async::on_pool(pool, look);
+  auto contents = co_await fetch(target.name(), needed(plan), server);
+  auto round = make_round(SystemIds().uuid(), manifest, std::move(plan), rounds.state());
+  if (!round.empty()) {
+    co_await carry_out(followed, std::move(round), std::move(contents), false, server);
+    co_return;
+  }
+  auto settle = [&] { rounds.settle(Ground(target), manifest, round.problems, now()); };
+  co_await async::on_pool(pool, settle);
+}
+
+/// The manifest that counts now: a newer one if there is one that can be believed, else the one that was.
+awaitable<Manifest> FileExtension::wanted(Followed& followed, std::shared_ptr<link::Connection> server) {
+  const auto& standing = followed.rounds->state().manifest;
+  const bool has_one = !standing.node_id.empty();
+  const ManifestRequest request{followed.target->name(), has_one ? digest_of(standing) : std::string()};
+  auto body = json::to_value(request, json::Encoding::compact);
+  const auto answer = co_await server->call("files.manifest", std::move(body));
+  const auto reply = json::decode<ManifestReply>(answer);
+  followed.refused.clear();
+  if (!reply.manifest) {
+    if (has_one) co_return standing;
+    Manifest nothing;
+    nothing.capsule = followed.target->name();
+    co_return nothing;
+  }
+  Expectation expected{context_->self.id, followed.target->name(), pinned_, standing.epoch, standing.revision};
+  if (!has_one) expected.epoch = 0;
+  std::optional<Manifest> news;
+  try {
+    news = open_manifest(*reply.manifest, expected);
+  } catch (const Error& error) {
+    followed.refused = error.one_line() + (error.advice().empty() ? std::string() : "; " + error.advice());
+  }
+  if (!news) {
+    if (has_one) co_return standing;
+    throw Error(Code::denied, followed.refused);
+  }
+  if (pinned_.empty()) {
+    pinned_ = reply.manifest->key;
+    auto pin = [this] { os::write_file(directory_ + "/server.key", pinned_ + "\n", 0600); };
+    co_await async::on_pool(context_->pool, pin);
+  }
+  co_return std::move(*news);
+}
+
+awaitable<std::map<std::string, std::string>> FileExtension::fetch(std::string capsule,
+                                                                   std::vector<ManifestEntry> entries,
+                                                                   std::shared_ptr<link::Connection> server) {
+  std::map<std::string, std::string> out;
+  std::set<std::string> asked;
+  for (std::size_t next = 0; next < entries.size();) {
+    ContentRequest request{capsule, {}};
+    std::int64_t bytes = 0;
+    for (; next < entries.size(); ++next) {
+      if (asked.contains(entries[next].digest)) continue;
+      if (!request.digests.empty() && bytes + entries[next].size > kContentBytes) break;
+      bytes += entries[next].size;
+      asked.insert(entries[next].digest);
+      request.digests.push_back(entries[next].digest);
+    }
+    if (request.digests.empty()) break;
+    auto body = json::to_value(request);
+    const auto answer = co_await server->call("files.content", std::move(body));
+    for (auto& content : json::decode<ContentReply>(answer).contents) {
+      auto text = base64_decode(content.data);
+      if (hex(crypto::sha256(text)) != content.digest)
+        throw Error(Code::denied, "bytes that the server sent are not those that its manifest names");
+      out[content.digest] = std::move(text);
+    }
+  }
+  co_return out;
+}
+
+awaitable<void> FileExtension::carry_out(Followed& followed, Round round, std::map<std::string, std::string> contents,
+                                         bool begun, std::shared_ptr<link::Connection> server) {
+  auto& pool = context_->pool;
+  auto& rounds = *followed.rounds;
+  auto work = [&] {
+    if (!begun) rounds.begin(round, contents);
+    return rounds.carry_out(round, *followed.target, now());
+  };
+  auto outcome = co_await async::on_pool(pool, work);
+  for (std::size_t i = 0; i < round.reloads.size(); ++i) {
+    const auto& [reload, paths] = round.reloads[i];
+    const auto made = [&](const std::string& path) {
+      return std::ranges::find(outcome.made, path) != outcome.made.end();
+    };
+    const bool owed = std::ranges::any_of(rounds.state().owed_reloads,
+                                          [&](const auto& o) { return describe::equal(o.reload, reload); });
+    if ((!owed && std::ranges::none_of(paths, made)) || rounds.reloaded(i)) continue;
+    std::string failure;
+    std::int64_t signalled = 0;
+    try {
+      const ReloadRequest request{followed.target->name(), reload, fmt::format("{}-{}", round.id, i)};
+      auto body = json::to_value(request);
+      const auto answer = co_await server->call("files.reload", std::move(body));
+      const auto* told = answer.is_object() ? answer.get_object().if_contains("Signalled") : nullptr;
+      if (told != nullptr && told->is_int64()) signalled = told->get_int64();
+      auto note = [&] { rounds.note_reload(i); };
+      co_await async::on_pool(pool, note);
+    } catch (const Error& error) {
+      failure = error.one_line();
+    }
+    outcome.events.push_back(
+        {unix_nanos(now()), paths.front(), "reload",
+         failure.empty() ? fmt::format("{} to job '{}': {} tasks", reload.signal, reload.job, signalled) : failure});
+    if (failure.empty()) continue;
+    outcome.owed_reloads.push_back(round.reloads[i]);
+    for (const auto& path : paths)
+      outcome.failed[path] = fmt::format("it was written, but job '{}' was not told: {}", reload.job, failure);
+  }
+  auto finish = [&] { rounds.finish(round, *followed.target, outcome, now()); };
+  co_await async::on_pool(pool, finish);
+  for (const auto& event : outcome.events) log::info("files: {} {}: {}", event.path, event.what, event.detail);
+}
+
+awaitable<void> FileExtension::report(Followed& followed, std::shared_ptr<link::Connection> server) {
+  if (!followed.rounds) co_return;
+  const auto& state = followed.rounds->state();
+  if (state.manifest.node_id.empty() && followed.refused.empty()) co_return;
+  model::FileReport report;
+  report.capsule = followed.target->name();
+  report.epoch = state.manifest.epoch;
+  report.revision = state.manifest.revision;
+  report.manifest = digest_of(state.manifest);
+  report.refused = followed.refused;
+  report.files = static_cast<std::int64_t>(state.manifest.entries.size());
+  report.applied_at = state.applied_at;
+  report.problems = state.problems;
+  report.events = state.events;
+  if (!followed.failure.empty()) report.problems.push_back({"", model::FileState::pending, followed.failure, 0});
+  auto text = json::encode(report, json::Encoding::compact);
+  if (text == followed.reported) co_return;
+  try {
+    auto body = json::parse(text);
+    co_await server->call("files.report", std::move(body));
+    followed.reported = std::move(text);
+  } catch (const Error& error) {
+    log::debug("files: the report was not heard: {}", error.one_line());
+  }
+}
+
+/// Only what its manifest names, and no secret: whoever may ask for it has the master already.
+awaitable<ReadReply> FileExtension::read(ReadRequest request) {
+  const auto it = followed_.find(request.capsule);
+  if (it == followed_.end() || !it->second.rounds) throw Error(Code::not_found, "nothing was synchronised here yet");
+  const auto& entries = it->second.rounds->state().manifest.entries;
+  const auto entry = std::ranges::find_if(entries, [&](const auto& one) { return one.path == request.path; });
+  if (entry == entries.end()) throw Error(Code::not_found, fmt::format("'{}' is not synchronised here", request.path));
+  if (entry->secret) throw Error(Code::denied, fmt::format("'{}' is secret", request.path));
+  const auto target = it->second.target;
+  const ManifestEntry wanted = *entry;
+  auto look = [target, wanted] {
+    ReadReply reply;
+    const Ground ground(*target);
+    const auto bytes = ground.read(wanted.path, kMostRead);
+    if (!bytes) return reply;
+    reply.exists = true;
+    reply.data = base64_encode(*bytes);
+    const auto seen = ground.look(wanted).observed;
+    reply.owner = ground.user_name(seen.uid);
+    reply.group = ground.group_name(seen.gid);
+    reply.mode = fmt::format("{:04o}", seen.mode);
+    return reply;
+  };
+  co_return co_await async::on_pool(context_->pool, look);
+}
+
+}  // namespace underway::provision

@@ -1,0 +1,91 @@
+#pragma once
+/// @file
+/// The server's part of file synchronisation: keeps masters, says to each target what it shall have, hands out bytes to
+/// those whose manifest names them and to nobody else, and takes their reports. Nodes are told at once when their
+/// manifest changes; what they miss they ask for on their own schedule.
+
+#include <unordered_map>
+
+#include "async/group.hpp"
+#include "provision/sync_decisions.hpp"
+#include "server/server.hpp"
+
+namespace underway::provision {
+
+/// What a target shall have now, for people.
+struct Wanted {
+  std::string digest;  ///< of its manifest
+  std::int64_t files = 0;
+  std::vector<std::string> problems;
+};
+
+class FileService {
+ public:
+  struct Options {
+    Duration gather = std::chrono::milliseconds(20);  ///< changes that come together are told together
+  };
+  /// All outlive it. Registers what it answers to nodes: before server.start().
+  FileService(server::Server& server, async::Executor executor, async::Pool& pool, IdSource& ids, Options options);
+  FileService(server::Server& server, async::Executor executor, async::Pool& pool, IdSource& ids)
+      : FileService(server, std::move(executor), pool, ids, Options{}) {}
+
+  void start();
+  async::awaitable<void> stop();
+
+  /// Files with `content` get these bytes; those without keep theirs. `directory`: see PutFiles. `dry`: only says what
+  /// would become of them. Throws as decide_put_files.
+  async::awaitable<FilesPut> put(std::string cluster, std::vector<model::SyncFile> files, bool directory, bool dry);
+  async::awaitable<void> remove(std::string cluster, std::string name);
+  /// Tells the nodes to look now; returns to how many that have a link.
+  async::awaitable<std::int64_t> sync(std::vector<std::string> node_ids);
+  /// Nodes that have files of a newer store follow this one nevertheless.
+  async::awaitable<void> accept_restored();
+  /// The bytes of a master as the node would get them (a template rendered). Throws not_found; denied for a secret.
+  std::string preview(const std::string& cluster, const std::string& name, const std::string& node_id) const;
+  /// The bytes as they were declared. Throws as preview.
+  std::string master(const tables::Tables& tables, const model::SyncFile& file) const;
+  /// A file as it is on the node now. Throws what the node answers.
+  async::awaitable<ReadReply> read(std::string node_id, ReadRequest request);
+  /// Whether what nodes are told is what the tables say.
+  bool follows(const tables::Tables& tables) const { return snapshot_ && stamp_ == inputs_stamp(tables); }
+  /// Nothing: not known yet, or the node has no files.
+  const Wanted* wanted(const std::string& node_id) const;
+
+  /// Throws conflict while something is sealed under the root key.
+  void refuse_removal(const tables::Tables& tables, const std::string& key_id) const;
+  /// Seals everything under the active key.
+  async::awaitable<void> seal_anew();
+
+ private:
+  using Tables = tables::Tables;
+  async::awaitable<void> run();
+  async::awaitable<void> prepare();
+  async::awaitable<void> refresh(const Tables& tables);
+  async::awaitable<void> tell(std::string node_id);
+  std::vector<NewFile> new_files(const Tables& tables, const std::string& cluster,
+                                 std::vector<model::SyncFile> files) const;
+  NewFile new_file(const Tables& tables, model::SyncFile file) const;
+
+  async::awaitable<boost::json::value> answer(std::string node_id, std::string method, boost::json::value body);
+  async::awaitable<boost::json::value> manifest(std::string node_id, ManifestRequest request);
+  async::awaitable<boost::json::value> content(std::string node_id, ContentRequest request);
+  async::awaitable<boost::json::value> report(std::string node_id, model::FileReport report);
+  async::awaitable<boost::json::value> reload(std::string node_id, ReloadRequest request);
+  async::awaitable<Built> built_for(std::string node_id, std::string capsule);
+
+  server::Server& server_;
+  async::Pool& pool_;
+  IdSource& ids_;
+  Options options_;
+  async::TaskGroup tasks_;
+  async::Event ready_;
+  std::optional<crypto::SigningKey> signing_;
+  std::int64_t epoch_ = 1;
+  std::string stamp_;
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::map<std::string, Wanted> wanted_;               ///< by node
+  std::unordered_map<std::string, std::string> told_;  ///< node → digest that it knows of
+  std::set<std::string> reloads_;                      ///< that were done, so that a repeated request is not
+};
+
+}  // namespace underway::provision

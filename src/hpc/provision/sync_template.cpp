@@ -1,0 +1,410 @@
+#include "provision/sync_template.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "gotemplate/execute.hpp"
+
+namespace underway::provision {
+
+using gotemplate::Call;
+using gotemplate::Function;
+using gotemplate::List;
+using gotemplate::Map;
+using gotemplate::Origin;
+using gotemplate::Value;
+
+namespace {
+
+/// Functions speak to whoever renders by marks in the text. No text file holds NUL.
+constexpr std::string_view kFile{"\0file\0", 6}, kLink{"\0link\0", 6}, kAbort{"\0abort\0", 7}, kEnd{"\0\n\0", 3};
+
+std::string mark(std::string_view what, std::string_view argument) {
+  return std::string(what) + std::string(argument) + std::string(kEnd);
+}
+
+using Include = std::function<std::optional<std::string>(const std::string&)>;
+
+/// The functions are data without a state: whoever renders on this thread says what can be included.
+thread_local const Include* including = nullptr;
+
+struct Including {
+  explicit Including(const Include& include) { including = &include; }
+  Including(const Including&) = delete;
+  Including& operator=(const Including&) = delete;
+  ~Including() { including = nullptr; }
+};
+
+std::string master(const std::string& name) {
+  if (including != nullptr) {
+    if (auto text = (*including)(name)) return *std::move(text);
+  }
+  throw Error(Code::not_found, fmt::format("there is no master '{}' to include", name))
+      .advise("declare it, as a file of type = \"part\" if no node shall have it");
+}
+
+/// Up to the first line that holds `stop`, which is then said in its place.
+std::string block_of(const std::string& text, const std::string& stop) {
+  std::string out;
+  for (const auto& line : split(text, '\n')) {
+    if (line.find(stop) != std::string::npos) break;
+    out += line + "\n";
+  }
+  return out + stop;
+}
+
+std::string unique_field(std::string_view lines, const std::string& separator, std::int64_t index) {
+  std::set<std::string> seen;
+  std::string out;
+  for (const auto& line : split(lines, '\n')) {
+    std::string_view rest = line;
+    for (std::int64_t i = 0; i < index && !separator.empty(); ++i) {
+      const auto at = rest.find(separator);
+      rest = at == std::string_view::npos ? std::string_view() : rest.substr(at + separator.size());
+    }
+    const auto field = separator.empty() ? rest : rest.substr(0, rest.find(separator));
+    if (line.empty() || seen.emplace(field).second) out += line + "\n";
+  }
+  if (!lines.ends_with('\n') && !out.empty()) out.pop_back();
+  return out;
+}
+
+std::string without_last_newline(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+Value refuse(const char* why) { throw Error(Code::unsupported, why); }
+
+const gotemplate::FunctionSet& functions() {
+  static const gotemplate::FunctionSet kSet = [] {
+    auto all = gotemplate::overlay_function_list();
+    const auto add = [&](Function function) { all.push_back(std::move(function)); };
+    add({"Include", "master string", "The bytes of another master, without the newline at its end.", Origin::sprig,
+         [](const Call& c) -> Value { return without_last_newline(master(c.string(0))); }});
+    add({"IncludeBlock", "master string, stop string",
+         "The lines of another master before the first that holds `stop`.", Origin::sprig,
+         [](const Call& c) -> Value { return block_of(master(c.string(0)), c.string(1)); }});
+    add({"abort", "", "The target does not get this file.", Origin::sprig,
+         [](const Call&) -> Value { return mark(kAbort, ""); }});
+    add({"nobackup", "", "Nothing: no backups are made.", Origin::sprig, [](const Call&) -> Value { return ""; }});
+    add({"file", "name string", "What follows goes into the file of this name, beside the declared one.", Origin::sprig,
+         [](const Call& c) -> Value { return mark(kFile, c.text(0)); }});
+    add({"softlink", "target string", "The file is a symbolic link.", Origin::sprig,
+         [](const Call& c) -> Value { return mark(kLink, c.text(0)); }});
+    add({"SystemdEscape", "text string", "As systemd-escape(1).", Origin::sprig, [](const Call& c) -> Value {
+           std::string out;
+           for (const char ch : c.text(0)) {
+             const bool plain = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+                                ch == ':' || ch == '_' || (ch == '.' && !out.empty());
+             if (ch == '/')
+               out += '-';
+             else
+               out += plain ? std::string(1, ch) : fmt::format("\\x{:02x}", static_cast<unsigned char>(ch));
+           }
+           return out;
+         }});
+    add({"SystemdEscapePath", "path string", "As systemd-escape(1) --path.", Origin::sprig, [](const Call& c) -> Value {
+           std::string_view path = c.text(0);
+           while (path.starts_with('/')) path.remove_prefix(1);
+           while (path.ends_with('/')) path.remove_suffix(1);
+           std::string out = path.empty() ? "-" : "";
+           for (const char ch : path) out += ch == '/' ? '-' : ch;
+           return out;
+         }});
+    add({"UniqueField", "separator string, index int, lines string",
+         "The lines, of those that share the field of this index the first one.", Origin::sprig,
+         [](const Call& c) -> Value { return unique_field(c.text(2), c.string(0), c.integer(1)); }});
+    add({"IgnitionJson", "", "Not offered.", Origin::sprig,
+         [](const Call&) { return refuse("IgnitionJson describes the disks of a node that is being installed"); }});
+    add({"IncludeFrom", "image string, path string", "Not offered.", Origin::sprig, [](const Call&) {
+           return refuse(
+               "IncludeFrom reads a file of a node image: copy it beside the master, declare it as a part, and "
+               "use Include");
+         }});
+    add({"ImportLink", "path string", "Not offered.", Origin::sprig,
+         [](const Call&) { return refuse("ImportLink reads the server's disk: use softlink"); }});
+    add({"readlink", "path string", "Not offered.", Origin::sprig,
+         [](const Call&) { return refuse("readlink reads the server's disk"); }});
+    return gotemplate::FunctionSet(std::move(all));
+  }();
+  return kSet;
+}
+
+// --- variables ---
+
+struct Ipv4Network {
+  std::string network, netmask, cidr;
+  int prefix = 0;
+};
+
+std::optional<Ipv4Network> network_of(const std::string& cidr) {
+  const auto slash = cidr.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  int prefix = 0;
+  const char* end = cidr.data() + cidr.size();
+  if (std::from_chars(cidr.data() + slash + 1, end, prefix).ptr != end || prefix < 0 || prefix > 32)
+    return std::nullopt;
+  in_addr address{};
+  if (::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1) return std::nullopt;
+  const std::uint32_t bits = prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix);
+  const auto text = [](std::uint32_t value) {
+    const in_addr raw{htonl(value)};
+    char buffer[INET_ADDRSTRLEN];
+    return std::string(::inet_ntop(AF_INET, &raw, buffer, sizeof buffer));
+  };
+  Ipv4Network out;
+  out.network = text(ntohl(address.s_addr) & bits);
+  out.netmask = text(bits);
+  out.cidr = fmt::format("{}/{}", out.network, prefix);
+  out.prefix = prefix;
+  return out;
+}
+
+/// A network device, as a Go struct: what is not known is empty.
+class NetDev final : public gotemplate::Object {
+ public:
+  explicit NetDev(Map fields) : fields_(std::move(fields)) {}
+  std::string_view type_name() const override { return "*node.NetDev"; }
+  std::optional<Value> member(std::string_view name, std::span<const Value>) const override {
+    const auto it = fields_.find(name);
+    return it == fields_.end() ? std::nullopt : std::optional(it->second);
+  }
+  std::vector<std::string> member_names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : fields_) names.push_back(name);
+    return names;
+  }
+  std::string text() const override { return "netdev"; }
+  Value plain() const override { return Value::map(fields_); }
+
+ private:
+  Map fields_;
+};
+
+/// Warewulf's three-valued bool (wwtype.WWbool): prints, and can be asked with a default.
+class Flag final : public gotemplate::Object {
+ public:
+  explicit Flag(bool value) : value_(value) {}
+  std::string_view type_name() const override { return "wwtype.WWbool"; }
+  std::optional<Value> member(std::string_view name, std::span<const Value>) const override {
+    if (name == "Bool" || name == "BoolDefaultTrue" || name == "BoolDefaultFalse") return Value(value_);
+    return std::nullopt;
+  }
+  std::vector<std::string> member_names() const override { return {"Bool", "BoolDefaultTrue", "BoolDefaultFalse"}; }
+  std::string text() const override { return value_ ? "true" : "false"; }
+
+ private:
+  bool value_;
+};
+
+Value flag(bool value) { return Value::object(std::make_shared<Flag>(value)); }
+
+Value net_device(const std::string& device, const std::string& address, const std::optional<Ipv4Network>& network,
+                 bool primary) {
+  Map fields;
+  for (const char* name : {"Hwaddr", "Ipaddr6", "IpCIDR6", "Gateway", "Gateway6", "MTU", "Prefix6", "PrefixLen6"})
+    fields[name] = "";
+  fields["Device"] = device;
+  fields["Type"] = "ethernet";
+  fields["Ipaddr"] = address;
+  fields["Netmask"] = network ? network->netmask : "";
+  fields["Network"] = network ? network->network : "";
+  fields["Prefix"] = network ? Value(network->prefix) : Value("");
+  fields["IpCIDR"] = network && !address.empty() ? fmt::format("{}/{}", address, network->prefix) : "";
+  fields["OnBoot"] = flag(true);
+  fields["Manual"] = false;
+  fields["Primary"] = primary;
+  fields["Default"] = primary;
+  for (const char* name : {"Tags", "TagsDel"}) fields[name] = Value::map({});
+  return Value::object(std::make_shared<NetDev>(std::move(fields)));
+}
+
+Map text_map(const model::StringMap& from) {
+  Map out;
+  for (const auto& [key, value] : from) out[key] = value;
+  return out;
+}
+
+std::string attribute(const model::Node& node, const std::string& name) {
+  const auto it = node.attributes.find(name);
+  return it == node.attributes.end() ? std::string() : it->second;
+}
+
+Value empty_strings(std::initializer_list<const char*> names) {
+  Map out;
+  for (const char* name : names) out[name] = "";
+  return Value::map(std::move(out));
+}
+
+/// "eth0", the device that has the address.
+std::string device_of(const model::Node& node, const std::string& address) {
+  for (const auto& network : node.networks) {
+    if (network.ip == address) return network.device;
+  }
+  return {};
+}
+
+Map devices_of(const model::Node& node, const model::Cluster* cluster, const model::Host* host) {
+  Map devices;
+  bool primary = true;
+  if (cluster != nullptr && host != nullptr) {
+    for (const auto& network : cluster->networks) {
+      const auto address = host->addresses.find(network.name);
+      if (address == host->addresses.end()) continue;
+      devices[network.name] =
+          net_device(device_of(node, address->second), address->second, network_of(network.cidr), primary);
+      primary = false;
+    }
+  }
+  if (!devices.empty()) return devices;
+  for (const auto& network : node.networks) {
+    devices[network.name] = net_device(network.device, network.ip, network_of(network.cidr), primary);
+    primary = false;
+  }
+  return devices;
+}
+
+Map node_fields(const model::Node& node, const model::Cluster* cluster, const model::Host* host) {
+  Map out;
+  out["Id"] = node.name;
+  out["Hostname"] = node.name;
+  out["ClusterName"] = node.cluster;
+  out["Comment"] = "";
+  out["NetDevs"] = Value::map(devices_of(node, cluster, host));
+  out["Tags"] = out["Keys"] = Value::map(text_map(node.meta));
+  out["TagsDel"] = Value::map({});
+  out["Profiles"] = Value::list({Value(node.node_pool)});
+  out["PrimaryNetDev"] = cluster != nullptr && !cluster->networks.empty() ? cluster->networks.front().name : "";
+  for (const char* name : {"ImageName", "ContainerName", "Container", "Ipxe", "Init", "Root", "AssetKey"})
+    out[name] = "";
+  out["Discoverable"] = flag(false);
+  for (const char* name : {"RuntimeOverlay", "SystemOverlay"}) out[name] = Value::list({});
+  for (const char* name : {"Disks", "FileSystems", "Resources"}) out[name] = Value::map({});
+  out["Kernel"] = Value::map({{"Version", attribute(node, "kernel.version")}, {"Override", ""}, {"Args", ""}});
+  Map ipmi{{"Tags", Value::map({})}, {"TagsDel", Value::map({})}};
+  for (const char* name :
+       {"UserName", "Password", "Ipaddr", "Netmask", "Port", "Gateway", "Interface", "Write", "Template", "EscapeChar"})
+    ipmi[name] = "";
+  out["Ipmi"] = Value::map(std::move(ipmi));
+  return out;
+}
+
+/// "name/…": the file of the mark, its text up to the next.
+Rendered take_apart(std::string_view text) {
+  Rendered out;
+  out.files.emplace_back();
+  bool named = false;
+  while (!text.empty()) {
+    const auto begin = text.find('\0');
+    out.files.back().text += text.substr(0, begin);
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    if (text.starts_with(kAbort)) return {};
+    const bool is_file = text.starts_with(kFile), is_link = text.starts_with(kLink);
+    const auto end = text.find(kEnd);
+    if ((!is_file && !is_link) || end == std::string_view::npos)
+      throw Error(Code::invalid, "the template makes a text with a NUL byte in it");
+    std::string argument(text.substr(kFile.size(), end - kFile.size()));
+    text.remove_prefix(end + kEnd.size());
+    if (is_link) {
+      out.files.back().link = std::move(argument);
+      continue;
+    }
+    if (argument.empty() || argument.find('/') != std::string::npos || argument == "." || argument == "..")
+      throw Error(Code::invalid,
+                  fmt::format("file \"{}\": the name of a file in the same directory is wanted", argument));
+    // What stands before the first `file` is of no file.
+    if (!named) out.files.clear();
+    named = true;
+    out.files.push_back({std::move(argument), {}, {}});
+    if (text.starts_with('\n')) text.remove_prefix(1);
+  }
+  return out;
+}
+
+}  // namespace
+
+TemplateWorld::TemplateWorld(const Inputs& inputs) {
+  const model::Cluster* cluster = inputs.cluster.get();
+  List all;
+  auto sorted = inputs.nodes;
+  std::ranges::sort(sorted, {}, [](const auto& node) { return node->name; });
+  for (const auto& node : sorted) {
+    const auto host = std::ranges::find_if(inputs.hosts, [&](const auto& h) { return h->name == node->host; });
+    auto fields = node_fields(*node, cluster, host == inputs.hosts.end() ? nullptr : host->get());
+    all.push_back(Value::map(fields));
+    nodes_[node->id] = std::move(fields);
+  }
+  common_["AllNodes"] = Value::list(std::move(all));
+  common_["BuildHost"] = inputs.server_name;
+  common_["Overlay"] = "underway";
+  const auto network =
+      cluster != nullptr && !cluster->networks.empty() ? network_of(cluster->networks.front().cidr) : std::nullopt;
+  std::string server;
+  if (network) {
+    // The machine that the hosts' network ends on has its first address (hpc/host).
+    in_addr raw{};
+    ::inet_pton(AF_INET, network->network.c_str(), &raw);
+    raw.s_addr = htonl(ntohl(raw.s_addr) + 1);
+    char buffer[INET_ADDRSTRLEN];
+    server = ::inet_ntop(AF_INET, &raw, buffer, sizeof buffer);
+  }
+  common_["Ipaddr"] = server;
+  common_["Ipaddr6"] = "";
+  common_["Ipv6"] = false;
+  common_["Netmask"] = network ? network->netmask : "";
+  common_["Network"] = network ? network->network : "";
+  common_["NetworkCIDR"] = network ? network->cidr : "";
+  common_["IpCIDR"] = network ? fmt::format("{}/{}", server, network->prefix) : "";
+  common_["Dhcp"] =
+      Value::map({{"Enabled", false}, {"Template", ""}, {"RangeStart", ""}, {"RangeEnd", ""}, {"SystemdName", ""}});
+  common_["Nfs"] = Value::map({{"Enabled", false}, {"SystemdName", ""}, {"ExportsExtended", Value::list({})}});
+  common_["Ssh"] = Value::map({{"KeyTypes", Value::texts({"ed25519", "ecdsa", "rsa"})}});
+  common_["Tftp"] = Value::map({{"Enabled", false}, {"TftpRoot", ""}, {"SystemdName", ""}});
+  common_["Warewulf"] = Value::map({{"Port", 9873},
+                                    {"Secure", true},
+                                    {"UpdateInterval", 300},
+                                    {"AutobuildOverlays", true},
+                                    {"EnableHostOverlay", false},
+                                    {"Syslog", false},
+                                    {"DataStore", ""}});
+  common_["Paths"] = empty_strings({"Bindir", "Sysconfdir", "Localstatedir", "Srvdir", "Wwclientdir"});
+}
+
+Value TemplateWorld::data_for(const model::SyncFile& file, const Target& target) const {
+  Map data = common_;
+  Map own;
+  if (const auto it = nodes_.find(target.node_id); it != nodes_.end()) own = it->second;
+  if (!target.capsule.empty()) {
+    own["Id"] = target.capsule;
+    own["Hostname"] = target.capsule;
+  }
+  data["ThisNode"] = Value::map(own);
+  for (auto& [name, value] : own) data[name] = value;
+  // Not when it is rendered: two renderings of one master are the same bytes.
+  const auto at = from_unix_nanos(file.modify_time);
+  data["BuildTime"] = format_time(at);
+  data["BuildTimeUnix"] = std::to_string(file.modify_time / 1'000'000'000);
+  data["BuildSource"] = file.source;
+  return Value::map(std::move(data));
+}
+
+Rendered TemplateWorld::render(const model::SyncFile& file, const std::string& text, const Target& target,
+                               const Include& include) const {
+  const Including scope(include);
+  gotemplate::Inputs inputs;
+  inputs.data = data_for(file, target);
+  inputs.limits.output = model::kFileBytes;
+  const auto parsed = gotemplate::parse(file.name, text, functions());
+  auto rendering = gotemplate::render(parsed, inputs);
+  if (!rendering.text) throw Error(Code::internal, fmt::format("template '{}' made nothing", file.name));
+  return take_apart(*rendering.text);
+}
+
+}  // namespace underway::provision

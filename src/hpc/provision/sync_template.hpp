@@ -1,0 +1,50 @@
+#pragma once
+/// @file
+/// Templates of files: Go's template language with Sprig's functions and Warewulf's variables and functions, so that an
+/// overlay's `.ww` files can be taken as they are (docs/reference/file-templates.md says what of them there is).
+/// Rendered by the server, for each target.
+
+#include <functional>
+#include <map>
+
+#include "gotemplate/value.hpp"
+#include "model/cluster.hpp"
+#include "model/node.hpp"
+#include "provision/sync_select.hpp"
+
+namespace underway::provision {
+
+/// What `{{ file }}` and `{{ softlink }}` make of a template: several files, or links.
+struct RenderedFile {
+  std::string name;  ///< in the directory of the declared path; empty: the declared path
+  std::string text;
+  std::string link;  ///< not empty: a symbolic link
+};
+
+struct Rendered {
+  std::vector<RenderedFile> files;  ///< none after `{{ abort }}`
+};
+
+/// What templates of a cluster see of it, made once for all targets.
+class TemplateWorld {
+ public:
+  struct Inputs {
+    std::vector<std::shared_ptr<const model::Node>> nodes;  ///< of the cluster
+    std::shared_ptr<const model::Cluster> cluster;          ///< null: the nodes are in none
+    std::vector<std::shared_ptr<const model::Host>> hosts;  ///< of the cluster
+    std::string server_name;
+  };
+  explicit TemplateWorld(const Inputs& inputs);
+
+  /// `include` gives the bytes of another master by its name or path, or nothing.
+  /// Errors: those of gotemplate, with the place.
+  Rendered render(const model::SyncFile& file, const std::string& text, const Target& target,
+                  const std::function<std::optional<std::string>(const std::string&)>& include) const;
+
+ private:
+  gotemplate::Value data_for(const model::SyncFile& file, const Target& target) const;
+  gotemplate::Map common_;
+  std::map<std::string, gotemplate::Map> nodes_;  ///< by id
+};
+
+}  // namespace underway::provision

@@ -1,0 +1,155 @@
+// Both ends over a link in memory, the node's on a real directory.
+#include "provision/sync_node.hpp"
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "os/file.hpp"
+#include "tests/sync_ground.hpp"
+#include "tests/sync_world.hpp"
+
+namespace underway::provision {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ExtensionTest : public SyncWorld {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root: owners are changed";
+    char name[] = "/tmp/underway-sync-XXXXXX";
+    base_ = ::mkdtemp(name);
+    std::filesystem::create_directories(base_ + "/root/etc");
+    node_ = &join(1);
+    node_->answers["files.changed"] = [this](const boost::json::value&) {
+      if (extension_) extension_->wake();
+      return boost::json::object{};
+    };
+    start();
+  }
+  void TearDown() override {
+    if (extension_) stop();
+    if (!base_.empty()) std::filesystem::remove_all(base_);
+  }
+  void start() {
+    FileOptions options;
+    options.root = base_ + "/root";
+    options.every = std::chrono::hours(1);
+    extension_.emplace(options);
+    node::ExtensionContext context{node_->node(), base_ + "/data", loop.executor(), pool,
+                                   [this]() { return link_up_ ? node_->connection : nullptr; }};
+    loop.run_until_done(extension_->start(std::move(context)));
+    extension_->linked();
+  }
+  void stop() {
+    loop.run_until_done(extension_->stop());
+    extension_.reset();
+  }
+  std::string read(const std::string& path) const {
+    return os::find_file(base_ + "/root" + path).value_or("not there");
+  }
+  void wait_for(const std::string& path, const std::string& bytes) {
+    server::testing::run_until(loop, [&] { return read(path) == bytes; });
+  }
+  TargetStatus status() {
+    const auto states = target_states(tables(), service, "", [](const std::string&) { return true; });
+    return states.empty() ? TargetStatus{} : states.front();
+  }
+  void wait_until_synced() {
+    server::testing::run_until(loop, [&] { return !status().node.empty() && status().state == TargetState::synced; });
+  }
+
+  std::string base_;
+  FakeNode* node_ = nullptr;
+  bool link_up_ = true;
+  std::optional<FileExtension> extension_;
+};
+
+TEST_F(ExtensionTest, AChangeOfAMasterArrivesAndIsReported) {
+  put({file("/etc/motd", "one\n")});
+  wait_for("/etc/motd", "one\n");
+  put({file("/etc/motd", "two\n")});
+  wait_for("/etc/motd", "two\n");
+  wait_until_synced();
+  EXPECT_EQ(status().files, 1);
+  std::string events;
+  for (const auto& event : status().events) events += event.what + " ";
+  EXPECT_EQ(events, "created replaced ");
+}
+
+TEST_F(ExtensionTest, ALocalEditIsPutRightOnTheNextLookAndSaid) {
+  put({file("/etc/motd", "master\n")});
+  wait_for("/etc/motd", "master\n");
+  wait_until_synced();
+  os::write_file(base_ + "/root/etc/motd", "edited\n");
+  extension_->wake();
+  wait_for("/etc/motd", "master\n");
+  server::testing::run_until(loop,
+                             [&] { return !status().events.empty() && status().events.back().what == "corrected"; });
+}
+
+TEST_F(ExtensionTest, WithoutAServerFilesStayAsTheyAre) {
+  put({file("/etc/motd", "master\n")});
+  wait_for("/etc/motd", "master\n");
+  link_up_ = false;
+  os::write_file(base_ + "/root/etc/motd", "edited\n");
+  extension_->wake();
+  stop();
+  start();
+  for (int i = 0; i < 50; ++i) loop.context().poll();
+  EXPECT_EQ(read("/etc/motd"), "edited\n");
+  link_up_ = true;
+  extension_->linked();
+  wait_for("/etc/motd", "master\n");
+}
+
+TEST_F(ExtensionTest, AnotherServersManifestIsRefusedAndTheFilesStay) {
+  put({file("/etc/motd", "master\n")});
+  wait_for("/etc/motd", "master\n");
+  wait_until_synced();
+  stop();
+  os::write_file(base_ + "/data/files/server.key",
+                 base64_encode(crypto::SigningKey::generate().verifying().bytes) + "\n");
+  start();
+  put({file("/etc/motd", "changed\n")});
+  server::testing::run_until(loop, [&] { return status().state == TargetState::refused; });
+  EXPECT_THAT(status().reason, HasSubstr("signed by a key that this node does not trust"));
+  EXPECT_EQ(read("/etc/motd"), "master\n");
+}
+
+TEST_F(ExtensionTest, AnOlderStoreIsNotFollowedUntilSomebodySaysSo) {
+  put({file("/etc/motd", "master\n")});
+  wait_for("/etc/motd", "master\n");
+  wait_until_synced();
+  stop();
+  // As if this server's store were one that was restored: the node has seen a newer one.
+  const std::string path = base_ + "/data/files/node/state.json";
+  auto state = json::decode_text<Remembered>(os::read_file(path));
+  state.manifest.revision += 1000;
+  os::write_file(path, json::encode(state, json::Encoding::compact));
+  start();
+  put({file("/etc/motd", "older\n")});
+  server::testing::run_until(loop, [&] { return status().state == TargetState::refused; });
+  EXPECT_THAT(status().reason, HasSubstr("underway file sync -accept-restored"));
+  EXPECT_EQ(read("/etc/motd"), "master\n");
+  loop.run_until_done(service.accept_restored());
+  wait_for("/etc/motd", "older\n");
+}
+
+TEST_F(ExtensionTest, WhatIsOnTheNodeCanBeReadUnlessItIsSecret) {
+  auto key = file("/etc/key", "secret");
+  key.secret = true;
+  put({file("/etc/motd", "master\n"), key});
+  wait_for("/etc/key", "secret");
+  wait_until_synced();
+  const auto ask = [&](const std::string& path) {
+    auto body = json::to_value(ReadRequest{"", path});
+    return json::decode<ReadReply>(loop.run_until_done(extension_->answer("files.read", std::move(body))));
+  };
+  EXPECT_EQ(base64_decode(ask("/etc/motd").data), "master\n");
+  EXPECT_EQ(ask("/etc/motd").mode, "0644");
+  EXPECT_THAT(refusal([&] { ask("/etc/key"); }), HasSubstr("is secret"));
+  EXPECT_THAT(refusal([&] { ask("/etc/shadow"); }), HasSubstr("is not synchronised here"));
+}
+
+}  // namespace
+}  // namespace underway::provision

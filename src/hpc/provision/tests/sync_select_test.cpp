@@ -1,0 +1,74 @@
+#include "provision/sync_select.hpp"
+
+namespace underway::provision {
+namespace {
+
+model::SyncFile file(const std::string& name, const std::string& path = {}) {
+  model::SyncFile out;
+  out.name = name;
+  out.path = path;
+  out.cluster = "hpc";
+  out.content_id = "c";
+  return out;
+}
+
+const Target kNode{"id1", "c1", "hpc", "compute", "thin", ""};
+
+std::string chosen(const std::vector<model::SyncFile>& declared, const Target& target) {
+  std::string out;
+  for (const auto* one : select(declared, target).files) out += one->name + ";";
+  return out;
+}
+
+TEST(Select, WithoutTargetsEveryNodeOfTheClusterGetsIt) {
+  Target elsewhere = kNode, capsule = kNode;
+  elsewhere.cluster = "other";
+  capsule.capsule = "slurm";
+  EXPECT_EQ(closeness(file("/a"), kNode), 1);
+  EXPECT_EQ(closeness(file("/a"), elsewhere), 0);
+  EXPECT_EQ(closeness(file("/a"), capsule), 0) << "capsules are asked for by name";
+}
+
+TEST(Select, TargetsNamePoolsClassesNodesAndCapsules) {
+  auto one = file("/a");
+  one.targets.pools = {"comp*"};
+  EXPECT_EQ(closeness(one, kNode), 2);
+  one.targets.classes = {"thin"};
+  EXPECT_EQ(closeness(one, kNode), 3);
+  one.targets.nodes = {"c1"};
+  EXPECT_EQ(closeness(one, kNode), 4);
+  one.targets = {.nodes = {"c2"}};
+  EXPECT_EQ(closeness(one, kNode), 0);
+  one.targets = {.capsules = {"slurm*"}};
+  EXPECT_EQ(closeness(one, kNode), 0);
+  Target capsule = kNode;
+  capsule.capsule = "slurm-services";
+  EXPECT_EQ(closeness(one, capsule), 4);
+}
+
+TEST(Select, OfOnePathTheClosestCounts) {
+  auto all = file("motd", "/etc/motd"), pool = file("motd-compute", "/etc/motd");
+  pool.targets.pools = {"compute"};
+  EXPECT_EQ(chosen({all, pool, file("/etc/a")}, kNode), "/etc/a;motd-compute;");
+  Target login = kNode;
+  login.pool = "login";
+  EXPECT_EQ(chosen({all, pool}, login), "motd;");
+}
+
+TEST(Select, ATieIsAProblemAndTheSameOneWinsWhateverTheirOrder) {
+  const auto a = file("a", "/etc/motd"), b = file("b", "/etc/motd");
+  EXPECT_EQ(chosen({a, b}, kNode), "a;");
+  EXPECT_EQ(chosen({b, a}, kNode), "a;");
+  ASSERT_EQ(select({b, a}, kNode).problems.size(), 1);
+  EXPECT_EQ(select({b, a}, kNode).problems[0],
+            "'a' and 'b' both say what '/etc/motd' is, and name the target as closely; 'a' counts");
+}
+
+TEST(Select, PartsAreForNobody) {
+  auto part = file("banner");
+  part.type = model::SyncFileType::part;
+  EXPECT_EQ(chosen({part}, kNode), "");
+}
+
+}  // namespace
+}  // namespace underway::provision

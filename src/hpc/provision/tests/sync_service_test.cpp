@@ -1,0 +1,243 @@
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "tests/sync_world.hpp"
+
+namespace underway::provision {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ServiceTest : public SyncWorld {};
+
+std::string digest(const std::string& bytes) { return hex(crypto::sha256(bytes)); }
+
+TEST_F(ServiceTest, ANodeIsToldWhatItShallHaveAndNothingWhenItKnows) {
+  auto& c1 = join(1);
+  put({file("/etc/motd", "hello\n")});
+  const auto first = manifest(c1);
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->entries.size(), 1);
+  EXPECT_EQ(first->entries[0].path, "/etc/motd");
+  EXPECT_EQ(first->entries[0].digest, digest("hello\n"));
+  EXPECT_EQ(content(c1, digest("hello\n")), "hello\n");
+  EXPECT_FALSE(manifest(c1, digest_of(*first))) << "nothing is sent when nothing changed";
+  put({file("/etc/motd", "changed\n")});
+  const auto second = manifest(c1, digest_of(*first));
+  ASSERT_TRUE(second);
+  EXPECT_GT(second->revision, first->revision);
+}
+
+TEST_F(ServiceTest, ANodeWithoutFilesIsSentNothing) {
+  auto& c1 = join(1);
+  settle();
+  EXPECT_FALSE(manifest(c1));
+}
+
+TEST_F(ServiceTest, ASecretIsForItsTargetsOnly) {
+  auto& compute = join(1);
+  auto& login = join(2, "login");
+  auto key = file("/etc/munge/munge.key", "top secret");
+  key.secret = true;
+  key.targets.pools = {"compute"};
+  put({key, file("/etc/motd", "hello\n")});
+  EXPECT_EQ(manifest(compute)->entries.size(), 2);
+  ASSERT_EQ(manifest(login)->entries.size(), 1);
+  EXPECT_EQ(content(compute, digest("top secret")), "top secret");
+  EXPECT_THAT(refusal([&] { content(login, digest("top secret")); }), HasSubstr("these bytes are not for this node"));
+  EXPECT_THAT(refusal([&] { manifest(login, "", "slurm"); }), HasSubstr("capsule 'slurm' does not run on this node"));
+  key.targets.pools = {"login"};
+  put({key});
+  EXPECT_THAT(refusal([&] { content(compute, digest("top secret")); }), HasSubstr("not for this node"))
+      << "a target no more";
+}
+
+TEST_F(ServiceTest, ASecretIsSealedInTheStoreAndNotShown) {
+  auto key = file("/etc/munge/munge.key", "top secret bytes");
+  key.secret = true;
+  put({key});
+  std::string all;
+  for (const auto& row : tables().rows<model::Record>()) all += row->name + boost::json::serialize(row->body);
+  EXPECT_THAT(all, Not(HasSubstr("top secret")));
+  EXPECT_THAT(all, Not(HasSubstr(base64_encode("top secret bytes"))));
+  EXPECT_THAT(all, Not(HasSubstr(digest("top secret bytes")))) << "who guesses it cannot see that he is right";
+  const auto stored = tables::records<model::SyncFile>(tables());
+  EXPECT_THAT(refusal([&] { service.master(tables(), stored.at(0)); }), HasSubstr("is secret"));
+  EXPECT_EQ(put({key}).unchanged, 1) << "the same bytes again change nothing";
+  EXPECT_EQ(tables::records<model::SyncFile>(tables()).at(0).content_id, stored.at(0).content_id);
+  key.content = "other";
+  EXPECT_THAT(put({key}).changed, ElementsAre("/etc/munge/munge.key"));
+  EXPECT_EQ(tables::records<model::FileContent>(tables()).size(), 1) << "the old bytes are gone";
+}
+
+TEST_F(ServiceTest, OnlyThoseConcernedAreTold) {
+  join(1);
+  join(2, "login");
+  auto motd = file("/etc/motd", "hello\n");
+  motd.targets.pools = {"login"};
+  put({motd});
+  server::testing::run_until(loop, [&] { return told[2] > 0; });
+  EXPECT_EQ(told[1], 0);
+}
+
+TEST_F(ServiceTest, ATemplateIsRenderedForEachNode) {
+  auto& c1 = join(1);
+  auto& c2 = join(2);
+  auto hosts = file("/etc/greeting", "I am {{ .Id }} of {{ len .AllNodes }}\n");
+  hosts.templating = model::FileTemplate::go;
+  put({hosts});
+  EXPECT_EQ(content(c1, manifest(c1)->entries.at(0).digest), "I am c1 of 2\n");
+  EXPECT_EQ(content(c2, manifest(c2)->entries.at(0).digest), "I am c2 of 2\n");
+  EXPECT_EQ(service.preview("hpc", "/etc/greeting", c2.id()), "I am c2 of 2\n");
+  EXPECT_EQ(refusal([&] { content(c1, digest("I am c2 of 2\n")); }).substr(0, 6), "error:");
+  hosts.content = "{{ .NoSuch.Field }}{{ fail \"broken\" }}";
+  put({hosts});
+  const auto held = manifest(c1);
+  EXPECT_THAT(held->entries.at(0).problem, HasSubstr("it cannot be rendered"));
+  ASSERT_EQ(service.wanted(c1.id())->problems.size(), 1);
+}
+
+TEST_F(ServiceTest, ADirectoryOwnsWhatItDeclaresAndNothingElse) {
+  put({file("/etc/by-hand", "x")});
+  put({file("/etc/a", "a"), file("/etc/b", "b")}, true);
+  EXPECT_THAT(refusal([&] { put({file("/etc/a", "c")}); }), HasSubstr("is declared in the cluster's directory"));
+  EXPECT_THAT(refusal([&] { loop.run_until_done(service.remove("hpc", "/etc/a")); }),
+              HasSubstr("remove its block there"));
+  const auto plan = put({file("/etc/a", "changed"), file("/etc/c", "c")}, true, true);
+  EXPECT_THAT(plan.added, ElementsAre("/etc/c"));
+  EXPECT_THAT(plan.changed, ElementsAre("/etc/a"));
+  EXPECT_THAT(plan.removed, ElementsAre("/etc/b"));
+  EXPECT_EQ(tables::records<model::SyncFile>(tables()).size(), 3) << "a plan changes nothing";
+  put({file("/etc/a", "a")}, true);
+  loop.run_until_done(service.remove("hpc", "/etc/by-hand"));
+  ASSERT_EQ(tables::records<model::SyncFile>(tables()).size(), 1);
+  EXPECT_EQ(tables::records<model::FileContent>(tables()).size(), 1);
+}
+
+TEST_F(ServiceTest, WrongDeclarationsAreRefusedTogether) {
+  EXPECT_THAT(refusal([&] { put({file("etc/a", "x"), file("/proc/x", "x")}); }),
+              ::testing::AllOf(HasSubstr("not absolute"), HasSubstr("below /proc/")));
+  EXPECT_THAT(refusal([&] { loop.run_until_done(service.put("nowhere", {file("/etc/a", "x")}, false, false)); }),
+              HasSubstr("cluster 'nowhere' not found"));
+  model::SyncFile bare;
+  bare.name = "/etc/x";
+  EXPECT_THAT(refusal([&] { put({bare}); }), HasSubstr("neither `source` nor `content`"));
+}
+
+TEST_F(ServiceTest, WithoutBytesADeclarationKeepsThoseThatItHas) {
+  put({file("/etc/a", "bytes")});
+  auto edited = tables::records<model::SyncFile>(tables()).at(0);
+  edited.mode = "0600";
+  EXPECT_THAT(put({edited}).changed, ElementsAre("/etc/a"));
+  edited.secret = true;
+  put({edited});
+  const auto now = tables::records<model::SyncFile>(tables()).at(0);
+  EXPECT_THAT(now.content_id, HasSubstr("sealed-"));
+  auto& c1 = join(1);
+  settle();
+  EXPECT_EQ(content(c1, digest("bytes")), "bytes");
+}
+
+TEST_F(ServiceTest, AReportIsKeptOnceAndBounded) {
+  auto& c1 = join(1);
+  put({file("/etc/a", "x")});
+  model::FileReport report;
+  report.node_id = "somebody else";
+  report.files = 1;
+  report.problems.push_back({"/etc/a", model::FileState::drifted, std::string(5000, 'x'), 1});
+  for (int i = 0; i < 100; ++i) report.events.push_back({i, "/etc/a", "replaced", ""});
+  ask<boost::json::value>(c1, "files.report", report);
+  const auto kept = tables::find_record<model::FileReport>(tables(), model::report_key(c1.id(), ""));
+  ASSERT_TRUE(kept) << "as the node that the link proved to be";
+  EXPECT_EQ(kept->node, "c1");
+  EXPECT_LT(kept->problems.at(0).reason.size(), 1000);
+  EXPECT_EQ(kept->events.size(), model::kFileEvents);
+  const auto revision = tables().revision();
+  ask<boost::json::value>(c1, "files.report", report);
+  EXPECT_EQ(tables().revision(), revision);
+  const auto states = target_states(tables(), service, "hpc", [](const std::string&) { return true; });
+  ASSERT_EQ(states.size(), 1);
+  EXPECT_EQ(states[0].state, TargetState::drifted);
+  ASSERT_EQ(attention(states).size(), 1);
+  EXPECT_EQ(attention(states)[0].what, "files were changed by hand on c1");
+}
+
+TEST_F(ServiceTest, ANodeThatLagsIsPendingAndNoMatterOfConcern) {
+  auto& c1 = join(1);
+  put({file("/etc/a", "x")});
+  const auto state = [&] {
+    return target_states(tables(), service, "", [&](const auto& id) { return server.linked(id); }).at(0);
+  };
+  EXPECT_EQ(state().state, TargetState::pending);
+  EXPECT_EQ(state().reason, "it has not reported yet");
+  model::FileReport report;
+  report.manifest = digest_of(*manifest(c1));
+  ask<boost::json::value>(c1, "files.report", report);
+  EXPECT_EQ(state().state, TargetState::synced);
+  put({file("/etc/a", "y")});
+  EXPECT_EQ(state().state, TargetState::pending);
+  EXPECT_TRUE(attention({state()}).empty());
+}
+
+TEST_F(ServiceTest, WhatBelongsToAClusterGoesWithIt) {
+  join(1);
+  put({file("/etc/a", "x")});
+  change(tables::DeleteCluster{"hpc"});
+  server::testing::run_until(loop, [&] { return tables::records<model::SyncFile>(tables()).empty(); });
+  EXPECT_TRUE(tables::records<model::FileContent>(tables()).empty());
+}
+
+TEST_F(ServiceTest, ARootKeyUnderWhichAFileIsSealedStays) {
+  auto key = file("/etc/key", "secret");
+  key.secret = true;
+  put({key});
+  const std::string old = server.keyring().active_id();
+  loop.run_until_done(server.variables().rotate(true));
+  EXPECT_THAT(refusal([&] { service.refuse_removal(tables(), old); }), HasSubstr("file '/etc/key' is sealed under it"));
+  loop.run_until_done(service.seal_anew());
+  EXPECT_EQ(refusal([&] { service.refuse_removal(tables(), old); }), "no error");
+  auto& c1 = join(1);
+  settle();
+  EXPECT_EQ(content(c1, digest("secret")), "secret");
+}
+
+TEST_F(ServiceTest, AcceptingARestoredStoreRaisesTheEpoch) {
+  auto& c1 = join(1);
+  put({file("/etc/a", "x")});
+  EXPECT_EQ(manifest(c1)->epoch, 1);
+  model::FileReport report;
+  report.epoch = 4;
+  report.refused = "it is older";
+  ask<boost::json::value>(c1, "files.report", report);
+  EXPECT_EQ(target_states(tables(), service, "", [](const auto&) { return true; }).at(0).state, TargetState::refused);
+  loop.run_until_done(service.accept_restored());
+  settle();
+  EXPECT_EQ(manifest(c1)->epoch, 5);
+}
+
+TEST_F(ServiceTest, AReloadSignalsTheJobsTasksOnThatNodeOnce) {
+  auto& c1 = join(1);
+  std::vector<std::string> signalled;
+  c1.answers["alloc.signal"] = [&](const boost::json::value& body) {
+    signalled.push_back(std::string(body.at("Task").as_string()) + " " + std::string(body.at("Signal").as_string()));
+    return boost::json::object{};
+  };
+  server::RegisterJob request{server::testing::make_job("slurmd"), {}, {}};
+  request.job.datacenters = {"*"};
+  request.job.groups[0].tasks[0].user = "nobody";
+  for (auto& group : request.job.groups) group.constraints.clear();
+  request.job.node_pool = "compute";
+  loop.run_until_done(server.register_job(std::move(request)));
+  server::testing::run_until(loop, [&] {
+    const auto rows = tables().allocations_on_node(c1.id());
+    return !rows.empty() && rows[0]->client_status == model::ClientStatus::running;
+  });
+  const ReloadRequest reload{"", {"slurmd", "", "SIGHUP"}, "round-1-0"};
+  ask<boost::json::value>(c1, "files.reload", reload);
+  ask<boost::json::value>(c1, "files.reload", reload);
+  EXPECT_THAT(signalled, ElementsAre("t SIGHUP"));
+}
+
+}  // namespace
+}  // namespace underway::provision

@@ -1,0 +1,320 @@
+#include "model/sync_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.hpp"
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Enumeration;
+using describe::Structure;
+using describe::Tag;
+
+namespace {
+
+/// Octal, at most 07777; nothing when it is no mode.
+std::optional<std::int64_t> parse_mode(std::string_view text) {
+  if (text.empty() || text.size() > 5) return std::nullopt;
+  std::int64_t mode = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '7') return std::nullopt;
+    mode = mode * 8 + (c - '0');
+  }
+  return mode <= 07777 ? std::optional(mode) : std::nullopt;
+}
+
+/// As in passwd(5): what useradd(8) takes, or a number.
+bool is_user(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.' || c == '$';
+  };
+  return !name.empty() && name.size() <= 32 && name.front() != '-' && std::ranges::all_of(name, fits);
+}
+
+void check_content(const SyncFile& file, std::vector<std::string>& out) {
+  const bool has_bytes = file.content.has_value() || !file.content_id.empty();
+  const bool may = file.type == SyncFileType::file || file.type == SyncFileType::part;
+  if (may && !has_bytes) out.emplace_back("it has neither `source` nor `content`");
+  if (!may && has_bytes) out.push_back(fmt::format("a file of type {} has no content", describe::spell(file.type)));
+  if (file.content && file.content->size() > kFileBytes)
+    out.push_back(fmt::format("its content is {}, and {} at most are synchronised", human_bytes(file.content->size()),
+                              human_bytes(kFileBytes)));
+  if (file.type == SyncFileType::symlink && file.link.empty()) out.emplace_back("a symbolic link needs `link`");
+  if (file.type != SyncFileType::symlink && !file.link.empty())
+    out.emplace_back("`link` is of type = \"symlink\" only");
+  if (!may && file.templating != FileTemplate::none) out.emplace_back("only a file can be a template");
+  if (!may && file.secret) out.emplace_back("only a file can be secret");
+}
+
+void check_hook(std::string_view name, const std::optional<FileHook>& hook, std::vector<std::string>& out) {
+  if (!hook) return;
+  if (hook->command.empty() || hook->command.front().empty()) out.push_back(fmt::format("{}: it has no command", name));
+  if (hook->timeout <= Duration{0} || hook->timeout > std::chrono::hours(1))
+    out.push_back(fmt::format("{}: timeout {} is not between 0 and 1h", name, format_duration(hook->timeout)));
+}
+
+constexpr std::size_t kMostXattrBytes = 65536;  // XATTR_SIZE_MAX of linux/limits.h
+
+void check_xattrs(const SyncFile& file, std::vector<std::string>& out) {
+  for (const auto& [name, value] : file.xattrs) {
+    if (name.find('.') == std::string::npos || name.size() > 255)
+      out.push_back(fmt::format("xattr '{}': the name has a namespace before a dot, as 'user.origin'", name));
+    if (name.starts_with("trusted.overlay."))
+      out.push_back(fmt::format("xattr '{}' belongs to the kernel's overlay file system", name));
+    if (value.size() > kMostXattrBytes)
+      out.push_back(fmt::format("xattr '{}': {} bytes are more than {}", name, value.size(), kMostXattrBytes));
+  }
+}
+
+}  // namespace
+
+std::string file_path_problem(std::string_view path) {
+  if (path.size() < 2 || path.front() != '/') return "the path is not absolute";
+  if (path.size() > 4000) return "the path has more than 4000 characters";
+  if (path.find('\0') != std::string_view::npos || path.find('\n') != std::string_view::npos || !is_utf8(path))
+    return "the path is not plain text";
+  for (const auto& part : split(path.substr(1), '/')) {
+    if (part.empty() || part == "." || part == "..") return "the path has an empty part, '.' or '..'";
+    if (part.size() > 240) return "a part of the path has more than 240 characters";
+  }
+  constexpr std::array<std::string_view, 3> kNoFiles = {"/proc/", "/sys/", "/dev/"};
+  for (const auto place : kNoFiles) {
+    if (path.starts_with(place)) return fmt::format("below {} are no files that could be synchronised", place);
+  }
+  return {};
+}
+
+std::int64_t file_mode(const SyncFile& file) {
+  if (const auto mode = parse_mode(file.mode)) return *mode;
+  if (file.type == SyncFileType::directory) return 0755;
+  return file.secret ? 0600 : 0644;
+}
+
+std::vector<std::string> problems(const SyncFile& file) {
+  std::vector<std::string> found;
+  if (file.name.empty() || file.name.size() > 4000 || file.name.find('\0') != std::string::npos)
+    found.emplace_back("its name is empty or too long");
+  if (file.type != SyncFileType::part) {
+    if (auto wrong = file_path_problem(file.where()); !wrong.empty()) found.push_back(std::move(wrong));
+  }
+  check_content(file, found);
+  if (!file.mode.empty() && !parse_mode(file.mode))
+    found.push_back(fmt::format("mode '{}' is no octal mode, as 0644", file.mode));
+  if (file.secret && (file_mode(file) & 07) != 0)
+    found.push_back(fmt::format("mode {} lets everybody on the node at a secret", file.mode));
+  if (!is_user(file.owner)) found.push_back(fmt::format("owner '{}' is no user's name", file.owner));
+  if (!is_user(file.group)) found.push_back(fmt::format("group '{}' is no group's name", file.group));
+  check_xattrs(file, found);
+  check_hook("before", file.before, found);
+  check_hook("after", file.after, found);
+  for (const auto& reload : file.reloads) {
+    if (reload.job.empty()) found.emplace_back("reload: it names no job");
+    if (reload.signal.empty()) found.emplace_back("reload: it names no signal");
+  }
+  std::vector<std::string> out;
+  for (auto& problem : found) out.push_back(fmt::format("file '{}': {}", file.name, problem));
+  return out;
+}
+
+std::vector<std::string> problems(const std::vector<SyncFile>& files) {
+  std::vector<std::string> out;
+  std::set<std::string> names;
+  for (const auto& file : files) {
+    if (!names.insert(file.name).second) out.push_back(fmt::format("file '{}' is declared twice", file.name));
+  }
+  return out;
+}
+
+bool same_declaration(const SyncFile& a, const SyncFile& b) {
+  SyncFile left = a, right = b;
+  for (auto* file : {&left, &right}) {
+    file->content.reset();
+    file->modify_time = 0;
+    file->create_index = file->modify_index = 0;
+  }
+  return describe::equal(left, right);
+}
+
+std::string file_key(std::string_view cluster, std::string_view name) { return fmt::format("{}/{}", cluster, name); }
+std::string report_key(std::string_view node_id, std::string_view capsule) {
+  return fmt::format("{}/{}", node_id, capsule);
+}
+
+const Enumeration& description(Tag<SyncFileType>) {
+  static const Enumeration e = describe::enumeration<SyncFileType>("file type", {{SyncFileType::file, "file"},
+                                                                                 {SyncFileType::symlink, "symlink"},
+                                                                                 {SyncFileType::directory, "directory"},
+                                                                                 {SyncFileType::absent, "absent"},
+                                                                                 {SyncFileType::part, "part"}});
+  return e;
+}
+
+const Enumeration& description(Tag<DriftPolicy>) {
+  static const Enumeration e = describe::enumeration<DriftPolicy>(
+      "drift policy", {{DriftPolicy::correct, "correct"}, {DriftPolicy::report, "report"}});
+  return e;
+}
+
+const Enumeration& description(Tag<RemovedPolicy>) {
+  static const Enumeration e = describe::enumeration<RemovedPolicy>(
+      "removed policy", {{RemovedPolicy::keep, "keep"}, {RemovedPolicy::remove, "remove"}});
+  return e;
+}
+
+const Enumeration& description(Tag<FileTemplate>) {
+  static const Enumeration e =
+      describe::enumeration<FileTemplate>("file template", {{FileTemplate::none, "none"}, {FileTemplate::go, "go"}});
+  return e;
+}
+
+const Enumeration& description(Tag<FileState>) {
+  static const Enumeration e = describe::enumeration<FileState>("file state", {{FileState::synced, "synced"},
+                                                                               {FileState::pending, "pending"},
+                                                                               {FileState::drifted, "drifted"},
+                                                                               {FileState::failed, "failed"}});
+  return e;
+}
+
+const Structure& description(Tag<FileTargets>) {
+  static const Structure s =
+      Builder<FileTargets>("targets",
+                           "Who gets the file: whoever any of these names; without the block every node of "
+                           "the cluster. `*` stands for any run of characters.")
+          .attribute<&FileTargets::pools>("pools", "Pools", "Pools of nodes.")
+          .attribute<&FileTargets::nodes>("nodes", "Nodes", "Names of nodes.")
+          .attribute<&FileTargets::classes>("classes", "Classes", "Node classes.")
+          .attribute<&FileTargets::capsules>("capsules", "Capsules", "Capsules, wherever they run.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<FileHook>) {
+  static const Structure s =
+      Builder<FileHook>("hook", "A command that runs as root where the file is.")
+          .attribute<&FileHook::command>("command", "Command", "Program and arguments; no shell.")
+          .required()
+          .attribute<&FileHook::timeout>("timeout", "Timeout", "After which it is killed and has failed.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<FileReload>) {
+  static const Structure s =
+      Builder<FileReload>("reload", "A task on the node that gets a signal once the file was replaced.")
+          .attribute<&FileReload::job>("job", "Job", "Its job.")
+          .required()
+          .attribute<&FileReload::task>("task", "Task", "The task; all of the job's when not given.")
+          .attribute<&FileReload::signal>("signal", "Signal", "The signal.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<SyncFile>) {
+  static const Structure s =
+      Builder<SyncFile>("file", "A file that is the same wherever it is wanted.")
+          .label<&SyncFile::name>("name", "Name", "Its path on the nodes; or a name of its own, beside `path`.")
+          .wire<&SyncFile::cluster>("Cluster", "")
+          .attribute<&SyncFile::path>("path", "Path", "Where it is put, when the label does not say it.")
+          .attribute<&SyncFile::type>("type", "Type",
+                                      "`file`, `symlink`, `directory`, `absent` (removed where it is) or `part` (only "
+                                      "for templates to include).")
+          .attribute<&SyncFile::source>("source", "Source",
+                                        "File with its bytes, beside the cluster's directory or absolute.")
+          .attribute<&SyncFile::content>("content", "", "Its bytes, in place of `source`.")
+          .attribute<&SyncFile::link>("link", "Link", "What a symbolic link says.")
+          .attribute<&SyncFile::owner>("owner", "Owner", "User that owns it: a name of the node's, or a number.")
+          .attribute<&SyncFile::group>("group", "Group", "Group that owns it.")
+          .attribute<&SyncFile::mode>("mode", "Mode", "Octal; 0644, 0755 for a directory, 0600 for a secret.")
+          .block_or_attribute<&SyncFile::xattrs>("xattr", "Xattrs", "Extended attributes, by name.")
+          .attribute<&SyncFile::templating>("template", "Template",
+                                            "`go`: a Go template with Warewulf's variables, rendered for each target.")
+          .attribute<&SyncFile::secret>("secret", "Secret",
+                                        "Sealed on the server, sent to its targets only, never shown.")
+          .block<&SyncFile::targets>("targets", "Targets", "Who gets it.")
+          .block<&SyncFile::before>("before", "Before", "Runs before it is replaced; when it fails, nothing is.")
+          .block<&SyncFile::after>("after", "After", "Runs once after it was replaced.")
+          .block<&SyncFile::reloads>("reload", "Reloads", "Tasks that are told.")
+          .attribute<&SyncFile::drift>(
+              "drift", "Drift", "What becomes of a local edit: `correct` puts the master back, `report` does not.")
+          .attribute<&SyncFile::when_removed>("when_removed", "WhenRemoved",
+                                              "Where it is not declared any more: `keep` or `remove` it.")
+          .wire<&SyncFile::content_id>("ContentID", "Where its bytes are kept.")
+          .wire<&SyncFile::size>("Size", "Bytes of its master.")
+          .wire<&SyncFile::from_directory>("FromDirectory", "Whether the cluster's directory declares it.")
+          .wire<&SyncFile::modify_time>("ModifyTime", "")
+          .time()
+          .wire<&SyncFile::create_index>("CreateIndex", "")
+          .wire<&SyncFile::modify_index>("ModifyIndex", "")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<FileContent>) {
+  static const Structure s = Builder<FileContent>("file content", "The bytes of a file.")
+                                 .wire<&FileContent::id>("ID", "")
+                                 .wire<&FileContent::key_id>("KeyID", "")
+                                 .wire<&FileContent::data>("Data", "Base64.")
+                                 .wire<&FileContent::create_index>("CreateIndex", "")
+                                 .wire<&FileContent::modify_index>("ModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<FileProblem>) {
+  static const Structure s = Builder<FileProblem>("file problem", "A file that is not as its master.")
+                                 .wire<&FileProblem::path>("Path", "")
+                                 .wire<&FileProblem::state>("State", "")
+                                 .wire<&FileProblem::reason>("Reason", "")
+                                 .wire<&FileProblem::since>("Since", "")
+                                 .time()
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<FileEvent>) {
+  static const Structure s = Builder<FileEvent>("file event", "What a node did with a file, or found.")
+                                 .wire<&FileEvent::at>("At", "")
+                                 .time()
+                                 .wire<&FileEvent::path>("Path", "")
+                                 .wire<&FileEvent::what>("What", "")
+                                 .wire<&FileEvent::detail>("Detail", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<FileReport>) {
+  static const Structure s = Builder<FileReport>("file report", "What a node says of its files.")
+                                 .wire<&FileReport::node_id>("NodeID", "")
+                                 .wire<&FileReport::node>("Node", "")
+                                 .wire<&FileReport::capsule>("Capsule", "")
+                                 .wire<&FileReport::epoch>("Epoch", "")
+                                 .wire<&FileReport::revision>("Revision", "")
+                                 .wire<&FileReport::manifest>("Manifest", "")
+                                 .wire<&FileReport::refused>("Refused", "")
+                                 .wire<&FileReport::files>("Files", "")
+                                 .wire<&FileReport::applied_at>("AppliedAt", "")
+                                 .time()
+                                 .wire<&FileReport::problems>("Problems", "")
+                                 .wire<&FileReport::events>("Events", "")
+                                 .wire<&FileReport::create_index>("CreateIndex", "")
+                                 .wire<&FileReport::modify_index>("ModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<FileSettings>) {
+  static const Structure s = Builder<FileSettings>("file settings", "What signs manifests.")
+                                 .wire<&FileSettings::key_id>("KeyID", "")
+                                 .wire<&FileSettings::seed>("Seed", "")
+                                 .wire<&FileSettings::epoch>("Epoch", "")
+                                 .wire<&FileSettings::create_index>("CreateIndex", "")
+                                 .wire<&FileSettings::modify_index>("ModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+}  // namespace underway::model

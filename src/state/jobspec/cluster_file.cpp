@@ -5,6 +5,7 @@
 #include "jobspec/decode.hpp"
 #include "jobspec/detail/parse.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -20,6 +21,19 @@ std::string read_text(const std::filesystem::path& path) {
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) throw errno_error(errno, fmt::format("cannot read '{}'", path.string()));
   return text;
+}
+
+/// The master of a synchronised file: no device, and no more than is synchronised.
+std::string read_master_bytes(const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto size = std::filesystem::is_regular_file(path, failure) ? std::filesystem::file_size(path, failure) : 0;
+  if (failure) throw errno_error(failure.value(), fmt::format("cannot open '{}'", path.string()));
+  if (!std::filesystem::is_regular_file(path, failure))
+    throw Error(Code::invalid, fmt::format("'{}' is no file", path.string()));
+  if (size > model::kFileBytes)
+    throw Error(Code::too_large, fmt::format("'{}' cannot be synchronised", path.string()))
+        .because(fmt::format("it has {} bytes, and {} at most are", size, model::kFileBytes));
+  return read_text(path);
 }
 
 std::vector<SourceFile> read_directory(const std::filesystem::path& path) {
@@ -68,6 +82,7 @@ class DirectoryLoader {
     cluster_.directory = base_.string();
     directory.cluster = std::move(cluster_);
     directory.namespaces = std::move(namespaces_);
+    directory.files = std::move(masters_);
     out.directory = std::move(directory);
     return out;
   }
@@ -98,8 +113,9 @@ class DirectoryLoader {
     const detail::GivenValues values(inputs_, diagnostics_);
     const hcl::Body shared = read_cluster(*file, values);
     const bool usable = !diagnostics_.has_errors() && add_roots();
+    if (usable) read_masters(shared, values);
     for (const auto& each : files_) {
-      if (each.name == kClusterFile || each.name == kVariablesFile) continue;
+      if (each.name == kClusterFile || each.name == kVariablesFile || each.name.ends_with(kFilesEnding)) continue;
       read_job_file(each, shared, values, usable);
     }
     if (usable && all_read_) values.check_known(names_, diagnostics_);
@@ -110,7 +126,7 @@ class DirectoryLoader {
 
   /// Fills cluster_; returns the part of the file that job files share.
   hcl::Body read_cluster(const SourceFile& file, const detail::GivenValues& values) {
-    const hcl::Schema schema{.blocks = {{"cluster", {"name"}}, {"namespace", {"name"}}}};
+    const hcl::Schema schema{.blocks = {{"cluster", {"name"}}, {"namespace", {"name"}}, {"file", {"name"}}}};
     hcl::Body body = hcl::parse(file.text, file.name, diagnostics_);
     if (diagnostics_.has_errors()) return body;
     auto context = detail::base_context(inputs_);
@@ -135,7 +151,9 @@ class DirectoryLoader {
     }
     read_namespaces(content, opened.context);
     hcl::Diagnostics said_above;
-    return body.partial_content(schema, said_above, "the file").second;
+    auto [own, rest] = body.partial_content(schema, said_above, "the file");
+    for (const auto* block : own.blocks_of("file")) master_blocks_.push_back(*block);
+    return rest;
   }
 
   void read_namespaces(const hcl::Content& content, const hcl::Context& context) {
@@ -149,6 +167,48 @@ class DirectoryLoader {
       decode(*block, describe::structure_of<model::Namespace>(), &ns, context, diagnostics_);
       for (auto& problem : model::problems(ns)) diagnostics_.error(block->range, std::move(problem));
     }
+  }
+
+  /// The `file` blocks of cluster.hcl and of *.files.hcl: they see what job files see.
+  void read_masters(const hcl::Body& shared, const detail::GivenValues& values) {
+    const hcl::Schema schema{.blocks = {{"file", {"name"}}}};
+    hcl::Diagnostics found;
+    {
+      const auto opened = detail::open_body(shared, values, detail::base_context(inputs_), found);
+      for (const auto& block : master_blocks_) read_master(block, opened.context, found);
+    }
+    for (const auto& each : files_) {
+      if (!each.name.ends_with(kFilesEnding)) continue;
+      hcl::Body body = hcl::parse(each.text, each.name, found);
+      if (found.has_errors()) continue;
+      const auto opened =
+          detail::open_body(hcl::merge({shared, std::move(body)}), values, detail::base_context(inputs_), found);
+      names_.add(opened.names);
+      const auto content = opened.rest.content(schema, found, "the file");
+      for (const auto* block : content.blocks_of("file")) read_master(*block, opened.context, found);
+    }
+    append(std::move(found), diagnostics_);
+    std::ranges::sort(masters_, {}, &model::SyncFile::name);
+  }
+
+  void read_master(const hcl::Block& block, const hcl::Context& context, hcl::Diagnostics& found) {
+    detail::guard(found, block.range, [&] {
+      const std::size_t before = found.error_count();
+      model::SyncFile file;
+      decode(block, describe::structure_of<model::SyncFile>(), &file, context, found);
+      if (!file.source.empty() && file.content)
+        found.error(block.range, fmt::format("file '{}' has both `source` and `content`", file.name));
+      if (found.error_count() == before && !file.source.empty()) file.content = read_master_bytes(base_ / file.source);
+      if (found.error_count() == before) {
+        for (auto& problem : model::problems(file)) found.error(block.range, std::move(problem));
+      }
+      const auto [it, is_new] = master_places_.try_emplace(file.name, block.range);
+      if (!is_new)
+        found.error(block.range, fmt::format("file '{}' is declared twice", file.name),
+                    fmt::format("the first is at {}", it->second.where()),
+                    "give one of them a label of its own, and its path as `path`");
+      masters_.push_back(std::move(file));
+    });
   }
 
   /// `cluster`, and what the caller adds. False when that failed.
@@ -240,6 +300,9 @@ class DirectoryLoader {
   hcl::Diagnostics diagnostics_;
   model::Cluster cluster_;
   std::vector<model::Namespace> namespaces_;
+  std::vector<hcl::Block> master_blocks_;  ///< of cluster.hcl
+  std::vector<model::SyncFile> masters_;
+  std::map<std::string, hcl::Range> master_places_;  ///< by name
   hcl::Range place_;
   detail::VariableNames names_;
   bool all_read_ = true;  ///< names_ knows every file

@@ -1,14 +1,15 @@
 #pragma once
 /// @file
 /// A cluster's directory: cluster.hcl (the `cluster` block, `namespace` blocks with what its jobs need of them, and
-/// variables and locals that all files share), every other
-/// *.hcl as a job file, and underway.vars.hcl with values for variables. Job files see the cluster as the root
-/// `cluster`: { name, datacenter, networks, pools }; each pool has { name, size, cpus, memory, hosts }, each host
-/// { name, address, addresses }.
+/// variables and locals that all files share, `file` blocks with what is the same everywhere), *.files.hcl with more
+/// `file` blocks, every other *.hcl as a job file, and underway.vars.hcl with values for variables. Job files see the
+/// cluster as the root `cluster`: { name, datacenter, networks, pools }; each pool has { name, size, cpus, memory,
+/// hosts }, each host { name, address, addresses }.
 
 #include "jobspec/jobspec.hpp"
 #include "model/cluster.hpp"
 #include "model/namespace.hpp"
+#include "model/sync_file.hpp"
 
 #include <functional>
 
@@ -16,6 +17,7 @@ namespace underway::jobspec {
 
 inline constexpr const char* kClusterFile = "cluster.hcl";
 inline constexpr const char* kVariablesFile = "underway.vars.hcl";
+inline constexpr const char* kFilesEnding = ".files.hcl";
 
 /// Host → network → address.
 using Addresses = std::map<std::string, std::map<std::string, std::string>>;
@@ -41,6 +43,7 @@ struct Directory {
   model::Cluster cluster;
   std::vector<JobFile> jobs;  ///< by file name
   std::vector<model::Namespace> namespaces;
+  std::vector<model::SyncFile> files;  ///< with their content, by name
 };
 
 struct DirectoryResult {

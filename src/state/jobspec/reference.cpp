@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "model/cluster.hpp"
+#include "model/sync_file.hpp"
 
 #include <boost/json/serialize.hpp>
 
@@ -178,11 +179,16 @@ std::string cluster_file_reference() {
   Reference reference(false);
   reference.title("Cluster file",
                   "`cluster.hcl` declares a cluster: networks and pools. Every other `*.hcl` file of the directory is "
-                  "a [job file](job-file.md)\nthat sees the cluster as `cluster`; `underway.vars.hcl` gives values to "
-                  "variables. `variable` and `locals` blocks of\n`cluster.hcl` are shared by all files.\n\n"
+                  "a [job file](job-file.md)\nthat sees the cluster as `cluster`; `*.files.hcl` hold `file` blocks; "
+                  "`underway.vars.hcl` gives values to variables.\n`variable` and `locals` blocks of `cluster.hcl` are "
+                  "shared by all files.\n\n"
                   "<!-- generated from the model's descriptions; UNDERWAY_ACCEPT=1 with the jobspec tests rewrites it "
                   "-->");
   reference.structure(describe::structure_of<model::Cluster>(), "cluster");
+  reference.text(
+      "\n## file\n\nBlocks beside `cluster`, in `cluster.hcl` or in any `*.files.hcl`: "
+      "[how-to](../how-to/keep-files-the-same.md).\n");
+  reference.structure(describe::structure_of<model::SyncFile>(), "file");
   reference.text(
       "\n## What job files see\n\n| expression | value |\n| --- | --- |\n"
       "| `cluster.name`, `cluster.datacenter` | as declared |\n"

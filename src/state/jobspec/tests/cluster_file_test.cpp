@@ -98,6 +98,78 @@ TEST(ClusterFile, SaysWhatItsJobsNeedOfNamespaces) {
   EXPECT_NE(errors({{"cluster.hcl", kCluster + std::string("namespace \"a b\" {}\n")}}).find("a b"), std::string::npos);
 }
 
+constexpr const char* kFiles = R"(
+file "/etc/motd" {
+  content = "welcome to ${cluster.name}\n"
+}
+file "access" {
+  path = "/etc/security/access.conf"
+  content = "+:ALL:ALL\n"
+  owner = "root"
+  mode = "0600"
+  secret = true
+  template = "go"
+  drift = "report"
+  when_removed = "remove"
+  xattr = { "user.origin" = "underway" }
+  targets {
+    pools = ["compute"]
+    capsules = ["slurm-*"]
+  }
+  before {
+    command = ["/bin/true"]
+  }
+  after {
+    command = ["/usr/bin/scontrol", "reconfigure"]
+    timeout = "30s"
+  }
+  reload {
+    job = "slurmd"
+  }
+}
+)";
+
+TEST(ClusterFile, DeclaresFilesHereAndBeside) {
+  const auto result = load({{"cluster.hcl", kCluster + std::string("file \"/etc/hosts\" {\n  content = slurm\n}\n")},
+                            {"base.files.hcl", kFiles}},
+                           [] {
+                             auto in = inputs();
+                             in.roots = [](const model::Cluster&, const hcl::Value&) {
+                               return std::map<std::string, hcl::Value>{{"slurm", hcl::Value("10.0.0.1 a\n")}};
+                             };
+                             return in;
+                           }());
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  const auto& files = result.directory->files;
+  ASSERT_EQ(files.size(), 3);
+  EXPECT_EQ(files[0].content, "10.0.0.1 a\n");
+  EXPECT_EQ(files[1].content, "welcome to hpc\n");
+  const auto& access = files[2];
+  EXPECT_EQ(access.where(), "/etc/security/access.conf");
+  EXPECT_EQ(model::file_mode(access), 0600);
+  EXPECT_TRUE(access.secret);
+  EXPECT_EQ(access.templating, model::FileTemplate::go);
+  EXPECT_EQ(access.drift, model::DriftPolicy::report);
+  EXPECT_EQ(access.when_removed, model::RemovedPolicy::remove);
+  EXPECT_EQ(access.xattrs.at("user.origin"), "underway");
+  EXPECT_EQ(access.targets.capsules, std::vector<std::string>{"slurm-*"});
+  EXPECT_EQ(access.after->command.at(1), "reconfigure");
+  EXPECT_EQ(access.after->timeout, std::chrono::seconds(30));
+  EXPECT_EQ(access.reloads.at(0).signal, "SIGHUP");
+}
+
+TEST(ClusterFile, SaysWhatIsWrongWithFiles) {
+  const auto said = errors({{"cluster.hcl", kCluster},
+                            {"a.files.hcl",
+                             "file \"/etc/a\" {\n  content = \"x\"\n}\nfile \"/etc/a\" {\n  content = \"y\"\n}\n"
+                             "file \"etc/b\" {\n  content = \"x\"\n}\nfile \"/etc/c\" {\n  source = \"no/such\"\n}\n"
+                             "file \"/etc/d\" {\n  contents = \"x\"\n}\n"}});
+  EXPECT_NE(said.find("file '/etc/a' is declared twice"), std::string::npos) << said;
+  EXPECT_NE(said.find("the path is not absolute"), std::string::npos) << said;
+  EXPECT_NE(said.find("no/such"), std::string::npos) << said;
+  EXPECT_NE(said.find("contents"), std::string::npos) << said;
+}
+
 TEST(Directory, JobsSeeTheClusterItsVariablesAndWhatTheCallerAdds) {
   auto in = inputs();
   in.inputs.variables = {{"size", "2"}};

@@ -26,6 +26,8 @@
 #include "node/node.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
+#include "provision/sync_node.hpp"
+#include "provision/sync_server.hpp"
 #include "slurm/drain.hpp"
 #include "store/sqlite_store.hpp"
 #include "trust/membership.hpp"
@@ -72,11 +74,13 @@ class ServerRoleRunner {
       : trust_(trust_options(config), clock),
         store_(config.data_dir + "/server/state.db"),
         server_(loop.executor(), store_, clock, ids, server_options(config)),
+        files_(server_, loop.executor(), pool, ids),
         api_{.server = server_,
              .agent = agent_info(config),
              .clock = clock,
              .access = access_options(config),
-             .trust = &trust_},
+             .trust = &trust_,
+             .files = &files_},
         images_(server_, pool, clock, config.data_dir + "/server/images"),
         tasks_(loop.executor(), "agent") {
     api_.images = &images_;
@@ -95,6 +99,7 @@ class ServerRoleRunner {
 
   void start(const Config& config) {
     server_.start();
+    files_.start();
     http::Endpoint socket, link;
     socket.socket_path = config.api_socket();
     link.socket_path = config.link_socket();
@@ -123,6 +128,7 @@ class ServerRoleRunner {
     // Blocking queries would hold a stop for minutes: they are cancelled after a moment.
     co_await http_->stop(std::chrono::milliseconds(200));
     co_await link_http_->stop(Duration{0});
+    co_await files_.stop();
     co_await server_.stop();
     if (audit_) co_await audit_->stop();
   }
@@ -221,6 +227,7 @@ class ServerRoleRunner {
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   store::SqliteStore store_;
   server::Server server_;
+  provision::FileService files_;
   std::optional<server::AuditLog> audit_;
   api::Api api_;
   imageshare::ServerImages images_;
@@ -263,6 +270,12 @@ void add_trust(node::Options& options, const Config& config, ServerRoleRunner* s
     options.tls_files = {config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
 }
 
+std::shared_ptr<node::Extension> file_extension(const Config& config) {
+  provision::FileOptions options;
+  options.every = config.client.files.interval;
+  return std::make_shared<provision::FileExtension>(std::move(options));
+}
+
 node::Options node_options(const Config& config, ServerRoleRunner* server) {
   const auto given = [](std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; };
   node::Options options;
@@ -295,6 +308,7 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.default_pids = config.client.pids_limit;
   options.gc_max_allocs = config.client.gc_max_allocs;
   options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
+  if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
   return options;
 }
 

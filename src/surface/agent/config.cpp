@@ -103,6 +103,9 @@ std::vector<std::string> problems(const Config& config) {
     out.push_back(fmt::format("dynamic ports {} to {} are no range of ports", config.client.min_dynamic_port,
                               config.client.max_dynamic_port));
   }
+  if (config.client.files.interval < std::chrono::seconds(1))
+    out.push_back(
+        fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
   add_problems(out, config.tls);
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
   if (config.audit.on_failure != "refuse" && config.audit.on_failure != "warn")
@@ -240,6 +243,16 @@ const Structure& description(Tag<TemplateSettings>) {
   return s;
 }
 
+const Structure& description(Tag<FileSettings>) {
+  static const Structure s =
+      Builder<FileSettings>("files", "Synchronised files.")
+          .attribute<&FileSettings::enabled>("enabled", "enabled", "Whether this node takes files from the server.")
+          .attribute<&FileSettings::interval>(
+              "interval", "interval", "How often it looks by itself, a quarter more or less; changes come at once.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<ClientRole>) {
   static const Structure s =
       Builder<ClientRole>("client", "The node role.")
@@ -267,6 +280,7 @@ const Structure& description(Tag<ClientRole>) {
           .attribute<&ClientRole::join_token_file>("join_token_file", "join_token_file",
                                                    "A file with a join token, for a node that has not joined yet.")
           .block<&ClientRole::templates>("template", "template", "How templates are rendered.")
+          .block<&ClientRole::files>("files", "files", "Files that the server keeps the same everywhere.")
           .attribute<&ClientRole::host>("host", "host", "The host it runs on; set by host providers.")
           .attribute<&ClientRole::cluster>("cluster", "cluster", "That host's cluster; set by host providers.")
           .done();

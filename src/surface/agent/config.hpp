@@ -59,6 +59,12 @@ struct TemplateSettings {
   bool disable_file_sandbox = false;
 };
 
+/// Files that are the same everywhere.
+struct FileSettings {
+  bool enabled = true;
+  Duration interval = std::chrono::minutes(5);
+};
+
 struct ClientRole {
   bool enabled = false;
   std::vector<std::string> servers;
@@ -77,6 +83,7 @@ struct ClientRole {
   std::int64_t gc_max_allocs = 50;
   std::int64_t pids_limit = 4096;
   TemplateSettings templates;
+  FileSettings files;
   std::string join_token_file;
   std::string host;  ///< the host it runs on, when a provider of ours made it
   std::string cluster;
@@ -164,6 +171,7 @@ const describe::Structure& description(describe::Tag<TlsSettings>);
 const describe::Structure& description(describe::Tag<Reserved>);
 const describe::Structure& description(describe::Tag<HostNetwork>);
 const describe::Structure& description(describe::Tag<TemplateSettings>);
+const describe::Structure& description(describe::Tag<FileSettings>);
 const describe::Structure& description(describe::Tag<ClientRole>);
 const describe::Structure& description(describe::Tag<HostRole>);
 const describe::Structure& description(describe::Tag<AclSettings>);

@@ -27,6 +27,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_audit_routes(routes, api);
   add_namespace_routes(routes, api);
   add_image_routes(routes, api);
+  add_sync_file_routes(routes, api);
   return routes.all();
 }
 

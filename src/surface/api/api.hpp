@@ -13,6 +13,9 @@
 
 namespace underway::imageshare {
 class ServerImages;
+}  // namespace underway::imageshare
+namespace underway::provision {
+class FileService;
 }
 
 namespace underway::api {
@@ -46,6 +49,7 @@ struct Api {
   server::AuditLog* audit = nullptr;           ///< null: changes are not logged
   trust::ServerTrust* trust = nullptr;         ///< the built-in authority; absent in tests that need none
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
+  provision::FileService* files = nullptr;     ///< null: no files are synchronised
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

@@ -73,6 +73,7 @@ const Structure& description(Tag<ClusterBody>) {
                                  .wire<&ClusterBody::cluster>("Cluster", "")
                                  .wire<&ClusterBody::jobs>("Jobs", "")
                                  .wire<&ClusterBody::namespaces>("Namespaces", "")
+                                 .wire<&ClusterBody::files>("Files", "")
                                  .done();
   return s;
 }
@@ -119,6 +120,7 @@ const Structure& description(Tag<ClusterPlan>) {
                                  .wire<&ClusterPlan::unchanged>("Unchanged", "")
                                  .wire<&ClusterPlan::stopped>("Stopped", "")
                                  .wire<&ClusterPlan::namespaces>("Namespaces", "")
+                                 .wire<&ClusterPlan::files>("Files", "")
                                  .wire<&ClusterPlan::changes>("Changes", "")
                                  .done();
   return s;

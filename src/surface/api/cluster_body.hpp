@@ -2,6 +2,7 @@
 /// @file
 /// What `underway plan`, `apply` and `up` send: a cluster with all of its jobs; and what a plan of it answers.
 
+#include "api/sync_body.hpp"
 #include "model/diff.hpp"
 #include "server/server.hpp"
 
@@ -16,6 +17,7 @@ struct ClusterBody {
   model::Cluster cluster;
   std::vector<JobWithSource> jobs;
   std::vector<model::Namespace> namespaces;  ///< what its directory says of them
+  std::vector<SyncFileBody> files;           ///< all that its directory declares
 };
 
 /// Nomad's DesiredUpdates (structs.go), and ours below.
@@ -45,6 +47,7 @@ struct ClusterPlan {
   std::vector<std::string> unchanged;   ///< ids
   std::vector<std::string> stopped;     ///< ids of jobs that the directory does not declare any more
   std::vector<std::string> namespaces;  ///< what changes of them, in words
+  std::vector<std::string> files;       ///< likewise
   bool changes = false;
 };
 

@@ -6,6 +6,7 @@
 #include "api/explain.hpp"
 #include "api/status.hpp"
 #include "api/stubs.hpp"
+#include "api/sync_body.hpp"
 #include "api/trust_body.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -13,6 +14,7 @@
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
 #include "model/service_instance.hpp"
+#include "provision/sync_status.hpp"
 #include "trust/messages.hpp"
 
 namespace underway::api {
@@ -280,6 +282,19 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<ClusterPlan>()},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
+      {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
+       &structure_of<model::SyncFile>(), true},
+      {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<SyncFilesBody>(),
+       &structure_of<provision::FilesPut>()},
+      {"PUT|POST", "/v1/underway/files/sync", "Nodes look at their files now.", &structure_of<SyncNowBody>()},
+      {"GET", "/v1/underway/files/status", "How files stand on nodes and in capsules; ?cluster.", nullptr,
+       &structure_of<provision::TargetStatus>(), true},
+      {"GET", "/v1/underway/file", "Reads a declaration: ?cluster, name.", nullptr, &structure_of<model::SyncFile>()},
+      {"DELETE", "/v1/underway/file", "Removes a declaration: ?cluster, name."},
+      {"GET", "/v1/underway/file/content", "Reads a master: ?cluster, name; ?node renders it for that node.", nullptr,
+       &structure_of<MasterBody>()},
+      {"GET", "/v1/underway/file/actual", "Reads a file as it is: ?node, path; ?capsule.", nullptr,
+       &structure_of<provision::ReadReply>()},
       {"GET", "/v1/underway/job/*id/explain", "Why a job is as it is; ?nodes asks every node.", nullptr,
        &structure_of<Explanation>()},
       {"GET", "/v1/underway/audit", "Reads the audit log: ?since, who, limit; with ?follow=true, line by line."},

@@ -82,5 +82,6 @@ void add_acl_routes(Routes& routes, Api& api);
 void add_audit_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
 void add_image_routes(Routes& routes, Api& api);
+void add_sync_file_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

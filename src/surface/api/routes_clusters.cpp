@@ -5,6 +5,7 @@
 #include "host/provider.hpp"
 #include "host/reconcile.hpp"
 #include "jobspec/jobspec.hpp"
+#include "provision/sync_server.hpp"
 #include "server/namespace_decisions.hpp"
 
 namespace underway::api {
@@ -57,6 +58,33 @@ server::ApplyCluster parse_cluster(const Request& request) {
   return out;
 }
 
+/// The files that the directory declares, valid.
+std::vector<model::SyncFile> parse_files(const Request& request) {
+  auto files = files_of(json::decode<ClusterBody>(parse_body(request)).files);
+  std::vector<std::string> wrong = model::problems(files);
+  for (const auto& file : files) {
+    for (auto& problem : model::problems(file)) wrong.push_back(std::move(problem));
+  }
+  if (wrong.empty()) return files;
+  Error error(Code::invalid, "the files of the cluster are not valid");
+  for (const auto& problem : wrong) error.because(problem);
+  throw error;
+}
+
+/// What applying the files does, or would do.
+awaitable<provision::FilesPut> put_files(Api& api, std::string cluster, std::vector<model::SyncFile> files, bool dry) {
+  if (api.files == nullptr) co_return provision::FilesPut{};
+  co_return co_await api.files->put(std::move(cluster), std::move(files), true, dry);
+}
+
+std::vector<std::string> file_changes(const provision::FilesPut& put) {
+  std::vector<std::string> out;
+  for (const auto& name : put.added) out.push_back(fmt::format("file {}: added", name));
+  for (const auto& name : put.changed) out.push_back(fmt::format("file {}: changed", name));
+  for (const auto& name : put.removed) out.push_back(fmt::format("file {}: not synchronised any more", name));
+  return out;
+}
+
 /// "namespace default: RawExecAsRoot: false -> true", for plans and the audit log.
 std::vector<std::string> namespace_changes(const tables::Tables& tables, const std::vector<model::Namespace>& wanted) {
   std::vector<std::string> out;
@@ -72,10 +100,15 @@ std::vector<std::string> namespace_changes(const tables::Tables& tables, const s
 
 awaitable<Response> apply_cluster(Api& api, Request request) {
   auto wanted = parse_cluster(request);
+  auto files = parse_files(request);
+  if (!files.empty()) request.require(right::management());
+  const std::string cluster = wanted.cluster.name;
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
   if (!wanted.namespaces.empty()) request.require(right::management());
   for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
   const auto applied = co_await api.server.apply_cluster(std::move(wanted));
+  const auto put = co_await put_files(api, cluster, std::move(files), false);
+  for (const auto& line : file_changes(put)) request.tell(line);
   boost::json::array registered, stopped;
   for (const auto& id : applied.registered) registered.emplace_back(id);
   for (const auto& id : applied.stopped) stopped.emplace_back(id);
@@ -88,6 +121,7 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
 /// Every job is planned against the cluster as it stands, by itself.
 awaitable<Response> plan_cluster(Api& api, Request request) {
   auto wanted = parse_cluster(request);
+  auto files = parse_files(request);
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
   ClusterPlan plan;
   for (auto& entry : wanted.jobs) {
@@ -109,7 +143,8 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     if (job->cluster == wanted.cluster.name && !job->stop && !declared) plan.stopped.push_back(job->id);
   }
   plan.namespaces = namespace_changes(*tables, wanted.namespaces);
-  plan.changes = !plan.namespaces.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||
+  plan.files = file_changes(co_await put_files(api, wanted.cluster.name, std::move(files), true));
+  plan.changes = !plan.namespaces.empty() || !plan.files.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||
                  plan.cluster.object.type != model::DiffType::none;
   co_return http::json(json::encode(plan));
 }

@@ -1,5 +1,6 @@
 // The root keys, and the keys with which others verify the tokens of tasks.
 #include "api/routes.hpp"
+#include "provision/sync_server.hpp"
 
 namespace underway::api {
 namespace {
@@ -26,6 +27,7 @@ awaitable<Response> list_keys(Api& api, Request) {
 
 awaitable<Response> rotate(Api& api, Request request) {
   const std::string id = co_await api.server.variables().rotate(request.query.flag("full"));
+  if (api.files != nullptr && request.query.flag("full")) co_await api.files->seal_anew();
   object answer;
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);
@@ -34,6 +36,7 @@ awaitable<Response> rotate(Api& api, Request request) {
 }
 
 awaitable<Response> delete_key(Api& api, Request request) {
+  if (api.files != nullptr) api.files->refuse_removal(*co_await api.server.read(), request.param("id"));
   co_await api.server.variables().remove_key(request.param("id"));
   co_return with_revision(api, "{}");
 }

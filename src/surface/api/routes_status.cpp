@@ -2,6 +2,7 @@
 #include "api/routes.hpp"
 #include "api/status.hpp"
 #include "base/json.hpp"
+#include "provision/sync_status.hpp"
 
 namespace underway::api {
 namespace {
@@ -18,7 +19,12 @@ awaitable<Response> read_status(Api& api, Request request) {
     const Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
                       request.rights().node(Level::read)};
     const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
-    return json::encode(status_of(tables, cluster, linked, sight));
+    auto status = status_of(tables, cluster, linked, sight);
+    if (api.files != nullptr && sight.nodes) {
+      for (auto& one : provision::attention(provision::target_states(tables, *api.files, cluster, linked)))
+        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+    }
+    return json::encode(status);
   });
 }
 

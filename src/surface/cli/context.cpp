@@ -196,6 +196,7 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
   body.cluster = loaded.directory->cluster;
   body.namespaces = loaded.directory->namespaces;
   body.cluster.directory = std::filesystem::absolute(directory).lexically_normal().string();
+  for (const auto& file : loaded.directory->files) body.files.push_back(api::body_of(file));
   for (const auto& file : loaded.directory->jobs) {
     model::JobSubmission submission;
     submission.source = file.source;

@@ -20,6 +20,7 @@ void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
   if (!plan.cluster.hosts_removed.empty())
     print(paint(Colour::red, "-") + " hosts: " + join(plan.cluster.hosts_removed, ", ") + "\n");
   for (const auto& line : plan.namespaces) print(paint(Colour::yellow, "~") + " " + line + "\n");
+  for (const auto& line : plan.files) print(paint(Colour::yellow, "~") + " " + line + "\n");
   for (const auto& job : plan.jobs) {
     print("\n" + diff_text(job.diff));
     if (!job.touched.empty()) print("  where:\n" + touched_text(job.touched));

@@ -18,6 +18,7 @@
 #include "model/namespace.hpp"
 #include "model/node.hpp"
 #include "model/service_instance.hpp"
+#include "provision/sync_status.hpp"
 
 namespace underway::sdk {
 
@@ -220,6 +221,19 @@ class Client {
   model::Namespace ns(const std::string& name);
   void put_namespace(const model::Namespace& ns);
   void delete_namespace(const std::string& name);
+
+  // --- synchronised files; `cluster` empty: of nodes that are in none
+  std::vector<model::SyncFile> sync_files(const std::string& cluster = {});  ///< empty: all
+  model::SyncFile sync_file(const std::string& cluster, const std::string& name);
+  provision::FilesPut put_sync_files(const std::string& cluster, const std::vector<api::SyncFileBody>& files);
+  void remove_sync_file(const std::string& cluster, const std::string& name);
+  /// Its master; with `node` (an id) as that node gets it. Throws denied for a secret.
+  std::string sync_file_content(const std::string& cluster, const std::string& name, const std::string& node = {});
+  /// As it is there now.
+  provision::ReadReply sync_file_actual(const std::string& node, const std::string& capsule, const std::string& path);
+  /// Returns how many nodes were told.
+  std::int64_t sync_now(const std::string& cluster, const api::SyncNowBody& request);
+  std::vector<provision::TargetStatus> sync_status(const std::string& cluster = {});
 
   /// Lines of the audit log, oldest first, until `line` returns false; `follow`: goes on with new ones.
   void audit(const std::string& since, const std::string& who, bool follow,

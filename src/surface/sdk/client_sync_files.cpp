@@ -1,0 +1,53 @@
+// Files that are the same everywhere.
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "sdk/client.hpp"
+
+namespace underway::sdk {
+namespace {
+
+template <class T>
+T read(const http::Response& response) {
+  return json::decode_text<T>(response.body, "answer");
+}
+
+http::Query about(const std::string& cluster, const std::string& name) {
+  return {{"cluster", cluster}, {"name", name}};
+}
+
+}  // namespace
+
+std::vector<model::SyncFile> Client::sync_files(const std::string& cluster) {
+  return read<std::vector<model::SyncFile>>(send("GET", "/v1/underway/files", {{"cluster", cluster}}));
+}
+model::SyncFile Client::sync_file(const std::string& cluster, const std::string& name) {
+  return read<model::SyncFile>(send("GET", "/v1/underway/file", about(cluster, name)));
+}
+provision::FilesPut Client::put_sync_files(const std::string& cluster, const std::vector<api::SyncFileBody>& files) {
+  const api::SyncFilesBody body{files};
+  return read<provision::FilesPut>(send("PUT", "/v1/underway/files", {{"cluster", cluster}}, json::encode(body)));
+}
+void Client::remove_sync_file(const std::string& cluster, const std::string& name) {
+  send("DELETE", "/v1/underway/file", about(cluster, name));
+}
+std::string Client::sync_file_content(const std::string& cluster, const std::string& name, const std::string& node) {
+  auto query = about(cluster, name);
+  if (!node.empty()) query.add("node", node);
+  return base64_decode(read<api::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
+}
+provision::ReadReply Client::sync_file_actual(const std::string& node, const std::string& capsule,
+                                              const std::string& path) {
+  http::Query query{{"node", node}, {"path", path}};
+  if (!capsule.empty()) query.add("capsule", capsule);
+  return read<provision::ReadReply>(send("GET", "/v1/underway/file/actual", std::move(query)));
+}
+std::int64_t Client::sync_now(const std::string& cluster, const api::SyncNowBody& request) {
+  const auto answer =
+      json::parse(send("PUT", "/v1/underway/files/sync", {{"cluster", cluster}}, json::encode(request)).body);
+  return answer.at("Told").to_number<std::int64_t>();
+}
+std::vector<provision::TargetStatus> Client::sync_status(const std::string& cluster) {
+  return read<std::vector<provision::TargetStatus>>(send("GET", "/v1/underway/files/status", {{"cluster", cluster}}));
+}
+
+}  // namespace underway::sdk

@@ -1,10 +1,8 @@
 #include "imageshare/node_images.hpp"
 
-#include <future>
+#include <boost/asio/use_future.hpp>
 #include <set>
 
-#include "async/event.hpp"
-#include "async/group.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"

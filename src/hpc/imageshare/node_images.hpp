@@ -9,11 +9,12 @@
 /// server is away. A name that the server can be asked about means what the server's store has; without it, what was
 /// added here last. Many that ask for one image share one transfer, which goes on where a broken link ended.
 
+#include "async/event.hpp"
+#include "async/group.hpp"
 #include "imageshare/messages.hpp"
 #include "node/extension.hpp"
 
-#include <atomic>
-#include <mutex>
+#include <map>
 
 namespace underway::imageshare {
 

@@ -122,7 +122,7 @@ std::vector<std::string> ServerImages::jobs_with(const image::StoredImage& image
   std::vector<std::string> out;
   for (const auto& job : server_.writer().tables().jobs()) {
     if (job->stop) continue;
-    for (const auto& group : job->task_groups)
+    for (const auto& group : job->groups)
       for (const auto& task : group.tasks)
         if (const auto asked = image_of(task);
             asked == image.digest || asked == image.name || asked == image.name + ":" + image.version)

@@ -185,8 +185,8 @@ TEST_F(Sharing, ImagesThatAreAskedForAndNotThereAreNamed) {
 TEST_F(Sharing, ImagesThatJobsReferToStay) {
   push(image("web"));
   auto job = server::testing::make_job("capsules");
-  job.task_groups[0].tasks[0].driver = "capsule";
-  job.task_groups[0].tasks[0].config = boost::json::object{{"image", "web:1"}};
+  job.groups[0].tasks[0].driver = "capsule";
+  job.groups[0].tasks[0].config = boost::json::object{{"image", "web:1"}};
   server::RegisterJob request;
   request.job = job;
   run(server_->register_job(std::move(request)));

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/serialize.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

@@ -193,7 +193,12 @@ awaitable<boost::json::value> FileService::answer(std::string node_id, std::stri
 }
 
 awaitable<Built> FileService::built_for(std::string node_id, std::string capsule) {
-  while (!snapshot_) co_await ready_.wait_for(std::chrono::seconds(1));
+  // A node asks as soon as it is registered, and what it shall have follows a moment later.
+  const auto deadline = async::deadline_in(std::chrono::seconds(5));
+  while (!snapshot_ || !snapshot_->target(node_id)) {
+    if (!co_await ready_.wait_until(deadline)) break;
+  }
+  if (!snapshot_) throw Error(Code::unavailable, "the server does not know its files yet");
   if (!capsule.empty()) {
     const auto* tables = co_await server_.read();
     if (!capsules_on(*tables, node_id).contains(capsule))

@@ -59,18 +59,20 @@ std::string block_of(const std::string& text, const std::string& stop) {
 }
 
 std::string unique_field(std::string_view lines, const std::string& separator, std::int64_t index) {
-  std::set<std::string> seen;
+  std::set<std::string, std::less<>> seen;
   std::string out;
-  for (const auto& line : split(lines, '\n')) {
-    std::string_view rest = line;
+  while (!lines.empty()) {
+    const auto end = lines.find('\n');
+    const auto line = lines.substr(0, end == std::string_view::npos ? end : end + 1);
+    lines.remove_prefix(line.size());
+    std::string_view field = line.ends_with('\n') ? line.substr(0, line.size() - 1) : line;
     for (std::int64_t i = 0; i < index && !separator.empty(); ++i) {
-      const auto at = rest.find(separator);
-      rest = at == std::string_view::npos ? std::string_view() : rest.substr(at + separator.size());
+      const auto at = field.find(separator);
+      field = at == std::string_view::npos ? std::string_view() : field.substr(at + separator.size());
     }
-    const auto field = separator.empty() ? rest : rest.substr(0, rest.find(separator));
-    if (line.empty() || seen.emplace(field).second) out += line + "\n";
+    if (!separator.empty()) field = field.substr(0, field.find(separator));
+    if (seen.emplace(field).second) out += line;
   }
-  if (!lines.ends_with('\n') && !out.empty()) out.pop_back();
   return out;
 }
 

@@ -220,7 +220,7 @@ TEST_F(ServiceTest, AReloadSignalsTheJobsTasksOnThatNodeOnce) {
   auto& c1 = join(1);
   std::vector<std::string> signalled;
   c1.answers["alloc.signal"] = [&](const boost::json::value& body) {
-    signalled.push_back(std::string(body.at("Task").as_string()) + " " + std::string(body.at("Signal").as_string()));
+    signalled.push_back(std::string(body.at("task").as_string()) + " " + std::string(body.at("signal").as_string()));
     return boost::json::object{};
   };
   server::RegisterJob request{server::testing::make_job("slurmd"), {}, {}};

@@ -87,6 +87,8 @@ std::string source_of(const Definition& definition, const std::optional<image::M
   switch (from.base) {
     case Base::debian:
       return fmt::format("debian {}{}{}", from.source, from.snapshot.empty() ? "" : ", ", from.snapshot);
+    case Base::rpm:
+      return "rpm " + from.source;
     case Base::image:
       return below ? fmt::format("image {}, {}", below->reference(), below->source) : "image";
     default:
@@ -143,7 +145,8 @@ Built build_here(Definition definition, const BuildOptions& options) {
   tell(fmt::format("base: {} {}", describe::spell(definition.from.base), definition.from.source));
   const auto ground = make_ground(definition, options, work.path(), created);
   const Root root(ground->path);
-  if (!definition.packages.empty() && definition.from.base != Base::debian) {
+  const bool has_packages = definition.from.base == Base::debian || definition.from.base == Base::rpm;
+  if (!definition.packages.empty() && !has_packages) {
     tell("packages: " + join(definition.packages, " "));
     os::make_directories(work.path() + "/apt");
     add_packages(definition, root, work.path() + "/apt", created);
@@ -152,7 +155,8 @@ Built build_here(Definition definition, const BuildOptions& options) {
   clean(root, created);
   add_contents(definition, root);
   remove_contents(definition, root);
-  auto manifest = manifest_of(definition, ground->below, created, installed_packages(root));
+  auto packages = ground->packages.empty() ? installed_packages(root) : std::move(ground->packages);
+  auto manifest = manifest_of(definition, ground->below, created, std::move(packages));
   Built built;
   built.path = options.out.empty() ? fmt::format("{}-{}.capsule", manifest.name, manifest.version) : options.out;
   tell("image: " + built.path);

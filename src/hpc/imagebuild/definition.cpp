@@ -20,9 +20,9 @@ const std::vector<Meaning>& meanings() {
   static const std::vector<Meaning> all = {{"mirrors", {Base::debian, Base::rpm}},
                                            {"components", {Base::debian}},
                                            {"snapshot", {Base::debian}},
-                                           {"keyring", {Base::debian}},
+                                           {"keyring", {Base::debian, Base::rpm}},
                                            {"variant", {Base::debian}},
-                                           {"trusted", {Base::debian}},
+                                           {"trusted", {Base::debian, Base::rpm}},
                                            {"digest", {Base::image}},
                                            {"tag", {Base::oci}},
                                            {"strip", {Base::tar}}};
@@ -63,6 +63,9 @@ void check_from(void* object, const jobspec::Site& site) {
   if (from.strip < 0) site.diagnostics.error(place(site, "strip"), "'strip' is negative");
   if (from.base == Base::rpm && from.mirrors.empty())
     site.diagnostics.error(site.header, "`from rpm` needs 'mirrors'", "there is no mirror that fits all distributions");
+  if (from.base == Base::rpm && from.keyring.empty() && !from.trusted)
+    site.diagnostics.error(site.header, "`from rpm` needs the 'keyring' of its mirrors",
+                           "their packages are not taken unsigned", "or write trusted = true");
 }
 
 void check_repository(void* object, const jobspec::Site& site) {

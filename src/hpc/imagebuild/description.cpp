@@ -34,8 +34,8 @@ const Structure& description(Tag<From>) {
                                       "debian: the archive as it was at this time, `20241101T000000Z`, from "
                                       "snapshot.debian.org or from `mirrors`; `{snapshot}` in those stands for it.")
           .attribute<&From::keyring>("keyring", "Keyring",
-                                     "debian: whose signatures are accepted; without: those of Debian.")
-          .attribute<&From::trusted>("trusted", "Trusted", "debian: packages of the mirrors are taken unsigned.")
+                                     "debian, rpm: whose signatures are accepted; debian without: those of Debian.")
+          .attribute<&From::trusted>("trusted", "Trusted", "debian, rpm: packages of the mirrors are taken unsigned.")
           .attribute<&From::variant>("variant", "Variant",
                                      "debian: what is there before `packages`, as mmdebstrap calls it: `minbase`, "
                                      "`essential`, `custom` (nothing), `extract` (nothing is configured), ….")

@@ -11,6 +11,7 @@
 #include "image/verified.hpp"
 #include "imagebuild/detail/apt.hpp"
 #include "imagebuild/detail/archive.hpp"
+#include "imagebuild/detail/rpm.hpp"
 #include "imagebuild/detail/run.hpp"
 #include "imagebuild/oci.hpp"
 
@@ -171,8 +172,8 @@ std::unique_ptr<Ground> make_ground(const Definition& definition, const BuildOpt
       make_debian(definition, ground->path, created);
       break;
     case Base::rpm:
-      throw Error(Code::unsupported, "cannot build an image of RPM packages on this machine")
-          .because("there is no dnf on it");
+      ground->packages = make_rpm(definition, ground->path, work, created);
+      break;
     case Base::directory:
       from_directory(definition, ground->path, created);
       break;

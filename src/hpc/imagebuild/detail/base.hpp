@@ -12,6 +12,8 @@ struct Ground {
   std::string path;
   /// Of `from image`: what the image below says of itself.
   std::optional<image::Manifest> below = {};
+  /// Where no database in the tree tells them.
+  std::vector<image::Package> packages = {};
   /// Keep the tree there; taken down from the last to the first.
   std::vector<os::Mount> mounts = {};
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "imagebuild/detail/rpm.hpp"
 
 namespace underway::imagebuild {
 namespace {
@@ -121,6 +122,23 @@ TEST(Definition, MayDependOnServicesOfTheImageBelow) {
   const std::string rest = "  service \"a\" {\n    command = [\"/a\"]\n    depends_on = [\"below\"]\n  }\n}\n";
   EXPECT_THAT(errors_of("image \"a\" {\n  version = \"1\"\n  from image \"b.capsule\" {}\n" + rest),
               testing::IsEmpty());
+}
+
+TEST(Definition, OfRpmPackagesBecomesArgumentsOfDnf) {
+  EXPECT_THAT(errors_of("image \"a\" {\n  version = \"1\"\n  from rpm \"9\" {}\n}\n"),
+              testing::UnorderedElementsAre(HasSubstr("`from rpm` needs 'mirrors'"), HasSubstr("needs the 'keyring'")));
+  Definition definition;
+  definition.architecture = "amd64";
+  definition.directory = "/srv";
+  definition.from = {.base = Base::rpm, .source = "9", .mirrors = {"https://m/os", "extra"}, .keyring = "key.asc"};
+  definition.packages = {"slurm"};
+  EXPECT_THAT(dnf_arguments(definition, "/tree", "/cache"),
+              ElementsAre("--assumeyes", "--installroot=/tree", "--releasever=9", "--forcearch=x86_64",
+                          "--setopt=reposdir=/dev/null", "--setopt=cachedir=/cache", "--setopt=tsflags=nodocs",
+                          "--setopt=install_weak_deps=False", "--repofrompath=mirror0,https://m/os",
+                          "--setopt=mirror0.gpgcheck=1", "--setopt=mirror0.gpgkey=file:///srv/key.asc",
+                          "--repofrompath=mirror1,file:///srv/extra", "--setopt=mirror1.gpgcheck=1",
+                          "--setopt=mirror1.gpgkey=file:///srv/key.asc", "install", "slurm"));
 }
 
 TEST(Definition, TakesVersionsOfPackages) {

@@ -153,6 +153,16 @@ TEST_F(PackageBuilds, AreNotMadeUponWhatCannotBeTrusted) {
               HasSubstr("it was changed after it was built"));
 }
 
+TEST_F(PackageBuilds, OfRpmAreRefusedWhereThereIsNoDnf) {
+  if (os::exists("/usr/bin/dnf")) GTEST_SKIP() << "there is a dnf";
+  EXPECT_THAT(failure_of([&] {
+                build("x",
+                      "version = \"1\"\n from rpm \"9\" {\n mirrors = [\"mirror\"]\n trusted = true\n }\n"
+                      "packages = [\"bash\"]");
+              }),
+              HasSubstr("there is no dnf on it"));
+}
+
 TEST_F(PackageBuilds, ThatLackAPackageSayWhatAptSaid) {
   EXPECT_THAT(failure_of([&] { build("base", std::string(kBase) + "recommends = true\n"); }), "no failure");
   std::string wrong = kBase;

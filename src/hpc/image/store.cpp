@@ -127,7 +127,8 @@ std::vector<StoredImage> Store::list() const {
       // Removed meanwhile, or damaged: who asks for it by its digest is told.
     }
   }
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.added > b.added; });
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return std::tie(b.added, a.digest) < std::tie(a.added, b.digest); });
   return out;
 }
 

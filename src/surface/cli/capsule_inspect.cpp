@@ -7,6 +7,7 @@
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
 #include "image/compare.hpp"
+#include "image/pack.hpp"
 #include "image/verified.hpp"
 
 namespace underway::cli {

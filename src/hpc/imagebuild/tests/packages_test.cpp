@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kRepository = R"(
+constexpr const char* kRepository = R"sh(
 set -e
 cd "$1"
 mkdir -p base/DEBIAN base/bin base/usr/bin base/etc base/proc base/sys base/dev base/tmp base/run tool/DEBIAN tool/usr/bin \
@@ -46,7 +46,7 @@ cd dists/test
 file=main/binary-amd64/Packages
 printf 'Suite: test\nCodename: test\nComponents: main\nArchitectures: amd64\nDate: Sat, 01 Nov 2025 00:00:00 UTC\nSHA256:\n %s %s %s\n' \
   "$(sha256sum $file | cut -d' ' -f1)" "$(stat -c %s $file)" $file > Release
-)";
+)sh";
 
 class PackageBuilds : public Builds {
  protected:

@@ -131,14 +131,18 @@ TEST_F(Builds, FailWithTheirReasonAndLeaveNothing) {
 TEST_F(Builds, PutNothingOutsideThroughLinksOfTheTree) {
   os::make_directories(at("outside"));
   os::make_directories(at("tree/etc"));
-  os::make_directories(at("tree" + at("outside")));
+  os::make_directories(at("tree/data"));
   ASSERT_EQ(::symlink(at("outside").c_str(), at("tree/var").c_str()), 0);
+  ASSERT_EQ(::symlink("/data", at("tree/srv").c_str()), 0);
   ASSERT_EQ(::symlink(at("outside/file").c_str(), at("tree/etc/conf").c_str()), 0);
+  const std::string base = "version = \"1\"\n from directory \"tree\" {}\n";
+  EXPECT_THAT(failure_of([&] { build("x", base + "file \"/var/x\" { content = \"x\" }"); }),
+              HasSubstr("a link that leads nowhere in the image"));
   build("x",
-        "version = \"1\"\n from directory \"tree\" {}\n file \"/var/x\" { content = \"x\" }\n"
-        "file \"/etc/conf\" { content = \"y\" }");
+        base + "file \"/srv/x\" { content = \"x\" }\n file \"/etc/conf\" { content = \"y\" }\n remove = [\"/var/*\"]");
   EXPECT_TRUE(os::list_directory(at("outside")).empty());
   EXPECT_EQ(files("x").at("/etc/conf").size, 1);
+  EXPECT_EQ(files("x").at("/data/x").size, 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace underway::imagebuild {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -113,7 +114,7 @@ TEST(Definition, NeedsAnImageWithAVersionAndABase) {
   EXPECT_THAT(errors_of(""), ElementsAre(HasSubstr("the file defines no image")));
   EXPECT_THAT(errors_of("image \"a\" {}\n"), testing::UnorderedElementsAre(HasSubstr("version"), HasSubstr("from")));
   EXPECT_THAT(errors_of("image \"a\" {\n  version = \"1\"\n  from directory {}\n}\n"),
-              ElementsAre(HasSubstr("source")));
+              Contains(HasSubstr("the block 'from' lacks a label")));
   EXPECT_THAT(errors_of("image \"a\" {\n  version = \"1\"\n  from zip \"x\" {}\n}\n"),
               ElementsAre(HasSubstr("label 'base' of from must be one of")));
 }

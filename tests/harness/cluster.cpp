@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 
 namespace underway::harness {
 namespace {
@@ -40,21 +41,36 @@ std::vector<int> processes(const std::string& name,
 
 }  // namespace
 
-Cluster::Cluster()
-    : state_(directory_.path() + "/state"),
+Cluster::Cluster(const std::string& example)
+    : example_(example),
+      state_(directory_.path() + "/state"),
       examples_(directory_.path() + "/examples"),
       program_(UNDERWAY_BINARY_DIR "/bin/underway"),
       name_("test-" + std::to_string(::getpid())) {
   std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", examples_, std::filesystem::copy_options::recursive);
   // A name of its own: another cluster may be up on this machine.
-  std::string text = read_text(slurm() + "/cluster.hcl");
-  const std::string declared = "cluster \"demo\"";
-  write_text(slurm() + "/cluster.hcl", text.replace(text.find(declared), declared.size(), "cluster \"" + name_ + "\""));
+  std::string text = read_text(Cluster::directory() + "/cluster.hcl");
+  const std::size_t name = text.find("\ncluster \"") + std::string("\ncluster \"").size();
+  write_text(Cluster::directory() + "/cluster.hcl", text.replace(name, text.find('"', name) - name, name_));
+  build_images();
 }
 
 Cluster::~Cluster() {
   const auto left = down();
   EXPECT_TRUE(left.empty()) << "left behind:\n" << join_lines(left);
+}
+
+void Cluster::build_images() const {
+  const std::string source = UNDERWAY_SOURCE_DIR "/examples/" + example_ + "/images";
+  const std::string built = UNDERWAY_BINARY_DIR "/examples/" + example_ + "/images";
+  if (!std::filesystem::exists(source + "/build")) return;
+  const auto finished = run({.argv = {source + "/build", "-installed", "-o", built},
+                             .env = {{"UNDERWAY", program_}},
+                             .limit = std::chrono::seconds(300)});
+  if (finished.exit_code != 0) throw std::runtime_error("cannot build the images: " + finished.out + finished.err);
+  for (const auto& entry : std::filesystem::directory_iterator(built)) {
+    std::filesystem::copy_file(entry.path(), directory() + "/images/" + entry.path().filename().string());
+  }
 }
 
 Command Cluster::command(std::vector<std::string> arguments, std::chrono::seconds limit) const {
@@ -76,8 +92,8 @@ Finished Cluster::on(const std::string& host, const std::string& line, std::chro
 void Cluster::up(std::vector<std::string> more) const {
   std::vector<std::string> arguments{"up"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  arguments.push_back(slurm());
-  const auto finished = underway(std::move(arguments), std::chrono::seconds(150));
+  arguments.push_back(directory());
+  const auto finished = underway(std::move(arguments), std::chrono::seconds(300));
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err << read_text(state_ + "/agent.log");
 }
 
@@ -107,6 +123,19 @@ std::vector<int> Cluster::agents() const {
   });
   out.insert(out.end(), nodes.begin(), nodes.end());
   return out;
+}
+
+int Cluster::agent_of(const std::string& host) const {
+  for (const int pid : agents()) {
+    const auto told = shell("nsenter --uts --target " + std::to_string(pid) + " hostname");
+    if (told.out == host + "\n") return pid;
+  }
+  throw std::runtime_error("no agent runs on host " + host);
+}
+
+Finished Cluster::enter(const std::string& host, const std::string& line, std::chrono::seconds limit) const {
+  return run(
+      {.argv = {"nsenter", "--all", "--target", std::to_string(agent_of(host)), "sh", "-c", line}, .limit = limit});
 }
 
 std::vector<int> Cluster::keepers() const {

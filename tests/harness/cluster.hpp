@@ -9,8 +9,10 @@ namespace underway::harness {
 
 class Cluster {
  public:
-  /// Copies examples/ beside a fresh state directory. Starts nothing.
-  Cluster();
+  /// Copies examples/ beside a fresh state directory; the cluster is the one in examples/`example`. The images that it
+  /// has definitions of are built from this machine's packages, once, and lie beside the copied definitions. Starts
+  /// nothing.
+  explicit Cluster(const std::string& example = "slurm");
   /// Takes everything down; what is left then is a failure of the test.
   ~Cluster();
   Cluster(const Cluster&) = delete;
@@ -30,15 +32,23 @@ class Cluster {
   const std::string& state() const { return state_; }
   const std::string& examples() const { return examples_; }
   std::string slurm() const { return examples_ + "/slurm"; }
+  std::string directory() const { return examples_ + "/" + example_; }  ///< what up() brings up
 
   /// Pids of our agents that serve this cluster: the server's, and those in its hosts.
   std::vector<int> agents() const;
   std::vector<int> server_agents() const;
   std::vector<int> keepers() const;
+  /// Pid of the agent in a host. Throws when the host has none.
+  int agent_of(const std::string& host) const;
+  /// A shell line on a host, without the help of agent and server: they may be dead.
+  Finished enter(const std::string& host, const std::string& line,
+                 std::chrono::seconds limit = std::chrono::seconds(60)) const;
 
  private:
+  void build_images() const;
+
   TemporaryDirectory directory_;
-  std::string state_, examples_, program_, name_;
+  std::string example_, state_, examples_, program_, name_;
 };
 
 }  // namespace underway::harness

@@ -12,6 +12,8 @@ namespace {
 
 using std::chrono::seconds;
 
+constexpr seconds kSoon{60};
+
 /// The job: DIRECTORY, seconds to last (0: until DIRECTORY/release exists), exit code. It needs perl-base alone, which
 /// every Debian has, and asks nothing of the network.
 constexpr const char* kProgram = R"perl(#!/usr/bin/perl
@@ -45,11 +47,17 @@ std::vector<std::string> words_of(const std::string& text) {
 
 }  // namespace
 
-Farm::Farm(const Cluster& cluster, Options options) : cluster_(cluster), options_(std::move(options)) {
-  if (options_.saved) return;
-  options_.saved = [&cluster] {
-    return std::atoll(cluster.on("mgmt", "stat -c %Y /var/lib/slurm/slurmctld/job_state").out.c_str());
-  };
+Farm::Farm(const Cluster& cluster, Options options) : options_(std::move(options)) {
+  if (!options_.on) {
+    options_.on = [&cluster](const std::string& host, const std::string& line, seconds limit) {
+      return cluster.on(host, line, limit);
+    };
+  }
+  if (!options_.saved) {
+    options_.saved = [on = options_.on] {
+      return std::atoll(on("mgmt", "stat -c %Y /var/lib/slurm/slurmctld/job_state", kSoon).out.c_str());
+    };
+  }
 }
 
 int Farm::plant(int count, seconds lasting) {
@@ -65,7 +73,7 @@ int Farm::plant(int count, seconds lasting) {
         options_.name, options_.partition.empty() ? "" : "--partition=" + options_.partition, directory(),
         lasting.count(), codes.back());
   }
-  const auto finished = cluster_.on(options_.submit_host, line, seconds(60 + count));
+  const auto finished = options_.on(options_.submit_host, line, kSoon + seconds(count));
   std::istringstream answers(finished.out);
   std::size_t answered = 0, at = 0;
   for (std::string answer; std::getline(answers, answer);) {
@@ -85,7 +93,7 @@ bool Farm::settled(seconds limit) const {
   const std::string ask = fmt::format("squeue -h -t PD,CF -n {} -o %i; echo asked $?; date +%s", options_.name);
   long long since = 0;
   const bool started = eventually(limit, [&] {
-    const auto words = words_of(cluster_.on(options_.submit_host, ask).out);
+    const auto words = words_of(options_.on(options_.submit_host, ask, kSoon).out);
     if (words.size() != 3 || words[1] != "0") return false;  // somebody waits, or nobody answers
     since = std::atoll(words[2].c_str());
     return true;
@@ -95,18 +103,17 @@ bool Farm::settled(seconds limit) const {
 
 void Farm::release() const {
   for (const auto& node : options_.nodes) {
-    const auto finished = cluster_.on(node, fmt::format("mkdir -p {0} && touch {0}/release", directory()));
+    const auto finished = options_.on(node, fmt::format("mkdir -p {0} && touch {0}/release", directory()), kSoon);
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
   }
 }
 
 std::vector<AccountingRow> Farm::accounting() const {
-  return parse_accounting(cluster_
-                              .on(options_.submit_host,
-                                  "SLURM_TIME_FORMAT=%s sacct -D -X -n -P -o JobIDRaw,State,ExitCode,NodeList,Start,End"
-                                  " --starttime now-1day --name " +
-                                      options_.name)
-                              .out);
+  const std::string ask =
+      "SLURM_TIME_FORMAT=%s sacct -D -X -n -P -o JobIDRaw,State,ExitCode,NodeList,Start,End --starttime now-1day "
+      "--name " +
+      options_.name;
+  return parse_accounting(options_.on(options_.submit_host, ask, kSoon).out);
 }
 
 Harvest Farm::harvest(seconds limit) const {
@@ -122,9 +129,10 @@ Harvest Farm::harvest(seconds limit) const {
   });
   std::string written;
   for (const auto& node : options_.nodes) {
-    const auto files = cluster_.on(node, fmt::format("cd {} 2>/dev/null || exit 0; for f in [0-9]*; do [ ! -e $f ] || "
-                                                     "sed \"s/^/{} $f /\" $f; done",
-                                                     directory(), node));
+    const std::string read =
+        fmt::format("cd {} 2>/dev/null || exit 0; for f in [0-9]*; do [ ! -e $f ] || sed \"s/^/{} $f /\" $f; done",
+                    directory(), node);
+    const auto files = options_.on(node, read, kSoon);
     EXPECT_EQ(files.exit_code, 0) << files.err;
     written += files.out;
   }

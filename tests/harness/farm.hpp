@@ -26,6 +26,8 @@ class Farm {
     std::vector<std::string> nodes = {"c1", "c2", "c3", "c4"};
     std::string partition;  ///< empty: the default one
     double gap = 10;        ///< seconds that a job may stand still; the machine is shared
+    /// How commands are run on hosts; empty: `underway host exec`, which needs the server.
+    std::function<Finished(const std::string& host, const std::string& line, std::chrono::seconds limit)> on;
     /// When the controller last wrote its jobs to disk, in seconds since the epoch; empty: as in examples/slurm.
     std::function<long long()> saved;
   };
@@ -51,7 +53,6 @@ class Farm {
   std::vector<AccountingRow> accounting() const;
   std::string directory() const { return "/var/tmp/" + options_.name; }
 
-  const Cluster& cluster_;
   Options options_;
   std::vector<PlantedJob> planted_;
   int unanswered_ = 0;

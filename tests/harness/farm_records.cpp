@@ -26,7 +26,7 @@ class Reader {
       take_start(in);
     } else if (word == "end") {
       take_end(in);
-    } else if (!take_tick(word, in)) {
+    } else if (word == "signal" || !take_tick(word, in)) {
       record_.broken.push_back(line);
     }
   }

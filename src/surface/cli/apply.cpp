@@ -1,4 +1,5 @@
 #include "base/error.hpp"
+#include "cli/capsule_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/plan.hpp"
@@ -15,7 +16,8 @@ int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   load_cluster(directory, arguments, &client);
   const auto lock = lock_changes(state_directory(arguments), "underway apply " + directory, !arguments.has("no-wait"));
-  const auto body = load_cluster(directory, arguments, &client);
+  auto body = load_cluster(directory, arguments, &client);
+  const auto images = name_images_by_digest(body, directory);
   const auto plan = client.plan_cluster(body);
   print_plan(plan, body.cluster);
   if (!plan.changes) return kDone;
@@ -24,6 +26,7 @@ int run(const Arguments& arguments) {
     say("nothing was changed");
     return kFailed;
   }
+  push_capsule_files(client, images);
   const auto applied = client.apply_cluster(body);
   if (!patience) return kDone;
   RolloutsOfChange rollouts(client, applied);

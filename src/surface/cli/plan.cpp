@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/capsule_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
@@ -38,7 +39,8 @@ namespace {
 
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto body = load_cluster(arguments.positional().front(), arguments, &client);
+  auto body = load_cluster(arguments.positional().front(), arguments, &client);
+  name_images_by_digest(body, arguments.positional().front());
   const auto plan = client.plan_cluster(body);
   if (arguments.has("json"))
     print_json(json::to_value(plan));

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "cli/capsule_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/local_agent.hpp"
@@ -15,12 +16,14 @@ int run(const Arguments& arguments) {
   const LocalAgent agent{state_directory(arguments)};
   const auto patience = patience_of(arguments);
   // Read before anything is started: a directory with an error leaves the machine as it was.
-  load_cluster(directory, arguments, nullptr);
+  auto readable = load_cluster(directory, arguments, nullptr);
+  name_images_by_digest(readable, directory);
   const auto lock = lock_changes(agent.state_directory, "underway up " + directory, !arguments.has("no-wait"));
   const bool local = !arguments.find("address");
   if (local) agent.ensure_running();
   auto client = make_client(arguments);
-  const auto body = load_cluster(directory, arguments, &client);
+  auto body = load_cluster(directory, arguments, &client);
+  push_capsule_files(client, name_images_by_digest(body, directory));
   const auto applied = client.apply_cluster(body);
   say(applied.registered.empty() && applied.stopped.empty()
           ? fmt::format("cluster '{}' is as declared", body.cluster.name)

@@ -1,18 +1,23 @@
 # Two commands on a fresh Debian 12 machine, as root:
 #   make up      a real Slurm cluster on this machine, ending in a finished srun
 #   make test    all tests
+# make up CLUSTER=examples/decoupled: the same with its critical services in capsules.
 # Then: make bench, make down, make format, make lint, make install, make deb.
 PRESET ?= release
 BUILD := build/$(PRESET)
 UNDERWAY := $(BUILD)/bin/underway
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr
+CLUSTER ?= examples/slurm
+# How its capsule images are built: -installed takes the packages from this machine, and asks no mirror.
+IMAGES ?= -installed
 
 .PHONY: up down test bench format lint install deb build programs setup configure
 
 up: programs
 	@ln -sfn $(abspath $(UNDERWAY)) /usr/local/bin/underway
-	$(UNDERWAY) up examples/slurm
+	@[ ! -x $(CLUSTER)/images/build ] || UNDERWAY=$(abspath $(UNDERWAY)) $(CLUSTER)/images/build $(IMAGES)
+	$(UNDERWAY) up $(CLUSTER)
 	$(UNDERWAY) host exec login -- srun -N4 hostname
 
 down:

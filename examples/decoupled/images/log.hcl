@@ -1,0 +1,51 @@
+image "log" {
+  version     = "{rsyslog}"
+  description = "Every node's log"
+
+  from image "base.capsule" {}
+  packages = ["rsyslog", "rsyslog-relp", "logrotate"]
+
+  repository "debian" {
+    url        = "http://deb.debian.org/debian"
+    suite      = "bookworm"
+    components = ["main"]
+  }
+
+  directory "/var/spool/rsyslog" {}
+  directory "/var/lib/logrotate" {}
+
+  file "/usr/lib/capsule/log/rotate" {
+    source = "files/log/rotate"
+    mode   = "0755"
+  }
+
+  file "/etc/logrotate.d/messages" {
+    content = <<-CONF
+      /var/log/messages {
+        size 64M
+        rotate 8
+        compress
+        missingok
+        postrotate
+          kill -HUP $(cat /run/rsyslogd.pid)
+        endscript
+      }
+    CONF
+  }
+
+  service "rsyslogd" {
+    command = ["/usr/sbin/rsyslogd", "-n", "-f", "/local/rsyslog.conf", "-i", "/run/rsyslogd.pid"]
+    ready   = ["/bin/sh", "-c", "ss -Hltn 'sport = :2514' | grep -q ."]
+  }
+
+  service "rotate" {
+    command    = ["/usr/lib/capsule/log/rotate"]
+    depends_on = ["rsyslogd"]
+  }
+
+  network "prov" {
+    ports = ["2514/tcp"]
+  }
+
+  writable = ["/var/log", "/var/spool/rsyslog", "/var/lib/logrotate"]
+}

@@ -1,0 +1,93 @@
+# slurmctld, slurmdbd, MariaDB and munge: what every node talks to, and what these talk to.
+image "slurm-services" {
+  version     = "{slurmctld}"
+  description = "Slurm's controller with accounting, database and authentication"
+
+  from image "base.capsule" {}
+  packages = ["slurmctld", "slurmdbd", "slurm-client", "mariadb-server", "munge", "iputils-ping", "msmtp"]
+
+  repository "debian" {
+    url        = "http://deb.debian.org/debian"
+    suite      = "bookworm"
+    components = ["main"]
+  }
+
+  # The packages make a key and an empty database when they are installed. Neither belongs into an image.
+  remove = ["/etc/munge/munge.k*", "/var/lib/mysql/*"]
+
+  directory "/var/lib/slurm/slurmctld" {
+    user = "slurm"
+    mode = "0750"
+  }
+  directory "/var/log/slurm" {
+    user = "slurm"
+  }
+  directory "/var/log/munge" {
+    user = "munge"
+    mode = "0700"
+  }
+  directory "/var/lib/munge" {
+    user = "munge"
+    mode = "0711"
+  }
+
+  dynamic "file" {
+    for_each = ["munge", "mariadb", "slurmdbd", "mail", "reach-nodes", "after-start"]
+    labels   = ["/usr/lib/capsule/slurm/${file.value}"]
+    content {
+      source = "files/slurm/${file.value}"
+      mode   = "0755"
+    }
+  }
+
+  # What the job file gives the capsule.
+  link "/etc/slurm/slurm.conf" {
+    target = "/local/slurm.conf"
+  }
+  link "/etc/slurm/cgroup.conf" {
+    target = "/local/cgroup.conf"
+  }
+
+  service "munge" {
+    command = ["/usr/lib/capsule/slurm/munge"]
+    ready   = ["/bin/sh", "-c", "munge -n | unmunge >/dev/null"]
+  }
+
+  service "mariadb" {
+    command      = ["/usr/lib/capsule/slurm/mariadb"]
+    ready        = ["/bin/sh", "-c", "mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root -e 'select 1' >/dev/null"]
+    stop_timeout = "60s"
+  }
+
+  service "slurmdbd" {
+    command    = ["/usr/lib/capsule/slurm/slurmdbd"]
+    depends_on = ["munge", "mariadb"]
+    ready      = ["/bin/sh", "-c", "ss -Hltn 'sport = :6819' | grep -q ."]
+  }
+
+  # It saves its state before it ends.
+  service "slurmctld" {
+    command      = ["/usr/sbin/slurmctld", "-D"]
+    user         = "slurm"
+    depends_on   = ["munge", "slurmdbd"]
+    ready        = ["/bin/sh", "-c", "ss -Hltn 'sport = :6817' | grep -q ."]
+    stop_timeout = "30s"
+  }
+
+  step "probe" {
+    command = ["/usr/lib/capsule/slurm/reach-nodes"]
+    timeout = "60s"
+  }
+  step "after_start" {
+    command = ["/usr/lib/capsule/slurm/after-start"]
+  }
+  step "check" {
+    command = ["/bin/sh", "-c", "scontrol ping | grep -q UP && sacctmgr -n list cluster >/dev/null"]
+  }
+
+  network "prov" {
+    ports = ["6817/tcp", "6819/tcp"]
+  }
+
+  writable = ["/var/lib/slurm/slurmctld", "/var/lib/mysql", "/var/log"]
+}

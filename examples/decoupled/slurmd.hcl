@@ -1,0 +1,47 @@
+# The daemon of every node, configless: it fetches its configuration from the capsule's address, wherever that is.
+job "slurmd" {
+  priority    = 95
+  datacenters = [cluster.datacenter]
+  node_pool   = "all"
+  type        = "system"
+
+  constraint {
+    attribute = "${node.pool}"
+    operator  = "set_contains_any"
+    value     = "compute,login"
+  }
+
+  depends_on {
+    job   = "munge"
+    scope = "node"
+  }
+  depends_on {
+    job = "slurm-services"
+  }
+
+  group "slurmd" {
+    network {
+      port "slurmd" {
+        static = 6818
+      }
+    }
+
+    task "slurmd" {
+      driver      = "raw_exec"
+      user        = "root"
+      kill_signal = "SIGTERM"
+
+      config {
+        command   = "/usr/sbin/slurmd"
+        args      = ["-D", "-N", "${attr.unique.hostname}", "--conf-server", "${local.slurm}:6817"]
+        kill_mode = "process" # Slurm jobs outlive it, and the next slurmd takes them over
+      }
+
+      resources {
+        cpu    = 50
+        memory = 128
+        pids   = 32768
+      }
+    }
+  }
+}

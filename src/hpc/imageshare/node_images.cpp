@@ -84,7 +84,7 @@ awaitable<boost::json::value> NodeImages::ask(std::string method, boost::json::v
 
 awaitable<std::optional<image::StoredImage>> NodeImages::find_here(std::string reference) {
   auto job = [&] { return store_.find(image::parse_reference(reference)); };
-  co_return co_await async::on_pool(context_->pool, job);
+  co_return co_await async::on_pool(pool_, job);
 }
 
 /// A digest means what it says, wherever the image is. A name means what the server has, if it can be asked.
@@ -183,7 +183,7 @@ awaitable<bool> NodeImages::try_transfer(const image::StoredImage& image) {
   if (offset < incoming.size) co_await receive(incoming, offset);
   auto finish = [&] { store_.finish(incoming, keys(), clock_.now()); };
   try {
-    co_await async::on_pool(context_->pool, finish);
+    co_await async::on_pool(pool_, finish);
   } catch (const Error& error) {
     // The server's file may have been signed again between the parts.
     if (error.code() != Code::denied || offset == 0) throw;
@@ -202,7 +202,7 @@ awaitable<void> NodeImages::receive(const image::Incoming& incoming, std::int64_
   const auto stream = co_await server->open("image.read", std::move(header));
   while (auto chunk = co_await stream->read()) {
     auto append = [&] { return store_.append(incoming, offset, chunk->bytes); };
-    offset = co_await async::on_pool(context_->pool, append);
+    offset = co_await async::on_pool(pool_, append);
   }
   if (offset < incoming.size)
     throw Error(Code::unavailable, fmt::format("the image '{}' ended early", incoming.digest))
@@ -215,7 +215,7 @@ awaitable<void> NodeImages::take_keys(bool wait) {
   const auto told = json::decode<Keys>(answer);
   if (told.digest == keys_digest_) co_return;
   auto write = [&] { write_keys(keys_directory(), told.keys); };
-  co_await async::on_pool(context_->pool, write);
+  co_await async::on_pool(pool_, write);
   keys_digest_ = told.digest;
 }
 

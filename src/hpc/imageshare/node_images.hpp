@@ -11,6 +11,7 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
+#include "async/loop.hpp"
 #include "imageshare/messages.hpp"
 #include "node/extension.hpp"
 
@@ -62,6 +63,8 @@ class NodeImages final : public node::Extension {
   std::string directory_;
   const Clock& clock_;
   image::Store store_;
+  /// Its own: threads of the node's pool may all be waiting in fetch_blocking for what is done here.
+  async::Pool pool_{1};
   std::optional<node::ExtensionContext> context_;
   std::optional<async::TaskGroup> tasks_;
   async::Event link_changed_;

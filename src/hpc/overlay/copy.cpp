@@ -192,6 +192,18 @@ void apply_round(const CopyPlaces& places, CopyState& state) {
   sweep(places, state.generation);
 }
 
+Round copy_here(const std::string& upper, const std::string& dir, SendOptions options) {
+  Receiver receiver(dir);
+  Sender sender(upper, std::move(options));
+  while (!sender.done() || !receiver.done()) {
+    const auto told = receiver.next();
+    if (!told.empty()) sender.receive(told);
+    const auto sent = sender.next();
+    if (!sent.empty()) receiver.receive(sent);
+  }
+  return sender.round();
+}
+
 std::optional<CopyState> find_copy(const std::string& dir) {
   const CopyPlaces places(dir);
   auto state = find_copy_state(places);

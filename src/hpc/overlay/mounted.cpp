@@ -54,6 +54,7 @@ Mounted::State::~State() {
 }
 
 Kind Mounted::kind() const { return state_->record.kind; }
+const Options& Mounted::options() const { return state_->options; }
 const std::string& Mounted::dir() const { return state_->dir; }
 std::string Mounted::layer() const { return state_->layer(); }
 std::string Mounted::upper() const { return layer() + "/upper"; }
@@ -79,6 +80,8 @@ Frozen Mounted::freeze(Duration limit) {
 }
 
 void Mounted::close() { unmount(*state_); }
-void Mounted::release() noexcept { state_->ours = false; }
+void Mounted::release() noexcept {
+  if (state_) state_->ours = false;
+}
 
 }  // namespace underway::overlay

@@ -78,6 +78,8 @@ class Mounted {
 
   Kind kind() const;
   const std::string& dir() const;
+  /// As it was opened.
+  const Options& options() const;
   /// For overlayfs. Both lie in layer(), the directory that a snapshot takes.
   std::string upper() const;
   std::string work() const;

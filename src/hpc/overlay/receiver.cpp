@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -55,8 +56,10 @@ struct Receiver::State {
   void take_difference(const Frame& frame);
   void take_end(const Frame& frame);
   void commit();
-  /// What the tree holds is on the disk, and in the index.
+  /// What has arrived is on the disk, and what the tree holds in the index.
   void settle();
+  /// Once it has begun, putting differences into the tree must come to an end.
+  void require_space() const;
   template <class Step>
   void guarded(Step step);
 
@@ -167,21 +170,36 @@ void Receiver::State::take_end(const Frame& frame) {
   round = end.round;
   round.told_bytes = told;
   round.digest = hex(digest);
-  if (!waiting) settle();
-  if (waiting && ::fdatasync(round_file.get()) != 0)
-    throw errno_error(errno, fmt::format("cannot write out '{}'", places.round(state.generation)));
+  // All is here. Writing it out can wait until the source's writers go on.
   Encoder().raw(digest).finish(FrameKind::verified, out);
   phase = Phase::deciding;
 }
 
 void Receiver::State::settle() {
-  if (!applier) return;
-  applier->finish(index);
-  save_index(places, state.generation, index);
+  if (applier) {
+    applier->finish(index);
+    save_index(places, state.generation, index);
+  } else if (waiting && ::fdatasync(round_file.get()) != 0) {
+    throw errno_error(errno, fmt::format("cannot write out '{}'", places.round(state.generation)));
+  }
+}
+
+void Receiver::State::require_space() const {
+  struct stat differences = {};
+  struct statvfs disk = {};
+  if (::fstat(round_file.get(), &differences) != 0 || ::fstatvfs(round_file.get(), &disk) != 0)
+    throw errno_error(errno, fmt::format("cannot look at '{}'", places.round(state.generation)));
+  const auto need = static_cast<std::uint64_t>(differences.st_size), free = disk.f_bavail * disk.f_frsize;
+  if (need <= free) return;
+  throw Error(Code::exhausted, fmt::format("no space to put what was received into '{}'", places.tree))
+      .because(fmt::format("needs up to {}, and {} are free", human_bytes(need), human_bytes(free)))
+      .advise("make space there, or make the target's overlay larger");
 }
 
 void Receiver::State::commit() {
+  settle();
   if (begin.consistent) {
+    if (waiting) require_space();
     state.consistent = true;
     state.at = begin.at;
     state.label = begin.label;
@@ -205,6 +223,8 @@ void Receiver::State::guarded(Step step) {
   } catch (const Error& e) {
     if (phase != Phase::failed && phase != Phase::done) put_failed(e, out);
     phase = Phase::failed;
+    // Differences that fill the disk would keep the next round from having less.
+    if (e.code() == Code::exhausted && waiting && !state.applying) static_cast<void>(::ftruncate(round_file.get(), 0));
     throw;
   }
 }

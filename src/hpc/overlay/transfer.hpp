@@ -118,6 +118,9 @@ class Receiver final : public Party {
   std::unique_ptr<State> state_;
 };
 
+/// A whole round on this host. Blocks: yes.
+Round copy_here(const std::string& upper, const std::string& dir, SendOptions options = {});
+
 /// What a copy is.
 struct CopyState {
   std::int64_t version = 1;

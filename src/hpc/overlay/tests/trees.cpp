@@ -136,7 +136,8 @@ void Gardener::once() {
       if (root_rights()) {
         const auto path = fresh();
         replace(path);
-        EXPECT_EQ(::mknod(path.c_str(), S_IFCHR, makedev(0, 0)), 0) << path;
+        const bool made = ::mknod(path.c_str(), S_IFCHR, makedev(0, 0)) == 0;
+        EXPECT_TRUE(made || errno == EPERM) << path;  // overlayfs makes its own
       }
       return;
     case 8:

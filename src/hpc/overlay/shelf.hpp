@@ -1,0 +1,86 @@
+#pragma once
+/// @file
+/// What is saved of one capsule on its node, and how often: snapshots beside its overlay, and backups elsewhere. Opens
+/// the overlay for each call and leaves it as it was: mounted when the capsule runs, closed otherwise.
+///
+///     <dir>/overlay, <dir>/snapshots        <dir>: "<agent data_dir>/capsules/<namespace>/<name>"
+
+#include <optional>
+
+#include "overlay/backup.hpp"
+
+namespace underway::overlay {
+
+/// snapshot { every = "1h"  keep { last = 3  hourly = 24  daily = 7 } }
+struct SnapshotSchedule {
+  Duration every{0};  ///< 0: only by hand, and before moves and upgrades
+  std::optional<Retention> keep;
+};
+/// backup { repository = "sftp:…"  password_file = "…"  every = "24h"  keep { daily = 30 }  drill_every = "168h" }
+struct BackupSchedule {
+  std::string repository;
+  std::string password_file;
+  std::string sftp_command;
+  std::map<std::string, std::string> environment;
+  Duration every{0};
+  Duration drill_every{0};
+  std::int64_t check_percent = 0;  ///< of all data, after each backup
+  std::optional<Retention> keep;
+
+  Repository where() const;
+};
+const describe::Structure& description(describe::Tag<SnapshotSchedule>);
+const describe::Structure& description(describe::Tag<BackupSchedule>);
+/// Everything that is wrong; looks at no disk. Pure.
+std::vector<std::string> problems(const SnapshotSchedule& schedule);
+std::vector<std::string> problems(const BackupSchedule& schedule);
+/// Whether it is time again. `last`: of the last one; nothing: there was none. Pure.
+bool is_due(Duration every, std::optional<TimePoint> last, TimePoint now);
+
+struct ShelfOptions {
+  Options overlay;
+  std::string capsule;                ///< "default/slurm-services"
+  std::string image;                  ///< that it runs, or ran last
+  bool running = false;               ///< something writes to the overlay
+  std::function<void(bool)> quiesce;  ///< SnapshotRequest::quiesce
+  std::function<TimePoint()> now;     ///< absent: the system's clock
+};
+
+class Shelf {
+ public:
+  /// Errors: not_found when the capsule has no overlay here.
+  Shelf(std::string dir, ShelfOptions options);
+
+  Snapshot take(const std::string& reason, const Retention& keep = {});
+  std::vector<Snapshot> list() const { return list_snapshots(snapshots_); }
+  void remove(const std::string& id);
+
+  /// All three: conflict while it runs. What the overlay was is kept as a snapshot "before restore", which is returned.
+  Snapshot restore(const std::string& id);
+  Snapshot restore(const Repository& repository, const Backup& backup);
+  /// Back to what it was when it last ran another image. `target` says to which image the job is to be reverted.
+  struct RolledBack {
+    Snapshot target, before;
+  };
+  RolledBack roll_back();
+
+  /// Of a fresh snapshot, which goes again unless `keep` of the snapshots wants it.
+  BackupResult back_up(const Repository& repository, const Retention& keep_backups);
+  /// Of the newest snapshot, or of a backup. See run_drill.
+  using Check = std::function<std::vector<std::string>(const std::string& upper)>;
+  Drill drill(const Check& check);
+  Drill drill(const Repository& repository, const Backup& backup, const Check& check);
+
+ private:
+  template <class Step>
+  auto with_overlay(Step step) const;
+  void refuse_running() const;
+  TimePoint now() const;
+  std::string dir_, snapshots_;
+  ShelfOptions options_;
+};
+
+/// The newest snapshot of another image than `image`; throws not_found. Pure.
+Snapshot rollback_target(const std::vector<Snapshot>& list, const std::string& image);
+
+}  // namespace underway::overlay

@@ -1,0 +1,101 @@
+#pragma once
+/// @file
+/// Snapshots of an overlay that is in use. Each has a directory of its own below that of all snapshots:
+///
+///     <snapshots>/<id>/snapshot.json     what it is (Snapshot)
+///     <snapshots>/<id>/copy              Method::copy: as transfer.hpp has it
+///
+/// A snapshot of btrfs lies in the overlay's file system (root()/snapshots/<id>), a clone beside the overlay's file.
+/// They protect from mistakes and from bad upgrades, not from the loss of the disk: for that there is backup.hpp.
+///
+/// Nothing is half done for good: a snapshot counts when its record says that it is complete, a restored layer takes
+/// the old one's place in one step, and what a crash leaves behind is swept by the next call.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "overlay/overlay.hpp"
+
+namespace underway::overlay {
+
+enum class Method {
+  subvolume,  ///< of btrfs: costs what changes later
+  clone,      ///< of the overlay's file (FICLONE), where the file system that holds it can
+  copy,       ///< of the tree: in rounds while writers run, and the rest while they wait
+};
+const describe::Enumeration& description(describe::Tag<Method>);
+
+struct Snapshot {
+  std::int64_t version = 1;
+  std::string id;       ///< "20261121-234103"; later ones sort behind
+  std::int64_t at = 0;  ///< ns since the epoch: what was written until then is in it
+  Method method = Method::copy;
+  std::string reason;           ///< "by hand", "schedule", "before move", …
+  std::string image;            ///< that the capsule ran: rolling back takes both
+  Duration frozen{};            ///< for how long writers waited
+  std::int64_t size_bytes = 0;  ///< of the file system; 0 with Kind::directory
+  std::string file;             ///< Method::clone
+  bool complete = false;
+};
+const describe::Structure& description(describe::Tag<Snapshot>);
+
+struct SnapshotRequest {
+  std::string reason;
+  std::string image;
+  /// Brings what writes to a state that it can start from (true), e.g. FLUSH TABLES WITH READ LOCK, and lets it go on
+  /// (false). Without: to be as after a power loss must be enough, which is what databases and file systems promise.
+  std::function<void(bool)> quiesce;
+  /// Nothing runs on the overlay: nobody needs to wait.
+  bool idle = false;
+  Duration limit = std::chrono::seconds{20};  ///< of the freeze
+  TimePoint now;                              ///< names the snapshot
+  /// Told before each step: for tests that end the process there.
+  std::function<void(const std::string&)> on_step;
+};
+/// Errors: exhausted; timeout when the freeze did not hold; those of `quiesce`. Then there is no snapshot, and writers
+/// go on. Blocks: yes.
+Snapshot take_snapshot(Mounted& overlay, const std::string& snapshots, const SnapshotRequest& request);
+
+/// The complete ones, oldest first.
+std::vector<Snapshot> list_snapshots(const std::string& snapshots);
+/// Throws not_found, naming what there is.
+Snapshot get_snapshot(const std::string& snapshots, const std::string& id);
+/// The newest that is not younger than `at`. Throws not_found, naming the oldest.
+Snapshot snapshot_at(const std::vector<Snapshot>& list, TimePoint at);
+
+/// A snapshot's upper layer as a directory to read.
+class SnapshotView {
+ public:
+  SnapshotView(const Mounted& overlay, const std::string& snapshots, const Snapshot& snapshot);
+  SnapshotView(const SnapshotView&) = delete;
+  ~SnapshotView();
+  const std::string& upper() const { return upper_; }
+
+ private:
+  std::string upper_;
+  std::string mounted_;  ///< a clone's mount point
+};
+
+/// The overlay becomes what it was. Nothing may use it. Returns it opened again. On an error, and after a crash at any
+/// step, it is what it was before. Errors: conflict while something uses it; internal when the snapshot is damaged.
+Mounted restore_snapshot(Mounted overlay, const std::string& snapshots, const std::string& id,
+                         const std::function<void(const std::string&)>& on_step = {});
+/// Copies a snapshot's upper layer to `<dir>/tree`, whole or not at all, digests compared.
+void extract_snapshot(const Mounted& overlay, const std::string& snapshots, const std::string& id,
+                      const std::string& dir);
+/// Nothing happens when there is none.
+void remove_snapshot(Mounted& overlay, const std::string& snapshots, const std::string& id);
+/// Removes what a crash has left half done.
+void sweep_snapshots(Mounted& overlay, const std::string& snapshots);
+
+/// How many to keep: the newest, and of each of the last hours, days and weeks that have one the newest. All 0: all.
+struct Retention {
+  std::int64_t last = 0, hourly = 0, daily = 0, weekly = 0;
+};
+const describe::Structure& description(describe::Tag<Retention>);
+/// Ids of those that need not be kept. Pure. Hours, days and weeks (from Monday) are UTC's.
+std::vector<std::string> superfluous(const std::vector<Snapshot>& list, const Retention& retention);
+
+}  // namespace underway::overlay

@@ -5,7 +5,6 @@
 #include <net/ethernet.h>
 #include <net/if_arp.h>
 #include <pcap.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -165,16 +164,14 @@ std::size_t Capture::next(std::span<Packet> out) {
 }
 
 void Capture::check_interface() {
-  pollfd poll{fd_.get(), POLLIN, 0};
-  if (::poll(&poll, 1, 0) <= 0 || (poll.revents & POLLERR) == 0) return;
+  // An interface that is set down leaves an error too, and goes on delivering once it is up again: only a socket that
+  // lost its interface is over.
   int problem = 0;
   socklen_t size = sizeof problem;
   ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &problem, &size);
-  // An interface that was only set down tells ENETDOWN too, and goes on delivering once it is up again.
   sockaddr_ll bound{};
   size = sizeof bound;
-  ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-  if (problem != 0 && bound.sll_ifindex <= 0)
+  if (::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size) == 0 && bound.sll_ifindex <= 0)
     throw Error(Code::unavailable, fmt::format("interface '{}' is gone", interface_))
         .because("it was removed, or moved to another network namespace");
 }

@@ -23,8 +23,8 @@ struct CaptureOptions {
   std::vector<std::string> macs;
   /// Besides: a filter in tcpdump's language (pcap-filter(7)).
   std::string filter;
-  /// Bytes of a packet that are kept.
-  std::uint32_t snap = 256;
+  /// Bytes of a packet that are kept: enough for a DHCP message up to its type.
+  std::uint32_t snap = 384;
   /// Of the ring: what the kernel holds while nobody reads.
   std::size_t memory = 32U << 20;
   /// Whether to see packets that are for other machines: on a mirror port, or a bridge.

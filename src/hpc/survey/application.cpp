@@ -62,17 +62,16 @@ std::optional<Application> rpc(std::string_view p, bool tcp) {
   return Application{name, fmt::format("program {} version {}", program, version)};
 }
 
-/// Length, then the version of Slurm's protocol: two digits of it in one byte, 0 in the other
-/// (slurm_protocol_common.h).
+/// The version of Slurm's protocol (a number in one byte, 0 in the other), flags, type and length of the message
+/// (slurm_protocol_pack.c, pack_header). Before it stands the length of all, which Slurm sends apart.
 std::optional<Application> slurm(std::string_view p) {
-  const auto version_at = [&](std::size_t at) {
-    return p.size() >= at + 6 && byte(p, at) >= 0x20 && byte(p, at) <= 0x40 && byte(p, at + 1) == 0;
+  const auto header_at = [&](std::size_t at) {
+    return p.size() >= at + 10 && byte(p, at) >= 0x20 && byte(p, at) <= 0x40 && byte(p, at + 1) == 0 &&
+           u16(p, at + 2) < 0x100 && u16(p, at + 4) >= 1000 && u16(p, at + 4) < 12'000 && u32(p, at + 6) < (64U << 20);
   };
-  if (p.size() < 4 || u32(p, 0) < 10 || u32(p, 0) > (64U << 20)) return {};
-  if (!version_at(4)) return {};
-  const std::uint16_t type = u16(p, 8);
-  if (type < 1000 || type > 12'000) return {};
-  return Application{"slurm", fmt::format("protocol {:#06x} message {}", u16(p, 4), type)};
+  const std::size_t at = header_at(0) ? 0 : 4;
+  if (!header_at(at)) return {};
+  return Application{"slurm", fmt::format("protocol {:#06x} message {}", u16(p, at), u16(p, at + 4))};
 }
 
 std::optional<Application> syslog(std::string_view p) {

@@ -69,6 +69,9 @@ struct Frame {
   bool outgoing = false;  ///< a cooked capture says that this machine sent it
   bool fragment = false;  ///< a later fragment: belongs to a flow, and has no payload to look at
   Malformed malformed = Malformed::none;
+
+  bool is_tcp() const { return kind == Kind::ip && protocol == 6; }
+  bool is_udp() const { return kind == Kind::ip && protocol == 17; }
 };
 
 class Decoder {

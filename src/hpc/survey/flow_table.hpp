@@ -39,6 +39,8 @@ struct alignas(64) Flow {
   /// Since the flow was last folded.
   std::array<std::uint32_t, 2> packets{};
   std::array<std::uint64_t, 2> bytes{};
+
+  bool is_tcp() const { return kind == Kind::ip && protocol == 6; }
 };
 static_assert(sizeof(Flow) == 128);
 

@@ -1,6 +1,7 @@
 #include "survey/journal.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/crc.hpp>
@@ -78,10 +79,11 @@ std::string read_whole(const std::string& path) {
 }  // namespace
 
 bool is_journal(const std::string& path) {
-  if (path == "-") return false;
-  const auto file = os::open_file(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+  // What is no file cannot be looked into without taking from it: it is a capture.
+  struct stat status{};
+  if (path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))) return false;
+  const auto file = os::open_file(path, O_RDONLY | O_NOCTTY);
   std::array<char, kHeader.size()> start{};
-  // A pipe cannot be looked into: it is a capture.
   const ssize_t got = ::pread(file.get(), start.data(), start.size(), 0);
   return got == static_cast<ssize_t>(start.size()) && std::string_view(start.data(), start.size()) == kHeader;
 }

@@ -12,7 +12,7 @@ constexpr std::size_t kBatch = 256;
 /// The front of a capture, held in memory until it is known which machine is surveyed.
 class Front {
  public:
-  static constexpr std::size_t kPackets = 200'000;
+  static constexpr std::size_t kPackets = 100'000;
   static constexpr std::size_t kBytes = 32U << 20;
 
   bool full() const { return packets_.size() >= kPackets || bytes_.size() >= kBytes; }

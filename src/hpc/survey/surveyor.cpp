@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "survey/application.hpp"
-#include "survey/ports.hpp"
 
 namespace underway::survey {
 namespace {
@@ -17,11 +16,6 @@ constexpr std::int64_t kDatagramIdle = 120 * kSecond;
 constexpr std::int64_t kConnectionIdle = 24 * 3600 * kSecond;  // TCP keepalive asks every two hours (tcp(7))
 constexpr std::int64_t kDhcpPatience = 10 * kSecond;
 constexpr std::uint8_t kLooks = 2;  // Slurm sends its length apart
-constexpr std::size_t kMostDoors = 65'536;
-
-bool is_tcp(const Frame& frame) { return frame.kind == Kind::ip && frame.protocol == IPPROTO_TCP; }
-bool is_udp(const Frame& frame) { return frame.kind == Kind::ip && frame.protocol == IPPROTO_UDP; }
-bool is_tcp(const Flow& flow) { return flow.kind == Kind::ip && flow.protocol == IPPROTO_TCP; }
 
 /// Neighbour discovery and multicast listeners: the group is made from the address and is no door.
 bool is_neighbour_discovery(std::uint8_t type) { return (type >= 130 && type <= 137) || type == 143; }
@@ -37,6 +31,18 @@ void normalise(Frame& frame) {
     frame.source_port = frame.destination_port = door;
     if (is_neighbour_discovery(frame.type)) frame.destination = {};
   }
+}
+
+/// Whether the source's address is that of the interface that sent the frame: no router took from its hops.
+bool is_own_address(const Frame& frame) {
+  return frame.kind == Kind::arp ? frame.type == 1 : frame.kind == Kind::ip && undiminished(frame.hops);
+}
+
+/// Who has no address yet is known by its MAC.
+Address client_of(const Frame& frame, unsigned server_side) {
+  const Address& client = server_side == 1 ? frame.source : frame.destination;
+  if (!client.is_none()) return client;
+  return Address::of_mac(server_side == 1 ? frame.source_mac : frame.destination_mac);
 }
 
 }  // namespace
@@ -73,12 +79,12 @@ void Surveyor::add(Frame& frame, std::uint64_t hash) {
     count_station(tally_.station(frame.source_mac), 1, frame.length);
     return;
   }
-  if (is_udp(frame) && (frame.destination_port == 67 || frame.source_port == 67)) {
+  if (frame.is_udp() && (frame.destination_port == 67 || frame.source_port == 67)) {
     if (const auto message = parse_dhcp(frame)) return take_dhcp(frame, *message);
   }
   unsigned side = 0;
   std::uint32_t at = flows_.find(hash, frame, side);
-  if (at != FlowTable::kNone && is_tcp(frame) && (frame.flags & (kSyn | kAck)) == kSyn &&
+  if (at != FlowTable::kNone && frame.is_tcp() && (frame.flags & (kSyn | kAck)) == kSyn &&
       (flows_[at].closed || flows_[at].last_asked != 0)) {
     finish(at);  // the same ports again
     at = FlowTable::kNone;
@@ -98,7 +104,7 @@ void Surveyor::take(Flow& flow, const Frame& frame, unsigned side) {
   flow.last = std::max(flow.last, frame.time);
   const bool from_client = side == flow.opener;
   bool speaks = true;
-  if (is_tcp(flow)) {
+  if (flow.is_tcp()) {
     speaks = frame.payload_length > 1;  // a probe for life has one byte at most
     if ((frame.flags & (kFin | kRst)) != 0) {
       if (!flow.closed) --tally_.totals(flow.service).open_now;
@@ -121,8 +127,32 @@ void Surveyor::take(Flow& flow, const Frame& frame, unsigned side) {
 void Surveyor::meet(Flow& flow, const Frame& frame, unsigned side) {
   flow.looked[side] = 0;
   flow.station[side] = tally_.station(frame.source_mac);
-  const bool own = frame.kind == Kind::arp ? frame.type == 1 : frame.kind == Kind::ip && undiminished(frame.hops);
-  if (own) tally_.note_address(flow.station[side], frame.source);
+  if (!is_own_address(frame)) return;
+  tally_.note_address(flow.station[side], frame.source);
+  if (!surveyed_.has(frame.source_mac) || surveyed_.has(frame.source)) return;
+  surveyed_.learn(frame.source);
+  if (tally_.key(flow.service).part == Part::routes) move_to_own(flow, side);
+}
+
+/// What was taken for a routed conversation is the surveyed machine's own, on side `side`: its address was not known.
+void Surveyor::move_to_own(Flow& flow, unsigned side) {
+  ServiceKey key = tally_.key(flow.service);
+  const unsigned server_side = 1U - flow.opener;
+  key.part = side == server_side ? Part::serves : Part::opens;
+  key.server = flow.address[server_side];
+  const std::uint32_t service = tally_.service(key);
+  auto& before = tally_.totals(flow.service);
+  if (before.opens > 0) --before.opens;
+  if (!flow.seen && before.inferred > 0) --before.inferred;
+  const Mac mac = before.server_mac;
+  const bool open = flow.is_tcp() && !flow.closed;
+  if (open) --before.open_now;
+  auto& after = tally_.totals(service);
+  if (open) ++after.open_now;
+  if (side == server_side) after.server_mac = mac;
+  flow.service = service;
+  flow.client = tally_.client(service, flow.address[flow.opener]);
+  note_open(service, flow.client, flow.first, flow.seen);
 }
 
 /// The client sent something that wants an answer.
@@ -138,7 +168,7 @@ void Surveyor::asked(Flow& flow, const Frame& frame) {
     if (client.last_burst != 0 && since >= kBurstEnds) totals.active.add(since);
     if (client.last_burst == 0 || since >= kBurstEnds) client.last_burst = frame.time;
   }
-  if (is_tcp(flow) || first) return;
+  if (flow.is_tcp() || first) return;
   if (!flow.answered && !flow.refused) ++totals.unanswered;
   if (flow.refused) ++totals.refused;
   flow.answered = flow.refused = false;
@@ -146,19 +176,18 @@ void Surveyor::asked(Flow& flow, const Frame& frame) {
 }
 
 void Surveyor::look(Flow& flow, const Frame& frame, unsigned side) {
-  if (!is_tcp(frame) && !is_udp(frame)) return;
+  if (!frame.is_tcp() && !frame.is_udp()) return;
   ++flow.looked[side];
   if (flow.follows) return;
-  auto& totals = tally_.totals(flow.service);
   const std::uint16_t port = tally_.key(flow.service).port;
   const bool from_client = side == flow.opener;
-  const bool tftp = is_udp(frame) && port == 69 && from_client;
-  if (totals.hints.size() >= ServiceFlow::kMaxHints && !tftp) return;
+  const bool tftp = frame.is_udp() && port == 69 && from_client;
+  if (!tally_.worth_a_look(flow.service) && !tftp) return;
   const Application found = recognise({reinterpret_cast<const char*>(frame.payload), frame.payload_captured},
-                                      is_tcp(frame), from_client, port);
+                                      frame.is_tcp(), from_client, port);
   if (found.name.empty()) return;
   flow.looked[side] = kLooks;
-  totals.name(found.name, found.hint);
+  tally_.totals(flow.service).name(found.name, found.hint);
   if (tftp && !found.hint.empty()) {
     expected_[next_expected_] = {frame.source, frame.destination, frame.source_port, flow.service, flow.client};
     next_expected_ = (next_expected_ + 1) % expected_.size();
@@ -171,9 +200,7 @@ std::uint32_t Surveyor::open(const Frame& frame, std::uint64_t hash) {
     ++tally_.seen().evicted;
     began_evicting_ = true;
   }
-  if (surveyed_.has(frame.source_mac) &&
-      (frame.kind == Kind::arp ? frame.type == 1 : frame.kind == Kind::ip && undiminished(frame.hops)))
-    surveyed_.learn(frame.source);
+  if (surveyed_.has(frame.source_mac) && is_own_address(frame)) surveyed_.learn(frame.source);
   const Door door = find_door(frame);
   Flow flow{.address = {frame.source, frame.destination},
             .port = {frame.source_port, frame.destination_port},
@@ -189,12 +216,14 @@ std::uint32_t Surveyor::open(const Frame& frame, std::uint64_t hash) {
             .station = {Tally::kNone, Tally::kNone},
             .first = frame.time,
             .last = frame.time};
-  if (!door.follows) {
+  if (door.follows) {
+    answer_request(frame);
+  } else {
     const ServiceKey key = key_of(frame, door.server_side);
     flow.service = tally_.service(key);
-    flow.client = tally_.client(flow.service, door.server_side == 1 ? frame.source : frame.destination);
+    flow.client = tally_.client(flow.service, client_of(frame, door.server_side));
     auto& totals = tally_.totals(flow.service);
-    if (is_tcp(flow)) ++totals.open_now;
+    if (flow.is_tcp()) ++totals.open_now;
     if (key.part == Part::routes) {
       tally_.client(flow.service, door.server_side == 1 ? frame.destination : frame.source, true);
       totals.server_mac = surveyed_.has(frame.source_mac) ? frame.source_mac : frame.destination_mac;
@@ -207,82 +236,6 @@ std::uint32_t Surveyor::open(const Frame& frame, std::uint64_t hash) {
     if (door.seen || !began_evicting_) note_open(flow.service, flow.client, frame.time, door.seen);
   }
   return flows_.insert(hash, flow);
-}
-
-Surveyor::Door Surveyor::find_door(const Frame& frame) const {
-  if (frame.kind == Kind::arp) return {.server_side = frame.type == 2 ? 0U : 1U, .seen = frame.type != 2};
-  if (frame.kind != Kind::ip || frame.cast != Cast::unicast) return {};
-  if (is_udp(frame)) return find_udp_door(frame);
-  if (frame.protocol == IPPROTO_ICMP) return {.server_side = frame.type == 0 ? 0U : 1U, .seen = frame.type != 0};
-  if (frame.protocol == IPPROTO_ICMPV6) return {.server_side = frame.type == 129 ? 0U : 1U, .seen = frame.type != 129};
-  if (frame.protocol != IPPROTO_TCP) return {};
-  if ((frame.flags & kSyn) != 0) return {.server_side = (frame.flags & kAck) == 0 ? 1U : 0U};
-  if (known_door(frame.destination, frame.destination_port, frame.protocol)) return {.server_side = 1, .seen = false};
-  if (known_door(frame.source, frame.source_port, frame.protocol)) return {.server_side = 0, .seen = false};
-  const unsigned source = server_likeness(frame.source_port);
-  const unsigned destination = server_likeness(frame.destination_port);
-  const bool to_server = source != destination ? destination > source : frame.destination_port <= frame.source_port;
-  return {.server_side = to_server ? 1U : 0U, .seen = false};
-}
-
-Surveyor::Door Surveyor::find_udp_door(const Frame& frame) const {
-  for (const auto& expected : expected_) {
-    if (expected.service != Tally::kNone && expected.client == frame.destination &&
-        expected.client_port == frame.destination_port && expected.server == frame.source)
-      return {.server_side = 0, .follows = true, .service = expected.service, .client = expected.who};
-  }
-  if (known_door(frame.destination, frame.destination_port, frame.protocol)) return {};
-  if (known_door(frame.source, frame.source_port, frame.protocol)) return {.server_side = 0, .seen = false};
-  if (server_likeness(frame.source_port) > server_likeness(frame.destination_port))
-    return {.server_side = 0, .seen = false};
-  return {};
-}
-
-bool Surveyor::known_door(const Address& server, std::uint16_t port, std::uint8_t protocol) const {
-  const std::array<std::uint64_t, 3> door{server.high, server.low, (std::uint64_t{protocol} << 16U) | port};
-  return doors_.find(mix(mix(door[0], door[1]), door[2]), [&](std::uint32_t at) { return door_list_[at] == door; }) !=
-         detail::OpenIndex::kNone;
-}
-
-void Surveyor::note_door(const Address& server, std::uint16_t port, std::uint8_t protocol) {
-  if (port == 0 || door_list_.size() >= kMostDoors || known_door(server, port, protocol)) return;
-  const std::array<std::uint64_t, 3> door{server.high, server.low, (std::uint64_t{protocol} << 16U) | port};
-  doors_.insert(mix(mix(door[0], door[1]), door[2]), static_cast<std::uint32_t>(door_list_.size()));
-  door_list_.push_back(door);
-}
-
-Part Surveyor::part_of(const Frame& frame, unsigned server_side) {
-  const Address& server = server_side == 1 ? frame.destination : frame.source;
-  const Address& client = server_side == 1 ? frame.source : frame.destination;
-  const bool from_us = surveyed_.has(frame.source_mac) || frame.outgoing;
-  if (frame.kind == Kind::ethernet)
-    return from_us                                ? Part::opens
-           : frame.cast != Cast::unicast          ? Part::hears
-           : surveyed_.has(frame.destination_mac) ? Part::serves
-                                                  : Part::between;
-  if (frame.kind == Kind::ip && frame.cast != Cast::unicast)
-    return from_us || surveyed_.has(frame.source) ? Part::opens : Part::hears;
-  if (surveyed_.has(server)) return Part::serves;
-  if (surveyed_.has(client)) return Part::opens;
-  if (frame.kind == Kind::arp) return Part::between;
-  const bool to_us = surveyed_.has(frame.destination_mac);
-  if (!from_us && !to_us) return Part::between;
-  // Neighbours need no router: one of the two is an address of the surveyed machine that had not shown itself.
-  if (!surveyed_.neighbours(server, client)) return Part::routes;
-  return (to_us ? server_side == 1 : server_side == 0) ? Part::serves : Part::opens;
-}
-
-ServiceKey Surveyor::key_of(const Frame& frame, unsigned server_side) {
-  ServiceKey key{.server = server_side == 1 ? frame.destination : frame.source,
-                 .port = server_side == 1 ? frame.destination_port : frame.source_port,
-                 .vlan = frame.vlan,
-                 .number = frame.number,
-                 .kind = frame.kind,
-                 .protocol = frame.protocol,
-                 .part = part_of(frame, server_side),
-                 .cast = frame.kind == Kind::arp ? Cast::unicast : frame.cast};
-  if (key.part == Part::routes || (frame.kind == Kind::arp && key.part != Part::serves)) key.server = {};
-  return key;
 }
 
 void Surveyor::note_open(std::uint32_t service, std::uint32_t client, std::int64_t time, bool seen) {
@@ -388,14 +341,14 @@ void Surveyor::finish(std::uint32_t at) {
   Flow& flow = flows_[at];
   settle(flow);
   auto& totals = tally_.totals(flow.service);
-  if (is_tcp(flow) && !flow.closed) --totals.open_now;
+  if (flow.is_tcp() && !flow.closed) --totals.open_now;
   if (!flow.follows && !flow.answered) ++(flow.refused ? totals.refused : totals.unanswered);
   flows_.erase(at);
 }
 
 bool Surveyor::over(const Flow& flow, std::int64_t now) const {
   const std::int64_t idle = now - flow.last;
-  return idle > (flow.closed ? kClosedIdle : is_tcp(flow) ? kConnectionIdle : kDatagramIdle);
+  return idle > (flow.closed ? kClosedIdle : flow.is_tcp() ? kConnectionIdle : kDatagramIdle);
 }
 
 void Surveyor::sweep(std::size_t steps) {
@@ -418,7 +371,7 @@ void Surveyor::fold(std::int64_t now) {
 void Surveyor::end() {
   fold(now_);
   for (std::uint32_t at = 0; at < flows_.slots(); ++at) {
-    if (flows_[at].used && (!is_tcp(flows_[at]) || flows_[at].closed || !flows_[at].answered)) finish(at);
+    if (flows_[at].used && (!flows_[at].is_tcp() || flows_[at].closed || !flows_[at].answered)) finish(at);
   }
   while (const auto asked = dhcp_.older_than(std::numeric_limits<std::int64_t>::max())) flush_dhcp(*asked);
 }

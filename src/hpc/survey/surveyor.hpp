@@ -55,9 +55,11 @@ class Surveyor {
   void add(Frame& frame, std::uint64_t hash);
   void take(Flow& flow, const Frame& frame, unsigned side);
   void meet(Flow& flow, const Frame& frame, unsigned side);
+  void move_to_own(Flow& flow, unsigned side);
   void asked(Flow& flow, const Frame& frame);
   void look(Flow& flow, const Frame& frame, unsigned side);
   std::uint32_t open(const Frame& frame, std::uint64_t hash);
+  void answer_request(const Frame& data);
   Door find_door(const Frame& frame) const;
   Door find_udp_door(const Frame& frame) const;
   bool known_door(const Address& server, std::uint16_t port, std::uint8_t protocol) const;

@@ -57,7 +57,8 @@ class Tally {
   struct Service {
     ServiceKey key;
     Totals totals;
-    bool changed = false;  ///< since the last interval was taken
+    bool changed = false;     ///< since the last interval was taken
+    std::uint32_t looks = 0;  ///< at payloads, to name the application
   };
   /// Somebody who opened, or (of routes) was opened to.
   struct Client {
@@ -99,6 +100,11 @@ class Tally {
   Totals& totals(std::uint32_t service) {
     services_[service].changed = true;
     return services_[service].totals;
+  }
+  /// Whether looking at one more payload of this service is worth it.
+  bool worth_a_look(std::uint32_t service) {
+    constexpr std::uint32_t kMost = 256;
+    return services_[service].looks < kMost && ++services_[service].looks > 0;
   }
   const ServiceKey& key(std::uint32_t service) const { return services_[service].key; }
   Client& client_at(std::uint32_t client) { return clients_[client]; }

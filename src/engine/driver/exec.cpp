@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "detail/config.hpp"
-#include "detail/local_task.hpp"
+#include "driver/local_task.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 
@@ -15,6 +15,7 @@ namespace underway::driver {
 namespace {
 
 using namespace detail;
+using namespace local;
 
 const std::vector<Key>& keys() {
   static const std::vector<Key> kKeys = {
@@ -142,7 +143,7 @@ class Exec final : public Driver {
     return LocalTask::recover(options_, spec, command(spec), entered(spec));
   }
 
-  bool tend_leftovers(bool end_them) override { return detail::tend_leftovers(options_, end_them); }
+  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_, end_them); }
 
  private:
   static bool own_process_numbers(const TaskSpec& spec) { return text(spec.config, "pid_mode") != "host"; }

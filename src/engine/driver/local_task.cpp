@@ -1,4 +1,4 @@
-#include "detail/local_task.hpp"
+#include "driver/local_task.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,7 +25,10 @@ std::string_view to_string(TaskStatus::Phase phase) {
   return "lost";
 }
 
-namespace detail {
+namespace local {
+
+using detail::text;
+
 namespace {
 
 /// Context of a cgroup's entry once its run is over and something lives on in it.
@@ -84,6 +87,7 @@ keeper::LaunchSpec keeper_spec(const Options& options, const TaskSpec& spec, con
   keeper.logs = {spec.alloc_dir + "/logs", spec.task, spec.log_files, spec.log_bytes};
   keeper.cgroup = group.path();
   keeper.kill_mode = launch.kill_mode;
+  keeper.network = launch.network;
   return keeper;
 }
 
@@ -342,5 +346,5 @@ bool tend_leftovers(const Options& options, bool end_them) {
   return some;
 }
 
-}  // namespace detail
+}  // namespace local
 }  // namespace underway::driver

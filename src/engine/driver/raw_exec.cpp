@@ -4,12 +4,13 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "detail/config.hpp"
-#include "detail/local_task.hpp"
+#include "driver/local_task.hpp"
 
 namespace underway::driver {
 namespace {
 
 using namespace detail;
+using namespace local;
 
 const std::vector<Key>& keys() {
   static const std::vector<Key> kKeys = {{"command", Kind::text, true},   {"args", Kind::texts},
@@ -71,7 +72,7 @@ class RawExec final : public Driver {
     return LocalTask::recover(options_, spec, command(spec), 0);
   }
 
-  bool tend_leftovers(bool end_them) override { return detail::tend_leftovers(options_, end_them); }
+  bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_, end_them); }
 
  private:
   static std::string work_dir(const TaskSpec& spec) {

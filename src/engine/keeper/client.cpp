@@ -154,6 +154,7 @@ Client Client::launch(const LaunchSpec& spec, const os::CgroupSystem& system, Du
     keeper.new_session = true;
     keeper.unshare = spec.own_process_numbers ? CLONE_NEWPID : 0;
     keeper.oom_score_adj = -999;
+    if (spec.network != nullptr) keeper.join = {spec.network};
     keeper.fds = {{memory.get(), kSpecFd},
                   {listening.get(), kSocketFd},
                   {lock->get(), kLockFd},

@@ -42,10 +42,13 @@ struct LaunchSpec {
   std::string description;
   /// What the task does, ending in exec. Standard input, output and error are already in place.
   os::LaunchPlan plan;
-  /// CLONE_NEW* bits for the task (without a process namespace).
+  /// CLONE_NEW* bits for the task. With CLONE_NEWPID it is the first process of new numbers itself, and its end is
+  /// theirs; it then sets its parent death signal, or would outlive its keeper.
   int namespaces = 0;
   /// The keeper becomes init of new process numbers, the task one of its children.
   bool own_process_numbers = false;
+  /// Where keeper and task have their network; null: where the agent has it.
+  const os::Namespace* network = nullptr;
   LogLimits logs;
   /// Where the plan moves the task. With kill mode control_group killed as a whole with it, and after the death of the
   /// keeper.

@@ -193,8 +193,8 @@ std::string DriverAdapter::default_user(const std::string& driver) const {
 
 TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirectory& directory,
                                const std::string& task) const {
-  // exec gives its tasks a file tree of their own, with these names (driver.hpp).
-  if (driver == "exec") return {"/alloc", "/local", "/secrets"};
+  // These give their tasks a file tree of their own, with these names (driver.hpp).
+  if (driver == "exec" || driver == "capsule") return {"/alloc", "/local", "/secrets"};
   return directory.host_paths(task);
 }
 

@@ -18,6 +18,17 @@ StringMap combined_meta(const EnvironmentInputs& in) {
   return meta;
 }
 
+/// Whether the job's name is enough to tell a capsule from all others.
+bool only_capsule_of_job(const EnvironmentInputs& in) {
+  if (!in.allocation.job) return false;
+  const auto& groups = in.allocation.job->groups;
+  const auto capsules = std::count_if(groups.begin(), groups.end(), [](const auto& group) {
+    return std::any_of(group.tasks.begin(), group.tasks.end(),
+                       [](const auto& task) { return task.driver == "capsule"; });
+  });
+  return capsules < 2;
+}
+
 void add_identity(const EnvironmentInputs& in, StringMap& env) {
   const model::Allocation& allocation = in.allocation;
   env["NOMAD_ALLOC_DIR"] = in.paths.alloc;
@@ -35,6 +46,7 @@ void add_identity(const EnvironmentInputs& in, StringMap& env) {
   env["NOMAD_NAMESPACE"] = allocation.ns;
   env["NOMAD_REGION"] = in.region;
   if (!in.parent_cgroup.empty()) env["NOMAD_PARENT_CGROUP"] = in.parent_cgroup;
+  if (in.task.driver == "capsule" && only_capsule_of_job(in)) env["UNDERWAY_ONLY_CAPSULE"] = "true";
 }
 
 void add_resources(const EnvironmentInputs& in, StringMap& env) {

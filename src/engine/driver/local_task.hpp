@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// What raw_exec and exec share: a task that is a process of this machine, in a cgroup, under a keeper.
+/// What drivers share whose task is a process of this machine, in a cgroup, under a keeper. For those who write a
+/// driver.
 
 #include <functional>
 #include <memory>
@@ -12,7 +13,7 @@
 #include "keeper/client.hpp"
 #include "os/launch_plan.hpp"
 
-namespace underway::driver::detail {
+namespace underway::driver::local {
 
 /// Where a command of alloc exec runs, and as whom; namespaces and cgroup are added by LocalTask.
 using CommandTemplate = std::function<os::SpawnSpec()>;
@@ -24,6 +25,8 @@ struct LocalLaunch {
   int namespaces = 0;
   bool own_process_numbers = false;
   keeper::KillMode kill_mode = keeper::KillMode::control_group;
+  /// As keeper::LaunchSpec::network.
+  const os::Namespace* network = nullptr;
 };
 
 /// Of the drivers' `kill_mode`; what is not known is a problem, in words.
@@ -83,4 +86,4 @@ std::vector<std::string> candidates_of(const std::string& command, const std::ve
 /// CPU weight, processes, processors.
 os::CgroupLimits common_limits(const Options& options, const TaskSpec& spec);
 
-}  // namespace underway::driver::detail
+}  // namespace underway::driver::local

@@ -1,0 +1,74 @@
+#pragma once
+/// @file
+/// Talking to the init of a capsule that runs on this host (init/main.cpp has the messages). Blocks: yes; a connection
+/// is one question at a time. Thread: one at a time.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/describe.hpp"
+#include "image/manifest.hpp"
+#include "os/fd.hpp"
+
+namespace underway::capsule {
+
+struct ServiceStatus {
+  std::string name;
+  std::string state;     ///< waiting, starting, ready, paused, done, failed, stopping, stopped
+  std::int64_t pid = 0;  ///< as the capsule numbers it
+  std::int64_t restarts = 0;
+  std::int64_t exit_code = 0, signal = 0;  ///< of its last end
+  Duration since{};                        ///< how long it has been in that state
+};
+
+struct Status {
+  std::string phase;  ///< waiting, probing, starting, running, stopping
+  std::vector<ServiceStatus> services;
+  std::map<std::string, std::int64_t> steps;  ///< moment to the result of its last run
+
+  /// Every service is ready or done.
+  bool healthy() const;
+};
+const describe::Structure& description(describe::Tag<ServiceStatus>);
+const describe::Structure& description(describe::Tag<Status>);
+
+/// Throws Error(internal) when it is none: what is in a capsule need not be trusted.
+Status parse_status(std::string_view text);
+
+struct StepResult {
+  /// 0, an exit code, 128 and a signal, 124 when it took too long.
+  int result = 0;
+  /// The end of what it said.
+  std::string output;
+  bool succeeded() const { return result == 0; }
+};
+StepResult parse_step_result(std::string_view text);
+
+class Control {
+ public:
+  /// `directory` is the keeper's, of the capsule's run. Errors: not_found (no such run), unavailable (it does not
+  /// listen within `within`).
+  static Control connect(const std::string& directory, Duration within = std::chrono::seconds{5});
+
+  void go();
+  Status status();
+  /// Runs the steps of a moment; a moment without steps has succeeded. Errors: timeout.
+  StepResult run_step(image::Moment moment, Duration within = std::chrono::minutes{10});
+  /// Ends the capsule cleanly, as the signal of a stop does; returns at once.
+  void stop();
+  void signal(const std::string& service, int number);
+  void restart(const std::string& service);
+
+ private:
+  Control(os::Fd socket, std::string directory) : socket_(std::move(socket)), directory_(std::move(directory)) {}
+  std::string ask(const std::string& question, Duration within);
+  /// Throws what an "error …" says.
+  std::string ask_ok(const std::string& question);
+
+  os::Fd socket_;
+  std::string directory_;
+};
+
+}  // namespace underway::capsule

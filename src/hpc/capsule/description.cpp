@@ -1,0 +1,89 @@
+#include "capsule/config.hpp"
+
+namespace underway::capsule {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+const Structure& description(Tag<OverlayConfig>) {
+  static const Structure s =
+      Builder<OverlayConfig>("overlay", "The writable layer over the image.")
+          .attribute<&OverlayConfig::kind>("kind", "Kind", "`directory`, `ext4`, `xfs`, `btrfs` or `raid1`.")
+          .attribute<&OverlayConfig::size>("size", "Size",
+                                           "Of its file system: `1G`. A directory has no limit of its own.")
+          .attribute<&OverlayConfig::paths>("paths", "Paths",
+                                            "Directories that hold its file; `raid1` wants two, on two file systems.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<NetworkConfig>) {
+  static const Structure s =
+      Builder<NetworkConfig>("network", "A network that the capsule joins, by a bridge of the host.")
+          .label<&NetworkConfig::name>("name", "Name", "Its name.")
+          .attribute<&NetworkConfig::bridge>("bridge", "Bridge", "The host's bridge; `br-<name>` when not given.")
+          .attribute<&NetworkConfig::addresses>("addresses", "Addresses",
+                                                "Addresses with their prefix: `10.77.0.5/24`. Each is asked for before "
+                                                "it is used and announced after.")
+          .attribute<&NetworkConfig::gateway>("gateway", "Gateway", "Way to everywhere else.")
+          .block_or_attribute<&NetworkConfig::routes>("routes", "Routes", "Network to gateway, beside the default one.")
+          .attribute<&NetworkConfig::vlan>("vlan", "Vlan", "802.1Q tag; 0: untagged. Needs a kernel with VLAN links.")
+          .attribute<&NetworkConfig::interface>("interface", "Interface",
+                                                "Its name in the capsule; `eth0`, `eth1`, … when not given.")
+          .attribute<&NetworkConfig::mac>("mac", "MAC",
+                                          "Hardware address; it follows from the first address when not given, so it "
+                                          "is the same on every host.")
+          .attribute<&NetworkConfig::mtu>("mtu", "MTU", "0: the bridge's.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<DnsConfig>) {
+  static const Structure s =
+      Builder<DnsConfig>("dns", "How names are found.")
+          .attribute<&DnsConfig::servers>("servers", "Servers", "Name servers for /etc/resolv.conf.")
+          .attribute<&DnsConfig::search>("search", "Search", "Domains that names are looked for in.")
+          .block_or_attribute<&DnsConfig::hosts>("hosts", "Hosts", "Names for /etc/hosts, with their addresses.")
+          .attribute<&DnsConfig::host_file>("host_file", "HostFile",
+                                            "Whether /etc/hosts also gets what the host's holds at the start.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<BindConfig>) {
+  static const Structure s =
+      Builder<BindConfig>("bind", "A directory or file of the host that the capsule sees: a shared file system.")
+          .label<&BindConfig::path>("path", "Path", "Where it is seen.")
+          .attribute<&BindConfig::source>("source", "Source", "Where it is on the host; the same path when not given.")
+          .attribute<&BindConfig::read_only>("read_only", "ReadOnly", "Whether it can only be read.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<Config>) {
+  static const Structure s =
+      Builder<Config>("config", "Of a task with driver `capsule`.")
+          .attribute<&Config::image>("image", "Image",
+                                     "The image: a path, a file that the task has (`local/…`), `sha256:…`, or "
+                                     "`name:version` in the node's image store.")
+          .required()
+          .attribute<&Config::name>("name", "Name", "What its data are called on a node; the job's ID if not given.")
+          .attribute<&Config::hostname>("hostname", "Hostname", "Its host name; its name when not given.")
+          .block<&Config::overlay>("overlay", "Overlay", "The writable layer.")
+          .block<&Config::networks>("network", "Networks", "Networks that it joins.")
+          .block<&Config::dns>("dns", "DNS", "How names are found.")
+          .block<&Config::binds>("bind", "Binds", "Directories of the host that it sees.")
+          .block<&Config::services>("service", "Services", "Services beside, or changing, those of the image.")
+          .block<&Config::steps>("step", "Steps", "Steps in the place of the image's of the same moment.")
+          .attribute<&Config::capabilities>("capabilities", "Capabilities",
+                                            "Capabilities that its processes may have, in the place of the usual.")
+          .attribute<&Config::cap_add>("cap_add", "CapAdd", "Capabilities beside the usual.")
+          .block_or_attribute<&Config::sysctl>("sysctl", "Sysctl", "Settings of its network: `net.ipv4.ip_forward`.")
+          .attribute<&Config::attempts>("attempts", "Attempts",
+                                        "Failures of a service in a row after which the capsule fails; 0: no limit.")
+          .done();
+  return s;
+}
+
+}  // namespace underway::capsule

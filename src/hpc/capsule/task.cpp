@@ -1,0 +1,56 @@
+#include <sys/mount.h>
+
+#include "base/error.hpp"
+#include "capsule/detail/capsule_task.hpp"
+#include "capsule/network.hpp"
+#include "os/file.hpp"
+#include "os/mount.hpp"
+
+namespace underway::capsule::detail {
+namespace {
+
+class CapsuleTask final : public driver::TaskHandle {
+ public:
+  CapsuleTask(std::unique_ptr<driver::TaskHandle> task, Surroundings around)
+      : task_(std::move(task)), around_(std::move(around)) {}
+
+  int fd() const override { return task_->fd(); }
+  bool poll() override { return task_->poll(); }
+  const driver::TaskStatus& status() const override { return task_->status(); }
+  bool wait(Duration within) override { return task_->wait(within); }
+  void signal(int number) override { task_->signal(number); }
+  void stop(int number, Duration grace) override { task_->stop(number, grace); }
+  os::CgroupStats usage() const override { return task_->usage(); }
+  driver::ExecSession exec(const driver::ExecRequest& request) override { return task_->exec(request); }
+  void destroy() override {
+    // The links first: the namespace of a capsule that was killed lives on for a moment, and answers for its addresses.
+    clear_away(around_);
+    task_->destroy();
+  }
+
+ private:
+  std::unique_ptr<driver::TaskHandle> task_;
+  Surroundings around_;
+};
+
+}  // namespace
+
+void clear_away(const Surroundings& around) {
+  if (around.ledger != nullptr) {
+    // Links, the image's mount of a start that was cut short, the overlay's file system.
+    auto failures = around.ledger->undo([&](const os::LedgerItem& item) { return item.owner == around.owner; });
+    if (!failures.empty()) throw std::move(failures.front());
+  }
+  if (!around.run) return;
+  auto run = *around.run;
+  const auto current = find_run(around.capsules, run.ns, run.name);
+  if (!current || current->keeper_dir != run.keeper_dir || current->ended != 0) return;
+  run.ended = unix_nanos(SystemClock().now());
+  write_run(around.capsules, run);
+}
+
+std::unique_ptr<driver::TaskHandle> make_task(std::unique_ptr<driver::TaskHandle> task, Surroundings around) {
+  return std::make_unique<CapsuleTask>(std::move(task), std::move(around));
+}
+
+}  // namespace underway::capsule::detail

@@ -1,0 +1,43 @@
+#include "capsule/control.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace underway::capsule {
+namespace {
+
+TEST(Control, ReadsTheStatus) {
+  const auto status = parse_status(
+      "ok\nphase running\nservice munge ready 12 0 0 0 1234\nservice job done 0 2 0 0 10\nstep probe 0\nstep check 3\n"
+      "something new\n");
+  EXPECT_EQ(status.phase, "running");
+  ASSERT_EQ(status.services.size(), 2U);
+  EXPECT_EQ(status.services[0].name, "munge");
+  EXPECT_EQ(status.services[0].pid, 12);
+  EXPECT_EQ(status.services[0].since, std::chrono::milliseconds(1234));
+  EXPECT_EQ(status.services[1].restarts, 2);
+  EXPECT_EQ(status.steps.at("check"), 3);
+  EXPECT_TRUE(status.healthy());
+  EXPECT_FALSE(parse_status("ok\nphase starting\n").healthy());
+}
+
+TEST(Control, DoesNotTrustWhatIsInACapsule) {
+  for (const char* wrong : {"", "error", "ok\n", "phase running\n", "ok\nphase running\nservice a ready x 0 0 0 1\n",
+                            "ok\nphase running\nservice a ready 1 0 0 0 99999999999999999999\n"}) {
+    EXPECT_THROW(static_cast<void>(parse_status(wrong)), Error) << wrong;
+  }
+  for (const char* wrong : {"", "step probe", "step probe x\n", "ok\n"}) {
+    EXPECT_THROW(static_cast<void>(parse_step_result(wrong)), Error) << wrong;
+  }
+}
+
+TEST(Control, ReadsAStepsResultWithItsOutput) {
+  const auto result = parse_step_result("step probe 124\nno answer from c1\nno answer from c2\n");
+  EXPECT_EQ(result.result, 124);
+  EXPECT_EQ(result.output, "no answer from c1\nno answer from c2\n");
+  EXPECT_TRUE(parse_step_result("step check 0\n").succeeded());
+}
+
+}  // namespace
+}  // namespace underway::capsule

@@ -185,6 +185,8 @@ HostSpec Controller::complete_spec(const model::Cluster& cluster, const model::H
   const auto programs = std::filesystem::path(options_.agent_program).parent_path().string();
   if (!programs.starts_with("/usr/")) spec.binds.push_back({programs, programs, true});
   spec.plain_directories = {kDataDirectory};
+  // erofs mounts no file of a tmpfs (mount(2): ENOTBLK).
+  spec.disk_directories = {std::string(kDataDirectory) + "/images"};
   spec.agent_argv = {options_.agent_program,
                      "agent",
                      "-client",

@@ -87,6 +87,9 @@ std::vector<BootBind> binds_of(const Layout& layout, const ClusterSpec& cluster,
   for (const auto& path : host.plain_directories) {
     binds.push_back({layout.plain(cluster.name, host.name, path), resolve(path), true, false});
   }
+  for (const auto& path : host.disk_directories) {
+    binds.push_back({layout.disk(cluster.name, host.name, path), resolve(path), true, false});
+  }
   for (const auto& bind : host.binds) {
     binds.push_back({bind.source, resolve(bind.target), is_directory(bind.source), bind.read_only});
   }
@@ -118,6 +121,7 @@ BootInput describe_boot(const Layout& layout, const ClusterSpec& cluster, const 
   for (const char* part : {"/upper", "/work", "/root"}) os::make_directories(input.directory + part, 0755);
   for (const auto& path : host.plain_directories)
     os::make_directories(layout.plain(cluster.name, host.name, path), 0755);
+  for (const auto& path : host.disk_directories) os::make_directories(layout.disk(cluster.name, host.name, path), 0755);
   write_etc(input.directory + "/upper/etc", host.name);
   for (const auto& file : host.files) {
     const std::string path = input.directory + "/upper" + file.path;

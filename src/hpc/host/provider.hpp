@@ -64,6 +64,8 @@ struct HostSpec {
   /// Directories of the host, empty at first, that lie beside its root and not on an overlay: on these an overlay's
   /// upper layer can lie. They go with the host.
   std::vector<std::string> plain_directories;
+  /// The same on the machine's disk instead of in memory: a file from which a file system is mounted has to lie there.
+  std::vector<std::string> disk_directories;
   std::vector<Bind> binds;
   std::vector<HostFile> files;
   /// The program that pid 1 keeps running, and its whole environment ("NAME=value"). Empty: none. A program below the

@@ -31,6 +31,10 @@ struct Layout {
   std::string plain(const std::string& name, const std::string& host, const std::string& path) const {
     return roots(name, host) + "/plain/" + flat(path);
   }
+  std::string disks(const std::string& name, const std::string& host) const { return cluster(name) + "/disks/" + host; }
+  std::string disk(const std::string& name, const std::string& host, const std::string& path) const {
+    return disks(name, host) + "/" + flat(path);
+  }
   std::string records(const std::string& name) const { return cluster(name) + "/hosts"; }
   std::string record(const std::string& name, const std::string& host) const {
     return records(name) + "/" + host + ".json";

@@ -286,14 +286,18 @@ TEST_F(LocalHosts, HavePlainDirectoriesOnWhichAnOverlayCanLie) {
   provider_->prepare(cluster());
   auto spec = host("c1", 11);
   spec.plain_directories = {"/var/lib/plain"};
+  spec.disk_directories = {"/var/lib/plain/disk"};
   const auto c1 = provider_->create(spec);
   EXPECT_EQ(shell(c1,
                   "cd /var/lib/plain && mkdir u w m && mount -t overlay o -o lowerdir=/etc,upperdir=u,workdir=w m "
                   "&& echo new > m/hostname && cat u/hostname /etc/hostname"),
             "new\nc1");
+  EXPECT_EQ(shell(c1, "touch /var/lib/plain/disk/file; stat -f -c %T /var/lib/plain"), "tmpfs");
+  EXPECT_TRUE(os::exists(Layout{state_dir_}.disk(cluster_, "c1", "/var/lib/plain/disk") + "/file"));
   provider_->destroy(cluster_, "c1");
+  EXPECT_FALSE(os::exists(Layout{state_dir_}.disks(cluster_, "c1")));
   const auto again = provider_->create(spec);
-  EXPECT_EQ(shell(again, "ls /var/lib/plain"), "");
+  EXPECT_EQ(shell(again, "ls /var/lib/plain /var/lib/plain/disk | grep -v -e : -e ^$ -e disk"), "[exit code 1]");
 }
 
 TEST_F(LocalHosts, LimitsAreSetInTheHostsGroup) {

@@ -29,7 +29,7 @@ bool is_computed(const std::string& user) { return user.find("${") != std::strin
 /// What the driver runs a task as that names nobody: raw_exec as its agent, which is root, the others as nobody.
 std::string user_of(const Task& task) {
   if (!task.user.empty()) return task.user;
-  return task.driver == "raw_exec" ? "root" : "nobody";
+  return task.driver == "raw_exec" || task.driver == "capsule" ? "root" : "nobody";
 }
 
 class TaskCheck {
@@ -49,6 +49,9 @@ class TaskCheck {
       refuse(
           is_root(user_) ? "runs as root by raw_exec" : fmt::format("may run as root by raw_exec (user '{}')", user_),
           "-raw-exec-as-root");
+    // It may show itself any directory of its host, and names its own capabilities.
+    if (task_.driver == "capsule" && !ns_.raw_exec_as_root && !root_by_raw_exec_)
+      refuse("is a capsule, which may do as root on its host", "-raw-exec-as-root");
     return std::move(out_);
   }
 
@@ -143,7 +146,7 @@ const Structure& description(Tag<Namespace>) {
           .attribute<&Namespace::allowed_users>("allowed_users", "AllowedUsers",
                                                 "Users that its tasks may run as, with `*`; empty: all.")
           .attribute<&Namespace::raw_exec_as_root>("raw_exec_as_root", "RawExecAsRoot",
-                                                   "Whether its tasks may run as root by raw_exec.")
+                                                   "Whether its tasks may run as root by raw_exec, or be capsules.")
           .wire<&Namespace::create_index>("CreateIndex", "")
           .wire<&Namespace::modify_index>("ModifyIndex", "")
           .done();

@@ -140,7 +140,7 @@ const Command& namespace_apply_command() {
                    "underway namespace apply -raw-exec-as-root default"},
       .flags = {{"description", "TEXT", "For people."},
                 {"raw-exec-as-root", "",
-                 "Its tasks may run as root by raw_exec: they own the node. =false takes it back."},
+                 "Its tasks may run as root by raw_exec, or be capsules: they own the node. =false takes it back."},
                 {"only-drivers", "LIST", "The drivers that its tasks may use; an empty list: all."},
                 {"allow-driver", "NAME", "One driver more.", true},
                 {"deny-driver", "NAME", "A driver that its tasks may not use.", true},

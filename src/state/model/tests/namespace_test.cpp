@@ -23,9 +23,9 @@ TEST(Namespace, RootByRawExecMustBeAllowed) {
     const char* user;
     bool refused;
   };
-  const std::vector<Case> cases = {{"raw_exec", "", true},    {"raw_exec", "root", true},   {"raw_exec", "0", true},
-                                   {"raw_exec", "000", true}, {"raw_exec", "munge", false}, {"raw_exec", "1000", false},
-                                   {"exec", "root", false},   {"exec", "", false}};
+  const std::vector<Case> cases = {{"capsule", "", true},       {"raw_exec", "", true},    {"raw_exec", "root", true},
+                                   {"raw_exec", "0", true},     {"raw_exec", "000", true}, {"raw_exec", "munge", false},
+                                   {"raw_exec", "1000", false}, {"exec", "root", false},   {"exec", "", false}};
   for (const auto& c : cases) {
     SCOPED_TRACE(fmt::format("{} as '{}'", c.driver, c.user));
     Namespace ns;

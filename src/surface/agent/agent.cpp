@@ -17,6 +17,8 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "capsule/capsule.hpp"
+#include "capsule/extension.hpp"
 #include "driver/driver.hpp"
 #include "host/controller.hpp"
 #include "host/local.hpp"
@@ -28,6 +30,7 @@
 #include "os/ledger.hpp"
 #include "provision/sync_node.hpp"
 #include "provision/sync_server.hpp"
+#include "provision/sync_target.hpp"
 #include "slurm/drain.hpp"
 #include "store/sqlite_store.hpp"
 #include "trust/membership.hpp"
@@ -236,17 +239,40 @@ class ServerRoleRunner {
   std::optional<http::Server> http_, link_http_;
 };
 
-std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger) {
+/// Beside the running program, else where the packages put it.
+std::string helper(const std::string& name) {
+  const auto beside = std::filesystem::path(own_program()).parent_path() / name;
+  return std::filesystem::exists(beside) ? beside.string() : "/usr/libexec/underway/" + name;
+}
+
+/// Keys that a site trusts on a node, whatever the server says.
+constexpr const char* kSiteKeys = "/etc/underway/capsule-keys";
+
+std::string capsule_directory(const Config& config) { return config.data_dir + "/capsules"; }
+
+std::unique_ptr<driver::Driver> make_capsules(const Config& config, const driver::Options& common,
+                                              std::shared_ptr<imageshare::NodeImages> images) {
+  capsule::Options options;
+  options.driver = common;
+  options.init_program = helper("underway-capsule-init");
+  options.capsules = capsule_directory(config);
+  options.images = images->store().directory();
+  options.keys = {images->keys_directory(), kSiteKeys};
+  options.fetch = [images](const std::string& reference) { return images->fetch_blocking(reference); };
+  return capsule::make_capsule(std::move(options));
+}
+
+std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger,
+                                                          std::shared_ptr<imageshare::NodeImages> images) {
   driver::Options options;
-  options.keeper_program = (std::filesystem::path(own_program()).parent_path() / "underway-keeper").string();
-  if (!std::filesystem::exists(options.keeper_program))
-    options.keeper_program = "/usr/libexec/underway/underway-keeper";
+  options.keeper_program = helper("underway-keeper");
   options.default_pids = static_cast<std::uint64_t>(config.client.pids_limit);
   options.hidden = {config.data_dir};
   options.ledger = &ledger;
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(driver::make_exec(options));
   if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
+  drivers.push_back(make_capsules(config, options, std::move(images)));
   return drivers;
 }
 
@@ -273,6 +299,14 @@ void add_trust(node::Options& options, const Config& config, ServerRoleRunner* s
 std::shared_ptr<node::Extension> file_extension(const Config& config) {
   provision::FileOptions options;
   options.every = config.client.files.interval;
+  options.capsules = [directory = capsule_directory(config)] {
+    std::vector<std::shared_ptr<provision::SyncTarget>> targets;
+    for (const auto& run : capsule::list_runs(directory)) {
+      const os::ProcessIdentity init{static_cast<pid_t>(run.pid), static_cast<std::uint64_t>(run.start_time)};
+      if (run.running()) targets.push_back(std::make_shared<provision::ProcessTarget>(run.name, init));
+    }
+    return targets;
+  };
   return std::make_shared<provision::FileExtension>(std::move(options));
 }
 
@@ -387,8 +421,10 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   }
   if (config.client.enabled) {
     auto options = node_options(config, server ? &*server : nullptr);
-    options.extensions.push_back(std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock));
-    node.emplace(std::move(options), make_drivers(config, ledger), loop, pool);
+    auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
+    options.extensions.push_back(images);
+    options.extensions.push_back(std::make_shared<capsule::CapsuleExtension>(capsule_directory(config)));
+    node.emplace(std::move(options), make_drivers(config, ledger, std::move(images)), loop, pool);
   }
 
   const auto life = [&]() -> async::awaitable<void> {

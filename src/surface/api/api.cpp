@@ -28,6 +28,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_namespace_routes(routes, api);
   add_image_routes(routes, api);
   add_sync_file_routes(routes, api);
+  add_capsule_state_routes(routes, api);
   return routes.all();
 }
 

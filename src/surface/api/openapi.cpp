@@ -10,6 +10,7 @@
 #include "api/trust_body.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "capsule/extension.hpp"
 #include "image/store.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
@@ -257,6 +258,10 @@ const std::vector<Documented>& documented_routes() {
       {"DELETE", "/v1/underway/join-token/:id", "Revokes a join token."},
       {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
+      {"GET", "/v1/underway/allocation/:id/capsule/changes", "What the allocation's capsule has changed since its image.",
+       nullptr, &structure_of<capsule::Changes>()},
+      {"GET", "/v1/underway/allocation/:id/capsule/services", "The services of the allocation's capsule.", nullptr,
+       &structure_of<capsule::Services>()},
       {"GET", "/v1/underway/images", "Lists capsule images, newest first.", nullptr,
        &structure_of<image::StoredImage>(), true},
       {"GET", "/v1/underway/image/:reference", "Reads an image, by digest, name or name:version, with its manifest."},

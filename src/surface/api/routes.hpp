@@ -83,5 +83,6 @@ void add_audit_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
 void add_image_routes(Routes& routes, Api& api);
 void add_sync_file_routes(Routes& routes, Api& api);
+void add_capsule_state_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

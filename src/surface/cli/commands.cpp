@@ -108,6 +108,8 @@ const std::vector<const Command*>& commands() {
                                                   &capsule_diff_command(),
                                                   &capsule_keys_generate_command(),
                                                   &capsule_keys_public_command(),
+                                                  &capsule_changes_command(),
+                                                  &capsule_services_command(),
                                                   &capsule_push_command(),
                                                   &capsule_pull_command(),
                                                   &capsule_keys_list_command(),

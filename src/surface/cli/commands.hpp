@@ -111,6 +111,8 @@ const Command& capsule_inspect_command();
 const Command& capsule_diff_command();
 const Command& capsule_keys_generate_command();
 const Command& capsule_keys_public_command();
+const Command& capsule_changes_command();
+const Command& capsule_services_command();
 const Command& capsule_push_command();
 const Command& capsule_pull_command();
 const Command& capsule_keys_list_command();

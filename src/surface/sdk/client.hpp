@@ -252,6 +252,9 @@ class Client {
   /// "<name>-<version>.capsule").
   image::StoredImage pull_image(const std::string& reference, const std::string& out, TimePoint now,
                                 const Transferred& progress = {});
+  /// Of the capsule of an allocation, asked of its node: capsule::Changes, capsule::Services.
+  boost::json::value capsule_changes(const std::string& allocation);
+  boost::json::value capsule_services(const std::string& allocation);
   std::vector<image::KeyRecord> capsule_keys();
   void trust_capsule_key(const image::KeyRecord& key);
   void revoke_capsule_key(const std::string& id, const std::string& reason);

@@ -109,6 +109,14 @@ image::StoredImage Client::pull_image(const std::string& reference, const std::s
   return wanted;
 }
 
+boost::json::value Client::capsule_changes(const std::string& allocation) {
+  return json::parse(send("GET", fmt::format("/v1/underway/allocation/{}/capsule/changes", segment(allocation))).body);
+}
+
+boost::json::value Client::capsule_services(const std::string& allocation) {
+  return json::parse(send("GET", fmt::format("/v1/underway/allocation/{}/capsule/services", segment(allocation))).body);
+}
+
 std::vector<image::KeyRecord> Client::capsule_keys() {
   return json::decode_text<std::vector<image::KeyRecord>>(send("GET", "/v1/underway/capsule-keys").body, "answer");
 }

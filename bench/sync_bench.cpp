@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
@@ -153,16 +154,12 @@ class Bench {
   }
   /// Until every node follows what the server says now, and the server has all reports.
   void settle() {
-    while (!settled()) {
-      loop_.context().restart();
-      loop_.context().run_one_for(std::chrono::milliseconds(20));
-    }
+    while (!settled()) run_a_while();
   }
   Traffic& traffic() { return traffic_; }
   void run_until_looked(std::size_t looks) {
     while (traffic_.looks < looks || busy()) {
-      loop_.context().restart();
-      loop_.context().run_one_for(std::chrono::milliseconds(20));
+      run_a_while();
     }
   }
 
@@ -171,6 +168,11 @@ class Bench {
     server::Options options;
     options.heartbeat_ttl = std::chrono::hours(1);
     return options;
+  }
+  /// To look whether it is over costs a little too.
+  void run_a_while() {
+    loop_.context().restart();
+    loop_.context().run_for(std::chrono::milliseconds(10));
   }
   bool busy() const {
     return std::ranges::any_of(nodes_, [](const auto& node) { return node->looks(); });
@@ -227,6 +229,7 @@ int main(int argc, char** argv) {
   const std::string directory = fmt::format("{}/sync_bench.{}", base, ::getpid());
   std::filesystem::create_directories(directory);
   int code = 0;
+  log::set_level(log::Level::warn);
   {
     Bench bench(directory, nodes, files);
     fmt::print("{} nodes, {} files of {}\n", nodes, files, human_bytes(kFileSize));

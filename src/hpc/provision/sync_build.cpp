@@ -29,6 +29,28 @@ std::shared_ptr<const TemplateWorld> make_world(const tables::Tables& tables, co
   return std::make_shared<const TemplateWorld>(inputs);
 }
 
+/// Not for secrets, and not against forgers: FNV-1a over everything, with the lengths.
+class Stamper {
+ public:
+  Stamper& add(std::string_view text) {
+    for (const char c : text) mix(static_cast<unsigned char>(c));
+    return add(static_cast<std::int64_t>(text.size()));
+  }
+  Stamper& add(std::int64_t number) {
+    for (int i = 0; i < 8; ++i) mix(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> (8 * i)));
+    return *this;
+  }
+  Stamper& add(const model::StringMap& map) {
+    for (const auto& [key, value] : map) add(key).add(value);
+    return add(static_cast<std::int64_t>(map.size()));
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void mix(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211ULL; }
+  std::uint64_t value_ = 14695981039346656037ULL;
+};
+
 /// "/etc/network/x" of "/etc/network/default" and "x".
 std::string beside(const std::string& path, const std::string& name) {
   return path.substr(0, path.rfind('/') + 1) + name;
@@ -185,30 +207,24 @@ Built Snapshot::build(const Target& target) const {
   return built;
 }
 
-std::string inputs_stamp(const tables::Tables& tables) {
-  std::string text;
+std::uint64_t inputs_stamp(const tables::Tables& tables) {
+  Stamper stamp;
   for (const std::string_view kind : {tables::RecordOf<SyncFile>::kind, tables::RecordOf<model::FileSettings>::kind,
                                       tables::RecordOf<FileContent>::kind}) {
     for (const auto& row : tables.rows<model::Record>(std::string(kind) + "/"))
-      text += fmt::format("{} {}\n", row->name, row->modify_index);
+      stamp.add(row->name).add(row->modify_index);
   }
-  for (const auto& cluster : tables.clusters()) text += fmt::format("c {} {}\n", cluster->name, cluster->modify_index);
-  for (const auto& host : tables.hosts()) {
-    text += fmt::format("h {} {}", host->cluster, host->name);
-    for (const auto& [network, address] : host->addresses) text += fmt::format(" {}={}", network, address);
-    text += '\n';
-  }
+  for (const auto& cluster : tables.clusters()) stamp.add(cluster->name).add(cluster->modify_index);
+  for (const auto& host : tables.hosts()) stamp.add(host->cluster).add(host->name).add(host->addresses);
   for (const auto& node : tables.nodes()) {
-    text += fmt::format("n {} {} {} {} {} {}", node->id, node->name, node->cluster, node->node_pool, node->node_class,
-                        node->host);
-    for (const auto& [key, value] : node->meta) text += fmt::format(" {}={}", key, value);
+    stamp.add(node->id).add(node->name).add(node->cluster).add(node->node_pool).add(node->node_class).add(node->host);
+    stamp.add(node->meta);
     for (const auto& network : node->networks)
-      text += fmt::format(" {} {} {} {}", network.name, network.device, network.ip, network.cidr);
+      stamp.add(network.name).add(network.device).add(network.ip).add(network.cidr);
     const auto kernel = node->attributes.find("kernel.version");
-    if (kernel != node->attributes.end()) text += " " + kernel->second;
-    text += '\n';
+    if (kernel != node->attributes.end()) stamp.add(kernel->second);
   }
-  return digest_text(text);
+  return stamp.value();
 }
 
 std::set<std::string> capsules_on(const tables::Tables& tables, const std::string& node_id) {

@@ -125,7 +125,7 @@ awaitable<void> FileService::run() {
 
 /// What every node shall have now; those for whom it is news are told.
 awaitable<void> FileService::refresh(const Tables& tables) {
-  auto stamp = inputs_stamp(tables);
+  const auto stamp = inputs_stamp(tables);
   if (stamp == stamp_ && snapshot_) co_return;
   server::Context context{TimePoint{}, ids_};
   if (!decide_collect_files(tables, context).changes.empty()) {
@@ -160,7 +160,7 @@ awaitable<void> FileService::refresh(const Tables& tables) {
   }
   wanted_ = std::move(wanted);
   snapshot_ = snapshot;
-  stamp_ = std::move(stamp);
+  stamp_ = stamp;
   ready_.notify_all();
   for (const auto& id : concerned) {
     if (server_.linked(id)) tasks_.spawn("telling a node", tell(id));

@@ -81,7 +81,7 @@ class FileService {
   async::Event ready_;
   std::optional<crypto::SigningKey> signing_;
   std::int64_t epoch_ = 1;
-  std::string stamp_;
+  std::uint64_t stamp_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
   std::map<std::string, Wanted> wanted_;               ///< by node
   std::unordered_map<std::string, std::string> told_;  ///< node → digest that it knows of

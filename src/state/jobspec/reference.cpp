@@ -185,9 +185,6 @@ std::string cluster_file_reference() {
                   "<!-- generated from the model's descriptions; UNDERWAY_ACCEPT=1 with the jobspec tests rewrites it "
                   "-->");
   reference.structure(describe::structure_of<model::Cluster>(), "cluster");
-  reference.text(
-      "\n## file\n\nBlocks beside `cluster`, in `cluster.hcl` or in any `*.files.hcl`: "
-      "[how-to](../how-to/keep-files-the-same.md).\n");
   reference.structure(describe::structure_of<model::SyncFile>(), "file");
   reference.text(
       "\n## What job files see\n\n| expression | value |\n| --- | --- |\n"

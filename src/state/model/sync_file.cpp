@@ -215,7 +215,9 @@ const Structure& description(Tag<FileReload>) {
 
 const Structure& description(Tag<SyncFile>) {
   static const Structure s =
-      Builder<SyncFile>("file", "A file that is the same wherever it is wanted.")
+      Builder<SyncFile>("file",
+                        "A file that is the same wherever it is wanted. A block beside `cluster`, in "
+                        "`cluster.hcl` or in any `*.files.hcl`.")
           .label<&SyncFile::name>("name", "Name", "Its path on the nodes; or a name of its own, beside `path`.")
           .wire<&SyncFile::cluster>("Cluster", "")
           .attribute<&SyncFile::path>("path", "Path", "Where it is put, when the label does not say it.")

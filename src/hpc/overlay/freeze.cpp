@@ -126,10 +126,12 @@ Frozen::~Frozen() {
 
 bool Frozen::let_go() {
   bool held = true;
+  if (stop_) std::exchange(stop_, nullptr)(false);
   if (file_) {
     held = ::ioctl(file_.get(), FITHAW, 0) == 0;
     file_.reset();
   }
+  until_ = steady_clock::now();  // for the guard's end nobody waits
   if (guard_) {
     // Only after we have thawed: it thaws if we die before this.
     dismiss(guard_);
@@ -140,13 +142,12 @@ bool Frozen::let_go() {
     }
     guard_pid_ = -1;
   }
-  if (stop_) std::exchange(stop_, nullptr)(false);
   return held;
 }
 
 Duration Frozen::thaw() {
   const bool held = let_go();
-  const Duration took = steady_clock::now() - since_;
+  const Duration took = until_ - since_;
   if (held && took < limit_) return took;
   throw Error(Code::timeout, "the freeze did not last as long as it was needed")
       .because(

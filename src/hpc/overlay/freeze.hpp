@@ -35,7 +35,7 @@ class Frozen {
   os::Fd guard_;  ///< our end of the way to the child
   int guard_pid_ = -1;
   std::function<void(bool)> stop_;
-  std::chrono::steady_clock::time_point since_;
+  std::chrono::steady_clock::time_point since_, until_;
   Duration limit_{};
 };
 

@@ -1,5 +1,10 @@
 #include "cli/capsule_shelf.hpp"
 
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <charconv>
 #include <memory>
 
@@ -55,22 +60,65 @@ std::string freezer_group(std::int64_t pid) {
   return unified;
 }
 
-std::function<void(bool)> stopper(std::int64_t pid) {
-  return [pid](bool stop) {
-    const auto path = freezer_group(pid);
-    auto group = path.empty() ? std::nullopt : os::Cgroup::find(os::CgroupSystem::probe(), path);
-    if (!group)
-      throw Error(Code::unsupported, "cannot stop what writes to the overlay")
-          .because(fmt::format("process {} is in no cgroup of its own", pid))
-          .advise("stop the capsule's job, or give it an overlay in a file (kind ext4, xfs, btrfs)");
-    try {
-      group->freeze(stop);
-    } catch (...) {
-      group->release();  // it is not ours to remove
-      throw;
+void freeze_group(std::int64_t pid, bool on) {
+  const auto path = freezer_group(pid);
+  auto group = path.empty() ? std::nullopt : os::Cgroup::find(os::CgroupSystem::probe(), path);
+  if (!group)
+    throw Error(Code::unsupported, "cannot stop what writes to the overlay")
+        .because(fmt::format("process {} is in no cgroup of its own", pid))
+        .advise("stop the capsule's job, or give it an overlay in a file (kind ext4, xfs, btrfs)");
+  try {
+    group->freeze(on);
+  } catch (...) {
+    group->release();  // it is not ours to remove
+    throw;
+  }
+  group->release();
+}
+
+/// A capsule that is stopped must not stay so when this command is killed: a child lets it go on then.
+class Stopper {
+ public:
+  explicit Stopper(std::int64_t pid) : pid_(pid) {}
+  void operator()(bool stop) {
+    if (!stop) {
+      freeze_group(pid_, false);
+      os::write_all(guard_, "x", "the end of a stop");
+      guard_.reset();
+      static_cast<void>(::waitpid(child_, nullptr, 0));
+      return;
     }
-    group->release();
-  };
+    freezer_group(pid_);  // a capsule that has ended throws here
+    auto pipe = os::open_pipe();
+    child_ = ::fork();
+    if (child_ < 0) throw errno_error(errno, "cannot start the guard of a stop");
+    if (child_ == 0) watch(pipe);
+    guard_ = std::move(pipe.write);
+    freeze_group(pid_, true);
+  }
+
+ private:
+  [[noreturn]] void watch(os::Pipe& pipe) const {
+    ::setsid();  // ^C is not for it
+    pipe.write.reset();
+    constexpr int kLimitMs = 30'000;
+    char done = 0;
+    if (!os::wait_for(pipe.read.get(), POLLIN, kLimitMs) || ::read(pipe.read.get(), &done, 1) != 1) {
+      try {
+        freeze_group(pid_, false);
+      } catch (const Error&) {
+        // It has ended meanwhile.
+      }
+    }
+    ::_exit(0);
+  }
+  std::int64_t pid_;
+  pid_t child_ = -1;
+  os::Fd guard_;
+};
+
+std::function<void(bool)> stopper(std::int64_t pid) {
+  return [stopper = std::make_shared<Stopper>(pid)](bool stop) { (*stopper)(stop); };
 }
 
 std::string data_dir_of(const Arguments& arguments) {

@@ -172,7 +172,7 @@ std::unique_ptr<Ground> make_ground(const Definition& definition, const BuildOpt
       make_debian(definition, ground->path, created);
       break;
     case Base::rpm:
-      ground->packages = make_rpm(definition, ground->path, work, created);
+      ground->packages = make_rpm(definition, ground->path, created);
       break;
     case Base::directory:
       from_directory(definition, ground->path, created);

@@ -27,17 +27,13 @@ std::string rpm_architecture(const std::string& debian) {
 
 }  // namespace
 
-std::vector<std::string> dnf_arguments(const Definition& definition, const std::string& tree,
-                                       const std::string& cache) {
+std::vector<std::string> dnf_arguments(const Definition& definition, const std::string& tree) {
   const auto& from = definition.from;
   std::vector<std::string> out = {
-      "--assumeyes",
-      "--installroot=" + tree,
-      "--releasever=" + from.source,
-      "--forcearch=" + rpm_architecture(definition.architecture),
-      "--setopt=reposdir=/dev/null",
-      "--setopt=cachedir=" + cache,
-      "--setopt=tsflags=nodocs",
+      "--assumeyes", "--installroot=" + tree, "--releasever=" + from.source,
+      "--forcearch=" + rpm_architecture(definition.architecture), "--setopt=reposdir=/dev/null",
+      // Within the tree, whatever it is.
+      "--setopt=cachedir=/var/cache/dnf", "--setopt=tsflags=nodocs",
       fmt::format("--setopt=install_weak_deps={}", definition.recommends ? "True" : "False")};
   int number = 0;
   for (const auto& mirror : from.mirrors) {
@@ -52,11 +48,10 @@ std::vector<std::string> dnf_arguments(const Definition& definition, const std::
   return out;
 }
 
-std::vector<image::Package> make_rpm(const Definition& definition, const std::string& tree, const std::string& work,
-                                     std::int64_t created) {
+std::vector<image::Package> make_rpm(const Definition& definition, const std::string& tree, std::int64_t created) {
   if (::geteuid() != 0)
     throw Error(Code::denied, "only root can build an image from packages").advise("run it as root");
-  std::vector<std::string> argv = dnf_arguments(definition, tree, work + "/dnf");
+  std::vector<std::string> argv = dnf_arguments(definition, tree);
   argv.insert(argv.begin(), "dnf");
   try {
     run(argv, fmt::format("make a tree of RPM packages for image '{}'", definition.name), "dnf", created);
@@ -77,7 +72,8 @@ std::vector<image::Package> make_rpm(const Definition& definition, const std::st
     return std::tie(a.name, a.version, a.architecture) < std::tie(b.name, b.version, b.architecture);
   });
   const Root root(tree);
-  for (const char* path : {"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/var/lib/dnf", "/var/cache/dnf"})
+  // The database lies elsewhere with each distribution's rpm; Debian's has it in the home of who calls it.
+  for (const char* path : {"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/root/.rpmdb", "/var/lib/dnf", "/var/cache/dnf"})
     root.remove(path);
   return out;
 }

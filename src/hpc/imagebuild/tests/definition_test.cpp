@@ -133,9 +133,9 @@ TEST(Definition, OfRpmPackagesBecomesArgumentsOfDnf) {
   definition.directory = "/srv";
   definition.from = {.base = Base::rpm, .source = "9", .mirrors = {"https://m/os", "extra"}, .keyring = "key.asc"};
   definition.packages = {"slurm"};
-  EXPECT_THAT(dnf_arguments(definition, "/tree", "/cache"),
+  EXPECT_THAT(dnf_arguments(definition, "/tree"),
               ElementsAre("--assumeyes", "--installroot=/tree", "--releasever=9", "--forcearch=x86_64",
-                          "--setopt=reposdir=/dev/null", "--setopt=cachedir=/cache", "--setopt=tsflags=nodocs",
+                          "--setopt=reposdir=/dev/null", "--setopt=cachedir=/var/cache/dnf", "--setopt=tsflags=nodocs",
                           "--setopt=install_weak_deps=False", "--repofrompath=mirror0,https://m/os",
                           "--setopt=mirror0.gpgcheck=1", "--setopt=mirror0.gpgkey=file:///srv/key.asc",
                           "--repofrompath=mirror1,file:///srv/extra", "--setopt=mirror1.gpgcheck=1",

@@ -15,6 +15,7 @@ constexpr auto kAnswerLimit = std::chrono::seconds(10);
 constexpr auto kKeysLimit = std::chrono::seconds(60);
 /// For a link to come back in the middle of a transfer.
 constexpr auto kLinkPatience = std::chrono::minutes(5);
+constexpr auto kLookAgain = std::chrono::seconds(1);
 constexpr auto kRetryAfter = std::chrono::seconds(5);
 /// A link that breaks this often without anything arriving is no link.
 constexpr int kFruitlessTries = 5;
@@ -48,8 +49,8 @@ struct NodeImages::Transfer {
   std::optional<Error> failure;
 };
 
-NodeImages::NodeImages(std::string directory, const Clock& clock)
-    : directory_(std::move(directory)), clock_(clock), store_(directory_) {}
+NodeImages::NodeImages(std::string directory, const Clock& clock, Duration patience)
+    : directory_(std::move(directory)), clock_(clock), patience_(patience), store_(directory_) {}
 
 awaitable<void> NodeImages::start(node::ExtensionContext context) {
   context_.emplace(std::move(context));
@@ -87,27 +88,33 @@ awaitable<std::optional<image::StoredImage>> NodeImages::find_here(std::string r
   co_return co_await async::on_pool(pool_, job);
 }
 
+awaitable<image::StoredImage> NodeImages::ask_for(std::string reference) {
+  auto body = json::to_value(Wanted{std::move(reference)});
+  const auto answer = co_await ask("image.find", std::move(body), kAnswerLimit);
+  co_return json::decode<image::StoredImage>(answer);
+}
+
 /// A digest means what it says, wherever the image is. A name means what the server has, if it can be asked.
 awaitable<image::StoredImage> NodeImages::find(std::string reference) {
+  const auto deadline = async::deadline_in(patience_);
   if (image::is_image_digest(reference)) {
     if (auto here = co_await find_here(reference)) co_return *std::move(here);
   }
-  std::optional<Error> failure;
-  try {
-    auto body = json::to_value(Wanted{reference});
-    const auto answer = co_await ask("image.find", std::move(body), kAnswerLimit);
-    co_return json::decode<image::StoredImage>(answer);
-  } catch (const Error& error) {
-    if (!may_pass(error)) throw;
-    failure = error;
+  while (true) {
+    std::optional<Error> failure;
+    try {
+      co_return co_await ask_for(reference);
+    } catch (const Error& error) {
+      if (!may_pass(error)) throw;
+      failure = error;
+    }
+    if (auto here = co_await find_here(reference)) {
+      log::warn("image: the server cannot be asked for '{}', taking {} {}", reference, here->name, here->version);
+      co_return *std::move(here);
+    }
+    if (std::chrono::steady_clock::now() >= deadline) throw no_link(reference).because(failure->one_line());
+    co_await link_changed_.wait_until(std::min(deadline, async::deadline_in(kLookAgain)));
   }
-  if (auto here = co_await find_here(reference)) {
-    log::warn("image: the server cannot be asked for '{}', taking {} {}", reference, here->name, here->version);
-    co_return *std::move(here);
-  }
-  auto error = no_link(reference);
-  error.because(failure->one_line());
-  throw error;
 }
 
 awaitable<image::StoredImage> NodeImages::fetch(std::string reference) {

@@ -24,8 +24,9 @@ using async::awaitable;
 class NodeImages final : public node::Extension {
  public:
   /// `directory`: "<agent data_dir>/images", made if it is missing. It holds the store (image::Store), and in "keys"
-  /// the cluster's trusted keys as *.pub files, as the server told them last. `clock` outlives this.
-  NodeImages(std::string directory, const Clock& clock);
+  /// the cluster's trusted keys as *.pub files, as the server told them last. `patience` is for a link to come up when
+  /// an image is not here. `clock` outlives this.
+  NodeImages(std::string directory, const Clock& clock, Duration patience = std::chrono::seconds(30));
 
   std::string_view prefix() const override { return "image."; }
   awaitable<void> start(node::ExtensionContext context) override;
@@ -51,6 +52,7 @@ class NodeImages final : public node::Extension {
  private:
   struct Transfer;
   awaitable<image::StoredImage> find(std::string reference);
+  awaitable<image::StoredImage> ask_for(std::string reference);
   awaitable<std::optional<image::StoredImage>> find_here(std::string reference);
   awaitable<void> transfer(std::shared_ptr<Transfer> transfer, image::StoredImage image);
   awaitable<bool> try_transfer(const image::StoredImage& image);
@@ -62,6 +64,7 @@ class NodeImages final : public node::Extension {
 
   std::string directory_;
   const Clock& clock_;
+  Duration patience_;
   image::Store store_;
   /// Its own: threads of the node's pool may all be waiting in fetch_blocking for what is done here.
   async::Pool pool_{1};

@@ -43,8 +43,8 @@ std::string image_of(const model::Task& task) {
 
 }  // namespace
 
-ServerImages::ServerImages(server::Server& server, async::Pool& pool, Clock& clock, std::string directory)
-    : server_(server), pool_(pool), clock_(clock), store_(std::move(directory)) {}
+ServerImages::ServerImages(server::Server& server, Clock& clock, std::string directory)
+    : server_(server), clock_(clock), store_(std::move(directory)) {}
 
 server::Extension ServerImages::extension() {
   server::Extension out;

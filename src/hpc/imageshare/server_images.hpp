@@ -13,7 +13,7 @@ using async::awaitable;
 class ServerImages {
  public:
   /// `directory` is made. All others outlive this, and the server calls it until it has stopped.
-  ServerImages(server::Server& server, async::Pool& pool, Clock& clock, std::string directory);
+  ServerImages(server::Server& server, Clock& clock, std::string directory);
 
   /// What nodes ask, for Server::add_extension("image.", …).
   server::Extension extension();
@@ -50,9 +50,10 @@ class ServerImages {
   std::vector<std::string> jobs_with(const image::StoredImage& image) const;
 
   server::Server& server_;
-  async::Pool& pool_;
   Clock& clock_;
   image::Store store_;
+  /// Of its own: in an agent with both roles, threads of the other wait for what is done here.
+  async::Pool pool_{2};
 };
 
 }  // namespace underway::imageshare

@@ -84,7 +84,7 @@ class ServerRoleRunner {
              .access = access_options(config),
              .trust = &trust_,
              .files = &files_},
-        images_(server_, pool, clock, config.data_dir + "/server/images"),
+        images_(server_, clock, config.data_dir + "/server/images"),
         tasks_(loop.executor(), "agent") {
     api_.images = &images_;
     server_.add_extension("image.", images_.extension());

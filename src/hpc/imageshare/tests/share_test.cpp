@@ -28,12 +28,12 @@ class Sharing : public testing::Test {
     char name[] = "/tmp/underway-test-XXXXXX";
     directory_ = ::mkdtemp(name);
     server_.emplace(loop_.executor(), database_, clock_, ids_, server::Options{});
-    images_.emplace(*server_, pool_, clock_, at("server"));
+    images_.emplace(*server_, clock_, at("server"));
     server_->add_extension("image.", images_->extension());
     server_->start();
     node_.emplace(loop_.executor(), *server_, server::testing::make_node(1));
     run(node_->join());
-    node_images_.emplace(at("node"), clock_);
+    node_images_.emplace(at("node"), clock_, std::chrono::milliseconds(50));
     run(node_images_->start({node_->node(), at("data"), loop_.executor(), pool_, [this] { return connection(); }}));
     key_ = image::generate_key(at("ops.key"), "ops", clock_.now() + std::chrono::hours(24));
     run(images_->trust(image::to_record(key_)));
@@ -130,6 +130,22 @@ TEST_F(Sharing, ThreadsOfThePoolMayAskToo) {
   auto job = [&] { path = node_images_->fetch_blocking("web", std::chrono::seconds(20)); };
   run(async::on_pool(pool_, job));
   EXPECT_TRUE(os::exists(path));
+}
+
+TEST_F(Sharing, AllThreadsOfThePoolMayWaitForImagesAtOnce) {
+  push(image("web"));
+  push(image("mail"));
+  int done = 0;
+  const auto ask = [&](std::string name) -> async::awaitable<void> {
+    auto job = [&] { node_images_->fetch_blocking(name, std::chrono::seconds(20)); };
+    co_await async::on_pool(pool_, job);
+    ++done;
+  };
+  async::TaskGroup group(loop_.executor(), "askers");
+  // As many as it has threads.
+  group.spawn("one", ask("web"));
+  group.spawn("other", ask("mail"));
+  run_until(loop_, [&] { return done == 2; });
 }
 
 TEST_F(Sharing, ATransferGoesOnAfterTheLinkBroke) {

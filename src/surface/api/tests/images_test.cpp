@@ -16,7 +16,7 @@ class ImageApi : public ::testing::Test {
   ImageApi() {
     char name[] = "/tmp/underway-test-XXXXXX";
     directory_ = ::mkdtemp(name);
-    images_.emplace(world_.server, pool_, world_.clock, at("store"));
+    images_.emplace(world_.server, world_.clock, at("store"));
     world_.api.images = &*images_;
     const auto key = image::generate_key(at("ops.key"), "ops", TimePoint::max());
     trusted_ = json::encode(image::to_record(key));
@@ -40,7 +40,6 @@ class ImageApi : public ::testing::Test {
   }
 
   testing::World world_;
-  async::Pool pool_{1};
   std::string directory_;
   std::optional<imageshare::ServerImages> images_;
   std::string trusted_, key_id_, digest_, bytes_;

@@ -118,7 +118,7 @@ std::string verdict_text(const Service& service) {
   return "unknown (treated as time-critical)";
 }
 
-std::string rhythm_text(const Rhythm& rhythm) {
+std::string how_often(const Rhythm& rhythm) {
   if (rhythm.intervals == 0) return "-";
   if (rhythm.regular())
     return fmt::format("every {} ± {}", human_duration(rhythm.median), human_duration(rhythm.jitter));

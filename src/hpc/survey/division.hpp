@@ -86,7 +86,7 @@ const describe::Structure& description(describe::Tag<Division>);
 /// For people: "time-critical", "deferrable", "unknown (treated as time-critical)".
 std::string verdict_text(const Service& service);
 /// "every 30s ± 1s", "irregular, about every 5m"; "-" when there is nothing to tell.
-std::string rhythm_text(const Rhythm& rhythm);
+std::string how_often(const Rhythm& rhythm);
 /// "nodes", "server", "nodes and server", "nodes, routed", …
 std::string opened_by_text(OpenedBy who);
 

@@ -53,7 +53,7 @@ std::string row(const Service& service) {
       "<tr><td><a href=\"#{0}\">{1}</a></td><td class=\"{2}\">{3}</td><td>{4}</td><td>{5}</td><td>{6}</td><td>{7}</td>"
       "<td>{8}</td><td>{9}</td></tr>\n",
       escape_html(service.name), escape_html(service.title), text_class(service), verdict_text(service),
-      opened_by_text(service.opened_by), service.nodes, escape_html(rhythm_text(service.rhythm)),
+      opened_by_text(service.opened_by), service.nodes, escape_html(how_often(service.rhythm)),
       human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(service.bytes, 0))), escape_html(service.rule),
       describe::spell(service.confidence));
 }

@@ -88,7 +88,7 @@ const std::vector<KnownService>& ServiceBook::table() {
        {"tcp/5666", "tcp/9090", "tcp/9091", "tcp/9100", "tcp/8086", "udp/8125", "tcp/10050", "tcp/10051", "udp/25826",
         "udp/161", "udp/162"},
        {"prometheus", "node_exporter", "nrpe", "nagios4", "influxd", "zabbix_server", "collectd", "snmptrapd"},
-       {"snmp"},
+       {"snmp", "zabbix"},
        {},
        "Metrics that nodes send can be asked of the agents instead, from anywhere and when it suits."},
       {"dns", "DNS", D::none, {"udp/53", "tcp/53"}, {"named", "dnsmasq", "unbound"}, {"dns"}, {}, {}},
@@ -125,7 +125,7 @@ const std::vector<KnownService>& ServiceBook::table() {
        D::none,
        {"tcp/988", "tcp/24007", "tcp/8008", "tcp/8003", "tcp/1191"},
        {"glusterd", "beegfs-mgmtd", "beegfs-meta", "mmfsd"},
-       {},
+       {"lustre"},
        {},
        {}},
   };

@@ -55,6 +55,7 @@ const std::vector<const Command*>& commands() {
                                                   &survey_read_command(),
                                                   &survey_host_command(),
                                                   &survey_report_command(),
+                                                  &survey_check_silent_command(),
                                                   &capsule_snapshot_command(),
                                                   &capsule_snapshots_command(),
                                                   &capsule_restore_command(),

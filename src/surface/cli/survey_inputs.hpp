@@ -7,7 +7,7 @@
 
 namespace underway::cli {
 
-/// The flags that say what is surveyed: -host, -overrides.
+/// The flags that say what is surveyed: -host, -server, -overrides.
 std::vector<Flag> with_survey_flags(std::vector<Flag> flags);
 
 struct SurveyInputs {
@@ -15,10 +15,17 @@ struct SurveyInputs {
   std::vector<survey::HostSurvey> hosts;
   survey::Overrides overrides;
 };
-/// From the positional arguments (traffic) and those flags. Throws not_found, invalid.
+/// From the positional arguments (captures and journals, or one file of `survey read -json`) and those flags. Throws
+/// not_found, invalid.
 SurveyInputs survey_inputs_of(const Arguments& arguments);
 
 /// Of these inputs, with this machine's services(5).
 survey::Division division_of(const SurveyInputs& inputs);
+
+/// Networks of the nodes: of the overrides, or else those of the traffic.
+std::vector<std::string> node_networks_of(const SurveyInputs& inputs);
+
+/// Files by their names below `directory`, which is made, or is there and empty. Throws conflict when it is not empty.
+void write_directory(const std::string& directory, const std::map<std::string, std::string>& files);
 
 }  // namespace underway::cli

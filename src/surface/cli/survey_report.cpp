@@ -6,6 +6,7 @@
 #include "cli/survey_inputs.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
+#include "survey/capsule_draft.hpp"
 #include "survey/division_html.hpp"
 
 namespace underway::cli {
@@ -26,7 +27,7 @@ void print_table(const Division& division) {
   Table table({"SERVICE", "VERDICT", "OPENED BY", "NODES", "HOW OFTEN", "BYTES", "RULE", "CONFIDENCE"});
   for (const auto& service : division.services)
     table.add({service.name, coloured_verdict(service), survey::opened_by_text(service.opened_by),
-               std::to_string(service.nodes), survey::rhythm_text(service.rhythm),
+               std::to_string(service.nodes), survey::how_often(service.rhythm),
                human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(service.bytes, 0))), service.rule,
                std::string(describe::spell(service.confidence))});
   table.print();
@@ -54,12 +55,21 @@ void print_why(const Service& service) {
   for (const auto& advice : service.advice) print_lines("  ", {"advice: " + advice});
 }
 
+void write_skeleton(const std::string& directory, const Division& division, const SurveyInputs& inputs) {
+  const auto host = survey::merge(inputs.hosts);
+  const auto drafts = survey::draft_capsules(division, host);
+  write_directory(directory, survey::skeleton(drafts, survey::place_of(host, node_networks_of(inputs))));
+  for (const auto& without : drafts.without) say("without a draft: " + without);
+}
+
 int run(const Arguments& arguments) {
-  const Division division = division_of(survey_inputs_of(arguments));
+  const SurveyInputs inputs = survey_inputs_of(arguments);
+  const Division division = division_of(inputs);
   if (const auto file = arguments.find("html")) {
     os::write_file(*file, survey::division_html(division));
     say(fmt::format("wrote {}", *file));
   }
+  if (const auto directory = arguments.find("skeleton")) write_skeleton(*directory, division, inputs);
   if (arguments.has("json")) {
     print_json(json::to_value(division));
   } else {
@@ -86,12 +96,14 @@ const Command& survey_report_command() {
           "switched off for as long as you like. It takes what was seen on the wire, what the host says of itself, and "
           "what you know better. What nothing decides is treated as time-critical. The rules are explained in "
           "docs/explanation/survey.md.",
-      .examples = {"underway survey report -host sms.json traffic.json",
-                   "underway survey report -host sms.json -html division.html "
-                   "traffic.json"},
-      .flags = with_survey_flags({{"json", "", "As JSON."},
-                                  {"html", "FILE", "Also writes one page with a picture of the flows."},
-                                  {"short", "", "The table alone, without evidence and advice."}}),
+      .examples = {"underway survey report -host sms.json prov0.journal",
+                   "underway survey report -host sms.json -server 10.1.0.1/16 -html division.html mgmt.pcap",
+                   "underway survey report -host sms.json -skeleton drafts prov0.journal"},
+      .flags =
+          with_survey_flags({{"json", "", "As JSON."},
+                             {"html", "FILE", "Also writes one page with a picture of the flows."},
+                             {"skeleton", "DIR", "Also drafts job files and images for the critical services there."},
+                             {"short", "", "The table alone, without evidence and advice."}}),
       .most = 1000,
       .talks_to_server = false,
       .run = run};

@@ -73,7 +73,7 @@ TEST(Division, TellsHowManyNodesAndHowOften) {
   EXPECT_EQ(slurm.nodes, 450);
   EXPECT_EQ(slurm.opened_by, OpenedBy::both);
   EXPECT_THAT(slurm.doors, ElementsAre("tcp/6817", "→tcp/6818"));
-  EXPECT_EQ(rhythm_text(division.find("ntp")->rhythm), "every 17m4s ± 3s");
+  EXPECT_EQ(how_often(division.find("ntp")->rhythm), "every 17m4s ± 3s");
   EXPECT_EQ(division.find("ntp")->confidence, Confidence::high);
   EXPECT_EQ(division.find("routing")->nodes, 60);
 }

@@ -1,0 +1,68 @@
+#pragma once
+/// @file
+/// Drafts of capsules for the critical services: who shares one, what each runs, and the files that declare them. A
+/// draft parses and says what is still to be filled in; what it cannot know it does not invent.
+
+#include <map>
+
+#include "survey/division.hpp"
+
+namespace underway::survey {
+
+/// One program of a capsule.
+struct DraftService {
+  std::string name;     ///< "slurmctld"
+  std::string program;  ///< as surveyed
+  std::string user;     ///< empty: root
+  std::vector<std::string> command;
+  std::vector<std::string> ready;
+  std::vector<std::string> depends_on;  ///< services of the same capsule
+  std::string stop_timeout;
+  std::vector<std::string> packages;
+  std::vector<std::string> state;          ///< directories that move with it
+  std::vector<std::string> configuration;  ///< files that it reads
+  std::vector<std::string> notes;          ///< what a person must look at
+};
+
+struct CapsuleDraft {
+  std::string name;                   ///< "slurm-services": of job, image and files
+  std::vector<std::string> services;  ///< of the division
+  std::vector<DraftService> programs;
+  std::string version;               ///< of its first program's package; "1" when unknown
+  bool routes = false;               ///< forwards packets of nodes
+  std::vector<std::string> reasons;  ///< why these are critical
+};
+
+struct Drafts {
+  std::vector<CapsuleDraft> capsules;  ///< by name
+  std::vector<std::string> without;    ///< critical services without a draft, and why
+};
+
+/// Services that need each other share a capsule; all others have one of their own.
+Drafts draft_capsules(const Division& division, const HostSurvey& host);
+
+/// A network that capsules join.
+struct DraftNetwork {
+  std::string name;     ///< "cluster"
+  std::string bridge;   ///< on the infrastructure hosts
+  std::string address;  ///< of the server today, "10.1.0.1/16"
+  std::string gateway;
+};
+
+struct DraftPlace {
+  std::string hostname;                ///< what nodes call the server
+  std::vector<DraftNetwork> networks;  ///< the nodes' first
+  std::string node_pool = "infrastructure";
+};
+/// From the host's interfaces; the network that `nodes` are in comes first. What is not known is a placeholder of
+/// 192.0.2.0/24 (RFC 5737), and the files say so.
+DraftPlace place_of(const HostSurvey& host, const std::vector<std::string>& nodes);
+
+/// The job file of a capsule, in HCL.
+std::string job_file(const CapsuleDraft& draft, const DraftPlace& place);
+/// The definition of its image, for `underway capsule build`.
+std::string image_file(const CapsuleDraft& draft);
+/// All files by name: "slurm-services.hcl", "images/slurm-services.hcl".
+std::map<std::string, std::string> skeleton(const Drafts& drafts, const DraftPlace& place);
+
+}  // namespace underway::survey

@@ -1,0 +1,95 @@
+// Drafts of capsules as files.
+#include "base/text.hpp"
+#include "survey/capsule_draft.hpp"
+#include "survey/detail/hcl_text.hpp"
+
+namespace underway::survey {
+namespace {
+
+using detail::comment;
+using detail::quoted;
+using detail::quoted_list;
+
+std::string service_block(const DraftService& service) {
+  std::string out;
+  for (const auto& note : service.notes) out += comment("Look: " + note + ".", "        ");
+  if (!service.state.empty()) out += comment("Its state: " + join(service.state, ", ") + ".", "        ");
+  out += fmt::format("        service {} {{\n          command = {}\n", quoted(service.name),
+                     quoted_list(service.command));
+  if (!service.user.empty()) out += fmt::format("          user = {}\n", quoted(service.user));
+  if (!service.depends_on.empty()) out += fmt::format("          depends_on = {}\n", quoted_list(service.depends_on));
+  if (!service.ready.empty()) out += fmt::format("          ready = {}\n", quoted_list(service.ready));
+  if (!service.stop_timeout.empty()) out += fmt::format("          stop_timeout = {}\n", quoted(service.stop_timeout));
+  return out + "        }\n";
+}
+
+std::string network_block(const DraftNetwork& network) {
+  std::string out = fmt::format("        network {} {{\n          bridge = {}\n          addresses = [{}]\n",
+                                quoted(network.name), quoted(network.bridge), quoted(network.address));
+  if (!network.gateway.empty()) out += fmt::format("          gateway = {}\n", quoted(network.gateway));
+  return out + "        }\n";
+}
+
+std::string networks_of(const CapsuleDraft& draft, const DraftPlace& place) {
+  std::string out;
+  for (std::size_t i = 0; i < place.networks.size(); ++i) {
+    const auto& network = place.networks[i];
+    // A router is on all networks; the others are where the nodes are.
+    if (i > 0 && !draft.routes) {
+      out += comment(fmt::format("The server is on {} ({}) too. Add it, if this capsule needs the way out.",
+                                 network.name, network.address),
+                     "        ");
+      continue;
+    }
+    if (network.address.starts_with("192.0.2."))
+      out += comment("Fill in: the survey does not tell the server's address.", "        ");
+    else if (i == 0)
+      out += comment("The address that nodes know: the server gives it up when this capsule takes over.", "        ");
+    out += network_block(network);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
+  std::string out = comment("Drafted by `underway survey`. Time-critical, because:");
+  for (const auto& reason : draft.reasons) out += comment("- " + reason);
+  out += fmt::format(
+      "\njob {0} {{\n  type      = \"service\"\n  node_pool = {1}\n  priority  = 90\n\n  group {0} {{\n    task {0} "
+      "{{\n"
+      "      driver = \"capsule\"\n\n      config {{\n        image    = {2}\n        hostname = {3}\n\n"
+      "        overlay {{\n          kind = \"directory\"\n          size = \"{4}\"\n        }}\n\n",
+      quoted(draft.name), quoted(place.node_pool), quoted(fmt::format("{}-{}.capsule", draft.name, draft.version)),
+      quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G");
+  out += networks_of(draft, place) + "\n";
+  for (const auto& service : draft.programs) out += service_block(service);
+  if (draft.routes) out += "\n        sysctl = { \"net.ipv4.ip_forward\" = \"1\" }\n";
+  out += "      }\n\n      resources {\n        cpu    = 500\n        memory = 1024\n      }\n    }\n  }\n}\n";
+  return out;
+}
+
+std::map<std::string, std::string> skeleton(const Drafts& drafts, const DraftPlace& place) {
+  std::map<std::string, std::string> out;
+  for (const auto& capsule : drafts.capsules) {
+    out[capsule.name + ".hcl"] = job_file(capsule, place);
+    out["images/" + capsule.name + ".hcl"] = image_file(capsule);
+  }
+  return out;
+}
+
+std::string image_file(const CapsuleDraft& draft) {
+  std::vector<std::string> packages;
+  for (const auto& service : draft.programs)
+    for (const auto& package : service.packages)
+      if (std::find(packages.begin(), packages.end(), package) == packages.end()) packages.push_back(package);
+  std::string out =
+      comment(fmt::format("The image of {}: `underway capsule build images/{}.hcl`. Take the same repositories as "
+                          "the nodes' image, so that Slurm and munge are the nodes' own.",
+                          draft.name, draft.name));
+  out += fmt::format("capsule {} {{\n  version  = {}\n  packages = {}\n}}\n", quoted(draft.name), quoted(draft.version),
+                     quoted_list(packages));
+  return out;
+}
+
+}  // namespace underway::survey

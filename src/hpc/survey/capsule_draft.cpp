@@ -206,6 +206,7 @@ Drafts draft_capsules(const Division& division, const HostSurvey& host) { return
 
 DraftPlace place_of(const HostSurvey& host, const std::vector<std::string>& nodes) {
   DraftPlace place;
+  place.distribution = host.system;
   place.hostname = host.host.empty() ? "server" : plain_name(host.host.substr(0, host.host.find('.')));
   for (const auto& interface : host.interfaces) {
     for (const auto& text : interface.addresses) {
@@ -227,6 +228,25 @@ DraftPlace place_of(const HostSurvey& host, const std::vector<std::string>& node
     place.networks.front().bridge = "br-cluster";
   }
   return place;
+}
+
+void suggest_addresses(Drafts& drafts, const DraftPlace& place, const std::vector<std::string>& used) {
+  for (std::size_t i = 0; i < place.networks.size(); ++i) {
+    const auto own = net::parse_cidr(place.networks[i].address);
+    if (!own) continue;
+    const std::uint64_t hosts = own->usable_hosts();
+    std::uint64_t next = hosts;
+    for (auto& capsule : drafts.capsules) {
+      std::string address;
+      while (address.empty() && next > 1) {
+        const net::Ip ip = own->network().host(next--);
+        if (ip == own->ip || std::find(used.begin(), used.end(), to_string(ip)) != used.end()) continue;
+        address = to_string(net::Cidr{ip, own->prefix});
+      }
+      if (address.empty() || (i == 0 && capsule.name == "slurm-services")) address = place.networks[i].address;
+      capsule.addresses.push_back(std::move(address));
+    }
+  }
 }
 
 }  // namespace underway::survey

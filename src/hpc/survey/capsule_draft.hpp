@@ -28,8 +28,10 @@ struct CapsuleDraft {
   std::string name;                   ///< "slurm-services": of job, image and files
   std::vector<std::string> services;  ///< of the division
   std::vector<DraftService> programs;
-  std::string version;               ///< of its first program's package; "1" when unknown
-  bool routes = false;               ///< forwards packets of nodes
+  std::string version;  ///< of its first program's package; "1" when unknown
+  bool routes = false;  ///< forwards packets of nodes
+  /// On the networks of the place, in their order; see suggest_addresses.
+  std::vector<std::string> addresses;
   std::vector<std::string> reasons;  ///< why these are critical
 };
 
@@ -53,15 +55,20 @@ struct DraftPlace {
   std::string hostname;                ///< what nodes call the server
   std::vector<DraftNetwork> networks;  ///< the nodes' first
   std::string node_pool = "infrastructure";
+  std::string distribution;  ///< as HostSurvey::system
 };
 /// From the host's interfaces; the network that `nodes` are in comes first. What is not known is a placeholder of
 /// 192.0.2.0/24 (RFC 5737), and the files say so.
 DraftPlace place_of(const HostSurvey& host, const std::vector<std::string>& nodes);
 
+/// Gives each capsule addresses of its own, from the upper end of each network and none of `used`; that of Slurm keeps
+/// the server's, since running jobs know it. Whether they are free the driver finds out before it uses one.
+void suggest_addresses(Drafts& drafts, const DraftPlace& place, const std::vector<std::string>& used);
+
 /// The job file of a capsule, in HCL.
 std::string job_file(const CapsuleDraft& draft, const DraftPlace& place);
 /// The definition of its image, for `underway capsule build`.
-std::string image_file(const CapsuleDraft& draft);
+std::string image_file(const CapsuleDraft& draft, const DraftPlace& place);
 /// All files by name: "slurm-services.hcl", "images/slurm-services.hcl".
 std::map<std::string, std::string> skeleton(const Drafts& drafts, const DraftPlace& place);
 

@@ -23,9 +23,9 @@ std::string service_block(const DraftService& service) {
   return out + "        }\n";
 }
 
-std::string network_block(const DraftNetwork& network) {
+std::string network_block(const DraftNetwork& network, const std::string& address) {
   std::string out = fmt::format("        network {} {{\n          bridge = {}\n          addresses = [{}]\n",
-                                quoted(network.name), quoted(network.bridge), quoted(network.address));
+                                quoted(network.name), quoted(network.bridge), quoted(address));
   if (!network.gateway.empty()) out += fmt::format("          gateway = {}\n", quoted(network.gateway));
   return out + "        }\n";
 }
@@ -41,13 +41,24 @@ std::string networks_of(const CapsuleDraft& draft, const DraftPlace& place) {
                      "        ");
       continue;
     }
+    const std::string& address = i < draft.addresses.size() ? draft.addresses[i] : network.address;
     if (network.address.starts_with("192.0.2."))
       out += comment("Fill in: the survey does not tell the server's address.", "        ");
-    else if (i == 0)
-      out += comment("The address that nodes know: the server gives it up when this capsule takes over.", "        ");
-    out += network_block(network);
+    else if (address == network.address)
+      out += comment("The address that nodes know: the server gives it up before this capsule starts.", "        ");
+    else
+      out += comment("A suggestion that nobody was seen with; the driver refuses it if somebody answers.", "        ");
+    out += network_block(network, address);
   }
   return out;
+}
+
+/// "bookworm" of "Debian GNU/Linux 12 (bookworm)".
+std::string debian_suite(const std::string& distribution) {
+  const auto open = distribution.find('(');
+  const auto close = distribution.find(')', open == std::string::npos ? 0 : open);
+  if (!distribution.starts_with("Debian") || open == std::string::npos || close == std::string::npos) return {};
+  return distribution.substr(open + 1, close - open - 1);
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
       "{{\n"
       "      driver = \"capsule\"\n\n      config {{\n        image    = {2}\n        hostname = {3}\n\n"
       "        overlay {{\n          kind = \"directory\"\n          size = \"{4}\"\n        }}\n\n",
-      quoted(draft.name), quoted(place.node_pool), quoted(fmt::format("{}-{}.capsule", draft.name, draft.version)),
+      quoted(draft.name), quoted(place.node_pool), quoted(fmt::format("{}:{}", draft.name, draft.version)),
       quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G");
   out += networks_of(draft, place) + "\n";
   for (const auto& service : draft.programs) out += service_block(service);
@@ -73,23 +84,38 @@ std::map<std::string, std::string> skeleton(const Drafts& drafts, const DraftPla
   std::map<std::string, std::string> out;
   for (const auto& capsule : drafts.capsules) {
     out[capsule.name + ".hcl"] = job_file(capsule, place);
-    out["images/" + capsule.name + ".hcl"] = image_file(capsule);
+    out["images/" + capsule.name + ".hcl"] = image_file(capsule, place);
   }
   return out;
 }
 
-std::string image_file(const CapsuleDraft& draft) {
-  std::vector<std::string> packages;
-  for (const auto& service : draft.programs)
-    for (const auto& package : service.packages)
-      if (std::find(packages.begin(), packages.end(), package) == packages.end()) packages.push_back(package);
+std::string image_file(const CapsuleDraft& draft, const DraftPlace& place) {
+  std::vector<std::string> packages, state;
+  const auto add = [](std::vector<std::string>& list, const std::vector<std::string>& words) {
+    for (const auto& word : words)
+      if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
+  };
+  for (const auto& service : draft.programs) {
+    add(packages, service.packages);
+    add(state, service.state);
+  }
   std::string out =
-      comment(fmt::format("The image of {}: `underway capsule build images/{}.hcl`. Take the same repositories as "
-                          "the nodes' image, so that Slurm and munge are the nodes' own.",
-                          draft.name, draft.name));
-  out += fmt::format("capsule {} {{\n  version  = {}\n  packages = {}\n}}\n", quoted(draft.name), quoted(draft.version),
-                     quoted_list(packages));
-  return out;
+      comment(fmt::format("The image of {0}: `underway capsule build images/{0}.hcl`. Take the repositories that "
+                          "the nodes' image is made from, so that Slurm and munge are the nodes' own.",
+                          draft.name));
+  out += fmt::format("image {} {{\n  version = {}\n", quoted(draft.name), quoted(draft.version));
+  const std::string suite = debian_suite(place.distribution);
+  if (suite.empty()) {
+    out += comment(fmt::format("The server runs {}, and the packages below have Debian's names: write those of its own "
+                               "distribution, with `from rpm`.",
+                               place.distribution.empty() ? "an unknown distribution" : place.distribution),
+                   "  ");
+  }
+  out += fmt::format("  from debian {} {{\n    mirrors = [\"http://deb.debian.org/debian\"]\n  }}\n",
+                     quoted(suite.empty() ? "bookworm" : suite));
+  out += fmt::format("  packages = {}\n", quoted_list(packages));
+  if (!state.empty()) out += fmt::format("  writable = {}\n", quoted_list(state));
+  return out + "}\n";
 }
 
 }  // namespace underway::survey

@@ -56,6 +56,7 @@ const std::vector<const Command*>& commands() {
                                                   &survey_host_command(),
                                                   &survey_report_command(),
                                                   &survey_check_silent_command(),
+                                                  &survey_adopt_command(),
                                                   &capsule_snapshot_command(),
                                                   &capsule_snapshots_command(),
                                                   &capsule_restore_command(),

@@ -59,6 +59,7 @@ const Command& survey_read_command();
 const Command& survey_host_command();
 const Command& survey_report_command();
 const Command& survey_check_silent_command();
+const Command& survey_adopt_command();
 const Command& capsule_snapshot_command();
 const Command& capsule_snapshots_command();
 const Command& capsule_restore_command();

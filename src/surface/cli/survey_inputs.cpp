@@ -51,7 +51,7 @@ std::vector<Flag> with_survey_flags(std::vector<Flag> flags) {
   return flags;
 }
 
-SurveyInputs survey_inputs_of(const Arguments& arguments) {
+SurveyInputs survey_inputs_of(const Arguments& arguments, bool something) {
   SurveyInputs inputs;
   inputs.traffic = traffic_of(arguments);
   for (const auto& file : arguments.all("host")) {
@@ -67,7 +67,7 @@ SurveyInputs survey_inputs_of(const Arguments& arguments) {
     inputs.overrides = survey::parse_overrides(read_input(*file), *file, diagnostics);
     if (diagnostics.has_errors()) refuse(diagnostics, fmt::format("the overrides '{}'", *file));
   }
-  if (arguments.positional().empty() && inputs.hosts.empty())
+  if (something && arguments.positional().empty() && inputs.hosts.empty())
     throw Error(Code::invalid, "there is nothing to divide")
         .advise("name a file of traffic, a survey of the host (-host FILE), or better both");
   return inputs;

@@ -15,9 +15,9 @@ struct SurveyInputs {
   std::vector<survey::HostSurvey> hosts;
   survey::Overrides overrides;
 };
-/// From the positional arguments (captures and journals, or one file of `survey read -json`) and those flags. Throws
-/// not_found, invalid.
-SurveyInputs survey_inputs_of(const Arguments& arguments);
+/// From the positional arguments (captures and journals, or one file of `survey read -json`) and those flags.
+/// Errors: not_found; invalid, with `something` also when no file is given.
+SurveyInputs survey_inputs_of(const Arguments& arguments, bool something = true);
 
 /// Of these inputs, with this machine's services(5).
 survey::Division division_of(const SurveyInputs& inputs);

@@ -57,8 +57,10 @@ void print_why(const Service& service) {
 
 void write_skeleton(const std::string& directory, const Division& division, const SurveyInputs& inputs) {
   const auto host = survey::merge(inputs.hosts);
-  const auto drafts = survey::draft_capsules(division, host);
-  write_directory(directory, survey::skeleton(drafts, survey::place_of(host, node_networks_of(inputs))));
+  auto drafts = survey::draft_capsules(division, host);
+  const auto place = survey::place_of(host, node_networks_of(inputs));
+  survey::suggest_addresses(drafts, place, {});
+  write_directory(directory, survey::skeleton(drafts, place));
   for (const auto& without : drafts.without) say("without a draft: " + without);
 }
 

@@ -1,5 +1,8 @@
 #include "survey/division.hpp"
 
+#include <fstream>
+#include <iterator>
+
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "survey/testing/paper_site.hpp"
@@ -241,6 +244,17 @@ TEST(Division, RulesAllHaveANameAndASentence) {
     EXPECT_FALSE(rule.says.empty());
   }
   EXPECT_EQ(seen.size(), 16U);
+}
+
+TEST(Division, ExplanationHasAllRulesInTheirOrder) {
+  std::ifstream in(std::string(UNDERWAY_SOURCE_DIR) + "/docs/explanation/survey.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  std::size_t at = 0;
+  for (const auto& rule : rules()) {
+    at = page.find(fmt::format("| `{}` | ", rule.name), at);
+    ASSERT_NE(at, std::string::npos) << rule.name;
+    EXPECT_NE(page.find(rule.says, at), std::string::npos) << rule.name;
+  }
 }
 
 TEST(Division, IsAValueWithJson) {

@@ -1,0 +1,24 @@
+#pragma once
+/// @file
+/// The plan's text: what was found, the steps in their order, and what is still open.
+
+#include "survey/adoption.hpp"
+
+namespace underway::survey::detail {
+
+struct AdoptionFacts {
+  const HostSurvey& host;
+  const Site& site;
+  const Division& division;
+  Drafts drafts;
+  DraftPlace place;
+  std::vector<std::string> canary;  ///< Slurm's names
+  std::string canary_address;       ///< "10.1.255.250/16"
+  std::string new_server_address;   ///< for the server, when Slurm's capsule has its old one
+};
+
+std::string write_plan(const AdoptionFacts& facts);
+/// What a person must decide or look at before the first step.
+std::vector<std::string> open_questions(const AdoptionFacts& facts);
+
+}  // namespace underway::survey::detail

@@ -48,6 +48,9 @@ class HostSurveyor {
 
   HostSurvey run() {
     units_ = read_units(root_, survey_.gaps);
+    for (const auto& [name, unit] : units_)
+      if (const auto path = started_by(unit); !path.empty() && name.find('@') == std::string::npos)
+        started_[name] = root_.real_path(path);
     read_identity();
     if (!place_.root) read_running();
     add_enabled_units();
@@ -96,11 +99,8 @@ class HostSurveyor {
   /// The unit whose ExecStart is this executable, for machines where cgroups do not tell.
   std::string unit_of(const std::string& executable) const {
     std::string out;
-    for (const auto& [name, unit] : units_) {
-      if (unit.command.empty() || name.find('@') != std::string::npos) continue;
-      const std::string starts = started_by(unit);
-      if (starts != executable && "/usr" + starts != executable) continue;
-      if (out.empty() || unit.enabled) out = name;
+    for (const auto& [name, path] : started_) {
+      if (path == executable && (out.empty() || units_.at(name).enabled)) out = name;
     }
     return out;
   }
@@ -204,10 +204,10 @@ class HostSurveyor {
   void add_packages() {
     std::set<std::string> files;
     for (const auto& program : survey_.programs)
-      if (!program.executable.empty()) files.insert(program.executable);
+      if (!program.executable.empty()) files.insert(root_.real_path(program.executable));
     const auto packages = packages_of(root_, files, survey_.gaps);
     for (auto& program : survey_.programs) {
-      const auto found = packages.find(program.executable);
+      const auto found = packages.find(root_.real_path(program.executable));
       if (found == packages.end()) continue;
       program.package = found->second.name;
       program.version = found->second.version;
@@ -266,6 +266,7 @@ class HostSurveyor {
   RootView root_;
   HostSurvey survey_;
   std::map<std::string, Unit> units_;
+  std::map<std::string, std::string> started_;  ///< unit → executable behind all links
   std::map<std::int64_t, std::string> users_;
   std::vector<Process> processes_;
 };

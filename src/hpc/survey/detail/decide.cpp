@@ -110,7 +110,8 @@ Answer not_seen(const Gathered& g, const Surroundings& around) {
       std::any_of(g.programs.begin(), g.programs.end(), [](const Program* p) { return p->pids.empty(); });
   if (asleep && !g.listens_outside) return "it is enabled and does not run now, so nothing tells who would need it";
   if (!g.listens_outside) return std::nullopt;
-  return fmt::format("it waits for others, and nobody spoke to it in {}",
+  return fmt::format("{}, and nobody spoke to it in {}",
+                     g.service.name == "routing" ? "the machine translates addresses" : "it waits for others",
                      around.packets == 0 ? "any traffic, as there is none" : human_duration(around.span));
 }
 

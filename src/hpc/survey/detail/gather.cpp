@@ -184,8 +184,12 @@ class Gatherer {
     for (const auto& listener : program.listens) gathered.listens_outside |= !listener.local();
   }
 
+  /// A machine that translates addresses is there for somebody, whether a packet was seen or not.
   void add_routing() {
-    if (!host_->nat_rules.empty()) get("routing").named_by_more_than_a_port = true;
+    if (host_->nat_rules.empty()) return;
+    Gathered& routing = get("routing");
+    routing.named_by_more_than_a_port = true;
+    routing.listens_outside = true;
   }
 
   static void add_word(std::vector<std::string>& list, std::string word) {

@@ -45,6 +45,13 @@ bool is_state(const std::string& file) {
          !file.ends_with(" (deleted)");
 }
 
+/// The name that it was started by, when the executable's only adds to it: slurmctld, not slurmctld-wlm.
+std::string name_of(const std::string& executable, const std::vector<std::string>& command) {
+  if (command.empty()) return executable;
+  const std::string started = command[0].substr(command[0].rfind('/') + 1);
+  return started.size() > 2 && executable.starts_with(started) ? started : executable;
+}
+
 void read_descriptors(const std::string& base, Process& process) {
   for (const auto& entry : entries_of(base + "/fd")) {
     const std::string target = link_of(base + "/fd/" + entry.name);
@@ -82,7 +89,9 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
     one.parent = status.parent;
     one.uid = status.uid;
     one.name = one.executable.substr(one.executable.rfind('/') + 1);
-    one.command = mask_secrets(parse_command_line(text_of(base + "/cmdline")));
+    const auto words = parse_command_line(text_of(base + "/cmdline"));
+    one.name = name_of(one.name, words);
+    one.command = mask_secrets(words);
     one.unit = unit_of_cgroup(text_of(base + "/cgroup"));
     one.libraries = libraries_of_maps(text_of(base + "/maps"));
     read_descriptors(base, one);

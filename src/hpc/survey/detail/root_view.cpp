@@ -52,6 +52,23 @@ std::vector<os::DirectoryEntry> RootView::entries(const std::string& directory, 
   }
 }
 
+std::string RootView::real_path(const std::string& file) const {
+  const auto link_of = [](const os::Fd& fd) {
+    std::array<char, 4096> text{};
+    const auto length = ::readlink(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), text.data(), text.size());
+    return length < 0 ? std::string{} : std::string(text.data(), static_cast<std::size_t>(length));
+  };
+  try {
+    const auto fd = open(file, O_PATH);
+    if (!fd) return file;
+    const std::string root = link_of(fd_), path = link_of(*fd);
+    if (root == "/") return path.empty() ? file : path;
+    return path.starts_with(root + "/") ? path.substr(root.size()) : file;
+  } catch (const Error&) {
+    return file;  // nobody can look: the name is all that is known
+  }
+}
+
 bool RootView::exists(const std::string& file) const {
   try {
     return open(file, O_PATH).has_value();

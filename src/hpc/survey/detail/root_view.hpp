@@ -26,6 +26,9 @@ class RootView {
                                        std::vector<std::string>& gaps) const;
   /// Sorted; empty when there is no such directory. What goes wrong is noted in `gaps`.
   std::vector<os::DirectoryEntry> entries(const std::string& directory, std::vector<std::string>& gaps) const;
+  /// The path behind all symbolic links: Debian's /usr/sbin/slurmctld is /usr/sbin/slurmctld-wlm. As given when there
+  /// is no such file.
+  std::string real_path(const std::string& file) const;
   bool exists(const std::string& file) const;
   bool is_directory(const std::string& file) const;
 

@@ -128,6 +128,14 @@ TEST(Division, ServiceThatIsEnabledAndDoesNotRunIsUnknownWithAllThatItNeeds) {
   EXPECT_FALSE(division.find("provisioning")->critical);
 }
 
+TEST(Division, RouterThatNobodyUsedIsUnknown) {
+  Traffic traffic = paper_traffic();
+  std::erase_if(traffic.flows, [](const ServiceFlow& f) { return f.part == Part::routes; });
+  const Division division = divide(traffic, {paper_host()}, {}, ServiceBook{});
+  EXPECT_EQ(division.find("routing")->rule, "not-seen");
+  EXPECT_TRUE(division.find("routing")->critical);
+}
+
 TEST(Division, WhatOnlyTheMachineUsesIsNoService) {
   const Division division = divide_paper();
   EXPECT_EQ(division.find("cupsd"), nullptr);

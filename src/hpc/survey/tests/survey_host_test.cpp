@@ -78,6 +78,20 @@ TEST_F(SurveyHost, RootOfAMachineThatIsOffTellsItsServicesAndWhatTheyNeed) {
   EXPECT_THAT(survey.hints, testing::Contains("slurm: /etc/slurm/slurm.conf"));
 }
 
+TEST_F(SurveyHost, AlternativesAreFollowedToTheirPackage) {
+  put("/lib/systemd/system/slurmctld.service", "[Service]\nExecStart=/usr/sbin/slurmctld -D\n");
+  enable("slurmctld.service");
+  put("/usr/sbin/slurmctld-wlm", "");
+  fs::create_directories(root_ + "/etc/alternatives");
+  fs::create_symlink("/usr/sbin/slurmctld-wlm", root_ + "/etc/alternatives/slurmctld");
+  fs::create_symlink("/etc/alternatives/slurmctld", root_ + "/usr/sbin/slurmctld");
+  put("/var/lib/dpkg/info/slurmctld.list", "/usr/sbin/slurmctld-wlm\n");
+  const HostSurvey survey = this->survey();
+  ASSERT_EQ(survey.programs.size(), 1U);
+  EXPECT_EQ(survey.programs[0].name, "slurmctld");
+  EXPECT_EQ(survey.programs[0].package, "slurmctld");
+}
+
 TEST_F(SurveyHost, LinksInARootNeverLeadOutOfIt) {
   put("/etc/hostname", "sms\n");
   fs::create_symlink("/etc/passwd", root_ + "/etc/exports");

@@ -1,9 +1,8 @@
 #include "slurm/drain.hpp"
 
-#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "node/messages.hpp"
+#include "slurm/beside.hpp"
 #include "slurm/hostlist.hpp"
 
 namespace underway::slurm {
@@ -58,7 +57,7 @@ tables::Row<model::Allocation> controller_for(const tables::Tables& tables, cons
     if (found && !near) continue;
     for (const auto& allocation : tables.allocations_of_job(job->ns, job->id)) {
       const bool runs = allocation->client_status == model::ClientStatus::running && !allocation->terminal();
-      if (!runs || !allocation->task_states.contains("slurmctld")) continue;
+      if (!runs || !find_slurmctld(allocation)) continue;
       if (near) return allocation;
       found = allocation;
     }
@@ -184,44 +183,10 @@ async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation>
 async::awaitable<std::string> DrainController::command(tables::Row<model::Allocation> controller,
                                                        std::vector<std::string> words) {
   const std::string what = join(words, " ");
+  auto place = find_slurmctld(controller);
+  if (!place) throw Error(Code::unavailable, fmt::format("`{}` has no slurmctld to ask", what));
   co_return co_await async::within(options_.patience, "`" + what + "`",
-                                   session(std::move(controller), std::move(words)));
-}
-
-/// Beside the task: in its namespaces, where munge is, and with its environment. A slurmctld that was given its own
-/// file has it where the task's templates are.
-async::awaitable<std::string> DrainController::session(tables::Row<model::Allocation> controller,
-                                                       std::vector<std::string> words) {
-  constexpr const char* kWithConfiguration =
-      "if [ -z \"$SLURM_CONF\" ] && [ -r \"$NOMAD_TASK_DIR/slurm.conf\" ]; then "
-      "export SLURM_CONF=\"$NOMAD_TASK_DIR/slurm.conf\"; fi; exec \"$@\"";
-  constexpr std::size_t kMostOutput = std::size_t{8} << 20;
-  node::ExecRequest request;
-  request.alloc = controller->id;
-  request.task = "slurmctld";
-  request.command = {"/bin/sh", "-c", kWithConfiguration, "sh"};
-  request.command.insert(request.command.end(), words.begin(), words.end());
-  auto header = json::to_value(request);
-  const auto stream = co_await server_.open_stream(controller->node_id, "exec", std::move(header));
-  stream->end();
-  std::string out, err;
-  std::optional<std::int64_t> exit_code;
-  while (auto chunk = co_await stream->read()) {
-    if (chunk->channel == link::Channel::control) {
-      const auto control = json::parse(chunk->bytes);
-      const auto* code = control.is_object() ? control.get_object().if_contains("ExitCode") : nullptr;
-      if (code != nullptr && code->is_int64()) exit_code = code->get_int64();
-      continue;
-    }
-    (chunk->channel == link::Channel::error ? err : out) += chunk->bytes;
-    if (out.size() + err.size() > kMostOutput)
-      throw Error(Code::too_large, fmt::format("`{}` prints too much", join(words, " ")));
-  }
-  if (exit_code != 0) {
-    throw Error(Code::unavailable, fmt::format("`{}` failed on node '{}'", join(words, " "), controller->node_name))
-        .because(err.empty() ? fmt::format("exit code {}", exit_code.value_or(-1)) : std::string(trim(err)));
-  }
-  co_return out;
+                                   run_beside(server_, std::move(*place), std::move(words)));
 }
 
 async::awaitable<void> DrainController::record(std::string node_id, std::optional<SlurmDrainStatus> status,

@@ -33,8 +33,8 @@ DrainVerdict decide_slurm_drain(const model::Node& node, const std::vector<NodeS
 std::string waiting_text(const std::vector<std::string>& names,
                          const std::map<std::string, std::vector<std::string>>& jobs);
 
-/// The allocation beside which Slurm's commands are run for the node: one that runs with a task `slurmctld`, of the
-/// node's cluster before others; null when there is none.
+/// The allocation beside which Slurm's commands are run for the node: one that runs slurmctld as a task or in a
+/// capsule, of the node's cluster before others; null when there is none.
 tables::Row<model::Allocation> controller_for(const tables::Tables& tables, const model::Node& node);
 
 class DrainController {
@@ -57,7 +57,6 @@ class DrainController {
   async::awaitable<void> tend(Nodes nodes);
   async::awaitable<void> tend_with(tables::Row<model::Allocation> controller, Nodes nodes);
   async::awaitable<std::string> command(tables::Row<model::Allocation> controller, std::vector<std::string> words);
-  async::awaitable<std::string> session(tables::Row<model::Allocation> controller, std::vector<std::string> words);
   /// Writes down how far it is; nothing: it is over.
   async::awaitable<void> record(std::string node_id, std::optional<model::SlurmDrainStatus> status,
                                 std::string description);

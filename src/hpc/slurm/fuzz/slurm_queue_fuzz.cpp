@@ -2,7 +2,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
+#include "slurm/reconcile.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -10,5 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (node.name.empty()) __builtin_trap();
   }
   underway::slurm::parse_jobs(text);
+  underway::slurm::parse_beliefs(text);
+  underway::slurm::parse_host_steps(text);
+  underway::slurm::parse_partitions(text);
+  underway::slurm::parse_boot_time(text);
   return 0;
 }

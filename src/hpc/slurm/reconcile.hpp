@@ -1,0 +1,66 @@
+#pragma once
+/// @file
+/// What slurmctld believes after it was started from an older state, compared with what the nodes really run, before it
+/// schedules anything. slurmctld saves its state some seconds behind (facts: up to five), so that after the loss of its
+/// host a job that runs may be pending again, or be unknown; and one that ended meanwhile may still count as running.
+/// Pure; reconciler.hpp carries it out.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace underway::slurm {
+
+/// A Slurm job as slurmctld has it: `squeue -h -t all -o kBeliefFormat`.
+struct Belief {
+  std::string id;
+  std::string state;  ///< extended: "RUNNING", "PENDING", "COMPLETING"
+  std::string user;
+  std::vector<std::string> nodes;
+  bool operator==(const Belief&) const = default;
+};
+inline constexpr const char* kBeliefFormat = "%A|%T|%u|%N";
+std::vector<Belief> parse_beliefs(std::string_view text);
+
+/// Ids of the jobs that have a step in slurmctld's list: `squeue -s -h -o %i` ("17.batch", "18.0").
+std::set<std::string> parse_steps(std::string_view text);
+
+/// Prints "17.batch" for each slurmstepd of the host; for /bin/sh -c.
+inline constexpr const char* kStepsScript =
+    "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | "
+    "sed -n 's/^slurmstepd: \\[\\([0-9]*\\.[a-z0-9]*\\)\\].*/\\1/p' | sort -u; echo looked";
+/// The jobs that run there; nothing when the script did not get to its end.
+std::optional<std::set<std::string>> parse_host_steps(std::string_view text);
+
+struct Finding {
+  enum class Kind {
+    ghost,    ///< runs for slurmctld, and nowhere else: it is ended
+    doubled,  ///< runs, and waits to be started: it is held
+    unknown,  ///< runs, and slurmctld does not know it, or knows that it has ended
+    unseen,   ///< some of its nodes could not be looked at: left alone
+  };
+  Kind kind = Kind::unknown;
+  std::string job, user;
+  std::vector<std::string> hosts;
+  std::string text;  ///< for people
+  bool operator==(const Finding&) const = default;
+};
+
+struct Reconciliation {
+  std::vector<Finding> findings;
+  std::vector<std::vector<std::string>> commands;  ///< to be run beside slurmctld, in this order
+  /// The greatest job id that runs and is unknown: it must not be given out again. 0: none.
+  std::int64_t unknown_up_to = 0;
+};
+
+/// `host_of`: Slurm's node names to hosts. `hosts`: what runs on each host that was looked at; others are absent.
+/// `with_steps`: parse_steps. A job without a step of any kind is an allocation that waits for its user: nothing of it
+/// is to be found on nodes, and it is left alone.
+Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
+                         const std::map<std::string, std::string>& host_of,
+                         const std::map<std::string, std::set<std::string>>& hosts);
+
+}  // namespace underway::slurm

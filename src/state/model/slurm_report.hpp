@@ -1,0 +1,19 @@
+#pragma once
+/// @file
+/// What was found when a slurmctld that had been started from an older state was compared with its nodes.
+
+#include "model/job.hpp"
+
+namespace underway::model {
+
+struct SlurmReport {
+  std::string ns = "default";
+  std::string job;                    ///< whose allocation runs slurmctld
+  std::string boot;                   ///< of slurmctld, as it tells it
+  std::int64_t at = 0;                ///< ns since the epoch
+  std::vector<std::string> findings;  ///< for people
+};
+
+const describe::Structure& description(describe::Tag<SlurmReport>);
+
+}  // namespace underway::model

@@ -212,7 +212,7 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
   const auto row = capsule();
   auto* target = machine_of(errand.todo.node);
   auto* source = row && row->move ? machine_of(row->move->source) : row ? machine_of(row->owner) : nullptr;
-  const bool needs_source = errand.todo.action != Action::check;
+  const bool needs_source = errand.todo.action != Action::check && !errand.todo.alone;
   const bool there =
       target != nullptr && target->reachable() && (!needs_source || (source != nullptr && source->reachable()));
   if (!there || (faults && chance(0.1))) {
@@ -223,6 +223,8 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
   switch (errand.todo.action) {
     case Action::copy:
     case Action::replicate:
+      outcome.consistent = errand.todo.consistent;
+      if (!outcome.consistent) break;
       target->data = std::min(errand.seen, source->data);
       outcome.round.bytes = source->data - target->data;
       break;
@@ -231,7 +233,9 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
         if (running(machine))
           wrong(fmt::format("the last difference is copied while it runs on {}", machine.node.name));
       }
+      if (errand.todo.alone) break;
       target->data = source->data;
+      outcome.consistent = true;
       break;
     case Action::check:
       if (!running(*target)) outcome.error = "nothing listens";

@@ -136,7 +136,8 @@ void Case::fence(const std::string& by) {
   c_.fenced = true;
   if (c_.silent_since == 0) c_.silent_since = now();
   const auto row = may_run();
-  if (row && !row->client_terminal()) lose(*row, by);
+  if (row) lose(*row, by);
+  c_.allocation.clear();
 }
 
 void Case::keep_replica(const std::string& node_id, std::int64_t at, std::int64_t epoch) {
@@ -209,6 +210,8 @@ void Case::adopt() {
 
 void Case::held() {
   adopt();
+  // Forgotten while its row tells of its end: rows of what is over are collected.
+  if (!wanted() && ended()) c_.allocation.clear();
   if (!wanted()) return;
   follow_drain();
   if (!c_.move && owner_gone()) look_for_another();

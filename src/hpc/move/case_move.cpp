@@ -99,19 +99,17 @@ void Case::stopping() {
 
 void Case::transferring() {
   auto& move = *c_.move;
-  if (gone(move.target)) return go_back(fmt::format("{} is not heard of", move.target_name));
-  if (gone(move.source) || c_.fenced) {
-    if (c_.find_replica(move.target) == nullptr)
-      return go_back(fmt::format("{} is not heard of, and {} has no copy", move.source_name, move.target_name));
-    move.note =
-        fmt::format("{} was gone before the last difference was copied: what it wrote after the last round is lost",
-                    move.source_name);
-    switch_to(move.target);
-    return enter(MovePhase::start);
-  }
+  const bool failover = move.kind == MoveKind::failover;
+  if (failover && heard_of(move.source)) return finish(fmt::format("{} was heard of again", move.source_name), false);
+  if (gone(move.target)) return fail_forward(fmt::format("{} is not heard of", move.target_name));
+  if (!failover && source_left() && c_.find_replica(move.target) == nullptr)
+    return go_back(fmt::format("{} is not heard of, and {} has no copy", move.source_name, move.target_name));
   if (past(move.phase_at, limits_.transfer))
-    go_back(fmt::format("the last difference was not copied within {}", human_duration(limits_.transfer)));
+    fail_forward(fmt::format("the last difference was not copied within {}", human_duration(limits_.transfer)));
 }
+
+/// There is no last difference to be had.
+bool Case::source_left() const { return gone(c_.move->source) || c_.fenced; }
 
 void Case::fencing() {
   auto& move = *c_.move;
@@ -126,9 +124,7 @@ void Case::fencing() {
   }
   if (!ended()) return;
   if (move.target.empty()) return release_unused();
-  keep_replica(c_.owner, c_.silent_since, c_.epoch);
-  switch_to(move.target);
-  enter(MovePhase::start);
+  enter(MovePhase::transfer);
 }
 
 /// It never ran: nothing is lost, and any node will do.
@@ -198,19 +194,29 @@ Todo Case::todo() const {
     const auto* replica = c_.find_replica(c_.standby);
     const bool due = c_.replicate_every > Duration{0} && (!replica || past(replica->at, c_.replicate_every));
     const bool can = !c_.standby.empty() && c_.standby != c_.owner && heard_of(c_.standby) && heard_of(c_.owner);
-    return due && can && runs() ? Todo{Action::replicate, c_.standby} : Todo{};
+    return due && can && runs() ? Todo{Action::replicate, c_.standby, false, true} : Todo{};
   }
   const auto& move = *c_.move;
   const bool both = heard_of(move.source) && heard_of(move.target);
-  const auto when = [&](bool possible, Action action) { return possible ? Todo{action, move.target} : Todo{}; };
+  const auto when = [&](bool possible, Action action) {
+    return possible ? Todo{action, move.target, false, false} : Todo{};
+  };
   switch (move.phase) {
     case MovePhase::stage:
       return when(both, Action::stage);
-    case MovePhase::copy:
-      return when(both, Action::copy);
+    case MovePhase::copy: {
+      Todo todo = when(both, Action::copy);
+      todo.consistent = enough(move, limits_);
+      return todo;
+    }
     case MovePhase::before_stop:
       return when(both, Action::before_stop);
     case MovePhase::transfer:
+      if (move.kind == MoveKind::failover || source_left()) {
+        Todo todo = when(heard_of(move.target), Action::transfer);
+        todo.alone = true;
+        return todo;
+      }
       return when(both, Action::transfer);
     case MovePhase::check:
       return when(heard_of(c_.owner), Action::check);
@@ -218,7 +224,7 @@ Todo Case::todo() const {
     case MovePhase::stop:
     case MovePhase::roll_back:
       if (!owner_gone() || ended() || c_.state == CapsuleState::waiting_for_fence) return {};
-      return {Action::fence, c_.owner};
+      return {Action::fence, c_.owner, false, false};
     case MovePhase::start:
     case MovePhase::restore:
     case MovePhase::done:

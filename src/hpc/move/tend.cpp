@@ -85,13 +85,17 @@ void failed(Case& one, const Outcome& outcome, const Limits& limits) {
   capsule.description = fmt::format("tried {} times: {}", move.attempts, *outcome.error);
 }
 
-/// What is left is small, or has stopped becoming smaller.
+}  // namespace
+
 bool enough(const model::CapsuleMove& move, const Limits& limits) {
   const auto& rounds = move.rounds;
+  if (rounds.empty()) return false;
   if (rounds.back().bytes <= limits.small_round || static_cast<std::int64_t>(rounds.size()) >= limits.most_rounds)
     return true;
   return rounds.size() > 2 && rounds.back().bytes > rounds[rounds.size() - 2].bytes / 10 * 8;
 }
+
+namespace {
 
 void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Context& context) {
   auto& capsule = one.record();
@@ -99,18 +103,26 @@ void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Co
   switch (move.phase) {
     case MovePhase::stage:
       return one.enter(MovePhase::copy);
-    case MovePhase::copy:
+    case MovePhase::copy: {
+      const bool last = enough(move, limits);
       move.rounds.push_back(outcome.round);
-      one.keep_replica(move.target, outcome.begun_at, capsule.epoch);
-      if (enough(move, limits)) one.enter(MovePhase::before_stop);
+      if (outcome.consistent) one.keep_replica(move.target, outcome.begun_at, capsule.epoch);
+      if (last) one.enter(MovePhase::before_stop);
       return;
+    }
     case MovePhase::before_stop:
       move.stopped_at = unix_nanos(context.now);
       return one.enter(MovePhase::stop);
     case MovePhase::transfer: {
-      move.rounds.push_back(outcome.round);
       const std::string target = move.target;
-      one.keep_replica(target, unix_nanos(context.now), capsule.epoch);
+      if (outcome.consistent) {
+        move.rounds.push_back(outcome.round);
+        one.keep_replica(target, unix_nanos(context.now), capsule.epoch);
+      } else if (move.kind == MoveKind::planned) {
+        move.note = fmt::format("{} was gone before the last difference was copied: what was written after {} is lost",
+                                move.source_name, format_time(from_unix_nanos(capsule.find_replica(target)->at)));
+      }
+      if (move.kind == MoveKind::failover) one.keep_replica(move.source, capsule.silent_since, capsule.epoch);
       one.switch_to(target);
       return one.enter(MovePhase::start);
     }

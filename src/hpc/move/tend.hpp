@@ -31,7 +31,10 @@ bool time_matters(const tables::Tables& tables);
 enum class Action : std::uint8_t { none, stage, copy, before_stop, transfer, check, fence, replicate };
 struct Todo {
   Action action = Action::none;
-  std::string node;  ///< fence: this one
+  std::string node;    ///< fence: this one; others: to this one
+  bool alone = false;  ///< transfer: the source is gone, what the target has is made its overlay
+  bool consistent =
+      false;  ///< copy: the writers are held up while the rest is copied, so that it could be started from
 };
 Todo todo_of(const tables::Tables& tables, const model::Capsule& capsule, const Limits& limits, TimePoint now);
 
@@ -41,6 +44,7 @@ struct Outcome {
   bool final = false;         ///< trying again would find the same
   std::int64_t begun_at = 0;  ///< ns since the epoch
   model::MoveRound round;     ///< copy, transfer, replicate
+  bool consistent = false;    ///< what was copied could be started from
 };
 /// Of an action of a move's phase; without effect when the move is elsewhere by now.
 server::Decision<server::Nothing> decide_outcome(const tables::Tables& tables, const std::string& key,

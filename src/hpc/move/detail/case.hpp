@@ -73,6 +73,7 @@ class Case {
   void before_the_stop();
   void stopping();
   void transferring();
+  bool source_left() const;
   void fencing();
   void starting();
   void checking();
@@ -97,3 +98,10 @@ class Case {
 };
 
 }  // namespace underway::move::detail
+
+namespace underway::move {
+
+/// What is left is small, or has stopped becoming smaller: one round more, which holds the writers up, is the last.
+bool enough(const model::CapsuleMove& move, const Limits& limits);
+
+}  // namespace underway::move

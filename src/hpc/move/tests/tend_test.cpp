@@ -14,9 +14,10 @@ class Move : public CapsuleDesk {
   /// Until the source was told to stop.
   void up_to_the_stop(int to) {
     begin_move(to);
-    done();                                            // staged
-    done({.begun_at = unix_nanos(desk.clock.now())});  // one round, of nothing
-    done();                                            // before_stop
+    done();  // staged
+    done();  // one round, of nothing
+    done({.begun_at = unix_nanos(desk.clock.now()), .consistent = true});
+    done();  // before_stop
     tend();
     ASSERT_EQ(capsule().move->phase, MovePhase::stop);
   }
@@ -38,6 +39,9 @@ TEST_F(Move, GoesThroughItsPhasesAndMeasuresTheGap) {
   done({.begun_at = 1, .round = {.bytes = 100 << 20}});
   EXPECT_EQ(todo().action, Action::copy) << "100 MiB are too much to be sent while it stands";
   done({.begun_at = 2, .round = {.bytes = 1000}});
+  EXPECT_EQ(todo().action, Action::copy) << "one more, that it could be started from";
+  EXPECT_TRUE(todo().consistent);
+  done({.begun_at = 3, .round = {.bytes = 10}, .consistent = true});
   EXPECT_EQ(todo().action, Action::before_stop);
   EXPECT_EQ(desk.only("svc")->id, first->id) << "nothing has happened to it";
   done();
@@ -50,7 +54,7 @@ TEST_F(Move, GoesThroughItsPhasesAndMeasuresTheGap) {
   source_stops(from, first->id);
   EXPECT_EQ(todo().action, Action::transfer);
   EXPECT_FALSE(may_start(*desk.only("svc"))) << "the last difference is missing";
-  done();
+  done({.consistent = true});
   EXPECT_EQ(capsule().owner, uuid(to));
   EXPECT_EQ(capsule().epoch, 2);
   EXPECT_TRUE(may_start(*desk.only("svc")));
@@ -63,7 +67,7 @@ TEST_F(Move, GoesThroughItsPhasesAndMeasuresTheGap) {
   EXPECT_EQ(end.state, CapsuleState::held);
   EXPECT_EQ(end.last_move->gap, 3s);
   EXPECT_EQ(end.last_move->error, "");
-  EXPECT_EQ(end.last_move->rounds.size(), 3u);
+  EXPECT_EQ(end.last_move->rounds.size(), 4u);
   EXPECT_EQ(end.standby, uuid(from));
 }
 
@@ -88,7 +92,7 @@ TEST_F(Move, ATargetThatDoesNotStartGivesItBack) {
   const auto first = desk.only("svc")->id;
   up_to_the_stop(to);
   source_stops(from, first);
-  done();
+  done({.consistent = true});
   const auto second = desk.only("svc")->id;
   desk.update(uuid(to), {report(second, ClientStatus::failed)});
   tend();
@@ -110,7 +114,7 @@ TEST_F(Move, ACheckThatNeverPassesStopsTheTargetBeforeTheSourceStarts) {
   const auto first = desk.only("svc")->id;
   up_to_the_stop(to);
   source_stops(from, first);
-  done();
+  done({.consistent = true});
   run_at_home();
   const auto second = capsule().allocation;
   done({.error = "port 6817 is closed"});
@@ -137,6 +141,8 @@ TEST_F(Move, ASourceThatFallsSilentInTheStopIsFenced) {
     return decide_fenced(t, uuid(from), *silence_of(t, uuid(from)), "its host was taken away", c);
   });
   tend();
+  EXPECT_TRUE(todo().alone);
+  done();
   EXPECT_EQ(capsule().owner, uuid(to));
   EXPECT_TRUE(may_start(*desk.only("svc")));
   EXPECT_NE(capsule().move->note.find("lost"), std::string::npos);
@@ -176,6 +182,13 @@ TEST_F(Move, AStoppedJobEndsIt) {
   tend();
   EXPECT_EQ(capsule().state, CapsuleState::free);
   EXPECT_EQ(capsule().owner, uuid(from)) << "its overlay is there";
+  // A day later its row is collected, and the job is run again.
+  desk.clock.advance(24h);
+  desk.run([](const auto& t, const auto& c) { return server::decide_collect(t, server::Retention::none(), c); });
+  desk.register_job(capsule_job());
+  tend();
+  EXPECT_EQ(desk.only("svc")->node_id, uuid(from));
+  EXPECT_TRUE(may_start(*desk.only("svc")));
 }
 
 class Failover : public CapsuleDesk {
@@ -204,6 +217,9 @@ TEST_F(Failover, TheStandbyTakesOverAfterTheFenceAndNotBefore) {
   EXPECT_EQ(todo().action, Action::fence);
   EXPECT_EQ(capsule().owner, uuid(from));
   fenced(from);
+  EXPECT_EQ(capsule().owner, uuid(from)) << "the copy is not its overlay yet";
+  done();
+  tend();
   EXPECT_EQ(capsule().owner, uuid(to));
   EXPECT_EQ(desk.only("svc")->node_id, uuid(to));
   EXPECT_TRUE(may_start(*desk.only("svc")));
@@ -246,6 +262,7 @@ TEST_F(Failover, WithoutACopyNothingIsStartedUntilSomebodySaysSo) {
   tend();
   EXPECT_EQ(todo().action, Action::fence);
   fenced(from);
+  done();
   EXPECT_EQ(capsule().owner, uuid(another_than(from)));
 }
 
@@ -277,6 +294,7 @@ TEST_F(Failover, WithoutAProviderItWaitsForAPersonsWord) {
   EXPECT_NE(capsule().description.find("underway capsule fence svc -host-is-off"), std::string::npos);
   EXPECT_EQ(todo().action, Action::none);
   vouch();
+  done();
   EXPECT_EQ(capsule().owner, uuid(another_than(from)));
 }
 

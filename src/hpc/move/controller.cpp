@@ -1,0 +1,233 @@
+#include "move/controller.hpp"
+
+#include "base/log.hpp"
+
+namespace underway::move {
+
+using async::awaitable;
+using model::Capsule;
+
+Controller::Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options)
+    : server_(server), plane_(plane), fence_(fence), options_(options), tasks_(std::move(executor), "capsules") {}
+
+void Controller::start() { tasks_.spawn("controller", run()); }
+
+awaitable<void> Controller::stop() { co_await tasks_.stop(); }
+
+std::vector<tables::Scope> Controller::scopes(const tables::Tables& tables) const {
+  std::vector<tables::Scope> out = {
+      tables::records_scope(), {tables::Topic::nodes, ""}, {tables::Topic::jobs, ""}, {tables::Topic::hosts, ""}};
+  for (const auto& job : tables.jobs()) {
+    const bool one = std::any_of(job->groups.begin(), job->groups.end(),
+                                 [](const auto& group) { return capsule_task(group) != nullptr; });
+    if (one) out.push_back({tables::Topic::allocations, "job:" + job->ns + "/" + job->id});
+  }
+  return out;
+}
+
+awaitable<void> Controller::run() {
+  model::Revision seen = -1;  // nothing yet: looks at once
+  while (true) {
+    const auto* tables = co_await server_.read();
+    const auto deadline = time_matters(*tables) ? async::deadline_in(options_.poll) : async::kNever;
+    auto waited_for = scopes(*tables);
+    tables = co_await server_.changed_since(std::move(waited_for), seen, deadline);
+    seen = tables->revision();
+    std::optional<std::string> failure;
+    try {
+      co_await tend();
+    } catch (const Error& error) {
+      failure = error.one_line();
+    }
+    if (!failure) continue;
+    log::error("capsules: cannot be tended, trying again in {}: {}", human_duration(options_.retry_after), *failure);
+    co_await async::sleep_for(options_.retry_after);
+    seen = -1;
+  }
+}
+
+awaitable<void> Controller::tend() {
+  auto decide = [this](const tables::Tables& tables, const server::Context& context) {
+    return decide_tend(tables, options_.limits, context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+  const auto* tables = co_await server_.read();
+  const TimePoint now = SystemClock().now();
+  for (auto& capsule : tables::records<Capsule>(*tables)) {
+    Errand errand;
+    errand.key = model::capsule_key(capsule.ns, capsule.name);
+    if (busy_.contains(errand.key)) continue;
+    errand.todo = todo_of(*tables, capsule, options_.limits, now);
+    if (errand.todo.action == Action::none) continue;
+    errand.job = tables->find_job(capsule.ns, capsule.job);
+    errand.silence = silence_of(*tables, errand.todo.node);
+    errand.capsule = std::move(capsule);
+    busy_.insert(errand.key);
+    tasks_.spawn("capsule " + errand.key, do_errand(std::move(errand)));
+  }
+}
+
+/// One at a time for each capsule; the next one is found when this one's outcome has become durable.
+awaitable<void> Controller::do_errand(Errand errand) {
+  struct Busy {
+    std::set<std::string>& all;
+    std::string key;
+    ~Busy() { all.erase(key); }
+  };
+  Duration pause{0};
+  {
+    const Busy busy{busy_, errand.key};
+    std::optional<std::string> failure;
+    try {
+      if (errand.todo.action == Action::fence) {
+        co_await fence(errand);
+        pause = options_.fence_again;
+      } else {
+        Outcome outcome = co_await perform(errand);
+        if (outcome.error) pause = options_.retry_after;
+        co_await report(errand, std::move(outcome));
+      }
+    } catch (const Error& error) {
+      failure = error.one_line();
+    }
+    if (failure) {
+      pause = options_.retry_after;
+      log::error("capsules: what became of {} cannot be written down: {}", errand.key, *failure);
+    }
+    if (pause > Duration{0}) co_await async::sleep_for(pause);
+  }
+  // The record may have changed while this was under way, and nobody looked.
+  try {
+    co_await tend();
+  } catch (const Error& error) {
+    log::error("capsules: cannot be tended: {}", error.one_line());
+  }
+}
+
+awaitable<Outcome> Controller::perform(const Errand& errand) {
+  Outcome outcome;
+  outcome.begun_at = unix_nanos(SystemClock().now());
+  const auto& [key, capsule, job, todo, silence] = errand;
+  try {
+    if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
+    switch (todo.action) {
+      case Action::stage:
+        co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
+        break;
+      case Action::copy:
+      case Action::replicate: {
+        const auto copied = co_await async::within(options_.copy_patience, "copying",
+                                                   plane_.copy(capsule, job, todo.node, todo.consistent));
+        outcome.round = copied.round;
+        outcome.consistent = copied.consistent;
+        break;
+      }
+      case Action::transfer: {
+        if (!todo.alone) {
+          const auto copied = co_await async::within(options_.limits.transfer, "copying the last difference",
+                                                     plane_.copy(capsule, job, todo.node, true));
+          outcome.round = copied.round;
+          outcome.consistent = copied.consistent;
+        }
+        co_await async::within(options_.limits.transfer, "installing the copy",
+                               plane_.install(capsule, job, todo.node));
+        break;
+      }
+      case Action::before_stop:
+        co_await async::within(options_.step_patience, "the step before_stop",
+                               plane_.run_steps(capsule, capsule.owner, "before_stop"));
+        break;
+      case Action::check:
+        co_await check(errand);
+        break;
+      case Action::fence:
+      case Action::none:
+        break;
+    }
+  } catch (const Error& error) {
+    outcome.error = error.one_line();
+    outcome.final = error.code() == Code::invalid || error.code() == Code::unsupported || error.code() == Code::denied;
+  }
+  co_return outcome;
+}
+
+/// Again and again, so that the gap is measured finely; what keeps failing is told now and then.
+awaitable<void> Controller::check(const Errand& errand) {
+  constexpr auto kTell = std::chrono::seconds(3);
+  const auto until = async::deadline_in(kTell);
+  while (true) {
+    std::optional<Error> failure;
+    try {
+      co_await async::within(options_.step_patience, "the step check",
+                             plane_.run_steps(errand.capsule, errand.todo.node, "check"));
+      co_return;
+    } catch (const Error& error) {
+      failure = error;
+    }
+    if (std::chrono::steady_clock::now() >= until) throw *failure;
+    co_await async::sleep_for(options_.check_every);
+  }
+}
+
+awaitable<void> Controller::report(Errand errand, Outcome outcome) {
+  if (outcome.error && errand.todo.action != Action::check) log::warn("capsules: {}: {}", errand.key, *outcome.error);
+  if (errand.todo.action == Action::replicate) {
+    auto decide = [errand, outcome](const tables::Tables& tables, const server::Context& context) {
+      return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, context);
+    };
+    co_await server_.writer().submit(std::move(decide));
+    co_return;
+  }
+  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
+    return decide_outcome(tables, errand.key, errand.capsule.move->id, errand.capsule.move->phase, outcome,
+                          options_.limits, context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+}
+
+awaitable<void> Controller::fence(const Errand& errand) {
+  const auto& capsule = errand.capsule;
+  if (!errand.silence) co_return;
+  std::optional<bool> off;
+  std::string why;
+  log::warn("capsules: {} is not heard of, and its host is to be switched off, as capsule {} was there",
+            capsule.owner_name, errand.key);
+  try {
+    off =
+        co_await async::within(options_.fence_patience, "fencing", fence_.fence(errand.todo.node, capsule.owner_host));
+  } catch (const Error& error) {
+    why = error.one_line();
+  }
+  if (off == true) {
+    const std::string by = fmt::format("the host of {} was switched off", capsule.owner_name);
+    log::warn("capsules: {}", by);
+    auto decide = [errand, by](const tables::Tables& tables, const server::Context& context) {
+      return decide_fenced(tables, errand.todo.node, *errand.silence, by, context);
+    };
+    co_await server_.writer().submit(std::move(decide));
+    co_return;
+  }
+  const bool missing = off.has_value();
+  if (missing) why = fmt::format("{} is not heard of, and nobody here can switch its host off", capsule.owner_name);
+  auto decide = [errand, missing, why](const tables::Tables& tables, const server::Context& context) {
+    return decide_not_fenced(tables, errand.key, missing, why, context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+}
+
+awaitable<void> Controller::rehearse(MoveRequest request) {
+  const auto* tables = co_await server_.read();
+  SeededIds unused{1};
+  const server::Context context{SystemClock().now(), unused};
+  decide_move(*tables, request, context);
+  const auto capsule = get_capsule(*tables, request.ns, request.name);
+  const auto job = tables->find_job(capsule.ns, capsule.job);
+  for (const auto& verdict : server_.judge_nodes(job, *job->find_group(capsule.group))) {
+    if (verdict.node->id != request.node || verdict.against.empty()) continue;
+    throw Error(Code::conflict, fmt::format("{} has no place for capsule '{}'", verdict.node->name, capsule.name))
+        .because(verdict.against);
+  }
+  co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, request.node));
+}
+
+}  // namespace underway::move

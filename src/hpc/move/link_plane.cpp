@@ -1,0 +1,135 @@
+#include "move/link_plane.hpp"
+
+#include "async/event.hpp"
+#include "async/group.hpp"
+#include "base/json.hpp"
+
+namespace underway::move {
+namespace {
+
+using link::Channel;
+using link::Stream;
+
+CapsuleRequest request_of(const model::Capsule& capsule, const model::Job& job) {
+  CapsuleRequest request;
+  request.ns = capsule.ns;
+  request.name = capsule.name;
+  request.job = job;
+  request.group = capsule.group;
+  request.epoch = capsule.epoch;
+  return request;
+}
+
+/// Two streams tied together: what one side says the other hears, until both have told how it went.
+class Relay {
+ public:
+  Relay(std::shared_ptr<Stream> source, std::shared_ptr<Stream> target)
+      : source_(std::move(source)), target_(std::move(target)) {}
+
+  /// What the source told at its end. Throws the first failure, and breaks both off.
+  awaitable<CopyReply> run(async::Executor executor) {
+    async::TaskGroup tasks(std::move(executor), "relay of an overlay");
+    tasks.spawn("to the target", carry(source_, target_, true));
+    tasks.spawn("to the source", carry(target_, source_, false));
+    std::exception_ptr cancelled;
+    try {
+      while (running_ > 0) co_await changed_.wait();
+    } catch (...) {
+      cancelled = std::current_exception();
+    }
+    if (cancelled) co_await asio::this_coro::throw_if_cancelled(false);
+    co_await tasks.stop();
+    if (cancelled) {
+      break_off(Error(Code::unavailable, "the copy was given up"));
+      std::rethrow_exception(cancelled);
+    }
+    if (failure_) throw *failure_;
+    if (!told_) throw Error(Code::unavailable, "the copy ended before it was complete");
+    co_return *told_;
+  }
+
+ private:
+  awaitable<void> carry(std::shared_ptr<Stream> from, std::shared_ptr<Stream> to, bool from_source) {
+    std::optional<Error> failure;
+    try {
+      while (auto chunk = co_await from->read()) {
+        if (chunk->channel == Channel::control) {
+          if (from_source) told_ = json::decode<CopyReply>(json::parse(chunk->bytes));
+          continue;
+        }
+        co_await to->write(std::move(chunk->bytes));
+      }
+      to->end();
+    } catch (const Error& error) {
+      failure = error;
+    }
+    if (failure && !failure_) {
+      failure_ = failure;
+      break_off(*failure);
+    }
+    --running_;
+    changed_.notify_all();
+  }
+
+  void break_off(const Error& error) {
+    source_->reset(error);
+    target_->reset(error);
+  }
+
+  std::shared_ptr<Stream> source_, target_;
+  std::optional<CopyReply> told_;
+  std::optional<Error> failure_;
+  int running_ = 2;
+  async::Event changed_;
+};
+
+}  // namespace
+
+/// Until the node's end, which says that it is done.
+awaitable<void> LinkPlane::ask(std::string node, std::string method, boost::json::value header) {
+  const auto stream = co_await server_.open_stream(std::move(node), std::move(method), std::move(header));
+  stream->end();
+  while (co_await stream->read()) {
+  }
+}
+
+awaitable<void> LinkPlane::stage(model::Capsule capsule, tables::Row<model::Job> job, std::string target) {
+  auto header = json::to_value(request_of(capsule, *job));
+  co_await ask(std::move(target), "move.stage", std::move(header));
+}
+
+awaitable<void> LinkPlane::install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) {
+  auto header = json::to_value(request_of(capsule, *job));
+  co_await ask(std::move(target), "move.install", std::move(header));
+}
+
+awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
+                                  bool consistent) {
+  CopyRequest request{request_of(capsule, *job), consistent};
+  const auto header = json::to_value(request);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto receiving = co_await server_.open_stream(std::move(target), "move.receive", header);
+  const auto sending = co_await server_.open_stream(capsule.owner, "move.send", header);
+  Relay relay(sending, receiving);
+  const auto reply = co_await relay.run(executor_);
+  Copied copied;
+  copied.round.bytes = reply.bytes;
+  copied.round.files = reply.files;
+  copied.round.took = std::chrono::steady_clock::now() - begun;
+  copied.consistent = reply.consistent;
+  co_return copied;
+}
+
+awaitable<void> LinkPlane::run_steps(model::Capsule capsule, std::string node, std::string moment) {
+  const auto* tables = co_await server_.read();
+  const auto allocation = tables->find_allocation(capsule.allocation);
+  const auto* group = allocation && allocation->job ? allocation->job->find_group(allocation->group) : nullptr;
+  const auto* task = group != nullptr ? capsule_task(*group) : nullptr;
+  if (task == nullptr || allocation->node_id != node)
+    throw Error(Code::unavailable, fmt::format("capsule '{}' does not run there", capsule.name));
+  StepsRequest request{allocation->id, task->name, std::move(moment)};
+  auto header = json::to_value(request);
+  co_await ask(std::move(node), "move.steps", std::move(header));
+}
+
+}  // namespace underway::move

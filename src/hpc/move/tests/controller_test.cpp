@@ -1,0 +1,268 @@
+#include "move/controller.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "move/link_plane.hpp"
+#include "server/testing/desk.hpp"
+#include "server/testing/fake_node.hpp"
+#include "store/memory_store.hpp"
+
+namespace underway::move::testing {
+namespace {
+
+using model::CapsuleState;
+using server::testing::FakeNode;
+using server::testing::uuid;
+using namespace std::chrono_literals;
+
+class FakeFence final : public Fence {
+ public:
+  awaitable<bool> fence(std::string node_id, std::string) override {
+    asked.push_back(std::move(node_id));
+    if (fails-- > 0) throw Error(Code::unavailable, "the provider does not answer");
+    co_return knows;
+  }
+  std::vector<std::string> asked;
+  int fails = 0;
+  bool knows = true;
+};
+
+/// A server with its controller, and two nodes whose links are in memory.
+class ControllerTest : public ::testing::Test {
+ protected:
+  ControllerTest() {
+    start();
+    for (const int number : {1, 2}) join(number);
+    model::Job job = server::testing::make_job("svc");
+    job.groups[0].tasks[0].driver = "capsule";
+    job.groups[0].tasks[0].config = boost::json::object{{"image", "svc.capsule"}};
+    loop.run_until_done(server->register_job({job, {}, {}}));
+    until([&] { return find() && find()->ran; });
+  }
+  ~ControllerTest() override {
+    for (auto& [number, node] : nodes) loop.run_until_done(node->stop());
+    nodes.clear();
+    stop();
+  }
+
+  void start() {
+    server::Options options;
+    options.root_by_raw_exec = true;
+    options.heartbeat_ttl = 200ms;
+    options.heartbeat_grace = 200ms;
+    options.start_grace = 500ms;
+    options.link_patience = 2s;
+    options.guard = std::make_shared<const CapsuleGuard>();
+    server = std::make_unique<server::Server>(loop.executor(), store, clock, ids, options);
+    plane = std::make_unique<LinkPlane>(*server, loop.executor());
+    Controller::Options how;
+    how.limits.lease = 100ms;
+    how.limits.check = 5s;
+    how.poll = 50ms;
+    how.retry_after = 20ms;
+    how.fence_again = 50ms;
+    controller = std::make_unique<Controller>(*server, *plane, fence, loop.executor(), how);
+    server->start();
+    controller->start();
+  }
+  void stop() {
+    loop.run_until_done(controller->stop());
+    loop.run_until_done(server->stop());
+    loop.context().restart();
+    loop.context().poll();
+    controller.reset();
+    server.reset();
+  }
+  void join(int number, std::vector<model::AllocationUpdate> running = {}) {
+    model::Node node = server::testing::make_node(number);
+    node.attributes["driver.capsule"] = "1";
+    node.drivers["capsule"] = {true, true, "", {}};
+    auto& slot = nodes[number];
+    slot = std::make_unique<FakeNode>(loop.executor(), *server, std::move(node));
+    slot->streams["move.stage"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
+      return stage(std::move(stream));
+    };
+    slot->streams["move.install"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
+      return install(std::move(stream));
+    };
+    slot->streams["move.steps"] = [this](boost::json::value header, std::shared_ptr<link::Stream> stream) {
+      return run_steps(std::move(header), std::move(stream));
+    };
+    slot->streams["move.send"] = [this](boost::json::value header, std::shared_ptr<link::Stream> stream) {
+      return send(std::move(header), std::move(stream));
+    };
+    slot->streams["move.receive"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
+      return receive(std::move(stream));
+    };
+    slot->running = std::move(running);
+    loop.run_until_done(slot->join());
+  }
+  awaitable<void> stage(std::shared_ptr<link::Stream> stream) {
+    if (!obstacle.empty()) throw Error(Code::invalid, obstacle);
+    stream->end();
+    co_return;
+  }
+  awaitable<void> install(std::shared_ptr<link::Stream> stream) {
+    ++installed;
+    stream->end();
+    co_return;
+  }
+  awaitable<void> run_steps(boost::json::value header, std::shared_ptr<link::Stream> stream) {
+    steps.push_back(json::decode<StepsRequest>(header).moment);
+    stream->end();
+    co_return;
+  }
+  awaitable<void> send(boost::json::value header, std::shared_ptr<link::Stream> stream) {
+    const auto request = json::decode<CopyRequest>(header);
+    ++rounds;
+    if (hold_first_round && rounds == 1) co_await async::sleep_for(30s);
+    std::string content(200'000, 'x');
+    co_await stream->write(std::move(content));
+    const auto heard = co_await stream->read();
+    CopyReply reply;
+    reply.bytes = heard ? 200'000 : -1;
+    reply.files = 1;
+    reply.consistent = request.consistent;
+    const auto told = json::to_value(reply);
+    co_await stream->write_control(told);
+    stream->end();
+    while (co_await stream->read()) {
+    }
+  }
+  awaitable<void> receive(std::shared_ptr<link::Stream> stream) {
+    while (received < 200'000) {
+      const auto chunk = co_await stream->read();
+      if (!chunk) throw Error(Code::unavailable, "cut off");
+      received += chunk->bytes.size();
+    }
+    received = 0;
+    std::string thanks = "thanks";
+    co_await stream->write(std::move(thanks));
+    stream->end();
+    while (co_await stream->read()) {
+    }
+  }
+
+  std::optional<model::Capsule> find() const {
+    return tables::find_record<model::Capsule>(server->writer().tables(), "default/svc");
+  }
+  int owner() const { return std::stoi(find()->owner.substr(0, 8)); }
+  int other() const { return owner() == 1 ? 2 : 1; }
+  void begin_move(int node) {
+    auto decide = [node](const tables::Tables& tables, const server::Context& context) {
+      return decide_move(tables, {"default", "svc", uuid(node), false}, context);
+    };
+    loop.run_until_done(server->writer().submit(std::move(decide)));
+  }
+  template <class Condition>
+  void until(Condition condition) {
+    server::testing::run_until(loop, condition);
+  }
+  bool at_rest() const { return find() && !find()->move && find()->state == CapsuleState::held; }
+
+  async::Loop loop;
+  store::MemoryStore store;
+  SystemClock clock;
+  SeededIds ids{5};
+  FakeFence fence;
+  std::unique_ptr<server::Server> server;
+  std::unique_ptr<LinkPlane> plane;
+  std::unique_ptr<Controller> controller;
+  std::map<int, std::unique_ptr<FakeNode>> nodes;
+  std::string obstacle;
+  std::vector<std::string> steps;
+  std::size_t received = 0;
+  int rounds = 0, installed = 0;
+  bool hold_first_round = false;
+};
+
+TEST_F(ControllerTest, MovesACapsuleOverTheLinks) {
+  const int to = other();
+  begin_move(to);
+  until([&] { return find()->last_move && at_rest(); });
+  EXPECT_EQ(find()->last_move->error, "");
+  EXPECT_EQ(owner(), to);
+  EXPECT_EQ(rounds, 3) << "one while it ran, one with its writers held up, one after its end";
+  EXPECT_EQ(find()->last_move->rounds.back().bytes, 200'000);
+  EXPECT_EQ(installed, 1);
+  EXPECT_EQ(steps, (std::vector<std::string>{"before_stop", "check"}));
+  EXPECT_GT(find()->last_move->gap, 0s);
+  EXPECT_LT(find()->last_move->gap, 10s);
+}
+
+TEST_F(ControllerTest, WhatTheTargetLacksEndsTheMoveAtOnce) {
+  obstacle = "c2 cannot run capsule 'svc'";
+  const int from = owner();
+  begin_move(other());
+  until([&] { return find()->last_move && at_rest(); });
+  EXPECT_NE(find()->last_move->error.find(obstacle), std::string::npos);
+  EXPECT_EQ(owner(), from);
+  EXPECT_EQ(rounds, 0);
+  try {
+    loop.run_until_done(controller->rehearse({"default", "svc", uuid(other()), false}));
+    FAIL() << "the rehearsal finds the same";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+  }
+}
+
+TEST_F(ControllerTest, AMoveGoesOnAfterTheServerWasRestarted) {
+  hold_first_round = true;
+  const int to = other();
+  begin_move(to);
+  until([&] { return rounds == 1; });
+  std::map<int, std::vector<model::AllocationUpdate>> running;
+  for (auto& [number, node] : nodes) {
+    for (const auto& [id, order] : node->orders)
+      running[number].push_back(server::testing::report(id, model::ClientStatus::running, true));
+    loop.run_until_done(node->stop());
+  }
+  nodes.clear();
+  stop();
+  start();
+  for (const int number : {1, 2}) join(number, running[number]);
+  until([&] { return find()->last_move && at_rest(); });
+  EXPECT_EQ(find()->last_move->error, "");
+  EXPECT_EQ(owner(), to);
+}
+
+TEST_F(ControllerTest, ADeadOwnerIsFencedAndItsStandbyTakesOver) {
+  const int from = owner(), to = other();
+  auto decide = [to](const tables::Tables& tables, const server::Context& context) {
+    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, context);
+  };
+  loop.run_until_done(server->writer().submit(std::move(decide)));
+  until([&] { return find()->find_replica(uuid(to)) != nullptr; });
+  fence.fails = 1;
+  loop.run_until_done(nodes.at(from)->stop());
+  until([&] { return find()->last_move && at_rest(); });
+  EXPECT_EQ(owner(), to);
+  EXPECT_EQ(find()->last_move->kind, model::MoveKind::failover);
+  EXPECT_EQ(find()->last_move->error, "");
+  EXPECT_EQ(fence.asked.size(), 2u) << "the first time it failed";
+  EXPECT_EQ(fence.asked.back(), uuid(from));
+}
+
+TEST_F(ControllerTest, WithoutAnybodyToAskItWaits) {
+  const int from = owner(), to = other();
+  auto decide = [to](const tables::Tables& tables, const server::Context& context) {
+    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, context);
+  };
+  loop.run_until_done(server->writer().submit(std::move(decide)));
+  until([&] { return find()->find_replica(uuid(to)) != nullptr; });
+  fence.knows = false;
+  loop.run_until_done(nodes.at(from)->stop());
+  until([&] { return find()->state == CapsuleState::waiting_for_fence; });
+  EXPECT_EQ(owner(), from);
+  auto vouch = [](const tables::Tables& tables, const server::Context& context) {
+    return decide_vouch(tables, "default", "svc", context);
+  };
+  loop.run_until_done(server->writer().submit(std::move(vouch)));
+  until([&] { return at_rest(); });
+  EXPECT_EQ(owner(), to);
+}
+
+}  // namespace
+}  // namespace underway::move::testing

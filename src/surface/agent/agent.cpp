@@ -25,6 +25,9 @@
 #include "http/server.hpp"
 #include "imageshare/node_images.hpp"
 #include "imageshare/server_images.hpp"
+#include "move/controller.hpp"
+#include "move/host_fence.hpp"
+#include "move/link_plane.hpp"
 #include "node/node.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
@@ -32,6 +35,7 @@
 #include "provision/sync_server.hpp"
 #include "provision/sync_target.hpp"
 #include "slurm/drain.hpp"
+#include "slurm/reconciler.hpp"
 #include "store/sqlite_store.hpp"
 #include "trust/membership.hpp"
 #include "trust/server_trust.hpp"
@@ -137,6 +141,7 @@ class ServerRoleRunner {
   }
 
   server::Server& server() { return server_; }
+  void set_capsules(move::Controller& capsules) { api_.capsules = &capsules; }
   /// For a node in this process, and for hosts of ours.
   async::awaitable<std::string> make_join_token(std::string name, std::string pool, std::string cluster) {
     return api::make_join_token(api_, std::move(name), std::move(pool), std::move(cluster), std::chrono::hours(1));
@@ -193,6 +198,7 @@ class ServerRoleRunner {
       return trust_.certify_node(identity, name, request);
     };
     options.root_by_raw_exec = config.dev;
+    options.guard = std::make_shared<const move::CapsuleGuard>();
     return options;
   }
   static api::AccessOptions access_options(const Config& config) {
@@ -363,6 +369,19 @@ host::ControllerOptions controller_options(const Config& config, ServerRoleRunne
   return options;
 }
 
+/// Who moves capsules, and how it reaches nodes and hosts.
+struct Capsules {
+  Capsules(ServerRoleRunner& server, host::Provider* provider, async::Pool& pool, const async::Executor& executor)
+      : plane(server.server(), executor),
+        fence(server.server(), provider, pool),
+        controller(server.server(), plane, fence, executor, {}) {
+    server.set_capsules(controller);
+  }
+  move::LinkPlane plane;
+  move::HostFence fence;
+  move::Controller controller;
+};
+
 void set_log_level(const Config& config) {
   log::Level level = log::Level::info;
   log::parse_level(config.log_level, level);
@@ -412,13 +431,17 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   std::optional<host::LocalProvider> provider;
   std::optional<host::Controller> controller;
   std::optional<slurm::DrainController> slurm_drains;
+  std::optional<slurm::Reconciler> slurm_reconciler;
+  std::optional<Capsules> capsules;
   std::optional<node::Node> node;
   if (config.server.enabled) server.emplace(config, loop, pool, clock, ids);
   if (server) slurm_drains.emplace(server->server(), loop.executor());
+  if (server) slurm_reconciler.emplace(server->server(), loop.executor());
   if (config.hosts.enabled) {
     provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
     controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
   }
+  if (server) capsules.emplace(*server, provider ? &*provider : nullptr, pool, loop.executor());
   if (config.client.enabled) {
     auto options = node_options(config, server ? &*server : nullptr);
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
@@ -432,6 +455,8 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (controller) co_await controller->start();
     if (server) server->start(config);
     if (slurm_drains) slurm_drains->start();
+    if (slurm_reconciler) slurm_reconciler->start();
+    if (capsules) capsules->controller.start();
     if (node) co_await node->start();
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
@@ -441,7 +466,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
       if (config.dev) co_await node->stop_everything();
       co_await node->stop();
     }
+    if (slurm_reconciler) co_await slurm_reconciler->stop();
     if (slurm_drains) co_await slurm_drains->stop();
+    if (capsules) co_await capsules->controller.stop();
     if (controller) co_await controller->stop();
     if (server) co_await server->stop();
   };

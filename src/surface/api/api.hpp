@@ -14,6 +14,9 @@
 namespace underway::imageshare {
 class ServerImages;
 }  // namespace underway::imageshare
+namespace underway::move {
+class Controller;
+}  // namespace underway::move
 namespace underway::provision {
 class FileService;
 }
@@ -50,6 +53,7 @@ struct Api {
   trust::ServerTrust* trust = nullptr;         ///< the built-in authority; absent in tests that need none
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
   provision::FileService* files = nullptr;     ///< null: no files are synchronised
+  move::Controller* capsules = nullptr;        ///< null: no capsules are moved
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "api/capsule_body.hpp"
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
 #include "api/status.hpp"
@@ -285,6 +286,13 @@ const std::vector<Documented>& documented_routes() {
       {"DELETE", "/v1/underway/cluster/:name", "Takes a cluster down."},
       {"PUT|POST", "/v1/underway/cluster/:name/plan", "Tells what applying would do.", &cluster_body,
        &structure_of<ClusterPlan>()},
+      {"GET", "/v1/underway/capsules", "Lists capsules.", nullptr, &structure_of<model::Capsule>(), true},
+      {"GET", "/v1/underway/capsule/:name", "Reads a capsule: who runs it.", nullptr, &structure_of<model::Capsule>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/move", "Moves it to another node.", &structure_of<MoveCapsule>(),
+       &structure_of<MovedCapsule>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move up."},
+      {"PUT|POST", "/v1/underway/capsule/:name/standby", "Says who takes over.", &structure_of<CapsuleStandby>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/host-is-off", "Vouches for it that its owner's host is off."},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,

@@ -72,6 +72,7 @@ void add_deployment_routes(Routes& routes, Api& api);
 void add_evaluation_routes(Routes& routes, Api& api);
 void add_agent_routes(Routes& routes, Api& api);
 void add_cluster_routes(Routes& routes, Api& api);
+void add_capsule_routes(Routes& routes, Api& api);
 void add_status_routes(Routes& routes, Api& api);
 void add_event_routes(Routes& routes, Api& api);
 void add_explain_routes(Routes& routes, Api& api);

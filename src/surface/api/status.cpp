@@ -2,8 +2,10 @@
 
 #include <set>
 
+#include "move/capsules.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
+#include "tables/slurm_reports.hpp"
 
 namespace underway::api {
 
@@ -192,6 +194,26 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     status.attention.push_back(
         {fmt::format("node '{}' is {}", row->name, describe::spell(row->status)), row->status_description,
          row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
+  }
+  for (const auto& report : tables::records<model::SlurmReport>(tables)) {
+    const auto job = tables.find_job(report.ns, report.job);
+    if (!job || job->stop || (!cluster.empty() && job->cluster != cluster) || !sight.jobs(report.ns)) continue;
+    for (const auto& finding : report.findings)
+      status.attention.push_back({"slurmctld was started from an older state", finding, "squeue -t all"});
+  }
+  for (const auto& capsule : tables::records<model::Capsule>(tables)) {
+    const auto job = tables.find_job(capsule.ns, capsule.job);
+    if ((!cluster.empty() && (!job || job->cluster != cluster)) || !sight.jobs(capsule.ns)) continue;
+    status.settled = status.settled && !capsule.move;
+    if (capsule.state != model::CapsuleState::failed && capsule.state != model::CapsuleState::waiting_for_fence)
+      continue;
+    const bool waits = capsule.state == model::CapsuleState::waiting_for_fence;
+    status.attention.push_back({waits ? fmt::format("capsule '{}' waits until the host of {} is known to be off",
+                                                    capsule.name, capsule.owner_name)
+                                      : fmt::format("capsule '{}' does not run", capsule.name),
+                                capsule.description,
+                                waits ? fmt::format("underway capsule fence {} -host-is-off", capsule.name)
+                                      : "underway capsule status " + capsule.name});
   }
   for (const auto& row : tables.jobs()) {
     if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;

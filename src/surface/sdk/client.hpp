@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "api/capsule_body.hpp"
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
 #include "api/status.hpp"
@@ -177,6 +178,15 @@ class Client {
   std::vector<model::Cluster> clusters();
   std::vector<model::Host> hosts(const std::string& cluster = {});
   At<api::Status> status(const std::string& cluster = {}, Wait wait = {});
+
+  // --- capsules
+  std::vector<model::Capsule> capsules();
+  At<model::Capsule> capsule(const std::string& name, Wait wait = {});
+  /// The move's id; empty for a rehearsal.
+  std::string move_capsule(const std::string& name, const api::MoveCapsule& request);
+  void cancel_capsule_move(const std::string& name);
+  void vouch_for_fence(const std::string& name);
+  void set_capsule_standby(const std::string& name, const api::CapsuleStandby& request);
 
   // --- certificates
   api::CreatedJoinToken create_join_token(const api::NewJoinToken& request);

@@ -1,0 +1,36 @@
+#include "api/capsule_body.hpp"
+
+namespace underway::api {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+const Structure& description(Tag<MoveCapsule>) {
+  static const Structure s =
+      Builder<MoveCapsule>("MoveCapsule", "Where a capsule shall run.")
+          .wire<&MoveCapsule::node>("Node", "The target's id.")
+          .wire<&MoveCapsule::without_overlay>("WithoutOverlay", "Start there with what there is: its owner is gone.")
+          .wire<&MoveCapsule::dry_run>("DryRun", "Find out whether it could run there, and do nothing.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<MovedCapsule>) {
+  static const Structure s = Builder<MovedCapsule>("MovedCapsule", "A move that has begun.")
+                                 .wire<&MovedCapsule::move_id>("MoveID", "Empty after a rehearsal.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<CapsuleStandby>) {
+  static const Structure s =
+      Builder<CapsuleStandby>("CapsuleStandby", "Who keeps copies of a capsule's overlay, and takes over.")
+          .wire<&CapsuleStandby::node>("Node", "The node's id; empty: none.")
+          .wire<&CapsuleStandby::every>("Every", "How often a copy is made; 0: only by moves.")
+          .wire<&CapsuleStandby::rpo>("RPO", "The oldest copy, before the loss, that is started from; 0: as it was.")
+          .done();
+  return s;
+}
+
+}  // namespace underway::api

@@ -1,0 +1,29 @@
+#pragma once
+/// @file
+/// The bodies of `/v1/underway/capsule/…`.
+
+#include "model/capsule.hpp"
+
+namespace underway::api {
+
+struct MoveCapsule {
+  std::string node;  ///< id
+  bool without_overlay = false;
+  bool dry_run = false;
+};
+
+struct MovedCapsule {
+  std::string move_id;  ///< empty: a rehearsal
+};
+
+struct CapsuleStandby {
+  std::string node;  ///< id; empty: none
+  Duration every{0};
+  Duration rpo{0};  ///< 0: as it was
+};
+
+const describe::Structure& description(describe::Tag<MoveCapsule>);
+const describe::Structure& description(describe::Tag<MovedCapsule>);
+const describe::Structure& description(describe::Tag<CapsuleStandby>);
+
+}  // namespace underway::api

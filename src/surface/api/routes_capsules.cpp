@@ -1,0 +1,94 @@
+// Capsules: who runs them, moves, fences, standbys. Ours, below /v1/underway.
+#include "api/capsule_body.hpp"
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "move/controller.hpp"
+
+namespace underway::api {
+namespace {
+
+using acl::Capability;
+using model::Capsule;
+
+awaitable<Response> list_capsules(Api& api, Request request) {
+  std::vector<tables::Scope> scopes{tables::records_scope()};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    Shown shown(request);
+    std::vector<Capsule> visible;
+    for (auto& capsule : tables::records<Capsule>(tables)) {
+      if (shown(capsule.ns)) visible.push_back(std::move(capsule));
+    }
+    return json_list(visible, [](const auto& capsule) { return json::encode(capsule); });
+  });
+}
+
+awaitable<Response> read_capsule(Api& api, Request request) {
+  const std::string ns = namespace_of(request), name = request.param("name");
+  std::vector<tables::Scope> scopes{tables::record_scope<Capsule>(model::capsule_key(ns, name))};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(move::get_capsule(tables, ns, name));
+  });
+}
+
+awaitable<Response> move_capsule(Api& api, Request request) {
+  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  const move::MoveRequest wanted{namespace_of(request), request.param("name"), body.node, body.without_overlay};
+  if (body.dry_run) {
+    if (api.capsules == nullptr) throw Error(Code::unsupported, "this server moves no capsules");
+    co_await api.capsules->rehearse(wanted);
+    co_return http::json(json::encode(MovedCapsule{}));
+  }
+  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
+    return move::decide_move(tables, wanted, context);
+  };
+  MovedCapsule moved{co_await api.server.writer().submit(std::move(decide))};
+  request.tell(fmt::format("capsule {} moves to node {}", wanted.name, wanted.node.substr(0, 8)));
+  co_return http::json(json::encode(moved));
+}
+
+/// A decision about the capsule of the path, which answers nothing.
+template <class Decide>
+awaitable<Response> decide_about(Api& api, Request request, Decide decide) {
+  auto bound = [ns = namespace_of(request), name = request.param("name"), decide](const server::Tables& tables,
+                                                                                  const server::Context& context) {
+    return decide(tables, ns, name, context);
+  };
+  co_await api.server.writer().submit(std::move(bound));
+  co_return http::json("{}");
+}
+
+awaitable<Response> cancel_move(Api& api, Request request) {
+  co_return co_await decide_about(api, std::move(request), move::decide_cancel);
+}
+
+awaitable<Response> vouch(Api& api, Request request) {
+  request.tell("a person says that the host of its owner is off");
+  co_return co_await decide_about(api, std::move(request), move::decide_vouch);
+}
+
+awaitable<Response> set_standby(Api& api, Request request) {
+  const auto body = json::decode<CapsuleStandby>(boost::json::value(parse_body(request)));
+  auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
+                       const server::Context& context) {
+    return move::decide_standby(tables, ns, name, body.node, body.every, body.rpo, context);
+  };
+  co_return co_await decide_about(api, std::move(request), std::move(decide));
+}
+
+}  // namespace
+
+void add_capsule_routes(Routes& routes, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  const auto read = right::ns(Capability::read_job), change = right::ns(Capability::register_job);
+  routes.add("GET", "/v1/underway/capsules", "list capsules", read, with(list_capsules));
+  routes.add("GET", "/v1/underway/capsule/:name", "read capsule", read, with(read_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/move", "move capsule", change, with(move_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/cancel", "cancel move of capsule", change, with(cancel_move));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/standby", "set standby of capsule", change, with(set_standby));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/host-is-off", "vouch for a fence", right::management(),
+             with(vouch));
+}
+
+}  // namespace underway::api

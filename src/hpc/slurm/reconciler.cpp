@@ -1,6 +1,5 @@
 #include "slurm/reconciler.hpp"
 
-#include "async/event.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
@@ -78,10 +77,27 @@ awaitable<void> Reconciler::look_at_host(std::string host, std::string node_id,
   }
 }
 
-/// All hosts at once; those that do not answer in time were not looked at.
-awaitable<void> Reconciler::compare(Place place, std::string boot) {
-  log::warn("slurm: slurmctld of job '{}' was started anew and is held; it is compared with its nodes",
-            place.allocation->job_id);
+/// A hundred at a time: each is a process on its host. Those that do not answer in time were not looked at.
+awaitable<std::map<std::string, std::set<std::string>>> Reconciler::look_at_hosts(std::set<std::string> wanted) {
+  constexpr std::size_t kTogether = 100;
+  std::map<std::string, std::set<std::string>> seen;
+  std::vector<std::pair<std::string, std::string>> looks;
+  const auto* tables = co_await server_.read();
+  for (const auto& node : tables->nodes()) {
+    const auto name = node->attributes.find("unique.hostname");
+    const std::string host = name == node->attributes.end() ? node->name : name->second;
+    if (!node->silent() && wanted.contains(host)) looks.emplace_back(host, node->id);
+  }
+  for (std::size_t i = 0; i < looks.size(); i += kTogether) {
+    async::TaskGroup together(executor_, "looks at hosts");
+    for (std::size_t k = i; k < std::min(i + kTogether, looks.size()); ++k)
+      together.spawn(looks[k].first, look_at_host(looks[k].first, looks[k].second, seen));
+    co_await together.wait();
+  }
+  co_return seen;
+}
+
+awaitable<Reconciliation> Reconciler::find_out(Place place) {
   const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
   const std::vector<std::string> steps = {"squeue", "-s", "-h", "-o", "%i"};
   const std::vector<std::string> nodes = {"sinfo", "-h", "-N", "-o", kNodeFormat};
@@ -93,39 +109,20 @@ awaitable<void> Reconciler::compare(Place place, std::string boot) {
     host_of[state.name] = state.hostname;
     wanted.insert(state.hostname);
   }
-  std::map<std::string, std::set<std::string>> seen;
-  {
-    const auto* tables = co_await server_.read();
-    std::vector<std::pair<std::string, std::string>> looks;
-    for (const auto& node : tables->nodes()) {
-      const auto name = node->attributes.find("unique.hostname");
-      const std::string host = name == node->attributes.end() ? node->name : name->second;
-      if (!node->silent() && wanted.contains(host)) looks.emplace_back(host, node->id);
-    }
-    // A hundred at a time: each is a process on its host.
-    constexpr std::size_t kTogether = 100;
-    for (std::size_t i = 0; i < looks.size(); i += kTogether) {
-      async::TaskGroup together(executor_, "looks at hosts");
-      std::size_t left = std::min(kTogether, looks.size() - i);
-      async::Event done;
-      const auto one = [&](std::string host, std::string id) -> awaitable<void> {
-        co_await look_at_host(std::move(host), std::move(id), seen);
-        --left;
-        done.notify_all();
-      };
-      for (std::size_t k = i; k < std::min(i + kTogether, looks.size()); ++k)
-        together.spawn(looks[k].first, one(looks[k].first, looks[k].second));
-      while (left > 0) co_await done.wait();
-      co_await together.stop();
-    }
-  }
-  const auto made = reconcile(beliefs, with_steps, host_of, seen);
+  const auto seen = co_await look_at_hosts(std::move(wanted));
+  co_return reconcile(beliefs, with_steps, host_of, seen);
+}
+
+awaitable<void> Reconciler::compare(Place place, std::string boot) {
+  log::warn("slurm: slurmctld of job '{}' was started anew and is held; it is compared with its nodes",
+            place.allocation->job_id);
+  const auto made = co_await find_out(place);
   for (const auto& words : made.commands) co_await command(place, words);
   co_await release(place, made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0);
   compared_[place.allocation->id] = boot;
   for (const auto& finding : made.findings) log::warn("slurm: {}", finding.text);
-  log::info("slurm: slurmctld of job '{}' was compared with {} hosts, {} findings; it schedules again",
-            place.allocation->job_id, seen.size(), made.findings.size());
+  log::info("slurm: slurmctld of job '{}' was compared with its nodes, {} findings; it schedules again",
+            place.allocation->job_id, made.findings.size());
   auto decide = [place, boot, made](const tables::Tables&, const server::Context& context) {
     SlurmReport report;
     report.ns = place.allocation->ns;

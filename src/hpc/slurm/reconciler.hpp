@@ -33,6 +33,8 @@ class Reconciler {
   async::awaitable<void> look_at(Place place);
   async::awaitable<void> compare(Place place, std::string boot);
   async::awaitable<std::string> command(Place place, std::vector<std::string> words);
+  async::awaitable<Reconciliation> find_out(Place place);
+  async::awaitable<std::map<std::string, std::set<std::string>>> look_at_hosts(std::set<std::string> wanted);
   async::awaitable<void> look_at_host(std::string host, std::string node_id,
                                       std::map<std::string, std::set<std::string>>& hosts);
   async::awaitable<void> release(Place place, std::int64_t first_job);

@@ -23,11 +23,13 @@
 #include "host/controller.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
+#include "image/verified.hpp"
 #include "imageshare/node_images.hpp"
 #include "imageshare/server_images.hpp"
 #include "move/controller.hpp"
 #include "move/host_fence.hpp"
 #include "move/link_plane.hpp"
+#include "move/node_side.hpp"
 #include "node/node.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
@@ -352,6 +354,21 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   return options;
 }
 
+/// What this node does when capsules move here or away: images come as for a task that asks for one.
+std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger& ledger,
+                                               std::shared_ptr<imageshare::NodeImages> images) {
+  move::NodeOptions options;
+  options.capsules = config.data_dir + "/capsules";
+  options.ledger = &ledger;
+  options.bring_image = [images](const std::string& reference) {
+    const std::string path = reference.starts_with('/') ? reference : images->fetch_blocking(reference);
+    auto keys = images->keys();
+    for (auto& key : image::read_trusted_keys(kSiteKeys)) keys.push_back(std::move(key));
+    image::open_verified(path, keys, SystemClock().now());
+  };
+  return std::make_shared<move::NodeSide>(std::move(options));
+}
+
 host::LocalOptions local_options(const std::string& data_dir, const std::string& link_directory) {
   host::LocalOptions options;
   options.state_dir = data_dir;
@@ -447,6 +464,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
     options.extensions.push_back(images);
     options.extensions.push_back(std::make_shared<capsule::CapsuleExtension>(capsule_directory(config)));
+    options.extensions.push_back(capsule_mover(config, ledger, images));
     node.emplace(std::move(options), make_drivers(config, ledger, std::move(images)), loop, pool);
   }
 

@@ -4,6 +4,7 @@
 //   capsule_bench [ROUNDS]
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,9 +16,14 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/json/parse.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/error.hpp"
 #include "capsule/capsule.hpp"
@@ -195,9 +201,9 @@ class Bed {
     ledgers_.push_back(std::make_unique<os::Ledger>(place + "/ledger"));
     const auto programs = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin";
     capsule::Options options;
-    options.driver.keeper_program = programs / "underway-keeper";
+    options.driver.keeper_program = (programs / "underway-keeper").string();
     options.driver.ledger = ledgers_.back().get();
-    options.init_program = programs / "underway-capsule-init";
+    options.init_program = (programs / "underway-capsule-init").string();
     options.capsules = place + "/capsules";
     options.images = place + "/images";
     options.keys = {directory_ + "/keys"};

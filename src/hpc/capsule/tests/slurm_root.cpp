@@ -1,5 +1,6 @@
 #include "tests/slurm_root.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,12 +21,8 @@ constexpr const char* kPlugins = "/usr/lib/x86_64-linux-gnu/slurm-wlm";
 /// Programs and plugins with whatever ldd(1) names.
 constexpr const char* kCopy = R"(set -e
 root=$1; shift
-mkdir -p $root/usr/sbin $root/usr/bin
-for path in "$@"; do
-  { echo $path; ldd $path 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/lib64[^ ]*\).*/\1/p'; }
-done | sort -u | while read file; do
-  mkdir -p $root$(dirname $file); cp -L $file $root$file
-done)";
+{ printf '%s\n' "$@"; ldd "$@" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/lib64[^ ]*\).*/\1/p'; } |
+  sort -u | xargs cp -L --parents -t $root)";
 
 void give(const std::string& path, uid_t uid, gid_t gid, mode_t mode) {
   if (::chown(path.c_str(), uid, gid) != 0 || ::chmod(path.c_str(), mode) != 0)
@@ -50,7 +47,7 @@ void fill_slurm_root(const std::string& root) {
   for (const auto& plugin : os::list_directory(kPlugins)) {
     if (plugin.name.ends_with(".so")) copy.argv.push_back(fmt::format("{}/{}", kPlugins, plugin.name));
   }
-  const auto done = os::run_program(copy, std::chrono::seconds{60});
+  const auto done = os::run_program(copy, std::chrono::minutes{4});
   if (!done.status.success()) throw Error(Code::internal, "cannot copy Slurm").because(done.err);
   for (const auto* path :
        {"/etc/munge", "/etc/slurm", "/var/lib/munge", "/var/log/munge", "/var/spool/slurmctld", "/var/log/slurm"}) {

@@ -17,6 +17,8 @@ using node::awaitable;
 
 namespace {
 
+/// A capsule that has come here has its files so soon.
+constexpr Duration kCapsulesEvery = std::chrono::seconds(5);
 constexpr std::size_t kMostRead = 4U << 20;
 
 /// A capsule's name as that of a directory.
@@ -89,28 +91,48 @@ Duration FileExtension::until_next() const {
 
 awaitable<void> FileExtension::run() {
   while (true) {
-    if (!wake_) co_await woken_.wait_for(until_next());
+    co_await wait_for_something();
     wake_ = false;
     co_await pass();
   }
 }
 
-void FileExtension::find_targets() {
-  std::vector<std::shared_ptr<SyncTarget>> targets;
-  if (options_.capsules) targets = options_.capsules();
+/// Told, or time, or a capsule that was not here at the last look.
+awaitable<void> FileExtension::wait_for_something() {
+  const auto deadline = async::deadline_in(until_next());
+  while (!wake_ && std::chrono::steady_clock::now() < deadline) {
+    const auto soon = options_.capsules ? std::min(deadline, async::deadline_in(kCapsulesEvery)) : deadline;
+    if (co_await woken_.wait_until(soon)) continue;
+    const auto running = co_await capsules();
+    if (std::ranges::any_of(running, [&](const auto& target) { return !followed_.contains(target->name()); }))
+      co_return;
+  }
+}
+
+awaitable<std::vector<std::shared_ptr<SyncTarget>>> FileExtension::capsules() {
+  if (!options_.capsules) co_return std::vector<std::shared_ptr<SyncTarget>>{};
+  auto list = [this] { return options_.capsules(); };
+  co_return co_await async::on_pool(context_->pool, list);
+}
+
+awaitable<void> FileExtension::find_targets() {
+  auto targets = co_await capsules();
   if (!followed_.contains("")) followed_[""].target = std::make_shared<NodeTarget>(options_.root);
   for (auto it = followed_.begin(); it != followed_.end();) {
     const bool runs = it->first.empty() ||
                       std::ranges::any_of(targets, [&](const auto& target) { return target->name() == it->first; });
     it = runs ? std::next(it) : followed_.erase(it);
   }
-  for (auto& target : targets) followed_[target->name()].target = std::move(target);
+  for (auto& target : targets) {
+    const std::string name = target->name();
+    followed_[name].target = std::move(target);
+  }
 }
 
 awaitable<void> FileExtension::pass() {
   const auto server = context_->server();
   if (!server) co_return;
-  find_targets();
+  co_await find_targets();
   for (auto& [name, followed] : followed_) {
     std::string failure;
     try {

@@ -47,6 +47,7 @@ class FileExtension final : public node::Extension {
     std::string failure;   ///< said in the log once
   };
   node::awaitable<void> run();
+  node::awaitable<void> wait_for_something();
   node::awaitable<void> pass();
   node::awaitable<void> follow(Followed& followed, std::shared_ptr<link::Connection> server);
   node::awaitable<Manifest> wanted(Followed& followed, std::shared_ptr<link::Connection> server);
@@ -56,7 +57,8 @@ class FileExtension final : public node::Extension {
                                   bool begun, std::shared_ptr<link::Connection> server);
   node::awaitable<void> report(Followed& followed, std::shared_ptr<link::Connection> server);
   node::awaitable<ReadReply> read(ReadRequest request);
-  void find_targets();
+  node::awaitable<std::vector<std::shared_ptr<SyncTarget>>> capsules();
+  node::awaitable<void> find_targets();
   Duration until_next() const;
 
   FileOptions options_;

@@ -216,6 +216,27 @@ TEST_F(ServiceTest, AcceptingARestoredStoreRaisesTheEpoch) {
   EXPECT_EQ(manifest(c1)->epoch, 5);
 }
 
+TEST_F(ServiceTest, ACapsuleGetsItsOwnManifestWhereItRuns) {
+  auto& c1 = join(1);
+  auto conf = file("/etc/slurm/slurm.conf", "x");
+  conf.targets.capsules = {"slurm-*"};
+  put({conf, file("/etc/motd", "y")});
+  EXPECT_THAT(refusal([&] { manifest(c1, "", "slurm-services"); }), HasSubstr("does not run on this node"));
+  server::RegisterJob request{server::testing::make_job("slurm-services"), {}, {}};
+  request.job.node_pool = "compute";
+  request.job.groups[0].tasks[0].driver = "capsule";
+  request.job.groups[0].tasks[0].config = boost::json::object{{"image", "x.capsule"}};
+  loop.run_until_done(server.register_job(std::move(request)));
+  server::testing::run_until(loop, [&] { return !tables().allocations_on_node(c1.id()).empty(); });
+  const auto of_capsule = manifest(c1, "", "slurm-services");
+  ASSERT_EQ(of_capsule->entries.size(), 1);
+  EXPECT_EQ(of_capsule->entries[0].path, "/etc/slurm/slurm.conf");
+  EXPECT_EQ(manifest(c1)->entries.size(), 1) << "the node itself is no target of it";
+  const auto reply = ask<ContentReply>(c1, "files.content", ContentRequest{"slurm-services", {digest("x")}});
+  EXPECT_EQ(base64_decode(reply.contents.at(0).data), "x");
+  EXPECT_THAT(refusal([&] { content(c1, digest("x")); }), HasSubstr("not for this node"));
+}
+
 TEST_F(ServiceTest, AReloadSignalsTheJobsTasksOnThatNodeOnce) {
   auto& c1 = join(1);
   std::vector<std::string> signalled;

@@ -43,6 +43,8 @@ class SyncWorld : public ::testing::Test {
     auto row = server::testing::make_node(number);
     row.cluster = "hpc";
     row.node_pool = node_pool;
+    row.drivers["capsule"] = {true, true, "", {}};
+    row.attributes["driver.capsule"] = "1";
     auto& node = nodes[number];
     node = std::make_unique<FakeNode>(loop.executor(), server, std::move(row));
     node->answers["files.changed"] = [this, number](const boost::json::value&) {
@@ -106,6 +108,7 @@ class SyncWorld : public ::testing::Test {
   static server::Options options() {
     server::Options out;
     out.link_patience = std::chrono::milliseconds(50);
+    out.root_by_raw_exec = true;
     return out;
   }
 };

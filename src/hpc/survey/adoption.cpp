@@ -89,11 +89,17 @@ std::string cluster_file(const AdoptionFacts& facts) {
 
 std::string synced_files(const Site& site) {
   std::string out = "# Files that nodes and capsules must have the same: type these on the management server.\n";
+  std::vector<std::string> then;
   for (const auto& file : site.synced_files) {
-    out += fmt::format("# {}\nunderway file add {}{} -owner {} -group {}{}\n", file.why, detail::shell_word(file.path),
-                       file.secret ? " -secret" : "", detail::shell_word(file.owner), detail::shell_word(file.group),
-                       file.after.empty() ? "" : " -after " + detail::shell_word(file.after));
+    out +=
+        fmt::format("\n# {}\nunderway file add {}{} -owner {} -group {}{}\n", file.why, detail::shell_word(file.path),
+                    file.secret ? " -secret" : "", detail::shell_word(file.owner), detail::shell_word(file.group),
+                    file.capsule.empty() ? "" : " -capsule " + detail::shell_word(file.capsule));
+    if (!file.then.empty() && std::find(then.begin(), then.end(), file.then) == then.end()) then.push_back(file.then);
   }
+  for (const auto& command : then)
+    out += fmt::format("\n# Once, when one of the files above has changed everywhere (`underway file status`):\n# {}\n",
+                       command);
   return out;
 }
 

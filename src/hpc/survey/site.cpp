@@ -175,14 +175,14 @@ class SiteReader {
     if (site_.accounting.has_password) site_.secrets.push_back({site_.accounting.file, "password of the database"});
   }
 
-  void sync(const std::string& path, std::string why, std::string after = {}) {
+  void sync(const std::string& path, std::string why, std::string then = {}) {
     if (path.empty() || !root_.exists(path)) return;
-    SyncedFile file{path, false, "root", "root", std::move(after), std::move(why)};
+    SyncedFile file{path, false, "root", "root", {}, std::move(then), std::move(why)};
     site_.synced_files.push_back(std::move(file));
   }
-  void sync_secret(const std::string& path, std::string owner, std::string why, std::string after = {}) {
+  void sync_secret(const std::string& path, const std::string& owner, std::string why, std::string capsule = {}) {
     if (path.empty() || !root_.exists(path)) return;
-    SyncedFile file{path, true, owner, owner, std::move(after), std::move(why)};
+    SyncedFile file{path, true, owner, owner, std::move(capsule), {}, std::move(why)};
     site_.synced_files.push_back(std::move(file));
   }
 
@@ -197,7 +197,8 @@ class SiteReader {
       for (const char* name : {"cgroup.conf", "gres.conf", "topology.conf", "plugstack.conf", "job_container.conf"})
         sync(base + name, "Slurm", "scontrol reconfigure");
     }
-    sync_secret(site_.accounting.file, site_.slurm.user, "slurmdbd, in the controller's capsule alone");
+    sync_secret(site_.accounting.file, site_.slurm.user, "slurmdbd, in the controller's capsule alone",
+                "slurm-services");
     sync_secret("/etc/munge/munge.key", "munge", "munge, on nodes and in the controller's capsule");
   }
 

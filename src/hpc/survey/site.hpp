@@ -60,7 +60,8 @@ struct SyncedFile {
   std::string path;
   bool secret = false;
   std::string owner, group;
-  std::string after;  ///< a command once it has changed
+  std::string capsule;  ///< the only one that gets it; empty: nodes and capsules
+  std::string then;     ///< a command to be typed once, when all have it
   std::string why;
 };
 

@@ -164,12 +164,14 @@ class PlanWriter {
 
   void infrastructure() {
     step({.title = "Two infrastructure hosts",
-          .why = "Capsules run on either of them. Each has a bridge on every network that capsules join, with the "
+          .why = "Capsules run on either of them, and may do there as root: the namespace says so. Each has a bridge "
+                 "on every network that capsules join, with the "
                  "interface as its "
                  "port.",
           .notes = {"docs/how-to/add-a-remote-node.md tells how a host joins.",
                     "Both see the site's shared file systems."},
-          .commands = {"underway node join-token create -name infra1 -pool infrastructure > infra1.token",
+          .commands = {"underway namespace apply -raw-exec-as-root default",
+                       "underway node join-token create -name infra1 -pool infrastructure > infra1.token",
                        "underway node join-token create -name infra2 -pool infrastructure > infra2.token",
                        "# on each of them, for each network: the interface becomes a port of the bridge",
                        fmt::format("ip link add {0} type bridge && ip link set IFACE master {0} && ip link set {0} up",

@@ -213,6 +213,15 @@ TEST_F(Adopt, SecretsAreNamedAndNeverCopied) {
               HasSubstr("underway file add /etc/munge/munge.key -secret -owner munge"));
 }
 
+TEST_F(Adopt, PasswordOfTheDatabaseGoesToOneCapsuleAlone) {
+  const std::string files = adopt().files.at("synchronised-files.sh");
+  EXPECT_THAT(
+      files,
+      HasSubstr(
+          "underway file add /etc/slurm/slurmdbd.conf -secret -owner slurm -group slurm -capsule slurm-services\n"));
+  EXPECT_THAT(files, HasSubstr("underway file add /etc/slurm/slurm.conf -owner root -group root\n"));
+}
+
 TEST_F(Adopt, NothingOnTheMachineChanges) {
   const auto before = tree();
   adopt();

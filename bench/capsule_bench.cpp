@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/json/parse.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>

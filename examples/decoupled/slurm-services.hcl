@@ -46,7 +46,7 @@ job "slurm-services" {
       # /etc/slurm/slurm.conf is a link to it.
       template {
         destination = "local/slurm.conf"
-        data        = templatefile("slurm.conf", { controller = local.slurm, slurm = slurm })
+        data        = templatefile("slurm.conf", { controller = local.slurm, compute = cluster.pools.compute, slurm = slurm })
       }
       template {
         destination = "local/cgroup.conf"

@@ -27,7 +27,9 @@ class Sharing : public testing::Test {
   Sharing() {
     char name[] = "/tmp/underway-test-XXXXXX";
     directory_ = ::mkdtemp(name);
-    server_.emplace(loop_.executor(), database_, clock_, ids_, server::Options{});
+    server::Options options;
+    options.root_by_raw_exec = true;  // jobs with capsules
+    server_.emplace(loop_.executor(), database_, clock_, ids_, options);
     images_.emplace(*server_, clock_, at("server"));
     server_->add_extension("image.", images_->extension());
     server_->start();

@@ -58,7 +58,7 @@ job "counter" {
           command = ["/bin/sh", "-c", "echo flushed >>/srv/flushed"]
         }
         step "check" {
-          command = ["/bin/sh", "-c", "grep -q ':1B58 ' /proc/net/tcp"]
+          command = ["/bin/sh", "-c", "grep -q ':1B58 ' /proc/net/tcp /proc/net/tcp6"]
         }
       }
       resources {

@@ -1,0 +1,42 @@
+// The paper's Table 1 from packets to verdicts.
+#include <gtest/gtest.h>
+
+#include "survey/division.hpp"
+#include "survey/testing/paper_site.hpp"
+#include "tests/bed.hpp"
+
+namespace underway::survey::testing {
+namespace {
+
+using ::testing::IsSupersetOf;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> names(const Division& division, bool critical) {
+  std::vector<std::string> out;
+  for (const auto& service : division.services)
+    if (service.critical == critical) out.push_back(service.name);
+  return out;
+}
+
+TEST(DivisionOfTheBed, TableOneComesOutOfPackets) {
+  const Division division = divide(bed_traffic(make_bed()), {paper_host()}, {}, ServiceBook{});
+  EXPECT_THAT(names(division, false), UnorderedElementsAre("provisioning", "file-synchronisation", "ssh"));
+  EXPECT_THAT(names(division, true), UnorderedElementsAre("syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp",
+                                                          "munge", "slurmdbd", "database"));
+  const std::pair<const char*, const char*> rules[] = {{"slurm", "both-open"},
+                                                       {"routing", "routed"},
+                                                       {"ganglia", "group-traffic"},
+                                                       {"syslog", "nodes-open"},
+                                                       {"munge", "inherits"}};
+  for (const auto& [service, rule] : rules) EXPECT_EQ(division.find(service)->rule, rule) << service;
+  EXPECT_EQ(division.find("slurm")->nodes, 4);
+}
+
+TEST(DivisionOfTheBed, WithoutTheHostTheWireAloneDividesTheSame) {
+  const Division division = divide(bed_traffic(make_bed()), {}, {}, ServiceBook{});
+  EXPECT_THAT(names(division, true), IsSupersetOf({"syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp"}));
+  EXPECT_THAT(names(division, false), IsSupersetOf({"provisioning", "file-synchronisation"}));
+}
+
+}  // namespace
+}  // namespace underway::survey::testing

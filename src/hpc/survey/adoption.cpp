@@ -72,7 +72,9 @@ std::string cluster_file(const AdoptionFacts& facts) {
       name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '-');
   while (!name.empty() && name.back() == '-') name.pop_back();
   while (!name.empty() && name.front() == '-') name.erase(0, 1);
-  std::string out =
+  std::string out = comment("A capsule may do as root on its host: whoever applies this says so here.");
+  out += "namespace \"default\" {\n  raw_exec_as_root = true\n}\n\n";
+  out +=
       comment(fmt::format("The cluster of {}, as `underway survey adopt` found it. Its hosts exist already and join "
                           "by themselves, so no pool makes any.",
                           facts.place.hostname));

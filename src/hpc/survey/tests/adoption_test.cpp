@@ -182,6 +182,7 @@ TEST_F(Adopt, PlanAndFilesComeOutAndParse) {
                            "images/slurm-services.hcl", "synchronised-files.sh", "canary/slurm-canary.hcl",
                            "canary/canary.conf", "survey/host.json", "survey/division.html"})
     EXPECT_TRUE(adoption.files.contains(file)) << file;
+  EXPECT_THAT(adoption.files.at("cluster.hcl"), HasSubstr("raw_exec_as_root = true"));
   const std::string& plan = adoption.files.at("PLAN.md");
   EXPECT_THAT(plan, HasSubstr("## 1. Record a week of traffic"));
   EXPECT_THAT(plan, HasSubstr("Canary: a few drained nodes"));

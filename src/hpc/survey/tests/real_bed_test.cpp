@@ -81,12 +81,6 @@ class Lab {
   void daemon(const os::Namespace& where, std::vector<std::string> argv) {
     daemons_.push_back(os::spawn(spec(where, std::move(argv))));
   }
-  /// Ends the youngest daemon and waits for it.
-  void end_last(int signal) {
-    daemons_.back().signal(signal);
-    daemons_.back().wait(5s);
-    daemons_.pop_back();
-  }
   os::Output run(const os::Namespace& where, std::vector<std::string> argv) {
     return os::run_program(spec(where, std::move(argv)), 20s);
   }
@@ -221,8 +215,23 @@ void act(Lab& lab) {
   net::Netlink(Lab::net_of(lab.boot)).add_address("eth0", *net::parse_cidr("10.66.0.119/24"));
   EXPECT_TRUE(
       lab.try_until(lab.boot, {"busybox", "tftp", "-g", "-r", "pxelinux.0", "-l", lab.path("got"), "10.66.0.1"}));
-  // slurmctld knows the node as up once it has answered a ping
   EXPECT_TRUE(lab.try_until(lab.node, {"sinfo", "-h", "-o", "%t"}, "idle"));
+}
+
+/// Until `wanted` is true of what the file has by now; at most 20 s.
+template <class Wanted>
+bool wait_for(const std::string& file, const Wanted& wanted) {
+  for (const auto end = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < end;) {
+    if (wanted(read_traffic({file}, {}))) return true;
+    ::usleep(100'000);
+  }
+  return false;
+}
+
+/// slurmctld pings on its own time.
+bool has_ping(const Traffic& traffic) {
+  return std::any_of(traffic.flows.begin(), traffic.flows.end(),
+                     [](const ServiceFlow& flow) { return flow.port == 6818 && flow.packets_to_clients > 0; });
 }
 
 void expect_table(const Traffic& traffic) {
@@ -287,6 +296,10 @@ TEST(RealBed, WhatDebiansDaemonsSayIsNamedLiveAndFromAFile) {
   start_slurm(lab);
   start_rest(lab);
   act(lab);
+  EXPECT_TRUE(wait_for(options.journal, has_ping));
+  // tcpdump writes what it got a second ago; gmond speaks every two.
+  const std::int64_t all_done = unix_nanos(SystemClock().now());
+  EXPECT_TRUE(wait_for(lab.path("mgmt.pcap"), [&](const Traffic& traffic) { return traffic.last >= all_done; }));
 
   os::write_all(pipe.write, "x", "pipe");
   capture.join();

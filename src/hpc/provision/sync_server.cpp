@@ -223,7 +223,8 @@ awaitable<boost::json::value> FileService::manifest(std::string node_id, Manifes
 awaitable<boost::json::value> FileService::content(std::string node_id, ContentRequest request) {
   const auto built = co_await built_for(node_id, request.capsule);
   const auto* tables = co_await server_.read();
-  ContentReply reply;
+  // Not by way of ContentReply: a megabyte of base64 need not become text and be read again.
+  boost::json::array contents;
   std::size_t bytes = 0;
   for (const auto& digest : request.digests) {
     const auto source = built.sources.find(digest);
@@ -232,21 +233,21 @@ awaitable<boost::json::value> FileService::content(std::string node_id, ContentR
       throw Error(Code::denied, "these bytes are not for this node")
           .because("its present manifest does not name them; masters may have changed since it asked");
     }
-    Content one{digest, {}};
+    std::string data;
     if (source->second.text) {
-      one.data = base64_encode(*source->second.text);
+      data = base64_encode(*source->second.text);
     } else {
-      const auto stored = tables::find_record<FileContent>(*tables, source->second.content_id);
+      auto stored = tables::find_record<FileContent>(*tables, source->second.content_id);
       if (!stored) throw Error(Code::not_found, "these bytes have just been replaced");
-      one.data =
-          stored->key_id.empty() ? stored->data : base64_encode(open_content(*stored, server_.keyring()).bytes());
+      data = stored->key_id.empty() ? std::move(stored->data)
+                                    : base64_encode(open_content(*stored, server_.keyring()).bytes());
     }
-    bytes += one.data.size();
-    if (!reply.contents.empty() && bytes > 2 * static_cast<std::size_t>(kContentBytes))
+    bytes += data.size();
+    if (!contents.empty() && bytes > 2 * static_cast<std::size_t>(kContentBytes))
       throw Error(Code::too_large, "more bytes were asked for than fit into one answer");
-    reply.contents.push_back(std::move(one));
+    contents.emplace_back(boost::json::object{{"Digest", digest}, {"Data", data}});
   }
-  co_return json::to_value(reply, json::Encoding::compact);
+  co_return boost::json::object{{"Contents", std::move(contents)}};
 }
 
 awaitable<boost::json::value> FileService::report(std::string node_id, FileReport report) {

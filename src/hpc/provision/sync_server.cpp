@@ -182,6 +182,13 @@ const Wanted* FileService::wanted(const std::string& node_id) const {
   return it == wanted_.end() ? nullptr : &it->second;
 }
 
+std::optional<Wanted> FileService::wanted_by(const std::string& node_id, const std::string& capsule) const {
+  const auto target = snapshot_ ? snapshot_->target(node_id, capsule) : std::nullopt;
+  if (!target) return std::nullopt;
+  const auto built = snapshot_->build(*target);
+  return Wanted{digest_of(built.manifest), static_cast<std::int64_t>(built.manifest.entries.size()), built.problems};
+}
+
 // --- nodes ---
 
 awaitable<boost::json::value> FileService::answer(std::string node_id, std::string method, boost::json::value body) {

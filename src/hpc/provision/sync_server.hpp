@@ -50,6 +50,8 @@ class FileService {
   bool follows(const tables::Tables& tables) const { return snapshot_ && stamp_ == inputs_stamp(tables); }
   /// Nothing: not known yet, or the node has no files.
   const Wanted* wanted(const std::string& node_id) const;
+  /// The same for a capsule, worked out now.
+  std::optional<Wanted> wanted_by(const std::string& node_id, const std::string& capsule) const;
 
   /// Throws conflict while something is sealed under the root key.
   void refuse_removal(const tables::Tables& tables, const std::string& key_id) const;

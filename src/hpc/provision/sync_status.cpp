@@ -68,9 +68,12 @@ std::vector<TargetStatus> target_states(const tables::Tables& tables, const File
     std::string key = model::report_key(report.node_id, report.capsule);
     reports.emplace(std::move(key), std::move(report));
   }
+  // A change that was acknowledged a moment ago counts, although nobody was told of it yet.
+  const bool behind = !service.follows(tables);
   std::vector<TargetStatus> out;
   const auto add = [&](const model::Node& node, const FileReport* report, const std::string& capsule) {
-    const Wanted* wanted = capsule.empty() ? service.wanted(node.id) : nullptr;
+    const auto of_capsule = capsule.empty() ? std::nullopt : service.wanted_by(node.id, capsule);
+    const Wanted* wanted = capsule.empty() ? service.wanted(node.id) : of_capsule ? &*of_capsule : nullptr;
     if (report == nullptr && wanted == nullptr) return;
     TargetStatus status;
     status.node_id = node.id;
@@ -92,6 +95,10 @@ std::vector<TargetStatus> target_states(const tables::Tables& tables, const File
     if (status.reason.empty() && wanted != nullptr && !wanted->problems.empty()) {
       status.state = TargetState::pending;
       status.reason = wanted->problems.front();
+    }
+    if (behind && status.state == TargetState::synced) {
+      status.state = TargetState::pending;
+      status.reason = "the server works out what it shall have";
     }
     out.push_back(std::move(status));
   };

@@ -175,7 +175,9 @@ TEST_F(ServiceTest, ANodeThatLagsIsPendingAndNoMatterOfConcern) {
   report.manifest = digest_of(*manifest(c1));
   ask<boost::json::value>(c1, "files.report", report);
   EXPECT_EQ(state().state, TargetState::synced);
-  put({file("/etc/a", "y")});
+  loop.run_until_done(service.put("hpc", {file("/etc/a", "y")}, false, false));
+  EXPECT_EQ(state().state, TargetState::pending) << "from the moment on at which the change was acknowledged";
+  settle();
   EXPECT_EQ(state().state, TargetState::pending);
   EXPECT_TRUE(attention({state()}).empty());
 }

@@ -51,14 +51,16 @@ TEST_F(Killed, AtEveryStepOfAStartTheNextAgentClearsAwayOrTakesOver) {
     const auto task = driver_->recover(run);
     // From `record` on it is known to be complete, and once told to go it stays.
     const bool complete = step == "unmount";
+    const auto acted = [&] {
+      return os::find_file(run.alloc_dir + "/logs/capsule.stdout.0").value_or("").find("acted") != std::string::npos;
+    };
     if (complete) {
       EXPECT_EQ(task->status().phase, TaskStatus::Phase::running);
-      EXPECT_TRUE(eventually([&] { return control(run).status().healthy(); }));
+      EXPECT_TRUE(eventually([&] { return control(run).status().healthy() && acted(); }));
       task->stop(SIGTERM, seconds{10});
     }
     EXPECT_TRUE(task->wait(seconds{20}));
-    EXPECT_EQ(os::find_file(run.alloc_dir + "/logs/capsule.stdout.0").value_or("").find("acted") != std::string::npos,
-              complete);
+    EXPECT_EQ(acted(), complete);
     task->destroy();
     EXPECT_EQ(traces(), std::vector<std::string>{});
   }

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "os/fd.hpp"
 
 namespace underway::net {
 namespace {
@@ -48,50 +49,6 @@ static_assert(sizeof(AdvertisementFrame) == 14 + 40 + 24 + 8);
 std::string to_text(const std::uint8_t* mac) {
   return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 }
-
-/// A raw socket on one link, which hears frames of `protocol` only (0: sends only, never wakes up for traffic).
-class LinkSocket {
- public:
-  LinkSocket(const Namespace& in, const std::string& link, std::uint16_t protocol, const std::string& what) {
-    if (link.empty() || link.size() >= IFNAMSIZ) throw Error(Code::not_found, what).because("no link has such a name");
-    in.run([&] { raw_ = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(protocol)); });
-    if (raw_ < 0) throw errno_error(errno, what);
-    try {
-      bind_to(link, protocol, what);
-    } catch (...) {
-      ::close(raw_);
-      throw;
-    }
-  }
-  ~LinkSocket() { ::close(raw_); }
-  LinkSocket(const LinkSocket&) = delete;
-  LinkSocket& operator=(const LinkSocket&) = delete;
-
-  int get() const { return raw_; }
-  const Mac& mac() const { return mac_; }
-  void send(const void* frame, std::size_t size, const std::string& what) const {
-    if (::send(raw_, frame, size, 0) < 0) throw errno_error(errno == ENETDOWN ? ENETUNREACH : errno, what);
-  }
-
- private:
-  void bind_to(const std::string& link, std::uint16_t protocol, const std::string& what) {
-    ifreq request{};
-    link.copy(request.ifr_name, IFNAMSIZ - 1);
-    if (::ioctl(raw_, SIOCGIFINDEX, &request) != 0) throw errno_error(errno == ENODEV ? ENOENT : errno, what);
-    sockaddr_ll here{};
-    here.sll_family = AF_PACKET;
-    here.sll_protocol = htons(protocol);
-    here.sll_ifindex = request.ifr_ifindex;
-    if (::bind(raw_, reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) {
-      throw errno_error(errno == ENETDOWN ? ENETUNREACH : errno, what);
-    }
-    if (::ioctl(raw_, SIOCGIFHWADDR, &request) != 0) throw errno_error(errno, what);
-    std::memcpy(mac_.data(), request.ifr_hwaddr.sa_data, mac_.size());
-  }
-
-  int raw_ = -1;
-  Mac mac_{};
-};
 
 ArpFrame arp_frame(const Mac& mac, const Ip& target, std::uint16_t operation) {
   ArpFrame frame{};
@@ -152,95 +109,141 @@ AdvertisementFrame advertisement(const Mac& mac, const Ip& address) {
   return frame;
 }
 
-/// The links of all claims, asked at the same time.
-class Probing {
+/// Who has one of the addresses that are claimed, on any link.
+class Hearing {
  public:
-  Probing(const Namespace& in, const std::vector<Claim>& claims) : claims_(claims) {
-    for (const auto& claim : claims) {
-      const auto what = fmt::format("cannot ask for {} on link '{}' in network namespace '{}'",
-                                    to_string(claim.address), claim.link, in.label());
-      if (claim.address.family() != Ip::Family::v4) throw Error(Code::invalid, what).because("ARP is for IPv4 only");
-      auto& socket = sockets_[claim.link];
-      if (!socket) socket = std::make_unique<LinkSocket>(in, claim.link, ETH_P_ARP, what);
-    }
-  }
+  explicit Hearing(const std::vector<Claim>& claims) : claims_(claims) {}
 
-  void ask() {
-    for (const auto& claim : claims_) {
-      const auto& socket = *sockets_.at(claim.link);
-      const auto frame = probe(socket.mac(), claim.address);
-      socket.send(&frame, sizeof frame, fmt::format("cannot ask for {} on '{}'", to_string(claim.address), claim.link));
-    }
-  }
-
-  void listen_until(steady_clock::time_point deadline) {
-    while (holders_.size() < claims_.size()) {
-      const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
-      if (left <= 0) return;
-      std::vector<pollfd> waiting;
-      for (const auto& [link, socket] : sockets_) waiting.push_back({socket->get(), POLLIN, 0});
-      if (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) <= 0) continue;
-      for (const auto& [link, socket] : sockets_) hear(link, *socket);
-    }
-  }
-
-  std::vector<Holder> holders() const {
-    std::vector<Holder> found;
-    for (const auto& claim : claims_) {
-      const auto holder = holders_.find({claim.link, claim.address});
-      if (holder != holders_.end()) found.push_back({claim, holder->second});
-    }
-    return found;
-  }
-
- private:
-  void hear(const std::string& link, const LinkSocket& socket) {
+  bool complete() const { return found_.size() >= claims_.size(); }
+  void hear(const std::string& link, int socket, const Mac& own) {
     ArpFrame frame{};
     for (;;) {
-      const auto size = ::recv(socket.get(), &frame, sizeof frame, MSG_TRUNC);
+      const auto size = ::recv(socket, &frame, sizeof frame, MSG_TRUNC);
       if (size < 0) return;
       if (size < static_cast<ssize_t>(sizeof frame) || frame.header.ar_pro != htons(ETHERTYPE_IP)) continue;
-      if (std::memcmp(frame.sender_mac, socket.mac().data(), 6) == 0) continue;
+      if (std::memcmp(frame.sender_mac, own.data(), own.size()) == 0) continue;
       const std::uint8_t nobody[4] = {};
       // Somebody who has it (RFC 5227 §2.1.1), or somebody who is asking for it right now, as we are.
       const bool asks = std::memcmp(frame.sender_ip, nobody, 4) == 0 && frame.header.ar_op == htons(ARPOP_REQUEST);
       const std::uint8_t* subject = asks ? frame.target_ip : frame.sender_ip;
       for (const auto& claim : claims_) {
         if (claim.link == link && std::memcmp(subject, claim.address.bytes().data(), 4) == 0) {
-          holders_.emplace(std::pair(link, claim.address), to_text(frame.sender_mac));
+          found_.emplace(std::pair(link, claim.address), to_text(frame.sender_mac));
         }
       }
     }
   }
+  std::vector<Holder> holders() const {
+    std::vector<Holder> out;
+    for (const auto& claim : claims_) {
+      const auto holder = found_.find({claim.link, claim.address});
+      if (holder != found_.end()) out.push_back({claim, holder->second});
+    }
+    return out;
+  }
 
+ private:
   const std::vector<Claim>& claims_;
-  std::map<std::string, std::unique_ptr<LinkSocket>> sockets_;
-  std::map<std::pair<std::string, Ip>, std::string> holders_;
+  std::map<std::pair<std::string, Ip>, std::string> found_;
 };
 
 }  // namespace
 
-std::vector<Holder> find_holders(const Namespace& in, const std::vector<Claim>& claims, const ProbeSchedule& schedule) {
-  if (claims.empty()) return {};
-  Probing probing(in, claims);
-  for (int n = 0; n < schedule.probes; ++n) {
-    probing.ask();
-    const bool last = n + 1 == schedule.probes;
-    probing.listen_until(steady_clock::now() + (last ? schedule.after_last : schedule.between));
+/// A raw socket on one link, which hears ARP.
+class Announcer::LinkSocket {
+ public:
+  LinkSocket(const Namespace& in, const std::string& link, const std::string& what) : link_(link) {
+    if (link.empty() || link.size() >= IFNAMSIZ) throw Error(Code::not_found, what).because("no link has such a name");
+    in.run([&] { raw_ = os::Fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ARP))); });
+    if (raw_.get() < 0) throw errno_error(errno, what);
+    auto request = named();
+    if (::ioctl(raw_.get(), SIOCGIFINDEX, &request) != 0) throw errno_error(errno == ENODEV ? ENOENT : errno, what);
+    sockaddr_ll here{};
+    here.sll_family = AF_PACKET;
+    here.sll_protocol = htons(ETH_P_ARP);
+    here.sll_ifindex = request.ifr_ifindex;
+    if (::bind(raw_.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) {
+      throw errno_error(errno == ENETDOWN ? ENETUNREACH : errno, what);
+    }
   }
-  return probing.holders();
+
+  int get() const { return raw_.get(); }
+  /// As it is now: it changes when the link gets its addresses.
+  Mac mac(const std::string& what) const {
+    auto request = named();
+    if (::ioctl(raw_.get(), SIOCGIFHWADDR, &request) != 0) throw errno_error(errno, what);
+    Mac mac{};
+    std::memcpy(mac.data(), request.ifr_hwaddr.sa_data, mac.size());
+    return mac;
+  }
+  void send(const void* frame, std::size_t size, const std::string& what) const {
+    if (::send(raw_.get(), frame, size, 0) < 0) throw errno_error(errno == ENETDOWN ? ENETUNREACH : errno, what);
+  }
+
+ private:
+  ifreq named() const {
+    ifreq request{};
+    link_.copy(request.ifr_name, IFNAMSIZ - 1);
+    return request;
+  }
+  std::string link_;
+  os::Fd raw_;
+};
+
+Announcer::Announcer(const Namespace& in) : in_(in) {}
+Announcer::~Announcer() = default;
+
+const Announcer::LinkSocket& Announcer::on(const std::string& link, const std::string& what) {
+  auto& socket = sockets_[link];
+  if (!socket) socket = std::make_unique<LinkSocket>(in_, link, what);
+  return *socket;
 }
 
-void announce_address(const Namespace& in, const std::string& link, const Ip& address, int frames) {
+std::vector<Holder> Announcer::find_holders(const std::vector<Claim>& claims, const ProbeSchedule& schedule) {
+  struct Asked {
+    std::string link;
+    int socket;
+    Mac own;
+    ArpFrame frame;
+    std::string what;
+  };
+  std::vector<Asked> questions;
+  for (const auto& claim : claims) {
+    auto what = fmt::format("cannot ask for {} on link '{}' in network namespace '{}'", to_string(claim.address),
+                            claim.link, in_.label());
+    if (claim.address.family() != Ip::Family::v4) throw Error(Code::invalid, what).because("ARP is for IPv4 only");
+    const auto& socket = on(claim.link, what);
+    const auto own = socket.mac(what);
+    questions.push_back({claim.link, socket.get(), own, probe(own, claim.address), std::move(what)});
+  }
+  Hearing hearing(claims);
+  for (int n = 0; n < schedule.probes && !hearing.complete(); ++n) {
+    for (const auto& asked : questions) on(asked.link, asked.what).send(&asked.frame, sizeof asked.frame, asked.what);
+    const bool last = n + 1 == schedule.probes;
+    const auto deadline = steady_clock::now() + (last ? schedule.after_last : schedule.between);
+    while (!hearing.complete()) {
+      const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
+      if (left <= 0) break;
+      std::vector<pollfd> waiting;
+      for (const auto& asked : questions) waiting.push_back({asked.socket, POLLIN, 0});
+      if (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) <= 0) continue;
+      for (const auto& asked : questions) hearing.hear(asked.link, asked.socket, asked.own);
+    }
+  }
+  return hearing.holders();
+}
+
+void Announcer::announce(const std::string& link, const Ip& address, int frames) {
   const auto what =
-      fmt::format("cannot announce {} on link '{}' in network namespace '{}'", to_string(address), link, in.label());
-  const LinkSocket socket(in, link, 0, what);
+      fmt::format("cannot announce {} on link '{}' in network namespace '{}'", to_string(address), link, in_.label());
+  const auto& socket = on(link, what);
+  const auto own = socket.mac(what);
   for (int n = 0; n < frames; ++n) {
     if (address.family() == Ip::Family::v6) {
-      const auto frame = advertisement(socket.mac(), address);
+      const auto frame = advertisement(own, address);
       socket.send(&frame, sizeof frame, what);
     } else {
-      const auto frame = announcement(socket.mac(), address, n % 2 == 0 ? ARPOP_REQUEST : ARPOP_REPLY);
+      const auto frame = announcement(own, address, n % 2 == 0 ? ARPOP_REQUEST : ARPOP_REPLY);
       socket.send(&frame, sizeof frame, what);
     }
   }

@@ -178,6 +178,19 @@ std::optional<FileLock> FileLock::try_acquire(const std::string& path, std::stri
   return FileLock(std::move(fd), path);
 }
 
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  release();
+  fd_ = std::move(other.fd_);
+  path_ = std::move(other.path_);
+  return *this;
+}
+
+void FileLock::release() noexcept {
+  // Closing would not do: the lock is of the open file, which a child shares between fork and exec.
+  if (fd_) ::flock(fd_.get(), LOCK_UN);
+  fd_.reset();
+}
+
 FileLock FileLock::acquire(const std::string& path, std::string_view holder) {
   if (auto lock = try_acquire(path, holder)) return *std::move(lock);
   const std::string who = holder_of(path);

@@ -53,7 +53,8 @@ void remove_tree(const std::string& path);
 
 bool exists(const std::string& path);
 
-/// A lock that one process holds (flock(2)); the file tells who. Released by the destructor and by the holder's death.
+/// A lock that one process holds (flock(2)); the file tells who. Released by the destructor, at once even while a child
+/// that is about to execute its program still has a copy, and by the holder's death.
 class FileLock {
  public:
   /// `holder` describes us to others, e.g. "underway up examples/slurm".
@@ -65,11 +66,13 @@ class FileLock {
   static std::string holder_of(const std::string& path);
 
   FileLock(FileLock&&) noexcept = default;
-  FileLock& operator=(FileLock&&) noexcept = default;
+  FileLock& operator=(FileLock&& other) noexcept;
+  ~FileLock() { release(); }
   const std::string& path() const { return path_; }
 
  private:
   FileLock(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  void release() noexcept;
   Fd fd_;
   std::string path_;
 };

@@ -58,7 +58,7 @@ bool heard(const Segment& segment, std::uint16_t protocol, const std::function<v
 TEST(Announce, NeighboursHearTheAddress) {
   const Segment segment;
   EXPECT_TRUE(heard(
-      segment, ETH_P_ARP, [&] { announce_address(segment.left, "eth0", *parse_ip("10.9.0.99")); },
+      segment, ETH_P_ARP, [&] { Announcer(segment.left).announce("eth0", *parse_ip("10.9.0.99")); },
       [](const unsigned char* frame, ssize_t size) {
         const unsigned char expected[] = {10, 9, 0, 99};
         return size >= 42 && std::memcmp(frame + 28, expected, 4) == 0 && std::memcmp(frame + 38, expected, 4) == 0;
@@ -69,7 +69,7 @@ TEST(Announce, NeighboursHearAnIpv6Address) {
   const Segment segment;
   const auto address = *parse_ip("fd00:77::5");
   EXPECT_TRUE(heard(
-      segment, ETH_P_IPV6, [&] { announce_address(segment.left, "eth0", address); },
+      segment, ETH_P_IPV6, [&] { Announcer(segment.left).announce("eth0", address); },
       [&](const unsigned char* frame, ssize_t size) {
         return size >= 86 && frame[54] == 136 && std::memcmp(frame + 62, address.bytes().data(), 16) == 0;
       }));
@@ -102,7 +102,7 @@ TEST(Announce, ANeighbourThatKnewTheAddressElsewhereLearnsItsNewPlace) {
   ASSERT_NE(neighbour().find(first), std::string::npos) << neighbour();
   segment.at_left.set_mac("eth0", "02:02:00:00:00:77");
   for (int n = 0; n < 1000 && neighbour().find("02:02:00:00:00:77") == std::string::npos; ++n) {
-    announce_address(segment.left, "eth0", *parse_ip("10.9.0.1"));
+    Announcer(segment.left).announce("eth0", *parse_ip("10.9.0.1"));
     ::usleep(2000);
   }
   EXPECT_NE(neighbour().find("02:02:00:00:00:77"), std::string::npos) << neighbour();
@@ -110,10 +110,10 @@ TEST(Announce, ANeighbourThatKnewTheAddressElsewhereLearnsItsNewPlace) {
 
 TEST(Announce, SaysWhyItCannot) {
   Segment segment;
-  EXPECT_THROW(announce_address(segment.left, "eth7", *parse_ip("10.9.0.1")), Error);
+  EXPECT_THROW(Announcer(segment.left).announce("eth7", *parse_ip("10.9.0.1")), Error);
   segment.at_left.set_down("eth0");
   try {
-    announce_address(segment.left, "eth0", *parse_ip("10.9.0.1"));
+    Announcer(segment.left).announce("eth0", *parse_ip("10.9.0.1"));
     ADD_FAILURE() << "announced on a link that is down";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::unavailable) << e.text();
@@ -124,7 +124,7 @@ TEST(Probe, FindsWhoHoldsAnAddressAndNobodyForAFreeOne) {
   Segment segment;
   const std::vector<Claim> claims = {{"eth0", *parse_ip("10.9.0.2")}, {"eth0", *parse_ip("10.9.0.3")}};
   std::vector<Holder> holders;
-  for (int n = 0; n < 50 && holders.empty(); ++n) holders = find_holders(segment.left, claims);
+  for (int n = 0; n < 50 && holders.empty(); ++n) holders = Announcer(segment.left).find_holders(claims);
   ASSERT_EQ(holders.size(), 1U);
   EXPECT_EQ(to_string(holders[0].claim.address), "10.9.0.2");
   EXPECT_EQ(holders[0].mac, segment.at_right.get_link("eth0").mac);
@@ -135,8 +135,8 @@ TEST(Probe, TwoWhoAskAtOnceSeeEachOther) {
   const std::vector<Claim> claims = {{"eth0", *parse_ip("10.9.0.50")}};
   const ProbeSchedule long_enough{.probes = 20, .between = std::chrono::milliseconds{20}};
   std::vector<Holder> seen_left, seen_right;
-  std::thread other([&] { seen_right = find_holders(segment.right, claims, long_enough); });
-  seen_left = find_holders(segment.left, claims, long_enough);
+  std::thread other([&] { seen_right = Announcer(segment.right).find_holders(claims, long_enough); });
+  seen_left = Announcer(segment.left).find_holders(claims, long_enough);
   other.join();
   EXPECT_TRUE(!seen_left.empty() || !seen_right.empty());
 }
@@ -145,12 +145,13 @@ TEST(Probe, LeavesNothingFalseBehind) {
   Segment segment;
   // A probe names no sender: a holder's neighbours keep its hardware address (RFC 5227 §2.1.1).
   EXPECT_TRUE(heard(
-      segment, ETH_P_ARP, [&] { static_cast<void>(find_holders(segment.left, {{"eth0", *parse_ip("10.9.0.9")}})); },
+      segment, ETH_P_ARP,
+      [&] { static_cast<void>(Announcer(segment.left).find_holders({{"eth0", *parse_ip("10.9.0.9")}})); },
       [](const unsigned char* frame, ssize_t size) {
         const unsigned char nobody[4] = {}, asked[] = {10, 9, 0, 9};
         return size >= 42 && std::memcmp(frame + 28, nobody, 4) == 0 && std::memcmp(frame + 38, asked, 4) == 0;
       }));
-  EXPECT_THROW(static_cast<void>(find_holders(segment.left, {{"eth0", *parse_ip("fd00::1")}})), Error);
+  EXPECT_THROW(static_cast<void>(Announcer(segment.left).find_holders({{"eth0", *parse_ip("fd00::1")}})), Error);
 }
 
 TEST(Probe, TheKernelFindsTheOtherHolderOfAnIpv6Address) {

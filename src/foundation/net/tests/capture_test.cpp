@@ -35,7 +35,8 @@ class Live : public testing::Test {
         ::sendto(socket.get(), "hello", 5, 0, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     });
   }
-  /// UDP packets to `port`, waiting until `expect` came, or nothing for six times as long as a packet waits in the ring.
+  /// UDP packets to `port`, waiting until `expect` came, or nothing for six times as long as a packet waits in the
+  /// ring.
   static int received(Capture& capture, std::uint16_t port, int expect) {
     std::array<Packet, 64> batch;
     int seen = 0;

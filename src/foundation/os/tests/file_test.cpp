@@ -81,6 +81,20 @@ TEST(FileLock, SaysWhoHoldsItAndIsFreeAfterwards) {
   EXPECT_TRUE(FileLock::try_acquire(dir / "lock", "me"));
 }
 
+TEST(FileLock, IsReleasedAlthoughAChildHasACopy) {
+  const Temporary dir;
+  auto lock = std::make_optional(FileLock::acquire(dir / "lock", "parent"));
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  lock.reset();
+  EXPECT_TRUE(FileLock::try_acquire(dir / "lock", "the next"));
+  ::kill(pid, SIGKILL);
+  ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+}
+
 TEST(FileLock, IsReleasedWhenItsHolderDies) {
   const Temporary dir;
   const pid_t pid = ::fork();

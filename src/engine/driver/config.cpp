@@ -1,35 +1,13 @@
 #include "detail/config.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "driver/scalar.hpp"
 
 namespace underway::driver::detail {
 namespace {
 
 namespace json = boost::json;
-
-/// Numbers and booleans count as text: HCL's authors write `args = ["-p", 6817]`.
-std::optional<std::string> as_text(const json::value& value) {
-  if (value.is_string()) return std::string(value.as_string());
-  if (value.is_number() || value.is_bool()) return json::serialize(value);
-  return std::nullopt;
-}
-
-std::optional<std::int64_t> as_number(const json::value& value) {
-  if (value.is_int64()) return value.as_int64();
-  if (value.is_uint64() || value.is_double()) {
-    boost::system::error_code failed;
-    const auto number = value.to_number<std::int64_t>(failed);
-    return failed ? std::nullopt : std::optional(number);
-  }
-  if (!value.is_string()) return std::nullopt;
-  const std::string_view text = value.as_string();
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 bool fits(const json::value& value, Kind kind) {
   switch (kind) {
@@ -37,7 +15,7 @@ bool fits(const json::value& value, Kind kind) {
       return as_text(value).has_value();
     case Kind::number:
       // A variable that is not replaced yet is a number to be.
-      return as_number(value) || (value.is_string() && value.as_string().find("${") != json::string::npos);
+      return as_number(value) || is_open(value);
     case Kind::texts:
       return value.is_array() && std::all_of(value.as_array().begin(), value.as_array().end(),
                                              [](const json::value& item) { return as_text(item).has_value(); });

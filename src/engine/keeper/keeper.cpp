@@ -29,6 +29,9 @@ namespace {
 constexpr int kMaxClients = 4;
 /// How long processes that do not die (uninterruptible I/O) may keep the result from being told.
 constexpr std::int64_t kPatience = 10'000;
+/// How often the control directory is looked for when the kernel has no inotify instance left for this user (128 by
+/// default, fs.inotify.max_user_instances): the only wake-ups of a keeper in which nothing happens.
+constexpr std::int64_t kLookEvery = 2'000;
 /// Bytes that a pipe holds at most, if its user had it enlarged (/proc/sys/fs/pipe-max-size).
 constexpr std::size_t kLargestPipe = 1 << 20;
 
@@ -382,6 +385,7 @@ int poll_timeout() {
   std::int64_t until = kill_at;
   // While the rest is dying, look again now and then: the end of a process that is not our child tells us nothing.
   if (ending_since != 0) until = now_ms() + 50;
+  if (told && removals < 0) until = now_ms() + kLookEvery;
   if (until == 0) return -1;
   const std::int64_t left = until - now_ms();
   return left > 0 ? static_cast<int>(left < 1'000'000 ? left : 1'000'000) : 0;

@@ -93,7 +93,8 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
     }
     if (has_news()) {
       // What happens together is told together, unless somebody waits to hear it.
-      if (!has_urgent_news()) co_await async::sleep_for(std::chrono::milliseconds{40});
+      const auto together = async::deadline_in(std::chrono::milliseconds{40});
+      while (!has_urgent_news() && std::chrono::steady_clock::now() < together) co_await news_.wait_until(together);
       co_await send_updates(*connection);
       continue;
     }

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "jobspec/detail/masters.hpp"
 #include "jobspec/detail/parse.hpp"
 
 #include <algorithm>
@@ -21,19 +22,6 @@ std::string read_text(const std::filesystem::path& path) {
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) throw errno_error(errno, fmt::format("cannot read '{}'", path.string()));
   return text;
-}
-
-/// The master of a synchronised file: no device, and no more than is synchronised.
-std::string read_master_bytes(const std::filesystem::path& path) {
-  std::error_code failure;
-  const auto size = std::filesystem::is_regular_file(path, failure) ? std::filesystem::file_size(path, failure) : 0;
-  if (failure) throw errno_error(failure.value(), fmt::format("cannot open '{}'", path.string()));
-  if (!std::filesystem::is_regular_file(path, failure))
-    throw Error(Code::invalid, fmt::format("'{}' is no file", path.string()));
-  if (size > model::kFileBytes)
-    throw Error(Code::too_large, fmt::format("'{}' cannot be synchronised", path.string()))
-        .because(fmt::format("it has {} bytes, and {} at most are", size, model::kFileBytes));
-  return read_text(path);
 }
 
 std::vector<SourceFile> read_directory(const std::filesystem::path& path) {
@@ -198,17 +186,34 @@ class DirectoryLoader {
       decode(block, describe::structure_of<model::SyncFile>(), &file, context, found);
       if (!file.source.empty() && file.content)
         found.error(block.range, fmt::format("file '{}' has both `source` and `content`", file.name));
-      if (found.error_count() == before && !file.source.empty()) file.content = read_master_bytes(base_ / file.source);
-      if (found.error_count() == before) {
-        for (auto& problem : model::problems(file)) found.error(block.range, std::move(problem));
+      const bool followed = !file.from.empty();
+      if (followed && file.source.empty() && !file.content) file.source = file.where();
+      std::vector<model::SyncFile> below;
+      if (found.error_count() == before && !file.source.empty() && !followed) {
+        if (file.type == model::SyncFileType::directory) {
+          below = detail::read_master_tree(file, base_ / file.source);
+          file.templating = model::FileTemplate::none;
+          file.secret = false;
+        } else {
+          file.content = detail::read_master_bytes(base_ / file.source);
+        }
       }
-      const auto [it, is_new] = master_places_.try_emplace(file.name, block.range);
-      if (!is_new)
-        found.error(block.range, fmt::format("file '{}' is declared twice", file.name),
-                    fmt::format("the first is at {}", it->second.where()),
-                    "give one of them a label of its own, and its path as `path`");
-      masters_.push_back(std::move(file));
+      const bool whole = found.error_count() == before;
+      add_master(std::move(file), block.range, whole, found);
+      for (auto& each : below) add_master(std::move(each), block.range, true, found);
     });
+  }
+
+  void add_master(model::SyncFile file, const hcl::Range& place, bool whole, hcl::Diagnostics& found) {
+    if (whole) {
+      for (auto& problem : model::problems(file)) found.error(place, std::move(problem));
+    }
+    const auto [it, is_new] = master_places_.try_emplace(file.name, place);
+    if (!is_new)
+      found.error(place, fmt::format("file '{}' is declared twice", file.name),
+                  fmt::format("the first is at {}", it->second.where()),
+                  "give one of them a label of its own, and its path as `path`");
+    masters_.push_back(std::move(file));
   }
 
   /// `cluster`, and what the caller adds. False when that failed.

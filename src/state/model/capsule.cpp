@@ -41,7 +41,8 @@ const Enumeration& description(Tag<CapsuleState>) {
                                                             {CapsuleState::held, "held"},
                                                             {CapsuleState::moving, "moving"},
                                                             {CapsuleState::failed, "failed"},
-                                                            {CapsuleState::waiting_for_fence, "waiting_for_fence"}});
+                                                            {CapsuleState::waiting_for_fence, "waiting_for_fence"},
+                                                            {CapsuleState::upgrading, "upgrading"}});
   return e;
 }
 
@@ -134,6 +135,9 @@ const Structure& description(Tag<Capsule>) {
                                  .wire<&Capsule::last_snapshot>("LastSnapshot", "")
                                  .wire<&Capsule::move>("Move", "")
                                  .wire<&Capsule::last_move>("LastMove", "")
+                                 .wire<&Capsule::upgrade>("Upgrade", "")
+                                 .wire<&Capsule::last_upgrade>("LastUpgrade", "")
+                                 .wire<&Capsule::way_back>("WayBack", "")
                                  .wire<&Capsule::create_index>("CreateIndex", "")
                                  .wire<&Capsule::modify_index>("ModifyIndex", "")
                                  .done();

@@ -4,12 +4,14 @@
 /// docs/explanation/move.md.
 
 #include "model/job.hpp"
+#include "model/upgrade.hpp"
 
 namespace underway::model {
 
 /// free: nobody runs it. held: its owner does, or may. moving: see `move`. failed: it has an owner on which it does not
 /// come up, or none that could take over. waiting_for_fence: its owner is not heard of, and nobody can switch it off.
-enum class CapsuleState : std::uint8_t { free, held, moving, failed, waiting_for_fence };
+/// upgrading: see `upgrade`.
+enum class CapsuleState : std::uint8_t { free, held, moving, failed, waiting_for_fence, upgrading };
 
 enum class MoveKind : std::uint8_t { planned, failover };
 
@@ -72,8 +74,8 @@ struct Capsule {
   std::string owner_host;         ///< "cluster/name" when a provider of ours made it
   std::string allocation;         ///< that may run; empty: the next one on the owner
   std::int64_t epoch = 0;
-  bool fenced = false;  ///< the owner's host is known to run nothing; while that stands nothing is started
-  bool ran = false;     ///< some allocation of it has run: there is an overlay that counts
+  bool fenced = false;            ///< the owner's host is known to run nothing; while that stands nothing is started
+  bool ran = false;               ///< some allocation of it has run: there is an overlay that counts
   std::int64_t held_since = 0;    ///< ns since the epoch; as the next
   std::int64_t silent_since = 0;  ///< the owner is not heard of; 0: it is
 
@@ -85,6 +87,9 @@ struct Capsule {
 
   std::optional<CapsuleMove> move;  ///< under way
   std::optional<CapsuleMove> last_move;
+  std::optional<CapsuleUpgrade> upgrade;  ///< under way; beside it a failover, when its node is lost on the way back
+  std::optional<CapsuleUpgrade> last_upgrade;
+  std::optional<CapsuleWayBack> way_back;  ///< of the last upgrade that took place
   Revision create_index = 0;
   Revision modify_index = 0;
 

@@ -9,6 +9,8 @@ const describe::Structure& description(describe::Tag<SlurmReport>) {
                                            .wire<&SlurmReport::boot>("Boot", "")
                                            .wire<&SlurmReport::at>("At", "")
                                            .wire<&SlurmReport::findings>("Findings", "")
+                                           .wire<&SlurmReport::cut_off>("CutOff", "")
+                                           .wire<&SlurmReport::job_bound>("JobBound", "")
                                            .done();
   return s;
 }

@@ -12,6 +12,8 @@ struct SlurmReport {
   std::string boot;                   ///< of slurmctld, as it tells it
   std::int64_t at = 0;                ///< ns since the epoch
   std::vector<std::string> findings;  ///< for people
+  std::vector<std::string> cut_off;   ///< nodes that slurmctld does not reach, and that run its jobs
+  std::int64_t job_bound = 0;         ///< numbers of Slurm jobs that were given out are below; 0: none was seen
 };
 
 const describe::Structure& description(describe::Tag<SlurmReport>);

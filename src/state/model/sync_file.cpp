@@ -35,10 +35,19 @@ bool is_user(std::string_view name) {
   return !name.empty() && name.size() <= 32 && name.front() != '-' && std::ranges::all_of(name, fits);
 }
 
+/// Its bytes are another node's.
+void check_from(const SyncFile& file, bool may, std::vector<std::string>& out) {
+  if (!may) out.push_back(fmt::format("a file of type {} is `from` nowhere", describe::spell(file.type)));
+  if (file.content) out.push_back(fmt::format("its bytes are those of node '{}': change it there", file.from));
+  if (may && !file.source.starts_with('/'))
+    out.push_back(fmt::format("`source`: the path on node '{}' is not absolute", file.from));
+}
+
 void check_content(const SyncFile& file, std::vector<std::string>& out) {
   const bool has_bytes = file.content.has_value() || !file.content_id.empty();
   const bool may = file.type == SyncFileType::file || file.type == SyncFileType::part;
-  if (may && !has_bytes) out.emplace_back("it has neither `source` nor `content`");
+  if (may && !has_bytes && file.from.empty()) out.emplace_back("it has neither `source` nor `content`");
+  if (!file.from.empty()) check_from(file, may, out);
   if (!may && has_bytes) out.push_back(fmt::format("a file of type {} has no content", describe::spell(file.type)));
   if (file.content && file.content->size() > kFileBytes)
     out.push_back(fmt::format("its content is {}, and {} at most are synchronised", human_bytes(file.content->size()),
@@ -224,8 +233,13 @@ const Structure& description(Tag<SyncFile>) {
           .attribute<&SyncFile::type>("type", "Type",
                                       "`file`, `symlink`, `directory`, `absent` (removed where it is) or `part` (only "
                                       "for templates to include).")
-          .attribute<&SyncFile::source>("source", "Source",
-                                        "File with its bytes, beside the cluster's directory or absolute.")
+          .attribute<&SyncFile::source>(
+              "source", "Source",
+              "File with its bytes, beside the cluster's directory or absolute. Of type `directory`: a "
+              "directory with all that lies in it; what is taken out of it goes everywhere.")
+          .attribute<&SyncFile::from>("from", "From",
+                                      "Node on whose disk `source` lies (the path itself, when not given): a change of "
+                                      "it there is taken over; while the node is off, changes wait.")
           .attribute<&SyncFile::content>("content", "", "Its bytes, in place of `source`.")
           .attribute<&SyncFile::link>("link", "Link", "What a symbolic link says.")
           .attribute<&SyncFile::owner>("owner", "Owner", "User that owns it: a name of the node's, or a number.")

@@ -53,7 +53,8 @@ struct SyncFile {
   std::string cluster;  ///< empty: for nodes that are in no cluster
   std::string path;     ///< where it is put; empty: `name`
   SyncFileType type = SyncFileType::file;
-  std::string source;                  ///< where its bytes were read, for people
+  std::string source;  ///< where its bytes were read, for people; with `from`: where they lie there
+  std::string from;    ///< node on whose disk the master lies, and is followed; empty: the server has it
   std::optional<std::string> content;  ///< its bytes, on the way to the server only
   std::string link;
   std::string owner = "root";

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,20 @@ TEST_F(Keeper, GoesWithItsDirectoryOnceTheTaskHasEnded) {
   EXPECT_TRUE(os::is_running(keepers_[1])) << "somebody may come for the result";
   os::remove_tree(path_ + "/keeper");
   EXPECT_TRUE(eventually([&] { return !os::is_running(keepers_[1]); }));
+}
+
+TEST_F(Keeper, GoesWithItsDirectoryAlsoWhenTheKernelGivesNoInotify) {
+  std::vector<os::Fd> taken;
+  for (os::Fd one(::inotify_init1(IN_CLOEXEC)); one; one = os::Fd(::inotify_init1(IN_CLOEXEC)))
+    taken.push_back(std::move(one));
+  ASSERT_EQ(errno, EMFILE);
+  if (!os::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))) GTEST_SKIP() << "more inotify instances than open files";
+  const Client client = launch(spec("exit 7"));
+  ASSERT_TRUE(eventually(
+      [&] { return os::find_file(path_ + "/keeper/state").value_or("").find("exited") != std::string::npos; }));
+  EXPECT_TRUE(os::is_running(keepers_[0])) << "somebody may come for the result";
+  os::remove_tree(path_ + "/keeper");
+  EXPECT_TRUE(eventually([&] { return !os::is_running(keepers_[0]); }));
 }
 
 TEST_F(Keeper, ForksAndDaemonsOfTheTaskDieWithIt) {

@@ -4,6 +4,8 @@
 #include "scheduler/detail/placer.hpp"
 #include "tests/world.hpp"
 
+#include <gtest/gtest.h>
+
 #include "base/json.hpp"
 
 #include <cmath>

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -168,6 +169,44 @@ TEST(ClusterFile, SaysWhatIsWrongWithFiles) {
   EXPECT_NE(said.find("the path is not absolute"), std::string::npos) << said;
   EXPECT_NE(said.find("no/such"), std::string::npos) << said;
   EXPECT_NE(said.find("contents"), std::string::npos) << said;
+}
+
+TEST(Directory, ATreeIsTheFilesThatLieInIt) {
+  const auto base = std::filesystem::temp_directory_path() / fmt::format("underway-tree-{}", ::getpid());
+  std::filesystem::create_directories(base / "files/prolog.d/deep");
+  const auto write = [&](const char* name, const char* text) { std::ofstream(base / "files/prolog.d" / name) << text; };
+  write("10-check", "#!/bin/sh\n");
+  write("deep/key", "secret");
+  std::filesystem::permissions(base / "files/prolog.d/10-check", std::filesystem::perms(0750));
+  std::filesystem::permissions(base / "files/prolog.d/deep/key", std::filesystem::perms(0600));
+  std::filesystem::create_symlink("10-check", base / "files/prolog.d/20-again");
+  const std::vector<SourceFile> sources = {{"cluster.hcl", kCluster},
+                                           {"a.files.hcl",
+                                            "file \"/etc/slurm/prolog.d\" {\n  type = \"directory\"\n  source = "
+                                            "\"files/prolog.d\"\n  owner = \"slurm\"\n  mode = \"0700\"\n  targets "
+                                            "{\n    pools = [\"compute\"]\n  }\n}\n"}};
+  const auto read = load_directory(sources, base, inputs());
+  ::mkfifo((base / "files/prolog.d/pipe").c_str(), 0600);
+  const auto refused = load_directory(sources, base, inputs());
+  std::filesystem::remove_all(base);
+
+  ASSERT_TRUE(read.directory) << read.diagnostics.render();
+  const auto& files = read.directory->files;
+  std::vector<std::string> seen;
+  for (const auto& file : files)
+    seen.push_back(fmt::format("{} {} {:o} {}{}", file.where(), describe::spell(file.type), model::file_mode(file),
+                               file.content.value_or(""), file.link));
+  EXPECT_EQ(seen, (std::vector<std::string>{
+                      "/etc/slurm/prolog.d directory 700 ", "/etc/slurm/prolog.d/10-check file 750 #!/bin/sh\n",
+                      "/etc/slurm/prolog.d/20-again symlink 644 10-check", "/etc/slurm/prolog.d/deep directory 755 ",
+                      "/etc/slurm/prolog.d/deep/key file 600 secret"}));
+  for (const auto& file : files) {
+    EXPECT_EQ(file.owner, "slurm");
+    EXPECT_EQ(file.targets.pools, std::vector<std::string>{"compute"});
+  }
+  EXPECT_EQ(files[1].when_removed, model::RemovedPolicy::remove);
+  EXPECT_FALSE(refused.directory);
+  EXPECT_NE(refused.diagnostics.render().find("neither a file, a directory nor a symbolic link"), std::string::npos);
 }
 
 TEST(Directory, JobsSeeTheClusterItsVariablesAndWhatTheCallerAdds) {

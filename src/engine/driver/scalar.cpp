@@ -1,0 +1,32 @@
+#include "driver/scalar.hpp"
+
+#include <boost/json/serialize.hpp>
+#include <charconv>
+
+namespace underway::driver {
+
+bool is_open(const boost::json::value& value) {
+  return value.is_string() && value.as_string().find("${") != boost::json::string::npos;
+}
+
+std::optional<std::string> as_text(const boost::json::value& value) {
+  if (value.is_string()) return std::string(value.as_string());
+  if (value.is_number() || value.is_bool()) return boost::json::serialize(value);
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> as_number(const boost::json::value& value) {
+  if (value.is_int64()) return value.as_int64();
+  if (value.is_uint64() || value.is_double()) {
+    boost::system::error_code failed;
+    const auto number = value.to_number<std::int64_t>(failed);
+    return failed ? std::nullopt : std::optional(number);
+  }
+  if (!value.is_string()) return std::nullopt;
+  const std::string_view text = value.as_string();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace underway::driver

@@ -1,8 +1,7 @@
 #include "capsule/block_reader.hpp"
 
-#include <charconv>
-
 #include "base/text.hpp"
+#include "driver/scalar.hpp"
 
 namespace underway::capsule {
 namespace {
@@ -13,32 +12,9 @@ using describe::Form;
 using describe::Kind;
 using describe::Structure;
 using describe::Type;
-
-/// A variable that the node has not replaced yet may become anything.
-bool is_open(const json::value& value) {
-  return value.is_string() && value.as_string().find("${") != json::string::npos;
-}
-
-/// Numbers and booleans count as text: HCL's authors write `command = ["/bin/sleep", 5]`.
-std::optional<std::string> as_text(const json::value& value) {
-  if (value.is_string()) return std::string(value.as_string());
-  if (value.is_number() || value.is_bool()) return json::serialize(value);
-  return std::nullopt;
-}
-
-std::optional<std::int64_t> as_number(const json::value& value) {
-  if (value.is_int64()) return value.as_int64();
-  if (value.is_uint64() || value.is_double()) {
-    boost::system::error_code failed;
-    const auto number = value.to_number<std::int64_t>(failed);
-    return failed ? std::nullopt : std::optional(number);
-  }
-  if (!value.is_string()) return std::nullopt;
-  const std::string_view text = value.as_string();
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
+using driver::as_number;
+using driver::as_text;
+using driver::is_open;
 
 std::optional<bool> as_bool(const json::value& value) {
   if (value.is_bool()) return value.as_bool();

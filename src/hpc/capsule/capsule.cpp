@@ -23,6 +23,7 @@
 #include "capsule/overlay_spec.hpp"
 #include "capsule/plan.hpp"
 #include "capsule/running.hpp"
+#include "capsule/saving.hpp"
 #include "driver/local_task.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -40,6 +41,19 @@ std::string variable(const TaskSpec& spec, const std::string& name, const std::s
   const auto found = spec.env.find(name);
   return found != spec.env.end() && !found->second.empty() ? found->second : otherwise;
 }
+
+/// In a rehearsal without what changes the machine itself: its clock, its kernel, its power.
+os::Capabilities bounding_of(const Config& config, bool rehearsal) {
+  auto set = config.bounding();
+  if (!rehearsal) return set;
+  for (const auto* name : {"sys_time", "sys_module", "sys_boot", "sys_rawio", "wake_alarm", "syslog", "mknod"}) {
+    set &= ~os::find_capability(name).value_or(0);
+  }
+  return set;
+}
+
+constexpr std::int64_t kRehearsalAttempts = 3;
+constexpr auto kStillPatience = std::chrono::minutes{1};
 
 std::string owner_of(const TaskSpec& spec) { return fmt::format("capsule/{}/{}", spec.alloc_id, spec.task); }
 
@@ -70,6 +84,10 @@ class Start {
     around_.ledger = options.driver.ledger;
     run_ = run_of(spec, config_);
     directory_ = capsule_directory(options.capsules, run_.ns, run_.name);
+    if (!options.rehearsal) return;
+    for (auto& bind : config_.binds) bind.read_only = true;
+    config_.attempts =
+        config_.attempts == 0 ? kRehearsalAttempts : std::min<std::int64_t>(config_.attempts, kRehearsalAttempts);
   }
 
   std::unique_ptr<driver::TaskHandle> carry_out() {
@@ -108,6 +126,10 @@ class Start {
     const auto now = options_.clock != nullptr ? options_.clock->now() : SystemClock().now();
     image_ = images_.open(config_.image, spec_.task_dir, now);
     program_ = program_of(spec_.config, image_.image->manifest());
+    if (options_.rehearsal) {
+      // Who it would ask is out of reach, as is everybody.
+      std::erase_if(program_.steps, [](const auto& step) { return step.moment == image::Moment::probe; });
+    }
     for (const auto& bind : config_.binds) require_source(bind);
     driver::local::prepare_directories(spec_, os::get_user("root"));
     for (const auto* part : {"/image", "/layer", "/overlay", "/root", "/control"}) {
@@ -145,11 +167,32 @@ class Start {
     const auto spec = overlay_spec(config_.overlay.value_or(OverlayConfig()));
     os::make_directories(directory_, 0700);
     refuse_an_overlay(directory_);
+    if (!options_.rehearsal) write_saving(options_.capsules, run_.ns, run_.name, saving());
+    // Somebody may be putting back what was saved.
+    const auto still = overlay::hold_still(directory_, kStillPatience, "its start");
     overlay_.emplace(overlay::open_overlay(spec, directory_ + "/overlay",
                                            {.ledger = around_.ledger, .owner = around_.owner, .stop_writers = {}}));
     for (const auto& warning : overlay_->warnings()) {
       log::warn("capsule {}/{}: {}", run_.ns, run_.name, warning);
     }
+  }
+
+  /// What it takes to save it, and to try what was saved, when nobody can be asked.
+  Saving saving() const {
+    Saving saving{.snapshot = config_.snapshot, .backup = config_.backup, .job = {}, .group = run_.group};
+    saving.job.id = run_.job;
+    saving.job.ns = run_.ns;
+    auto& group = saving.job.groups.emplace_back();
+    group.name = run_.group;
+    auto& task = group.tasks.emplace_back();
+    task.name = spec_.task;
+    task.driver = "capsule";
+    task.config = spec_.config;
+    task.resources.cpu = static_cast<std::int64_t>(spec_.cpu_shares);
+    task.resources.memory_mb = static_cast<std::int64_t>(spec_.memory_mb);
+    task.resources.memory_max_mb = static_cast<std::int64_t>(spec_.memory_max_mb);
+    task.resources.pids = static_cast<std::int64_t>(spec_.pids);
+    return saving;
   }
 
   /// The kernel would say EINVAL.
@@ -216,7 +259,8 @@ class Start {
     launch.plan = [&](const os::Cgroup& group) { return plan(group); };
     // Asked while keeper and init begin: neither needs an address for that.
     probing_ = std::async(std::launch::async, [&] { network_->require_free(options_.probes); });
-    return driver::local::LocalTask::start(options_.driver, spec_, launch, command(spec_, config_), kEntered);
+    return driver::local::LocalTask::start(options_.driver, spec_, launch,
+                                           command(spec_, bounding_of(config_, options_.rehearsal)), kEntered);
   }
 
   os::LaunchPlan plan(const os::Cgroup& group) {
@@ -231,7 +275,7 @@ class Start {
     }
     plan_.task_dir = spec_.task_dir;
     plan_.alloc_dir = spec_.alloc_dir;
-    plan_.bounding = config_.bounding();
+    plan_.bounding = bounding_of(config_, options_.rehearsal);
     plan_.environment = os::environment(driver::local::environment_of(spec_));
     return plan_capsule(plan_);
   }
@@ -294,8 +338,8 @@ class Start {
 
   std::string hostname() const { return config_.hostname.empty() ? run_.name : config_.hostname; }
 
-  static driver::local::CommandTemplate command(const TaskSpec& spec, const Config& config) {
-    return [spec, keep = config.bounding()] {
+  static driver::local::CommandTemplate command(const TaskSpec& spec, os::Capabilities keep) {
+    return [spec, keep] {
       os::SpawnSpec command;
       command.env = os::environment(driver::local::environment_of(spec));
       command.bounding = keep;
@@ -357,7 +401,8 @@ class Capsules final : public driver::Driver {
     const auto expected = run_of(spec, config);
     const auto last = find_run(options_.capsules, expected.ns, expected.name);
     if (last && last->keeper_dir == spec.keeper_dir) around.run = last;
-    auto task = driver::local::LocalTask::recover(options_.driver, spec, Start::command(spec, config), kEntered);
+    auto task = driver::local::LocalTask::recover(
+        options_.driver, spec, Start::command(spec, bounding_of(config, options_.rehearsal)), kEntered);
     // Its agent died before it was complete: it has no business, and ends by itself in a while.
     if (!around.run && task->status().phase == driver::TaskStatus::Phase::running) {
       task->stop(SIGKILL, {});

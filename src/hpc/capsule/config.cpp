@@ -73,6 +73,12 @@ class Checker {
     if (config.dns) check(*config.dns);
     for (const auto& bind : config.binds) check(bind);
     for (const auto& service : config.services) check(service);
+    if (config.snapshot) {
+      for (const auto& problem : overlay::problems(*config.snapshot)) say("snapshot", problem);
+    }
+    if (config.backup) {
+      for (const auto& problem : overlay::problems(*config.backup)) say("backup", problem);
+    }
     for (const auto& name : config.capabilities) check_capability("capabilities", name);
     for (const auto& name : config.cap_add) check_capability("cap_add", name);
     for (const auto& [key, value] : config.sysctl) {

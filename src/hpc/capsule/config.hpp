@@ -15,6 +15,7 @@
 #include "net/address.hpp"
 #include "os/capability.hpp"
 #include "overlay/overlay.hpp"
+#include "overlay/shelf.hpp"
 
 namespace underway::capsule {
 
@@ -60,6 +61,8 @@ struct Config {
   std::vector<BindConfig> binds;
   std::vector<image::Service> services;
   std::vector<image::Step> steps;
+  std::optional<overlay::SnapshotSchedule> snapshot;
+  std::optional<overlay::BackupSchedule> backup;
   std::vector<std::string> capabilities, cap_add;
   std::map<std::string, std::string> sysctl;
   std::int64_t attempts = 10;  ///< failures of a service in a row, after which the capsule fails; 0: no limit

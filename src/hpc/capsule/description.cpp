@@ -76,6 +76,8 @@ const Structure& description(Tag<Config>) {
           .block<&Config::binds>("bind", "Binds", "Directories of the host that it sees.")
           .block<&Config::services>("service", "Services", "Services beside, or changing, those of the image.")
           .block<&Config::steps>("step", "Steps", "Steps in the place of the image's of the same moment.")
+          .block<&Config::snapshot>("snapshot", "Snapshot", "When snapshots of the overlay are taken.")
+          .block<&Config::backup>("backup", "Backup", "When and where the overlay is backed up, and tried.")
           .attribute<&Config::capabilities>("capabilities", "Capabilities",
                                             "Capabilities that its processes may have, in the place of the usual.")
           .attribute<&Config::cap_add>("cap_add", "CapAdd", "Capabilities beside the usual.")

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "net/sysctl.hpp"
 
@@ -136,7 +137,7 @@ Network Network::plug(const std::vector<NetworkConfig>& networks, const std::str
   return made;
 }
 
-void Network::require_free(const net::ProbeSchedule& schedule) const {
+void Network::require_free(const net::ProbeSchedule& schedule) {
   const net::Netlink here(net::Namespace::current());
   std::vector<net::Claim> claims;
   for (const auto& port : ports_) {
@@ -146,7 +147,7 @@ void Network::require_free(const net::ProbeSchedule& schedule) const {
     }
   }
   std::vector<std::string> who;
-  for (const auto& holder : net::find_holders(inside_, claims, schedule)) {
+  for (const auto& holder : announcer().find_holders(claims, schedule)) {
     const auto port = std::find_if(ports_.begin(), ports_.end(),
                                    [&](const auto& candidate) { return candidate.link() == holder.claim.link; });
     who.push_back(
@@ -187,9 +188,14 @@ void Network::use_addresses() {
   }
 }
 
-void Network::announce() const {
+net::Announcer& Network::announcer() {
+  if (!announcer_) announcer_ = std::make_unique<net::Announcer>(inside_);
+  return *announcer_;
+}
+
+void Network::announce() {
   for (const auto& port : ports_) {
-    for (const auto& cidr : port.addresses) net::announce_address(inside_, port.link(), cidr.ip);
+    for (const auto& cidr : port.addresses) announcer().announce(port.link(), cidr.ip);
   }
 }
 
@@ -197,10 +203,16 @@ void Network::set(const std::map<std::string, std::string>& sysctl) const {
   for (const auto& [key, value] : sysctl) net::set_sysctl(inside_, key, value);
 }
 
-void unplug(os::Ledger& ledger, const std::string& owner) {
-  auto failures =
-      ledger.undo([&](const os::LedgerItem& item) { return item.kind == kLinkKind && item.owner == owner; });
-  if (!failures.empty()) throw std::move(failures.front());
+void silence(const os::Ledger& ledger, const std::string& owner) {
+  for (const auto& open : ledger.unsettled(owner)) {
+    if (open.item.kind != kLinkKind) continue;
+    try {
+      net::Netlink(net::Namespace::current()).set_down(open.item.object);
+    } catch (const Error& e) {
+      // Gone with its namespace, as a rule.
+      if (e.code() != Code::not_found) log::warn("{}: its link is not taken down: {}", owner, e.one_line());
+    }
+  }
 }
 
 void register_undo(os::Ledger& ledger) {

@@ -11,6 +11,7 @@
 /// owner, so that they are found again after a crash.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,22 +50,25 @@ class Network {
 
   const net::Namespace& inside() const { return inside_; }
   /// Throws conflict, naming each address that somebody has, and by which hardware address.
-  /// Blocks: yes, some 25 ms.
-  void require_free(const net::ProbeSchedule& schedule = {}) const;
+  /// Blocks: yes, some 16 ms.
+  void require_free(const net::ProbeSchedule& schedule = {});
   /// Addresses, hardware addresses, routes. IPv6 addresses are probed by the kernel meanwhile; throws conflict as
   /// require_free.
   void use_addresses();
-  void announce() const;
+  void announce();
   void set(const std::map<std::string, std::string>& sysctl) const;
 
  private:
   Network(net::Namespace inside, std::vector<Port> ports) : inside_(std::move(inside)), ports_(std::move(ports)) {}
+  /// Made where this object stays: it refers to `inside_`.
+  net::Announcer& announcer();
   net::Namespace inside_;
   std::vector<Port> ports_;
+  std::unique_ptr<net::Announcer> announcer_;
 };
 
-/// Takes away the host's ends of the links of `owner`, and with them the links. Idempotent.
-void unplug(os::Ledger& ledger, const std::string& owner);
+/// Takes the host's ends of the links of `owner` down: nothing passes them any more. Idempotent; what fails is logged.
+void silence(const os::Ledger& ledger, const std::string& owner);
 /// Teaches the ledger to undo "capsule-link".
 void register_undo(os::Ledger& ledger);
 

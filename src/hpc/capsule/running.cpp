@@ -4,7 +4,9 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "image/manifest.hpp"
+#include "os/cgroup.hpp"
 #include "os/file.hpp"
 
 namespace underway::capsule {
@@ -36,6 +38,42 @@ const describe::Structure& description(describe::Tag<Run>) {
 
 bool Run::running() const {
   return pid > 0 && os::is_running({static_cast<pid_t>(pid), static_cast<std::uint64_t>(start_time)});
+}
+
+namespace {
+
+/// The group of a process in the hierarchy that can stop it.
+std::string freezer_group(std::int64_t pid) {
+  std::string unified;
+  for (const auto& line : split(os::read_file(fmt::format("/proc/{}/cgroup", pid)), '\n')) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const auto controllers = line.substr(first + 1, second - first - 1);
+    auto path = line.substr(second + 1);
+    if (path.starts_with('/')) path.erase(0, 1);
+    if (controllers == "freezer") return path;
+    if (controllers.empty()) unified = path;
+  }
+  return unified;
+}
+
+}  // namespace
+
+void freeze(const Run& run, bool on) {
+  if (!run.running()) return;
+  const auto path = freezer_group(run.pid);
+  auto group = path.empty() ? std::nullopt : os::Cgroup::find(os::CgroupSystem::probe(), path);
+  if (!group)
+    throw Error(Code::unsupported, "cannot stop what writes to the overlay")
+        .because(fmt::format("process {} is in no cgroup of its own", run.pid))
+        .advise("stop the capsule's job, or give it an overlay in a file (kind ext4, xfs, btrfs)");
+  try {
+    group->freeze(on);
+  } catch (...) {
+    group->release();  // it is not ours to remove
+    throw;
+  }
+  group->release();
 }
 
 std::string capsule_directory(const std::string& capsules, const std::string& ns, const std::string& name) {

@@ -37,6 +37,10 @@ struct Run {
 };
 const describe::Structure& description(describe::Tag<Run>);
 
+/// Stops all of its processes (true), or lets them go on; one that has ended has none. Who stops must see to it that
+/// they go on when he dies. Errors: unsupported when they have no group of their own.
+void freeze(const Run& run, bool on);
+
 /// <capsules>/<namespace>/<name>. Errors: invalid for names that are none.
 std::string capsule_directory(const std::string& capsules, const std::string& ns, const std::string& name);
 void write_run(const std::string& capsules, const Run& run);

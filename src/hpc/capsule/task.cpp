@@ -12,25 +12,43 @@ namespace {
 class CapsuleTask final : public driver::TaskHandle {
  public:
   CapsuleTask(std::unique_ptr<driver::TaskHandle> task, Surroundings around)
-      : task_(std::move(task)), around_(std::move(around)) {}
+      : task_(std::move(task)), around_(std::move(around)) {
+    fall_silent();
+  }
 
   int fd() const override { return task_->fd(); }
-  bool poll() override { return task_->poll(); }
+  bool poll() override {
+    const bool news = task_->poll();
+    fall_silent();
+    return news;
+  }
   const driver::TaskStatus& status() const override { return task_->status(); }
-  bool wait(Duration within) override { return task_->wait(within); }
+  bool wait(Duration within) override {
+    const bool ended = task_->wait(within);
+    fall_silent();
+    return ended;
+  }
   void signal(int number) override { task_->signal(number); }
   void stop(int number, Duration grace) override { task_->stop(number, grace); }
   os::CgroupStats usage() const override { return task_->usage(); }
   driver::ExecSession exec(const driver::ExecRequest& request) override { return task_->exec(request); }
   void destroy() override {
-    // The links first: the namespace of a capsule that was killed lives on for a moment, and answers for its addresses.
     clear_away(around_);
     task_->destroy();
   }
 
  private:
+  /// Before anybody hears that it has ended, and starts it elsewhere: its namespace lives on for a moment, and would
+  /// answer for its addresses. Taking the links away takes the kernel some 20 ms; that can wait until destroy().
+  void fall_silent() {
+    if (silent_ || status().phase == driver::TaskStatus::Phase::running) return;
+    silent_ = true;
+    if (around_.ledger != nullptr) silence(*around_.ledger, around_.owner);
+  }
+
   std::unique_ptr<driver::TaskHandle> task_;
   Surroundings around_;
+  bool silent_ = false;
 };
 
 }  // namespace

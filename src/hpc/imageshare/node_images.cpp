@@ -17,6 +17,8 @@ constexpr auto kKeysLimit = std::chrono::seconds(60);
 constexpr auto kLinkPatience = std::chrono::minutes(5);
 constexpr auto kLookAgain = std::chrono::seconds(1);
 constexpr auto kRetryAfter = std::chrono::seconds(5);
+/// An image that no capsule here ran last stays for so long.
+constexpr auto kUnused = std::chrono::hours(24 * 30);
 /// A link that breaks this often without anything arriving is no link.
 constexpr int kFruitlessTries = 5;
 
@@ -199,7 +201,28 @@ awaitable<bool> NodeImages::try_transfer(const image::StoredImage& image) {
     co_return false;
   }
   log::info("image: {}:{} is here ({})", image.name, image.version, image.digest);
+  co_await collect(image.digest);
   co_return true;
+}
+
+/// When something comes is when there is need of room.
+awaitable<void> NodeImages::collect(const std::string& fresh) {
+  if (!needed_) co_return;
+  auto job = [&] {
+    const auto before = clock_.now() - kUnused;
+    auto kept = needed_();
+    kept.insert(fresh);
+    for (const auto& image : store_.list()) {
+      if (from_unix_nanos(image.added) >= before) kept.insert(image.digest);
+    }
+    return store_.collect(kept, before);
+  };
+  try {
+    for (const auto& digest : co_await async::on_pool(pool_, job))
+      log::info("image: {} was not used and is removed", digest);
+  } catch (const Error& error) {
+    log::warn("image: what is not used cannot be removed: {}", error.one_line());
+  }
 }
 
 awaitable<void> NodeImages::receive(const image::Incoming& incoming, std::int64_t offset) {

@@ -15,7 +15,9 @@
 #include "imageshare/messages.hpp"
 #include "node/extension.hpp"
 
+#include <functional>
 #include <map>
+#include <set>
 
 namespace underway::imageshare {
 
@@ -35,6 +37,9 @@ class NodeImages final : public node::Extension {
   void unlinked() override {}
   awaitable<boost::json::value> answer(std::string method, boost::json::value body) override;
   awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) override;
+
+  /// Says which digests are needed whatever their age. Thread: a pool's. Before start().
+  void keep(std::function<std::set<std::string>()> needed) { needed_ = std::move(needed); }
 
   /// The image is in the store when this returns. Thread: the loop's.
   /// Errors: not_found; denied when what came is not to be trusted; unavailable without a link, if it is not here.
@@ -58,6 +63,7 @@ class NodeImages final : public node::Extension {
   awaitable<bool> try_transfer(const image::StoredImage& image);
   awaitable<void> receive(const image::Incoming& incoming, std::int64_t offset);
   awaitable<void> wait_for_link(async::SteadyTime deadline);
+  awaitable<void> collect(const std::string& fresh);
   awaitable<void> follow_keys();
   awaitable<void> take_keys(bool wait);
   awaitable<boost::json::value> ask(std::string method, boost::json::value body, Duration limit);
@@ -73,6 +79,7 @@ class NodeImages final : public node::Extension {
   async::Event link_changed_;
   std::map<std::string, std::shared_ptr<Transfer>> transfers_;  ///< by digest
   std::string keys_digest_;
+  std::function<std::set<std::string>()> needed_;
   std::size_t begun_ = 0;
 };
 

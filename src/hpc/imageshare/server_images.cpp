@@ -41,6 +41,16 @@ std::string image_of(const model::Task& task) {
   return image != nullptr && image->is_string() ? std::string(std::string_view(image->get_string())) : std::string();
 }
 
+bool refers_to(const model::Job& job, const image::StoredImage& image) {
+  for (const auto& group : job.groups) {
+    for (const auto& task : group.tasks) {
+      const auto asked = image_of(task);
+      if (asked == image.digest || asked == image.name || asked == image.name + ":" + image.version) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 ServerImages::ServerImages(server::Server& server, Clock& clock, std::string directory)
@@ -121,14 +131,33 @@ awaitable<image::Manifest> ServerImages::manifest(std::string digest) {
 std::vector<std::string> ServerImages::jobs_with(const image::StoredImage& image) const {
   std::vector<std::string> out;
   for (const auto& job : server_.writer().tables().jobs()) {
-    if (job->stop) continue;
-    for (const auto& group : job->groups)
-      for (const auto& task : group.tasks)
-        if (const auto asked = image_of(task);
-            asked == image.digest || asked == image.name || asked == image.name + ":" + image.version)
-          out.push_back(job->id);
+    if (!job->stop && refers_to(*job, image)) out.push_back(job->id);
   }
   return out;
+}
+
+awaitable<std::vector<image::StoredImage>> ServerImages::prune(Duration unused, bool dry) {
+  auto images = co_await list();
+  const auto* tables = co_await server_.read();
+  const auto before = unix_nanos(clock_.now() - unused);
+  // What capsules' records name, too: the way back of an upgrade asks for a digest.
+  std::string named;
+  for (const auto& row : tables->rows<model::Record>("capsule/")) named += boost::json::serialize(row->body);
+  std::erase_if(images, [&](const auto& image) {
+    if (image.added >= before || named.find(image.digest) != std::string::npos) return true;
+    for (const auto& job : tables->jobs()) {
+      if (refers_to(*job, image)) return true;
+      for (const auto& version : tables->job_versions(job->ns, job->id)) {
+        if (refers_to(version->job, image)) return true;
+      }
+    }
+    return false;
+  });
+  auto job = [&] {
+    for (const auto& image : images) store_.remove(image.digest);
+  };
+  if (!dry) co_await async::on_pool(pool_, job);
+  co_return images;
 }
 
 awaitable<void> ServerImages::remove(std::string reference, bool force) {

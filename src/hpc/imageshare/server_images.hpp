@@ -26,6 +26,10 @@ class ServerImages {
   /// Throws conflict, naming the jobs, while a job refers to it, unless `force`.
   awaitable<void> remove(std::string reference, bool force);
 
+  /// Removes the images that were added more than `unused` ago and that neither a job refers to, in any of the
+  /// versions it could be reverted to, nor the record of a capsule. `dry`: only says which.
+  awaitable<std::vector<image::StoredImage>> prune(Duration unused, bool dry);
+
   /// An image on its way here: bytes that have arrived, more of them, and the end, at which it is verified with the
   /// cluster's keys. Throw as image::Store does.
   awaitable<std::int64_t> received(image::Incoming incoming);

@@ -7,22 +7,25 @@ namespace underway::move {
 using model::Allocation;
 using model::Capsule;
 using model::MovePhase;
+using model::UpgradePhase;
 
-const model::Task* capsule_task(const model::TaskGroup& group) {
-  const auto it =
-      std::find_if(group.tasks.begin(), group.tasks.end(), [](const auto& task) { return task.driver == kDriver; });
-  return it == group.tasks.end() ? nullptr : &*it;
+std::string image_of(const model::Job& job, const std::string& group) {
+  const auto* found = job.find_group(group);
+  const auto* task = found != nullptr ? capsule_task(*found) : nullptr;
+  if (task == nullptr || !task->config.is_object()) return {};
+  const auto* image = task->config.get_object().if_contains("image");
+  return image != nullptr && image->is_string() ? std::string(image->get_string()) : std::string();
 }
 
-std::string capsule_name(const model::Job& job, const model::TaskGroup& group) {
-  const auto* task = capsule_task(group);
-  if (task != nullptr && task->config.is_object()) {
-    const auto* name = task->config.get_object().if_contains("name");
-    if (name != nullptr && name->is_string() && !name->get_string().empty()) return std::string(name->get_string());
+model::Job with_image(const model::Job& job, const std::string& group, const std::string& image) {
+  model::Job changed = job;
+  for (auto& one : changed.groups) {
+    if (one.name != group) continue;
+    for (auto& task : one.tasks) {
+      if (task.driver == model::kCapsuleDriver && task.config.is_object()) task.config.get_object()["image"] = image;
+    }
   }
-  const auto several = std::count_if(job.groups.begin(), job.groups.end(),
-                                     [](const auto& other) { return capsule_task(other) != nullptr; });
-  return several < 2 ? job.id : fmt::format("{}.{}.0", job.id, group.name);
+  return changed;
 }
 
 std::optional<Capsule> find_capsule(const tables::Tables& tables, const model::Job& job,
@@ -48,6 +51,11 @@ const model::TaskGroup* group_of(const Allocation& allocation) {
 bool in_between(MovePhase phase) {
   return phase == MovePhase::stop || phase == MovePhase::transfer || phase == MovePhase::roll_back;
 }
+/// The same of an upgrade: its overlay is at work on.
+bool in_between(UpgradePhase phase) {
+  return phase == UpgradePhase::stop || phase == UpgradePhase::snapshot || phase == UpgradePhase::install ||
+         phase == UpgradePhase::roll_back || phase == UpgradePhase::restore;
+}
 
 }  // namespace
 
@@ -66,6 +74,9 @@ std::optional<std::string> CapsuleGuard::holds(const tables::Tables& tables, con
   if (capsule->fenced) return fmt::format("{} to be known to be back", capsule->owner_name);
   if (capsule->move && in_between(capsule->move->phase))
     return fmt::format("the move of the capsule to {}", capsule->move->target_name);
+  const bool upgraded_here = capsule->upgrade && capsule->upgrade->node == allocation.node_id;
+  if (upgraded_here && in_between(capsule->upgrade->phase))
+    return fmt::format("the upgrade of the capsule: {}", describe::spell(capsule->upgrade->phase));
   if (capsule->allocation != allocation.id) return "the end of the capsule's allocation before it";
   return std::nullopt;
 }

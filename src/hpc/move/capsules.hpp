@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// Capsules in the tables: which groups are one, what they are called, their records, and what the engine is told of
-/// them.
+/// Capsules in the tables: their records, and what the engine is told of them.
 
 #include "model/capsule.hpp"
+#include "model/capsule_name.hpp"
 #include "server/guard.hpp"
 #include "tables/records.hpp"
 
@@ -19,13 +19,13 @@ struct RecordOf<model::Capsule> {
 
 namespace underway::move {
 
-inline constexpr std::string_view kDriver = "capsule";
+using model::capsule_name;
+using model::capsule_task;
 
-/// The task that is the capsule; null: the group is none.
-const model::Task* capsule_task(const model::TaskGroup& group);
-/// What its job calls it: `name` of its configuration; else the job's id, or "<job>.<group>.0" where the job has
-/// several.
-std::string capsule_name(const model::Job& job, const model::TaskGroup& group);
+/// What the group's capsule is started from, as the job asks for it; empty: nothing, or the group is none.
+std::string image_of(const model::Job& job, const std::string& group);
+/// The job, asking for another image.
+model::Job with_image(const model::Job& job, const std::string& group, const std::string& image);
 /// The group's record.
 std::optional<model::Capsule> find_capsule(const tables::Tables& tables, const model::Job& job,
                                            const model::TaskGroup& group);

@@ -12,6 +12,7 @@ using model::CapsuleState;
 using model::ClientStatus;
 using model::MoveKind;
 using model::MovePhase;
+using model::UpgradePhase;
 
 Case::Case(const tables::Tables& tables, const Limits& limits, const server::Context& context,
            std::optional<Capsule> record, tables::Row<model::Job> job, std::string group)
@@ -83,12 +84,15 @@ bool Case::ended() const {
   return row->client_status == ClientStatus::lost && heard_of(row->node_id);
 }
 
-Case::AllocationRow Case::live_at(const std::string& node_id) const {
+Case::AllocationRow Case::live_at(const std::string& node_id, const Fits& fits) const {
   for (const auto& row : rows()) {
-    if (!row->terminal() && row->node_id == node_id && row->index() == 0 && !row->health.canary) return row;
+    const bool there = !row->terminal() && row->node_id == node_id && row->index() == 0 && !row->health.canary;
+    if (there && (!fits || fits(*row))) return row;
   }
   return nullptr;
 }
+
+std::string Case::image_of(const model::Job& job) const { return move::image_of(job, c_.group); }
 
 // --- what is changed
 
@@ -141,8 +145,12 @@ void Case::fence(const std::string& by) {
 }
 
 void Case::keep_replica(const std::string& node_id, std::int64_t at, std::int64_t epoch) {
-  std::erase_if(c_.replicas, [&](const auto& one) { return one.node == node_id; });
+  forget_replica(node_id);
   c_.replicas.push_back({node_id, name_of(node_id), at, epoch});
+}
+
+void Case::forget_replica(const std::string& node_id) {
+  std::erase_if(c_.replicas, [&](const auto& one) { return one.node == node_id; });
 }
 
 // --- tending
@@ -158,7 +166,12 @@ void Case::tend() {
     step();
     if (c_.move && c_.move->phase == phase) break;
   }
-  if (!c_.move) held();
+  for (int i = 0; i < 16 && c_.upgrade; ++i) {
+    const auto phase = c_.upgrade->phase;
+    step_upgrade();
+    if (c_.upgrade && c_.upgrade->phase == phase) break;
+  }
+  if (!c_.move && !(c_.upgrade && c_.upgrade->phase >= UpgradePhase::stop)) held();
   expel_strays();
   settle_state();
 }
@@ -174,11 +187,7 @@ void Case::grant_first() {
 }
 
 void Case::take_note() {
-  const auto* task = wanted() ? capsule_task(*job_->find_group(c_.group)) : nullptr;
-  if (task != nullptr && task->config.is_object()) {
-    const auto* image = task->config.get_object().if_contains("image");
-    if (image != nullptr && image->is_string()) c_.image = std::string(image->get_string());
-  }
+  if (wanted()) c_.image = image_of(*job_);
   if (heard_of(c_.owner)) {
     c_.silent_since = 0;
     c_.fenced = false;
@@ -186,6 +195,8 @@ void Case::take_note() {
     const auto row = node(c_.owner);
     c_.silent_since = row ? row->status_updated_at * 1'000'000'000 : now();
   }
+  // The copies of a node that is gone for good are gone, too.
+  std::erase_if(c_.replicas, [&](const auto& one) { return !node(one.node); });
   // Our provider made the host anew, or took it away, and forgot the node that it was.
   if (!c_.owner_host.empty() && !node(c_.owner)) {
     const auto slash = c_.owner_host.find('/');
@@ -197,12 +208,12 @@ void Case::take_note() {
 }
 
 /// The next allocation at home gets the word when the one before it has ended.
-void Case::adopt() {
+void Case::adopt(const Fits& fits) {
   if (!ended() || c_.fenced || !wanted()) return;
   const auto before = may_run();
   if (before && !before->server_terminal() && !before->client_terminal()) return;
   c_.allocation.clear();
-  const auto row = live_at(c_.owner);
+  const auto row = live_at(c_.owner, fits);
   if (!row) return;
   c_.allocation = row->id;
   ++c_.epoch;
@@ -213,7 +224,7 @@ void Case::held() {
   // Forgotten while its row tells of its end: rows of what is over are collected.
   if (!wanted() && ended()) c_.allocation.clear();
   if (!wanted()) return;
-  follow_drain();
+  if (!c_.upgrade) follow_drain();
   if (!c_.move && owner_gone()) look_for_another();
 }
 
@@ -292,6 +303,11 @@ void Case::settle_state() {
     if (c_.state != CapsuleState::waiting_for_fence) c_.state = CapsuleState::moving;
     return;
   }
+  if (c_.upgrade) {
+    const bool stuck = c_.upgrade->phase == UpgradePhase::restore && c_.upgrade->attempts >= limits_.attempts;
+    c_.state = stuck || owner_gone() ? CapsuleState::failed : CapsuleState::upgrading;
+    return;
+  }
   if (!wanted()) {
     c_.state = ended() ? CapsuleState::free : CapsuleState::held;
     c_.description.clear();
@@ -323,6 +339,10 @@ std::vector<server::Change> Case::take() {
   }
   for (auto& [id, row] : rows_) changes.push_back(tables::PutAllocation{std::move(row)});
   rows_.clear();
+  if (register_) {
+    server::register_into(changes, tables_, {*job_, std::nullopt, std::nullopt}, context_);
+    return changes;
+  }
   if (evaluate_ && job_)
     changes.push_back(tables::PutEvaluation{server::new_evaluation(*job_, model::EvalTrigger::node_update, context_)});
   return changes;

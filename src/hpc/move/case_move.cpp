@@ -190,16 +190,17 @@ void Case::restoring() {
 }
 
 Todo Case::todo() const {
+  if (!c_.move && c_.upgrade) return upgrade_todo();
   if (!c_.move) {
     const auto* replica = c_.find_replica(c_.standby);
     const bool due = c_.replicate_every > Duration{0} && (!replica || past(replica->at, c_.replicate_every));
     const bool can = !c_.standby.empty() && c_.standby != c_.owner && heard_of(c_.standby) && heard_of(c_.owner);
-    return due && can && runs() ? Todo{Action::replicate, c_.standby, false, true} : Todo{};
+    return due && can && runs() ? Todo{.action = Action::replicate, .node = c_.standby, .consistent = true} : Todo{};
   }
   const auto& move = *c_.move;
   const bool both = heard_of(move.source) && heard_of(move.target);
   const auto when = [&](bool possible, Action action) {
-    return possible ? Todo{action, move.target, false, false} : Todo{};
+    return possible ? Todo{.action = action, .node = move.target} : Todo{};
   };
   switch (move.phase) {
     case MovePhase::stage:
@@ -224,7 +225,7 @@ Todo Case::todo() const {
     case MovePhase::stop:
     case MovePhase::roll_back:
       if (!owner_gone() || ended() || c_.state == CapsuleState::waiting_for_fence) return {};
-      return {Action::fence, c_.owner, false, false};
+      return {.action = Action::fence, .node = c_.owner};
     case MovePhase::start:
     case MovePhase::restore:
     case MovePhase::done:

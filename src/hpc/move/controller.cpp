@@ -58,13 +58,37 @@ awaitable<void> Controller::tend() {
     errand.key = model::capsule_key(capsule.ns, capsule.name);
     if (busy_.contains(errand.key)) continue;
     errand.todo = todo_of(*tables, capsule, options_.limits, now);
-    if (errand.todo.action == Action::none) continue;
+    if (errand.todo.action == Action::none || !reachable(errand.todo, capsule.owner)) continue;
     errand.job = tables->find_job(capsule.ns, capsule.job);
     errand.silence = silence_of(*tables, errand.todo.node);
     errand.capsule = std::move(capsule);
     busy_.insert(errand.key);
-    tasks_.spawn("capsule " + errand.key, do_errand(std::move(errand)));
+    std::string name = "capsule " + errand.key;
+    tasks_.spawn(std::move(name), do_errand(std::move(errand)));
   }
+}
+
+bool Controller::reachable(const Todo& todo, const std::string& owner) const {
+  switch (todo.action) {
+    case Action::stage:
+    case Action::copy:
+    case Action::replicate:
+      return server_.linked(todo.node) && server_.linked(owner);
+    case Action::transfer:
+      return server_.linked(todo.node) && (todo.alone || server_.linked(owner));
+    case Action::before_stop:
+      return server_.linked(owner);
+    case Action::check:
+    case Action::look:
+    case Action::rehearse:
+    case Action::snapshot:
+    case Action::restore:
+      return server_.linked(todo.node);
+    case Action::fence:
+    case Action::none:
+      break;
+  }
+  return true;
 }
 
 /// One at a time for each capsule; the next one is found when this one's outcome has become durable.
@@ -82,6 +106,8 @@ awaitable<void> Controller::do_errand(Errand errand) {
       if (errand.todo.action == Action::fence) {
         co_await fence(errand);
         pause = options_.fence_again;
+      } else if (errand.todo.upgrade) {
+        if (co_await upgrade(errand)) pause = options_.retry_after;
       } else {
         Outcome outcome = co_await perform(errand);
         if (outcome.error) pause = options_.retry_after;
@@ -104,6 +130,16 @@ awaitable<void> Controller::do_errand(Errand errand) {
   }
 }
 
+namespace {
+
+/// Trying again would find the same.
+bool in_vain(const Error& error) {
+  return error.code() == Code::invalid || error.code() == Code::unsupported || error.code() == Code::denied ||
+         error.code() == Code::exhausted;
+}
+
+}  // namespace
+
 awaitable<Outcome> Controller::perform(const Errand& errand) {
   Outcome outcome;
   outcome.begun_at = unix_nanos(SystemClock().now());
@@ -112,7 +148,7 @@ awaitable<Outcome> Controller::perform(const Errand& errand) {
     if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
     switch (todo.action) {
       case Action::stage:
-        co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
+        co_await stage(errand, outcome);
         break;
       case Action::copy:
       case Action::replicate: {
@@ -140,15 +176,84 @@ awaitable<Outcome> Controller::perform(const Errand& errand) {
       case Action::check:
         co_await check(errand);
         break;
-      case Action::fence:
-      case Action::none:
+      default:
         break;
     }
   } catch (const Error& error) {
     outcome.error = error.one_line();
-    outcome.final = error.code() == Code::invalid || error.code() == Code::unsupported || error.code() == Code::denied;
+    outcome.final = in_vain(error);
   }
   co_return outcome;
+}
+
+/// Does a step of an upgrade and writes down how it went; true: it failed.
+awaitable<bool> Controller::upgrade(Errand errand) {
+  const auto outcome = co_await perform_upgrade(errand);
+  if (outcome.error && errand.todo.action != Action::check) log::warn("capsules: {}: {}", errand.key, *outcome.error);
+  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
+    return decide_upgrade_outcome(tables, errand.key, errand.capsule.upgrade->id, errand.capsule.upgrade->phase,
+                                  outcome, options_.limits, context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+  co_return outcome.error.has_value();
+}
+
+awaitable<UpgradeOutcome> Controller::perform_upgrade(const Errand& errand) {
+  UpgradeOutcome outcome;
+  const auto& [key, capsule, job, todo, silence] = errand;
+  try {
+    const bool asks_for_it = todo.action == Action::look || todo.action == Action::rehearse;
+    if (!job && asks_for_it) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
+    switch (todo.action) {
+      case Action::look:
+        outcome.looked = co_await async::within(options_.stage_patience, "staging", plane_.look(capsule, job));
+        break;
+      case Action::rehearse:
+        outcome.rehearsal =
+            co_await async::within(options_.rehearse_patience, "the rehearsal", plane_.rehearse(capsule, job));
+        break;
+      case Action::before_stop:
+        outcome.looked = co_await async::within(options_.stage_patience, "staging", plane_.look(capsule, job));
+        co_await async::within(options_.step_patience, "the step before_stop",
+                               plane_.run_steps(capsule, capsule.owner, "before_stop"));
+        break;
+      case Action::snapshot:
+        outcome.saved = co_await async::within(options_.overlay_patience, "the snapshot", plane_.snapshot(capsule));
+        break;
+      case Action::restore:
+        outcome.saved.running = co_await async::within(options_.overlay_patience, "restoring the overlay",
+                                                       plane_.restore(capsule, todo.snapshot));
+        break;
+      case Action::check:
+        co_await check(errand);
+        break;
+      default:
+        break;
+    }
+  } catch (const Error& error) {
+    outcome.error = error.one_line();
+    outcome.final = in_vain(error);
+    outcome.busy = todo.action == Action::rehearse && error.code() == Code::conflict;
+  }
+  co_return outcome;
+}
+
+/// The snapshot is a way back that the move itself does not need: what cannot be saved is told, and the move goes on.
+awaitable<void> Controller::stage(const Errand& errand, Outcome& outcome) {
+  const auto& [key, capsule, job, todo, silence] = errand;
+  co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
+  std::optional<Error> failure;
+  try {
+    const auto saved =
+        co_await async::within(options_.overlay_patience, "the snapshot before it", plane_.snapshot(capsule));
+    outcome.snapshot = saved.snapshot;
+  } catch (const Error& error) {
+    if (error.code() == Code::unavailable) throw;  // it is asked again when the link is back
+    failure = error;
+  }
+  if (!failure) co_return;
+  outcome.note = fmt::format("there is no snapshot of before it: {}", failure->one_line());
+  log::warn("capsules: {}: {}", key, outcome.note);
 }
 
 /// Again and again, so that the gap is measured finely; what keeps failing is told now and then.

@@ -19,6 +19,8 @@ class Controller {
     Duration stage_patience = std::chrono::minutes(30);
     Duration copy_patience = std::chrono::hours(12);
     Duration step_patience = std::chrono::minutes(5);
+    Duration rehearse_patience = std::chrono::hours(4);  ///< for a database to be migrated
+    Duration overlay_patience = std::chrono::hours(1);   ///< for a snapshot, and for its way back
     Duration fence_patience = std::chrono::minutes(2);
     Duration check_every = std::chrono::milliseconds(20);
   };
@@ -42,9 +44,15 @@ class Controller {
   async::awaitable<void> run();
   std::vector<tables::Scope> scopes(const tables::Tables& tables) const;
   async::awaitable<void> tend();
+  /// Whether the nodes that it needs have a link. One that is heard of gets it soon, after a start of the server or of
+  /// an agent: until then there is nothing to fail.
+  bool reachable(const Todo& todo, const std::string& owner) const;
   async::awaitable<void> do_errand(Errand errand);
   async::awaitable<void> report(Errand errand, Outcome outcome);
   async::awaitable<Outcome> perform(const Errand& errand);
+  async::awaitable<bool> upgrade(Errand errand);
+  async::awaitable<UpgradeOutcome> perform_upgrade(const Errand& errand);
+  async::awaitable<void> stage(const Errand& errand, Outcome& outcome);
   async::awaitable<void> check(const Errand& errand);
   async::awaitable<void> fence(const Errand& errand);
 

@@ -3,6 +3,7 @@
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "base/json.hpp"
+#include "rehearsal/rehearsal.hpp"
 
 namespace underway::move {
 namespace {
@@ -86,16 +87,33 @@ class Relay {
 }  // namespace
 
 /// Until the node's end, which says that it is done.
-awaitable<void> LinkPlane::ask(std::string node, std::string method, boost::json::value header) {
+awaitable<boost::json::value> LinkPlane::ask(std::string node, std::string method, boost::json::value header) {
   const auto stream = co_await server_.open_stream(std::move(node), std::move(method), std::move(header));
   stream->end();
-  while (co_await stream->read()) {
+  boost::json::value told;
+  while (const auto chunk = co_await stream->read()) {
+    if (chunk->channel == Channel::control) told = json::parse(chunk->bytes);
   }
+  co_return told;
 }
 
 awaitable<void> LinkPlane::stage(model::Capsule capsule, tables::Row<model::Job> job, std::string target) {
-  auto header = json::to_value(request_of(capsule, *job));
+  auto request = request_of(capsule, *job);
+  if (target != capsule.owner) request.bytes = co_await measure(capsule.owner, request);
+  auto header = json::to_value(request);
   co_await ask(std::move(target), "move.stage", std::move(header));
+}
+
+/// A node of an earlier version does not say.
+awaitable<std::int64_t> LinkPlane::measure(std::string owner, CapsuleRequest request) {
+  try {
+    auto header = json::to_value(request);
+    const auto told = co_await ask(std::move(owner), "move.measure", std::move(header));
+    co_return json::decode<CopyReply>(told).bytes;
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+  }
+  co_return 0;
 }
 
 awaitable<void> LinkPlane::install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) {
@@ -130,6 +148,50 @@ awaitable<void> LinkPlane::run_steps(model::Capsule capsule, std::string node, s
   StepsRequest request{allocation->id, task->name, std::move(moment)};
   auto header = json::to_value(request);
   co_await ask(std::move(node), "move.steps", std::move(header));
+}
+
+awaitable<Looked> LinkPlane::look(model::Capsule capsule, tables::Row<model::Job> job) {
+  const auto& upgrade = *capsule.upgrade;
+  const LookRequest request{request_of(capsule, with_image(*job, capsule.group, upgrade.to_image)), upgrade.from_image};
+  auto header = json::to_value(request);
+  const auto told = co_await ask(upgrade.node, "move.look", std::move(header));
+  const auto reply = json::decode<LookReply>(told);
+  co_return Looked{reply.running, reply.from, reply.to};
+}
+
+/// By its digest: what is tried is what is started.
+awaitable<model::Rehearsal> LinkPlane::rehearse(model::Capsule capsule, tables::Row<model::Job> job) {
+  const auto& upgrade = *capsule.upgrade;
+  rehearsal::RehearsalRequest request;
+  request.ns = capsule.ns;
+  request.name = capsule.name;
+  request.job = *job;
+  request.group = capsule.group;
+  request.image = upgrade.to_digest;
+  request.scripts = upgrade.scripts;
+  auto header = json::to_value(request);
+  const auto told = co_await ask(upgrade.node, "rehearsal.run", std::move(header));
+  if (told.is_null()) throw Error(Code::unavailable, "the rehearsal ended without a verdict");
+  co_return json::decode<model::Rehearsal>(told);
+}
+
+awaitable<Saved> LinkPlane::snapshot(model::Capsule capsule) {
+  SaveRequest request{capsule.ns, capsule.name, {}, {}};
+  if (capsule.move)
+    request.move = capsule.move->id;
+  else
+    request.upgrade = capsule.upgrade->id;
+  auto header = json::to_value(request);
+  const auto told = co_await ask(capsule.move ? capsule.owner : capsule.upgrade->node, "move.save", std::move(header));
+  auto reply = json::decode<SaveReply>(told);
+  co_return Saved{std::move(reply.snapshot), reply.at, std::move(reply.running)};
+}
+
+awaitable<std::string> LinkPlane::restore(model::Capsule capsule, std::string snapshot) {
+  const RestoreRequest request{capsule.ns, capsule.name, std::move(snapshot)};
+  auto header = json::to_value(request);
+  const auto told = co_await ask(capsule.upgrade->node, "move.restore", std::move(header));
+  co_return json::decode<SaveReply>(told).running;
 }
 
 }  // namespace underway::move

@@ -18,9 +18,16 @@ class LinkPlane final : public Plane {
                          bool consistent) override;
   awaitable<void> install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) override;
   awaitable<void> run_steps(model::Capsule capsule, std::string node, std::string moment) override;
+  awaitable<Looked> look(model::Capsule capsule, tables::Row<model::Job> job) override;
+  awaitable<model::Rehearsal> rehearse(model::Capsule capsule, tables::Row<model::Job> job) override;
+  awaitable<Saved> snapshot(model::Capsule capsule) override;
+  awaitable<std::string> restore(model::Capsule capsule, std::string snapshot) override;
 
  private:
-  awaitable<void> ask(std::string node, std::string method, boost::json::value header);
+  /// Bytes of the disk that its overlay takes at the owner's; 0: the owner does not say.
+  awaitable<std::int64_t> measure(std::string owner, CapsuleRequest request);
+  /// What the node told before the end of its stream; null: nothing.
+  awaitable<boost::json::value> ask(std::string node, std::string method, boost::json::value header);
 
   server::Server& server_;
   async::Executor executor_;

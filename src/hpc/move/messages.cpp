@@ -13,6 +13,7 @@ const Structure& description(Tag<CapsuleRequest>) {
                                  .wire<&CapsuleRequest::job>("Job", "")
                                  .wire<&CapsuleRequest::group>("Group", "")
                                  .wire<&CapsuleRequest::epoch>("Epoch", "")
+                                 .wire<&CapsuleRequest::bytes>("Bytes", "")
                                  .done();
   return s;
 }
@@ -39,6 +40,51 @@ const Structure& description(Tag<StepsRequest>) {
                                  .wire<&StepsRequest::alloc>("Alloc", "")
                                  .wire<&StepsRequest::task>("Task", "")
                                  .wire<&StepsRequest::moment>("Moment", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<LookRequest>) {
+  static const Structure s = Builder<LookRequest>("look request", "")
+                                 .wire<&LookRequest::capsule>("Capsule", "")
+                                 .wire<&LookRequest::from>("From", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<LookReply>) {
+  static const Structure s = Builder<LookReply>("look reply", "")
+                                 .wire<&LookReply::running>("Running", "")
+                                 .wire<&LookReply::from>("From", "")
+                                 .wire<&LookReply::to>("To", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<SaveRequest>) {
+  static const Structure s = Builder<SaveRequest>("save request", "")
+                                 .wire<&SaveRequest::ns>("Namespace", "")
+                                 .wire<&SaveRequest::name>("Name", "")
+                                 .wire<&SaveRequest::upgrade>("Upgrade", "")
+                                 .wire<&SaveRequest::move>("Move", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<SaveReply>) {
+  static const Structure s = Builder<SaveReply>("save reply", "")
+                                 .wire<&SaveReply::snapshot>("Snapshot", "")
+                                 .wire<&SaveReply::at>("At", "")
+                                 .wire<&SaveReply::running>("Running", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<RestoreRequest>) {
+  static const Structure s = Builder<RestoreRequest>("restore request", "")
+                                 .wire<&RestoreRequest::ns>("Namespace", "")
+                                 .wire<&RestoreRequest::name>("Name", "")
+                                 .wire<&RestoreRequest::snapshot>("Snapshot", "")
                                  .done();
   return s;
 }

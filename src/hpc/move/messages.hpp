@@ -1,14 +1,19 @@
 #pragma once
 /// @file
-/// What a server asks of a node for a move, over the link, as JSON:
+/// What a server asks of a node for a move or an upgrade, over the link, as JSON:
 ///
 ///   stream "move.stage"    CapsuleRequest   whether it could run there; Error(invalid) says all that is missing
+///   stream "move.measure"  CapsuleRequest   what its overlay holds; one control message CopyReply
 ///   stream "move.install"  CapsuleRequest   its copy becomes its overlay
 ///   stream "move.steps"    StepsRequest     runs the capsule's steps of a moment
 ///   stream "move.send"     CopyRequest      overlay::Sender: bytes both ways, then one control message CopyReply
 ///   stream "move.receive"  CopyRequest      overlay::Receiver, the same
 ///
-/// The first three say nothing: their end says that it was done. They are no calls because calls have 30 s.
+///   stream "move.look"     LookRequest      whether another image could run there; one control message LookReply
+///   stream "move.save"     SaveRequest      a snapshot of the overlay; one control message SaveReply
+///   stream "move.restore"  RestoreRequest   the overlay becomes what it was; one control message SaveReply
+///
+/// Those without a reply say nothing: their end says that it was done. They are no calls because calls have 30 s.
 
 #include "base/describe.hpp"
 #include "model/job.hpp"
@@ -20,6 +25,7 @@ struct CapsuleRequest {
   model::Job job;     ///< with its configuration
   std::string group;  ///< whose capsule it is
   std::int64_t epoch = 0;
+  std::int64_t bytes = 0;  ///< that its overlay holds where it is, for "move.stage"; 0: nobody knows
 };
 
 struct CopyRequest {
@@ -37,9 +43,40 @@ struct StepsRequest {
   std::string moment;
 };
 
+struct LookRequest {
+  CapsuleRequest capsule;  ///< whose job asks for the other image
+  std::string from;        ///< what it asked for before
+};
+
+struct LookReply {
+  std::string running, from, to;  ///< digests; empty: that ran never, or means nothing here
+};
+
+struct SaveRequest {
+  std::string ns, name;
+  std::string upgrade;  ///< its id: what was taken for it before is given again; nothing runs on the overlay
+  std::string move;     ///< or that of a move: the capsule runs
+};
+
+struct SaveReply {
+  std::string snapshot;
+  std::int64_t at = 0;
+  std::string running;  ///< the digest of what ran last
+};
+
+struct RestoreRequest {
+  std::string ns, name;
+  std::string snapshot;  ///< empty: only until nothing of an earlier request goes on
+};
+
 const describe::Structure& description(describe::Tag<CapsuleRequest>);
 const describe::Structure& description(describe::Tag<CopyRequest>);
 const describe::Structure& description(describe::Tag<CopyReply>);
 const describe::Structure& description(describe::Tag<StepsRequest>);
+const describe::Structure& description(describe::Tag<LookRequest>);
+const describe::Structure& description(describe::Tag<LookReply>);
+const describe::Structure& description(describe::Tag<SaveRequest>);
+const describe::Structure& description(describe::Tag<SaveReply>);
+const describe::Structure& description(describe::Tag<RestoreRequest>);
 
 }  // namespace underway::move

@@ -1,10 +1,9 @@
 #include "move/node_side.hpp"
 
-#include <signal.h>
-#include <sys/statvfs.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -50,34 +49,38 @@ overlay::Mounted open(const NodeOptions& options, const CapsuleRequest& request,
 
 std::string copy_of(const overlay::Mounted& mounted) { return mounted.layer() + "/copy"; }
 
-/// Everything in the capsule but its init, which has to answer.
+/// That the files below take on their disk.
+std::uint64_t disk_bytes(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::uint64_t blocks = 0;
+  std::error_code gone;
+  for (auto at = fs::recursive_directory_iterator(directory, gone); at != fs::recursive_directory_iterator();
+       at.increment(gone)) {
+    struct stat found = {};
+    if (::lstat(at->path().c_str(), &found) == 0) blocks += static_cast<std::uint64_t>(found.st_blocks);
+  }
+  return 512 * blocks;  // inode(7)
+}
+
+constexpr const char* kStopped = "stopped-capsule";  // in the ledger
+
+/// All processes of a capsule, held up while its overlay is copied. If we die meanwhile they go on with the next start.
 class Writers {
  public:
-  explicit Writers(std::int64_t init) : init_(init) {}
+  Writers(capsule::Run run, os::Ledger* ledger) : run_(std::move(run)), ledger_(ledger) {}
   void stop(bool on) {
-    const auto own = namespace_of(init_);
-    // What is forked while we look is found in the next pass.
-    for (std::size_t before = stopped_.size() + 1; before != stopped_.size();) {
-      before = stopped_.size();
-      for (const auto& entry : os::list_directory("/proc")) {
-        if (entry.name.find_first_not_of("0123456789") != std::string::npos) continue;
-        const pid_t pid = std::stoi(entry.name);
-        if (pid == init_ || (on && stopped_.contains(pid))) continue;
-        if (own.empty() || namespace_of(pid) != own) continue;
-        ::kill(pid, on ? SIGSTOP : SIGCONT);
-        if (on) stopped_.insert(pid);
-      }
-      if (!on) return stopped_.clear();
-    }
+    if (on && ledger_ != nullptr)
+      entry_ = ledger_->record({kStopped, run_.name, run_.ns, "the copy of capsule " + run_.ns + "/" + run_.name});
+    capsule::freeze(run_, on);
+    if (on || !entry_) return;
+    entry_->settle();
+    entry_.reset();
   }
 
  private:
-  static std::string namespace_of(std::int64_t pid) {
-    std::error_code gone;
-    return std::filesystem::read_symlink(fmt::format("/proc/{}/ns/pid", pid), gone).string();
-  }
-  std::int64_t init_;
-  std::set<pid_t> stopped_;
+  capsule::Run run_;
+  os::Ledger* ledger_;
+  std::optional<os::Ledger::Entry> entry_;
 };
 
 }  // namespace
@@ -94,26 +97,25 @@ std::vector<std::string> obstacles(const NodeOptions& options, const CapsuleRequ
     const auto& source = bind.source.empty() ? bind.path : bind.source;
     if (!os::exists(source)) out.push_back(fmt::format("there is no '{}' to be bound at '{}'", source, bind.path));
   }
-  // An image that its job fetches comes with the allocation.
-  if (options.bring_image && (config.image.starts_with('/') || task.artifacts.empty())) {
-    try {
-      options.bring_image(config.image);
-    } catch (const Error& error) {
-      out.push_back(error.one_line());
-    }
-  }
   try {
     auto mounted = open(options, request);
-    struct statvfs space{};
-    constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-    if (::statvfs(mounted.layer().c_str(), &space) == 0 && space.f_bavail * space.f_frsize < kLeast)
-      out.push_back(fmt::format("'{}' has {} free, and it needs {}", mounted.layer(),
-                                human_bytes(space.f_bavail * space.f_frsize), human_bytes(kLeast)));
+    // A directory's disk has others that write to it; and what lies there of it already takes no more space.
+    constexpr std::uint64_t kSpare = std::uint64_t{64} << 20;
+    const auto needs = static_cast<std::uint64_t>(std::max<std::int64_t>(0, request.bytes)) +
+                       (mounted.kind() == overlay::Kind::directory ? kSpare : 0);
+    const auto free = mounted.space().free_bytes + disk_bytes(mounted.upper()) + disk_bytes(copy_of(mounted));
+    if (free < needs)
+      out.push_back(fmt::format("'{}' has {} free for it, and it needs {}", mounted.layer(), human_bytes(free),
+                                human_bytes(needs)));
     mounted.release();
   } catch (const Error& error) {
     out.push_back(error.one_line());
   }
   return out;
+}
+
+std::function<void(bool)> writers_of(const NodeOptions& options, const capsule::Run& run) {
+  return [writers = std::make_shared<Writers>(run, options.ledger)](bool on) { writers->stop(on); };
 }
 
 void install(const NodeOptions& options, const CapsuleRequest& request) {
@@ -129,10 +131,19 @@ void install(const NodeOptions& options, const CapsuleRequest& request) {
 
 awaitable<void> NodeSide::start(node::ExtensionContext context) {
   context_.emplace(std::move(context));
-  co_return;
+  tasks_.emplace(context_->executor, "moves");
+  if (options_.ledger == nullptr) co_return;
+  // What an earlier agent held up when it died.
+  options_.ledger->on_undo(kStopped, [capsules = options_.capsules](const os::LedgerItem& item) {
+    if (const auto run = capsule::find_run(capsules, item.context, item.object)) capsule::freeze(*run, false);
+  });
+  for (const auto& failure : options_.ledger->undo([](const auto& item) { return item.kind == kStopped; }))
+    log::error("node: {}", failure.one_line());
 }
 
-awaitable<void> NodeSide::stop() { co_return; }
+awaitable<void> NodeSide::stop() {
+  if (tasks_) co_await tasks_->stop();
+}
 
 awaitable<boost::json::value> NodeSide::answer(std::string method, boost::json::value) {
   throw Error(Code::unsupported, fmt::format("this node does not answer '{}'", method));
@@ -155,9 +166,28 @@ awaitable<void> NodeSide::serve(std::string method, boost::json::value header, s
     const auto request = json::decode<CapsuleRequest>(header);
     auto work = [&] { install(options_, request); };
     co_await async::on_pool(context_->pool, work);
+  } else if (method == "move.measure") {
+    const auto request = json::decode<CapsuleRequest>(header);
+    CopyReply reply;
+    auto work = [&] {
+      auto mounted = open(options_, request);
+      reply.bytes = static_cast<std::int64_t>(disk_bytes(mounted.upper()));
+      mounted.release();
+    };
+    co_await async::on_pool(context_->pool, work);
+    co_await stream->write_control(json::to_value(reply));
+  } else if (method == "move.look") {
+    const auto reply = co_await look(json::decode<LookRequest>(header));
+    co_await stream->write_control(json::to_value(reply));
+  } else if (method == "move.save") {
+    const auto reply = co_await save(json::decode<SaveRequest>(header));
+    co_await stream->write_control(json::to_value(reply));
+  } else if (method == "move.restore") {
+    const auto reply = co_await restore(json::decode<RestoreRequest>(header));
+    co_await stream->write_control(json::to_value(reply));
   } else if (method == "move.steps") {
-    const auto request = json::decode<StepsRequest>(header);
-    co_await run_steps(request);
+    auto request = json::decode<StepsRequest>(header);
+    co_await run_steps(std::move(request));
   } else {
     throw Error(Code::unsupported, fmt::format("this node has no stream '{}'", method));
   }
@@ -165,29 +195,80 @@ awaitable<void> NodeSide::serve(std::string method, boost::json::value header, s
 }
 
 awaitable<void> NodeSide::stage(const CapsuleRequest& request) {
+  const auto directory = layer_of(options_, request).directory;
+  const bool fresh = !overlay::find_overlay(directory);
   auto look = [&] { return obstacles(options_, request); };
-  const auto found = co_await async::on_pool(context_->pool, look);
+  auto found = co_await async::on_pool(context_->pool, look);
+  co_await bring_image(request, found);
   if (found.empty()) co_return;
+  auto clear = [&] {
+    if (fresh) overlay::remove_overlay(directory);
+  };
+  co_await async::on_pool(context_->pool, clear);
   Error error(Code::invalid, fmt::format("{} cannot run capsule '{}'", context_->self.name, request.name));
   for (const auto& one : found) error.because(one);
   throw error;
 }
 
-awaitable<void> NodeSide::run_steps(const StepsRequest& request) {
+/// Not on the pool: the link could not come back while a thread waits for what comes over it.
+awaitable<void> NodeSide::bring_image(const CapsuleRequest& request, std::vector<std::string>& missing) {
+  const auto& task = task_of(request);
+  const std::string image = capsule::parse_config(task.config).image;
+  // An image that its job fetches comes with the allocation.
+  if (!options_.bring_image || (!image.starts_with('/') && !task.artifacts.empty())) co_return;
+  try {
+    co_await options_.bring_image(image);
+  } catch (const Error& error) {
+    missing.push_back(error.one_line());
+  }
+}
+
+struct NodeSide::Steps {
+  bool over = false;
+  std::optional<Error> failure;
+  async::Event changed;
+};
+
+/// They may take minutes, and the link may break meanwhile: they go on without it, and who asks again hears of them.
+awaitable<void> NodeSide::run_steps(StepsRequest request) {
+  auto& slot = steps_[fmt::format("{}/{}/{}", request.alloc, request.task, request.moment)];
+  if (!slot) {
+    slot = std::make_shared<Steps>();
+    std::string what = "the step " + request.moment;
+    tasks_->spawn(std::move(what), do_steps(std::move(request), slot));
+  }
+  const auto steps = slot;
+  while (!steps->over) co_await steps->changed.wait();
+  if (steps->failure) throw Error(*steps->failure);
+}
+
+awaitable<void> NodeSide::do_steps(StepsRequest request, std::shared_ptr<Steps> steps) {
   auto work = [&] {
     for (const auto& run : capsule::list_runs(options_.capsules)) {
       if (run.allocation != request.alloc || run.task != request.task || !run.running()) continue;
       auto control = capsule::Control::connect(run.keeper_dir);
       const auto moment = image::description(describe::Tag<image::Moment>{}).parse(request.moment);
       if (!moment) throw Error(Code::invalid, fmt::format("there are no steps '{}'", request.moment));
-      return control.run_step(static_cast<image::Moment>(*moment));
+      auto result = control.run_step(static_cast<image::Moment>(*moment));
+      // Steps of a check may ask for anything, or there may be none: what it is there for has to be ready, too.
+      if (static_cast<image::Moment>(*moment) == image::Moment::check && result.succeeded() &&
+          !control.status().healthy())
+        throw Error(Code::unavailable, "its services are not all ready");
+      return result;
     }
     throw Error(Code::unavailable, fmt::format("allocation {} does not run here", request.alloc.substr(0, 8)));
   };
-  const auto result = co_await async::on_pool(context_->pool, work);
-  if (result.succeeded()) co_return;
-  throw Error(Code::unavailable, fmt::format("the step {} ended with {}", request.moment, result.result))
-      .because(result.output.empty() ? "it said nothing" : std::string(trim(result.output)));
+  try {
+    const auto result = co_await async::on_pool(context_->pool, work);
+    if (!result.succeeded())
+      throw Error(Code::unavailable, fmt::format("the step {} ended with {}", request.moment, result.result))
+          .because(result.output.empty() ? "it said nothing" : std::string(trim(result.output)));
+  } catch (const Error& error) {
+    steps->failure = error;
+  }
+  steps_.erase(fmt::format("{}/{}/{}", request.alloc, request.task, request.moment));
+  steps->over = true;
+  steps->changed.notify_all();
 }
 
 awaitable<void> NodeSide::carry(overlay::Party& party, link::Stream& stream) {
@@ -235,7 +316,7 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
     const bool running = run && run->running();
     std::function<void(bool)> stop_writers;
-    if (running) stop_writers = [writers = std::make_shared<Writers>(run->pid)](bool on) mutable { writers->stop(on); };
+    if (running) stop_writers = writers_of(options_, *run);
     auto source = std::make_unique<Source>(open(options_, request.capsule, stop_writers), running);
     overlay::SendOptions how;
     how.consistent = request.consistent;
@@ -276,12 +357,13 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
   struct Target {
     overlay::Mounted mounted;
     std::unique_ptr<overlay::Receiver> receiver;
+    bool was_here = false;  ///< the capsule, once
   };
   auto begin = [&] {
     const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
     if (run && run->running())
       throw Error(Code::conflict, fmt::format("capsule '{}' runs on {}", request.capsule.name, context_->self.name));
-    auto target = std::make_unique<Target>(Target{open(options_, request.capsule), nullptr});
+    auto target = std::make_unique<Target>(Target{open(options_, request.capsule), nullptr, run.has_value()});
     const std::string copy = copy_of(target->mounted);
     // What it wrote when it was here is the beginning: the way back sends differences only.
     if (run) {
@@ -300,7 +382,14 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
   }
   auto finish = [&] {
     target->receiver.reset();
+    const bool full = failure && failure->code() == Code::exhausted;
+    const std::string copy = copy_of(target->mounted);
+    const auto state = overlay::find_copy(copy);
+    // What nobody can start from would keep the disk full.
+    if (full && !(state && state->consistent)) overlay::remove_copy(copy);
+    const std::string directory = target->mounted.dir();
     target->mounted.close();
+    if (full && !target->was_here && !(state && state->consistent)) overlay::remove_overlay(directory);
   };
   co_await async::on_pool(context_->pool, finish);
   if (failure) throw *failure;

@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// What a move needs done outside of the tables: on nodes, and by those who can switch hosts off. Each may be done
-/// twice; errors are thrown.
+/// What a move or an upgrade needs done outside of the tables: on nodes, and by those who can switch hosts off. Each
+/// may be done twice; errors are thrown.
 
 #include "async/loop.hpp"
-#include "move/tend.hpp"
+#include "move/upgrade.hpp"
 
 namespace underway::move {
 
@@ -29,6 +29,20 @@ class Plane {
   virtual awaitable<void> install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) = 0;
   /// Runs the capsule's steps of that moment ("before_stop", "check"). Error(unavailable) when they fail.
   virtual awaitable<void> run_steps(model::Capsule capsule, std::string node, std::string moment) = 0;
+
+  /// Saves the overlay, on its node; once for each move or upgrade, however often it is asked for. Before a move the
+  /// capsule runs, and only the newest of those are kept; in an upgrade nothing uses it.
+  virtual awaitable<Saved> snapshot(model::Capsule capsule) = 0;
+
+  // Of an upgrade, on its node. `job`: as it stands; the upgrade is the capsule's.
+
+  /// Brings the image there and verifies it, and asks whether it could run there. Error(invalid): it cannot.
+  virtual awaitable<Looked> look(model::Capsule capsule, tables::Row<model::Job> job) = 0;
+  /// Starts a clone with the image and data of now, apart from everything, and asks it whether it works.
+  virtual awaitable<model::Rehearsal> rehearse(model::Capsule capsule, tables::Row<model::Job> job) = 0;
+  /// The overlay, which nothing uses, becomes what it was; empty: it stays as it is. In both cases nothing of an
+  /// earlier call goes on when this returns, so that the capsule may start. Returns the digest of what ran last.
+  virtual awaitable<std::string> restore(model::Capsule capsule, std::string snapshot) = 0;
 };
 
 /// Switches hosts off.

@@ -61,7 +61,8 @@ Decision<Nothing> decide_tend(const Tables& tables, const Limits& limits, const 
 
 bool time_matters(const Tables& tables) {
   for (const auto& capsule : tables::records<Capsule>(tables)) {
-    if (capsule.move || capsule.silent_since > 0 || capsule.replicate_every > Duration{0}) return true;
+    if (capsule.move || capsule.upgrade || capsule.silent_since > 0 || capsule.replicate_every > Duration{0})
+      return true;
   }
   return false;
 }
@@ -102,6 +103,9 @@ void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Co
   auto& move = *capsule.move;
   switch (move.phase) {
     case MovePhase::stage:
+      if (!outcome.snapshot.empty())
+        capsule.last_snapshot = fmt::format("{} on {} (before move)", outcome.snapshot, move.source_name);
+      move.note = outcome.note;
       return one.enter(MovePhase::copy);
     case MovePhase::copy: {
       const bool last = enough(move, limits);
@@ -119,10 +123,15 @@ void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Co
         move.rounds.push_back(outcome.round);
         one.keep_replica(target, unix_nanos(context.now), capsule.epoch);
       } else if (move.kind == MoveKind::planned) {
-        move.note = fmt::format("{} was gone before the last difference was copied: what was written after {} is lost",
-                                move.source_name, format_time(from_unix_nanos(capsule.find_replica(target)->at)));
+        if (!move.note.empty()) move.note += "; ";
+        move.note += fmt::format("{} was gone before the last difference was copied: what was written after {} is lost",
+                                 move.source_name, format_time(from_unix_nanos(capsule.find_replica(target)->at)));
       }
-      if (move.kind == MoveKind::failover) one.keep_replica(move.source, capsule.silent_since, capsule.epoch);
+      // What an upgrade left half done there can be started from by nobody.
+      if (capsule.upgrade)
+        one.forget_replica(move.source);
+      else if (move.kind == MoveKind::failover)
+        one.keep_replica(move.source, capsule.silent_since, capsule.epoch);
       one.switch_to(target);
       return one.enter(MovePhase::start);
     }
@@ -215,7 +224,7 @@ void check_target(const Tables& tables, const Capsule& capsule, const std::strin
   if (!node->ready())
     throw conflict(capsule, fmt::format("{} is {}", node->name,
                                         node->silent() ? "not heard of" : "drained, or takes no new allocations"));
-  if (!node->drivers.contains(std::string(kDriver)))
+  if (!node->drivers.contains(std::string(model::kCapsuleDriver)))
     throw conflict(capsule, fmt::format("{} has no driver 'capsule'", node->name))
         .advise("its agent needs root, and erofs in its kernel: see `underway node status`");
 }
@@ -226,6 +235,10 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   if (capsule.move)
     throw conflict(capsule, fmt::format("it moves to {} already", capsule.move->target_name))
+        .advise(fmt::format("follow it: `underway capsule status {}`", capsule.name));
+  const auto at = tables.find_node(capsule.owner);
+  if (capsule.upgrade && at && !at->silent())
+    throw conflict(capsule, fmt::format("it is being upgraded to '{}'", capsule.upgrade->to_image))
         .advise(fmt::format("follow it: `underway capsule status {}`", capsule.name));
   const auto job = tables.find_job(capsule.ns, capsule.job);
   if (!job || job->stop) throw conflict(capsule, fmt::format("its job '{}' is stopped", capsule.job));
@@ -241,6 +254,8 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
         .advise("wait for it, or accept that what it wrote is lost: -without-overlay");
   Case one = case_of(tables, std::move(capsule), kDefault, context);
   if (one.record().silent_since == 0 && !heard) one.record().silent_since = unix_nanos(context.now);
+  if (one.record().upgrade && one.record().upgrade->phase < model::UpgradePhase::roll_back)
+    one.give_up(fmt::format("{} is not heard of, and it is started elsewhere", one.record().owner_name));
   one.begin_move(heard ? MoveKind::planned : MoveKind::failover, request.node, request.without_overlay);
   Decision<std::string> decision;
   decision.result = one.record().move->id;
@@ -251,7 +266,15 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
 Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, const std::string& name,
                                 const Context& context) {
   Capsule capsule = get_capsule(tables, ns, name);
-  if (!capsule.move) throw Error(Code::conflict, fmt::format("capsule '{}' does not move", name));
+  if (capsule.upgrade && !capsule.move) {
+    if (capsule.upgrade->phase >= model::UpgradePhase::roll_back)
+      throw Error(Code::conflict, fmt::format("the upgrade of capsule '{}' cannot be cancelled now", name))
+          .because("it goes back already");
+    Case one = case_of(tables, std::move(capsule), kDefault, context);
+    one.give_up("it was cancelled");
+    return {one.take(), {}};
+  }
+  if (!capsule.move) throw Error(Code::conflict, fmt::format("capsule '{}' neither moves nor is upgraded", name));
   const auto phase = capsule.move->phase;
   if (capsule.move->kind == MoveKind::failover || phase >= MovePhase::roll_back)
     throw Error(Code::conflict, fmt::format("the move of capsule '{}' cannot be cancelled now", name))

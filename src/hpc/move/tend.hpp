@@ -28,13 +28,28 @@ server::Decision<server::Nothing> decide_tend(const tables::Tables& tables, cons
 bool time_matters(const tables::Tables& tables);
 
 /// What has to be done outside of the tables.
-enum class Action : std::uint8_t { none, stage, copy, before_stop, transfer, check, fence, replicate };
+enum class Action : std::uint8_t {
+  none,
+  stage,
+  copy,
+  before_stop,
+  transfer,
+  check,
+  fence,
+  replicate,
+  look,      ///< of an upgrade: whether its image is there and may run
+  rehearse,  ///< on a clone
+  snapshot,  ///< of the overlay that nobody writes
+  restore    ///< the overlay becomes what it was in `snapshot`
+};
 struct Todo {
   Action action = Action::none;
   std::string node;    ///< fence: this one; others: to this one
   bool alone = false;  ///< transfer: the source is gone, what the target has is made its overlay
   bool consistent =
-      false;  ///< copy: the writers are held up while the rest is copied, so that it could be started from
+      false;             ///< copy: the writers are held up while the rest is copied, so that it could be started from
+  bool upgrade = false;  ///< it is a step of the upgrade, not of the move
+  std::string snapshot;  ///< restore: which
 };
 Todo todo_of(const tables::Tables& tables, const model::Capsule& capsule, const Limits& limits, TimePoint now);
 
@@ -45,6 +60,8 @@ struct Outcome {
   std::int64_t begun_at = 0;  ///< ns since the epoch
   model::MoveRound round;     ///< copy, transfer, replicate
   bool consistent = false;    ///< what was copied could be started from
+  std::string snapshot;       ///< stage: of the owner's overlay
+  std::string note;           ///< what else is to be known
 };
 /// Of an action of a move's phase; without effect when the move is elsewhere by now.
 server::Decision<server::Nothing> decide_outcome(const tables::Tables& tables, const std::string& key,
@@ -77,7 +94,7 @@ struct MoveRequest {
 /// moves, its job is stopped, the target is not ready, or nothing is there to start from.
 server::Decision<std::string> decide_move(const tables::Tables& tables, const MoveRequest& request,
                                           const server::Context& context);
-/// Gives a planned move up, while that is free of charge; later it goes back. Throws not_found, conflict.
+/// Gives a planned move or an upgrade up, while that is free of charge; later it goes back. Throws not_found, conflict.
 server::Decision<server::Nothing> decide_cancel(const tables::Tables& tables, const std::string& ns,
                                                 const std::string& name, const server::Context& context);
 /// A person says that the owner's host is off. Throws not_found; conflict: its node is heard of.

@@ -154,21 +154,26 @@ void fetch_backup(const Repository& repository, const Backup& backup, const std:
   os::remove_tree(partial);
 }
 
+void fetch_as_copy(const Repository& repository, const Backup& backup, const std::string& dir) {
+  const CopyPlaces places(dir);
+  os::remove_tree(places.dir);
+  os::make_directories(places.dir, 0700);
+  fetch_backup(repository, backup, places.tree);
+  struct stat tree = {};
+  if (::stat(places.tree.c_str(), &tree) != 0)
+    throw errno_error(errno, fmt::format("cannot look at '{}'", places.tree));
+  write_copy_state(places, {.consistent = true,
+                            .at = backup.at,
+                            .label = backup.id,
+                            .digest = backup.digest,
+                            .tree_inode = static_cast<std::int64_t>(tree.st_ino)});
+}
+
 void restore_backup(const Repository& repository, const Backup& backup, Mounted& overlay) {
   // As if it had come over as a copy: it takes the layer's place in one step.
   const CopyPlaces places(overlay.layer() + "/restore");
   try {
-    os::remove_tree(places.dir);
-    os::make_directories(places.dir, 0700);
-    fetch_backup(repository, backup, places.tree);
-    struct stat tree = {};
-    if (::stat(places.tree.c_str(), &tree) != 0)
-      throw errno_error(errno, fmt::format("cannot look at '{}'", places.tree));
-    write_copy_state(places, {.consistent = true,
-                              .at = backup.at,
-                              .label = backup.id,
-                              .digest = backup.digest,
-                              .tree_inode = static_cast<std::int64_t>(tree.st_ino)});
+    fetch_as_copy(repository, backup, places.dir);
     install_copy(places.dir, overlay.upper());
   } catch (Error& e) {
     os::remove_tree(places.dir);

@@ -25,6 +25,9 @@ struct Repository {
   std::string sftp_command;
   std::string cache_dir;  ///< empty: nothing is kept here, and listing takes longer
 };
+/// Lines NAME=value of a file that only its owner may read; empty ones and those with '#' are left out. Errors:
+/// invalid, not_found.
+std::map<std::string, std::string> read_environment(const std::string& file);
 /// Everything that is wrong, each a sentence; looks at the password file.
 std::vector<std::string> problems(const Repository& repository);
 /// Without what it may hold of a secret: "rest:https://…@host".
@@ -61,6 +64,8 @@ std::vector<Backup> list_backups(const Repository& repository, const std::string
 Backup backup_at(const std::vector<Backup>& list, TimePoint at);
 /// Brings it back as the directory `upper`, which must not exist; whole, or not at all.
 void fetch_backup(const Repository& repository, const Backup& backup, const std::string& upper);
+/// Brings it back as a consistent copy in `dir` (transfer.hpp); whole, or not at all.
+void fetch_as_copy(const Repository& repository, const Backup& backup, const std::string& dir);
 /// The overlay, which nothing may use, becomes what it was then; whole, or not at all.
 void restore_backup(const Repository& repository, const Backup& backup, Mounted& overlay);
 /// Reads a part of all data, in percent, and compares it with its digests; 0: only the structure.

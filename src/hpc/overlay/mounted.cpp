@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <cerrno>
@@ -64,11 +65,28 @@ const std::vector<std::string>& Mounted::files() const { return state_->record.f
 const std::vector<std::string>& Mounted::warnings() const { return state_->warnings; }
 bool Mounted::degraded() const { return state_->record.stale.has_value(); }
 
-Space Mounted::space() const {
+namespace {
+
+Space space_at(const std::string& root) {
   struct statvfs found = {};
-  if (::statvfs(state_->root.c_str(), &found) != 0)
-    throw errno_error(errno, fmt::format("cannot look at the overlay '{}'", state_->root));
+  if (::statvfs(root.c_str(), &found) != 0)
+    throw errno_error(errno, fmt::format("cannot look at the overlay '{}'", root));
   return {.size_bytes = found.f_blocks * found.f_frsize, .free_bytes = found.f_bavail * found.f_frsize};
+}
+
+}  // namespace
+
+Space Mounted::space() const { return space_at(state_->root); }
+
+std::optional<Space> find_space(const std::string& dir) {
+  const auto record = find_record(dir);
+  if (!record) return std::nullopt;
+  if (record->kind == Kind::directory) return space_at(dir);
+  struct stat above = {}, root = {};
+  const auto mount = dir + "/mnt";
+  if (::stat(dir.c_str(), &above) != 0 || ::stat(mount.c_str(), &root) != 0 || above.st_dev == root.st_dev)
+    return std::nullopt;
+  return space_at(mount);
 }
 
 Frozen Mounted::freeze(Duration limit) {

@@ -126,6 +126,9 @@ Mounted open_overlay(const Spec& spec, const std::string& dir, const Options& op
 /// What lies in `dir`, without opening it; nothing when no overlay was ever made there.
 std::optional<Spec> find_overlay(const std::string& dir);
 
+/// How full it is, without opening it; of a directory: its disk. Nothing when there is none, or it is not mounted.
+std::optional<Space> find_space(const std::string& dir);
+
 /// Unmounts it and removes it with all it holds. Nothing happens where there is none.
 void remove_overlay(const std::string& dir);
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "os/file.hpp"
 #include "os/process.hpp"
 #include "overlay/detail/restic.hpp"
 
@@ -15,14 +17,17 @@ namespace {
 
 constexpr Duration kLongest = std::chrono::hours{24};
 
-/// The last line that says something, without what surrounds it.
+/// What it ended for; else the last line that says something.
 std::string essence(const std::string& words) {
+  constexpr std::string_view kFatal = "Fatal: ";
   std::string last;
   for (const auto& line : split(words, '\n')) {
     const auto text = trim(line);
     if (!text.empty()) last = text;
+    if (!text.starts_with(kFatal)) continue;
+    last.erase(0, kFatal.size());
+    break;
   }
-  if (last.starts_with("Fatal: ")) last.erase(0, 7);
   if (last.size() > 400) last.resize(400);
   return is_utf8(last) ? last : "words that are no text";
 }
@@ -32,19 +37,25 @@ struct Meaning {
   Code code;
   std::string_view advice;
 };
-constexpr std::array<Meaning, 12> kMeanings = {{
+/// The first that fits. Whatever keeps restic from reading the repository's configuration, it asks in the end whether
+/// there is a repository at all.
+constexpr std::array<Meaning, 14> kMeanings = {{
     {"wrong password", Code::denied, "the password file is not the one that the repository was made with"},
-    {"Is there a repository at", Code::not_found, "look at `repository`; the first backup makes a new one"},
-    {"unable to open config file", Code::not_found, "look at `repository`; the first backup makes a new one"},
     {"already locked", Code::conflict, "wait until whoever works there is done"},
     {"no space left", Code::exhausted, "make space where the backups lie, or keep fewer"},
     {"Access Denied", Code::denied, "look at the credentials: may they read, write and list there?"},
-    {"InvalidAccessKeyId", Code::denied, "look at the credentials in the variables"},
+    {"InvalidAccessKeyId", Code::denied, "look at the credentials in the environment file"},
+    {"request signature", Code::denied,
+     "AWS_SECRET_ACCESS_KEY in the environment file is not the secret of AWS_ACCESS_KEY_ID, or this node's clock is "
+     "wrong"},
+    {"x509: ", Code::denied, "name the certificate of the server's authority: SSL_CERT_FILE=… in the environment file"},
     {"Permission denied", Code::denied, "look at the key or the rights of whom the backups belong to"},
     {"connection refused", Code::unavailable, "look whether the server runs and can be reached from this node"},
     {"dial tcp", Code::unavailable, "look whether the server runs and can be reached from this node"},
     {"unable to start the sftp session", Code::unavailable, "try the SFTP server by hand with the same key"},
     {"connection reset", Code::unavailable, "try again"},
+    {"Is there a repository at", Code::not_found, "look at `repository`; the first backup makes a new one"},
+    {"unable to open config file", Code::not_found, "look at `repository`; the first backup makes a new one"},
 }};
 
 /// restic reads its options as CSV (RFC 4180).
@@ -92,6 +103,23 @@ std::vector<std::string> problems(const Repository& repository) {
   return list;
 }
 
+std::map<std::string, std::string> read_environment(const std::string& file) {
+  struct stat found = {};
+  if (::stat(file.c_str(), &found) != 0) throw errno_error(errno, fmt::format("cannot read '{}'", file));
+  if ((found.st_mode & 077U) != 0)
+    throw Error(Code::invalid, fmt::format("others may read '{}'", file))
+        .because(fmt::format("its mode is {:04o}, and it holds secrets", found.st_mode & 07777U))
+        .advise(fmt::format("chmod 600 {}", file));
+  std::map<std::string, std::string> environment;
+  for (const auto& line : split(os::read_file(file, 1U << 20), '\n')) {
+    const auto text = trim(line);
+    const auto equals = text.find('=');
+    if (text.empty() || text.starts_with('#') || equals == std::string_view::npos) continue;
+    environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
 std::string shown(const Repository& repository) {
   const auto& url = repository.url;
   const auto scheme = url.find("://");
@@ -131,6 +159,7 @@ std::string run_restic(const Repository& repository, const std::vector<std::stri
     throw std::move(error);
   }
   os::SpawnSpec spec{.argv = {"restic"}};
+  spec.parent_death_signal = SIGTERM;  // who asked for it is no more
   if (repository.cache_dir.empty()) spec.argv.emplace_back("--no-cache");
   if (!repository.sftp_command.empty()) {
     spec.argv.emplace_back("--option");

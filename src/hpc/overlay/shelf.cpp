@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/error.hpp"
 #include "os/file.hpp"
@@ -28,7 +29,11 @@ const describe::Structure& description(describe::Tag<BackupSchedule>) {
           .attribute<&BackupSchedule::password_file>("password_file", "PasswordFile",
                                                      "Holds the password of the encryption; mode 0600.")
           .attribute<&BackupSchedule::sftp_command>("sftp_command", "SFTPCommand", "Instead of plain ssh.")
-          .attribute<&BackupSchedule::environment>("environment", "Environment", "For restic: AWS_ACCESS_KEY_ID, ….")
+          .attribute<&BackupSchedule::environment>("environment", "Environment",
+                                                   "For restic, without secrets: AWS_DEFAULT_REGION, HOME, ….")
+          .attribute<&BackupSchedule::environment_file>(
+              "environment_file", "EnvironmentFile",
+              "On the node, mode 0600: lines NAME=value for restic, AWS_SECRET_ACCESS_KEY among them.")
           .attribute<&BackupSchedule::every>("every", "Every", "How often; 0: only by hand.")
           .attribute<&BackupSchedule::drill_every>("drill_every", "DrillEvery",
                                                    "How often the newest is restored and tried; 0: never.")
@@ -40,11 +45,15 @@ const describe::Structure& description(describe::Tag<BackupSchedule>) {
 }
 
 Repository BackupSchedule::where() const {
-  return {.url = repository,
-          .password_file = password_file,
-          .environment = environment,
-          .sftp_command = sftp_command,
-          .cache_dir = {}};
+  Repository where{.url = repository,
+                   .password_file = password_file,
+                   .environment = environment,
+                   .sftp_command = sftp_command,
+                   .cache_dir = {}};
+  if (!environment_file.empty()) {
+    for (auto& [name, value] : read_environment(environment_file)) where.environment[name] = std::move(value);
+  }
+  return where;
 }
 
 namespace {
@@ -74,6 +83,8 @@ std::vector<std::string> problems(const BackupSchedule& schedule) {
     list.emplace_back("`every` and `drill_every` of backup must not be below 0");
   if (schedule.check_percent < 0 || schedule.check_percent > 100)
     list.emplace_back("`check_percent` of backup is from 0 to 100");
+  if (schedule.environment.contains("AWS_SECRET_ACCESS_KEY"))
+    list.emplace_back("a secret does not belong into a job: put AWS_SECRET_ACCESS_KEY into `environment_file`");
   check_keep(schedule.keep, list);
   return list;
 }
@@ -90,6 +101,23 @@ Snapshot rollback_target(const std::vector<Snapshot>& list, const std::string& i
   throw Error(Code::not_found, "there is nothing to roll back to")
       .because(fmt::format("none of the {} snapshots is of another image than {}", list.size(), image))
       .advise("to go back with the same image, restore a snapshot");
+}
+
+namespace {
+
+os::FileLock wait_for(const std::string& path, Duration patience, const std::string& what_for) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    if (auto turn = os::FileLock::try_acquire(path, what_for)) return *std::move(turn);
+    if (std::chrono::steady_clock::now() >= deadline) return os::FileLock::acquire(path, what_for);
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+}
+
+}  // namespace
+
+os::FileLock hold_still(const std::string& dir, Duration patience, const std::string& what_for) {
+  return wait_for(dir + "/still", patience, what_for);
 }
 
 Shelf::Shelf(std::string dir, ShelfOptions options)
@@ -124,7 +152,19 @@ auto Shelf::with_overlay(Step step) const {
   return step(overlay);
 }
 
+Shelf::Turn Shelf::turn(const std::string& what_for) const {
+  const auto what = fmt::format("{} of {}", what_for, options_.capsule);
+  Turn turn{wait_for(dir_ + "/turn", options_.patience, what), {}};
+  if (!options_.running) turn.still = hold_still(dir_, options_.patience, what);
+  return turn;
+}
+
 Snapshot Shelf::take(const std::string& reason, const Retention& keep) {
+  const auto held = turn("a snapshot");
+  return take_now(reason, keep);
+}
+
+Snapshot Shelf::take_now(const std::string& reason, const Retention& keep) {
   return with_overlay([&](Mounted& overlay) {
     const SnapshotRequest request{.reason = reason,
                                   .image = options_.image,
@@ -139,20 +179,44 @@ Snapshot Shelf::take(const std::string& reason, const Retention& keep) {
 }
 
 void Shelf::remove(const std::string& id) {
+  const auto held = turn("removing a snapshot");
   with_overlay([&](Mounted& overlay) { remove_snapshot(overlay, snapshots_, id); });
 }
 
+void Shelf::keep_last(std::string_view reason, std::size_t count) {
+  auto list = this->list();
+  std::erase_if(list, [&](const auto& one) { return !one.reason.starts_with(reason); });
+  for (std::size_t i = 0; i + count < list.size(); ++i) remove(list[i].id);
+}
+
+void Shelf::extract(const std::string& id, const std::string& upper) const {
+  const auto held = turn("reading a snapshot");
+  const auto staged = upper + ".copy";
+  with_overlay([&](Mounted& overlay) { extract_snapshot(overlay, snapshots_, id, staged); });
+  install_copy(staged, upper);
+  remove_copy(staged);
+}
+
 Snapshot Shelf::restore(const std::string& id) {
+  const auto held = turn("a restore");
   refuse_running();
   get_snapshot(snapshots_, id);
-  auto before = take("before restore");
+  auto before = take_now("before restore", {});
   with_overlay([&](Mounted& overlay) { overlay = restore_snapshot(std::move(overlay), snapshots_, id); });
   return before;
 }
 
-Snapshot Shelf::restore(const Repository& repository, const Backup& backup) {
+void Shelf::go_back(const std::string& id) {
+  const auto held = turn("going back");
   refuse_running();
-  auto before = take("before restore");
+  get_snapshot(snapshots_, id);
+  with_overlay([&](Mounted& overlay) { overlay = restore_snapshot(std::move(overlay), snapshots_, id); });
+}
+
+Snapshot Shelf::restore(const Repository& repository, const Backup& backup) {
+  const auto held = turn("a restore");
+  refuse_running();
+  auto before = take_now("before restore", {});
   with_overlay([&](Mounted& overlay) { restore_backup(repository, backup, overlay); });
   return before;
 }
@@ -164,21 +228,41 @@ Shelf::RolledBack Shelf::roll_back() {
   return {std::move(target), std::move(before)};
 }
 
+Snapshot Shelf::bring(const Repository& repository, const Backup& backup, const std::string& reason) {
+  const auto place = dir_ + "/bring";
+  const auto ours = os::FileLock::acquire(place + ".lock", reason);
+  os::remove_tree(place);
+  fetch_as_copy(repository, backup, place + "/copy");
+  const auto held = turn("bringing a backup");
+  Snapshot snapshot{.at = backup.at, .method = Method::copy, .reason = reason, .image = backup.image};
+  snapshot = adopt_copy(snapshots_, place + "/copy", snapshot);
+  os::remove_tree(place);
+  return snapshot;
+}
+
 BackupResult Shelf::back_up(const Repository& repository, const Retention& keep_backups) {
   make_repository(repository);
-  const auto snapshot = take("backup");
+  std::optional<Turn> held = turn("a backup");
+  const auto snapshot = take_now("backup", {});
+  // It takes long, and a capsule that fails meanwhile must be able to start again.
+  if (options_.running) held.reset();
+  const auto drop = [&](Mounted& overlay) {
+    if (!held) held = turn("removing a snapshot");
+    remove_snapshot(overlay, snapshots_, snapshot.id);
+  };
   auto result = with_overlay([&](Mounted& overlay) {
     BackupResult made;
     try {
       const SnapshotView view(overlay, snapshots_, snapshot);
       made = overlay::back_up(repository, options_.capsule, view.upper(), snapshot);
     } catch (const Error&) {
-      remove_snapshot(overlay, snapshots_, snapshot.id);
+      drop(overlay);
       throw;
     }
-    remove_snapshot(overlay, snapshots_, snapshot.id);
+    drop(overlay);
     return made;
   });
+  held.reset();
   forget_backups(repository, options_.capsule, keep_backups);
   return result;
 }
@@ -187,14 +271,7 @@ Drill Shelf::drill(const Check& check) {
   const auto all = list();
   if (all.empty())
     throw Error(Code::not_found, fmt::format("the capsule '{}' has no snapshot to try", options_.capsule));
-  return with_overlay([&](Mounted& overlay) {
-    const auto bring = [&](const std::string& upper) {
-      const auto staged = dir_ + "/drill/staged";
-      extract_snapshot(overlay, snapshots_, all.back().id, staged);
-      install_copy(staged, upper);
-    };
-    return run_drill(dir_ + "/drill", bring, check);
-  });
+  return run_drill(dir_ + "/drill", [&](const std::string& upper) { extract(all.back().id, upper); }, check);
 }
 
 Drill Shelf::drill(const Repository& repository, const Backup& backup, const Check& check) {

@@ -188,6 +188,10 @@ std::vector<std::string> superfluous(const std::vector<Snapshot>& list, const Re
   keep(retention.hourly, [](const Snapshot& snapshot) { return snapshot.at / kHour; });
   keep(retention.daily, [](const Snapshot& snapshot) { return snapshot.at / kDay; });
   keep(retention.weekly, [](const Snapshot& snapshot) { return (snapshot.at - kMonday) / kWeek; });
+  constexpr int kWaysBack = 2;
+  for (auto [it, left] = std::pair(list.rbegin(), kWaysBack); it != list.rend() && left > 0; ++it) {
+    if (it->reason.starts_with(kBeforeUpgrade) && left-- > 0) kept.insert(it->id);
+  }
   std::vector<std::string> rest;
   for (const auto& snapshot : list) {
     if (!kept.contains(snapshot.id)) rest.push_back(snapshot.id);

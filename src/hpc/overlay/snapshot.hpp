@@ -27,6 +27,12 @@ enum class Method {
 };
 const describe::Enumeration& description(describe::Tag<Method>);
 
+/// Begins the reason of those that an upgrade could be taken back with: retention leaves the last two alone, which are
+/// that of an upgrade and that of the way back while it is under way.
+inline constexpr std::string_view kBeforeUpgrade = "before upgrade";
+/// Begins the reason of those that were taken before a planned move.
+inline constexpr std::string_view kBeforeMove = "before move";
+
 struct Snapshot {
   std::int64_t version = 1;
   std::string id;       ///< "20261121-234103"; later ones sort behind
@@ -82,6 +88,8 @@ class SnapshotView {
 /// step, it is what it was before. Errors: conflict while something uses it; internal when the snapshot is damaged.
 Mounted restore_snapshot(Mounted overlay, const std::string& snapshots, const std::string& id,
                          const std::function<void(const std::string&)>& on_step = {});
+/// A consistent copy (transfer.hpp) on the same file system becomes a snapshot; its name follows from `what.at`.
+Snapshot adopt_copy(const std::string& snapshots, const std::string& copy, Snapshot what);
 /// Copies a snapshot's upper layer to `<dir>/tree`, whole or not at all, digests compared.
 void extract_snapshot(const Mounted& overlay, const std::string& snapshots, const std::string& id,
                       const std::string& dir);
@@ -91,6 +99,7 @@ void remove_snapshot(Mounted& overlay, const std::string& snapshots, const std::
 void sweep_snapshots(Mounted& overlay, const std::string& snapshots);
 
 /// How many to keep: the newest, and of each of the last hours, days and weeks that have one the newest. All 0: all.
+/// Beside these the last two from before an upgrade stay.
 struct Retention {
   std::int64_t last = 0, hourly = 0, daily = 0, weekly = 0;
 };

@@ -125,6 +125,19 @@ void take_subvolume(Mounted& overlay, const SnapshotRequest& request, Snapshot& 
 
 }  // namespace
 
+Snapshot adopt_copy(const std::string& snapshots, const std::string& copy, Snapshot what) {
+  os::make_directories(snapshots, 0700);
+  what.id = name_for(snapshots, from_unix_nanos(what.at));
+  const auto dir = snapshot_dir(snapshots, what.id);
+  os::make_directories(dir, 0700);
+  write_snapshot(snapshots, what);
+  if (::rename(copy.c_str(), (dir + "/copy").c_str()) != 0)
+    throw errno_error(errno, fmt::format("cannot make '{}' a snapshot", copy));
+  what.complete = true;
+  write_snapshot(snapshots, what);
+  return what;
+}
+
 Snapshot take_snapshot(Mounted& overlay, const std::string& snapshots, const SnapshotRequest& request) {
   os::make_directories(snapshots, 0700);
   sweep_snapshots(overlay, snapshots);

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
+#include "model/capsule_name.hpp"
 
 namespace underway::provision {
 
@@ -79,6 +80,8 @@ Snapshot::Snapshot(const tables::Tables& tables, const server::Keyring& keyring,
 Snapshot::Master Snapshot::read(const tables::Tables& tables, const server::Keyring& keyring,
                                 const SyncFile& file) const {
   Master out;
+  if (file.content_id.empty() && !file.from.empty())
+    out.problem = fmt::format("its master on node '{}' was not read yet", file.from);
   if (file.content_id.empty()) return out;
   try {
     const auto content = tables::find_record<FileContent>(tables, file.content_id);
@@ -231,17 +234,9 @@ std::set<std::string> capsules_on(const tables::Tables& tables, const std::strin
   std::set<std::string> names;
   for (const auto& allocation : tables.allocations_on_node(node_id)) {
     if (allocation->client_terminal() || !allocation->job) continue;
-    for (const auto& group : allocation->job->groups) {
-      if (group.name != allocation->group) continue;
-      for (const auto& task : group.tasks) {
-        if (task.driver != "capsule") continue;
-        names.insert(allocation->job_id);
-        names.insert(fmt::format("{}.{}.{}", allocation->job_id, group.name, allocation->index()));
-        const auto* config = task.config.if_object();
-        const auto* name = config != nullptr ? config->if_contains("name") : nullptr;
-        if (name != nullptr && name->is_string()) names.emplace(name->get_string());
-      }
-    }
+    const auto* group = allocation->job->find_group(allocation->group);
+    if (group != nullptr && model::capsule_task(*group) != nullptr)
+      names.insert(model::capsule_name(*allocation->job, *group));
   }
   return names;
 }

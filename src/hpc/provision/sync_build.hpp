@@ -90,7 +90,7 @@ crypto::Secret open_content(const model::FileContent& content, const server::Key
 /// A hash of all that manifests depend on: when it is the same, no manifest is another. Cheap.
 std::uint64_t inputs_stamp(const tables::Tables& tables);
 
-/// The capsules that run on a node, by every name they go by: those of its allocations with a task of driver "capsule".
+/// The capsules that run on a node: those of its allocations with a task of driver "capsule".
 std::set<std::string> capsules_on(const tables::Tables& tables, const std::string& node_id);
 
 }  // namespace underway::provision

@@ -51,6 +51,13 @@ std::map<std::string, SyncFile> all_files(const Tables& tables) {
 
 }  // namespace
 
+tables::Row<model::Node> node_of_master(const Tables& tables, const SyncFile& file) {
+  for (const auto& node : tables.nodes()) {
+    if (node->name == file.from && node->cluster == file.cluster) return node;
+  }
+  return nullptr;
+}
+
 Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& request, const Context& context) {
   if (!request.plan && !request.cluster.empty() && !tables.find_cluster(request.cluster))
     throw Error(Code::not_found, fmt::format("cluster '{}' not found", request.cluster))
@@ -111,6 +118,23 @@ Decision<Nothing> decide_remove_file(const Tables& tables, const std::string& cl
   Decision<Nothing> decision;
   decision.changes.push_back(tables::delete_record<SyncFile>(it->first));
   files.erase(it);
+  drop_unused(tables, files, decision.changes);
+  return decision;
+}
+
+Decision<Nothing> decide_follow_master(const Tables& tables, const NewFile& read, const Context& context) {
+  auto files = all_files(tables);
+  const auto it = files.find(model::file_key(read.file.cluster, read.file.name));
+  Decision<Nothing> decision;
+  if (it == files.end() || it->second.from != read.file.from || it->second.source != read.file.source ||
+      it->second.secret != read.file.secret || it->second.content_id == read.file.content_id)
+    return decision;
+  SyncFile& file = it->second;
+  file.content_id = read.file.content_id;
+  file.size = read.file.size;
+  file.modify_time = unix_nanos(context.now);
+  if (read.content) decision.changes.push_back(tables::put_record(*read.content));
+  decision.changes.push_back(tables::put_record(file));
   drop_unused(tables, files, decision.changes);
   return decision;
 }

@@ -13,6 +13,9 @@ struct NewFile {
   std::optional<model::FileContent> content;
 };
 
+/// The node on which the master of `file` lies; nothing when there is none of that name.
+tables::Row<model::Node> node_of_master(const tables::Tables& tables, const model::SyncFile& file);
+
 struct PutFiles {
   std::string cluster;  ///< empty: for nodes that are in none
   std::vector<NewFile> files;
@@ -31,6 +34,9 @@ server::Decision<FilesPut> decide_put_files(const tables::Tables& tables, const 
 /// Errors: not_found; conflict for what a directory declares.
 server::Decision<server::Nothing> decide_remove_file(const tables::Tables& tables, const std::string& cluster,
                                                      const std::string& name, const server::Context& context);
+/// Takes over the bytes that were read on the node where the master lies; nothing when it is declared otherwise now.
+server::Decision<server::Nothing> decide_follow_master(const tables::Tables& tables, const NewFile& read,
+                                                       const server::Context& context);
 /// What belongs to clusters and nodes that are not there any more goes.
 server::Decision<server::Nothing> decide_collect_files(const tables::Tables& tables, const server::Context& context);
 

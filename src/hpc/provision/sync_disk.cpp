@@ -39,8 +39,9 @@ std::string read_link(const os::Fd& directory, const std::string& name) {
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, value).ptr != end || value < 0) return std::nullopt;
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  if (text.empty() || std::from_chars(begin, end, value).ptr != end || value < 0) return std::nullopt;
   return value;
 }
 

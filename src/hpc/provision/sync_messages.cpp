@@ -116,4 +116,19 @@ const Structure& description(Tag<ReadReply>) {
   return s;
 }
 
+const Structure& description(Tag<MasterRequest>) {
+  static const Structure s = Builder<MasterRequest>("master request", "Asks for a master that lies on the node.")
+                                 .wire<&MasterRequest::path>("Path", "")
+                                 .wire<&MasterRequest::have>("Have", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<MasterReply>) {
+  static const Structure s = Builder<MasterReply>("master reply", "A master, if it is another than is known.")
+                                 .wire<&MasterReply::data>("Data", "")
+                                 .done();
+  return s;
+}
+
 }  // namespace underway::provision

@@ -10,6 +10,7 @@
 /// Server to node:
 ///   call "files.changed"   {} -> {}                           its manifest is another: it asks for it at once
 ///   call "files.read"      ReadRequest -> ReadReply           a file of its manifest, as it is there; never a secret
+///   call "files.master"    MasterRequest -> MasterReply       a master that lies there, if that is news
 
 #include "model/sync_file.hpp"
 
@@ -88,6 +89,14 @@ struct ReadReply {
   std::string owner, group, mode;
 };
 
+struct MasterRequest {
+  std::string path;
+  std::string have;  ///< digest of the bytes that the server has; empty: none
+};
+struct MasterReply {
+  std::optional<std::string> data;  ///< base64; absent: nothing changed
+};
+
 const describe::Structure& description(describe::Tag<ManifestEntry>);
 const describe::Structure& description(describe::Tag<Manifest>);
 const describe::Structure& description(describe::Tag<SignedManifest>);
@@ -99,5 +108,7 @@ const describe::Structure& description(describe::Tag<ContentReply>);
 const describe::Structure& description(describe::Tag<ReloadRequest>);
 const describe::Structure& description(describe::Tag<ReadRequest>);
 const describe::Structure& description(describe::Tag<ReadReply>);
+const describe::Structure& description(describe::Tag<MasterRequest>);
+const describe::Structure& description(describe::Tag<MasterReply>);
 
 }  // namespace underway::provision

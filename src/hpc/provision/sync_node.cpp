@@ -73,6 +73,7 @@ awaitable<boost::json::value> FileExtension::answer(std::string method, boost::j
     co_return boost::json::object{};
   }
   if (method == "files.read") co_return json::to_value(co_await read(json::decode<ReadRequest>(body)));
+  if (method == "files.master") co_return json::to_value(co_await master(json::decode<MasterRequest>(body)));
   throw Error(Code::unsupported, fmt::format("this agent does not know '{}'", method));
 }
 
@@ -329,6 +330,21 @@ awaitable<ReadReply> FileExtension::read(ReadRequest request) {
     reply.owner = ground.user_name(seen.uid);
     reply.group = ground.group_name(seen.gid);
     reply.mode = fmt::format("{:04o}", seen.mode);
+    return reply;
+  };
+  co_return co_await async::on_pool(context_->pool, look);
+}
+
+/// Of this node, which is the management host: the server may do all here anyway (host.exec).
+awaitable<MasterReply> FileExtension::master(MasterRequest request) {
+  if (const auto wrong = model::file_path_problem(request.path); !wrong.empty()) throw Error(Code::invalid, wrong);
+  const auto root = options_.root;
+  auto look = [root, request] {
+    const NodeTarget target(root);
+    const auto bytes = Ground(target).read(request.path, model::kFileBytes);
+    if (!bytes) throw Error(Code::not_found, fmt::format("'{}' does not exist", request.path));
+    MasterReply reply;
+    if (hex(crypto::sha256(*bytes)) != request.have) reply.data = base64_encode(*bytes);
     return reply;
   };
   co_return co_await async::on_pool(context_->pool, look);

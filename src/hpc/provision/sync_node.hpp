@@ -57,6 +57,7 @@ class FileExtension final : public node::Extension {
                                   bool begun, std::shared_ptr<link::Connection> server);
   node::awaitable<void> report(Followed& followed, std::shared_ptr<link::Connection> server);
   node::awaitable<ReadReply> read(ReadRequest request);
+  node::awaitable<MasterReply> master(MasterRequest request);
   node::awaitable<std::vector<std::shared_ptr<SyncTarget>>> capsules();
   node::awaitable<void> find_targets();
   Duration until_next() const;

@@ -14,7 +14,6 @@
 
 namespace underway::provision {
 
-using model::FileEvent;
 using model::FileProblem;
 using model::FileState;
 

@@ -30,6 +30,15 @@ void shorten(std::string& text) {
   if (!is_utf8(text)) text = "(no text)";
 }
 
+/// What was said of a capsule on nodes that it has left says nothing any more.
+void forget_where_it_was(const tables::Tables& tables, const FileReport& report, Decision<Nothing>& decision) {
+  for (const auto& other : tables::records<FileReport>(tables)) {
+    if (other.capsule == report.capsule && other.node_id != report.node_id &&
+        !capsules_on(tables, other.node_id).contains(report.capsule))
+      decision.changes.push_back(tables::delete_record<FileReport>(model::report_key(other.node_id, other.capsule)));
+  }
+}
+
 /// A node says what it likes: so much of it is kept.
 void limit(FileReport& report) {
   if (report.problems.size() > kMostProblems) report.problems.resize(kMostProblems);
@@ -66,7 +75,10 @@ FileService::FileService(server::Server& server, async::Executor executor, async
   server_.add_extension("files.", extension_of(*this, &FileService::answer));
 }
 
-void FileService::start() { tasks_.spawn("manifests", run()); }
+void FileService::start() {
+  tasks_.spawn("manifests", run());
+  tasks_.spawn("masters on nodes", follow_masters());
+}
 
 awaitable<void> FileService::stop() { co_await tasks_.stop(); }
 
@@ -271,6 +283,7 @@ awaitable<boost::json::value> FileService::report(std::string node_id, FileRepor
     auto plain = report;
     plain.create_index = plain.modify_index = 0;
     if (!standing || !describe::equal(*standing, plain)) decision.changes.push_back(tables::put_record(plain));
+    if (!standing && !report.capsule.empty()) forget_where_it_was(now, report, decision);
     return decision;
   };
   co_await server_.writer().submit(std::move(decide));
@@ -352,7 +365,8 @@ std::vector<NewFile> FileService::new_files(const Tables& tables, const std::str
   return out;
 }
 
-awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> files, bool directory, bool dry) {
+awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> files, bool directory, bool dry,
+                                     server::Beside beside) {
   const auto* tables = co_await server_.read();
   PutFiles request;
   request.cluster = cluster;
@@ -361,19 +375,23 @@ awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> 
   request.plan = dry;
   if (dry) {
     const Context context{TimePoint{}, ids_};
-    co_return decide_put_files(*tables, request, context).result;
+    auto decision = decide_put_files(*tables, request, context);
+    if (beside) beside(*tables, context, decision.changes);
+    co_return decision.result;
   }
   auto decide = [request](const Tables& now, const Context& context) {
     return decide_put_files(now, request, context);
   };
-  co_return co_await server_.writer().submit(std::move(decide));
+  auto both = server::with_beside(std::move(decide), std::move(beside));
+  co_return co_await server_.writer().submit(std::move(both));
 }
 
-awaitable<void> FileService::remove(std::string cluster, std::string name) {
+awaitable<void> FileService::remove(std::string cluster, std::string name, server::Beside beside) {
   auto decide = [cluster, name](const Tables& now, const Context& context) {
     return decide_remove_file(now, cluster, name, context);
   };
-  co_await server_.writer().submit(std::move(decide));
+  auto both = server::with_beside(std::move(decide), std::move(beside));
+  co_await server_.writer().submit(std::move(both));
 }
 
 awaitable<std::int64_t> FileService::sync(std::vector<std::string> node_ids) {

@@ -23,6 +23,7 @@ class FileService {
  public:
   struct Options {
     Duration gather = std::chrono::milliseconds(20);  ///< changes that come together are told together
+    Duration follow = std::chrono::seconds(2);        ///< how often masters on nodes are looked at
   };
   /// All outlive it. Registers what it answers to nodes: before server.start().
   FileService(server::Server& server, async::Executor executor, async::Pool& pool, IdSource& ids, Options options);
@@ -33,9 +34,10 @@ class FileService {
   async::awaitable<void> stop();
 
   /// Files with `content` get these bytes; those without keep theirs. `directory`: see PutFiles. `dry`: only says what
-  /// would become of them. Throws as decide_put_files.
-  async::awaitable<FilesPut> put(std::string cluster, std::vector<model::SyncFile> files, bool directory, bool dry);
-  async::awaitable<void> remove(std::string cluster, std::string name);
+  /// would become of them, also to `beside`. Throws as decide_put_files.
+  async::awaitable<FilesPut> put(std::string cluster, std::vector<model::SyncFile> files, bool directory, bool dry,
+                                 server::Beside beside = {});
+  async::awaitable<void> remove(std::string cluster, std::string name, server::Beside beside = {});
   /// Tells the nodes to look now; returns to how many that have a link.
   async::awaitable<std::int64_t> sync(std::vector<std::string> node_ids);
   /// Nodes that have files of a newer store follow this one nevertheless.
@@ -64,6 +66,8 @@ class FileService {
   async::awaitable<void> prepare();
   async::awaitable<void> refresh(const Tables& tables);
   async::awaitable<void> tell(std::string node_id);
+  async::awaitable<void> follow_masters();
+  async::awaitable<void> follow_master(model::SyncFile file, std::string node_id);
   std::vector<NewFile> new_files(const Tables& tables, const std::string& cluster,
                                  std::vector<model::SyncFile> files) const;
   NewFile new_file(const Tables& tables, model::SyncFile file) const;
@@ -88,6 +92,7 @@ class FileService {
   std::map<std::string, Wanted> wanted_;               ///< by node
   std::unordered_map<std::string, std::string> told_;  ///< node → digest that it knows of
   std::set<std::string> reloads_;                      ///< that were done, so that a repeated request is not
+  std::map<std::string, std::string> unread_;          ///< masters on nodes → why, said in the log once
 };
 
 }  // namespace underway::provision

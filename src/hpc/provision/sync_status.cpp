@@ -74,7 +74,7 @@ std::vector<TargetStatus> target_states(const tables::Tables& tables, const File
   const auto add = [&](const model::Node& node, const FileReport* report, const std::string& capsule) {
     const auto of_capsule = capsule.empty() ? std::nullopt : service.wanted_by(node.id, capsule);
     const Wanted* wanted = capsule.empty() ? service.wanted(node.id) : of_capsule ? &*of_capsule : nullptr;
-    if (report == nullptr && wanted == nullptr) return;
+    if (report == nullptr && (wanted == nullptr || wanted->files == 0)) return;
     TargetStatus status;
     status.node_id = node.id;
     status.node = node.name;
@@ -106,8 +106,10 @@ std::vector<TargetStatus> target_states(const tables::Tables& tables, const File
     if (!cluster.empty() && node->cluster != cluster) continue;
     const auto own = reports.find(model::report_key(node->id, ""));
     add(*node, own == reports.end() ? nullptr : &own->second, "");
-    for (auto it = reports.upper_bound(node->id + "/"); it != reports.end() && it->second.node_id == node->id; ++it)
-      add(*node, &it->second, it->second.capsule);
+    for (const auto& capsule : capsules_on(tables, node->id)) {
+      const auto of_capsule = reports.find(model::report_key(node->id, capsule));
+      add(*node, of_capsule == reports.end() ? nullptr : &of_capsule->second, capsule);
+    }
   }
   std::ranges::sort(out, {}, [](const auto& status) { return std::tie(status.node, status.capsule); });
   return out;
@@ -137,6 +139,25 @@ std::vector<FileAttention> attention(const std::vector<TargetStatus>& targets) {
   if (!unknown.empty())
     out.push_back({fmt::format("a template of a file fails for {}", names_of(unknown)), unknown.front()->reason,
                    "underway file status"});
+  return out;
+}
+
+std::vector<FileAttention> waiting_masters(const tables::Tables& tables, const std::string& cluster,
+                                           const std::function<bool(const std::string& node_id)>& linked) {
+  std::map<std::string, std::vector<std::string>> waiting;  // by node
+  for (const auto& file : tables::records<model::SyncFile>(tables)) {
+    if (file.from.empty() || (!cluster.empty() && file.cluster != cluster)) continue;
+    const auto node = node_of_master(tables, file);
+    if (!node || !linked(node->id)) waiting[file.from].push_back(file.where());
+  }
+  std::vector<FileAttention> out;
+  for (const auto& [node, paths] : waiting) {
+    out.push_back(
+        {fmt::format("file changes wait for '{}'", node),
+         fmt::format("it is off, and has the {} of {}; what others have of {} stays as it is",
+                     paths.size() == 1 ? "master" : "masters", join(paths, ", "), paths.size() == 1 ? "it" : "them"),
+         "underway host list"});
+  }
   return out;
 }
 

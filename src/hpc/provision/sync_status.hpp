@@ -41,6 +41,9 @@ std::vector<TargetStatus> target_states(const tables::Tables& tables, const File
                                         const std::function<bool(const std::string& node_id)>& linked);
 /// Nodes that are merely behind are not told: that passes.
 std::vector<FileAttention> attention(const std::vector<TargetStatus>& targets);
+/// Masters on nodes that are not there: changes of them wait.
+std::vector<FileAttention> waiting_masters(const tables::Tables& tables, const std::string& cluster,
+                                           const std::function<bool(const std::string& node_id)>& linked);
 
 const describe::Enumeration& description(describe::Tag<TargetState>);
 const describe::Structure& description(describe::Tag<TargetStatus>);

@@ -39,8 +39,9 @@ std::vector<Belief> parse_beliefs(std::string_view text) {
   std::vector<Belief> out;
   for (const auto& line : split(text, '\n')) {
     const auto fields = split(trim(line), '|');
-    if (fields.size() != 4 || !is_number(fields[0])) continue;
+    if (fields.size() != 5 || !is_number(fields[0])) continue;
     Belief belief{std::string(fields[0]), std::string(fields[1]), std::string(fields[2]), {}};
+    belief.held = fields[4].starts_with("JobHeld");
     try {
       if (!fields[3].empty()) belief.nodes = unfold_hosts(std::string(fields[3]));
     } catch (const Error&) {
@@ -72,8 +73,8 @@ namespace {
 class Comparison {
  public:
   Comparison(const std::map<std::string, std::string>& host_of,
-             const std::map<std::string, std::set<std::string>>& hosts)
-      : host_of_(host_of), hosts_(hosts) {
+             const std::map<std::string, std::set<std::string>>& hosts, Duration behind)
+      : host_of_(host_of), hosts_(hosts), behind_(behind) {
     for (const auto& [host, jobs] : hosts) {
       for (const auto& job : jobs) runs_on_[job].push_back(host);
     }
@@ -88,6 +89,9 @@ class Comparison {
                       "ended: `scancel {}`, or `scontrol release {}` to run it once more",
                       job.id, job.user, fold_hosts(found->second), job.id, job.id));
       out_.commands.push_back({"scontrol", "hold", job.id});
+      spare(job.id, found->second);
+    } else if (will_start(job.state) && behind_ > kLongBehind && !job.held) {
+      waited_.push_back(job.id);
     } else if (holds_nodes(job.state) && !runs && has_steps) {
       look_for_ghost(job);
     } else if (runs && !holds_nodes(job.state) && !will_start(job.state) && !is_ending(job.state)) {
@@ -102,6 +106,10 @@ class Comparison {
       stranger(job, "", hosts, "which slurmctld does not know");
       out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
     }
+    hold_those_that_waited();
+    for (const auto& [node, host] : host_of_) {
+      if (out_.spare.contains(host)) out_.drain.push_back(node);
+    }
     return std::move(out_);
   }
 
@@ -110,13 +118,38 @@ class Comparison {
     out_.findings.push_back({kind, job.id, job.user, std::move(hosts), std::move(text)});
   }
 
+  void spare(const std::string& job, const std::vector<std::string>& hosts) {
+    for (const auto& host : hosts) out_.spare[host].insert(job);
+  }
+
+  void hold_those_that_waited() {
+    if (waited_.empty()) return;
+    constexpr std::size_t kTogether = 500;  // ids in one command
+    for (std::size_t i = 0; i < waited_.size(); i += kTogether) {
+      const auto from = waited_.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto to = from + static_cast<std::ptrdiff_t>(std::min(kTogether, waited_.size() - i));
+      out_.commands.push_back({"scontrol", "hold", join(std::vector<std::string>(from, to), ",")});
+    }
+    out_.findings.push_back(
+        {Finding::Kind::waited,
+         waited_.front(),
+         "",
+         {},
+         fmt::format(
+             "{} Slurm jobs ({} to {}) waited when slurmctld wrote the state that it was started from, {} before "
+             "it was last seen; whether they have run since nobody knows, so they are held: `scontrol release ID` "
+             "those that have not, `scancel ID` the others",
+             waited_.size(), waited_.front(), waited_.back(), human_duration(behind_))});
+  }
+
   void stranger(const std::string& job, const std::string& user, const std::vector<std::string>& hosts,
                 const std::string& what) {
     out_.findings.push_back(
         {Finding::Kind::unknown, job, user, hosts,
-         fmt::format("Slurm job {} runs on {}, {}: it is in no account. Tell its user, or end it there: `pkill -f "
-                     "'slurmstepd: .{}\\.'`",
+         fmt::format("Slurm job {} runs on {}, {}: it is in no account, and runs on. Its nodes take no "
+                     "other job until it has ended. Tell its user, or end it there: `pkill -f 'slurmstepd: .{}\\.'`",
                      job, fold_hosts(hosts), what, job)});
+    spare(job, hosts);
   }
 
   void look_for_ghost(const Belief& job) {
@@ -145,6 +178,8 @@ class Comparison {
   const std::map<std::string, std::set<std::string>>& hosts_;
   std::map<std::string, std::vector<std::string>> runs_on_;
   std::set<std::string> known_;
+  Duration behind_;
+  std::vector<std::string> waited_;
   Reconciliation out_;
 };
 
@@ -152,10 +187,25 @@ class Comparison {
 
 Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
                          const std::map<std::string, std::string>& host_of,
-                         const std::map<std::string, std::set<std::string>>& hosts) {
-  Comparison comparison(host_of, hosts);
+                         const std::map<std::string, std::set<std::string>>& hosts, Duration behind) {
+  Comparison comparison(host_of, hosts, behind);
   for (const auto& job : beliefs) comparison.look_at(job, with_steps.contains(job.id));
   return comparison.conclude();
+}
+
+std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<Belief>& beliefs,
+                              const std::map<std::string, std::string>& host_of,
+                              const std::map<std::string, std::set<std::string>>& hosts) {
+  std::set<std::string> out;
+  for (const auto& job : beliefs) {
+    for (const auto& node : job.nodes) {
+      const auto host = host_of.find(node);
+      if (!holds_nodes(job.state) || !silent.contains(node) || host == host_of.end()) continue;
+      const auto seen = hosts.find(host->second);
+      if (seen != hosts.end() && seen->second.contains(job.id)) out.insert(node);
+    }
+  }
+  return out;
 }
 
 }  // namespace underway::slurm

@@ -11,10 +11,18 @@ namespace underway::slurm {
 using async::awaitable;
 using model::SlurmReport;
 
-bool is_held(const std::vector<Partition>& partitions, const std::string& boot, const std::string& compared_boot) {
-  if (boot.empty() || boot == compared_boot || partitions.empty()) return false;
-  return std::none_of(partitions.begin(), partitions.end(), [](const auto& one) { return one.up; });
+namespace {
+
+std::string key_of(const Place& place) { return place.allocation->ns + "/" + place.allocation->job_id; }
+
+SlurmReport report_of(const Place& place) {
+  SlurmReport report;
+  report.ns = place.allocation->ns;
+  report.job = place.allocation->job_id;
+  return report;
 }
+
+}  // namespace
 
 Reconciler::Reconciler(server::Server& server, async::Executor executor, Options options)
     : server_(server), executor_(executor), options_(options), tasks_(executor, "reconciliation of Slurm") {}
@@ -55,32 +63,108 @@ awaitable<std::string> Reconciler::command(Place place, std::vector<std::string>
 awaitable<void> Reconciler::look_at(Place place) {
   const std::vector<std::string> show = {"scontrol", "show", "config"};
   const std::vector<std::string> list = {"sinfo", "-h", "-o", kPartitionFormat};
-  const auto boot = parse_boot_time(co_await command(place, show));
-  const auto partitions = parse_partitions(co_await command(place, list));
-  if (is_held(partitions, boot, compared_[place.allocation->id])) co_return co_await compare(place, boot);
-  auto& down = meant_down_[place.allocation->ns + "/" + place.allocation->job_id];
+  const auto config = co_await command(place, show);
+  if (is_held(config)) co_return co_await compare(place, config);
+  last_look_[key_of(place)] = clock_.now();
+  co_await note_next_job(place, parse_next_job(config));
+  const auto nodes = co_await command(place, list);
+  auto& down = meant_down_[key_of(place)];
   down.clear();
-  for (const auto& one : partitions) {
+  for (const auto& one : parse_partitions(nodes)) {
     if (!one.up) down.push_back(one.name);
   }
+  co_await tend_spared(place);
+  const auto* tables = co_await server_.read();
+  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place)).value_or(report_of(place)).cut_off;
+  auto silent = parse_silent(nodes);
+  auto cut_off = co_await find_cut_off(place, std::move(silent), known);
+  co_await bear_with(place, config, known, std::move(cut_off));
 }
 
-awaitable<void> Reconciler::look_at_host(std::string host, std::string node_id,
-                                         std::map<std::string, std::set<std::string>>& hosts) {
-  const std::vector<std::string> words = {"/bin/sh", "-c", kStepsScript};
+awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::set<std::string> silent,
+                                                             std::vector<std::string> known) {
+  // An agent that is away for a moment must not cost its node the jobs. That long Slurm waits for one too.
+  constexpr auto kPatience = std::chrono::minutes(5);
+  std::vector<std::string> out;
+  if (silent.empty()) co_return out;
+  const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
+  const std::vector<std::string> nodes = {"sinfo", "-h", "-N", "-o", kNodeFormat};
+  const auto beliefs = parse_beliefs(co_await command(place, jobs));
+  std::map<std::string, std::string> host_of;
+  std::set<std::string> wanted;
+  for (const auto& state : parse_nodes(co_await command(place, nodes))) {
+    host_of[state.name] = state.hostname;
+    if (silent.contains(state.name)) wanted.insert(state.hostname);
+  }
+  Jobs nobody;
+  const auto hosts = co_await look_at_hosts(std::move(wanted), std::move(nobody));
+  auto found = cut_off(silent, beliefs, host_of, hosts);
+  auto& unreached = unreached_[key_of(place)];
+  const auto now = Clock::now();
+  for (const auto& node : found) unreached.seen[node] = now;
+  for (const auto& node : known) {
+    if (!silent.contains(node) || hosts.contains(host_of[node])) continue;
+    if (now - unreached.seen.try_emplace(node, now).first->second < kPatience) found.insert(node);
+  }
+  out.assign(found.begin(), found.end());
+  co_return out;
+}
+
+/// What is written down says whose the hold is, so it comes before it and goes after it.
+awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vector<std::string> known,
+                                      std::vector<std::string> cut_off) {
+  const auto key = key_of(place);
+  if (cut_off.empty()) {
+    unreached_.erase(key);
+    if (known.empty()) co_return;
+    const Hold nothing{.timeout = {}, .partitions_down = false};
+    co_await put_hold(place, nothing);
+    log::info("slurm: slurmctld of job '{}' reaches all nodes that run its jobs; SlurmdTimeout counts again",
+              place.allocation->job_id);
+    co_return co_await note_cut_off(place, cut_off);
+  }
+  if (known.empty()) {
+    if (!gives_nodes_up(config)) co_return;  // the site's own wish
+    log::warn("slurm: slurmctld of job '{}' does not reach {}, where its jobs run; it takes no node for dead now",
+              place.allocation->job_id, join(cut_off, ", "));
+  }
+  if (known != cut_off) co_await note_cut_off(place, cut_off);
+  // To be reconfigured makes it look for all nodes. It does that by itself too, but not often.
+  constexpr auto kFirst = std::chrono::seconds(10), kLast = std::chrono::seconds(80);
+  auto& unreached = unreached_[key];
+  if (Clock::now() < unreached.look_at || unreached.look_after > kLast) co_return;
+  unreached.look_after = unreached.look_after == Duration{0} ? Duration(kFirst) : 2 * unreached.look_after;
+  unreached.look_at = Clock::now() + unreached.look_after;
+  const Hold hold{.timeout = kNeverTimeout, .partitions_down = false};
+  co_await put_hold(place, hold);
+}
+
+awaitable<void> Reconciler::note_cut_off(Place place, std::vector<std::string> cut_off) {
+  auto decide = [place, cut_off](const tables::Tables& now, const server::Context&) {
+    auto report = tables::find_record<SlurmReport>(now, key_of(place)).value_or(report_of(place));
+    report.cut_off = cut_off;
+    server::Decision<server::Nothing> decision;
+    decision.changes.push_back(tables::put_record(report));
+    return decision;
+  };
+  co_await server_.writer().submit(std::move(decide));
+}
+
+awaitable<void> Reconciler::look_at_host(std::string host, std::string node_id, std::vector<std::string> words,
+                                         Jobs& seen) {
   try {
     const auto out = co_await async::within(options_.look_patience, "a look at " + host,
-                                            run_on_host(server_, std::move(node_id), words));
-    if (auto steps = parse_host_steps(out)) hosts.emplace(host, std::move(*steps));
+                                            run_on_host(server_, std::move(node_id), std::move(words)));
+    if (auto steps = parse_host_steps(out)) seen.emplace(host, std::move(*steps));
   } catch (const Error& error) {  // it is told that it could not be seen
     log::debug("slurm: {} cannot be looked at: {}", host, error.one_line());
   }
 }
 
 /// A hundred at a time: each is a process on its host. Those that do not answer in time were not looked at.
-awaitable<std::map<std::string, std::set<std::string>>> Reconciler::look_at_hosts(std::set<std::string> wanted) {
+awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> wanted, Jobs spare) {
   constexpr std::size_t kTogether = 100;
-  std::map<std::string, std::set<std::string>> seen;
+  Jobs seen;
   std::vector<std::pair<std::string, std::string>> looks;
   const auto* tables = co_await server_.read();
   for (const auto& node : tables->nodes()) {
@@ -90,14 +174,21 @@ awaitable<std::map<std::string, std::set<std::string>>> Reconciler::look_at_host
   }
   for (std::size_t i = 0; i < looks.size(); i += kTogether) {
     async::TaskGroup together(executor_, "looks at hosts");
-    for (std::size_t k = i; k < std::min(i + kTogether, looks.size()); ++k)
-      together.spawn(looks[k].first, look_at_host(looks[k].first, looks[k].second, seen));
+    for (std::size_t k = i; k < std::min(i + kTogether, looks.size()); ++k) {
+      const auto& [host, node_id] = looks[k];
+      std::vector<std::string> words = {"/bin/sh", "-c", kStepsScript};
+      if (const auto jobs = spare.find(host); jobs != spare.end()) {
+        words = {"/bin/sh", "-c", kSpareScript, "sh"};
+        words.insert(words.end(), jobs->second.begin(), jobs->second.end());
+      }
+      together.spawn(host, look_at_host(host, node_id, std::move(words), seen));
+    }
     co_await together.wait();
   }
   co_return seen;
 }
 
-awaitable<Reconciliation> Reconciler::find_out(Place place) {
+awaitable<Reconciliation> Reconciler::find_out(Place place, Duration behind) {
   const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
   const std::vector<std::string> steps = {"squeue", "-s", "-h", "-o", "%i"};
   const std::vector<std::string> nodes = {"sinfo", "-h", "-N", "-o", kNodeFormat};
@@ -109,25 +200,113 @@ awaitable<Reconciliation> Reconciler::find_out(Place place) {
     host_of[state.name] = state.hostname;
     wanted.insert(state.hostname);
   }
-  const auto seen = co_await look_at_hosts(std::move(wanted));
-  co_return reconcile(beliefs, with_steps, host_of, seen);
+  Jobs nobody;
+  const auto seen = co_await look_at_hosts(std::move(wanted), std::move(nobody));
+  co_return reconcile(beliefs, with_steps, host_of, seen, behind);
 }
 
-awaitable<void> Reconciler::compare(Place place, std::string boot) {
+awaitable<Duration> Reconciler::find_age(Place place, std::string config) {
+  constexpr const char* kScript = "cat \"$(dirname \"${SLURM_CONF:-/etc/slurm/slurm.conf}\")/$1\" 2>/dev/null; true";
+  const std::vector<std::string> read = {"/bin/sh", "-c", kScript, "sh", kHoldFile};
+  const auto state = parse_state_time(co_await command(place, read));
+  const auto key = key_of(place);
+  const auto* tables = co_await server_.read();
+  const auto known = tables::find_record<SlurmReport>(*tables, key);
+  const auto look = last_look_.find(key);
+  co_return behind(state, look == last_look_.end() ? std::nullopt : std::optional(look->second), clock_.now(),
+                   parse_next_job(config), known ? known->job_bound : 0);
+}
+
+/// What runs and does not for slurmctld is hidden from it, and its nodes take nothing else meanwhile.
+awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) {
+  if (made.spare.empty()) co_return;
+  std::set<std::string> hosts;
+  for (const auto& [host, _] : made.spare) hosts.insert(host);
+  const auto done = co_await look_at_hosts(hosts, made.spare);
+  for (const auto& host : hosts) {
+    if (!done.contains(host))
+      log::error("slurm: what runs on {} and is not known to slurmctld could not be hidden: it may be killed", host);
+  }
+  const std::vector<std::string> list = {"sinfo", "-h", "-N", "-o", kNodeFormat};
+  std::vector<std::string> free;
+  for (const auto& state : parse_nodes(co_await command(place, list))) {
+    const bool meant = std::find(made.drain.begin(), made.drain.end(), state.name) != made.drain.end();
+    if (meant && !state.held()) free.push_back(state.name);  // others have reasons of their own
+  }
+  if (free.empty()) co_return;
+  const std::vector<std::string> drain = {"scontrol", "update", "nodename=" + join(free, ","), "state=drain",
+                                          std::string("reason=") + kSparedReason};
+  co_await command(place, drain);
+  spares_[key_of(place)] = true;
+}
+
+/// Nodes on which nothing runs any more that slurmctld does not know of are given back.
+awaitable<void> Reconciler::tend_spared(Place place) {
+  auto& spares = spares_.try_emplace(key_of(place), true).first->second;  // an earlier server may have left some
+  if (!spares) co_return;
+  const std::vector<std::string> list = {"sinfo", "-h", "-N", "-o", kNodeFormat};
+  std::map<std::string, std::string> waiting;
+  std::set<std::string> hosts;
+  for (const auto& state : parse_nodes(co_await command(place, list))) {
+    if (!state.held() || state.reason != kSparedReason) continue;
+    waiting[state.name] = state.hostname;
+    hosts.insert(state.hostname);
+  }
+  spares = !waiting.empty();
+  if (!spares) co_return;
+  const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
+  const auto beliefs = parse_beliefs(co_await command(place, jobs));
+  Jobs nobody;
+  const auto seen = co_await look_at_hosts(std::move(hosts), std::move(nobody));
+  const auto foreign = reconcile(beliefs, {}, {}, seen).spare;
+  std::vector<std::string> over;
+  for (const auto& [node, host] : waiting) {
+    if (seen.contains(host) && !foreign.contains(host)) over.push_back(node);
+  }
+  if (over.empty()) co_return;
+  const std::vector<std::string> resume = {"scontrol", "update", "nodename=" + join(over, ","), "state=resume"};
+  co_await command(place, resume);
+  log::info("slurm: what slurmctld did not know of has ended on {}: it takes jobs again", join(over, ", "));
+}
+
+awaitable<void> Reconciler::note_next_job(const Place& place, std::int64_t next) {
+  next_job_[key_of(place)] = next;
+  const auto* tables = co_await server_.read();
+  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place));
+  if (next == 0 || (known && known->job_bound > next)) co_return;
+  auto decide = [place, next](const tables::Tables& now, const server::Context&) {
+    auto report = tables::find_record<SlurmReport>(now, key_of(place)).value_or(report_of(place));
+    report.job_bound = job_bound(next);
+    server::Decision<server::Nothing> decision;
+    decision.changes.push_back(tables::put_record(report));
+    return decision;
+  };
+  co_await server_.writer().submit(std::move(decide));
+}
+
+awaitable<void> Reconciler::compare(Place place, std::string config) {
   log::warn("slurm: slurmctld of job '{}' was started anew and is held; it is compared with its nodes",
             place.allocation->job_id);
-  const auto made = co_await find_out(place);
+  const auto age = co_await find_age(place, config);
+  const auto made = co_await find_out(place, age);
   for (const auto& words : made.commands) co_await command(place, words);
-  co_await release(place, made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0);
-  compared_[place.allocation->id] = boot;
+  co_await keep_apart(place, made);
+  const auto* tables = co_await server_.read();
+  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place)).value_or(report_of(place));
+  const auto unknown = made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0;
+  Hold left{.timeout = {}, .partitions_down = false};
+  left.first_job =
+      std::max(unknown, first_job_after(parse_next_job(config), next_job_[key_of(place)], known.job_bound));
+  co_await put_hold(place, left);
   for (const auto& finding : made.findings) log::warn("slurm: {}", finding.text);
   log::info("slurm: slurmctld of job '{}' was compared with its nodes, {} findings; it schedules again",
             place.allocation->job_id, made.findings.size());
-  auto decide = [place, boot, made](const tables::Tables&, const server::Context& context) {
-    SlurmReport report;
-    report.ns = place.allocation->ns;
-    report.job = place.allocation->job_id;
+  auto decide = [place, made, boot = parse_boot_time(config)](const tables::Tables& now,
+                                                              const server::Context& context) {
+    auto report = tables::find_record<SlurmReport>(now, key_of(place)).value_or(report_of(place));
     report.boot = boot;
+    report.findings.clear();
+    report.cut_off.clear();  // it is as the site has it now
     report.at = unix_nanos(context.now);
     for (const auto& finding : made.findings) report.findings.push_back(finding.text);
     server::Decision<server::Nothing> decision;
@@ -137,17 +316,17 @@ awaitable<void> Reconciler::compare(Place place, std::string boot) {
   co_await server_.writer().submit(std::move(decide));
 }
 
-awaitable<void> Reconciler::release(Place place, std::int64_t first_job) {
+awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
   constexpr const char* kScript =
       "f=$(dirname \"${SLURM_CONF:-/etc/slurm/slurm.conf}\")/\"$1\"; if [ -e \"$f\" ]; then printf '%s' \"$2\" "
       ">\"$f.new\" "
-      "&& mv \"$f.new\" \"$f\"; fi; exec scontrol reconfigure";
-  Hold nothing{.timeout = false, .partitions_down = false, .first_job = first_job};
-  const std::string text = first_job > 0 ? hold_text(nothing) : no_hold_text();
-  const std::vector<std::string> let_go = {"/bin/sh", "-c", kScript, "sh", kHoldFile, text};
+      "&& mv \"$f.new\" \"$f\"; fi; ip rule del pref \"$3\" 2>/dev/null; exec scontrol reconfigure";
+  const std::string text = hold.timeout || hold.first_job > 0 ? hold_text(hold) : no_hold_text();
+  const std::vector<std::string> let_go = {"/bin/sh", "-c", kScript, "sh", kHoldFile, text, std::to_string(kHoldRule)};
   co_await command(place, let_go);
+  // Reconfiguring gives partitions the state that they have in slurm.conf.
   const std::vector<std::string> list = {"sinfo", "-h", "-o", kPartitionFormat};
-  const auto& down = meant_down_[place.allocation->ns + "/" + place.allocation->job_id];
+  const auto& down = meant_down_[key_of(place)];
   for (const auto& one : parse_partitions(co_await command(place, list))) {
     const bool stays = std::find(down.begin(), down.end(), one.name) != down.end();
     if (one.up == !stays) continue;

@@ -3,6 +3,9 @@
 /// A slurmctld that starts in a capsule starts held (slurm/hold.hpp): it may have come from an older state. This
 /// controller sees it, compares what it believes with what the nodes run (slurm/reconcile.hpp), mends what can be
 /// mended, writes down the rest for people, and lets it go on.
+///
+/// One that does not reach a node takes it for dead after SlurmdTimeout, and ends its jobs. While the agents see that
+/// those jobs run it is told to take no node for dead, however long that takes.
 
 #include "async/group.hpp"
 #include "slurm/beside.hpp"
@@ -10,9 +13,6 @@
 #include "slurm/reconcile.hpp"
 
 namespace underway::slurm {
-
-/// Whether a slurmctld has to be compared now: it was started since the last time, and all its partitions are down.
-bool is_held(const std::vector<Partition>& partitions, const std::string& boot, const std::string& compared_boot);
 
 class Reconciler {
  public:
@@ -29,21 +29,47 @@ class Reconciler {
   async::awaitable<void> stop();
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// What is done for nodes that a slurmctld does not reach.
+  struct Unreached {
+    std::map<std::string, Clock::time_point> seen;  ///< by node: when its jobs were seen to run
+    Clock::time_point look_at;                      ///< when slurmctld is told to look for its nodes
+    Duration look_after{0};
+  };
   async::awaitable<void> run();
   async::awaitable<void> look_at(Place place);
-  async::awaitable<void> compare(Place place, std::string boot);
+  async::awaitable<void> compare(Place place, std::string config);
+  async::awaitable<void> note_next_job(const Place& place, std::int64_t next);
   async::awaitable<std::string> command(Place place, std::vector<std::string> words);
-  async::awaitable<Reconciliation> find_out(Place place);
-  async::awaitable<std::map<std::string, std::set<std::string>>> look_at_hosts(std::set<std::string> wanted);
-  async::awaitable<void> look_at_host(std::string host, std::string node_id,
-                                      std::map<std::string, std::set<std::string>>& hosts);
-  async::awaitable<void> release(Place place, std::int64_t first_job);
+  async::awaitable<Duration> find_age(Place place, std::string config);
+  async::awaitable<Reconciliation> find_out(Place place, Duration behind);
+  /// Jobs by host.
+  using Jobs = std::map<std::string, std::set<std::string>>;
+  /// Asks hosts for the steps that run there; `spare`: hides some of them before, by host.
+  async::awaitable<Jobs> look_at_hosts(std::set<std::string> wanted, Jobs spare);
+  async::awaitable<void> look_at_host(std::string host, std::string node_id, std::vector<std::string> words,
+                                      Jobs& seen);
+  async::awaitable<void> keep_apart(Place place, const Reconciliation& made);
+  async::awaitable<void> tend_spared(Place place);
+  /// The nodes of `silent` that run what slurmctld believes that they run; those of `known` also while they are not
+  /// seen.
+  async::awaitable<std::vector<std::string>> find_cut_off(Place place, std::set<std::string> silent,
+                                                          std::vector<std::string> known);
+  /// Holds the timeout while there are such nodes, and lets it go when there are none.
+  async::awaitable<void> bear_with(Place place, std::string config, std::vector<std::string> known,
+                                   std::vector<std::string> cut_off);
+  async::awaitable<void> note_cut_off(Place place, std::vector<std::string> cut_off);
+  async::awaitable<void> put_hold(Place place, Hold hold);
 
   server::Server& server_;
   async::Executor executor_;
   Options options_;
-  std::map<std::string, std::string> compared_;                 ///< by allocation: BOOT_TIME
   std::map<std::string, std::vector<std::string>> meant_down_;  ///< by job: partitions that people have put down
+  std::map<std::string, std::int64_t> next_job_;                ///< by job: NEXT_JOB_ID at the last look
+  std::map<std::string, TimePoint> last_look_;                  ///< by job: when it answered and was not held
+  std::map<std::string, bool> spares_;                          ///< by job: whether nodes may wait for spared jobs
+  SystemClock clock_;
+  std::map<std::string, Unreached> unreached_;  ///< by job, while nodes are cut off
   async::TaskGroup tasks_;
 };
 

@@ -90,7 +90,7 @@ std::string cluster_file(const AdoptionFacts& facts) {
 }
 
 std::string synced_files(const Site& site) {
-  std::string out = "# Files that nodes and capsules must have the same: type these on the management server.\n";
+  std::string out = "# Files that capsules must have as the nodes have them: type these on the management server.\n";
   std::vector<std::string> then;
   for (const auto& file : site.synced_files) {
     out +=

@@ -88,7 +88,7 @@ class Drafter {
     for (const auto* service : services) {
       capsule.services.push_back(service->name);
       capsule.reasons.push_back(fmt::format("{}: {} (rule {})", service->title, service->reason, service->rule));
-      for (const auto& program : service->programs) add(capsule, program);
+      for (const auto& program : running(*service)) add(capsule, program);
     }
     if (capsule.routes) add_router(capsule);
     add_dependencies(capsule);
@@ -99,6 +99,16 @@ class Drafter {
     }
     if (capsule.version.empty()) capsule.version = "1";
     drafts_.capsules.push_back(std::move(capsule));
+  }
+
+  /// Of several programs of a service those that run: a database that is installed and off is not the one in use.
+  std::vector<std::string> running(const Service& service) const {
+    std::vector<std::string> out;
+    for (const auto& name : service.programs) {
+      const Program* program = host_.find_program(name);
+      if (program != nullptr && !program->pids.empty()) out.push_back(name);
+    }
+    return out.empty() ? service.programs : out;
   }
 
   void add(CapsuleDraft& capsule, const std::string& name) {

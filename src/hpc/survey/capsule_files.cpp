@@ -74,6 +74,10 @@ std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
       quoted(draft.name), quoted(place.node_pool), quoted(fmt::format("{}:{}", draft.name, draft.version)),
       quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G");
   out += networks_of(draft, place) + "\n";
+  if (std::any_of(draft.programs.begin(), draft.programs.end(),
+                  [](const auto& one) { return one.name == "slurmctld"; }))
+    out += comment("The controller finds its nodes by name: as its host does.", "        ") +
+           "        dns {\n          host_file = true\n        }\n\n";
   for (const auto& service : draft.programs) out += service_block(service);
   if (draft.routes) out += "\n        sysctl = { \"net.ipv4.ip_forward\" = \"1\" }\n";
   out += "      }\n\n      resources {\n        cpu    = 500\n        memory = 1024\n      }\n    }\n  }\n}\n";

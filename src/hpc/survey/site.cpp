@@ -175,31 +175,31 @@ class SiteReader {
     if (site_.accounting.has_password) site_.secrets.push_back({site_.accounting.file, "password of the database"});
   }
 
-  void sync(const std::string& path, std::string why, std::string then = {}) {
+  void sync(const std::string& path, std::string why, std::string capsule, std::string then = {}) {
     if (path.empty() || !root_.exists(path)) return;
-    SyncedFile file{path, false, "root", "root", {}, std::move(then), std::move(why)};
+    SyncedFile file{path, false, "root", "root", std::move(capsule), std::move(then), std::move(why)};
     site_.synced_files.push_back(std::move(file));
   }
-  void sync_secret(const std::string& path, const std::string& owner, std::string why, std::string capsule = {}) {
+  void sync_secret(const std::string& path, const std::string& owner, std::string why, std::string capsule) {
     if (path.empty() || !root_.exists(path)) return;
     SyncedFile file{path, true, owner, owner, std::move(capsule), {}, std::move(why)};
     site_.synced_files.push_back(std::move(file));
   }
 
   void synced() {
-    sync("/etc/passwd", "users");
-    sync("/etc/group", "groups");
-    sync_secret("/etc/shadow", "root", "passwords of users");
-    sync("/etc/hosts", "names of nodes");
-    sync(site_.slurm.file, "Slurm, on nodes and in the controller's capsule", "scontrol reconfigure");
+    const std::string controllers = "slurm-*";  // and the canary's
+    sync("/etc/passwd", "users", "*");
+    sync("/etc/group", "groups", "*");
+    sync_secret("/etc/shadow", "root", "passwords of users", controllers);
+    sync(site_.slurm.file, "Slurm, on nodes and in the controller's capsule", controllers, "scontrol reconfigure");
     if (!site_.slurm.file.empty()) {
       const std::string base = site_.slurm.file.substr(0, site_.slurm.file.rfind('/') + 1);
       for (const char* name : {"cgroup.conf", "gres.conf", "topology.conf", "plugstack.conf", "job_container.conf"})
-        sync(base + name, "Slurm", "scontrol reconfigure");
+        sync(base + name, "Slurm", controllers, "scontrol reconfigure");
     }
     sync_secret(site_.accounting.file, site_.slurm.user, "slurmdbd, in the controller's capsule alone",
                 "slurm-services");
-    sync_secret("/etc/munge/munge.key", "munge", "munge, on nodes and in the controller's capsule");
+    sync_secret("/etc/munge/munge.key", "munge", "munge, on nodes and in the controller's capsule", controllers);
   }
 
   RootView root_;

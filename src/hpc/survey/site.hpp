@@ -60,7 +60,7 @@ struct SyncedFile {
   std::string path;
   bool secret = false;
   std::string owner, group;
-  std::string capsule;  ///< the only one that gets it; empty: nodes and capsules
+  std::string capsule;  ///< that gets it; `*` stands for any run of characters
   std::string then;     ///< a command to be typed once, when all have it
   std::string why;
 };
@@ -77,7 +77,7 @@ struct Site {
   std::vector<std::string> ganglia;         ///< "udp_send_channel host sms port 8649"
   std::vector<std::string> users;           ///< people (uid 1000 and above, with a shell)
   std::vector<SecretFile> secrets;
-  std::vector<SyncedFile> synced_files;  ///< what nodes and capsules must have the same
+  std::vector<SyncedFile> synced_files;  ///< what capsules must have as nodes have it
   std::vector<std::string> gaps;
 };
 

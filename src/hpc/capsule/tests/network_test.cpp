@@ -33,6 +33,21 @@ TEST_F(Capsules, MoveTheirAddressWithoutTheNeighboursNoticing) {
   end(second);
 }
 
+TEST_F(Capsules, AreSilentBeforeAnybodyHearsThatTheyEnded) {
+  const auto client = neighbour("client", "10.9.0.1/24");
+  const auto run = spec("one", config(serve("one"), "10.9.0.5/24"));
+  auto& first = start(run);
+  ASSERT_TRUE(eventually([&] { return client.ask("10.9.0.5", 7) == "one"; }));
+  // Somebody has got into its network and keeps it alive, addresses and all.
+  const auto inside = net::Namespace::of_process(first.status().process.pid, "the network of one");
+  first.stop(SIGKILL, {});
+  ASSERT_TRUE(first.wait(seconds{10}));
+  auto& second = start(spec("two", config(serve("two"), "10.9.0.5/24")));
+  EXPECT_TRUE(eventually([&] { return client.ask("10.9.0.5", 7) == "two"; }));
+  end(second);
+  first.destroy();
+}
+
 TEST_F(Capsules, AreNotStartedWhileSomebodyElseHasTheirAddress) {
   const auto holder = neighbour("holder", "10.9.0.5/24");
   const auto mac = net::Netlink(holder.inside).get_link("eth0").mac;

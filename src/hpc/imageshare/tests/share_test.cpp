@@ -37,7 +37,7 @@ class Sharing : public testing::Test {
     run(node_->join());
     node_images_.emplace(at("node"), clock_, std::chrono::milliseconds(50));
     run(node_images_->start({node_->node(), at("data"), loop_.executor(), pool_, [this] { return connection(); }}));
-    key_ = image::generate_key(at("ops.key"), "ops", clock_.now() + std::chrono::hours(24));
+    key_ = image::generate_key(at("ops.key"), "ops", clock_.now() + std::chrono::hours(24 * 365 * 20));
     run(images_->trust(image::to_record(key_)));
   }
   ~Sharing() override {
@@ -88,6 +88,28 @@ class Sharing : public testing::Test {
     return run(images_->finish(incoming));
   }
 
+  /// As the way back of an upgrade does.
+  void name_in_a_record(const std::string& digest) {
+    auto decide = [digest](const tables::Tables&, const server::Context&) {
+      model::Record record;
+      record.kind = "capsule";
+      record.name = "default/svc";
+      record.body = boost::json::object{{"WayBack", boost::json::object{{"Image", digest}}}};
+      server::Decision<server::Nothing> decision;
+      decision.changes.push_back(tables::Put<model::Record>{std::move(record)});
+      return decision;
+    };
+    run(server_->writer().submit(std::move(decide)));
+  }
+  model::Job run_job_with(const std::string& image) {
+    auto job = server::testing::make_job("capsules");
+    job.groups[0].tasks[0].driver = "capsule";
+    job.groups[0].tasks[0].config = boost::json::object{{"image", image}};
+    server::RegisterJob request;
+    request.job = job;
+    run(server_->register_job(std::move(request)));
+    return job;
+  }
   std::string directory_;
   VirtualClock clock_;
   SeededIds ids_{1};
@@ -200,14 +222,31 @@ TEST_F(Sharing, ImagesThatAreAskedForAndNotThereAreNamed) {
   EXPECT_THAT(failure_of([&] { run(images_->remove("web", false)); }), HasSubstr("there is no image 'web'"));
 }
 
+TEST_F(Sharing, WhatNobodyRefersToGoesWithTime) {
+  for (const auto* name : {"web", "mail", "new"}) push(image(name));
+  name_in_a_record(push(image("back")).digest);
+  run_job_with("web:1");
+  run_job_with("new:1");  // a job is reverted to what it was
+  for (const auto* name : {"web", "mail"}) run(node_images_->fetch(name));
+  EXPECT_TRUE(run(images_->prune(std::chrono::hours(1), false)).empty()) << "they have just come";
+  // A store goes by the times of its files, which are of the real clock.
+  clock_.advance(SystemClock().now() - clock_.now() + std::chrono::hours(24 * 60));
+  const auto month = std::chrono::hours(24 * 30);
+  ASSERT_EQ(run(images_->prune(month, true)).size(), 1);
+  EXPECT_EQ(run(images_->list()).size(), 4) << "it was only asked";
+  EXPECT_EQ(run(images_->prune(month, false)).front().name, "mail");
+  EXPECT_EQ(run(images_->list()).size(), 3);
+
+  node_images_->keep([this] { return std::set{node_images_->store().get("web").digest}; });
+  run(node_images_->fetch("new"));
+  std::set<std::string> names;
+  for (const auto& image : node_images_->store().list()) names.insert(image.name);
+  EXPECT_EQ(names, (std::set<std::string>{"web", "new"}));
+}
+
 TEST_F(Sharing, ImagesThatJobsReferToStay) {
   push(image("web"));
-  auto job = server::testing::make_job("capsules");
-  job.groups[0].tasks[0].driver = "capsule";
-  job.groups[0].tasks[0].config = boost::json::object{{"image", "web:1"}};
-  server::RegisterJob request;
-  request.job = job;
-  run(server_->register_job(std::move(request)));
+  const auto job = run_job_with("web:1");
   EXPECT_THAT(failure_of([&] { run(images_->remove("web", false)); }), HasSubstr("jobs refer to it: " + job.id));
   run(images_->remove("web", true));
   EXPECT_TRUE(run(images_->list()).empty());

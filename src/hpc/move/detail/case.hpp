@@ -36,6 +36,23 @@ class Case {
   /// The owner's host runs nothing.
   void fence(const std::string& by);
 
+  // The same for upgrades.
+  void begin_upgrade(model::CapsuleUpgrade upgrade);
+  void enter(model::UpgradePhase phase);
+  /// It stops, and starts with the other image; not when its node is being emptied.
+  void begin_stop();
+  /// An image without a version, or one that was pushed anew, means something else tomorrow: what ran last is what is
+  /// gone back to.
+  void note_running(const std::string& digest);
+  /// The same, of one that goes back already.
+  void go_on_with(const std::string& digest);
+  /// Before the stop: nothing has happened. Later: back to the image before.
+  void give_up(const std::string& error);
+  void upgraded();
+  void finish_upgrade(const std::string& error, bool rolled_back);
+  void forget_replicas(std::int64_t since);
+  void forget_replica(const std::string& node);
+
  private:
   using AllocationRow = tables::Row<model::Allocation>;
 
@@ -55,14 +72,16 @@ class Case {
   bool runs() const;
   /// Nothing that the record let run can run any more.
   bool ended() const;
-  AllocationRow live_at(const std::string& node_id) const;
+  using Fits = std::function<bool(const model::Allocation&)>;
+  AllocationRow live_at(const std::string& node_id, const Fits& fits = {}) const;
+  std::string image_of(const model::Job& job) const;
 
   std::vector<AllocationRow> rows() const;
   void own(const std::string& node_id);
   void lose(const model::Allocation& row, const std::string& why);
   void grant_first();
   void take_note();
-  void adopt();
+  void adopt(const Fits& fits = {});
   void held();
   void look_for_another();
   void follow_drain();
@@ -81,6 +100,24 @@ class Case {
   void restoring();
   void fail_forward(const std::string& error);
 
+  void step_upgrade();
+  void before_the_upgrade();
+  void upgrade_stops();
+  void leave_it();
+  void stop_it();
+  void upgrade_starts();
+  void upgrade_is_checked();
+  void upgrade_goes_back();
+  void starts_again();
+  void is_checked_again();
+  /// What happened meanwhile that an upgrade does not survive; empty: nothing.
+  std::string spoiled(const std::string& wanted_image) const;
+  /// The job asks for that image from its next version on.
+  void ask_for(const std::string& image);
+  /// How long what the rehearsal did may take.
+  Duration patience(Duration usual) const;
+  Todo upgrade_todo() const;
+
   void expel_strays();
   void unmark();
   void settle_state();
@@ -93,6 +130,7 @@ class Case {
   bool known_;  ///< the record exists
   model::Capsule before_, c_;
   tables::Row<model::Job> job_;
+  bool register_ = false;                          ///< job_ is to become the job's next version
   std::map<std::string, model::Allocation> rows_;  ///< allocations to put
   bool evaluate_ = false;
 };

@@ -84,6 +84,9 @@ class ControllerTest : public ::testing::Test {
     slot->streams["move.stage"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
       return stage(std::move(stream));
     };
+    slot->streams["move.save"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
+      return snapshot(std::move(stream));
+    };
     slot->streams["move.install"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
       return install(std::move(stream));
     };
@@ -103,6 +106,13 @@ class ControllerTest : public ::testing::Test {
     if (!obstacle.empty()) throw Error(Code::invalid, obstacle);
     stream->end();
     co_return;
+  }
+  awaitable<void> snapshot(std::shared_ptr<link::Stream> stream) {
+    if (no_snapshot) throw Error(Code::exhausted, "the disk is full");
+    SaveReply reply{"20261122-031500", 0, {}};
+    const auto told = json::to_value(reply);
+    co_await stream->write_control(told);
+    stream->end();
   }
   awaitable<void> install(std::shared_ptr<link::Stream> stream) {
     ++installed;
@@ -175,7 +185,7 @@ class ControllerTest : public ::testing::Test {
   std::vector<std::string> steps;
   std::size_t received = 0;
   int rounds = 0, installed = 0;
-  bool hold_first_round = false;
+  bool hold_first_round = false, no_snapshot = false;
 };
 
 TEST_F(ControllerTest, MovesACapsuleOverTheLinks) {
@@ -188,8 +198,20 @@ TEST_F(ControllerTest, MovesACapsuleOverTheLinks) {
   EXPECT_EQ(find()->last_move->rounds.back().bytes, 200'000);
   EXPECT_EQ(installed, 1);
   EXPECT_EQ(steps, (std::vector<std::string>{"before_stop", "check"}));
+  EXPECT_EQ(find()->last_snapshot, fmt::format("20261122-031500 on c{} (before move)", to == 1 ? 2 : 1));
+  EXPECT_EQ(find()->last_move->note, "");
   EXPECT_GT(find()->last_move->gap, 0s);
   EXPECT_LT(find()->last_move->gap, 10s);
+}
+
+TEST_F(ControllerTest, WhatCannotBeSavedBeforeIsToldAndMovesAllTheSame) {
+  no_snapshot = true;
+  const int to = other();
+  begin_move(to);
+  until([&] { return find()->last_move && at_rest(); });
+  EXPECT_EQ(owner(), to);
+  EXPECT_EQ(find()->last_snapshot, "");
+  EXPECT_EQ(find()->last_move->note, "there is no snapshot of before it: the disk is full");
 }
 
 TEST_F(ControllerTest, WhatTheTargetLacksEndsTheMoveAtOnce) {

@@ -69,6 +69,18 @@ TEST_F(Shelves, KeepOnlyWhatIsWanted) {
   EXPECT_EQ(shelf().list().size(), 2U);
 }
 
+TEST_F(Shelves, KeepTheLastOfAReasonAndAllOthers) {
+  write("one");
+  shelf().take("by hand");
+  for (int i = 0; i < 5; ++i) shelf().take("before move");
+  const auto newest = shelf().list().back().id;
+  shelf().keep_last("before move", 3);
+  const auto list = shelf().list();
+  ASSERT_EQ(list.size(), 4U);
+  EXPECT_EQ(list.front().reason, "by hand");
+  EXPECT_EQ(list.back().id, newest);
+}
+
 TEST_F(Shelves, TryWhatIsSaved) {
   EXPECT_THROW(shelf().drill([](const std::string&) { return std::vector<std::string>{}; }), Error);
   write("one");

@@ -151,5 +151,20 @@ TEST_F(ExtensionTest, WhatIsOnTheNodeCanBeReadUnlessItIsSecret) {
   EXPECT_THAT(refusal([&] { ask("/etc/shadow"); }), HasSubstr("is not synchronised here"));
 }
 
+TEST_F(ExtensionTest, AMasterThatLiesHereIsReadWhenItIsNewsAndOnlyFromPlainFiles) {
+  const auto ask = [&](const std::string& path, const std::string& have) {
+    auto body = json::to_value(MasterRequest{path, have});
+    return json::decode<MasterReply>(loop.run_until_done(extension_->answer("files.master", std::move(body)))).data;
+  };
+  os::write_file(base_ + "/root/etc/passwd", "ann:x:1000\n");
+  EXPECT_EQ(ask("/etc/passwd", ""), base64_encode("ann:x:1000\n"));
+  EXPECT_EQ(ask("/etc/passwd", hex(crypto::sha256("ann:x:1000\n"))), std::nullopt);
+  EXPECT_THAT(refusal([&] { ask("/etc/group", ""); }), HasSubstr("'/etc/group' does not exist"));
+  EXPECT_THAT(refusal([&] { ask("/etc", ""); }), HasSubstr("no regular file"));
+  EXPECT_THAT(refusal([&] { ask("/etc/../etc/passwd", ""); }), HasSubstr("'..'"));
+  std::filesystem::create_symlink("passwd", base_ + "/root/etc/link");
+  EXPECT_NE(refusal([&] { ask("/etc/link", ""); }), "no error");
+}
+
 }  // namespace
 }  // namespace underway::provision

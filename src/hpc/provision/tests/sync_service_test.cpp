@@ -71,6 +71,68 @@ TEST_F(ServiceTest, ASecretIsSealedInTheStoreAndNotShown) {
   EXPECT_EQ(tables::records<model::FileContent>(tables()).size(), 1) << "the old bytes are gone";
 }
 
+model::SyncFile file_from(const std::string& path, const std::string& node) {
+  model::SyncFile out;
+  out.name = out.source = path;
+  out.from = node;
+  return out;
+}
+
+TEST_F(ServiceTest, AMasterOnANodeIsFollowedThereAndWaitsWhileTheNodeIsOff) {
+  auto& c1 = join(1);
+  auto& mgmt = join(2, "management");
+  std::string master = "ann:x:1000\n";
+  bool is_there = false;
+  std::vector<std::string> asked;
+  mgmt.answers["files.master"] = [&](const boost::json::value& body) {
+    const auto request = json::decode<MasterRequest>(body);
+    asked.push_back(request.path);
+    if (!is_there) throw Error(Code::not_found, "'/etc/passwd' does not exist");
+    MasterReply reply;
+    if (request.have != digest(master)) reply.data = base64_encode(master);
+    return json::to_value(reply);
+  };
+  auto passwd = file_from("/etc/passwd", mgmt.node().name);
+  passwd.targets.pools = {"compute"};
+  put({passwd}, true);
+  const auto known = [&] {
+    return tables::find_record<model::FileContent>(tables(), "sha256-" + digest(master)).has_value();
+  };
+  const auto arrives = [&] {
+    server::testing::run_until(loop, known);
+    settle();
+    return manifest(c1)->entries.at(0).digest == digest(master);
+  };
+  EXPECT_THAT(manifest(c1)->entries.at(0).problem, HasSubstr("was not read yet")) << "so what is there stays";
+  is_there = true;
+  EXPECT_TRUE(arrives());
+  EXPECT_EQ(content(c1, digest(master)), master);
+  EXPECT_THAT(asked, ::testing::Contains("/etc/passwd"));
+  master += "bob:x:1001\n";
+  EXPECT_TRUE(arrives());
+  EXPECT_EQ(tables::records<model::FileContent>(tables()).size(), 1) << "the old bytes are gone";
+  EXPECT_EQ(put({passwd}, true).unchanged, 1) << "the directory says where it lies, not what it holds";
+
+  const auto linked = [&](const std::string& id) { return server.linked(id); };
+  EXPECT_TRUE(waiting_masters(tables(), "hpc", linked).empty());
+  loop.run_until_done(mgmt.stop());
+  server::testing::run_until(loop, [&] { return !server.linked(mgmt.id()); });
+  const auto waiting = waiting_masters(tables(), "hpc", linked);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_THAT(waiting[0].what, HasSubstr("file changes wait for"));
+  EXPECT_THAT(waiting[0].why, HasSubstr("/etc/passwd"));
+  EXPECT_EQ(content(c1, digest(master)), master) << "what is known of it stays";
+}
+
+TEST_F(ServiceTest, AMasterOnANodeHasNoBytesOfItsOwn) {
+  auto both = file_from("/etc/motd", "mgmt");
+  both.content = "hello\n";
+  EXPECT_THAT(refusal([&] { put({both}); }), HasSubstr("its bytes are those of node 'mgmt': change it there"));
+  auto relative = file_from("/etc/motd", "mgmt");
+  relative.source = "motd";
+  EXPECT_THAT(refusal([&] { put({relative}); }), HasSubstr("is not absolute"));
+}
+
 TEST_F(ServiceTest, OnlyThoseConcernedAreTold) {
   join(1);
   join(2, "login");

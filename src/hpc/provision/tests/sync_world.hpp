@@ -100,11 +100,16 @@ class SyncWorld : public ::testing::Test {
   SystemClock clock;
   SystemIds ids;
   server::Server server{loop.executor(), store, clock, ids, options()};
-  FileService service{server, loop.executor(), pool, ids};
+  FileService service{server, loop.executor(), pool, ids, service_options()};
   std::map<int, std::unique_ptr<FakeNode>> nodes;
   std::map<int, int> told;  ///< how often, by node
 
  private:
+  static FileService::Options service_options() {
+    FileService::Options out;
+    out.follow = std::chrono::milliseconds(10);
+    return out;
+  }
   static server::Options options() {
     server::Options out;
     out.link_patience = std::chrono::milliseconds(50);

@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   underway::slurm::parse_beliefs(text);
   underway::slurm::parse_host_steps(text);
   underway::slurm::parse_partitions(text);
+  underway::slurm::parse_silent(text);
   underway::slurm::parse_boot_time(text);
   return 0;
 }

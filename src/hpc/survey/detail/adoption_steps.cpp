@@ -27,6 +27,17 @@ std::string told_to_nodes(const std::string& service, const std::string& address
   return fmt::format("wherever it stands: {} in place of the server", markdown_code(address));
 }
 
+/// Packages put files below /etc that concern others: the machine's boot, its network, its logs.
+bool is_read_by_a_daemon(const std::string& file) {
+  static constexpr std::string_view kOthers[] = {"apparmor.d", "cron",      "default", "dhcp", "init",   "logcheck",
+                                                 "logrotate",  "network/",  "pam.d",   "ppp/", "rc",     "systemd/",
+                                                 "tmpfiles.d", "sysctl.d/", "ufw/",    "X11/", "polkit-"};
+  constexpr std::string_view kEtc = "/etc/";
+  if (!file.starts_with(kEtc)) return false;
+  const auto rest = std::string_view(file).substr(kEtc.size());
+  return std::none_of(std::begin(kOthers), std::end(kOthers), [&](auto other) { return rest.starts_with(other); });
+}
+
 class PlanWriter {
  public:
   explicit PlanWriter(const AdoptionFacts& facts)
@@ -229,6 +240,8 @@ class PlanWriter {
                    "Capture at a place that sees the nodes' traffic: on the nodes, or at a mirror port of the switch."},
          .commands = {"scontrol update nodename=" + shell_word(nodes) + " state=drain reason=canary",
                       "squeue -w " + shell_word(nodes) + "      # wait until it is empty",
+                      "# from now on the old controller does not ask them how they are",
+                      "scontrol update nodename=" + shell_word(nodes) + " state=future",
                       "underway file add /etc/slurm/canary.conf canary/canary.conf -capsule slurm-canary",
                       "underway job run canary/slurm-canary.hcl",
                       "# on each of these nodes, with canary.conf in /etc/slurm", "systemctl stop slurmd",
@@ -240,7 +253,7 @@ class PlanWriter {
          .done_when = "the job ends, and `survey check-silent` exits with 0.",
          .back = {"# on each of these nodes", "pkill -F /run/slurmd-canary.pid; systemctl start slurmd",
                   "underway job stop -purge slurm-canary", "underway file remove /etc/slurm/canary.conf",
-                  "scontrol update nodename=" + shell_word(nodes) + " state=resume"}});
+                  "scontrol update nodename=" + shell_word(nodes) + " state=idle"}});
   }
 
   void eliminate() {
@@ -265,17 +278,30 @@ class PlanWriter {
     return out;
   }
 
-  /// State goes into the overlay before the first start: the overlay's upper directory is a plain directory.
+  /// Configuration and state go into the overlay before the first start: its upper directory is a plain directory.
   static std::vector<std::string> copy_state(const CapsuleDraft& capsule, const std::string& server) {
     std::vector<std::string> out;
     const std::string upper = fmt::format("/var/lib/underway/capsules/default/{}/overlay/upper", capsule.name);
+    std::string files;
+    // What Slurm and munge read comes as synchronised files, for the nodes have it too, and some of it is secret.
+    if (capsule.name != "slurm-services") {
+      for (const auto& service : capsule.programs)
+        for (const auto& file : service.configuration)
+          if (is_read_by_a_daemon(file)) files += fmt::format(" {}:{}", server, shell_word(file));
+    }
+    if (!files.empty()) {
+      out = {"# on the infrastructure host that shall run it", "mkdir -p " + shell_word(upper)};
+      out.push_back(fmt::format("rsync -aHAX --numeric-ids --relative --ignore-missing-args{} {}", files,
+                                shell_word(upper + "/")));
+    }
     for (const auto& service : capsule.programs) {
       for (const auto& directory : service.state) {
         if (directory == "/var/log" || directory.empty() || directory.front() != '/') continue;
         if (out.empty()) out.emplace_back("# on the infrastructure host that shall run it");
         const std::string to = shell_word(upper + directory + "/");
         out.push_back("mkdir -p " + to);
-        out.push_back(fmt::format("rsync -aHAX --numeric-ids {}:{} {}", server, shell_word(directory + "/"), to));
+        out.push_back(fmt::format("rsync -aHAX --numeric-ids --ignore-missing-args {}:{} {}", server,
+                                  shell_word(directory + "/"), to));
       }
     }
     return out;

@@ -5,6 +5,7 @@
 namespace underway::survey::detail {
 namespace {
 
+/// /run is empty when a capsule starts: what systemd makes there (RuntimeDirectory=) its commands make.
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
       {{"slurmctld"},
@@ -28,8 +29,10 @@ const std::vector<Recipe>& recipes() {
       {{"slurmrestd"}, "slurmrestd", "", {"/usr/sbin/slurmrestd", "0.0.0.0:6820"}, {}, "20s", {"slurmrestd"}, {}, ""},
       {{"munged", "munge"},
        "munge",
-       "munge",
-       {"/usr/sbin/munged", "-F"},
+       "",
+       {"/bin/sh", "-c",
+        "install -d -o munge -g munge -m 0755 /run/munge && exec setpriv --reuid munge --regid munge --init-groups "
+        "/usr/sbin/munged -F"},
        {"/bin/sh", "-c", "munge -n | unmunge >/dev/null"},
        "20s",
        {"munge"},
@@ -37,8 +40,10 @@ const std::vector<Recipe>& recipes() {
        "the key is a secret: it comes as a synchronised file, never in the image"},
       {{"mariadbd", "mysqld", "mariadb", "mysql"},
        "mariadb",
-       "mysql",
-       {"/usr/sbin/mariadbd"},
+       "",
+       {"/bin/sh", "-c",
+        "install -d -o mysql -g mysql -m 0755 /run/mysqld && exec setpriv --reuid mysql --regid mysql --init-groups "
+        "/usr/sbin/mariadbd"},
        {"/bin/sh", "-c", "mariadb-admin ping >/dev/null"},
        "120s",
        {"mariadb-server"},
@@ -47,7 +52,7 @@ const std::vector<Recipe>& recipes() {
       {{"chronyd"},
        "chrony",
        "",
-       {"/usr/sbin/chronyd", "-x", "-d"},
+       {"/bin/sh", "-c", "mkdir -p /run/chrony && exec /usr/sbin/chronyd -x -d"},
        {"/usr/bin/chronyc", "tracking"},
        "10s",
        {"chrony"},
@@ -56,7 +61,7 @@ const std::vector<Recipe>& recipes() {
       {{"ntpd"},
        "chrony",
        "",
-       {"/usr/sbin/chronyd", "-x", "-d"},
+       {"/bin/sh", "-c", "mkdir -p /run/chrony && exec /usr/sbin/chronyd -x -d"},
        {"/usr/bin/chronyc", "tracking"},
        "10s",
        {"chrony"},

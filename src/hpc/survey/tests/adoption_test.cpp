@@ -210,8 +210,9 @@ TEST_F(Adopt, SecretsAreNamedAndNeverCopied) {
     EXPECT_THAT(text, Not(HasSubstr("secretsecret")));
   }
   EXPECT_THAT(adopt().files.at("PLAN.md"), HasSubstr("Secret, not read: `/etc/munge/munge.key`"));
-  EXPECT_THAT(adopt().files.at("synchronised-files.sh"),
-              HasSubstr("underway file add /etc/munge/munge.key -secret -owner munge"));
+  EXPECT_THAT(
+      adopt().files.at("synchronised-files.sh"),
+      HasSubstr("underway file add /etc/munge/munge.key -secret -owner munge -group munge -capsule 'slurm-*'\n"));
 }
 
 TEST_F(Adopt, PasswordOfTheDatabaseGoesToOneCapsuleAlone) {
@@ -220,7 +221,7 @@ TEST_F(Adopt, PasswordOfTheDatabaseGoesToOneCapsuleAlone) {
       files,
       HasSubstr(
           "underway file add /etc/slurm/slurmdbd.conf -secret -owner slurm -group slurm -capsule slurm-services\n"));
-  EXPECT_THAT(files, HasSubstr("underway file add /etc/slurm/slurm.conf -owner root -group root\n"));
+  EXPECT_THAT(files, HasSubstr("underway file add /etc/slurm/slurm.conf -owner root -group root -capsule 'slurm-*'\n"));
 }
 
 TEST_F(Adopt, NothingOnTheMachineChanges) {

@@ -1,5 +1,6 @@
 #include "survey/capsule_draft.hpp"
 
+#include "base/text.hpp"
 #include "jobspec/cluster_file.hpp"
 #include "survey/detail/hcl_text.hpp"
 #include "survey/testing/paper_site.hpp"
@@ -51,7 +52,7 @@ TEST(CapsuleDraft, ProgramsRunInTheForegroundInTheOrderOfTheirNeeds) {
       EXPECT_THAT(service.command, ElementsAre("/usr/sbin/slurmctld", "-D"));
       EXPECT_THAT(service.depends_on, ElementsAre("munge", "slurmdbd"));
     }
-    if (service.name == "munge") EXPECT_EQ(service.user, "munge");
+    if (service.name == "munge") EXPECT_THAT(join(service.command, " "), HasSubstr("setpriv --reuid munge"));
   }
   EXPECT_TRUE(find(drafts, "routing")->routes);
 }

@@ -1,166 +1,16 @@
 // The known-answer bed with the daemons of Debian, each in its network namespace: what they really say to each other is
 // captured live and by tcpdump, and both yield the paper's Table 1 as the wire shows it.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <thread>
-
 #include "base/json.hpp"
-#include "net/netlink.hpp"
-#include "net/nftables.hpp"
-#include "os/process.hpp"
-#include "survey/live.hpp"
-#include "survey/reading.hpp"
 #include "tests/bed.hpp"
+#include "tests/lab.hpp"
 
 namespace underway::survey::testing {
 namespace {
-
-using namespace std::chrono_literals;
-
-std::string find_program(const std::string& name) {
-  for (const auto* directory : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}) {
-    if (os::exists(directory + name)) return directory + name;
-  }
-  return {};
-}
-
-/// mgmt 10.66.0.1 routes for node 10.66.0.11 to outside 203.0.113.2; `boot` has no address yet. All on one bridge but
-/// the outside.
-class Lab {
- public:
-  Lab() {
-    EXPECT_NE(::mkdtemp(directory_.data()), nullptr);
-    ::chmod(directory_.c_str(), 0755);  // munge's socket is for everybody
-    net::Netlink bridge(net_of(switch_));
-    bridge.add_bridge("br0");
-    const auto attach = [&](const os::Namespace& host, const char* port, const char* address) {
-      const auto space = net_of(host);
-      bridge.add_veth({.name = port, .peer = &space, .peer_name = "eth0", .master = "br0", .peer_mac = {}});
-      net::Netlink inside(space);
-      inside.set_up("lo");
-      inside.set_up("eth0");
-      if (address != nullptr) inside.add_address("eth0", *net::parse_cidr(address));
-    };
-    attach(mgmt, "mgmt", "10.66.0.1/24");
-    attach(node, "node", "10.66.0.11/24");
-    attach(boot, "boot", nullptr);
-    const auto outside_net = net_of(outside);
-    net::Netlink gateway(net_of(mgmt));
-    gateway.add_veth({.name = "eth1", .peer = &outside_net, .peer_name = "eth0", .master = {}, .peer_mac = {}});
-    gateway.add_address("eth1", *net::parse_cidr("203.0.113.1/24"));
-    net::Netlink away(outside_net);
-    away.set_up("eth0");
-    away.add_address("eth0", *net::parse_cidr("203.0.113.2/24"));
-    net::Netlink inside(net_of(node));
-    inside.set_route({.to = {}, .via = net::parse_ip("10.66.0.1"), .link = "eth0"});
-    inside.set_route({.to = net::parse_cidr("239.2.11.71/32"), .via = {}, .link = "eth0"});
-    net_of(mgmt).run(
-        [] { os::write_all(os::open_file("/proc/sys/net/ipv4/ip_forward", O_WRONLY), "1", "ip_forward"); });
-    net::set_masquerade(net_of(mgmt), "nat", {*net::parse_cidr("10.66.0.0/24")});
-  }
-  ~Lab() {
-    daemons_.clear();
-    std::filesystem::remove_all(directory_);
-  }
-  Lab(const Lab&) = delete;
-  Lab& operator=(const Lab&) = delete;
-
-  static net::Namespace net_of(const os::Namespace& space) {
-    return net::Namespace::open(fmt::format("/proc/self/fd/{}", space.fd().get()));
-  }
-  std::string path(const std::string& name) const { return directory_ + "/" + name; }
-  std::string file(const std::string& name, const std::string& text, mode_t mode = 0644) const {
-    os::make_directories(std::filesystem::path(path(name)).parent_path());
-    os::write_file(path(name), text, mode, {}, os::Durability::cached);
-    return path(name);
-  }
-  void daemon(const os::Namespace& where, std::vector<std::string> argv) {
-    daemons_.push_back(os::spawn(spec(where, std::move(argv))));
-  }
-  os::Output run(const os::Namespace& where, std::vector<std::string> argv) {
-    return os::run_program(spec(where, std::move(argv)), 20s);
-  }
-  /// Until it succeeds: the daemon behind it may still be starting.
-  bool try_until(const os::Namespace& where, const std::vector<std::string>& argv, const std::string& expect = {}) {
-    for (const auto end = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < end;) {
-      const auto output = run(where, argv);
-      if (output.status.success() && output.out.find(expect) != std::string::npos) return true;
-      ::usleep(50'000);
-    }
-    return false;
-  }
-
-  os::Namespace mgmt = os::Namespace::create(CLONE_NEWNET), node = os::Namespace::create(CLONE_NEWNET),
-                boot = os::Namespace::create(CLONE_NEWNET), outside = os::Namespace::create(CLONE_NEWNET);
-
- private:
-  os::SpawnSpec spec(const os::Namespace& where, std::vector<std::string> argv) const {
-    os::SpawnSpec spec;
-    spec.argv = std::move(argv);
-    spec.env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF=" + path("slurm/slurm.conf")};
-    spec.cwd = directory_;
-    spec.join = {&where};
-    return spec;
-  }
-
-  os::Namespace switch_ = os::Namespace::create(CLONE_NEWNET);
-  std::string directory_ = "/tmp/survey_bed.XXXXXX";
-  std::vector<os::Child> daemons_;
-};
 
 void start_http(Lab& lab) {
   lab.file("www/overlay", "files of c1\n");
   lab.daemon(lab.mgmt, {"busybox", "httpd", "-f", "-p", "10.66.0.1:9873", "-h", lab.path("www")});
   lab.daemon(lab.outside, {"busybox", "httpd", "-f", "-p", "203.0.113.2:80", "-h", lab.path("www")});
-}
-
-void start_rsyslog(Lab& lab) {
-  os::make_directories(lab.path("syslog/server"));
-  os::make_directories(lab.path("syslog/client"));
-  const auto server =
-      lab.file("syslog/server.conf", fmt::format("global(workDirectory=\"{0}/server\")\n"
-                                                 "module(load=\"imtcp\")\n"
-                                                 "input(type=\"imtcp\" port=\"514\" address=\"10.66.0.1\")\n"
-                                                 "action(type=\"omfile\" file=\"{0}/all.log\")\n",
-                                                 lab.path("syslog")));
-  const auto client = lab.file(
-      "syslog/client.conf", fmt::format("global(workDirectory=\"{0}/client\")\n"
-                                        "module(load=\"imuxsock\" SysSock.Use=\"off\")\n"
-                                        "input(type=\"imuxsock\" socket=\"{0}/log\")\n"
-                                        "action(type=\"omfwd\" target=\"10.66.0.1\" port=\"514\" protocol=\"tcp\")\n",
-                                        lab.path("syslog")));
-  lab.daemon(lab.mgmt, {"rsyslogd", "-n", "-f", server, "-i", lab.path("syslog/server.pid")});
-  lab.daemon(lab.node, {"rsyslogd", "-n", "-f", client, "-i", lab.path("syslog/client.pid")});
-}
-
-void start_nfs(Lab& lab) {
-  lab.file("nfs/export/file", "data\n");
-  os::make_directories(lab.path("nfs/recovery"));
-  const auto conf = lab.file(
-      "nfs/ganesha.conf",
-      fmt::format(
-          "NFS_CORE_PARAM {{ Protocols = 4; NFS_Port = 2049; Bind_addr = 10.66.0.1; Enable_NLM = false; "
-          "Enable_RQUOTA = false; Enable_UDP = false; }}\n"
-          "NFSV4 {{ Graceless = true; RecoveryBackend = fs; RecoveryRoot = {0}/recovery; }}\n"
-          "EXPORT {{ Export_Id = 1; Path = {0}/export; Pseudo = /export; Access_Type = RW; Squash = No_Root_Squash; "
-          "SecType = sys; Protocols = 4; Transports = TCP; FSAL {{ Name = VFS; }} }}\n",
-          lab.path("nfs")));
-  lab.daemon(lab.mgmt, {"ganesha.nfsd", "-F", "-f", conf, "-L", lab.path("nfs/log"), "-p", lab.path("nfs/pid")});
-}
-
-void start_gmond(Lab& lab) {
-  const auto conf =
-      lab.file("gmond.conf",
-               "globals { daemonize = no setuid = no deaf = yes send_metadata_interval = 5 }\n"
-               "cluster { name = \"bed\" }\n"
-               "udp_send_channel { mcast_join = 239.2.11.71 port = 8649 ttl = 1 }\n"
-               "modules { module { name = \"core_metrics\" } }\n"
-               "collection_group { collect_every = 2 time_threshold = 2 metric { name = \"heartbeat\" } }\n");
-  lab.daemon(lab.node, {"gmond", "-f", "-c", conf});
 }
 
 void start_slurm(Lab& lab) {
@@ -218,16 +68,6 @@ void act(Lab& lab) {
   EXPECT_TRUE(lab.try_until(lab.node, {"sinfo", "-h", "-o", "%t"}, "idle"));
 }
 
-/// Until `wanted` is true of what the file has by now; at most 20 s.
-template <class Wanted>
-bool wait_for(const std::string& file, const Wanted& wanted) {
-  for (const auto end = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < end;) {
-    if (wanted(read_traffic({file}, {}))) return true;
-    ::usleep(100'000);
-  }
-  return false;
-}
-
 /// slurmctld pings on its own time.
 bool has_ping(const Traffic& traffic) {
   return std::any_of(traffic.flows.begin(), traffic.flows.end(),
@@ -275,17 +115,7 @@ TEST(RealBed, WhatDebiansDaemonsSayIsNamedLiveAndFromAFile) {
     if (find_program(program).empty()) GTEST_SKIP() << program << " is not installed";
   }
   Lab lab;
-  const auto pipe = os::open_pipe();
-  LiveOptions options{.capture = {.interface = "eth0", .macs = {}, .filter = {}},
-                      .source = "mgmt/eth0",
-                      .journal = lab.path("journal"),
-                      .surveyed = {},
-                      .interval = 1s,
-                      .stop_fd = pipe.read.get()};
-  LiveProgress end;
-  const auto space = Lab::net_of(lab.mgmt);
-  std::thread capture([&] { end = capture_live(space, options, [](const LiveProgress&) {}); });
-  for (int i = 0; i < 200 && !os::exists(options.journal); ++i) ::usleep(10'000);
+  LiveCapture capture(lab, "journal");
   lab.daemon(lab.mgmt, {"tcpdump", "-Z", "root", "-U", "-i", "eth0", "-w", lab.path("mgmt.pcap")});
   EXPECT_TRUE(lab.try_until(lab.mgmt, {"test", "-s", lab.path("mgmt.pcap")}));
 
@@ -296,17 +126,16 @@ TEST(RealBed, WhatDebiansDaemonsSayIsNamedLiveAndFromAFile) {
   start_slurm(lab);
   start_rest(lab);
   act(lab);
-  EXPECT_TRUE(wait_for(options.journal, has_ping));
+  EXPECT_TRUE(wait_for(capture.journal(), has_ping));
   // tcpdump writes what it got a second ago; gmond speaks every two.
   const std::int64_t all_done = unix_nanos(SystemClock().now());
   EXPECT_TRUE(wait_for(lab.path("mgmt.pcap"), [&](const Traffic& traffic) { return traffic.last >= all_done; }));
 
-  os::write_all(pipe.write, "x", "pipe");
-  capture.join();
+  const auto end = capture.stop();
   EXPECT_EQ(end.lost, 0U);
   {
     SCOPED_TRACE("live");
-    const auto live = read_traffic({options.journal}, {});
+    const auto live = read_traffic({capture.journal()}, {});
     EXPECT_EQ(live.packets, static_cast<std::int64_t>(end.packets));
     EXPECT_TRUE(live.problems.empty());
     expect_table(live);

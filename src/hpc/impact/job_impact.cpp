@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include "impact/detail/parts.hpp"
+#include "model/capsule_name.hpp"
+#include "scheduler/schedule.hpp"
+#include "server/job_decisions.hpp"
+
+namespace underway::impact {
+
+using model::Job;
+using model::TaskGroup;
+
+bool deferrable(const Job& job, const TaskGroup& group) {
+  const auto says = [](const model::StringMap& meta) {
+    const auto it = meta.find("deferrable");
+    return it != meta.end() && it->second == "true";
+  };
+  return says(group.meta) || says(job.meta);
+}
+
+namespace detail {
+
+std::vector<tables::Row<model::Allocation>> live_of_group(const tables::Tables& tables, const Job& job,
+                                                          std::string_view group) {
+  std::vector<tables::Row<model::Allocation>> out;
+  for (const auto& row : tables.allocations_of_job(job.ns, job.id)) {
+    if (row->group == group && !row->terminal()) out.push_back(row);
+  }
+  return out;
+}
+
+bool is_batch(const Job& job) { return job.type == model::JobType::batch || job.type == model::JobType::sysbatch; }
+
+const model::Task* slurmd_of(const TaskGroup& group) {
+  const auto it = std::find_if(group.tasks.begin(), group.tasks.end(), [](const model::Task& task) {
+    const auto* config = task.config.if_object();
+    const auto* command = config != nullptr ? config->if_contains("command") : nullptr;
+    if (command == nullptr || !command->is_string()) return false;
+    const std::string_view path = command->get_string();
+    return path.substr(path.rfind('/') + 1) == "slurmd";
+  });
+  return it == group.tasks.end() ? nullptr : &*it;
+}
+
+bool spares_slurm_jobs(const model::Task& slurmd) {
+  const auto* mode = slurmd.config.get_object().if_contains("kill_mode");
+  return mode != nullptr && mode->is_string() && mode->get_string() == "process";
+}
+
+namespace {
+
+/// "job 'web'", "capsule 'slurm-services'"; with its group where there are several.
+std::string name_of(const Job& job, const TaskGroup& group) {
+  if (model::capsule_task(group) != nullptr) return fmt::format("capsule '{}'", model::capsule_name(job, group));
+  return job.groups.size() == 1 ? fmt::format("job '{}'", job.id)
+                                : fmt::format("group '{}' of job '{}'", group.name, job.id);
+}
+
+/// `count` allocations of the group end and nothing does their work instead.
+Finding ends(const Job& job, const TaskGroup& group, std::size_t count) {
+  const std::string name = name_of(job, group);
+  if (count == 0) return {Impact::none, fmt::format("{} ends, nothing of it runs", name)};
+  if (is_batch(job))
+    return {Impact::outage, fmt::format("{} ends before it is done, {}", name, counted(count, "task group"))};
+  if (deferrable(job, group)) return {Impact::none, fmt::format("{} is away, and is deferrable", name)};
+  if (slurmd_of(group) != nullptr)
+    return {Impact::outage, fmt::format("{} ends: {} can run no Slurm jobs", name, counted(count, "node"))};
+  return {Impact::outage, fmt::format("{} ends, and nothing takes its place", name)};
+}
+
+/// The tasks of `count` allocations are started anew.
+Finding replaced(const Job& job, const TaskGroup& before, const TaskGroup& after, std::size_t count) {
+  const std::string name = name_of(job, after);
+  if (is_batch(job)) return {Impact::outage, fmt::format("{} begins anew what it was at", name)};
+  if (deferrable(job, before)) return {Impact::none, fmt::format("{} is replaced, and is deferrable", name)};
+  // What counts is what the running slurmd was started with.
+  if (const auto* slurmd = slurmd_of(before)) {
+    if (!spares_slurm_jobs(*slurmd))
+      return {Impact::outage, fmt::format("{} ends the Slurm jobs of {} with its slurmd (no kill_mode = \"process\")",
+                                          name, counted(count, "node"))};
+    return {Impact::brief, fmt::format("{} is replaced on {}, Slurm jobs run on", name, counted(count, "node"))};
+  }
+  if (job.type == model::JobType::system)
+    return {Impact::brief, fmt::format("{} is replaced on {}", name, counted(count, "node"))};
+  const auto parallel = model::update_policy(job, after).max_parallel;  // 0: all at once
+  if (parallel > 0 && static_cast<std::size_t>(parallel) < count)
+    return {Impact::brief, fmt::format("{} is replaced, {} of {} at a time", name, parallel, count)};
+  return {Impact::brief, fmt::format("{} is replaced, and away until the new one runs", name)};
+}
+
+void judge_group(const View& view, const Job& current, const Job& proposed, const TaskGroup& before,
+                 std::vector<Finding>& findings) {
+  const auto live = live_of_group(view.tables, current, before.name).size();
+  const auto* after = proposed.find_group(before.name);
+  if (after == nullptr) {
+    findings.push_back(ends(current, before, live));
+    return;
+  }
+  if (live == 0) return;
+  const auto wanted =
+      current.type == model::JobType::system ? live : static_cast<std::size_t>(std::max<std::int64_t>(after->count, 0));
+  if (wanted == 0) {
+    findings.push_back(ends(current, before, live));
+    return;
+  }
+  if (current.meta != proposed.meta || scheduler::tasks_updated(before, *after)) {
+    findings.push_back(replaced(proposed, before, *after, std::min(live, wanted)));
+    return;
+  }
+  if (wanted < live && is_batch(current))
+    findings.push_back(ends(current, before, live - wanted));
+  else if (wanted < live)
+    findings.push_back({Impact::none, fmt::format("{}: {} of {} go on", name_of(proposed, *after), wanted, live)});
+}
+
+}  // namespace
+
+void judge_job(const View& view, const Job& proposed, std::vector<Finding>& findings) {
+  auto current = view.tables.find_job(proposed.ns, proposed.id);
+  if (current && current->stop) current = nullptr;
+  if (proposed.stop) {
+    if (!current) return;
+    for (const auto& group : current->groups) {
+      const auto live = live_of_group(view.tables, *current, group.name).size();
+      if (live > 0 || !is_batch(*current)) findings.push_back(ends(*current, group, live));
+    }
+    return;
+  }
+  if (!current) {
+    // Work that is begun is no change of the cluster.
+    if (!is_batch(proposed)) findings.push_back({Impact::none, fmt::format("job '{}' is new", proposed.id)});
+    return;
+  }
+  if (server::same_specification(*current, proposed)) return;  // its status
+  const std::size_t before = findings.size();
+  for (const auto& group : current->groups) judge_group(view, *current, proposed, group, findings);
+  if (findings.size() == before)
+    findings.push_back({Impact::none, fmt::format("job '{}' changes, and nothing that runs is touched", proposed.id)});
+}
+
+}  // namespace detail
+}  // namespace underway::impact

@@ -1,0 +1,145 @@
+#pragma once
+/// @file
+/// A site to try changes on: decisions are made for real, and judged by what they would change. For tests.
+
+#include <gtest/gtest.h>
+
+#include "impact/judge.hpp"
+#include "move/upgrade.hpp"
+#include "provision/sync_decisions.hpp"
+#include "server/drain_decisions.hpp"
+#include "server/testing/desk.hpp"
+
+namespace underway::impact::testing {
+
+using model::ClientStatus;
+using model::Job;
+using model::JobType;
+using server::Context;
+using server::testing::make_job;
+using server::testing::uuid;
+using tables::Tables;
+using namespace std::chrono_literals;
+
+class Site {
+ public:
+  Site() {
+    desk.scheduling.home = [this](const auto& t, const auto& job, const auto& group) {
+      return guard.home(t, job, group);
+    };
+  }
+
+  void node(int number, const std::string& name, const std::string& pool) {
+    model::Node row = server::testing::make_node(number);
+    row.name = name;
+    row.attributes["unique.hostname"] = name;
+    row.attributes["driver.capsule"] = "1";
+    row.drivers["capsule"] = {true, true, "", {}};
+    row.node_pool = pool;
+    desk.join(row);
+  }
+  static Job job_in(const std::string& id, const std::string& pool, JobType type = JobType::service,
+                    std::int64_t count = 1) {
+    Job job = make_job(id, count, type);
+    job.node_pool = pool;
+    return job;
+  }
+  static Job capsule_in(const std::string& id, const std::string& pool, const std::string& image) {
+    Job job = job_in(id, pool);
+    job.groups[0].tasks[0].driver = "capsule";
+    job.groups[0].tasks[0].config = boost::json::object{{"image", image}};
+    return job;
+  }
+  static Job slurmd_in(const std::string& pool, bool spares = true) {
+    Job job = job_in("slurmd", pool, JobType::system);
+    auto& config = job.groups[0].tasks[0].config.get_object();
+    config["command"] = "/usr/sbin/slurmd";
+    if (spares) config["kill_mode"] = "process";
+    return job;
+  }
+  /// Registers it, and everything that is placed runs.
+  void run(const Job& job) {
+    desk.register_job(job);
+    tend();
+    for (const auto& row : desk.live(job.id))
+      desk.update(row->node_id, {server::testing::report(row->id, ClientStatus::running, true)});
+    tend();
+  }
+  void tend() {
+    for (model::Revision before = -1; before != desk.store.revision();) {
+      before = desk.store.revision();
+      desk.run([this](const auto& t, const auto& c) { return move::decide_tend(t, limits, c); });
+    }
+  }
+  void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},
+            std::vector<model::FileReload> reloads = {}) {
+    desk.run([&](const auto& t, const auto& c) {
+      return provision::decide_put_files(t, files({declared(path, content, std::move(after), std::move(reloads))}), c);
+    });
+  }
+  static provision::NewFile declared(const std::string& path, const std::string& content,
+                                     std::optional<model::FileHook> after = {},
+                                     std::vector<model::FileReload> reloads = {}) {
+    model::SyncFile file;
+    file.name = path;
+    file.after = std::move(after);
+    file.reloads = std::move(reloads);
+    file.content_id = "sha256-" + content;
+    return {file, model::FileContent{.id = file.content_id, .key_id = {}, .data = {}}};
+  }
+  static provision::PutFiles files(std::vector<provision::NewFile> some) { return {"", std::move(some), false, false}; }
+  /// The same declaration with other bytes.
+  provision::NewFile edited(const std::string& path) const {
+    auto file = *tables::find_record<model::SyncFile>(desk.tables, model::file_key("", path));
+    file.content_id += "-edited";
+    return {file, model::FileContent{.id = file.content_id, .key_id = {}, .data = {}}};
+  }
+
+  View view() {
+    return {desk.tables, [this](const auto& job, const auto& group) {
+              return scheduler::judge_nodes(desk.tables, desk.fleet, job, group);
+            }};
+  }
+  /// What the decision would do; nothing is done.
+  template <class Decide>
+  std::vector<Finding> findings(Decide decide) {
+    const auto decision = decide(std::as_const(desk.tables), desk.context());
+    return findings_of(view(), decision.changes);
+  }
+  template <class Decide>
+  std::string judged(Decide decide) {
+    const auto found = findings(std::move(decide));
+    return found.empty() ? "" : sentence(judgement_of(found));
+  }
+
+  std::vector<Finding> drained(int node, bool ask_slurm = true, Duration deadline = 1h) {
+    server::DrainNode request{.node_id = uuid(node)};
+    request.drain = model::DrainStrategy{.deadline = deadline, .ignore_system_jobs = false, .ask_slurm = ask_slurm};
+    return findings([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
+  }
+  std::vector<Finding> registered(const Job& job) {
+    return findings([&](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); });
+  }
+  std::vector<Finding> stopped(const std::string& id) {
+    return findings(
+        [&](const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id}, c); });
+  }
+  std::vector<Finding> put(std::vector<provision::NewFile> some) {
+    return findings(
+        [&](const Tables& t, const Context& c) { return provision::decide_put_files(t, files(std::move(some)), c); });
+  }
+  std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
+    const move::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
+    return findings([&](const Tables& t, const Context& c) { return move::decide_upgrade(t, request, c); });
+  }
+
+  server::testing::Desk desk;
+  move::CapsuleGuard guard;
+  move::Limits limits;
+};
+
+inline std::string told(const std::vector<Finding>& findings) {
+  return findings.empty() ? "" : sentence(judgement_of(findings));
+}
+
+}  // namespace underway::impact::testing

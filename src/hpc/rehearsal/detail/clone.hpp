@@ -1,0 +1,61 @@
+#pragma once
+/// @file
+/// The clone of a capsule, from its directories to its end.
+
+#include <map>
+#include <optional>
+
+#include "capsule/control.hpp"
+#include "capsule/running.hpp"
+#include "net/namespace.hpp"
+#include "os/file.hpp"
+#include "rehearsal/detail/place.hpp"
+
+namespace underway::rehearsal::detail {
+
+class Clone {
+ public:
+  /// Errors: invalid, conflict.
+  Clone(const Options& options, const RehearsalRequest& request);
+  Clone(const Clone&) = delete;
+  /// Ends and removes it; a failure is logged, and the next sweep tries again.
+  ~Clone();
+
+  void fill(const std::function<void(const std::string& upper)>& fill);
+  model::RehearsalFinding start();
+  model::RehearsalFinding check();
+  std::vector<model::RehearsalFinding> run_scripts();
+
+  /// "name:version" and digest, as far as they are known.
+  const std::string& image() const { return image_; }
+  const std::string& digest() const { return digest_; }
+
+ private:
+  void step(const char* what) const;
+  void check_cancelled() const;
+  void copy_files();
+  void write_scripts();
+  driver::TaskSpec spec() const;
+  boost::json::value config(const std::map<std::string, std::string>& environment) const;
+  std::map<std::string, std::string> environment() const;
+  std::string image_reference(const std::string& given) const;
+  std::string task_directory() const;
+  void launch();
+  void wait_until_ready(model::RehearsalFinding& finding);
+  std::string log_of(const std::string& service) const;
+
+  const Options& options_;
+  const RehearsalRequest& request_;
+  const model::Task& task_;
+  Place place_;
+  std::optional<os::FileLock> lock_;
+  /// The last run of the capsule itself on this node.
+  std::optional<capsule::Run> original_;
+  std::optional<net::Namespace> wires_;
+  std::unique_ptr<driver::Driver> driver_;
+  std::unique_ptr<driver::TaskHandle> handle_;
+  std::vector<std::string> scripts_;  ///< as the clone sees them
+  std::string image_, digest_;
+};
+
+}  // namespace underway::rehearsal::detail

@@ -1,0 +1,137 @@
+#include "saving/schedule.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "capsule/saving.hpp"
+#include "os/file.hpp"
+
+namespace underway::saving {
+namespace {
+
+using model::CapsuleSaving;
+using model::SavedWork;
+
+std::string path_of(const std::string& capsules, const CapsuleName& capsule) {
+  return capsule::capsule_directory(capsules, capsule.ns, capsule.name) + "/saved.json";
+}
+
+SavedWork& part_of(CapsuleSaving& saved, Work work) {
+  return work == Work::snapshot ? saved.snapshot : work == Work::backup ? saved.backup : saved.drill;
+}
+
+/// By the schedule's own rule, and only of what it took: what somebody took by hand he removes by hand.
+void forget_old(const std::string& capsules, const CapsuleName& capsule, overlay::Shelf& shelf) {
+  const auto saving = capsule::find_saving(capsules, capsule.ns, capsule.name);
+  if (!saving || !saving->snapshot || !saving->snapshot->keep) return;
+  auto list = shelf.list();
+  std::erase_if(list, [](const auto& one) { return one.reason != kScheduled; });
+  for (const auto& id : overlay::superfluous(list, *saving->snapshot->keep)) shelf.remove(id);
+}
+
+std::string perform(const Saver& saver, const CapsuleName& capsule, Work work) {
+  if (work == Work::snapshot) {
+    const auto taken = saver.snapshot({.capsule = capsule, .reason = std::string(kScheduled), .keep = {}});
+    auto shelf = saver.shelf(capsule);
+    forget_old(saver.capsules(), capsule, shelf);
+    return taken.id;
+  }
+  if (work == Work::backup) {
+    const auto saving = capsule::find_saving(saver.capsules(), capsule.ns, capsule.name);
+    BackupRequest request{.capsule = capsule, .where = {}, .keep = {}};
+    if (saving && saving->backup) request.check_percent = saving->backup->check_percent;
+    return saver.backup(request).backup.id.substr(0, 8);
+  }
+  const auto told = saver.drill({.capsule = capsule, .backup = true, .where = {}, .snapshot = {}, .scripts = {}});
+  if (told.passed()) return told.of.substr(0, 8);
+  throw Error(Code::internal, fmt::format("the backup {} would not do", told.of.substr(0, 8)))
+      .because(told.drill.problems.front());
+}
+
+}  // namespace
+
+std::optional<CapsuleSaving> find_saved(const std::string& capsules, const CapsuleName& capsule, TimePoint now) {
+  const auto wanted = capsule::find_saving(capsules, capsule.ns, capsule.name);
+  const auto text = os::find_file(path_of(capsules, capsule), 1U << 20);
+  if (!text && (!wanted || (!wanted->snapshot && !wanted->backup))) return std::nullopt;
+  CapsuleSaving saved;
+  if (text) saved = json::decode_text<CapsuleSaving>(*text, fmt::format("what is saved of {}", capsule.name));
+  saved.ns = capsule.ns;
+  saved.name = capsule.name;
+  if (saved.since == 0) saved.since = unix_nanos(now);
+  saved.snapshot.every = wanted && wanted->snapshot ? wanted->snapshot->every : Duration{0};
+  saved.backup.every = wanted && wanted->backup ? wanted->backup->every : Duration{0};
+  saved.drill.every = wanted && wanted->backup ? wanted->backup->drill_every : Duration{0};
+  if (!text) os::write_file(path_of(capsules, capsule), json::pretty(json::to_value(saved)) + "\n", 0600);
+  return saved;
+}
+
+void measure(const std::string& capsules, CapsuleSaving& saved) {
+  const auto space = overlay::find_space(capsule::capsule_directory(capsules, saved.ns, saved.name) + "/overlay");
+  saved.overlay_size = space ? static_cast<std::int64_t>(space->size_bytes) : 0;
+  saved.overlay_used = 0;
+  if (!space || space->size_bytes == 0) return;
+  const auto used = space->size_bytes - std::min(space->free_bytes, space->size_bytes);
+  saved.overlay_used = static_cast<std::int64_t>(100 * used / space->size_bytes);
+}
+
+CapsuleSaving look_at(const std::string& capsules, const CapsuleName& capsule, TimePoint now) {
+  auto saved = find_saved(capsules, capsule, now).value_or(CapsuleSaving{.ns = capsule.ns, .name = capsule.name});
+  measure(capsules, saved);
+  return saved;
+}
+
+double spread_of(std::string_view ns, std::string_view name) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const auto part : {ns, std::string_view("/"), name}) {
+    for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  }
+  hash ^= hash >> 16;  // names that differ in their last letter are to lie apart, too (MurmurHash3's end)
+  hash *= 0x85EBCA6BU;
+  hash = (hash ^ (hash >> 13)) * 0xC2B2AE35U;
+  hash ^= hash >> 16;
+  return static_cast<double>(hash >> 8) / static_cast<double>(1U << 24);
+}
+
+std::optional<Work> due(const CapsuleSaving& saved, TimePoint now) {
+  const auto spread = spread_of(saved.ns, saved.name);
+  std::optional<Work> found;
+  TimePoint first = now;
+  for (const auto work : {Work::snapshot, Work::backup, Work::drill}) {
+    const auto& part = work == Work::snapshot ? saved.snapshot : work == Work::backup ? saved.backup : saved.drill;
+    // There is nothing to try before there is a backup.
+    if (work == Work::drill && saved.backup.done_at == 0 && saved.backup.every > Duration{0}) continue;
+    auto at = model::due_at(part, saved.since, spread);
+    // A clock that went back must not stop it.
+    if (at && part.begun_at > unix_nanos(now)) at = now;
+    if (!at || *at > first || (found && *at == first)) continue;
+    first = *at;
+    found = work;
+  }
+  return found;
+}
+
+CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, TimePoint now) {
+  std::string result, error;
+  try {
+    result = perform(saver, capsule, work);
+  } catch (const Error& e) {
+    error = e.one_line();
+  }
+  auto saved =
+      find_saved(saver.capsules(), capsule, now).value_or(CapsuleSaving{.ns = capsule.ns, .name = capsule.name});
+  auto& part = part_of(saved, work);
+  part.begun_at = unix_nanos(now);
+  part.error = error;
+  part.failures = error.empty() ? 0 : part.failures + 1;
+  if (error.empty()) {
+    part.done_at = unix_nanos(now);
+    part.result = result;
+  }
+  os::write_file(path_of(saver.capsules(), capsule), json::pretty(json::to_value(saved)) + "\n", 0600);
+  return saved;
+}
+
+}  // namespace underway::saving

@@ -1,0 +1,30 @@
+#pragma once
+/// @file
+/// Carries out what a capsule's job asks for: snapshots, backups, drills, when their time has come. How it went is in a
+/// file beside the overlay, so that nothing is done twice because the agent was started again:
+///
+///     <capsules>/<namespace>/<name>/saved.json     model::CapsuleSaving
+
+#include "model/saving.hpp"
+#include "saving/saver.hpp"
+
+namespace underway::saving {
+
+/// As it stands: what the job asks for now, and how it went. Nothing: it asks for nothing and never has.
+std::optional<model::CapsuleSaving> find_saved(const std::string& capsules, const CapsuleName& capsule, TimePoint now);
+
+/// What is told of a capsule that runs, with how full its overlay is.
+model::CapsuleSaving look_at(const std::string& capsules, const CapsuleName& capsule, TimePoint now);
+/// Puts it in.
+void measure(const std::string& capsules, model::CapsuleSaving& saved);
+
+enum class Work : std::uint8_t { snapshot, backup, drill };
+/// Of what is due what has waited longest; nothing: nothing is. Pure.
+std::optional<Work> due(const model::CapsuleSaving& saved, TimePoint now);
+/// From 0 to 1, always the same for a capsule. Pure.
+double spread_of(std::string_view ns, std::string_view name);
+
+/// Does it, writes down how it went, and returns that; a failure is no error. Blocks: as long as it takes.
+model::CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, TimePoint now);
+
+}  // namespace underway::saving

@@ -1,0 +1,113 @@
+// Eliminating instead of moving, as the site of "Decoupling OpenHPC Critical Services" did (section 4): the survey
+// advises it, the change is made with the real daemons, and a second capture shows that nothing is left of the flows.
+#include <gmock/gmock.h>
+
+#include "base/text.hpp"
+#include "survey/division.hpp"
+#include "survey/survey_host.hpp"
+#include "tests/lab.hpp"
+
+namespace underway::survey::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kManual = "man/man1/qsub.1";
+constexpr const char* kLocale = "locale/de_DE/LC_MESSAGES/slurm.mo";
+
+/// Flows of a door, whoever took part.
+std::int64_t flows_at(const Traffic& traffic, std::int64_t port) {
+  return std::count_if(traffic.flows.begin(), traffic.flows.end(),
+                       [&](const ServiceFlow& flow) { return flow.port == port; });
+}
+std::int64_t flows_of(const Traffic& traffic, const std::string& application) {
+  return std::count_if(traffic.flows.begin(), traffic.flows.end(),
+                       [&](const ServiceFlow& flow) { return flow.application == application; });
+}
+
+/// The management server: a daemon of it for what runs, and its files.
+HostSurvey look(const Lab& lab, std::size_t daemon) {
+  const TimePoint now = SystemClock().now();
+  return merge({survey_host({.process = lab.pid(daemon)}, now), survey_host({.root = lab.path("root")}, now)});
+}
+
+std::string advice(const Division& division, const char* service) {
+  const auto* found = division.find(service);
+  return found == nullptr ? "there is no such service" : join(found->advice, "\n");
+}
+
+/// The program that examples/decoupled has for it: a line of figures in the node's log, and nothing that listens.
+void observe_by_syslog(Lab& lab) {
+  lab.file("bin/logger", fmt::format("#!/bin/sh\nexec /usr/bin/logger -u {} \"$@\"\n", lab.path("syslog/log")), 0755);
+  const std::string observe = UNDERWAY_SOURCE_DIR "/examples/decoupled/nodes/observe";
+  const std::string path = fmt::format("PATH={}:/usr/sbin:/usr/bin:/sbin:/bin", lab.path("bin"));
+  lab.daemon(lab.node, {"env", "INTERVAL=1", path, "unshare", "--mount", "sh", "-c",
+                        fmt::format("mount -t tmpfs none /run && exec sh {}", observe)});
+}
+
+/// The files go into the node's image, compressed.
+void put_into_image(Lab& lab) {
+  for (const auto* file : {kManual, kLocale}) {
+    const std::string to = lab.path(std::string("image/usr/share/") + file);
+    os::make_directories(std::filesystem::path(to).parent_path());
+    const auto packed = lab.run(
+        lab.mgmt, {"sh", "-c", fmt::format("gzip -9c {} > {}.gz", lab.path(std::string("nfs/export/") + file), to)});
+    ASSERT_TRUE(packed.status.success()) << packed.err;
+  }
+}
+
+TEST(Eliminate, WhatTheSurveyAdvisesLeavesNoFlowBehind) {
+  for (const auto* program : {"rsyslogd", "logger", "ganesha.nfsd", "nfs-cat", "gmond", "gzip"}) {
+    if (find_program(program).empty()) GTEST_SKIP() << program << " is not installed";
+  }
+  Lab lab;
+  lab.file(std::string("nfs/export/") + kManual, ".TH QSUB 1\n");
+  lab.file(std::string("nfs/export/") + kLocale, "Auftrag\n");
+  lab.file("root/etc/exports", fmt::format("{} 10.66.0.0/24(ro,no_subtree_check)\n", lab.path("nfs/export")));
+  start_rsyslog(lab);
+  const auto nfs = start_nfs(lab, "RO");
+
+  // As it was: figures by Ganglia, manuals and locales over NFS.
+  LiveCapture before(lab, "before");
+  const auto gmond = start_gmond(lab);
+  const auto over_nfs = [](const char* file) { return fmt::format("nfs://10.66.0.1/export/{}?version=4", file); };
+  EXPECT_TRUE(lab.try_until(lab.node, {"nfs-cat", over_nfs(kManual)}, "QSUB"));
+  EXPECT_TRUE(lab.try_until(lab.node, {"nfs-cat", over_nfs(kLocale)}, "Auftrag"));
+  EXPECT_TRUE(wait_for(before.journal(), [](const Traffic& traffic) {
+    return flows_of(traffic, "ganglia") > 0 && flows_of(traffic, "nfs") > 0;
+  }));
+  before.stop();
+  const auto was = read_traffic({before.journal()}, {});
+  EXPECT_EQ(flows_at(was, 8649), 1);
+  EXPECT_EQ(flows_at(was, 2049), 1);
+  const auto division = divide(was, {look(lab, nfs)}, {}, ServiceBook{});
+  EXPECT_THAT(advice(division, "ganglia"), HasSubstr("what must be kept can go to syslog"));
+  EXPECT_THAT(advice(division, "nfs"), HasSubstr("put it into the nodes' image"));
+  EXPECT_THAT(advice(division, "nfs"), HasSubstr("there is no NFS to move"));
+
+  // As it is advised. The NFS server stays, and would answer.
+  lab.stop(gmond);
+  put_into_image(lab);
+  observe_by_syslog(lab);
+  LiveCapture after(lab, "after");
+  for (const auto& [file, text] : {std::pair(kManual, "QSUB"), std::pair(kLocale, "Auftrag")})
+    EXPECT_TRUE(lab.try_until(lab.node, {"gzip", "-dc", lab.path(fmt::format("image/usr/share/{}.gz", file))}, text));
+  // For longer than gmond would have been silent (it spoke every two seconds).
+  const std::string lines =
+      fmt::format("test $(grep -c 'metrics: load=' {}) -ge 4 && echo there", lab.path("syslog/all.log"));
+  EXPECT_TRUE(lab.try_until(lab.mgmt, {"sh", "-c", lines}, "there"));
+  EXPECT_TRUE(wait_for(after.journal(), [](const Traffic& traffic) { return flows_at(traffic, 514) > 0; }));
+  const auto end = after.stop();
+  EXPECT_EQ(end.lost, 0U);
+  const auto is = read_traffic({after.journal()}, {});
+  EXPECT_GE(is.last - is.first, std::chrono::nanoseconds(2s).count());
+  for (const auto* application : {"ganglia", "nfs"}) EXPECT_EQ(flows_of(is, application), 0) << application;
+  for (const std::int64_t port : {8649, 2049}) EXPECT_EQ(flows_at(is, port), 0) << port;
+  const auto left = divide(is, {}, {}, ServiceBook{});
+  EXPECT_EQ(left.find("ganglia"), nullptr);
+  EXPECT_EQ(left.find("nfs"), nullptr);
+  EXPECT_NE(left.find("syslog"), nullptr) << "which has the figures now";
+}
+
+}  // namespace
+}  // namespace underway::survey::testing

@@ -185,16 +185,18 @@ void Dependents::collect(const tables::Tables& tables, const Event& event, std::
   }
 }
 
-std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation) {
+std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
   if (allocation.terminal()) return std::nullopt;
-  Gate gate = gate_of_wanted(tables, allocation, nullptr);
+  Gate gate = gate_of_wanted(tables, allocation, guard);
   return gate.start ? std::nullopt : std::optional(std::move(gate.waiting_for));
 }
 
 Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
-  return allocation.server_terminal() ? gate_of_unwanted(tables, dependents, allocation)
-                                      : gate_of_wanted(tables, allocation, dependents.guard());
+  if (!allocation.server_terminal()) return gate_of_wanted(tables, allocation, dependents.guard());
+  Gate gate = gate_of_unwanted(tables, dependents, allocation);
+  gate.guarded = dependents.guard() != nullptr && dependents.guard()->concerns(allocation);
+  return gate;
 }
 
 }  // namespace underway::server

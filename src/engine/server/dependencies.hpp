@@ -45,12 +45,15 @@ struct Gate {
   bool pause = false;       ///< tasks that run are stopped, and started again when `start` is true
   bool stop = true;         ///< when it is not wanted any more: it may stop now
   std::string waiting_for;  ///< in words ("'munge' on this node"), when it may not
-  bool guarded = false;     ///< after a boot of its machine it is not started before it is told so again
+  /// After a boot of its machine it is not started before it is told so again; and its node tells at once what becomes
+  /// of it, since somebody waits.
+  bool guarded = false;
   bool operator==(const Gate&) const = default;
 };
 Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);
-/// What a wanted allocation waits for before it may start, or start again, in words; nothing when it may.
-std::optional<std::string> waiting_for(const tables::Tables&, const model::Allocation&);
+/// What a wanted allocation waits for before it may start, or start again, in words; nothing when it may. `guard` may
+/// be null.
+std::optional<std::string> waiting_for(const tables::Tables&, const model::Allocation&, const Guard* guard);
 /// Whether another allocation of its name, on its node for a system job, has taken the place of `lost`.
 bool replaced(const tables::Tables&, const model::Job&, const model::Allocation& lost);
 

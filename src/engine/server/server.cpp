@@ -57,18 +57,20 @@ async::awaitable<void> Server::stop() {
 
 // A decision may run after its caller was cancelled, so it owns what it decides about.
 
-async::awaitable<Registered> Server::register_job(RegisterJob request) {
+async::awaitable<Registered> Server::register_job(RegisterJob request, Beside beside) {
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_register(tables, request, context);
   };
-  co_return co_await writer_.submit(std::move(decide));
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_return co_await writer_.submit(std::move(both));
 }
 
-async::awaitable<Registered> Server::deregister_job(DeregisterJob request) {
+async::awaitable<Registered> Server::deregister_job(DeregisterJob request, Beside beside) {
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_deregister(tables, request, context);
   };
-  co_return co_await writer_.submit(std::move(decide));
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_return co_await writer_.submit(std::move(both));
 }
 
 async::awaitable<Registered> Server::evaluate_job(std::string ns, std::string id) {
@@ -78,21 +80,23 @@ async::awaitable<Registered> Server::evaluate_job(std::string ns, std::string id
   co_return co_await writer_.submit(std::move(decide));
 }
 
-async::awaitable<AppliedCluster> Server::apply_cluster(ApplyCluster request) {
+async::awaitable<AppliedCluster> Server::apply_cluster(ApplyCluster request, Beside beside) {
   const auto* state = co_await read();
   if (model::problems(request.cluster).empty())
     request.secrets = variables_.generate_missing(*state, request.cluster.secrets);
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_apply_cluster(tables, request, context);
   };
-  co_return co_await writer_.submit(std::move(decide));
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_return co_await writer_.submit(std::move(both));
 }
 
-async::awaitable<void> Server::stop_cluster(std::string name) {
+async::awaitable<void> Server::stop_cluster(std::string name, Beside beside) {
   auto decide = [name = std::move(name)](const Tables& tables, const Context& context) {
     return decide_stop_cluster(tables, name, context);
   };
-  co_await writer_.submit(std::move(decide));
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_await writer_.submit(std::move(both));
 }
 
 async::awaitable<void> Server::set_eligibility(std::string node_id, model::Eligibility eligibility) {
@@ -102,11 +106,12 @@ async::awaitable<void> Server::set_eligibility(std::string node_id, model::Eligi
   co_await writer_.submit(std::move(decide));
 }
 
-async::awaitable<void> Server::drain_node(DrainNode request) {
+async::awaitable<void> Server::drain_node(DrainNode request, Beside beside) {
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_drain(tables, request, context);
   };
-  co_await writer_.submit(std::move(decide));
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_await writer_.submit(std::move(both));
 }
 
 async::awaitable<void> Server::purge_node(std::string node_id) {
@@ -116,11 +121,12 @@ async::awaitable<void> Server::purge_node(std::string node_id) {
   co_await writer_.submit(std::move(decide));
 }
 
-async::awaitable<std::string> Server::stop_allocation(std::string id) {
+async::awaitable<std::string> Server::stop_allocation(std::string id, Beside beside) {
   auto decide = [id = std::move(id)](const Tables& tables, const Context& context) {
     return decide_stop_allocation(tables, id, context);
   };
-  co_return co_await writer_.submit(std::move(decide));
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_return co_await writer_.submit(std::move(both));
 }
 
 async::awaitable<std::string> Server::create_join_token(NewJoinToken request) {

@@ -7,6 +7,7 @@
 #include "link/connection.hpp"
 #include "node/messages.hpp"
 #include "scheduler/judge.hpp"
+#include "server/beside.hpp"
 #include "server/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
@@ -70,15 +71,15 @@ class Server {
   Variables& variables() { return variables_; }
   const EventBuffer& events() const { return events_; }
 
-  async::awaitable<Registered> register_job(RegisterJob request);
-  async::awaitable<Registered> deregister_job(DeregisterJob request);
+  async::awaitable<Registered> register_job(RegisterJob request, Beside beside = {});
+  async::awaitable<Registered> deregister_job(DeregisterJob request, Beside beside = {});
   async::awaitable<Registered> evaluate_job(std::string ns, std::string id);
-  async::awaitable<AppliedCluster> apply_cluster(ApplyCluster request);
-  async::awaitable<void> stop_cluster(std::string name);
+  async::awaitable<AppliedCluster> apply_cluster(ApplyCluster request, Beside beside = {});
+  async::awaitable<void> stop_cluster(std::string name, Beside beside = {});
   async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);
-  async::awaitable<void> drain_node(DrainNode request);
+  async::awaitable<void> drain_node(DrainNode request, Beside beside = {});
   async::awaitable<void> purge_node(std::string node_id);
-  async::awaitable<std::string> stop_allocation(std::string id);
+  async::awaitable<std::string> stop_allocation(std::string id, Beside beside = {});
   async::awaitable<Collected> collect(Retention retention);
   /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
   async::awaitable<JobPlan> plan_job(model::Job job, std::vector<model::Namespace> coming = {});

@@ -2,40 +2,33 @@
 
 #include <boost/asio/signal_set.hpp>
 
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
+#include "agent/node_parts.hpp"
 #include "agent/server_names.hpp"
+#include "agent/systemd.hpp"
 #include "api/api.hpp"
 #include "async/group.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
-#include "capsule/capsule.hpp"
-#include "capsule/extension.hpp"
-#include "driver/driver.hpp"
 #include "host/controller.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
-#include "image/verified.hpp"
-#include "imageshare/node_images.hpp"
 #include "imageshare/server_images.hpp"
 #include "move/controller.hpp"
 #include "move/host_fence.hpp"
 #include "move/link_plane.hpp"
-#include "move/node_side.hpp"
 #include "node/node.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
-#include "provision/sync_node.hpp"
 #include "provision/sync_server.hpp"
-#include "provision/sync_target.hpp"
+#include "saving/server_side.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/reconciler.hpp"
 #include "store/sqlite_store.hpp"
@@ -46,25 +39,6 @@ namespace underway::agent {
 namespace {
 
 constexpr std::size_t kPoolThreads = 4;
-
-std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
-
-/// sd_notify(3) without libsystemd: one datagram to the socket that systemd named.
-void notify_systemd(std::string_view state) {
-  const char* path = std::getenv("NOTIFY_SOCKET");
-  if (path == nullptr || *path == '\0') return;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string_view name(path);
-  if (name.size() >= sizeof address.sun_path) return;
-  name.copy(address.sun_path, name.size());
-  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
-  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return;
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-  ::sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
-  ::close(fd);
-}
 
 /// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
 void make_directories(const Config& config) {
@@ -94,6 +68,7 @@ class ServerRoleRunner {
         tasks_(loop.executor(), "agent") {
     api_.images = &images_;
     server_.add_extension("image.", images_.extension());
+    server_.add_extension("saving.", saving::report_extension(server_));
     if (config.audit.enabled) {
       audit_.emplace(loop.executor(), pool, audit_options(config));
       api_.audit = &*audit_;
@@ -247,43 +222,6 @@ class ServerRoleRunner {
   std::optional<http::Server> http_, link_http_;
 };
 
-/// Beside the running program, else where the packages put it.
-std::string helper(const std::string& name) {
-  const auto beside = std::filesystem::path(own_program()).parent_path() / name;
-  return std::filesystem::exists(beside) ? beside.string() : "/usr/libexec/underway/" + name;
-}
-
-/// Keys that a site trusts on a node, whatever the server says.
-constexpr const char* kSiteKeys = "/etc/underway/capsule-keys";
-
-std::string capsule_directory(const Config& config) { return config.data_dir + "/capsules"; }
-
-std::unique_ptr<driver::Driver> make_capsules(const Config& config, const driver::Options& common,
-                                              std::shared_ptr<imageshare::NodeImages> images) {
-  capsule::Options options;
-  options.driver = common;
-  options.init_program = helper("underway-capsule-init");
-  options.capsules = capsule_directory(config);
-  options.images = images->store().directory();
-  options.keys = {images->keys_directory(), kSiteKeys};
-  options.fetch = [images](const std::string& reference) { return images->fetch_blocking(reference); };
-  return capsule::make_capsule(std::move(options));
-}
-
-std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger,
-                                                          std::shared_ptr<imageshare::NodeImages> images) {
-  driver::Options options;
-  options.keeper_program = helper("underway-keeper");
-  options.default_pids = static_cast<std::uint64_t>(config.client.pids_limit);
-  options.hidden = {config.data_dir};
-  options.ledger = &ledger;
-  std::vector<std::unique_ptr<driver::Driver>> drivers;
-  drivers.push_back(driver::make_exec(options));
-  if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
-  drivers.push_back(make_capsules(config, options, std::move(images)));
-  return drivers;
-}
-
 /// Bound to no name and no pool: whoever configures this node configures the server.
 async::awaitable<crypto::Secret> own_token(ServerRoleRunner& server) {
   co_return crypto::Secret::take(co_await server.make_join_token({}, {}, {}));
@@ -302,20 +240,6 @@ void add_trust(node::Options& options, const Config& config, ServerRoleRunner* s
     options.authorities_file = config.tls.ca_file;
   else
     options.tls_files = {config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
-}
-
-std::shared_ptr<node::Extension> file_extension(const Config& config) {
-  provision::FileOptions options;
-  options.every = config.client.files.interval;
-  options.capsules = [directory = capsule_directory(config)] {
-    std::vector<std::shared_ptr<provision::SyncTarget>> targets;
-    for (const auto& run : capsule::list_runs(directory)) {
-      const os::ProcessIdentity init{static_cast<pid_t>(run.pid), static_cast<std::uint64_t>(run.start_time)};
-      if (run.running()) targets.push_back(std::make_shared<provision::ProcessTarget>(run.name, init));
-    }
-    return targets;
-  };
-  return std::make_shared<provision::FileExtension>(std::move(options));
 }
 
 node::Options node_options(const Config& config, ServerRoleRunner* server) {
@@ -352,21 +276,6 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
   if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
   return options;
-}
-
-/// What this node does when capsules move here or away: images come as for a task that asks for one.
-std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger& ledger,
-                                               std::shared_ptr<imageshare::NodeImages> images) {
-  move::NodeOptions options;
-  options.capsules = config.data_dir + "/capsules";
-  options.ledger = &ledger;
-  options.bring_image = [images](const std::string& reference) {
-    const std::string path = reference.starts_with('/') ? reference : images->fetch_blocking(reference);
-    auto keys = images->keys();
-    for (auto& key : image::read_trusted_keys(kSiteKeys)) keys.push_back(std::move(key));
-    image::open_verified(path, keys, SystemClock().now());
-  };
-  return std::make_shared<move::NodeSide>(std::move(options));
 }
 
 host::LocalOptions local_options(const std::string& data_dir, const std::string& link_directory) {
@@ -462,9 +371,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.client.enabled) {
     auto options = node_options(config, server ? &*server : nullptr);
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
-    options.extensions.push_back(images);
-    options.extensions.push_back(std::make_shared<capsule::CapsuleExtension>(capsule_directory(config)));
-    options.extensions.push_back(capsule_mover(config, ledger, images));
+    add_capsule_extensions(options, config, ledger, pool, images);
     node.emplace(std::move(options), make_drivers(config, ledger, std::move(images)), loop, pool);
   }
 

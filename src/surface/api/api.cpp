@@ -26,10 +26,12 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_keyring_routes(routes, api);
   add_acl_routes(routes, api);
   add_audit_routes(routes, api);
+  add_change_routes(routes, api);
   add_namespace_routes(routes, api);
   add_image_routes(routes, api);
   add_sync_file_routes(routes, api);
   add_capsule_state_routes(routes, api);
+  add_saving_routes(routes, api);
   return routes.all();
 }
 

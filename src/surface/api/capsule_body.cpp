@@ -23,6 +23,24 @@ const Structure& description(Tag<MovedCapsule>) {
   return s;
 }
 
+const Structure& description(Tag<UpgradeCapsule>) {
+  static const Structure s =
+      Builder<UpgradeCapsule>("UpgradeCapsule", "Which image a capsule shall run.")
+          .wire<&UpgradeCapsule::image>("Image", "A name, \"name:version\" or digest of the server's store.")
+          .wire<&UpgradeCapsule::scripts>("Scripts", "Programs that have to succeed in the rehearsal.")
+          .wire<&UpgradeCapsule::rehearse_only>("RehearseOnly", "Stop at the verdict.")
+          .wire<&UpgradeCapsule::revert>("Revert", "Take the last upgrade back instead, image and overlay.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<UpgradedCapsule>) {
+  static const Structure s = Builder<UpgradedCapsule>("UpgradedCapsule", "An upgrade that has begun.")
+                                 .wire<&UpgradedCapsule::upgrade_id>("UpgradeID", "")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<CapsuleStandby>) {
   static const Structure s =
       Builder<CapsuleStandby>("CapsuleStandby", "Who keeps copies of a capsule's overlay, and takes over.")

@@ -16,6 +16,17 @@ struct MovedCapsule {
   std::string move_id;  ///< empty: a rehearsal
 };
 
+struct UpgradeCapsule {
+  std::string image;
+  std::vector<model::RehearsalScript> scripts;
+  bool rehearse_only = false;
+  bool revert = false;  ///< the rest is without effect then
+};
+
+struct UpgradedCapsule {
+  std::string upgrade_id;
+};
+
 struct CapsuleStandby {
   std::string node;  ///< id; empty: none
   Duration every{0};
@@ -24,6 +35,8 @@ struct CapsuleStandby {
 
 const describe::Structure& description(describe::Tag<MoveCapsule>);
 const describe::Structure& description(describe::Tag<MovedCapsule>);
+const describe::Structure& description(describe::Tag<UpgradeCapsule>);
+const describe::Structure& description(describe::Tag<UpgradedCapsule>);
 const describe::Structure& description(describe::Tag<CapsuleStandby>);
 
 }  // namespace underway::api

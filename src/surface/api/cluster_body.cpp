@@ -109,6 +109,7 @@ const Structure& description(Tag<JobChange>) {
                                  .wire<&JobChange::touched>("Touched", "")
                                  .wire<&JobChange::failed>("FailedTGAllocs", "")
                                  .wire<&JobChange::job_modify_index>("JobModifyIndex", "")
+                                 .wire<&JobChange::impact>("Impact", "")
                                  .done();
   return s;
 }
@@ -122,6 +123,7 @@ const Structure& description(Tag<ClusterPlan>) {
                                  .wire<&ClusterPlan::namespaces>("Namespaces", "")
                                  .wire<&ClusterPlan::files>("Files", "")
                                  .wire<&ClusterPlan::changes>("Changes", "")
+                                 .wire<&ClusterPlan::impact>("Impact", "")
                                  .done();
   return s;
 }

@@ -3,6 +3,7 @@
 /// What `underway plan`, `apply` and `up` send: a cluster with all of its jobs; and what a plan of it answers.
 
 #include "api/sync_body.hpp"
+#include "impact/impact.hpp"
 #include "model/diff.hpp"
 #include "server/server.hpp"
 
@@ -39,6 +40,7 @@ struct JobChange {
   std::vector<Touched> touched;
   std::map<std::string, model::AllocMetric> failed;
   model::Revision job_modify_index = 0;
+  impact::Judgement impact;  ///< what those who use it would notice
 };
 
 struct ClusterPlan {
@@ -49,6 +51,7 @@ struct ClusterPlan {
   std::vector<std::string> namespaces;  ///< what changes of them, in words
   std::vector<std::string> files;       ///< likewise
   bool changes = false;
+  impact::Judgement impact;  ///< what those who use the cluster would notice
 };
 
 /// What the scheduler would do for `plan`, told per group and per allocation.

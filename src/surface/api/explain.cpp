@@ -3,6 +3,7 @@
 #include <set>
 
 #include "api/status.hpp"
+#include "api/stubs.hpp"
 #include "model/policy.hpp"
 #include "server/dependencies.hpp"
 
@@ -161,7 +162,7 @@ class GroupExplainer {
   }
 
   void look_at_start(const Allocation& allocation) {
-    if (const auto waits = server::waiting_for(tables_, allocation)) {
+    if (const auto waits = waiting_for(tables_, allocation)) {
       auto& alike = (allocation.is_ready() ? unsupported_ : waiting_)[*waits];
       alike.add(allocation);
       describe_dependencies(allocation, alike);

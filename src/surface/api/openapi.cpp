@@ -5,6 +5,7 @@
 #include "api/capsule_body.hpp"
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
+#include "api/saving_body.hpp"
 #include "api/status.hpp"
 #include "api/stubs.hpp"
 #include "api/sync_body.hpp"
@@ -13,8 +14,10 @@
 #include "base/version.hpp"
 #include "capsule/extension.hpp"
 #include "image/store.hpp"
+#include "impact/entries.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
+#include "model/saving.hpp"
 #include "model/service_instance.hpp"
 #include "provision/sync_status.hpp"
 #include "trust/messages.hpp"
@@ -259,14 +262,17 @@ const std::vector<Documented>& documented_routes() {
       {"DELETE", "/v1/underway/join-token/:id", "Revokes a join token."},
       {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
-      {"GET", "/v1/underway/allocation/:id/capsule/changes", "What the allocation's capsule has changed since its image.",
-       nullptr, &structure_of<capsule::Changes>()},
+      {"GET", "/v1/underway/allocation/:id/capsule/changes",
+       "What the allocation's capsule has changed since its image.", nullptr, &structure_of<capsule::Changes>()},
       {"GET", "/v1/underway/allocation/:id/capsule/services", "The services of the allocation's capsule.", nullptr,
        &structure_of<capsule::Services>()},
       {"GET", "/v1/underway/images", "Lists capsule images, newest first.", nullptr,
        &structure_of<image::StoredImage>(), true},
       {"GET", "/v1/underway/image/:reference", "Reads an image, by digest, name or name:version, with its manifest."},
       {"DELETE", "/v1/underway/image/:reference", "Removes an image; 409 while jobs refer to it, unless ?force."},
+      {"PUT|POST", "/v1/underway/images/prune",
+       "Removes images that no job refers to and that came more than ?older (720h) ago; ?dry only says which.", nullptr,
+       &structure_of<image::StoredImage>(), true},
       {"GET", "/v1/underway/image/:reference/content", "The file of an image, from byte ?offset on."},
       {"GET", "/v1/underway/incoming-image/:digest", "How much has arrived of an image of ?size bytes: {Offset}."},
       {"PUT|POST", "/v1/underway/incoming-image/:digest",
@@ -290,9 +296,25 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/underway/capsule/:name", "Reads a capsule: who runs it.", nullptr, &structure_of<model::Capsule>()},
       {"PUT|POST", "/v1/underway/capsule/:name/move", "Moves it to another node.", &structure_of<MoveCapsule>(),
        &structure_of<MovedCapsule>()},
-      {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move up."},
+      {"PUT|POST", "/v1/underway/capsule/:name/upgrade", "Starts it from another image, after a rehearsal.",
+       &structure_of<UpgradeCapsule>(), &structure_of<UpgradedCapsule>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move or upgrade up."},
       {"PUT|POST", "/v1/underway/capsule/:name/standby", "Says who takes over.", &structure_of<CapsuleStandby>()},
       {"PUT|POST", "/v1/underway/capsule/:name/host-is-off", "Vouches for it that its owner's host is off."},
+      {"GET", "/v1/underway/capsule/:name/saving", "How its snapshots, backups and drills go.", nullptr,
+       &structure_of<model::CapsuleSaving>()},
+      {"GET", "/v1/underway/capsule/:name/snapshots", "Lists its snapshots. Asked of its node.", nullptr,
+       &structure_of<saving::Snapshots>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/snapshot", "Takes a snapshot of its overlay.",
+       &structure_of<TakeSnapshot>(), &structure_of<overlay::Snapshot>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/backup", "Backs its overlay up.", &structure_of<MakeBackup>(),
+       &structure_of<saving::Backed>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/backups", "Lists its backups. Asked of its node.",
+       &structure_of<MakeBackup>(), &structure_of<saving::Backups>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/restore", "Makes its overlay what it was; it stops and starts.",
+       &structure_of<RestoreCapsule>(), &structure_of<RestoredCapsule>()},
+      {"PUT|POST", "/v1/underway/capsule/:name/drill", "Tries what was saved of it.", &structure_of<MakeDrill>(),
+       &structure_of<saving::Drilled>()},
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
@@ -310,6 +332,9 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<provision::ReadReply>()},
       {"GET", "/v1/underway/job/*id/explain", "Why a job is as it is; ?nodes asks every node.", nullptr,
        &structure_of<Explanation>()},
+      {"GET", "/v1/underway/changes",
+       "Lists the changes that were made, with their classes, oldest first: ?since, limit.", nullptr,
+       &structure_of<impact::Entry>(), true},
       {"GET", "/v1/underway/audit", "Reads the audit log: ?since, who, limit; with ?follow=true, line by line."},
       {"GET", "/v1/underway/status", "Everything for one screen.", nullptr, &structure_of<Status>()},
   };

@@ -10,6 +10,18 @@ namespace {
 
 constexpr Duration kLongestWait = std::chrono::minutes(5);
 
+/// "365d": whole days, which Go's durations lack.
+std::optional<Duration> parse_days(std::string_view text) {
+  if (!text.ends_with('d')) return std::nullopt;
+  std::int64_t days = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size() - 1, days);
+  // Twice that is what TimePoint holds.
+  constexpr std::int64_t kMostDays = 365 * 100;
+  if (failed != std::errc{} || end != text.data() + text.size() - 1 || days < 0 || days > kMostDays)
+    return std::nullopt;
+  return std::chrono::hours(24 * days);
+}
+
 /// Spreads the wake-ups of clients that began to wait together, as Nomad does: up to a sixteenth more.
 async::SteadyTime wait_deadline(const Request& request) {
   Duration wait = kLongestWait;
@@ -54,6 +66,19 @@ std::int64_t integer_parameter(const Request& request, const char* name, std::in
         .because(fmt::format("found '{}'", *text));
   }
   return value;
+}
+
+TimePoint since_parameter(const Request& request, TimePoint now) {
+  const auto text = request.query.find("since");
+  if (!text || text->empty()) return {};
+  if (const auto time = parse_time(*text)) return *time;
+  const auto days = parse_days(*text);
+  const auto span = days ? days : parse_duration(*text);
+  if (!span || *span < Duration{0}) {
+    throw Error(Code::invalid, "parameter 'since' is neither a time nor a duration")
+        .because(fmt::format("found '{}'; say 2026-01-01T00:00:00Z, or how long ago: 90m, 365d", *text));
+  }
+  return now - *span;
 }
 
 awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body) {

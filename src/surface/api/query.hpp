@@ -15,6 +15,10 @@ using asio::awaitable;
 /// A query parameter that is a whole number of at least 0. Throws invalid for anything else.
 std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise);
 
+/// `since`: an instant in RFC 3339, or a span back from now: "90m", "365d". Absent: the beginning of time. Throws
+/// invalid for anything else.
+TimePoint since_parameter(const Request& request, TimePoint now);
+
 /// Runs `body(tables)` on durable state, after waiting, if the request has `index`, until something in `scopes` is
 /// newer or `wait` is over (default and maximum 5 min, plus up to a sixteenth). The answer carries X-Nomad-Index (never
 /// 0), X-Nomad-LastContact and X-Nomad-KnownLeader. `body` returns JSON text.

@@ -81,9 +81,11 @@ void add_variable_routes(Routes& routes, Api& api);
 void add_keyring_routes(Routes& routes, Api& api);
 void add_acl_routes(Routes& routes, Api& api);
 void add_audit_routes(Routes& routes, Api& api);
+void add_change_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
 void add_image_routes(Routes& routes, Api& api);
 void add_sync_file_routes(Routes& routes, Api& api);
 void add_capsule_state_routes(Routes& routes, Api& api);
+void add_saving_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

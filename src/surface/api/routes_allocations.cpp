@@ -1,4 +1,5 @@
 // Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection.
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -41,8 +42,11 @@ awaitable<Response> read_allocation(Api& api, Request request) {
 }
 
 awaitable<Response> stop_allocation(Api& api, Request request) {
-  const std::string eval = co_await api.server.stop_allocation(request.param("id"));
   const auto* tables = co_await api.server.read();
+  const auto row = get_allocation(*tables, request.param("id"));
+  auto note = noted(api, request, fmt::format("stop allocation '{}'", row->name), row->ns);
+  const std::string eval = co_await api.server.stop_allocation(row->id, std::move(note));
+  tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);
 }
@@ -70,6 +74,10 @@ awaitable<boost::json::value> ask_node(Api& api, const Request& request, const c
 awaitable<Response> restart_allocation(Api& api, Request request) {
   request.tell("tasks restarted");
   co_await ask_node(api, request, "alloc.restart");
+  const auto* tables = co_await api.server.read();
+  const auto row = get_allocation(*tables, request.param("id"));
+  auto finding = impact::disturbed(*row, "is restarted where it is");
+  co_await note_change(api, request, fmt::format("restart allocation '{}'", row->name), row->ns, std::move(finding));
   co_return http::json("{}");
 }
 

@@ -2,25 +2,11 @@
 #include <set>
 
 #include "api/routes.hpp"
-#include "base/text.hpp"
 
 namespace underway::api {
 namespace {
 
 constexpr std::int64_t kMostLines = 100'000;
-
-/// `since` is an instant in RFC 3339, or a span back from now.
-TimePoint since_of(const Api& api, const Request& request) {
-  const auto text = request.query.find("since");
-  if (!text || text->empty()) return {};
-  if (const auto time = parse_time(*text)) return *time;
-  const auto span = parse_duration(*text);
-  if (!span) {
-    throw Error(Code::invalid, "parameter 'since' is neither a time nor a duration")
-        .because(fmt::format("found '{}'", *text));
-  }
-  return api.clock.now() - *span;
-}
 
 awaitable<void> follow(server::AuditLog& log, std::uint64_t seen, std::string who, std::vector<std::string> begin,
                        http::BodyWriter& writer) {
@@ -43,7 +29,7 @@ awaitable<Response> read_audit(Api& api, Request request) {
     throw Error(Code::not_found, "there is no audit log")
         .advise("set audit { enabled = true } in the agent's configuration");
   const auto limit = static_cast<std::size_t>(std::min(integer_parameter(request, "limit", 1000), kMostLines));
-  server::AuditQuery query{since_of(api, request), request.query.find("who").value_or(""), limit};
+  server::AuditQuery query{since_parameter(request, api.clock.now()), request.query.find("who").value_or(""), limit};
   const std::uint64_t seen = api.audit->written();
   auto lines = co_await api.audit->read(query);
   Response response;

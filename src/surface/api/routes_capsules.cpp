@@ -1,7 +1,9 @@
-// Capsules: who runs them, moves, fences, standbys. Ours, below /v1/underway.
+// Capsules: who runs them, moves, upgrades, fences, standbys. Ours, below /v1/underway.
 #include "api/capsule_body.hpp"
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "imageshare/server_images.hpp"
 #include "move/controller.hpp"
 
 namespace underway::api {
@@ -41,9 +43,53 @@ awaitable<Response> move_capsule(Api& api, Request request) {
   auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
     return move::decide_move(tables, wanted, context);
   };
-  MovedCapsule moved{co_await api.server.writer().submit(std::move(decide))};
+  const auto* tables = co_await api.server.read();
+  const auto target = tables->find_node(wanted.node);
+  auto note =
+      noted(api, request, fmt::format("move capsule '{}' to {}", wanted.name, target ? target->name : wanted.node),
+            wanted.ns);
+  auto both = server::with_beside(std::move(decide), std::move(note));
+  MovedCapsule moved{co_await api.server.writer().submit(std::move(both))};
   request.tell(fmt::format("capsule {} moves to node {}", wanted.name, wanted.node.substr(0, 8)));
   co_return http::json(json::encode(moved));
+}
+
+/// With its version: what is pushed later under the same name is another image. A path is its node's business.
+awaitable<std::pair<std::string, std::string>> resolve_image(Api& api, std::string reference) {
+  if (reference.empty()) throw Error(Code::invalid, "no image is named");
+  if (reference.front() == '/' || api.images == nullptr) co_return std::pair(reference, std::string());
+  const auto image = co_await api.images->get(reference);
+  if (reference == image.name) reference = image.name + ":" + image.version;
+  co_return std::pair(reference, image.digest);
+}
+
+awaitable<Response> upgrade_capsule(Api& api, Request request) {
+  auto body = json::decode<UpgradeCapsule>(boost::json::value(parse_body(request)));
+  move::UpgradeRequest wanted;
+  wanted.ns = namespace_of(request);
+  wanted.name = request.param("name");
+  wanted.back = body.revert;
+  if (!body.revert) {
+    const auto [image, digest] = co_await resolve_image(api, body.image);
+    wanted.image = image;
+    wanted.digest = digest;
+    wanted.scripts = std::move(body.scripts);
+    wanted.rehearse_only = body.rehearse_only;
+  }
+  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
+    return move::decide_upgrade(tables, wanted, context);
+  };
+  auto note = noted(api, request,
+                    wanted.back            ? fmt::format("take the upgrade of capsule '{}' back", wanted.name)
+                    : wanted.rehearse_only ? fmt::format("rehearse capsule '{}' with '{}'", wanted.name, wanted.image)
+                                           : fmt::format("upgrade capsule '{}' to '{}'", wanted.name, wanted.image),
+                    wanted.ns);
+  auto both = server::with_beside(std::move(decide), std::move(note));
+  UpgradedCapsule begun{co_await api.server.writer().submit(std::move(both))};
+  request.tell(wanted.back            ? fmt::format("the upgrade of capsule {} is taken back", wanted.name)
+               : wanted.rehearse_only ? fmt::format("capsule {} is rehearsed with {}", wanted.name, wanted.image)
+                                      : fmt::format("capsule {} is upgraded to {}", wanted.name, wanted.image));
+  co_return http::json(json::encode(begun));
 }
 
 /// A decision about the capsule of the path, which answers nothing.
@@ -85,6 +131,7 @@ void add_capsule_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/underway/capsules", "list capsules", read, with(list_capsules));
   routes.add("GET", "/v1/underway/capsule/:name", "read capsule", read, with(read_capsule));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/move", "move capsule", change, with(move_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/upgrade", "upgrade capsule", change, with(upgrade_capsule));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/cancel", "cancel move of capsule", change, with(cancel_move));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/standby", "set standby of capsule", change, with(set_standby));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/host-is-off", "vouch for a fence", right::management(),

@@ -1,4 +1,5 @@
 // Clusters and hosts: ours, below /v1/underway.
+#include "api/change_note.hpp"
 #include "api/cluster_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
@@ -71,10 +72,16 @@ std::vector<model::SyncFile> parse_files(const Request& request) {
   throw error;
 }
 
-/// What applying the files does, or would do.
-awaitable<provision::FilesPut> put_files(Api& api, std::string cluster, std::vector<model::SyncFile> files, bool dry) {
+awaitable<provision::FilesPut> put_files(Api& api, std::string cluster, std::vector<model::SyncFile> files) {
   if (api.files == nullptr) co_return provision::FilesPut{};
-  co_return co_await api.files->put(std::move(cluster), std::move(files), true, dry);
+  co_return co_await api.files->put(std::move(cluster), std::move(files), true, false);
+}
+
+/// What putting them would do; and `findings` of it.
+awaitable<provision::FilesPut> plan_files(Api& api, std::string cluster, std::vector<model::SyncFile> files,
+                                          std::vector<impact::Finding>& findings) {
+  if (api.files == nullptr) co_return provision::FilesPut{};
+  co_return co_await api.files->put(std::move(cluster), std::move(files), true, true, judged_into(api, findings));
 }
 
 std::vector<std::string> file_changes(const provision::FilesPut& put) {
@@ -106,8 +113,12 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
   if (!wanted.namespaces.empty()) request.require(right::management());
   for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
-  const auto applied = co_await api.server.apply_cluster(std::move(wanted));
-  const auto put = co_await put_files(api, cluster, std::move(files), false);
+  // One change, with one class, though the files are a commit of their own.
+  std::vector<impact::Finding> of_files;
+  co_await plan_files(api, cluster, files, of_files);
+  auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster), {}, std::move(of_files));
+  const auto applied = co_await api.server.apply_cluster(std::move(wanted), std::move(note));
+  const auto put = co_await put_files(api, cluster, std::move(files));
   for (const auto& line : file_changes(put)) request.tell(line);
   boost::json::array registered, stopped;
   for (const auto& id : applied.registered) registered.emplace_back(id);
@@ -118,20 +129,31 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
       {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", applied.revision}}));
 }
 
+/// What applying would do, by the decision that would do it. Throws what that throws.
+std::vector<impact::Finding> planned_findings(const Api& api, const tables::Tables& tables,
+                                              const server::ApplyCluster& wanted) {
+  SeededIds ids{1};  // what a preview makes is thrown away
+  const server::Context context{api.clock.now(), ids, tables.revision() + 1, api.server.options().root_by_raw_exec};
+  return impact::findings_of(impact_view(api, tables), server::decide_apply_cluster(tables, wanted, context).changes);
+}
+
 /// Every job is planned against the cluster as it stands, by itself.
 awaitable<Response> plan_cluster(Api& api, Request request) {
   auto wanted = parse_cluster(request);
   auto files = parse_files(request);
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
   ClusterPlan plan;
+  const auto whole = wanted;
   for (auto& entry : wanted.jobs) {
     entry.job.cluster = wanted.cluster.name;
     const std::string id = entry.job.id;
     const auto job_plan = co_await api.server.plan_job(std::move(entry.job), wanted.namespaces);
-    if (job_plan.current && server::same_specification(*job_plan.current, job_plan.proposed))
+    if (job_plan.current && server::same_specification(*job_plan.current, job_plan.proposed)) {
       plan.unchanged.push_back(id);
-    else
+    } else {
       plan.jobs.push_back(describe_plan(job_plan));
+      plan.jobs.back().impact = impact_of(api, job_plan);
+    }
     entry.job = job_plan.proposed;
   }
   const auto* tables = co_await api.server.read();
@@ -143,14 +165,17 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     if (job->cluster == wanted.cluster.name && !job->stop && !declared) plan.stopped.push_back(job->id);
   }
   plan.namespaces = namespace_changes(*tables, wanted.namespaces);
-  plan.files = file_changes(co_await put_files(api, wanted.cluster.name, std::move(files), true));
+  auto findings = planned_findings(api, *tables, whole);
+  plan.files = file_changes(co_await plan_files(api, wanted.cluster.name, std::move(files), findings));
+  plan.impact = impact::judgement_of(findings);
   plan.changes = !plan.namespaces.empty() || !plan.files.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||
                  plan.cluster.object.type != model::DiffType::none;
   co_return http::json(json::encode(plan));
 }
 
 awaitable<Response> stop_cluster(Api& api, Request request) {
-  co_await api.server.stop_cluster(request.param("name"));
+  auto note = noted(api, request, fmt::format("take cluster '{}' down", request.param("name")));
+  co_await api.server.stop_cluster(request.param("name"), std::move(note));
   co_return http::json("{}");
 }
 

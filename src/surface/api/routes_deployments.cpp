@@ -1,4 +1,5 @@
 // Deployments: list, read, their allocations, and what people decide about them; versions of jobs to go back to.
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -165,7 +166,9 @@ awaitable<Response> revert_job(Api& api, Request request) {
   auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
     return server::decide_revert(tables, wanted, context);
   };
-  const auto done = co_await api.server.writer().submit(std::move(decide));
+  auto note = noted(api, request, fmt::format("revert job '{}' to version {}", wanted.id, wanted.version), wanted.ns);
+  auto both = server::with_beside(std::move(decide), std::move(note));
+  const auto done = co_await api.server.writer().submit(std::move(both));
   const auto index = (co_await api.server.read())->revision();
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", done.eval_id},
                                                                {"EvalCreateIndex", index},

@@ -1,4 +1,5 @@
 // Capsule images of the server's store, and the keys that the cluster trusts: ours, below /v1/underway.
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
@@ -11,6 +12,8 @@ using boost::json::object;
 
 /// A part of an image in one request.
 constexpr std::size_t kPartLimit = 8U << 20;
+/// What nobody has referred to for so long may go.
+constexpr Duration kUnused = std::chrono::hours(24 * 30);
 
 imageshare::ServerImages& images(const Api& api) {
   if (api.images == nullptr) throw Error(Code::unsupported, "this server keeps no images");
@@ -37,6 +40,14 @@ awaitable<Response> read_image(Api& api, Request request) {
 awaitable<Response> delete_image(Api& api, Request request) {
   co_await images(api).remove(request.param("reference"), request.query.flag("force"));
   co_return http::json("{}");
+}
+
+awaitable<Response> prune_images(Api& api, Request request) {
+  const auto older = request.query.find("older");
+  const auto unused = older ? parse_duration(*older) : std::optional<Duration>(kUnused);
+  if (!unused || *unused < Duration{0}) throw Error(Code::invalid, fmt::format("'{}' is no duration", *older));
+  const auto removed = co_await images(api).prune(*unused, request.query.flag("dry"));
+  co_return http::json(json::encode(removed));
 }
 
 awaitable<void> send_content(imageshare::ServerImages& from, std::string digest, std::int64_t offset,
@@ -70,6 +81,10 @@ awaitable<Response> put_part(Api& api, Request request) {
 
 awaitable<Response> finish_incoming(Api& api, Request request) {
   const auto image = co_await images(api).finish(incoming_of(request));
+  const std::string name = fmt::format("{}:{}", image.name, image.version);
+  impact::Finding finding{impact::Impact::none,
+                          fmt::format("image '{}' is kept, and nothing is started from it", name)};
+  co_await note_change(api, request, fmt::format("push image '{}'", name), {}, std::move(finding));
   co_return http::json(json::encode(image));
 }
 
@@ -105,6 +120,7 @@ void add_image_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/underway/images", "list images", reads, with(list_images));
   routes.add("GET", "/v1/underway/image/:reference", "read image", reads, with(read_image));
   routes.add("DELETE", "/v1/underway/image/:reference", "remove image", writes, with(delete_image));
+  routes.add("PUT|POST", "/v1/underway/images/prune", "prune images", writes, with(prune_images));
   routes.add("GET", "/v1/underway/image/:reference/content", "image content", reads, with(read_content));
   routes.add("GET", "/v1/underway/incoming-image/:digest", "incoming image", writes, with(read_incoming));
   routes.add("PUT|POST", "/v1/underway/incoming-image/:digest", "image part", writes, with(put_part),

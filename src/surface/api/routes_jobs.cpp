@@ -1,4 +1,5 @@
 // Jobs: list, register, parse, validate, read, stop, versions, submission, allocations, evaluations, summary.
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -76,7 +77,8 @@ awaitable<Response> register_job(Api& api, Request request) {
   request.require(right::ns(Capability::register_job), registration.job.ns);
   Scope subject{Topic::jobs, registration.job.ns + "/" + registration.job.id};
   co_await request.about(std::move(subject));
-  const auto done = co_await api.server.register_job(std::move(registration));
+  auto note = noted(api, request, fmt::format("run job '{}'", registration.job.id), registration.job.ns);
+  const auto done = co_await api.server.register_job(std::move(registration), std::move(note));
   co_return co_await registered(api, done);
 }
 
@@ -125,7 +127,8 @@ awaitable<Response> read_job(Api& api, Request request) {
 awaitable<Response> stop_job(Api& api, Request request) {
   server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge")};
   if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
-  const auto stopped = co_await api.server.deregister_job(std::move(stop));
+  auto note = noted(api, request, fmt::format("stop job '{}'", stop.id), stop.ns);
+  const auto stopped = co_await api.server.deregister_job(std::move(stop), std::move(note));
   co_return co_await registered(api, stopped);
 }
 

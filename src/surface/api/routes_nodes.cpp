@@ -1,4 +1,5 @@
 // Nodes: list, read, allocations, drain, eligibility, purge.
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -91,8 +92,11 @@ server::DrainNode drain_request(const Request& request) {
 
 awaitable<Response> drain_node(Api& api, Request request) {
   auto drain = drain_request(request);
-  co_await api.server.drain_node(std::move(drain));
   const auto* tables = co_await api.server.read();
+  const auto row = tables->find_node(drain.node_id);
+  auto note = noted(api, request, fmt::format("drain node {}", row ? row->name : drain.node_id));
+  co_await api.server.drain_node(std::move(drain), std::move(note));
+  tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
   co_return written(
       boost::json::serialize(boost::json::object{

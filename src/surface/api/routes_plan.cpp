@@ -1,4 +1,5 @@
 // `job plan`: what registering would do. Nomad's JobPlanResponse.
+#include "api/change_note.hpp"
 #include "api/cluster_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
@@ -15,11 +16,13 @@ awaitable<Response> plan_job(Api& api, Request request) {
   const auto* wants_diff = body.if_contains("Diff");
   const bool diff = wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool();
   const auto plan = co_await api.server.plan_job(std::move(job));
-  const auto change = describe_plan(plan);
+  auto change = describe_plan(plan);
+  change.impact = impact_of(api, plan);
   std::string out = "{\"Diff\":" + (diff ? json::encode(change.diff) : std::string("null"));
   out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) + ",\"PreemptedAllocs\":[]}";
   out += ",\"FailedTGAllocs\":" + json::encode(change.failed);
   out += ",\"Touched\":" + json::encode(change.touched);
+  out += ",\"Impact\":" + json::encode(change.impact);
   out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":[],\"NextPeriodicLaunch\":null,\"Warnings\":\"\"}}",
                      change.job_modify_index);
   co_return written(std::move(out), change.job_modify_index);

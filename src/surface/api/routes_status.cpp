@@ -17,11 +17,13 @@ awaitable<Response> read_status(Api& api, Request request) {
                                     {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     const Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
-                      request.rights().node(Level::read)};
+                      request.rights().node(Level::read), api.clock.now()};
     const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
     auto status = status_of(tables, cluster, linked, sight);
     if (api.files != nullptr && sight.nodes) {
       for (auto& one : provision::attention(provision::target_states(tables, *api.files, cluster, linked)))
+        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+      for (auto& one : provision::waiting_masters(tables, cluster, linked))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
     }
     return json::encode(status);

@@ -1,4 +1,5 @@
 // Synchronised files: ours, below /v1/underway. Names hold slashes, so they are in the query.
+#include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/sync_body.hpp"
 #include "base/json.hpp"
@@ -63,16 +64,20 @@ awaitable<Response> put_files(Api& api, Request request) {
   auto& service = service_of(api);
   auto body = json::decode<SyncFilesBody>(parse_body(request));
   for (const auto& entry : body.files) request.tell(fmt::format("file {}", entry.file.name));
+  const std::string what = body.files.size() == 1 ? fmt::format("declare file {}", body.files.front().file.name)
+                                                  : fmt::format("declare {} files", body.files.size());
   const bool dry = request.query.flag("dry-run");
   auto files = files_of(std::move(body.files));
-  const auto put = co_await service.put(cluster_of(request), std::move(files), false, dry);
+  auto note = dry ? server::Beside() : noted(api, request, what);
+  const auto put = co_await service.put(cluster_of(request), std::move(files), false, dry, std::move(note));
   co_return http::json(json::encode(put));
 }
 
 awaitable<Response> delete_file(Api& api, Request request) {
   const std::string name = asked(request, "name");
   request.tell(fmt::format("file {}", name));
-  co_await service_of(api).remove(cluster_of(request), name);
+  auto note = noted(api, request, fmt::format("remove file {}", name));
+  co_await service_of(api).remove(cluster_of(request), name, std::move(note));
   co_return http::json("{}");
 }
 

@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "base/text.hpp"
 #include "move/capsules.hpp"
+#include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
 #include "tables/slurm_reports.hpp"
@@ -45,7 +47,7 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
     service.running += allocation->client_status == model::ClientStatus::running ? 1 : 0;
     service.healthy += allocation->is_ready() ? 1 : 0;
     nodes.insert(allocation->node_name);
-    if (const auto waiting = server::waiting_for(tables, *allocation)) waits.insert("for " + *waiting);
+    if (const auto waiting = waiting_for(tables, *allocation)) waits.insert("for " + *waiting);
     for (const auto& [task, state] : allocation->task_states) {
       if (state.restarts > 0 && state.state != model::TaskRunState::running) {
         attention.push_back({fmt::format("task '{}' of '{}' on {} was restarted {} times", task, job.id,
@@ -200,11 +202,27 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     if (!job || job->stop || (!cluster.empty() && job->cluster != cluster) || !sight.jobs(report.ns)) continue;
     for (const auto& finding : report.findings)
       status.attention.push_back({"slurmctld was started from an older state", finding, "squeue -t all"});
+    if (!report.cut_off.empty()) {
+      status.attention.push_back(
+          {fmt::format("slurmctld does not reach {}", join(report.cut_off, ", ")),
+           "Slurm jobs run there, as the agents see; it takes no node for dead until they answer",
+           "sinfo -R; look at the network between the host of slurmctld and theirs"});
+    }
   }
   for (const auto& capsule : tables::records<model::Capsule>(tables)) {
     const auto job = tables.find_job(capsule.ns, capsule.job);
     if ((!cluster.empty() && (!job || job->cluster != cluster)) || !sight.jobs(capsule.ns)) continue;
-    status.settled = status.settled && !capsule.move;
+    status.settled = status.settled && !capsule.move && !capsule.upgrade;
+    if (const auto saved =
+            tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(capsule.ns, capsule.name));
+        saved && saved->node == capsule.owner && job && !job->stop) {
+      for (const auto& problem : saved->problems(sight.now))
+        status.attention.push_back({fmt::format("capsule '{}' is not saved as its job asks for", capsule.name), problem,
+                                    fmt::format("underway capsule status {}", capsule.name)});
+      if (saved->almost_full())
+        status.attention.push_back({fmt::format("the overlay of capsule '{}' is almost full", capsule.name),
+                                    saved->space_problem(), fmt::format("underway capsule changes {}", capsule.name)});
+    }
     if (capsule.state != model::CapsuleState::failed && capsule.state != model::CapsuleState::waiting_for_fence)
       continue;
     const bool waits = capsule.state == model::CapsuleState::waiting_for_fence;
@@ -222,8 +240,11 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     const bool rolling = look_at_rollout(tables, *row, status.attention);
     status.settled = status.settled && service.healthy == service.wanted && service.waits.empty() && !rolling;
   }
-  // The scheduler has not looked yet: whether all is placed is not known.
-  status.settled = status.settled && tables.pending_evaluations().empty();
+  // The scheduler has not looked yet: whether all is placed is not known. What it is to look at later is a plan for the
+  // case that nothing happens before.
+  const auto pending = tables.pending_evaluations();
+  status.settled = status.settled && std::all_of(pending.begin(), pending.end(),
+                                                 [](const auto& evaluation) { return evaluation->wait_until > 0; });
   return status;
 }
 

@@ -47,6 +47,7 @@ struct Status {
 struct Sight {
   std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
   bool nodes = true;  ///< and hosts, and clusters
+  TimePoint now{};    ///< by which something is overdue; without: nothing is
 };
 
 /// `cluster` empty: everything.

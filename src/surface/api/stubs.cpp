@@ -1,5 +1,6 @@
 #include "api/stubs.hpp"
 
+#include "move/capsules.hpp"
 #include "server/dependencies.hpp"
 
 namespace underway::api {
@@ -70,6 +71,11 @@ JobStub stub(const tables::Tables& tables, const model::Job& job) {
   return out;
 }
 
+std::optional<std::string> waiting_for(const tables::Tables& tables, const model::Allocation& allocation) {
+  static const move::CapsuleGuard guard;
+  return server::waiting_for(tables, allocation, &guard);
+}
+
 AllocationStub stub(const tables::Tables& tables, const model::Allocation& allocation) {
   AllocationStub out;
   out.id = allocation.id;
@@ -88,7 +94,7 @@ AllocationStub stub(const tables::Tables& tables, const model::Allocation& alloc
   out.client_description = allocation.client_description;
   out.task_states = allocation.task_states;
   out.health = allocation.health;
-  if (!allocation.terminal()) out.waiting_for = server::waiting_for(tables, allocation).value_or("");
+  if (!allocation.terminal()) out.waiting_for = waiting_for(tables, allocation).value_or("");
   out.create_index = allocation.create_index;
   out.modify_index = allocation.modify_index;
   out.create_time = allocation.create_time;

@@ -73,6 +73,9 @@ struct ServiceListStub {
 JobSummary summarize(const tables::Tables& tables, const model::Job& job);
 JobStub stub(const tables::Tables& tables, const model::Job& job);
 AllocationStub stub(const tables::Tables& tables, const model::Allocation& allocation);
+/// What it waits for before it may start, in words: those that it depends on, or a capsule's record; nothing when it
+/// may.
+std::optional<std::string> waiting_for(const tables::Tables& tables, const model::Allocation& allocation);
 NodeStub stub(const model::Node& node, bool with_os, bool with_resources);
 
 const describe::Structure& description(describe::Tag<GroupSummary>);

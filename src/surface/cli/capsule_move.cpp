@@ -4,41 +4,29 @@
 #include "cli/capsule_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/follow_capsule.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 namespace {
 
-/// Draws until the move is over; the server may be restarted meanwhile.
+/// Draws until the move is over.
 model::CapsuleMove watch(sdk::Client& client, const std::string& name, const std::string& move_id) {
   const OnInterrupt interrupted(
       fmt::format("The move goes on without being watched.\n"
                   "  see how far it is: underway capsule status {0}\n"
                   "  give it up:        underway capsule move -cancel {0}",
                   name));
-  constexpr int kMostFailures = 120;
   Progress progress;
-  sdk::At<model::Capsule> at;
-  for (int failures = 0;;) {
-    try {
-      at = client.capsule(name, {at.index, std::chrono::seconds(5)});
-      failures = 0;
-    } catch (const Error& error) {
-      if (error.code() != Code::unavailable || ++failures == kMostFailures) throw;
-      at.index = 0;
-      continue;
-    }
-    const auto& capsule = at.value;
-    if (capsule.move && capsule.move->id == move_id) {
-      progress.draw(move_lines(*capsule.move, capsule.description));
-      continue;
-    }
-    progress.finish();
-    if (capsule.last_move && capsule.last_move->id == move_id) return *capsule.last_move;
-    throw Error(Code::conflict, "the move was overtaken by another one")
-        .advise(fmt::format("see `underway capsule status {}`", name));
-  }
+  const auto capsule = follow_capsule(client, name, [&](const model::Capsule& now) {
+    const bool ours = now.move && now.move->id == move_id;
+    if (ours) progress.draw(move_lines(*now.move, now.description));
+    return ours;
+  });
+  progress.finish();
+  if (capsule.last_move && capsule.last_move->id == move_id) return *capsule.last_move;
+  throw overtaken("move", name);
 }
 
 int follow(sdk::Client& client, const std::string& name, const std::string& move_id) {

@@ -9,15 +9,22 @@ namespace underway::cli {
 namespace {
 
 int take(const Arguments& arguments) {
-  auto shelf = shelf_of(arguments);
-  const auto snapshot = shelf.take(arguments.get("reason", "by hand"), retention_of(arguments));
+  const auto name = capsule_of(arguments);
+  const api::TakeSnapshot request{.reason = arguments.get("reason", "by hand"), .keep = retention_of(arguments)};
+  const auto snapshot =
+      arguments.has("local")
+          ? LocalSaver(arguments)->snapshot({.capsule = name, .reason = request.reason, .keep = request.keep})
+          : make_client(arguments).take_capsule_snapshot(name.name, request);
   print(snapshot.id + "\n");
   say(fmt::format("writers waited {}", human_duration(snapshot.frozen)));
   return kDone;
 }
 
 int list(const Arguments& arguments) {
-  const auto snapshots = shelf_of(arguments).list();
+  const auto name = capsule_of(arguments);
+  const auto snapshots = (arguments.has("local") ? LocalSaver(arguments)->snapshots(name)
+                                                 : make_client(arguments).capsule_snapshots(name.name))
+                             .snapshots;
   if (arguments.has("json")) {
     boost::json::array array;
     for (const auto& snapshot : snapshots) array.push_back(json::to_value(snapshot));
@@ -43,17 +50,13 @@ const Command& capsule_snapshot_command() {
       .arguments = "NAME",
       .summary = "Takes a snapshot of a capsule's overlay while it runs.",
       .details =
-          "Writers wait for a moment; how long is printed. Run it as root on the node that holds the overlay. With "
-          "a -keep flag those that none of the -keep flags wants are removed.",
-      .examples = {"underway capsule snapshot slurm-services -keep-last 5 -keep-daily 7"},
-      .flags = with_capsule_flags({{"reason", "TEXT", "What it is taken for."},
-                                   {"keep-last", "N", "Keep the newest."},
-                                   {"keep-hourly", "N", "Keep the newest of each hour."},
-                                   {"keep-daily", "N", "Keep the newest of each day."},
-                                   {"keep-weekly", "N", "Keep the newest of each week."}}),
+          "Writers wait for a moment; how long is printed. With a -keep flag those that none of the -keep flags wants "
+          "are removed.",
+      .examples = {"underway capsule snapshot slurm-services -keep-last 5 -keep-daily 7",
+                   "underway capsule snapshot slurm-services -local"},
+      .flags = with_capsule_flags(with_keep_flags({{"reason", "TEXT", "What it is taken for."}})),
       .least = 1,
       .most = 1,
-      .talks_to_server = false,
       .run = take};
   return command;
 }
@@ -62,12 +65,11 @@ const Command& capsule_snapshots_command() {
   static const Command command{.name = "capsule snapshots",
                                .arguments = "NAME",
                                .summary = "Lists the snapshots of a capsule's overlay.",
-                               .details = "Run it as root on the node that holds the overlay.",
+                               .details = "They lie on the node that has the overlay, which is asked.",
                                .examples = {"underway capsule snapshots slurm-services"},
                                .flags = with_capsule_flags({{"json", "", "As JSON."}}),
                                .least = 1,
                                .most = 1,
-                               .talks_to_server = false,
                                .run = list};
   return command;
 }

@@ -7,6 +7,13 @@
 namespace underway::cli {
 namespace {
 
+std::string doing(const model::Capsule& capsule) {
+  if (capsule.move) return fmt::format("to {}: {}", capsule.move->target_name, describe::spell(capsule.move->phase));
+  if (capsule.upgrade)
+    return fmt::format("to {}: {}", capsule.upgrade->to_image, describe::spell(capsule.upgrade->phase));
+  return capsule.description;
+}
+
 int list(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto capsules = client.capsules();
@@ -19,8 +26,7 @@ int list(const Arguments& arguments) {
     const auto* standby = capsule.find_replica(capsule.standby);
     table.add({capsule.name, capsule.job, std::string(describe::spell(capsule.state)), capsule.owner_name,
                standby != nullptr ? standby->node_name : "", std::to_string(capsule.epoch), ago(capsule.held_since),
-               capsule.move ? fmt::format("to {}: {}", capsule.move->target_name, describe::spell(capsule.move->phase))
-                            : capsule.description});
+               doing(capsule)});
   }
   table.print();
   return kDone;
@@ -30,10 +36,12 @@ int status(const Arguments& arguments) {
   if (arguments.positional().empty()) return list(arguments);
   auto client = make_client(arguments);
   const auto capsule = client.capsule(arguments.positional().front()).value;
-  if (arguments.has("json"))
+  if (arguments.has("json")) {
     print_json(json::to_value(capsule));
-  else
-    print(capsule_text(capsule));
+    return kDone;
+  }
+  print(capsule_text(capsule));
+  print(saving_text(client.capsule_saving(capsule.name), SystemClock().now()));
   return kDone;
 }
 
@@ -48,13 +56,14 @@ const Command& capsule_list_command() {
 }
 
 const Command& capsule_status_command() {
-  static const Command command{.name = "capsule status",
-                               .arguments = "[NAME]",
-                               .summary = "Tells who runs a capsule, who could take over, and of its moves.",
-                               .flags = {{"json", "", "As JSON."}},
-                               .least = 0,
-                               .most = 1,
-                               .run = status};
+  static const Command command{
+      .name = "capsule status",
+      .arguments = "[NAME]",
+      .summary = "Tells who runs a capsule, who could take over, and of its moves and upgrades.",
+      .flags = {{"json", "", "As JSON."}},
+      .least = 0,
+      .most = 1,
+      .run = status};
   return command;
 }
 

@@ -86,6 +86,7 @@ std::string capsule_text(const model::Capsule& capsule) {
       {"Epoch", std::to_string(capsule.epoch)},
       {"Since", ago(capsule.held_since)},
   };
+  if (!capsule.last_snapshot.empty()) rows.emplace_back("Snapshot", capsule.last_snapshot);
   if (!capsule.description.empty()) rows.emplace_back("Why", capsule.description);
   if (capsule.replicate_every > Duration{0})
     rows.emplace_back("Copies", fmt::format("every {}; older than {} before a loss is too old",
@@ -103,7 +104,40 @@ std::string capsule_text(const model::Capsule& capsule) {
   };
   if (capsule.move) add("Move", *capsule.move, "");
   if (capsule.last_move) add("Last move", *capsule.last_move, "");
+  const auto add_upgrade = [&](const char* title, const model::CapsuleUpgrade& upgrade) {
+    out += fmt::format("\n{}\n", title);
+    for (const auto& line : upgrade_lines(upgrade, "")) out += line + "\n";
+    if (upgrade.rehearsal) out += verdict_table(*upgrade.rehearsal);
+  };
+  if (capsule.upgrade) add_upgrade("Upgrade", *capsule.upgrade);
+  if (capsule.last_upgrade) add_upgrade("Last upgrade", *capsule.last_upgrade);
+  if (capsule.way_back)
+    out += fmt::format("\nThe way back\n{} with the snapshot {} of {} on {}: underway capsule upgrade -revert {}\n",
+                       capsule.way_back->image, capsule.way_back->snapshot, ago(capsule.way_back->at),
+                       capsule.way_back->node_name, capsule.name);
   return out;
+}
+
+std::string saving_text(const model::CapsuleSaving& saved, TimePoint now) {
+  std::string text;
+  const auto add = [&](std::string_view what, const model::SavedWork& work) {
+    if (work.every <= Duration{0}) return;
+    const auto last =
+        work.done_at == 0 ? std::string("never yet") : fmt::format("{} {}", work.result, ago(work.done_at));
+    text += fmt::format("  {:<9} every {}: {}\n", what, human_duration(work.every), last);
+    if (!work.error.empty())
+      text += fmt::format("            FAILED {} times, last {}: {}\n", work.failures, ago(work.begun_at), work.error);
+  };
+  add("snapshots", saved.snapshot);
+  add("backups", saved.backup);
+  add("drills", saved.drill);
+  if (!text.empty()) text = "\nSaved by its node\n" + text;
+  for (const auto& problem : saved.problems(now)) text += fmt::format("  needs you: {}\n", problem);
+  if (saved.overlay_size == 0) return text;
+  auto space = fmt::format("\nOverlay\n  {} % of {} used\n", saved.overlay_used,
+                           human_bytes(static_cast<std::uint64_t>(saved.overlay_size)));
+  if (saved.almost_full()) space += fmt::format("  needs you: {}\n", saved.space_problem());
+  return space + text;
 }
 
 }  // namespace underway::cli

@@ -1,14 +1,21 @@
 #pragma once
 /// @file
-/// How a capsule's record and its moves are told to people.
+/// How a capsule's record, its moves and its upgrades are told to people.
 
 #include "model/capsule.hpp"
+#include "model/saving.hpp"
 
 namespace underway::cli {
 
 /// Everything about it, for `capsule status`.
 std::string capsule_text(const model::Capsule& capsule);
+/// How its snapshots, backups and drills go, by `now`; empty: nobody asks for any.
+std::string saving_text(const model::CapsuleSaving& saved, TimePoint now);
 /// The lines of a move under way; of one that is over, with its end.
 std::vector<std::string> move_lines(const model::CapsuleMove& move, const std::string& waits_for);
+/// The same of an upgrade.
+std::vector<std::string> upgrade_lines(const model::CapsuleUpgrade& upgrade, const std::string& waits_for);
+/// What was tried on a clone, and how it went.
+std::string verdict_table(const model::Rehearsal& rehearsal);
 
 }  // namespace underway::cli

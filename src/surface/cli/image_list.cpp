@@ -54,6 +54,19 @@ int remove(const Arguments& arguments) {
   return kDone;
 }
 
+int prune(const Arguments& arguments) {
+  const bool dry = arguments.has("dry-run");
+  const auto images = make_client(arguments).prune_images(arguments.get("older"), dry);
+  std::int64_t bytes = 0;
+  for (const auto& image : images) {
+    print(fmt::format("{}:{} {}\n", image.name, image.version, image.digest));
+    bytes += image.size;
+  }
+  say(fmt::format("{} images, {}, {}", images.size(), human_bytes(static_cast<std::uint64_t>(bytes)),
+                  dry ? "would be removed" : "were removed"));
+  return kDone;
+}
+
 }  // namespace
 
 const Command& image_list_command() {
@@ -72,6 +85,21 @@ const Command& image_info_command() {
                                .least = 1,
                                .most = 1,
                                .run = info};
+  return command;
+}
+
+const Command& image_prune_command() {
+  static const Command command{
+      .name = "image prune",
+      .summary = "Removes from the server's store what no job refers to.",
+      .details =
+          "An image goes when it was added more than 30 days ago and no job names it, in none of the versions it "
+          "could be reverted to. A node removes by itself what none of its capsules ran last, 30 days after it "
+          "came.",
+      .examples = {"underway image prune -dry-run", "underway image prune -older 168h"},
+      .flags = {{"older", "DURATION", "Added longer ago than this (720h)."},
+                {"dry-run", "", "Only shows what would be removed."}},
+      .run = prune};
   return command;
 }
 

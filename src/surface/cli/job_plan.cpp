@@ -26,6 +26,7 @@ int run(const Arguments& arguments) {
   else
     print(paint(Colour::yellow, "- WARNING: Failed to place all allocations.") + "\n" + failures_text(change.failed));
   if (!change.touched.empty()) print(touched_text(change.touched));
+  print("- Impact: " + impact::sentence(change.impact) + "\n");
   print(
       fmt::format("\nJob Modify Index: {0}\nTo submit the job with version verification run:\n\nunderway job run "
                   "-check-index {0} {1}\n",

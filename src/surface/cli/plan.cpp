@@ -33,6 +33,7 @@ void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
     print("\n" + paint(Colour::red, "-") +
           fmt::format(" Job: \"{}\" is stopped: the directory does not declare it any more\n", id));
   if (!plan.unchanged.empty()) print("\nUnchanged: " + join(plan.unchanged, ", ") + "\n");
+  print("\nImpact: " + impact::sentence(plan.impact) + "\n");
 }
 
 namespace {

@@ -1,3 +1,6 @@
+#include <filesystem>
+
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -58,9 +61,20 @@ void print_services(const api::Status& status) {
   if (!table.empty()) table.print();
 }
 
-int run(const Arguments& arguments) {
+/// Who asks while the server is off wants to know what that means.
+api::Status ask(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto status = client.status(arguments.positional().empty() ? "" : arguments.positional().front()).value;
+  try {
+    return client.status(arguments.positional().empty() ? "" : arguments.positional().front()).value;
+  } catch (Error& error) {
+    if (error.code() == Code::unavailable && std::filesystem::exists(state_directory(arguments) + "/server"))
+      error.because("what runs goes on without the server; provisioning, file changes and changes of jobs wait for it");
+    throw;
+  }
+}
+
+int run(const Arguments& arguments) {
+  const auto status = ask(arguments);
   if (arguments.has("json")) {
     print_json(json::to_value(status));
     return kDone;

@@ -81,10 +81,10 @@ Client::Client(Address address, http::ClientOptions options)
 Client::~Client() = default;
 
 http::Response Client::exchange(const std::string& method, std::string_view path, http::Query query, std::string body,
-                                std::optional<Wait> wait) {
+                                std::optional<Wait> wait, std::optional<Duration> within) {
   if (!address_.ns.empty() && !query.has("namespace")) query.add("namespace", address_.ns);
   if (!address_.region.empty()) query.add("region", address_.region);
-  std::optional<Duration> timeout = std::chrono::seconds(60);
+  std::optional<Duration> timeout = within.value_or(std::chrono::seconds(60));
   if (wait && wait->index > 0) {
     query.add("index", std::to_string(wait->index));
     query.add("wait", format_duration(wait->longest));
@@ -116,8 +116,8 @@ void throw_refusal(const http::Response& response) {
 }  // namespace
 
 http::Response Client::send(const std::string& method, std::string_view path, http::Query query, std::string body,
-                            std::optional<Wait> wait) {
-  auto response = exchange(method, path, std::move(query), std::move(body), wait);
+                            std::optional<Wait> wait, std::optional<Duration> within) {
+  auto response = exchange(method, path, std::move(query), std::move(body), wait, within);
   throw_refusal(response);
   return response;
 }

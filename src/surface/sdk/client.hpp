@@ -9,15 +9,18 @@
 #include "api/capsule_body.hpp"
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
+#include "api/saving_body.hpp"
 #include "api/status.hpp"
 #include "api/trust_body.hpp"
 #include "api/variable_body.hpp"
 #include "http/client.hpp"
 #include "image/store.hpp"
+#include "impact/entries.hpp"
 #include "model/acl.hpp"
 #include "model/evaluation.hpp"
 #include "model/namespace.hpp"
 #include "model/node.hpp"
+#include "model/saving.hpp"
 #include "model/service_instance.hpp"
 #include "provision/sync_status.hpp"
 
@@ -184,9 +187,20 @@ class Client {
   At<model::Capsule> capsule(const std::string& name, Wait wait = {});
   /// The move's id; empty for a rehearsal.
   std::string move_capsule(const std::string& name, const api::MoveCapsule& request);
+  /// The upgrade's id.
+  std::string upgrade_capsule(const std::string& name, const api::UpgradeCapsule& request);
+  /// Of a move or an upgrade.
   void cancel_capsule_move(const std::string& name);
   void vouch_for_fence(const std::string& name);
   void set_capsule_standby(const std::string& name, const api::CapsuleStandby& request);
+  // What is saved of it, by the node that has its overlay. These take as long as the disk does.
+  model::CapsuleSaving capsule_saving(const std::string& name);
+  saving::Snapshots capsule_snapshots(const std::string& name);
+  overlay::Snapshot take_capsule_snapshot(const std::string& name, const api::TakeSnapshot& request);
+  saving::Backed make_capsule_backup(const std::string& name, const api::MakeBackup& request);
+  saving::Backups capsule_backups(const std::string& name, const api::MakeBackup& request);
+  api::RestoredCapsule restore_capsule(const std::string& name, const api::RestoreCapsule& request);
+  saving::Drilled drill_capsule(const std::string& name, const api::MakeDrill& request);
 
   // --- certificates
   api::CreatedJoinToken create_join_token(const api::NewJoinToken& request);
@@ -249,8 +263,13 @@ class Client {
   void audit(const std::string& since, const std::string& who, bool follow,
              const std::function<bool(std::string_view)>& line);
 
+  /// The changes that were made, oldest first. `since`: "365d", "90m", an instant; empty: all that are kept.
+  std::vector<impact::Entry> changes(const std::string& since);
+
   // --- capsule images
   std::vector<image::StoredImage> images();
+  /// `older` as "720h"; empty: the server's default.
+  std::vector<image::StoredImage> prune_images(const std::string& older, bool dry);
   image::StoredImage image(const std::string& reference);
   boost::json::value image_info(const std::string& reference);  ///< with its manifest
   void remove_image(const std::string& reference, bool force = false);
@@ -302,10 +321,10 @@ class Client {
 
  private:
   http::Response send(const std::string& method, std::string_view path, http::Query query = {}, std::string body = {},
-                      std::optional<Wait> wait = {});
+                      std::optional<Wait> wait = {}, std::optional<Duration> within = {});
   /// As send, and 409 is an answer.
   http::Response exchange(const std::string& method, std::string_view path, http::Query query, std::string body,
-                          std::optional<Wait> wait);
+                          std::optional<Wait> wait, std::optional<Duration> within = {});
   WrittenVariable write_variable(const std::string& method, const std::string& path, http::Query query,
                                  std::string body);
   template <class T>

@@ -78,6 +78,10 @@ model::Namespace Client::ns(const std::string& name) {
 void Client::put_namespace(const model::Namespace& ns) { send("PUT", "/v1/namespace", {}, json::encode(ns)); }
 void Client::delete_namespace(const std::string& name) { send("DELETE", "/v1/namespace/" + segment(name)); }
 
+std::vector<impact::Entry> Client::changes(const std::string& since) {
+  return read<std::vector<impact::Entry>>(send("GET", "/v1/underway/changes", {{"since", since}}));
+}
+
 void Client::audit(const std::string& since, const std::string& who, bool follow,
                    const std::function<bool(std::string_view)>& line) {
   const http::Query query{{"since", since}, {"who", who}, {"follow", follow ? "true" : "false"}};

@@ -31,12 +31,57 @@ std::string Client::move_capsule(const std::string& name, const api::MoveCapsule
   return json::decode_text<api::MovedCapsule>(response.body, "answer").move_id;
 }
 
+std::string Client::upgrade_capsule(const std::string& name, const api::UpgradeCapsule& request) {
+  const auto response = send("PUT", path_of(name, "/upgrade"), {}, json::encode(request));
+  return json::decode_text<api::UpgradedCapsule>(response.body, "answer").upgrade_id;
+}
+
 void Client::cancel_capsule_move(const std::string& name) { send("PUT", path_of(name, "/cancel"), {}, "{}"); }
 
 void Client::vouch_for_fence(const std::string& name) { send("PUT", path_of(name, "/host-is-off"), {}, "{}"); }
 
 void Client::set_capsule_standby(const std::string& name, const api::CapsuleStandby& request) {
   send("PUT", path_of(name, "/standby"), {}, json::encode(request));
+}
+
+namespace {
+
+/// Of what reads or writes all of an overlay.
+constexpr Duration kAsLongAsTheDiskTakes = std::chrono::hours(24);
+
+}  // namespace
+
+model::CapsuleSaving Client::capsule_saving(const std::string& name) {
+  return json::decode_text<model::CapsuleSaving>(send("GET", path_of(name, "/saving")).body, "answer");
+}
+
+saving::Snapshots Client::capsule_snapshots(const std::string& name) {
+  return json::decode_text<saving::Snapshots>(send("GET", path_of(name, "/snapshots")).body, "answer");
+}
+
+overlay::Snapshot Client::take_capsule_snapshot(const std::string& name, const api::TakeSnapshot& request) {
+  const auto response = send("PUT", path_of(name, "/snapshot"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
+  return json::decode_text<overlay::Snapshot>(response.body, "answer");
+}
+
+saving::Backed Client::make_capsule_backup(const std::string& name, const api::MakeBackup& request) {
+  const auto response = send("PUT", path_of(name, "/backup"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
+  return json::decode_text<saving::Backed>(response.body, "answer");
+}
+
+saving::Backups Client::capsule_backups(const std::string& name, const api::MakeBackup& request) {
+  const auto response = send("PUT", path_of(name, "/backups"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
+  return json::decode_text<saving::Backups>(response.body, "answer");
+}
+
+api::RestoredCapsule Client::restore_capsule(const std::string& name, const api::RestoreCapsule& request) {
+  const auto response = send("PUT", path_of(name, "/restore"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
+  return json::decode_text<api::RestoredCapsule>(response.body, "answer");
+}
+
+saving::Drilled Client::drill_capsule(const std::string& name, const api::MakeDrill& request) {
+  const auto response = send("PUT", path_of(name, "/drill"), {}, json::encode(request), {}, kAsLongAsTheDiskTakes);
+  return json::decode_text<saving::Drilled>(response.body, "answer");
 }
 
 }  // namespace underway::sdk

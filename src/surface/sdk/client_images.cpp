@@ -44,6 +44,14 @@ std::vector<image::StoredImage> Client::images() {
   return json::decode_text<std::vector<image::StoredImage>>(send("GET", "/v1/underway/images").body, "answer");
 }
 
+std::vector<image::StoredImage> Client::prune_images(const std::string& older, bool dry) {
+  http::Query query;
+  if (!older.empty()) query.add("older", older);
+  if (dry) query.add("dry", "true");
+  const auto answer = send("POST", "/v1/underway/images/prune", std::move(query));
+  return json::decode_text<std::vector<image::StoredImage>>(answer.body, "answer");
+}
+
 image::StoredImage Client::image(const std::string& reference) {
   return json::decode<image::StoredImage>(image_info(reference), "answer");
 }

@@ -108,7 +108,8 @@ class Desk {
   void schedule() {
     for (const auto& evaluation : tables.pending_evaluations()) {
       if (evaluation->wait_until > unix_nanos(clock.now())) continue;
-      commit(scheduler::schedule(tables, fleet, *evaluation, scheduler::Context{clock.now(), ids, scheduling}).take_changes());
+      commit(scheduler::schedule(tables, fleet, *evaluation, scheduler::Context{clock.now(), ids, scheduling})
+                 .take_changes());
     }
     std::vector<Change> changes;
     for (const auto& row : tables.jobs()) {

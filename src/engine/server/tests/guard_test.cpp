@@ -70,6 +70,10 @@ TEST_F(GuardTest, HoldsAnAllocationUntilItMayRunAndMarksItsOrder) {
   ASSERT_EQ(message->set.size(), 1u);
   EXPECT_TRUE(message->set[0].start);
   EXPECT_TRUE(message->set[0].guarded);
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "kept", false}, c); });
+  message = orders.next(desk.tables, dependents);
+  ASSERT_TRUE(message);
+  EXPECT_TRUE(message->set[0].guarded) << "its end is waited for";
 }
 
 TEST_F(GuardTest, PlacesNowhereButAtHome) {

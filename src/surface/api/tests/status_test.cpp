@@ -42,6 +42,23 @@ TEST_F(StatusTest, SettlesWhenAllThatIsWantedIsHealthy) {
   EXPECT_EQ(service("web").nodes, std::vector<std::string>{"c1"});
 }
 
+TEST_F(StatusTest, SettlesThoughTheSchedulerIsToLookAgainLater) {
+  world.join(make_node(1));
+  run_and_start("web");
+  const auto look_at = [&](std::int64_t when) {
+    world.decide([when](const tables::Tables& t, const server::Context& c) {
+      auto evaluation =
+          server::new_evaluation(*t.find_job("default", "web"), model::EvalTrigger::max_disconnect_timeout, c);
+      evaluation.wait_until = when;
+      server::Decision<server::Nothing> decision;
+      decision.changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+      return decision;
+    });
+  };
+  look_at(unix_nanos(world.clock.now() + std::chrono::minutes(5)));
+  EXPECT_TRUE(status().settled) << "what is planned for the case that a node stays away holds up nobody";
+}
+
 TEST_F(StatusTest, SaysWhyAGroupCannotBePlacedHoweverLongItWaits) {
   world.join(make_node(1));
   model::Job large = make_job("large", 2);

@@ -1,0 +1,26 @@
+#pragma once
+/// @file
+/// What is kept beside a decision, in its commit: whoever submits one may look at what it is about to change, and add
+/// to that. So what is told of a change (a record of it) is durable with the change, or not at all.
+
+#include <functional>
+
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+/// `tables` are as they were before the changes. Pure, as a decision: it may be asked for a plan that nobody commits.
+/// What it throws refuses the whole.
+using Beside = std::function<void(const Tables& tables, const Context& context, std::vector<Change>& changes)>;
+
+/// `decide` with what is kept beside it. An empty `beside` adds nothing.
+template <class Decide>
+auto with_beside(Decide decide, Beside beside) {
+  return [decide = std::move(decide), beside = std::move(beside)](const Tables& tables, const Context& context) {
+    auto decision = decide(tables, context);
+    if (beside) beside(tables, context, decision.changes);
+    return decision;
+  };
+}
+
+}  // namespace underway::server

@@ -1,0 +1,131 @@
+#include "agent/node_parts.hpp"
+
+#include <filesystem>
+
+#include "capsule/capsule.hpp"
+#include "capsule/extension.hpp"
+#include "capsule/running.hpp"
+#include "image/verified.hpp"
+#include "move/node_side.hpp"
+#include "provision/sync_node.hpp"
+#include "provision/sync_target.hpp"
+#include "rehearsal/node_side.hpp"
+#include "saving/node_side.hpp"
+
+namespace underway::agent {
+namespace {
+
+/// Beside the running program, else where the packages put it.
+std::string helper(const std::string& name) {
+  const auto beside = std::filesystem::path(own_program()).parent_path() / name;
+  return std::filesystem::exists(beside) ? beside.string() : "/usr/libexec/underway/" + name;
+}
+
+/// Keys that a site trusts on a node, whatever the server says.
+constexpr const char* kSiteKeys = "/etc/underway/capsule-keys";
+
+std::string capsule_directory(const Config& config) { return config.data_dir + "/capsules"; }
+
+capsule::Options capsule_options(const Config& config, const driver::Options& common,
+                                 std::shared_ptr<imageshare::NodeImages> images) {
+  capsule::Options options;
+  options.driver = common;
+  options.init_program = helper("underway-capsule-init");
+  options.capsules = capsule_directory(config);
+  options.images = images->store().directory();
+  options.keys = {images->keys_directory(), kSiteKeys};
+  options.fetch = [images](const std::string& reference) { return images->fetch_blocking(reference); };
+  images->keep([capsules = options.capsules] {
+    std::set<std::string> digests;
+    for (const auto& run : capsule::list_runs(capsules)) digests.insert(run.digest);
+    return digests;
+  });
+  return options;
+}
+
+driver::Options driver_options(const Config& config, os::Ledger& ledger) {
+  driver::Options options;
+  options.keeper_program = helper("underway-keeper");
+  options.default_pids = static_cast<std::uint64_t>(config.client.pids_limit);
+  options.hidden = {config.data_dir};
+  options.ledger = &ledger;
+  return options;
+}
+
+/// As for a task that asks for one. `images` and `pool` live as long as the node.
+async::awaitable<std::string> bring_image(std::shared_ptr<imageshare::NodeImages> images, async::Pool& pool,
+                                          std::string reference) {
+  std::string path = reference;
+  if (!reference.starts_with('/')) {
+    const auto image = co_await images->fetch(reference);
+    path = images->store().path_of(image.digest);
+  }
+  auto verify = [&] {
+    auto keys = images->keys();
+    for (auto& key : image::read_trusted_keys(kSiteKeys)) keys.push_back(std::move(key));
+    return image::open_verified(path, keys, SystemClock().now()).digest();
+  };
+  co_return co_await async::on_pool(pool, verify);
+}
+
+/// What this node does when capsules move here or away.
+std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger& ledger, async::Pool& pool,
+                                               std::shared_ptr<imageshare::NodeImages> images) {
+  move::NodeOptions options;
+  options.capsules = capsule_directory(config);
+  options.ledger = &ledger;
+  options.bring_image = [images, &pool](std::string reference) {
+    return bring_image(images, pool, std::move(reference));
+  };
+  return std::make_shared<move::NodeSide>(std::move(options));
+}
+
+/// Tries capsules out beside those that run (hpc/rehearsal).
+rehearsal::Options rehearsal_options(const Config& config, os::Ledger& ledger,
+                                     std::shared_ptr<imageshare::NodeImages> images) {
+  rehearsal::Options options;
+  options.driver = capsule_options(config, driver_options(config, ledger), std::move(images));
+  options.place = config.data_dir + "/rehearsals";
+  return options;
+}
+
+}  // namespace
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger,
+                                                          std::shared_ptr<imageshare::NodeImages> images) {
+  const auto options = driver_options(config, ledger);
+  std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(driver::make_exec(options));
+  if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
+  drivers.push_back(capsule::make_capsule(capsule_options(config, options, std::move(images))));
+  return drivers;
+}
+
+void add_capsule_extensions(node::Options& options, const Config& config, os::Ledger& ledger, async::Pool& pool,
+                            std::shared_ptr<imageshare::NodeImages> images) {
+  auto& extensions = options.extensions;
+  extensions.push_back(images);
+  extensions.push_back(std::make_shared<capsule::CapsuleExtension>(capsule_directory(config)));
+  extensions.push_back(capsule_mover(config, ledger, pool, images));
+  auto rehearsals = rehearsal_options(config, ledger, std::move(images));
+  extensions.push_back(std::make_shared<rehearsal::NodeSide>(rehearsals));
+  extensions.push_back(std::make_shared<saving::NodeSide>(saving::Options{std::move(rehearsals)}));
+}
+
+std::shared_ptr<node::Extension> file_extension(const Config& config) {
+  provision::FileOptions options;
+  options.every = config.client.files.interval;
+  options.capsules = [directory = capsule_directory(config)] {
+    std::vector<std::shared_ptr<provision::SyncTarget>> targets;
+    for (const auto& run : capsule::list_runs(directory)) {
+      const os::ProcessIdentity init{static_cast<pid_t>(run.pid), static_cast<std::uint64_t>(run.start_time)};
+      if (run.running()) targets.push_back(std::make_shared<provision::ProcessTarget>(run.name, init));
+    }
+    return targets;
+  };
+  return std::make_shared<provision::FileExtension>(std::move(options));
+}
+
+}  // namespace underway::agent

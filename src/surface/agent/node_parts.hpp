@@ -1,0 +1,26 @@
+#pragma once
+/// @file
+/// What an agent with a node has beside it: drivers, and extensions for capsules and files.
+
+#include "agent/config.hpp"
+#include "driver/driver.hpp"
+#include "imageshare/node_images.hpp"
+#include "node/node.hpp"
+#include "os/ledger.hpp"
+
+namespace underway::agent {
+
+/// Path of the program that runs.
+std::string own_program();
+
+std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger,
+                                                          std::shared_ptr<imageshare::NodeImages> images);
+
+/// Images, and what is done with capsules here: told of, moved, rehearsed, saved. `ledger` and `pool` outlive the node.
+void add_capsule_extensions(node::Options& options, const Config& config, os::Ledger& ledger, async::Pool& pool,
+                            std::shared_ptr<imageshare::NodeImages> images);
+
+/// Files of the node, and of the capsules that run on it.
+std::shared_ptr<node::Extension> file_extension(const Config& config);
+
+}  // namespace underway::agent

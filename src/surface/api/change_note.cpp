@@ -1,0 +1,53 @@
+#include "api/change_note.hpp"
+
+namespace underway::api {
+
+impact::View impact_view(const Api& api, const tables::Tables& tables) {
+  return {tables, [&server = api.server](const tables::Row<model::Job>& job, const model::TaskGroup& group) {
+            return server.judge_nodes(job, group);
+          }};
+}
+
+server::Beside noted(const Api& api, const Request& request, std::string what, std::string ns,
+                     std::vector<impact::Finding> also) {
+  impact::Entry entry;
+  entry.who = request.caller().name.empty() ? request.caller().accessor : request.caller().name;
+  entry.request_id = request.id;
+  entry.what = std::move(what);
+  entry.ns = std::move(ns);
+  return [&api, entry = std::move(entry), also = std::move(also)](
+             const tables::Tables& tables, const server::Context& context, std::vector<server::Change>& changes) {
+    auto findings = impact::findings_of(impact_view(api, tables), changes);
+    findings.insert(findings.end(), also.begin(), also.end());
+    if (findings.empty()) return;
+    auto judgement = impact::judgement_of(findings);
+    impact::Entry made = entry;
+    made.at = unix_nanos(context.now);
+    made.impact = judgement.impact;
+    made.why = std::move(judgement.why);
+    impact::keep(tables, changes, std::move(made));
+  };
+}
+
+impact::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
+  std::vector<server::Change> changes;
+  changes.push_back(tables::PutJob{plan.proposed, std::nullopt});
+  return impact::judgement_of(impact::findings_of(impact_view(api, api.server.writer().tables()), changes));
+}
+
+server::Beside judged_into(const Api& api, std::vector<impact::Finding>& findings) {
+  return [&api, &findings](const tables::Tables& tables, const server::Context&, std::vector<server::Change>& changes) {
+    for (auto& finding : impact::findings_of(impact_view(api, tables), changes)) findings.push_back(std::move(finding));
+  };
+}
+
+asio::awaitable<void> note_change(Api& api, Request request, std::string what, std::string ns,
+                                  impact::Finding finding) {
+  std::vector<impact::Finding> also{std::move(finding)};
+  auto nothing = [](const server::Tables&, const server::Context&) { return server::Decision<server::Nothing>{}; };
+  auto beside = noted(api, request, std::move(what), std::move(ns), std::move(also));
+  auto both = server::with_beside(std::move(nothing), std::move(beside));
+  co_await api.server.writer().submit(std::move(both));
+}
+
+}  // namespace underway::api

@@ -60,6 +60,9 @@ cluster "apart" {
   # What the file server exports: it must outlive a move, so both infrastructure hosts see it.
   share "/srv/export" {}
 
+  # The management host's disk: local hosts lose their own when they go.
+  share "/srv/masters" {}
+
   # Where munged keeps its socket.
   directory "/run/munge" {
     owner = "munge"

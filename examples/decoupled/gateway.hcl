@@ -1,7 +1,8 @@
 # The way out. Each infrastructure host has a gateway; one of them holds the two shared addresses, and the other knows
 # every connection and takes them over when it dies: connections go on. They stay where they are, nothing is moved.
 #
-# No node starves the others: each may use a part of the line and open so many connections a second.
+# No node starves the others: each may use a part of the line, open so many connections a second and have so many, of
+# whatever protocol. What a gateway remembers of connections is the scarcest: it has one table for all.
 locals {
   gateways = { a = "10.78.0.2", b = "10.78.0.3" }
   outsides = { a = "192.0.2.2", b = "192.0.2.3" }
@@ -71,9 +72,21 @@ job "gateway" {
                 timeout 1m
               }
 
+              set held {
+                type ipv4_addr
+                size 4096
+                flags dynamic
+              }
+
+              # The first packet of a connection: a datagram without an answer is one, and those that follow it are not.
+              chain opening {
+                update @storm { ip saddr limit rate over 200/second burst 400 packets } drop
+                add @held { ip saddr ct count over 8192 } drop
+              }
+
               chain forward {
                 type filter hook forward priority filter; policy drop;
-                iifname "prov" meta l4proto tcp ct state new update @storm { ip saddr limit rate over 200/second burst 400 packets } drop
+                iifname "prov" ct state new ct status ! confirmed jump opening
                 iifname "prov" update @busy { ip saddr limit rate over 50 mbytes/second burst 25 mbytes } drop
                 iifname "prov" oifname "public" accept
                 iifname "public" oifname "prov" ct state established,related accept

@@ -1,10 +1,15 @@
 # What can wait: addresses and boot files for nodes that are being installed. It runs on the management host and is gone
-# while that is off.
+# while that is off, as the masters of the files are that people change (site.files.hcl).
 job "provision" {
   priority    = 40
   datacenters = [cluster.datacenter]
   node_pool   = "management"
   type        = "service"
+
+  # That it is away is no outage.
+  meta {
+    deferrable = "true"
+  }
 
   group "provision" {
     task "dnsmasq" {
@@ -22,6 +27,7 @@ job "provision" {
           port=0
           user=root
           log-dhcp
+          no-ping
           log-facility=-
           dhcp-range=10.78.0.200,10.78.0.250,10m
           dhcp-leasefile=/var/lib/misc/dnsmasq.leases
@@ -49,7 +55,7 @@ job "provision" {
 
       config {
         command = "/bin/sh"
-        args    = ["-c", "mkdir -p /srv/tftp && echo 'the boot loader of a node' > /srv/tftp/pxelinux.0"]
+        args    = ["-c", "mkdir -p /srv/tftp && echo 'the boot loader of a node' > /srv/tftp/pxelinux.0; [ -e /srv/masters/motd ] || echo 'Welcome to apart.' > /srv/masters/motd"]
       }
 
       resources {

@@ -7,6 +7,14 @@ job "slurm-services" {
   type        = "service"
 
   group "slurm-services" {
+    # Should it die as a whole, it starts again at once, and as often as it takes: nobody else may.
+    restart {
+      attempts = 10
+      delay    = "1s"
+      interval = "5m"
+      mode     = "delay"
+    }
+
     task "slurm-services" {
       driver       = "capsule"
       kill_timeout = "60s" # slurmctld saves its state, MariaDB closes its files
@@ -23,6 +31,9 @@ job "slurm-services" {
         dns {
           hosts = { for host in concat(cluster.pools.compute.hosts, cluster.pools.login.hosts) : host.name => host.addresses.prov }
         }
+
+        # All as in the image. Named here, it is known to the server, which compares it with the nodes when it starts.
+        service "slurmctld" {}
       }
 
       # In memory only. The services copy them to files of their own users (images/files/slurm).

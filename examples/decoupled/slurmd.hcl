@@ -43,5 +43,25 @@ job "slurmd" {
         pids   = 32768
       }
     }
+
+    # Healthy means that the controller has heard of the node, so that Slurm's commands work here too.
+    task "ready" {
+      driver = "raw_exec"
+      user   = "nobody"
+
+      lifecycle {
+        hook = "poststart"
+      }
+
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "until scontrol show node $1 2>/dev/null | grep State= | grep -qv -e UNKNOWN -e NOT_RESP; do sleep 0.3; done", "sh", "${attr.unique.hostname}"]
+      }
+
+      resources {
+        cpu    = 10
+        memory = 16
+      }
+    }
   }
 }

@@ -19,12 +19,14 @@ image "log" {
     mode   = "0755"
   }
 
+  # Compressed a rotation later: rsyslogd still writes to the file for a moment after it was told.
   file "/etc/logrotate.d/messages" {
     content = <<-CONF
       /var/log/messages {
         size 64M
         rotate 8
         compress
+        delaycompress
         missingok
         postrotate
           kill -HUP $(cat /run/rsyslogd.pid)

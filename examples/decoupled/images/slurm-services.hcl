@@ -32,7 +32,7 @@ image "slurm-services" {
   }
 
   dynamic "file" {
-    for_each = ["munge", "mariadb", "slurmdbd", "mail", "reach-nodes", "after-start"]
+    for_each = ["munge", "mariadb", "slurmdbd", "hold", "slurmctld", "mail", "reach-nodes", "after-start"]
     labels   = ["/usr/lib/capsule/slurm/${file.value}"]
     content {
       source = "files/slurm/${file.value}"
@@ -46,6 +46,10 @@ image "slurm-services" {
   }
   link "/etc/slurm/cgroup.conf" {
     target = "/local/cgroup.conf"
+  }
+  # What holds slurmctld until it was compared with the nodes.
+  link "/etc/slurm/underway-hold.conf" {
+    target = "/local/underway-hold.conf"
   }
 
   service "munge" {
@@ -65,11 +69,11 @@ image "slurm-services" {
     ready      = ["/bin/sh", "-c", "ss -Hltn 'sport = :6819' | grep -q ."]
   }
 
-  # It saves its state before it ends.
+  # It saves its state before it ends. It does not wait for slurmdbd, and keeps for it what there is to tell: nodes miss
+  # the controller, and the accounts are needed by nobody in a hurry.
   service "slurmctld" {
-    command      = ["/usr/sbin/slurmctld", "-D"]
-    user         = "slurm"
-    depends_on   = ["munge", "slurmdbd"]
+    command      = ["/usr/lib/capsule/slurm/slurmctld"]
+    depends_on   = ["munge"]
     ready        = ["/bin/sh", "-c", "ss -Hltn 'sport = :6817' | grep -q ."]
     stop_timeout = "30s"
   }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <sstream>
@@ -57,7 +58,7 @@ class Kills {
     for (const auto& [id, wanted] : jobs_) {
       if (!living(id).empty()) return false;
     }
-    return true;
+    return std::ranges::all_of(unsure_, [this](const auto& id) { return living(id).empty(); });
   }
 
   /// One act of change and one of violence at the same time; whether the agent was killed.

@@ -30,6 +30,7 @@ class Cluster {
   std::vector<std::string> down() const;
 
   const std::string& state() const { return state_; }
+  const std::string& name() const { return name_; }
   const std::string& examples() const { return examples_; }
   std::string slurm() const { return examples_ + "/slurm"; }
   std::string directory() const { return examples_ + "/" + example_; }  ///< what up() brings up

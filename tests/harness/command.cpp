@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -133,8 +133,11 @@ bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds) 
 }
 
 std::string read_text(const std::string& path) {
+  // A file of /proc fails with ESRCH when its process ends while it is read: then that is all that it said.
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
 }
 
 void write_text(const std::string& path, const std::string& text) {

@@ -1,7 +1,6 @@
 #include "harness/farm.hpp"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
@@ -67,11 +66,13 @@ int Farm::plant(int count, seconds lasting) {
   std::vector<int> codes;
   for (int i = 0; i < count; ++i) {
     codes.push_back((first + static_cast<std::size_t>(i)) % 3 == 2 ? 3 : 0);
+    std::string where = options_.partition.empty() ? "" : "--partition=" + options_.partition;
+    if (options_.spread)
+      where += " --nodelist=" + options_.nodes[(first + static_cast<std::size_t>(i)) % options_.nodes.size()];
     line += fmt::format(
         "echo id $(sbatch --parsable --job-name={0} {1} --chdir=/ --output=/dev/null --mem=16 /tmp/{0}.pl {2} {3} "
         "{4})\n",
-        options_.name, options_.partition.empty() ? "" : "--partition=" + options_.partition, directory(),
-        lasting.count(), codes.back());
+        options_.name, where, directory(), lasting.count(), codes.back());
   }
   const auto finished = options_.on(options_.submit_host, line, kSoon + seconds(count));
   std::istringstream answers(finished.out);
@@ -89,7 +90,7 @@ int Farm::plant(int count, seconds lasting) {
   return static_cast<int>(answered);
 }
 
-bool Farm::settled(seconds limit) const {
+testing::AssertionResult Farm::settled(seconds limit) const {
   const std::string ask = fmt::format("squeue -h -t PD,CF -n {} -o %i; echo asked $?; date +%s", options_.name);
   long long since = 0;
   const bool started = eventually(limit, [&] {
@@ -98,7 +99,26 @@ bool Farm::settled(seconds limit) const {
     since = std::atoll(words[2].c_str());
     return true;
   });
-  return started && eventually(limit, [&] { return options_.saved() > since; });
+  if (!started) {
+    const auto told = options_.on(options_.submit_host, "squeue; sinfo -N -l; scontrol show partition", kSoon);
+    return testing::AssertionFailure() << "not all run\n" << told.out << told.err;
+  }
+  // Times are in seconds: what was saved in that very second may have been saved before, and a farm that only runs
+  // gives slurmctld no reason to save again. It saves every 5 s at most.
+  const std::string touch = fmt::format(
+      "squeue -h -t R -n {} -o %i | head -n 1 | xargs -r -I ID scontrol update jobid=ID comment=$(date +%s)",
+      options_.name);
+  auto next = std::chrono::steady_clock::now() + seconds(5);
+  const auto saved = [&] {
+    if (options_.saved() > since) return true;
+    if (std::chrono::steady_clock::now() < next) return false;
+    options_.on(options_.submit_host, touch, kSoon);
+    next += seconds(5);
+    return false;
+  };
+  if (!eventually(limit, saved))
+    return testing::AssertionFailure() << "saved last at " << options_.saved() << ", and all ran at " << since;
+  return testing::AssertionSuccess();
 }
 
 void Farm::release() const {

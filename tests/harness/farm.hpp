@@ -3,6 +3,8 @@
 /// A farm of Slurm jobs that write a checksummed tick to their node's disk ten times a second. Whatever is done to the
 /// cluster meanwhile, at the end no tick is missing, no job was started twice, and sacct says what happened.
 
+#include <gtest/gtest.h>
+
 #include <functional>
 
 #include "harness/cluster.hpp"
@@ -25,6 +27,7 @@ class Farm {
     std::string submit_host = "login";
     std::vector<std::string> nodes = {"c1", "c2", "c3", "c4"};
     std::string partition;  ///< empty: the default one
+    bool spread = false;    ///< the same number on each of `nodes`, not where Slurm likes it
     double gap = 10;        ///< seconds that a job may stand still; the machine is shared
     /// How commands are run on hosts; empty: `underway host exec`, which needs the server.
     std::function<Finished(const std::string& host, const std::string& line, std::chrono::seconds limit)> on;
@@ -41,7 +44,7 @@ class Farm {
   int plant(int count, std::chrono::seconds lasting = std::chrono::seconds(0));
   /// True once every job that was planted runs (or has ended) and the controller has that on disk: what it has not
   /// saved yet dies with it (up to 5 s, state_save.c of Slurm).
-  bool settled(std::chrono::seconds limit = std::chrono::seconds(60)) const;
+  testing::AssertionResult settled(std::chrono::seconds limit = std::chrono::seconds(60)) const;
   /// Tells all jobs to end.
   void release() const;
   /// release(), waits until the accounting knows the end of each, and compares.

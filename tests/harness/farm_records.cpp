@@ -153,7 +153,8 @@ std::vector<AccountingRow> parse_accounting(const std::string& text) {
 bool is_over(const AccountingRow& row) {
   static const std::set<std::string> going_on = {"PENDING",     "RUNNING",  "SUSPENDED", "COMPLETING",
                                                  "CONFIGURING", "REQUEUED", "RESIZING"};
-  return !going_on.contains(row.state);
+  // A controller that tells the accounting late begins with the job's start, and the state that it has by then.
+  return row.end && !going_on.contains(row.state);
 }
 
 std::vector<std::string> differences(const std::vector<PlantedJob>& planted, const std::vector<JobRecord>& records,

@@ -18,8 +18,9 @@ std::vector<std::string> in_network_of(const Cluster& cluster, const std::string
   return argv;
 }
 
-std::vector<std::string> arguments_of(const std::string& file, const std::vector<Probe>& probes) {
-  std::vector<std::string> out{file};
+std::vector<std::string> arguments_of(const std::string& file, const std::vector<Probe>& probes,
+                                      std::chrono::milliseconds every) {
+  std::vector<std::string> out{file, std::to_string(every.count())};
   for (const auto& probe : probes) {
     out.insert(out.end(), {probe.name, probe.kind, probe.address, std::to_string(probe.port)});
   }
@@ -28,16 +29,18 @@ std::vector<std::string> arguments_of(const std::string& file, const std::vector
 
 }  // namespace
 
-Prober::Prober(const Cluster& cluster, const std::string& host, const std::vector<Probe>& probes)
-    : process_({.argv = in_network_of(cluster, host, arguments_of(directory_.path() + "/readings", probes))}) {}
+Prober::Prober(const Cluster& cluster, const std::string& host, const std::vector<Probe>& probes,
+               std::chrono::milliseconds every)
+    : process_({.argv = in_network_of(cluster, host, arguments_of(directory_.path() + "/readings", probes, every))}) {}
 
 std::map<std::string, Reading> Prober::readings() const {
   std::map<std::string, Reading> out;
   std::istringstream in(read_text(directory_.path() + "/readings"));
   std::string name;
-  long long asked = 0, failed = 0, longest = 0, since = 0;
-  while (in >> name >> asked >> failed >> longest >> since) {
-    out[name] = {asked, failed, std::chrono::milliseconds(longest), std::chrono::milliseconds(since)};
+  long long asked = 0, failed = 0, longest = 0, since = 0, value = 0, fell = 0, returned = 0;
+  while (in >> name >> asked >> failed >> longest >> since >> value >> fell >> returned) {
+    out[name] = {asked, failed,  std::chrono::milliseconds(longest), std::chrono::milliseconds(since), value,
+                 fell,  returned};
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Services as a host of the cluster sees them: each is asked every 100 ms, and how long it did not answer is told.
+/// Services as a host of the cluster sees them: each is asked again and again, and how long it did not answer is told.
 /// The prober is a process in the host's network; it needs neither server nor agent.
 
 #include <map>
@@ -11,7 +11,7 @@ namespace underway::harness {
 
 struct Probe {
   std::string name;
-  std::string kind;  ///< tcp, smtp, ntp, nfs, echo (service_prober.cpp)
+  std::string kind;  ///< tcp, smtp, ntp, nfs, echo, count (service_prober.cpp)
   std::string address;
   int port = 0;
 };
@@ -20,12 +20,17 @@ struct Reading {
   long long asked = 0, failed = 0;
   std::chrono::milliseconds longest{0};  ///< between two answers
   std::chrono::milliseconds since{0};    ///< the last answer
+  // Of kind count:
+  long long value = 0;     ///< the last count
+  long long fell = 0;      ///< how far a count was below an earlier one
+  long long returned = 0;  ///< how often a process answered after another one had
 };
 
 class Prober {
  public:
   /// Runs on `host` until it is destroyed. `cluster` must outlive it.
-  Prober(const Cluster& cluster, const std::string& host, const std::vector<Probe>& probes);
+  Prober(const Cluster& cluster, const std::string& host, const std::vector<Probe>& probes,
+         std::chrono::milliseconds every = std::chrono::milliseconds(100));
 
   std::map<std::string, Reading> readings() const;
   /// True once every service has answered within the last second, `more` times more than now; at most `limit` is

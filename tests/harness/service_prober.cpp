@@ -1,12 +1,15 @@
 /// @file
 /// Asks services again and again, as their clients do, and writes how often they answered and how long they did not.
 ///
-///     service_prober FILE NAME KIND ADDRESS PORT …      asks each every 100 ms until SIGTERM
-///     service_prober serve PORT                         echoes what it gets, for the kind `echo`
+///     service_prober FILE EVERY_MS NAME KIND ADDRESS PORT …      asks each so often until SIGTERM
+///     service_prober serve PORT                                  echoes what it gets, for the kind `echo`
+///     service_prober flood ADDRESS SIZE PORTS                    datagrams of SIZE bytes to PORTS ports in turn until
+///                                                                SIGTERM; says how many
 ///
-/// FILE holds a line for each: "NAME asked failed longest_ms since_ms": the longest time between two answers, and that
-/// since the last one. Kinds: tcp (it accepts), smtp (it greets), ntp, nfs (it answers a call), echo (one connection
-/// that must live on).
+/// FILE holds a line for each: "NAME asked failed longest_ms since_ms value fell returned": the longest time between
+/// two answers, and that since the last one. Kinds: tcp (it accepts), smtp (it greets), ntp, nfs (it answers a call),
+/// echo (one connection that must live on), count (counting_service.cpp: its last count, how far a count was below an
+/// earlier one, and how often a process answered after another one had).
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -14,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -32,8 +36,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kEvery{100};
-constexpr milliseconds kPatience{1000};
+milliseconds every{100};
+milliseconds patience{1000};  // for one question
 std::atomic<bool> ended = false;
 
 class Socket {
@@ -59,11 +63,13 @@ struct Target {
   sockaddr_in address{};
   std::atomic<long long> asked = 0, failed = 0, longest = 0;
   std::atomic<Clock::rep> last = Clock::now().time_since_epoch().count();
+  std::atomic<long long> value = 0, fell = 0, returned = 0;
+  std::vector<unsigned long long> starts;  ///< of those that answered, the last one at the end
 };
 
-bool ready(int fd, short events, milliseconds patience) {
+bool ready(int fd, short events, milliseconds limit) {
   pollfd one{fd, events, 0};
-  return ::poll(&one, 1, static_cast<int>(patience.count())) == 1 && (one.revents & (events | POLLERR)) != 0;
+  return ::poll(&one, 1, static_cast<int>(limit.count())) == 1 && (one.revents & (events | POLLERR)) != 0;
 }
 
 Socket connect_to(const sockaddr_in& address, int type) {
@@ -73,7 +79,7 @@ Socket connect_to(const sockaddr_in& address, int type) {
   if (::connect(out.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) return out;
   int error = 0;
   socklen_t size = sizeof error;
-  if (errno != EINPROGRESS || !ready(out.get(), POLLOUT, kPatience) ||
+  if (errno != EINPROGRESS || !ready(out.get(), POLLOUT, patience) ||
       ::getsockopt(out.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
     return Socket();
   }
@@ -81,11 +87,11 @@ Socket connect_to(const sockaddr_in& address, int type) {
 }
 
 /// Sends `question` and has an answer of at least `least` bytes.
-bool answers(int fd, const std::string& question, std::size_t least, milliseconds patience = kPatience) {
+bool answers(int fd, const std::string& question, std::size_t least, milliseconds limit = patience) {
   if (!question.empty() && ::send(fd, question.data(), question.size(), MSG_NOSIGNAL) < 0) return false;
   std::array<char, 1024> buffer;
   for (std::size_t have = 0; have < least;) {
-    if (!ready(fd, POLLIN, patience)) return false;
+    if (!ready(fd, POLLIN, limit)) return false;
     const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
     if (got <= 0) return false;
     have += static_cast<std::size_t>(got);
@@ -107,8 +113,31 @@ std::string nfs_question() {
   return out;
 }
 
+/// Up to the end of the line.
+std::string line_from(int fd) {
+  std::string out;
+  char one = 0;
+  while (out.size() < 100 && ready(fd, POLLIN, patience) && ::recv(fd, &one, 1, 0) == 1 && one != '\n') out += one;
+  return one == '\n' ? out : "";
+}
+
+/// "COUNT START"
+bool count(Target& target, int fd) {
+  const std::string line = line_from(fd);
+  long long value = 0;
+  unsigned long long start = 0;
+  if (std::sscanf(line.c_str(), "%lld %llu", &value, &start) != 2) return false;
+  target.fell = std::max<long long>(target.fell, target.value - value + 1);
+  target.value = value;
+  auto& starts = target.starts;
+  if (!starts.empty() && starts.back() == start) return true;
+  if (std::find(starts.begin(), starts.end(), start) != starts.end()) ++target.returned;
+  starts.push_back(start);
+  return true;
+}
+
 /// Whether the service answered; `held` is a connection that lives from question to question.
-bool ask(const Target& target, Socket& held) {
+bool ask(Target& target, Socket& held) {
   if (target.kind == "echo") {
     if (!held.good()) held = connect_to(target.address, SOCK_STREAM);
     // Routers may take a while to fail over; that is a long answer, not a lost connection.
@@ -116,6 +145,7 @@ bool ask(const Target& target, Socket& held) {
   }
   const Socket socket = connect_to(target.address, target.kind == "ntp" ? SOCK_DGRAM : SOCK_STREAM);
   if (!socket.good()) return false;
+  if (target.kind == "count") return count(target, socket.get());
   if (target.kind == "smtp") return answers(socket.get(), "", 4);
   if (target.kind == "ntp") return answers(socket.get(), ntp_question(), 48);
   if (target.kind == "nfs") return answers(socket.get(), nfs_question(), 28);
@@ -125,7 +155,7 @@ bool ask(const Target& target, Socket& held) {
 void keep_asking(Target& target) {
   Socket held;
   while (!ended) {
-    const auto next = Clock::now() + kEvery;
+    const auto next = Clock::now() + every;
     ++target.asked;
     if (ask(target, held)) {
       const auto now = Clock::now().time_since_epoch().count();
@@ -145,7 +175,8 @@ void write_readings(const std::string& path, const std::list<Target>& targets) {
     for (const auto& target : targets) {
       const auto since = Clock::now().time_since_epoch() - Clock::duration(target.last);
       out << target.name << ' ' << target.asked << ' ' << target.failed << ' ' << target.longest << ' '
-          << std::chrono::duration_cast<milliseconds>(since).count() << '\n';
+          << std::chrono::duration_cast<milliseconds>(since).count() << ' ' << target.value << ' ' << target.fell << ' '
+          << target.returned << '\n';
     }
   }
   if (std::rename((path + ".new").c_str(), path.c_str()) != 0) std::perror(path.c_str());
@@ -178,19 +209,45 @@ int serve(int port) {
   }
 }
 
+/// Each port is a flow of its own to whoever keeps track of them.
+int flood(const char* to, std::size_t size, int ports) {
+  constexpr int kFirst = 10000;
+  const Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  if (::inet_pton(AF_INET, to, &address.sin_addr) != 1) return 2;
+  const std::string bytes(size, 'x');
+  long long sent = 0;
+  for (int next = 0; !ended; next = (next + 1) % ports) {
+    address.sin_port = htons(static_cast<std::uint16_t>(kFirst + next));
+    if (::sendto(socket.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&address), sizeof address) >
+        0)
+      ++sent;
+  }
+  std::printf("%lld\n", sent);
+  return 0;
+}
+
 void on_term(int) { ended = true; }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "serve") return serve(std::atoi(argv[2]));
-  if (argc < 6 || (argc - 2) % 4 != 0) {
-    std::fputs("usage: service_prober FILE NAME KIND ADDRESS PORT …\n", stderr);
+  if (argc == 5 && std::string(argv[1]) == "flood") {
+    ::signal(SIGTERM, on_term);
+    return flood(argv[2], static_cast<std::size_t>(std::atoi(argv[3])), std::atoi(argv[4]));
+  }
+  if (argc < 7 || (argc - 3) % 4 != 0) {
+    std::fputs("usage: service_prober FILE EVERY_MS NAME KIND ADDRESS PORT …\n", stderr);
     return 2;
   }
+  every = milliseconds(std::atoi(argv[2]));
+  // Who asks often gives up soon: an attempt that hangs would hide when the service is back.
+  if (every < milliseconds(100)) patience = 2 * every;
   ::signal(SIGTERM, on_term);
   std::list<Target> targets;
-  for (int i = 2; i < argc; i += 4) {
+  for (int i = 3; i < argc; i += 4) {
     Target& target = targets.emplace_back();
     target.name = argv[i];
     target.kind = argv[i + 1];
@@ -202,7 +259,7 @@ int main(int argc, char** argv) {
     std::vector<std::jthread> threads;
     for (auto& target : targets) threads.emplace_back([&target] { keep_asking(target); });
     while (!ended) {
-      std::this_thread::sleep_for(kEvery);
+      std::this_thread::sleep_for(milliseconds(100));
       write_readings(argv[1], targets);
     }
   }

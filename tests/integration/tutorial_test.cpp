@@ -1,5 +1,5 @@
-// Executes docs/tutorial.md as a reader does: every ```sh block, command by command, and holds what it printed against
-// the ```text block that follows. CONTRIBUTING.md has the convention.
+// Executes docs/tutorial.md and docs/tutorial-decoupling.md as a reader does: every ```sh block, command by command,
+// and holds what it printed against the ```text block that follows. CONTRIBUTING.md has the convention.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,7 +17,8 @@ namespace {
 constexpr auto kLimit = std::chrono::seconds(180);
 // What the text calls them; in the test they have names of their own.
 const std::string kStateInText = "/var/lib/underway";
-const std::string kNameInText = "demo";
+// The cluster of each example.
+const std::vector<std::pair<std::string, std::string>> kExamples = {{"slurm", "demo"}, {"decoupled", "apart"}};
 
 struct Command {
   std::string text;
@@ -150,10 +151,12 @@ class Tutorial : public testing::Test {
     std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", work_.path() + "/examples",
                           std::filesystem::copy_options::recursive);
     // A name of its own: another cluster may be up on this machine.
-    const std::string file = work_.path() + "/examples/slurm/cluster.hcl";
-    std::string text = harness::read_text(file);
-    replace_all(text, "cluster \"" + kNameInText + "\"", "cluster \"" + name_ + "\"");
-    harness::write_text(file, text);
+    for (const auto& [example, name] : kExamples) {
+      const std::string file = work_.path() + "/examples/" + example + "/cluster.hcl";
+      std::string text = harness::read_text(file);
+      replace_all(text, "cluster \"" + name + "\"", "cluster \"" + name_of(name) + "\"");
+      harness::write_text(file, text);
+    }
   }
   void TearDown() override {
     if (::geteuid() != 0) return;
@@ -163,10 +166,18 @@ class Tutorial : public testing::Test {
         << testing::PrintToString(left());
   }
 
-  std::vector<std::string> left() const { return harness::leftovers(state_.path(), name_); }
+  std::vector<std::string> left() const {
+    std::vector<std::string> out;
+    for (const auto& [_, name] : kExamples) {
+      for (auto& what : harness::leftovers(state_.path(), name_of(name))) out.push_back(std::move(what));
+    }
+    return out;
+  }
+  static std::string name_of(const std::string& in_text) { return in_text + "-" + std::to_string(::getpid()); }
 
   harness::Finished run(std::string text) const {
     replace_all(text, kStateInText, state_.path());
+    for (const auto& [_, name] : kExamples) replace_all(text, "-cluster=" + name, "-cluster=" + name_of(name));
     const char* path = std::getenv("PATH");
     return harness::run({.argv = {"/bin/sh", "-c", text},
                          .env = {{"PATH", std::string(UNDERWAY_BINARY_DIR "/bin:") + (path != nullptr ? path : "")},
@@ -176,35 +187,41 @@ class Tutorial : public testing::Test {
                          .limit = kLimit});
   }
 
+  void execute(const std::string& tutorial);
+
   harness::TemporaryDirectory work_, state_;
-  std::string name_ = "tutorial-" + std::to_string(::getpid());
 };
 
-TEST_F(Tutorial, EveryCommandDoesWhatItSays) {
-  const auto steps = steps_of(harness::read_text(UNDERWAY_SOURCE_DIR "/docs/tutorial.md"));
+void Tutorial::execute(const std::string& tutorial) {
+  const auto steps = steps_of(harness::read_text(UNDERWAY_SOURCE_DIR "/docs/" + tutorial));
   ASSERT_GT(steps.size(), 10U);
   for (const auto& step : steps) {
     std::string out;
     for (const auto& command : step.commands) {
-      std::cout << "tutorial.md:" << command.line << ": " << command.text.substr(0, command.text.find('\n'))
+      std::cout << tutorial << ":" << command.line << ": " << command.text.substr(0, command.text.find('\n'))
                 << std::endl;
       const auto finished = run(command.text);
       out += finished.out + finished.err;
-      ASSERT_FALSE(finished.timed_out) << "tutorial.md:" << command.line << ": " << command.text;
-      ASSERT_EQ(finished.exit_code, command.exit_code) << "tutorial.md:" << command.line << ": " << command.text << "\n"
-                                                       << finished.out << finished.err;
+      ASSERT_FALSE(finished.timed_out) << tutorial << ":" << command.line << ": " << command.text;
+      ASSERT_EQ(finished.exit_code, command.exit_code)
+          << tutorial << ":" << command.line << ": " << command.text << "\n"
+          << finished.out << finished.err;
     }
     const std::string printed = squeezed_lines(out);
     std::size_t at = 0;
     for (std::string line : step.shown) {
-      replace_all(line, kNameInText, name_);
+      for (const auto& [_, name] : kExamples) replace_all(line, name, name_of(name));
       const std::size_t next = find_shown(printed, line, at);
-      ASSERT_NE(next, std::string::npos) << "tutorial.md:" << step.line << ": '" << line << "' is not shown in\n"
+      ASSERT_NE(next, std::string::npos) << tutorial << ":" << step.line << ": '" << line << "' is not shown in\n"
                                          << out;
       at = next;
     }
   }
 }
+
+TEST_F(Tutorial, EveryCommandDoesWhatItSays) { execute("tutorial.md"); }
+
+TEST_F(Tutorial, TheManagementServerIsTakenApartAsItSays) { execute("tutorial-decoupling.md"); }
 
 TEST(TutorialConvention, HereDocumentsExitCodesAndBlocksAreUnderstood) {
   const auto steps = steps_of(

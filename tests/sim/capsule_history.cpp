@@ -16,13 +16,15 @@ using server::testing::make_node;
 using namespace std::chrono_literals;
 using tables::Tables;
 
+std::string image_name(int number) { return fmt::format("svc-{}.capsule", number); }
+
 namespace {
 
 model::Job capsule_job(int version) {
   model::Job job = server::testing::make_job("svc");
   auto& task = job.groups[0].tasks[0];
   task.driver = "capsule";
-  task.config = boost::json::object{{"image", fmt::format("svc-{}.capsule", version)}};
+  task.config = boost::json::object{{"image", image_name(version)}};
   return job;
 }
 
@@ -38,7 +40,7 @@ model::Node capsule_node(int number) {
 CapsuleHistory::CapsuleHistory(Seed seed) {
   if (seed != 0) random_.emplace(seed);
   limits_.start = 60s;
-  limits_.check = 40s;
+  limits_.check = seed != 0 ? 40s : 4s;
   desk_.scheduling.home = [this](const auto& t, const auto& job, const auto& group) {
     return guard_.home(t, job, group);
   };
@@ -68,6 +70,9 @@ std::string CapsuleHistory::description() const {
     out += fmt::format("\n  record: {} owner {} allocation {} epoch {} fenced {} phase {}: {}",
                        describe::spell(row->state), row->owner_name, row->allocation.substr(0, 8), row->epoch,
                        row->fenced, row->move ? describe::spell(row->move->phase) : "-", row->description);
+  if (row && row->upgrade)
+    out += fmt::format("\n  upgrade to {}: {} {}", row->upgrade->to_image, describe::spell(row->upgrade->phase),
+                       row->upgrade->error);
   for (const auto& row_of : desk_.tables.allocations_of_job("default", "svc"))
     out += fmt::format("\n  {} on {}: {} {} {}", row_of->id.substr(0, 8), row_of->node_name,
                        describe::spell(row_of->desired_status), describe::spell(row_of->client_status),
@@ -95,6 +100,12 @@ CapsuleHistory::Machine* CapsuleHistory::machine_of(const std::string& node_id) 
   return nullptr;
 }
 
+bool CapsuleHistory::another_has_a_copy() const {
+  const auto row = capsule();
+  return row && std::any_of(row->replicas.begin(), row->replicas.end(),
+                            [&](const auto& one) { return one.node != row->owner; });
+}
+
 bool CapsuleHistory::running(const Machine& machine) const {
   return machine.power && std::any_of(machine.locals.begin(), machine.locals.end(),
                                       [](const auto& entry) { return entry.second.status == ClientStatus::running; });
@@ -117,6 +128,9 @@ void CapsuleHistory::crash_server() {
     if (errand_->todo.action == Action::fence) {
       auto* machine = machine_of(errand_->todo.node);
       if (machine != nullptr && machine->can_be_fenced && machine->power) cut_power(*machine);
+    } else if (errand_->todo.upgrade) {
+      move::UpgradeOutcome nobody_hears;
+      do_upgrade(*errand_, nobody_hears, false);
     } else {
       do_errand(*errand_, unheard, false);
     }
@@ -152,9 +166,10 @@ void CapsuleHistory::arm(int at, Victim victim, bool comes_back) {
 void CapsuleHistory::strike() {
   const auto row = capsule();
   const auto* move = row && row->move ? &*row->move : row && row->last_move ? &*row->last_move : nullptr;
-  if (move == nullptr) return;
-  auto* source = machine_of(move->source);
-  auto* target = machine_of(move->target);
+  const auto* upgrade = row && row->upgrade ? &*row->upgrade : row && row->last_upgrade ? &*row->last_upgrade : nullptr;
+  if (move == nullptr && upgrade == nullptr) return;
+  auto* source = machine_of(upgrade != nullptr ? upgrade->node : move->source);
+  auto* target = machine_of(upgrade != nullptr ? upgrade->node : move->target);
   const Victim victim = arm_->victim;
   const auto host = [&](Machine* machine) {
     if (machine == nullptr) return;
@@ -195,6 +210,7 @@ void CapsuleHistory::strike() {
 void CapsuleHistory::cut_power(Machine& machine) {
   story_.push_back(fmt::format("{}: {} loses its power", steps_, machine.node.name));
   machine.power = machine.registered = false;
+  machine.late.reset();
   for (auto& [id, local] : machine.locals) {
     if (!local.over()) local.status = ClientStatus::pending;
   }
@@ -205,7 +221,8 @@ void CapsuleHistory::restore_power(Machine& machine) {
   machine.power = machine.agent = true;
   if (!machine.keeps_disk) {
     machine.locals.clear();
-    machine.data = 0;
+    machine.data = machine.format = 0;
+    machine.snapshots.clear();
     machine.node = capsule_node(++nodes_);
   }
   for (auto& [id, local] : machine.locals) {
@@ -222,7 +239,7 @@ void CapsuleHistory::begin_move(int machine) {
 }
 
 void CapsuleHistory::administrate() {
-  switch (number(0, 9)) {
+  switch (number(0, 13)) {
     case 0:
     case 1:
     case 2:
@@ -252,6 +269,15 @@ void CapsuleHistory::administrate() {
       if (chance(0.4)) request.drain.emplace().deadline = chance(0.5) ? Duration(0) : Duration(60s);
       return act([&](const Tables& t, const Context& c) { return server::decide_drain(t, request, c); });
     }
+    case 9:
+      return take_back();
+    case 10:
+    case 11:
+    case 12:
+      return ask_for_upgrade(chance(0.6)   ? NewImage::works
+                             : chance(0.5) ? NewImage::does_not_start
+                                           : NewImage::fails_its_check,
+                             chance(0.1));
     default:
       return act([id = any_machine().node.id](const Tables& t, const Context& c) {
         return move::decide_standby(t, "default", "svc", id, 20s, Duration{0}, c);
@@ -281,6 +307,7 @@ void CapsuleHistory::step(bool faults) {
   for (int i = 0; i < (random_ && faults ? 1 : 3) && server_; ++i) control(faults);
   note_owner();
   if (!faults || chance(0.2)) vouch();
+  note_upgrades();
   const auto row = capsule();
   if (row && row->last_move && row->last_move->id != last_move_) {
     last_move_ = row->last_move->id;
@@ -336,8 +363,8 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
     step(false);
     const auto after = capsule();
     const int at = working_on();
-    const bool well = at >= 0 && after && !after->move && after->state == CapsuleState::held && server_ &&
-                      machines_[static_cast<std::size_t>(at)].node.id == after->owner &&
+    const bool well = at >= 0 && after && !after->move && !after->upgrade && after->state == CapsuleState::held &&
+                      server_ && machines_[static_cast<std::size_t>(at)].node.id == after->owner &&
                       machines_[static_cast<std::size_t>(at)].registered;
     if (well && i > 5) return true;
   }

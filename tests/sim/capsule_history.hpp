@@ -2,20 +2,24 @@
 /// @file
 /// One capsule, three machines and everything that may go wrong: the real decisions, scheduler, gate and orders over a
 /// memory store, in virtual time; machines that lose power, agents and links that break, a server that dies, fences
-/// that are slow or fail, and an administrator who moves, stops, drains and cancels at random. What must always hold is
-/// looked at after every event. The same world without chance, in which one party dies at one event, enumerates the
-/// deaths in a move.
+/// that are slow or fail, and an administrator who moves, upgrades, stops, drains and cancels at random. What must
+/// always hold is looked at after every event. The same world without chance, in which one party dies at one event,
+/// enumerates the deaths in a move.
 
 #include <random>
 
 #include "base/error.hpp"
-#include "move/tend.hpp"
+#include "move/upgrade.hpp"
 #include "server/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::sim {
 
 using Seed = std::uint64_t;
+
+/// What a job asks for.
+std::string image_name(int number);
+int number_of(const std::string& image);
 
 enum class Victim : std::uint8_t {
   server,
@@ -45,10 +49,17 @@ class CapsuleHistory {
 
   // The enumeration.
   void begin_move(int machine);
+  /// To an image that works; or one that passes its rehearsal and fails then: at its start, or at its check.
+  enum class NewImage : std::uint8_t { works, does_not_start, fails_its_check };
+  void begin_upgrade(NewImage image);
+  void take_back();
+  /// Copies are made on the machine from now on.
+  void keep_copies_on(int machine);
   /// Kills at the given event from now; what dies comes back after a while, or never (hosts only).
   void arm(int event, Victim victim, bool comes_back);
   int events() const { return events_; }
   bool moving() const;
+  bool upgrading() const;
   void step_calmly() { step(false); }
 
   const std::vector<std::string>& violations() const { return violations_; }
@@ -56,6 +67,10 @@ class CapsuleHistory {
   std::int64_t moves() const { return moves_; }  ///< that ended, in all
   std::int64_t failovers() const { return failovers_; }
   int working_on() const;  ///< which machine; -1: none
+  bool another_has_a_copy() const;
+  int image() const;                                   ///< that runs, by its number; 0: none
+  std::int64_t upgrades() const { return upgrades_; }  ///< that took place
+  std::int64_t rolled_back() const { return rolled_back_; }
 
  private:
   using Capsule = model::Capsule;
@@ -74,6 +89,11 @@ class CapsuleHistory {
     bool registered = false;
     int silent = 0;         ///< steps
     std::int64_t data = 0;  ///< the newest write that its overlay, or copy, has
+    int format = 0;         ///< the newest image that has written to it: an older one cannot read it
+    std::map<std::string, std::pair<std::int64_t, int>> snapshots;  ///< data and format
+    std::string ran;                                                ///< the image of its last run
+    int turn = 0;                                                   ///< of what is done to its overlay
+    std::optional<std::pair<int, move::Todo>> late;  ///< given up by the server, and done by the node all the same
     std::unique_ptr<server::Orders> orders;
     std::map<std::string, Local> locals;
     bool reachable() const { return power && agent && link && registered; }
@@ -83,6 +103,9 @@ class CapsuleHistory {
     move::Todo todo;
     std::string move_id;
     model::MovePhase phase = model::MovePhase::done;
+    std::string upgrade_id;
+    model::UpgradePhase upgrade_phase = model::UpgradePhase::done;
+    int format = 0;
     std::int64_t begun_at = 0, silence = 0, epoch = 0;
     std::int64_t seen = 0;  ///< what the source had written when the copy began
     int steps = 0;
@@ -110,6 +133,13 @@ class CapsuleHistory {
   void perform(const Errand& errand, bool faults);
   bool do_errand(const Errand& errand, move::Outcome& outcome, bool faults);
   void do_fence(const Errand& errand, bool faults);
+  void perform_upgrade(const Errand& errand, bool faults);
+  void do_upgrade(const Errand& errand, move::UpgradeOutcome& outcome, bool faults);
+  void work_on_overlay(Machine& machine, const move::Todo& todo, const std::string& upgrade_id);
+  void do_late(Machine& machine, bool faults);
+  void check_start(const Machine& machine, const Local& local);
+  void ask_for_upgrade(NewImage image, bool rehearse_only);
+  void note_upgrades();
   void vouch();
   void check();
   void wrong(std::string what);
@@ -137,8 +167,9 @@ class CapsuleHistory {
   int versions_ = 0, nodes_ = 0, steps_ = 0, events_ = 0;
   std::int64_t writes_ = 0;  ///< by the capsule, anywhere
   std::int64_t latest_ = 0;  ///< the newest that is not lost
-  std::int64_t moves_ = 0, failovers_ = 0;
-  std::string last_move_, owner_;
+  std::int64_t moves_ = 0, failovers_ = 0, upgrades_ = 0, rolled_back_ = 0;
+  std::map<int, NewImage> bad_;  ///< by number
+  std::string last_move_, last_upgrade_, restarted_, owner_;
   struct Arm {
     int event = 0;
     Victim victim = Victim::server;

@@ -12,6 +12,8 @@ using move::Action;
 using server::Context;
 using tables::Tables;
 
+int number_of(const std::string& image) { return std::stoi(image.substr(4)); }
+
 namespace {
 
 constexpr int kSilence = 3;  // steps without a word before a node is declared silent
@@ -45,6 +47,7 @@ void CapsuleHistory::live(Machine& machine, bool faults) {
   }
   if (faults && chance(0.012)) return cut_power(machine);
   if (faults && chance(0.03)) machine.agent = machine.registered = false;
+  if (!machine.agent) machine.late.reset();
   if (faults && chance(0.03)) machine.link = machine.registered = false;
   if (!machine.agent && (faults ? chance(0.3) : machine.silent > 2)) machine.agent = true;
   if (!machine.link && (faults ? chance(0.2) : machine.silent > 12)) machine.link = true;
@@ -53,6 +56,7 @@ void CapsuleHistory::live(Machine& machine, bool faults) {
   if (machine.registered && (!row || row->status != model::NodeStatus::ready)) machine.registered = false;
   if (!machine.registered && machine.link && server_) join(machine);
   if (machine.registered && now(0.8)) obey(machine);
+  do_late(machine, faults);
   work(machine, faults);
   if (machine.registered && now(0.8)) tell(machine);
 }
@@ -104,6 +108,8 @@ void CapsuleHistory::begin(Machine& machine, Local& local) {
                         row->move->error.empty() && row->move->phase == MovePhase::start;
   if (lossless && row->owner == machine.node.id && machine.data != latest_)
     wrong(fmt::format("a planned move lost writes {} to {}", machine.data, latest_));
+  check_start(machine, local);
+  machine.ran = move::image_of(*local.order.allocation.job, "g");
   latest_ = machine.data;  // what others wrote and it has not is lost
 }
 
@@ -117,12 +123,14 @@ void CapsuleHistory::work(Machine& machine, bool faults) {
       if (!local.order.start || local.held || !now(0.7)) continue;
       event();
       if (!machine.power || !machine.agent) return;
-      if (faults && chance(0.1))
+      const auto bad = bad_.find(number_of(move::image_of(*local.order.allocation.job, "g")));
+      if ((faults && chance(0.1)) || (bad != bad_.end() && bad->second == NewImage::does_not_start))
         local.status = ClientStatus::failed;
       else
         begin(machine, local);
     } else if (local.status == ClientStatus::running) {
       machine.data = latest_ = ++writes_;
+      machine.format = number_of(move::image_of(*local.order.allocation.job, "g"));
       if (faults && chance(0.01)) local.status = ClientStatus::failed;
     }
     if (local.status != before) local.told = false;
@@ -173,10 +181,15 @@ void CapsuleHistory::control(bool faults) {
     errand.todo = todo;
     if (row->move) errand.move_id = row->move->id;
     if (row->move) errand.phase = row->move->phase;
+    if (row->upgrade) errand.upgrade_id = row->upgrade->id;
+    if (row->upgrade) errand.upgrade_phase = row->upgrade->phase;
     errand.begun_at = unix_nanos(desk_.clock.now());
     errand.epoch = row->epoch;
     errand.silence = move::silence_of(desk_.tables, todo.node).value_or(-1);
-    if (const auto* source = machine_of(row->owner)) errand.seen = source->data;
+    if (const auto* source = machine_of(row->owner)) {
+      errand.seen = source->data;
+      errand.format = source->format;
+    }
     errand.steps = random_ ? number(0, todo.action == Action::fence ? 8 : 2) : 0;
     errand_ = errand;
     event();
@@ -189,6 +202,7 @@ void CapsuleHistory::control(bool faults) {
 
 void CapsuleHistory::perform(const Errand& errand, bool faults) {
   if (errand.todo.action == Action::fence) return do_fence(errand, faults);
+  if (errand.todo.upgrade) return perform_upgrade(errand, faults);
   move::Outcome outcome;
   outcome.begun_at = errand.begun_at;
   do_errand(errand, outcome, faults);
@@ -225,16 +239,19 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
     case Action::replicate:
       outcome.consistent = errand.todo.consistent;
       if (!outcome.consistent) break;
+      target->format = errand.seen < source->data ? errand.format : source->format;
       target->data = std::min(errand.seen, source->data);
       outcome.round.bytes = source->data - target->data;
       break;
     case Action::transfer:
+      // A host that was fenced may be back; alone, the target works on what is its own.
       for (const auto& machine : machines_) {
-        if (running(machine))
+        if (running(machine) && (!errand.todo.alone || &machine == target))
           wrong(fmt::format("the last difference is copied while it runs on {}", machine.node.name));
       }
       if (errand.todo.alone) break;
       target->data = source->data;
+      target->format = source->format;
       outcome.consistent = true;
       break;
     case Action::check:

@@ -450,8 +450,8 @@ std::vector<std::string> ControlPlane::unfulfilled() const {
         out.push_back(fmt::format("{} was to stop and did not ({})", row->name, row->id));
       if (row->terminal()) continue;
       ++live;
-      const bool held =
-          !row->job->depends_on.empty() && server::waiting_for(tables, *row);  // its dependency may be stopped for good
+      // Its dependency may be stopped for good.
+      const bool held = !row->job->depends_on.empty() && server::waiting_for(tables, *row, nullptr);
       if (!row->is_ready() && !held) out.push_back(fmt::format("{} is not healthy ({})", row->name, row->id));
     }
     if (job->stop) {

@@ -78,11 +78,13 @@ TEST(FarmRecords, AJobThatNobodyWasToldOfIsFoundUnlessItsSubmissionFailed) {
   EXPECT_THAT(differences({}, records, rows, 10, 1), IsEmpty());
 }
 
-TEST(FarmRecords, ACancelledJobIsOverAndARunningOneIsNot) {
-  const auto rows = parse_accounting("8|CANCELLED by 0|0:15|c1|5|Unknown\n9|RUNNING|0:0|c1|5|Unknown\n");
-  ASSERT_EQ(rows.size(), 2U);
+TEST(FarmRecords, ACancelledJobIsOverAndOneThatRunsOrWhoseEndWasNotToldIsNot) {
+  const auto rows =
+      parse_accounting("8|CANCELLED by 0|0:15|c1|5|7\n9|RUNNING|0:0|c1|5|Unknown\n10|COMPLETED|0:0|c1|5|Unknown\n");
+  ASSERT_EQ(rows.size(), 3U);
   EXPECT_TRUE(is_over(rows[0]));
   EXPECT_FALSE(is_over(rows[1]));
+  EXPECT_FALSE(is_over(rows[2])) << "the accounting is told late";
   EXPECT_EQ(rows[1].end, std::nullopt);
 }
 

@@ -13,6 +13,7 @@
 #include <charconv>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "os/file.hpp"
 
 namespace underway::keeper {
@@ -166,14 +167,13 @@ Client Client::launch(const LaunchSpec& spec, const os::CgroupSystem& system, Du
   client.connect(within);
   if (!client.wait_state(within, task_begun)) {
     client.stop(SIGKILL, {});
-    if (client.wait(std::chrono::seconds{5})) client.collect();
+    if (client.wait(std::chrono::seconds{5})) client.discard();
     throw Error(Code::timeout, fmt::format("the task of '{}' does not start", spec.directory))
         .because(fmt::format("not running after {}", human_duration(within)));
   }
   if (client.state_.phase == Phase::failed) {
-    const Error error = start_error(spec, client.state_);
-    client.collect();
-    throw error;
+    client.discard();
+    throw start_error(spec, client.state_);
   }
   return client;
 }
@@ -285,17 +285,31 @@ void Client::stop(int number, Duration grace) {
 
 void Client::collect() {
   if (!ended()) throw Error(Code::conflict, fmt::format("the task of '{}' has not ended", directory_));
-  if (socket_) {
-    send("collect");
-    // Its end is the end of the connection; only then may another begin here.
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{5};
-    std::array<char, kMaxPacket> packet;
-    while (os::wait_for(socket_.get(), POLLIN, milliseconds_until(deadline))) {
-      if (::recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT) <= 0) break;
-    }
-    socket_.reset();
-  }
+  dismiss();
   os::remove_tree(directory_);
+}
+
+/// Its end is the end of the connection; only then may another begin here.
+void Client::dismiss() {
+  if (!socket_) return;
+  send("collect");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+  std::array<char, kMaxPacket> packet;
+  while (os::wait_for(socket_.get(), POLLIN, milliseconds_until(deadline))) {
+    if (::recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT) <= 0) break;
+  }
+  socket_.reset();
+}
+
+/// Of a task that did not begin. Whoever wanted it may have mounted something in the directory, and takes it away when
+/// told why.
+void Client::discard() {
+  dismiss();
+  try {
+    os::remove_tree(directory_);
+  } catch (const Error& e) {
+    log::debug("keeper: '{}' stays: {}", directory_, e.one_line());
+  }
 }
 
 }  // namespace underway::keeper

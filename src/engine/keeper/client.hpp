@@ -101,6 +101,8 @@ class Client {
   Client(std::string directory, std::optional<std::string> cgroup, os::CgroupSystem system)
       : directory_(std::move(directory)), cgroup_(std::move(cgroup)), system_(std::move(system)) {}
   void connect(Duration within);
+  void dismiss();
+  void discard();
   bool wait_state(Duration within, bool (*enough)(const State&));
   void settle();
   void send(const std::string& request);

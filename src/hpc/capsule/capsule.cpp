@@ -109,7 +109,8 @@ class Start {
       return detail::make_task(std::move(task), around_);
     } catch (Error& e) {
       undo(e);
-      e.because(fmt::format("on node '{}'", spec_.node));
+      const auto where = fmt::format("on node '{}'", spec_.node);
+      if (std::ranges::find(e.reasons(), where) == e.reasons().end()) e.because(where);
       e.while_doing(fmt::format("starting capsule '{}' ({})", run_.name, driver::local::describe(spec_)));
       throw;
     }
@@ -327,10 +328,7 @@ class Start {
       mount_.reset();
       if (overlay_) overlay_.reset();
       detail::clear_away(around_);
-      for (const auto* part : {"/image", "/layer", "/overlay", "/root", "/control"}) {
-        os::remove_tree(spec_.keeper_dir + part);
-      }
-      ::rmdir(spec_.keeper_dir.c_str());
+      os::remove_tree(spec_.keeper_dir);
     } catch (const Error& second) {
       cause.because(fmt::format("and what was made of it stays: {}", second.one_line()));
     }

@@ -245,7 +245,9 @@ void Clone::launch() {
   auto options = options_.driver;
   options.capsules = place_.capsules();
   options.rehearsal = true;
-  options.on_step = nullptr;
+  options.on_step = [this](const std::string& at) {
+    if (options_.on_step) options_.on_step("start: " + at);
+  };
   driver_ = capsule::make_capsule(std::move(options));
   // The bridges that the configuration names, where nothing else is: the clone joins them as it would the host's.
   wires_.emplace(net::Namespace::create(fmt::format("rehearsal of {}", request_.name)));

@@ -23,13 +23,14 @@ namespace {
 
 constexpr auto kEndPatience = std::chrono::seconds{30};
 
-void end_clone(const Options& options, const Place& place) {
-  if (!os::exists(place.keeper())) return;
+/// Its keeper, which waits to be collected; none if it had none.
+std::optional<keeper::Client> end_clone(const Options& options, const Place& place) {
+  if (!os::exists(place.keeper())) return std::nullopt;
   auto keeper = keeper::Client::attach(place.keeper(), place.cgroup, options.driver.driver.cgroups);
   keeper.stop(SIGKILL, {});
   if (!keeper.wait(kEndPatience))
     throw Error(Code::timeout, fmt::format("the clone in '{}' does not end", place.directory));
-  keeper.collect();
+  return keeper;
 }
 
 void undo_recorded(const Options& options, const Place& place) {
@@ -45,7 +46,7 @@ void undo_recorded(const Options& options, const Place& place) {
 }  // namespace
 
 void clear_away(const Options& options, const Place& place) {
-  end_clone(options, place);
+  auto keeper = end_clone(options, place);
   if (auto group = os::Cgroup::find(options.driver.driver.cgroups, place.cgroup)) group->remove();
   os::Cgroup::prune_parents(options.driver.driver.cgroups, place.cgroup);
   undo_recorded(options, place);
@@ -55,6 +56,8 @@ void clear_away(const Options& options, const Place& place) {
   for (const auto& mount : mounts) {
     if (mount.target.starts_with(place.directory + "/")) os::unmount_all(mount.target);
   }
+  // The image of a start that was cut short was mounted in the keeper's directory.
+  if (keeper) keeper->collect();
   os::remove_tree(place.directory);
 }
 

@@ -95,6 +95,17 @@ TEST_F(Capsules, SeeWhatIsBoundForReadingOnlyOrToWrite) {
   end(task);
 }
 
+TEST_F(Capsules, SayWhatTheKernelRefusedThemAndLeaveNothing) {
+  // A directory on what the image has as a file.
+  const auto more = fmt::format(R"({{"bind": [{{"/etc/passwd": [{{"source": "{}"}}]}}]}})", directory_);
+  const auto run = spec("web", config("sleep 1000", "", more));
+  const auto said = failure_of([&] { start(run); });
+  EXPECT_THAT(said, HasSubstr("/root/etc/passwd'"));
+  EXPECT_THAT(said, Not(HasSubstr("another file system is mounted there")));
+  EXPECT_EQ(traces(), std::vector<std::string>{});
+  EXPECT_FALSE(os::exists(run.keeper_dir));
+}
+
 TEST_F(Capsules, AreFoundAgainByTheNextAgent) {
   const auto run = spec("web", config("echo up; sleep 1000", "10.9.0.5/24"));
   const auto before = start(run).status().process;

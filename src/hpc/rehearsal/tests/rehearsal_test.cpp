@@ -321,7 +321,9 @@ TEST_F(Rehearsals, LeaveNothingWhenTheAgentIsKilledInTheMiddle) {
                                       R"({"overlay": [{"kind": "ext4", "size": "32M"}]})"));
   auto& task = start(run);
   const auto original = task.status().process;
-  for (const std::string step : {"fill", "files", "start", "started", "check", "script"}) {
+  for (const std::string step :
+       {"fill", "files", "start", "start: image", "start: overlay", "start: mount", "start: layer", "start: links",
+        "start: launch", "start: probe", "start: go", "start: unmount", "started", "check", "script"}) {
     SCOPED_TRACE(step);
     tasks_.clear();
     driver_.reset();

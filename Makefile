@@ -25,7 +25,7 @@ down:
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
 
 test: build
-	ctest --preset $(PRESET) --no-tests=error
+	ctest --preset $(PRESET) --no-tests=error -j $(JOBS)
 
 bench: build
 	bench/run $(BUILD)

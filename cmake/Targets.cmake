@@ -81,6 +81,8 @@ function(underway_test name)
   set_tests_properties(${ARG_LABEL}.${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
     set_tests_properties(${ARG_LABEL}.${name} PROPERTIES RUN_SERIAL ON)
+  elseif(ARG_LABEL STREQUAL root)  # there is one kernel: one test at a time looks at what was left in it
+    set_tests_properties(${ARG_LABEL}.${name} PROPERTIES RESOURCE_LOCK kernel)
   endif()
 endfunction()
 

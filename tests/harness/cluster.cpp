@@ -89,6 +89,17 @@ Finished Cluster::on(const std::string& host, const std::string& line, std::chro
   return underway({"host", "exec", host, "--", "sh", "-c", line}, limit);
 }
 
+void Cluster::lose_patience() const {
+  std::filesystem::create_directories(state_);
+  write_text(state_ + "/agent.hcl", R"(server {
+  min_heartbeat_ttl      = "3s"
+  heartbeat_grace        = "2s"
+  failover_heartbeat_ttl = "10s"
+  capsule_lease          = "4s"
+}
+)");
+}
+
 void Cluster::up(std::vector<std::string> more) const {
   std::vector<std::string> arguments{"up"};
   arguments.insert(arguments.end(), more.begin(), more.end());

@@ -24,6 +24,9 @@ class Cluster {
   /// A shell line on a host.
   Finished on(const std::string& host, const std::string& line,
               std::chrono::seconds limit = std::chrono::seconds(60)) const;
+  /// Half of the silence after which a node is down and its capsules may start elsewhere: for tests that lose hosts.
+  /// Before up().
+  void lose_patience() const;
   /// `underway up`; its output is in the failure's text.
   void up(std::vector<std::string> more = {}) const;
   /// Takes everything down and tells what is left.

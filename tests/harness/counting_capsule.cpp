@@ -98,6 +98,7 @@ std::string replace_all(std::string text, const std::string& what, const std::st
 
 CountingCapsule::CountingCapsule(Kind kind) : Capsule("counter", "slurm", "sms1", "sms2", "/srv"), kind_(kind) {
   declare();
+  cluster().lose_patience();
   up();
   find_shared("c1", "/home");
   build();

@@ -85,6 +85,7 @@ std::string put_before(std::string text, const std::string& mark, const std::str
 SlurmCapsule::SlurmCapsule(const std::string& settings)
     : Capsule("slurm-services", "decoupled", "infra1", "infra2", "/var/log") {
   declare(settings);
+  cluster().lose_patience();
   up();
   find_shared("login", "/home");
   if (!schedules()) throw std::runtime_error("no job runs\n" + status());

@@ -166,6 +166,7 @@ class ServerRoleRunner {
     options.datacenter = config.datacenter;
     options.heartbeat_ttl = config.server.heartbeat_ttl;
     options.heartbeat_grace = config.server.heartbeat_grace;
+    options.start_grace = config.server.start_grace;
     options.keyring_directory = config.data_dir + "/server/keyring";
     options.wrapping_key = config.server.wrapping_key;
     options.oidc_issuer = config.server.oidc_issuer;
@@ -297,10 +298,11 @@ host::ControllerOptions controller_options(const Config& config, ServerRoleRunne
 
 /// Who moves capsules, and how it reaches nodes and hosts.
 struct Capsules {
-  Capsules(ServerRoleRunner& server, host::Provider* provider, async::Pool& pool, const async::Executor& executor)
+  Capsules(ServerRoleRunner& server, const ServerRole& config, host::Provider* provider, async::Pool& pool,
+           const async::Executor& executor)
       : plane(server.server(), executor),
         fence(server.server(), provider, pool),
-        controller(server.server(), plane, fence, executor, {}) {
+        controller(server.server(), plane, fence, executor, {.limits = {.lease = config.capsule_lease}}) {
     server.set_capsules(controller);
   }
   move::LinkPlane plane;
@@ -367,7 +369,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
     controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
   }
-  if (server) capsules.emplace(*server, provider ? &*provider : nullptr, pool, loop.executor());
+  if (server) capsules.emplace(*server, config.server, provider ? &*provider : nullptr, pool, loop.executor());
   if (config.client.enabled) {
     auto options = node_options(config, server ? &*server : nullptr);
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);

@@ -39,6 +39,18 @@ bool Config::acl_enabled() const { return acl.enabled.value_or(!is_dev_alone(*th
 
 namespace {
 
+void add_problems(std::vector<std::string>& out, const ServerRole& server) {
+  // A node tells that it lives once a second at most.
+  for (const auto& [name, value, least] :
+       {std::tuple("min_heartbeat_ttl", server.heartbeat_ttl, std::chrono::seconds(2)),
+        std::tuple("heartbeat_grace", server.heartbeat_grace, std::chrono::seconds(1)),
+        std::tuple("failover_heartbeat_ttl", server.start_grace, std::chrono::seconds(1)),
+        std::tuple("capsule_lease", server.capsule_lease, std::chrono::seconds(1))}) {
+    if (value < least)
+      out.push_back(fmt::format("server.{} {} is less than {}", name, format_duration(value), format_duration(least)));
+  }
+}
+
 void add_problems(std::vector<std::string>& out, const TlsSettings& tls) {
   if (tls.cert_file.empty() != tls.key_file.empty()) out.push_back("tls.cert_file and tls.key_file go together");
   if (!tls.cert_file.empty() && tls.ca_file.empty())
@@ -106,6 +118,7 @@ std::vector<std::string> problems(const Config& config) {
   if (config.client.files.interval < std::chrono::seconds(1))
     out.push_back(
         fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
+  add_problems(out, config.server);
   add_problems(out, config.tls);
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
   if (config.audit.on_failure != "refuse" && config.audit.on_failure != "warn")
@@ -170,6 +183,10 @@ const Structure& description(Tag<ServerRole>) {
                                                  "How often nodes must be heard of.")
           .attribute<&ServerRole::heartbeat_grace>("heartbeat_grace", "heartbeat_grace",
                                                    "How much later a silent node is down.")
+          .attribute<&ServerRole::start_grace>("failover_heartbeat_ttl", "failover_heartbeat_ttl",
+                                               "How long a server that starts waits for nodes to be heard of.")
+          .attribute<&ServerRole::capsule_lease>("capsule_lease", "capsule_lease",
+                                                 "How much later a silent node's capsules may start elsewhere.")
           .attribute<&ServerRole::eval_gc_threshold>("eval_gc_threshold", "eval_gc_threshold",
                                                      "Age at which ended evaluations are forgotten.")
           .attribute<&ServerRole::job_gc_threshold>("job_gc_threshold", "job_gc_threshold",

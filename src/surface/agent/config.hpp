@@ -23,6 +23,8 @@ struct ServerRole {
   bool enabled = false;
   Duration heartbeat_ttl = std::chrono::seconds(5);
   Duration heartbeat_grace = std::chrono::seconds(4);
+  Duration start_grace = std::chrono::seconds(30);
+  Duration capsule_lease = std::chrono::seconds(10);
   Duration eval_gc_threshold = std::chrono::hours(1);
   Duration job_gc_threshold = std::chrono::hours(4);
   Duration node_gc_threshold = std::chrono::hours(24);

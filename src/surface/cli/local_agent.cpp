@@ -41,8 +41,11 @@ std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe
 void start_daemon(const std::string& state, const std::string& log) {
   const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (out < 0) throw errno_error(errno, fmt::format("cannot open '{}'", log));
-  const std::string program = own_program(), data_dir = "-data-dir=" + state;
-  const char* argv[] = {program.c_str(), "agent", "-server", "-hosts", "-http=none", data_dir.c_str(), nullptr};
+  const std::string program = own_program(), data_dir = "-data-dir=" + state, settings = state + "/agent.hcl";
+  const auto config = "-config=" + settings;
+  const char* argv[] = {program.c_str(), "agent",          "-server", "-hosts",
+                        "-http=none",    data_dir.c_str(), nullptr,   nullptr};
+  if (std::filesystem::exists(settings)) argv[6] = config.c_str();
   const pid_t middle = ::fork();
   if (middle == 0) {
     ::setsid();

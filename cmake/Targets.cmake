@@ -1,15 +1,21 @@
 # One helper per kind of target. A library's CMakeLists.txt is a call to underway_library and one to underway_test.
 #
-#   underway_library(NAME SOURCES a.cpp … DEPENDS underway::base … [LINK PkgConfig::NL …] [ASYNC])
-#   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|root] [DEPENDS …])
+#   underway_library(NAME SOURCES a.cpp … DEPENDS underway::base … [LINK PkgConfig::NL …] [ASYNC] [COMMON a.hpp …])
+#   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|root] [DEPENDS …] [COMMON a.hpp …])
 #   underway_fuzz(NAME fuzz/a_fuzz.cpp)        corpus in fuzz/corpus/<a>/, replayed as a unit test in every build
 #   underway_program(NAME SOURCES … DEPENDS … [STATIC])
 #
 # DEPENDS is the architecture: cmake/check_includes.cmake refuses an include of a library that is not in it, and the
-# link check links the whole library with nothing but it. ASYNC selects the precompiled header that holds Asio.
+# link check links the whole library with nothing but it. ASYNC selects the precompiled header that holds Asio. COMMON
+# is for many files that begin with the same large header of ours: it is compiled once for all of them, on top of that.
 
 function(underway_pch target kind)
-  target_precompile_headers(${target} REUSE_FROM underway_pch_${kind})
+  if(ARGN)
+    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE common)
+    target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch_${kind}.hpp ${common})
+  else()
+    target_precompile_headers(${target} REUSE_FROM underway_pch_${kind})
+  endif()
 endfunction()
 
 add_custom_target(precompiled_headers)
@@ -26,7 +32,7 @@ target_link_libraries(underway_pch_test PRIVATE GTest::gtest GTest::gmock)
 target_compile_options(underway_pch_test PRIVATE -O0)
 
 function(underway_library name)
-  cmake_parse_arguments(ARG "ASYNC" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "ASYNC" "" "SOURCES;DEPENDS;LINK;COMMON" ${ARGN})
   set(target underway_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(underway::${name} ALIAS ${target})
@@ -37,9 +43,9 @@ function(underway_library name)
   target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} fmt::fmt Boost::headers Threads::Threads ${ARG_LINK}
                                   PRIVATE underway_options)
   if(ARG_ASYNC)
-    underway_pch(${target} async)
+    underway_pch(${target} async ${ARG_COMMON})
   else()
-    underway_pch(${target} base)
+    underway_pch(${target} base ${ARG_COMMON})
   endif()
   set_property(GLOBAL APPEND PROPERTY UNDERWAY_LIBRARIES ${name})
 
@@ -54,7 +60,7 @@ function(underway_library name)
 endfunction()
 
 function(underway_test name)
-  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT" "DEPENDS;COMMON" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -72,9 +78,9 @@ function(underway_test name)
   target_compile_definitions(${target} PRIVATE UNDERWAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}" UNDERWAY_BINARY_DIR="${CMAKE_BINARY_DIR}"
                                                UNDERWAY_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}/tests")
   if(ARG_LABEL STREQUAL sim)  # these run for long
-    underway_pch(${target} async)
+    underway_pch(${target} async ${ARG_COMMON})
   else()
-    underway_pch(${target} test)
+    underway_pch(${target} test ${ARG_COMMON})
     target_compile_options(${target} PRIVATE -O0)
   endif()
   add_test(NAME ${ARG_LABEL}.${name} COMMAND ${target})

@@ -61,6 +61,9 @@ constexpr const char* kSteps = R"(
 constexpr const char* kJob = R"(job "counter" {
   type      = "service"
   node_pool = "infra"
+  update {
+    min_healthy_time = "200ms"
+  }
   group "counter" {
     restart {
       attempts = 100

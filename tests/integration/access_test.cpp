@@ -17,8 +17,9 @@ std::string member(const std::string& json, const std::string& name) {
 }
 
 std::string job(const std::string& driver, const std::string& user) {
-  return "job \"render\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"" + driver + "\"\n      user = \"" +
-         user +
+  return "job \"render\" {\n  update {\n    min_healthy_time = \"200ms\"\n  }\n  group \"g\" {\n    task \"t\" {\n     "
+         " driver = \"" +
+         driver + "\"\n      user = \"" + user +
          "\"\n      config {\n        command = \"/bin/sh\"\n        args = [\"-c\", \"echo frame; exec sleep 1000\"]\n"
          "      }\n      resources {\n        cpu = 10\n        memory = 20\n      }\n    }\n  }\n}\n";
 }

@@ -102,6 +102,9 @@ constexpr const char* kServices = R"SH(
 
 constexpr const char* kJob = R"SH(job "acct" {
   type = "service"
+  update {
+    min_healthy_time = "200ms"
+  }
   group "acct" {
     task "acct" {
       driver       = "capsule"

@@ -40,6 +40,9 @@ constexpr const char* kImage = R"(image "greeter" {
 constexpr const char* kJob = R"(job "greeter" {
   type      = "service"
   node_pool = "infra"
+  update {
+    min_healthy_time = "200ms"
+  }
   group "greeter" {
     task "greeter" {
       driver = "capsule"

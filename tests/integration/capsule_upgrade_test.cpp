@@ -40,6 +40,9 @@ constexpr const char* kImage = R"SH(image "svc" {
 
 constexpr const char* kJob = R"SH(job "svc" {
   type = "service"
+  update {
+    min_healthy_time = "200ms"
+  }
   group "svc" {
     restart {
       attempts = 1

@@ -18,8 +18,9 @@ using std::chrono::seconds;
 
 std::string job(const std::string& id, const std::string& type, const std::string& driver, const std::string& config,
                 const std::string& more = "") {
-  return "job \"" + id + "\" {\n  type = \"" + type +
-         "\"\n  group \"g\" {\n    restart {\n      attempts = 0\n      mode = \"fail\"\n    }\n    ephemeral_disk {\n "
+  const std::string update = type == "service" ? "  update {\n    min_healthy_time = \"200ms\"\n  }\n" : "";
+  return "job \"" + id + "\" {\n  type = \"" + type + "\"\n" + update +
+         "  group \"g\" {\n    restart {\n      attempts = 0\n      mode = \"fail\"\n    }\n    ephemeral_disk {\n "
          "     size = 10\n    }\n    task \"t\" {\n     "
          " driver = \"" +
          driver + "\"\n      config {\n" + config + "\n      }\n" + more +

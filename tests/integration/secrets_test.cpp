@@ -11,7 +11,9 @@ using std::chrono::seconds;
 const std::string kSecret = "correct-horse-battery-staple-7261";
 
 std::string sleeper(const std::string& id, const std::string& more) {
-  return "job \"" + id + "\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"raw_exec\"\n      config {\n" +
+  return "job \"" + id +
+         "\" {\n  update {\n    min_healthy_time = \"200ms\"\n  }\n  group \"g\" {\n    task \"t\" {\n      driver = "
+         "\"raw_exec\"\n      config {\n" +
          "        command = \"/bin/sleep\"\n        args = [\"86398\"]\n      }\n" + more +
          "      resources {\n        cpu = 10\n        memory = 20\n      }\n    }\n  }\n}\n";
 }

@@ -36,6 +36,8 @@ job "provision" {
           dhcp-boot=pxelinux.0
           enable-tftp
           tftp-root=/srv/tftp
+          # Of 50, dnsmasq's own limit, a rack that boots at once leaves the rest without an answer.
+          tftp-max=500
         CONF
       }
 

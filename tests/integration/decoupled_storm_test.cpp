@@ -93,13 +93,13 @@ class DecoupledStorm : public DecoupledCluster {
   Background fetchers(const std::string& host, int count) const {
     const std::string mgmt = cluster_.enter("mgmt", "hostname -I | tr ' ' '\\n' | grep ^10.78").out;
     const std::string line = fmt::format(
-        "cd {} && for i in $(seq {}); do ( d=$(mktemp -d ./node-XXXXXX) && "
+        "exec 2>>{}/complaints; cd {} && for i in $(seq {}); do ( d=$(mktemp -d ./node-XXXXXX) && "
         "busybox tftp -g -b 1408 -r loader -l $d/loader {} && cmp $d/loader loader && "
         "{} capsule pull node -o $d/image && cmp $d/image node && echo whole >> fetched.{}; rm -rf $d ) & done; wait",
-        work_.path(), count, mgmt.substr(0, mgmt.find('\n')), UNDERWAY_BINARY_DIR "/bin/underway", host);
-    return Background({.argv = {"nsenter", "--net", "--target", std::to_string(cluster_.agent_of(host)), "sh", "-c",
-                                line + " 2>>" + work_.path() + "/complaints"},
-                       .env = {{"UNDERWAY_STATE", cluster_.state()}}});
+        work_.path(), work_.path(), count, mgmt.substr(0, mgmt.find('\n')), UNDERWAY_BINARY_DIR "/bin/underway", host);
+    return Background(
+        {.argv = {"nsenter", "--net", "--target", std::to_string(cluster_.agent_of(host)), "sh", "-c", line},
+         .env = {{"UNDERWAY_STATE", cluster_.state()}}});
   }
 
   std::vector<std::string> fetched() const {

@@ -3,7 +3,7 @@ image "log" {
   description = "Every node's log"
 
   from image "base.capsule" {}
-  packages = ["rsyslog", "rsyslog-relp", "logrotate"]
+  packages = ["rsyslog", "rsyslog-relp", "logrotate", "perl-base"]
 
   repository "debian" {
     url        = "http://deb.debian.org/debian"
@@ -12,10 +12,16 @@ image "log" {
   }
 
   directory "/var/spool/rsyslog" {}
+  directory "/var/spool/forward" {}
   directory "/var/lib/logrotate" {}
 
   file "/usr/lib/capsule/log/rotate" {
     source = "files/log/rotate"
+    mode   = "0755"
+  }
+
+  file "/usr/lib/capsule/log/forward" {
+    source = "files/log/forward"
     mode   = "0755"
   }
 
@@ -45,9 +51,16 @@ image "log" {
     depends_on = ["rsyslogd"]
   }
 
+  # It waits for what is under way to be confirmed.
+  service "forward" {
+    command      = ["/usr/lib/capsule/log/forward"]
+    depends_on   = ["rsyslogd"]
+    stop_timeout = "5s"
+  }
+
   network "prov" {
     ports = ["2514/tcp"]
   }
 
-  writable = ["/var/log", "/var/spool/rsyslog", "/var/lib/logrotate"]
+  writable = ["/var/log", "/var/spool/rsyslog", "/var/spool/forward", "/var/lib/logrotate"]
 }

@@ -172,6 +172,8 @@ TEST_F(CapsuleOfACluster, IsSavedTriedAndRestoredInOneCommandEach) {
   if (!std::filesystem::exists("/usr/bin/restic")) GTEST_SKIP() << "needs restic";
   build_image();
   declare();
+  std::filesystem::create_directories(cluster_.state());
+  write_text(cluster_.state() + "/agent.hcl", "server {\n  capsule_check_timeout = \"5s\"\n}\n");
   ok({"up", at("site")});
   ok({"capsule", "keys", "trust", "ops.pub"});
   ok({"capsule", "push", "greeter.capsule"});

@@ -302,7 +302,8 @@ struct Capsules {
            const async::Executor& executor)
       : plane(server.server(), executor),
         fence(server.server(), provider, pool),
-        controller(server.server(), plane, fence, executor, {.limits = {.lease = config.capsule_lease}}) {
+        controller(server.server(), plane, fence, executor,
+                   {.limits = {.lease = config.capsule_lease, .check = config.capsule_check_timeout}}) {
     server.set_capsules(controller);
   }
   move::LinkPlane plane;

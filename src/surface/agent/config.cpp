@@ -45,7 +45,8 @@ void add_problems(std::vector<std::string>& out, const ServerRole& server) {
        {std::tuple("min_heartbeat_ttl", server.heartbeat_ttl, std::chrono::seconds(2)),
         std::tuple("heartbeat_grace", server.heartbeat_grace, std::chrono::seconds(1)),
         std::tuple("failover_heartbeat_ttl", server.start_grace, std::chrono::seconds(1)),
-        std::tuple("capsule_lease", server.capsule_lease, std::chrono::seconds(1))}) {
+        std::tuple("capsule_lease", server.capsule_lease, std::chrono::seconds(1)),
+        std::tuple("capsule_check_timeout", server.capsule_check_timeout, std::chrono::seconds(1))}) {
     if (value < least)
       out.push_back(fmt::format("server.{} {} is less than {}", name, format_duration(value), format_duration(least)));
   }
@@ -187,6 +188,9 @@ const Structure& description(Tag<ServerRole>) {
                                                "How long a server that starts waits for nodes to be heard of.")
           .attribute<&ServerRole::capsule_lease>("capsule_lease", "capsule_lease",
                                                  "How much later a silent node's capsules may start elsewhere.")
+          .attribute<&ServerRole::capsule_check_timeout>(
+              "capsule_check_timeout", "capsule_check_timeout",
+              "How long the check of a capsule that was moved, upgraded or restored may fail before all goes back.")
           .attribute<&ServerRole::eval_gc_threshold>("eval_gc_threshold", "eval_gc_threshold",
                                                      "Age at which ended evaluations are forgotten.")
           .attribute<&ServerRole::job_gc_threshold>("job_gc_threshold", "job_gc_threshold",

@@ -25,6 +25,7 @@ struct ServerRole {
   Duration heartbeat_grace = std::chrono::seconds(4);
   Duration start_grace = std::chrono::seconds(30);
   Duration capsule_lease = std::chrono::seconds(10);
+  Duration capsule_check_timeout = std::chrono::seconds(60);
   Duration eval_gc_threshold = std::chrono::hours(1);
   Duration job_gc_threshold = std::chrono::hours(4);
   Duration node_gc_threshold = std::chrono::hours(24);

@@ -111,14 +111,17 @@ TEST(Configuration, HowLongSilenceIsBorneHasALeast) {
   config.server.enabled = true;
   config.server.heartbeat_ttl = std::chrono::seconds(2);
   config.server.heartbeat_grace = config.server.start_grace = config.server.capsule_lease = std::chrono::seconds(1);
+  config.server.capsule_check_timeout = std::chrono::seconds(1);
   EXPECT_TRUE(problems(config).empty());
   config.server.heartbeat_ttl = std::chrono::seconds(1);
   config.server.heartbeat_grace = config.server.start_grace = config.server.capsule_lease = Duration::zero();
+  config.server.capsule_check_timeout = Duration::zero();
   EXPECT_THAT(problems(config),
               testing::UnorderedElementsAre(testing::StartsWith("server.min_heartbeat_ttl 1s is less than 2s"),
                                             testing::StartsWith("server.heartbeat_grace 0s is"),
                                             testing::StartsWith("server.failover_heartbeat_ttl 0s is"),
-                                            testing::StartsWith("server.capsule_lease 0s is")));
+                                            testing::StartsWith("server.capsule_lease 0s is"),
+                                            testing::StartsWith("server.capsule_check_timeout 0s is")));
 }
 
 TEST(Configuration, TheServersCertificateIsForWhereItIsDialled) {

@@ -45,10 +45,14 @@ class TrustTest : public testing::Test {
     ASSERT_TRUE(eventually(seconds(20), [&] { return underway({"node", "status"}).exit_code == 0; })) << log("server");
   }
   void start_node(const std::string& more = "") {
-    write_text(file("node.hcl"), "data_dir = \"" + file("node") +
-                                     "\"\nname = \"c1\"\nclient {\n  enabled = true\n  servers = [\"" + url() +
-                                     "\"]\n  join_token_file = \"" + file("token") + "\"\n}\n" + more);
+    configure_node("node", "c1", more);
     node_.emplace(agent("node"));
+  }
+  /// An agent that keeps its things in `directory`, which is also the name of its configuration.
+  void configure_node(const std::string& directory, const std::string& name, const std::string& more = "") const {
+    write_text(file(directory + ".hcl"), "data_dir = \"" + file(directory) + "\"\nname = \"" + name +
+                                             "\"\nclient {\n  enabled = true\n  servers = [\"" + url() +
+                                             "\"]\n  join_token_file = \"" + file("token") + "\"\n}\n" + more);
   }
   Command agent(const std::string& name) const {
     return {.argv = {"/bin/sh", "-c",
@@ -125,6 +129,72 @@ TEST_F(TrustTest, ALinkWithoutACertificateOrOfAnotherAuthorityIsRefused) {
   EXPECT_TRUE(says("server", "is of authority 'Nomad Agent CA', which is not trusted here")) << log("server");
   const auto bare = shell("curl -sk " + url() + "/v1/underway/link");
   EXPECT_THAT(bare.out, HasSubstr("the node shows no certificate"));
+}
+
+TEST_F(TrustTest, ATokenForAClusterMakesAMemberThatGetsItsFiles) {
+  start_server();
+  const auto refused = underway({"node", "join-token", "create", "-cluster", "demo"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("there is no cluster 'demo'"));
+  const std::string site = file("site");
+  ASSERT_EQ(shell("mkdir " + site + " " + file("demo")).exit_code, 0);
+  const auto declare = [&](const std::string& text) {
+    write_text(file("demo/cluster.hcl"),
+               "cluster \"demo\" {\n  network \"cluster\" {\n    cidr = \"10.79.0.0/24\"\n  }\n  pool \"compute\" {\n"
+               "    size = 0\n  }\n}\nfile \"" +
+                   site + "/motd\" {\n  content = \"" + text + "\"\n}\n");
+    const auto applied = underway({"apply", "-yes", file("demo")});
+    EXPECT_EQ(applied.exit_code, 0) << applied.err;
+  };
+  declare("first");
+  const auto misspelt = underway({"node", "join-token", "create", "-cluster", "dmo"});
+  EXPECT_THAT(misspelt.err, HasSubstr("there are 'demo'"));
+
+  // Each node has a directory of its own at `site`.
+  const auto start = [&](std::optional<Background>& node, const std::string& directory, const std::string& name) {
+    configure_node(directory, name);
+    node.emplace(Command{.argv = {"unshare", "--mount", "/bin/sh", "-c",
+                                  "mkdir -p " + site + "." + name + " && mount --bind " + site + "." + name + " " +
+                                      site + " && exec " + kProgram + " agent -config " + file(directory + ".hcl") +
+                                      " >>" + file(directory + ".log") + " 2>&1"},
+                         .limit = seconds(300)});
+  };
+  const auto has = [&](const std::string& name, const std::string& text) {
+    return eventually(seconds(20), [&] { return read_text(site + "." + name + "/motd") == text; });
+  };
+  give_token({"-cluster", "demo"});
+  start(node_, "node", "c1");
+  ASSERT_TRUE(has("c1", "first")) << log("node") << log("server");
+  std::optional<Background> other;
+  give_token();
+  start(other, "other", "c2");
+  const auto shows = [&](const std::string& text) {
+    return eventually(seconds(20), [&] {
+      const auto said = shell("UNDERWAY_STATE=" + file("server") + " " + kProgram + " node status | tr -s ' '").out;
+      return said.find(text) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(shows(" c1 <none> demo eligible ready"));
+  EXPECT_TRUE(shows(" c2 <none> <none> eligible ready"));
+  EXPECT_THAT(underway({"status", "demo"}).out, HasSubstr("c1"));
+  EXPECT_EQ(underway({"status", "demo"}).out.find("c2"), std::string::npos);
+  EXPECT_THAT(underway({"file", "status"}).out, HasSubstr("c1"));
+  EXPECT_EQ(underway({"file", "status"}).out.find("c2"), std::string::npos);
+
+  // Its certificate says what it belongs to, also when the node starts anew; another token says something else.
+  node_->signal(SIGTERM);
+  node_->wait(seconds(20));
+  start(node_, "node", "c1");
+  declare("second");
+  EXPECT_TRUE(has("c1", "second")) << log("node");
+  EXPECT_TRUE(has("c2", "")) << "it is of no cluster";
+  other->signal(SIGTERM);
+  other->wait(seconds(20));
+  shell("rm -r " + file("other/client/tls"));
+  give_token({"-cluster", "demo"});
+  start(other, "other", "c2");
+  EXPECT_TRUE(has("c2", "second")) << log("other");
+  EXPECT_TRUE(shows(" c2 <none> demo eligible ready"));
 }
 
 TEST_F(TrustTest, CertificatesThatExpireSoonAreRenewedWhileTheLinkStands) {

@@ -1,6 +1,7 @@
 #include "server/join_decisions.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "crypto/token.hpp"
 #include "server/node_decisions.hpp"
 
@@ -42,6 +43,29 @@ void check_name(const std::string& name) {
   if (!good) throw Error(Code::invalid, fmt::format("'{}' is no name for a node", name.substr(0, 64)));
 }
 
+/// Two of one name in a cluster would be one for Slurm, and for whoever reads.
+void check_not_a_host(const Tables& tables, const std::string& cluster, const std::string& name, Code otherwise) {
+  if (cluster.empty() || !tables.find_host(cluster, name)) return;
+  throw Error(otherwise, fmt::format("'{}' is a host of cluster '{}'", name, cluster))
+      .because("whatever makes a cluster's hosts gives them their tokens")
+      .advise("give the node another name");
+}
+
+/// Files and secrets of a cluster go to its members, so its name is no free text.
+void check_cluster(const Tables& tables, const NewJoinToken& request) {
+  if (request.host && request.name.empty())
+    throw Error(Code::invalid, "a join token for a cluster's host needs the host's name");
+  if (request.host || request.cluster.empty()) return;
+  if (!tables.find_cluster(request.cluster)) {
+    std::vector<std::string> names;
+    for (const auto& cluster : tables.clusters()) names.push_back(fmt::format("'{}'", cluster->name));
+    throw Error(Code::not_found, fmt::format("there is no cluster '{}'", request.cluster))
+        .because(names.empty() ? "no cluster is up" : "there are " + join(names, ", "))
+        .advise("bring it up first: `underway up DIR`");
+  }
+  check_not_a_host(tables, request.cluster, request.name, Code::conflict);
+}
+
 }  // namespace
 
 Decision<std::string> decide_create_join_token(const Tables& tables, const NewJoinToken& request,
@@ -50,8 +74,7 @@ Decision<std::string> decide_create_join_token(const Tables& tables, const NewJo
     throw Error(Code::invalid, fmt::format("'{}' is no lifetime for a join token", format_duration(request.lifetime)))
         .because(fmt::format("it is more than nothing and at most {}", human_duration(kLongest)));
   }
-  if (!request.cluster.empty() && request.name.empty())
-    throw Error(Code::invalid, "a join token for a cluster is for one host: it needs a name");
+  check_cluster(tables, request);
   Decision<std::string> decision;
   forget_old(decision.changes, tables, context);
   model::JoinToken token;
@@ -90,7 +113,10 @@ Decision<trust::Identity> decide_join(const Tables& tables, const JoinAttempt& a
   expect("pool", token->pool, attempt.pool);
   check_node_secret(tables, attempt.node_id, attempt.name, attempt.node_secret);
   Decision<trust::Identity> decision;
-  decision.result = {attempt.node_id, token->name, token->pool, token->cluster};
+  decision.result = {.node_id = attempt.node_id, .name = token->name, .pool = token->pool};
+  const bool host = tables.find_host(token->cluster, token->name) != nullptr;
+  if (!host) check_not_a_host(tables, token->cluster, attempt.name, Code::denied);
+  (host ? decision.result.cluster : decision.result.member_of) = token->cluster;
   if (token->used()) return decision;
   model::JoinToken used = *token;
   used.use_time = unix_nanos(context.now);
@@ -115,6 +141,12 @@ void check_identity(const trust::Identity& identity, const model::Node& node) {
   // A host of ours is one only by its certificate: it is given secrets of its cluster.
   check("cluster", identity.cluster, node.cluster);
   if (!identity.cluster.empty()) check("host", identity.name, node.host);
+}
+
+void enter_cluster(const trust::Identity& identity, model::Node& node) {
+  if (identity.member_of.empty()) return;
+  node.cluster = identity.member_of;
+  node.attributes["underway.cluster"] = identity.member_of;
 }
 
 }  // namespace underway::server

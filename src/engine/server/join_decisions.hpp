@@ -10,10 +10,11 @@ namespace underway::server {
 struct NewJoinToken {
   std::string hash;  ///< crypto::hash_token of a secret that only its maker has
   std::string name, pool, cluster;
+  bool host = false;  ///< the node is that cluster's host `name`, which a provider makes; else no more than a member
   Duration lifetime = std::chrono::hours(1);
 };
-/// Returns its id. Forgets tokens that ended more than a week ago. Throws invalid: a lifetime that is none, a cluster
-/// without a host.
+/// Returns its id. Forgets tokens that ended more than a week ago. Throws invalid: a lifetime that is none, a host
+/// without a name; not_found, naming the clusters that there are; conflict: a member that has a host's name.
 Decision<std::string> decide_create_join_token(const Tables&, const NewJoinToken&, const Context&);
 
 /// What was joined with it stays joined. Throws not_found.
@@ -32,5 +33,9 @@ Decision<trust::Identity> decide_join(const Tables&, const JoinAttempt&, const C
 
 /// Whether a node may register over a link whose certificate says `identity`. Throws denied.
 void check_identity(const trust::Identity& identity, const model::Node& node);
+
+/// Puts a node that is no host into the cluster that its certificate names. The node itself claims none: nothing on it
+/// says what it is a member of.
+void enter_cluster(const trust::Identity& identity, model::Node& node);
 
 }  // namespace underway::server

@@ -114,7 +114,10 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
   auto request = json::decode<node::RegisterRequest>(body);
   if (session && session->node_id != request.node.id)
     throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
-  if (linked.papers) check_identity(linked.papers->identity, request.node);
+  if (linked.papers) {
+    check_identity(linked.papers->identity, request.node);
+    enter_cluster(linked.papers->identity, request.node);
+  }
   const std::string name = request.node.name;
   auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
     return decide_register_node(tables, request.node, request.secret, context, request.allocations);

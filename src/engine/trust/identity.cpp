@@ -13,11 +13,12 @@ namespace {
 constexpr std::size_t kCommonNameLimit = 64;
 
 /// What of an identity is under which name in a certificate.
-constexpr std::array<std::pair<std::string_view, std::string Identity::*>, 4> kParts = {
+constexpr std::array<std::pair<std::string_view, std::string Identity::*>, 5> kParts = {
     {{"underway://node/", &Identity::node_id},
      {"underway://name/", &Identity::name},
      {"underway://pool/", &Identity::pool},
-     {"underway://cluster/", &Identity::cluster}}};
+     {"underway://cluster/", &Identity::cluster},
+     {"underway://member-of/", &Identity::member_of}}};
 
 Error refused(std::string why) {
   return Error(Code::denied, "the link is refused")

@@ -12,7 +12,8 @@ struct Identity {
   std::string node_id;
   std::string name;
   std::string pool;
-  std::string cluster;  ///< of a host of ours, whose name is `name`
+  std::string cluster;    ///< of a host of ours, whose name is `name`
+  std::string member_of;  ///< the cluster of a node that is no host of ours
   bool operator==(const Identity&) const = default;
 };
 

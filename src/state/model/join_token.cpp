@@ -13,7 +13,7 @@ const Structure& description(Tag<JoinToken>) {
           .wire<&JoinToken::hash>("Hash", "Salted hash of its secret; empty where it is listed.")
           .wire<&JoinToken::name>("Name", "The only name that the node may have; empty: any.")
           .wire<&JoinToken::pool>("NodePool", "The only pool that the node may be in; empty: any.")
-          .wire<&JoinToken::cluster>("Cluster", "The cluster whose host the node is; empty: none.")
+          .wire<&JoinToken::cluster>("Cluster", "The cluster that the node belongs to; empty: none.")
           .wire<&JoinToken::create_time>("CreateTime", "When it was made.")
           .time()
           .wire<&JoinToken::expire_time>("ExpireTime", "Until when it may be used.")

@@ -120,8 +120,8 @@ class ServerRoleRunner {
   server::Server& server() { return server_; }
   void set_capsules(move::Controller& capsules) { api_.capsules = &capsules; }
   /// For a node in this process, and for hosts of ours.
-  async::awaitable<std::string> make_join_token(std::string name, std::string pool, std::string cluster) {
-    return api::make_join_token(api_, std::move(name), std::move(pool), std::move(cluster), std::chrono::hours(1));
+  async::awaitable<std::string> make_join_token(server::NewJoinToken request) {
+    return api::make_join_token(api_, std::move(request));
   }
 
  private:
@@ -225,7 +225,8 @@ class ServerRoleRunner {
 
 /// Bound to no name and no pool: whoever configures this node configures the server.
 async::awaitable<crypto::Secret> own_token(ServerRoleRunner& server) {
-  co_return crypto::Secret::take(co_await server.make_join_token({}, {}, {}));
+  server::NewJoinToken unbound;
+  co_return crypto::Secret::take(co_await server.make_join_token(std::move(unbound)));
 }
 
 /// How the node proves itself: to the server in this process with a token that it is given when it needs one, to others
@@ -291,7 +292,12 @@ host::ControllerOptions controller_options(const Config& config, ServerRoleRunne
   options.agent_program = own_program();
   options.server_address = "https+unix://" + config.link_socket();
   options.join_token = [&server](std::string cluster, std::string host, std::string pool) {
-    return server.make_join_token(std::move(host), std::move(pool), std::move(cluster));
+    server::NewJoinToken request;
+    request.name = std::move(host);
+    request.pool = std::move(pool);
+    request.cluster = std::move(cluster);
+    request.host = true;
+    return server.make_join_token(std::move(request));
   };
   return options;
 }

@@ -58,9 +58,8 @@ struct Api {
 
 /// What a node may reach before and with its certificate: joining, and its link.
 void add_link_routes(http::Router& router, Api& api);
-/// A new join token, as text: shown once. `cluster`: of a host of ours. Throws as the decision does.
-async::awaitable<std::string> make_join_token(Api& api, std::string name, std::string pool, std::string cluster,
-                                              Duration lifetime);
+/// A new join token, as text: shown once. Its hash is filled in. Throws as the decision does.
+async::awaitable<std::string> make_join_token(Api& api, server::NewJoinToken request);
 /// Every route. Throws Error(internal) when two collide.
 void add_routes(http::Router& router, Api& api);
 

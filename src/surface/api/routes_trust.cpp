@@ -76,7 +76,12 @@ awaitable<Response> list_tokens(Api& api, Request request) {
 
 awaitable<Response> create_token(Api& api, Request request) {
   const auto asked = json::decode<NewJoinToken>(boost::json::value(parse_body(request)));
-  const std::string text = co_await make_join_token(api, asked.name, asked.node_pool, {}, asked.ttl);
+  server::NewJoinToken wanted;
+  wanted.name = asked.name;
+  wanted.pool = asked.node_pool;
+  wanted.cluster = asked.cluster;
+  wanted.lifetime = asked.ttl;
+  const std::string text = co_await make_join_token(api, std::move(wanted));
   const auto* tables = co_await api.server.read();
   const auto id = trust::parse_join_token(text).id;
   request.made({Topic::join_tokens, id});
@@ -128,16 +133,11 @@ awaitable<Response> rotate(Api& api, Request request) {
 
 }  // namespace
 
-async::awaitable<std::string> make_join_token(Api& api, std::string name, std::string pool, std::string cluster,
-                                              Duration lifetime) {
+async::awaitable<std::string> make_join_token(Api& api, server::NewJoinToken request) {
   auto& trust = trust_of(api);
   trust::JoinToken token{
       .id = {}, .secret = crypto::make_token(), .authority_fingerprint = trust.authority().info().fingerprint};
-  server::NewJoinToken request{.hash = crypto::hash_token(token.secret.bytes()),
-                               .name = std::move(name),
-                               .pool = std::move(pool),
-                               .cluster = std::move(cluster),
-                               .lifetime = lifetime};
+  request.hash = crypto::hash_token(token.secret.bytes());
   token.id = co_await api.server.create_join_token(std::move(request));
   co_return std::string(trust::to_text(token).bytes());
 }

@@ -11,6 +11,7 @@ const Structure& description(Tag<NewJoinToken>) {
       Builder<NewJoinToken>("NewJoinToken", "What a join token shall be good for.")
           .wire<&NewJoinToken::name>("Name", "The only name that the node may have; empty: any.")
           .wire<&NewJoinToken::node_pool>("NodePool", "The only pool that the node may be in; empty: any.")
+          .wire<&NewJoinToken::cluster>("Cluster", "The cluster that the node becomes a member of; empty: none.")
           .wire<&NewJoinToken::ttl>("TTL", "How long it may be used.")
           .done();
   return s;

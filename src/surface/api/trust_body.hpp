@@ -9,6 +9,7 @@ namespace underway::api {
 struct NewJoinToken {
   std::string name;       ///< empty: any
   std::string node_pool;  ///< empty: any
+  std::string cluster;    ///< that the node shall be a member of; empty: none
   Duration ttl = std::chrono::hours(1);
 };
 

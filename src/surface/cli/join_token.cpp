@@ -19,6 +19,7 @@ int create(const Arguments& arguments) {
   api::NewJoinToken request;
   request.name = arguments.get("name");
   request.node_pool = arguments.get("pool");
+  request.cluster = arguments.get("cluster");
   if (const auto text = arguments.find("ttl")) {
     const auto ttl = parse_duration(*text);
     if (!ttl)
@@ -66,11 +67,16 @@ const Command& join_token_create_command() {
       .summary = "Makes a token with which one new node may join, once.",
       .details =
           "The token goes to standard output, and is not kept: the server has a hash of it. It names the server's "
-          "authority too, so that the node knows the server before the server knows the node.",
-      .examples = {"underway node join-token create > token", "underway node join-token create -name c5 -ttl 10m"},
+          "authority too, so that the node knows the server before the server knows the node.\n"
+          "With -cluster the node becomes a member of that cluster: it gets the files that are kept the same there, "
+          "and "
+          "counts wherever the cluster's nodes do. Without, it belongs to none.",
+      .examples = {"underway node join-token create > token", "underway node join-token create -name c5 -ttl 10m",
+                   "underway node join-token create -cluster demo > token"},
       .flags = {{"ttl", "DURATION", "How long it may be used; 1h."},
                 {"pool", "NAME", "The only pool that the node may be in."},
                 {"name", "NAME", "The only name that the node may have."},
+                {"cluster", "NAME", "The cluster that the node becomes a member of."},
                 {"json", "", "As JSON."}},
       .run = create};
   return command;

@@ -13,11 +13,11 @@ int list(sdk::Client& client, const Arguments& arguments) {
     print_json(json::to_value(nodes));
     return kDone;
   }
-  Table table({"ID", "Node Pool", "DC", "Name", "Class", "Eligibility", "Status"});
+  Table table({"ID", "Node Pool", "DC", "Name", "Class", "Cluster", "Eligibility", "Status"});
   for (const auto& node : nodes) {
     table.add({short_id(node.id), node.node_pool, node.datacenter, node.name,
-               node.node_class.empty() ? "<none>" : node.node_class, std::string(describe::spell(node.eligibility)),
-               std::string(describe::spell(node.status))});
+               node.node_class.empty() ? "<none>" : node.node_class, node.cluster.empty() ? "<none>" : node.cluster,
+               std::string(describe::spell(node.eligibility)), std::string(describe::spell(node.status))});
   }
   table.print();
   return kDone;
@@ -49,6 +49,7 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
                     {"Node Pool", node.node_pool},
                     {"Class", node.node_class.empty() ? "<none>" : node.node_class},
                     {"DC", node.datacenter},
+                    {"Cluster", node.cluster.empty() ? "<none>" : node.cluster},
                     {"Eligibility", std::string(describe::spell(node.eligibility))},
                     {"Drain", drain_text(node)},
                     {"Status", std::string(describe::spell(node.status)) +

@@ -33,6 +33,23 @@ struct JoinTest : ::testing::Test {
       return fmt::format("{}: {}", to_string(error.code()), error.one_line());
     }
   }
+  /// What `create` is refused with.
+  std::string no_token(const NewJoinToken& request) {
+    try {
+      create(request);
+      return {};
+    } catch (const Error& error) {
+      return fmt::format("{}: {}", to_string(error.code()), error.one_line());
+    }
+  }
+  void make_cluster(const std::string& name, const std::string& host) {
+    desk.run([&](const Tables&, const Context&) {
+      Decision<Nothing> decision;
+      decision.changes.push_back(tables::PutCluster{{.name = name}});
+      decision.changes.push_back(tables::PutHost{{.name = host, .cluster = name}});
+      return decision;
+    });
+  }
   testing::Desk desk;
 };
 
@@ -79,12 +96,32 @@ TEST_F(JoinTest, SaysWhyATokenIsNoGood) {
 }
 
 TEST_F(JoinTest, ABoundTokenIsForThatNodeAlone) {
-  const std::string token = create({.name = "c1", .pool = "compute", .cluster = "demo"});
+  make_cluster("demo", "c1");
+  const std::string token = create({.name = "c1", .pool = "compute", .cluster = "demo", .host = true});
   EXPECT_THAT(refusal(attempt(token, 2)), HasSubstr("it is for a node with the name 'c1', and this one's is 'c2'"));
   auto other = attempt(token);
   other.pool = "login";
   EXPECT_THAT(refusal(other), HasSubstr("with the pool 'compute', and this one's is 'login'"));
-  EXPECT_EQ(join(attempt(token)), (trust::Identity{uuid(1), "c1", "compute", "demo"}));
+  EXPECT_EQ(join(attempt(token)),
+            (trust::Identity{.node_id = uuid(1), .name = "c1", .pool = "compute", .cluster = "demo"}));
+}
+
+TEST_F(JoinTest, ATokenForAClusterMakesAMemberOfIt) {
+  make_cluster("demo", "c1");
+  EXPECT_EQ(join(attempt(create({.cluster = "demo"}), 7)), (trust::Identity{.node_id = uuid(7), .member_of = "demo"}));
+  EXPECT_THAT(refusal(attempt(create({.cluster = "demo"}), 1)), HasSubstr("'c1' is a host of cluster 'demo'"));
+  EXPECT_EQ(join(attempt(create({.name = "c8", .cluster = "demo"}), 8)),
+            (trust::Identity{.node_id = uuid(8), .name = "c8", .member_of = "demo"}));
+}
+
+TEST_F(JoinTest, ATokenForAClusterNamesOneThatThereIs) {
+  EXPECT_EQ(no_token({.cluster = "dmo"}), "not_found: there is no cluster 'dmo': no cluster is up");
+  make_cluster("demo", "c1");
+  make_cluster("test", "t1");
+  EXPECT_EQ(no_token({.cluster = "dmo"}), "not_found: there is no cluster 'dmo': there are 'demo', 'test'");
+  EXPECT_EQ(no_token({.name = "c1", .cluster = "demo"}),
+            "conflict: 'c1' is a host of cluster 'demo': whatever makes a cluster's hosts gives them their tokens");
+  EXPECT_EQ(no_token({.name = "t1", .cluster = "demo"}), "");
 }
 
 TEST_F(JoinTest, ANodeThatIsKnownShowsItsSecret) {
@@ -109,7 +146,7 @@ TEST_F(JoinTest, RefusesWhatCannotBeANode) {
 TEST_F(JoinTest, RefusesTokensThatMakeNoSense) {
   EXPECT_THROW(create({.lifetime = 0s}), Error);
   EXPECT_THROW(create({.lifetime = 24h * 31}), Error);
-  EXPECT_THROW(create({.cluster = "demo"}), Error);
+  EXPECT_THROW(create({.cluster = "demo", .host = true}), Error);
 }
 
 TEST_F(JoinTest, RevokedAndOldTokensAreForgotten) {
@@ -140,16 +177,33 @@ TEST(CheckIdentity, HoldsANodeToItsCertificate) {
     }
   };
   EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({uuid(1), "c1", "compute", ""}), "");
+  EXPECT_EQ(refusal({.node_id = uuid(1), .name = "c1", .pool = "compute"}), "");
   EXPECT_THAT(refusal({.node_id = uuid(2)}), HasSubstr("its certificate is for the id"));
   EXPECT_THAT(refusal({.name = "c2"}), HasSubstr("is for the name 'c2', and it claims 'c1'"));
   EXPECT_THAT(refusal({.pool = "login"}), HasSubstr("is for the pool 'login'"));
   node.cluster = "demo";
   node.host = "c1";
   EXPECT_THAT(refusal({.node_id = uuid(1)}), HasSubstr("is for the cluster ''"));
-  EXPECT_EQ(refusal({uuid(1), "c1", "compute", "demo"}), "");
+  const trust::Identity host{.node_id = uuid(1), .name = "c1", .pool = "compute", .cluster = "demo"};
+  EXPECT_EQ(refusal(host), "");
   node.host = "mgmt";
-  EXPECT_THAT(refusal({uuid(1), "c1", "compute", "demo"}), HasSubstr("is for the host 'c1', and it claims 'mgmt'"));
+  EXPECT_THAT(refusal(host), HasSubstr("is for the host 'c1', and it claims 'mgmt'"));
+}
+
+TEST(CheckIdentity, LetsAMemberClaimNoClusterByItself) {
+  model::Node node = make_node(1);
+  const trust::Identity member{.node_id = uuid(1), .member_of = "demo"};
+  check_identity(member, node);
+  enter_cluster(member, node);
+  EXPECT_EQ(node.cluster, "demo");
+  EXPECT_EQ(node.host, "");
+  EXPECT_EQ(node.attributes.at("underway.cluster"), "demo");
+  EXPECT_THROW(check_identity(member, node), Error) << "what it claims itself counts for nothing";
+
+  model::Node alone = make_node(2);
+  enter_cluster({.node_id = uuid(2)}, alone);
+  EXPECT_EQ(alone.cluster, "");
+  EXPECT_FALSE(alone.attributes.contains("underway.cluster"));
 }
 
 }  // namespace

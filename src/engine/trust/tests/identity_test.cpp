@@ -36,7 +36,8 @@ std::string refusal_of(const http::Peer& peer) {
 
 TEST(Identity, IsTheNodeThatTheCertificateNames) {
   const Identity whole{.node_id = "7f3a", .name = "c1", .pool = "compute", .cluster = "demo"};
-  for (const Identity& identity : {whole, Identity{.node_id = "7f3a"}}) {
+  const Identity member{.node_id = "7f3a", .member_of = "demo"};
+  for (const Identity& identity : {whole, member, Identity{.node_id = "7f3a"}}) {
     const auto link = identify_node(peer_with(node_leaf("global", identity, "c1", 1h)), "global");
     EXPECT_EQ(link.identity, identity);
     EXPECT_EQ(link.until, kNow + 1h);

@@ -149,11 +149,32 @@ void AuditLog::take_room() {
   reserved_ = until;
 }
 
-AuditLog::Place AuditLog::reserve() {
-  if (options_.path.empty()) return Place(*this);
+void AuditLog::make_ready() {
   try {
     if (failure_ && !flushing_) try_again();
     take_room();
+    trouble_.reset();
+  } catch (const Error& error) {
+    const TimePoint now = SystemClock().now();
+    trouble_ = Trouble{trouble_ ? trouble_->since : now, error};
+    trouble_->error.advise(fmt::format("make room for '{}'; nothing needs to be restarted", options_.path));
+    throw;
+  }
+}
+
+std::optional<Trouble> AuditLog::trouble() {
+  if (!trouble_ && !failure_) return std::nullopt;
+  try {
+    make_ready();
+  } catch (const Error&) {  // as it was
+  }
+  return trouble_;
+}
+
+AuditLog::Place AuditLog::reserve() {
+  if (options_.path.empty()) return Place(*this);
+  try {
+    make_ready();
   } catch (const Error& error) {
     if (options_.refuse_unlogged) {
       throw Error(Code::exhausted, "nothing is changed, as it could not be written to the audit log")

@@ -14,6 +14,7 @@
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "os/fd.hpp"
+#include "server/trouble.hpp"
 
 namespace underway::server {
 
@@ -65,6 +66,10 @@ class AuditLog {
   /// room or the log cannot be written, and refuse_unlogged.
   class Place;
   Place reserve();
+  /// Why lines cannot be written; after a failure found out anew. Absent when they can.
+  std::optional<Trouble> trouble();
+  /// Whether changes are refused while lines cannot be written.
+  bool refuses() const { return options_.refuse_unlogged; }
   /// Resumes when the line is on the disk. Throws what writing it threw.
   async::awaitable<void> write(Place place, AuditRecord record);
 
@@ -82,6 +87,7 @@ class AuditLog {
  private:
   struct Pending;
   void open();
+  void make_ready();
   void take_room();
   void try_again();
   async::awaitable<void> flush();
@@ -97,7 +103,8 @@ class AuditLog {
   std::size_t places_ = 0;      ///< taken and not given back
   std::deque<std::shared_ptr<Pending>> pending_;
   bool flushing_ = false;
-  std::optional<Error> failure_;  ///< of the last write; a later one may succeed
+  std::optional<Error> failure_;    ///< of the last write; a later one may succeed
+  std::optional<Trouble> trouble_;  ///< since lines could not be written
   std::deque<std::string> recent_;
   std::uint64_t written_ = 0;
   async::Event changed_;

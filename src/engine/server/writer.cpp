@@ -11,6 +11,10 @@ namespace {
 constexpr std::size_t kMostRequests = 1024;
 constexpr std::size_t kMostEvaluations = 256;
 constexpr std::size_t kMostOperations = 32'768;
+constexpr Duration kTryAgain = std::chrono::seconds(5);
+
+/// Whether the disk refused, and not what was to be written.
+bool of_the_disk(const Error& error) { return error.code() != Code::too_large && error.code() != Code::invalid; }
 
 }  // namespace
 
@@ -77,6 +81,7 @@ void Writer::run_group() {
   decide_requests(operations, context);
   schedule_pending(operations, context);
   update_job_statuses(operations, context);
+  if (operations.empty() && trouble_ && now >= try_again_at_) try_the_disk(operations, context);
   if (operations.empty()) {
     answer();
     return;
@@ -100,7 +105,7 @@ void Writer::decide_requests(std::vector<store::Operation>& operations, const Co
 void Writer::schedule_pending(std::vector<store::Operation>& operations, const Context& context) {
   const auto pending = tables_.pending_evaluations();
   std::size_t taken = 0;
-  TimePoint next_due = TimePoint::max();
+  TimePoint next_due = trouble_ && try_again_at_ > context.now ? try_again_at_ : TimePoint::max();
   for (const auto& evaluation : pending) {
     const TimePoint due = from_unix_nanos(evaluation->wait_until);
     if (due > context.now) {
@@ -149,6 +154,13 @@ void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change
   operations.insert(operations.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
 
+/// A quiet server would not learn that there is room again.
+void Writer::try_the_disk(std::vector<store::Operation>& operations, const Context& context) {
+  std::vector<Change> changes;
+  changes.push_back(tables::PutSetting{"writer/tried", boost::json::value(format_time(context.now))});
+  apply(operations, std::move(changes), context.revision);
+}
+
 void Writer::update_job_statuses(std::vector<store::Operation>& operations, const Context& context) {
   for (const auto& [ns, id] : std::exchange(touched_jobs_, {})) {
     const auto job = tables_.find_job(ns, id);
@@ -178,23 +190,33 @@ void Writer::commit(std::vector<store::Operation> operations) {
 
 void Writer::committed(store::Store::CommitResult result) {
   committing_ = false;
-  if (const auto* error = std::get_if<Error>(&result)) {
-    log::error("server: nothing of {} requests was written, reading the state again: {}", group_.size(),
-               error->one_line());
-    for (const auto& request : group_) {
-      if (!request->failure) request->failure = std::make_exception_ptr(*error);
-    }
-    tables_.load(store_);
-    answer_group();
-    // What is pending is tried again with the next request or after a pause, not in a hot loop against a full disk.
-    const TimePoint now = clock_.now();
-    set_timer(now + std::chrono::seconds(5), now);
-    if (!queue_.empty()) wake();
-    return;
-  }
+  if (const auto* error = std::get_if<Error>(&result)) return failed(*error);
+  if (trouble_)
+    log::info("server: the state can be written again, after {}", human_duration(clock_.now() - trouble_->since));
+  trouble_.reset();
   tables_.publish();
   for (const auto& callback : durable_callbacks_) callback();
   answer();
+}
+
+void Writer::failed(const Error& error) {
+  const TimePoint now = clock_.now();
+  if (!trouble_ || !group_.empty()) {
+    log::error("server: nothing of {} requests was written, reading the state again: {}", group_.size(),
+               error.one_line());
+  }
+  if (of_the_disk(error)) {
+    trouble_ = Trouble{trouble_ ? trouble_->since : now, error};
+    try_again_at_ = now + kTryAgain;
+  }
+  for (const auto& request : group_) {
+    if (!request->failure) request->failure = std::make_exception_ptr(error);
+  }
+  tables_.load(store_);
+  answer_group();
+  // What is pending is tried again with the next request or after a pause, not in a hot loop against a full disk.
+  set_timer(now + kTryAgain, now);
+  if (!queue_.empty()) wake();
 }
 
 void Writer::answer_group() {

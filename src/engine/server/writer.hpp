@@ -3,7 +3,8 @@
 /// The one writer (design §4). Decisions queue here; a group of them is decided and applied to the tables in order,
 /// committed to the store as one transaction, and only then answered. While a commit is in flight nothing is decided
 /// and readers wait in `settled()`, so nobody sees what is not durable. A commit that fails (full disk) is answered
-/// with its error to all of its group, and the tables are loaded again.
+/// with its error to all of its group, and the tables are loaded again. From then on a small commit of the writer's own
+/// finds out every few seconds whether the disk takes something again.
 
 #include <deque>
 
@@ -11,6 +12,7 @@
 #include "async/group.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/decision.hpp"
+#include "server/trouble.hpp"
 
 namespace underway::server {
 
@@ -60,6 +62,8 @@ class Writer {
   void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
 
   const Tables& tables() const { return tables_; }
+  /// Why nothing can be written; absent when the newest commit was.
+  const std::optional<Trouble>& trouble() const { return trouble_; }
   /// No new decisions from now on; waits until those queued are durable.
   async::awaitable<void> stop();
 
@@ -79,8 +83,10 @@ class Writer {
   std::vector<Change> schedule(const model::Evaluation& evaluation, const Context& context);
   void update_job_statuses(std::vector<store::Operation>& operations, const Context& context);
   void apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision);
+  void try_the_disk(std::vector<store::Operation>& operations, const Context& context);
   void commit(std::vector<store::Operation> operations);
   void committed(store::Store::CommitResult result);
+  void failed(const Error& error);
   void answer();
   void answer_group();
   void set_timer(TimePoint due, TimePoint now);
@@ -100,6 +106,8 @@ class Writer {
   async::Event settled_;
   asio::steady_timer timer_;                                    ///< the next evaluation that has to wait for its time
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
+  std::optional<Trouble> trouble_;
+  TimePoint try_again_at_{};  ///< with trouble_
   bool committing_ = false;
   bool awake_ = false;
   bool stopping_ = false;

@@ -4,6 +4,7 @@
 
 #include "api/openapi.hpp"
 #include "api/routes.hpp"
+#include "api/troubles.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
 
@@ -57,11 +58,17 @@ awaitable<Response> agent_members(Api& api, Request request) {
   co_return co_await static_read(api, std::move(request), std::move(members));
 }
 
+/// As Nomad answers it: 500 when something is not well.
 awaitable<Response> agent_health(Api& api, Request request) {
+  const auto troubles = troubles_of(api);
   object health;
-  if (api.agent.server) health["server"] = object{{"ok", true}, {"message", "ok"}};
+  if (api.agent.server)
+    health["server"] =
+        object{{"ok", troubles.writable}, {"message", troubles.writable ? "ok" : troubles.attention.front().what}};
   if (api.agent.client) health["client"] = object{{"ok", true}, {"message", "ok"}};
-  co_return co_await static_read(api, std::move(request), boost::json::value(std::move(health)));
+  auto response = co_await static_read(api, std::move(request), boost::json::value(std::move(health)));
+  if (!troubles.writable) response.status = 500;
+  co_return response;
 }
 
 awaitable<Response> collect(Api& api, Request) {
@@ -111,7 +118,7 @@ struct Gauge {
   std::int64_t value;
 };
 
-std::vector<Gauge> gauges(const Api& api, const tables::Tables& tables) {
+std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
   std::int64_t ready = 0, linked = 0, running = 0, pending = 0, blocked = 0;
   for (const auto& node : tables.nodes()) {
     ready += node->ready() ? 1 : 0;
@@ -129,7 +136,9 @@ std::vector<Gauge> gauges(const Api& api, const tables::Tables& tables) {
           {"underway_allocations_running", "Allocations that run.", running},
           {"underway_allocations_pending", "Allocations that are wanted and do not run yet.", pending},
           {"underway_evaluations_blocked", "Evaluations that wait for capacity.", blocked},
-          {"underway_revision", "Revision of the store.", tables.revision()}};
+          {"underway_revision", "Revision of the store.", tables.revision()},
+          {"underway_writable", "1 if changes can be written to the disk, 0 if they are refused.",
+           troubles_of(api).writable ? 1 : 0}};
 }
 
 /// JSON, or Prometheus' text exposition format 0.0.4 with ?format=prometheus.

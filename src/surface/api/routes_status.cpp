@@ -1,6 +1,7 @@
 // One screen: `underway status`, and what `up` follows (a blocking query).
 #include "api/routes.hpp"
 #include "api/status.hpp"
+#include "api/troubles.hpp"
 #include "base/json.hpp"
 #include "provision/sync_status.hpp"
 
@@ -20,6 +21,11 @@ awaitable<Response> read_status(Api& api, Request request) {
                       request.rights().node(Level::read), api.clock.now()};
     const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
     auto status = status_of(tables, cluster, linked, sight);
+    auto troubles = troubles_of(api);
+    status.writable = troubles.writable;
+    // What keeps everything else from being mended comes first.
+    status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),
+                            std::make_move_iterator(troubles.attention.end()));
     if (api.files != nullptr && sight.nodes) {
       for (auto& one : provision::attention(provision::target_states(tables, *api.files, cluster, linked)))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});

@@ -296,6 +296,7 @@ const Structure& description(Tag<Status>) {
                                  .wire<&Status::nodes>("Nodes", "")
                                  .wire<&Status::services>("Services", "")
                                  .wire<&Status::attention>("Attention", "")
+                                 .wire<&Status::writable>("Writable", "")
                                  .wire<&Status::settled>("Settled", "")
                                  .done();
   return s;

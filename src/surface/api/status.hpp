@@ -40,6 +40,7 @@ struct Status {
   std::vector<NodeStub> nodes;
   std::vector<ServiceStatus> services;
   std::vector<Attention> attention;
+  bool writable = true;  ///< false: the server cannot write to its disk, and refuses changes
   bool settled = false;  ///< every host runs, every wanted allocation is healthy, nothing waits
 };
 

@@ -39,10 +39,10 @@ void print_hosts(const api::Status& status) {
 }
 
 void print_nodes(const api::Status& status) {
-  Table table({"NODE", "ID", "POOL", "STATUS", "ELIGIBILITY"});
+  Table table({"NODE", "ID", "POOL", "CLUSTER", "STATUS", "ELIGIBILITY"});
   for (const auto& node : status.nodes) {
     if (node.host.empty())
-      table.add({node.name, short_id(node.id), node.node_pool, std::string(describe::spell(node.status)),
+      table.add({node.name, short_id(node.id), node.node_pool, node.cluster, std::string(describe::spell(node.status)),
                  std::string(describe::spell(node.eligibility))});
   }
   if (table.empty()) return;
@@ -75,9 +75,10 @@ api::Status ask(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   const auto status = ask(arguments);
+  const int code = status.writable ? kDone : kFailed;
   if (arguments.has("json")) {
     print_json(json::to_value(status));
-    return kDone;
+    return code;
   }
   for (const auto& cluster : status.clusters) {
     const std::string state = cluster.stop     ? paint(Colour::yellow, "is being taken down")
@@ -95,7 +96,7 @@ int run(const Arguments& arguments) {
     if (!attention.why.empty()) print("    why: " + attention.why + "\n");
     if (!attention.advice.empty()) print("    do:  " + attention.advice + "\n");
   }
-  return kDone;
+  return code;
 }
 
 }  // namespace
@@ -105,6 +106,7 @@ const Command& status_command() {
       .name = "status",
       .arguments = "[CLUSTER]",
       .summary = "Shows clusters, hosts, nodes and services, and what needs you, on one screen.",
+      .details = "Exits with 1 when the server cannot write to its disk: it refuses changes then.",
       .examples = {"underway status", "underway status -json"},
       .flags = {{"json", "", "Everything as JSON."}},
       .least = 0,

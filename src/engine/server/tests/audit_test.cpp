@@ -177,7 +177,12 @@ TEST_F(FullDiskTest, RefusesTheChangeAndSaysWhatToDo) {
     EXPECT_NE(error.text().find(options_.path), std::string::npos) << error.text();
     EXPECT_FALSE(error.advice().empty());
   }
+  ASSERT_TRUE(log().trouble());
+  const auto since = log().trouble()->since;
+  EXPECT_THROW(log().reserve(), Error);
+  EXPECT_EQ(log().trouble()->since, since);
   std::filesystem::remove(directory_ + "/filler");
+  EXPECT_FALSE(log().trouble()) << "found out by looking";
   write(record("anna"));
   EXPECT_EQ(names(), std::vector<std::string>{"anna"});
 }

@@ -199,6 +199,48 @@ TEST_F(WriterTest, AFullDiskIsNotTriedInAHotLoop) {
   EXPECT_EQ(tables.pending_evaluations().size(), 1u);
 }
 
+TEST_F(WriterTest, SaysSinceWhenNothingCanBeWrittenAndFindsOutByItselfThatItCan) {
+  const auto look = [&] {  // a request that changes nothing makes the writer look at the clock
+    auto decide = [](const Tables&, const Context&) { return Decision<Nothing>{}; };
+    auto run = [](Writer& w, decltype(decide) d) -> awaitable<void> { co_await w.submit(std::move(d)); };
+    tasks.spawn("look", run(*writer, std::move(decide)));
+    settle();
+  };
+  EXPECT_FALSE(writer->trouble());
+  const TimePoint began = clock.now();
+  store.fail_next_commit(Error(Code::exhausted, "full"));
+  Outcome outcome;
+  begin(make_job("web"), outcome);
+  settle();
+  ASSERT_TRUE(writer->trouble());
+  EXPECT_EQ(writer->trouble()->since, began);
+
+  look();
+  EXPECT_TRUE(writer->trouble()) << "it is too early to try again";
+  clock.advance(std::chrono::seconds(5));
+  store.fail_next_commit(Error(Code::exhausted, "still full"));
+  look();
+  ASSERT_TRUE(writer->trouble());
+  EXPECT_EQ(writer->trouble()->since, began);
+  EXPECT_EQ(writer->trouble()->error.message(), "still full");
+  clock.advance(std::chrono::seconds(5));
+  look();
+  EXPECT_FALSE(writer->trouble());
+  const auto revision = tables.revision();
+  clock.advance(std::chrono::seconds(5));
+  look();
+  EXPECT_EQ(tables.revision(), revision) << "all is well, and nothing more to try";
+}
+
+TEST_F(WriterTest, AValueThatIsTooLargeIsNoTroubleOfTheDisk) {
+  store.fail_next_commit(Error(Code::too_large, "a value is too large"));
+  Outcome outcome;
+  begin(make_job("web"), outcome);
+  settle();
+  EXPECT_EQ(outcome.failure, "a value is too large");
+  EXPECT_FALSE(writer->trouble());
+}
+
 TEST_F(WriterTest, ACancelledCallerDoesNotTakeItsDecisionBack) {
   Outcome outcome;
   begin(make_job("blocker"), outcome);

@@ -31,8 +31,10 @@ Code code_of(int result, int system_error) {
   }
 }
 
-std::string advice_for(int result, Code code) {
+std::string advice_for(int result, Code code, int system_error) {
   if (code == Code::exhausted) return "free space on its disk; nothing needs to be restarted";
+  if (system_error == EROFS) return "find out with `dmesg` why its file system is read-only, and mount it anew";
+  if (system_error == EIO) return "find out with `dmesg` what its disk has";
   if (code == Code::conflict) return "stop the program that has it open";
   const int primary = result & 0xff;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
@@ -73,7 +75,8 @@ bool Statement::step() {
   const int result = sqlite3_step(raw_);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
-  Error error = connection_.failure(result, sqlite3_stmt_readonly(raw_) != 0 ? "read" : "write");
+  // COMMIT counts as read-only, though it is what writes.
+  Error error = connection_.failure(result, sqlite3_column_count(raw_) > 0 ? "read" : "write");
   reset();
   throw error;
 }
@@ -139,7 +142,7 @@ Error Connection::failure(int result, std::string_view activity) const {
   if (system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL))
     why += fmt::format(" ({})", errno_name(system_error));
   error.because(fmt::format("SQLite says: {}", why));
-  if (const auto advice = advice_for(result, code); !advice.empty()) error.advise(advice);
+  if (const auto advice = advice_for(result, code, system_error); !advice.empty()) error.advise(advice);
   return error;
 }
 

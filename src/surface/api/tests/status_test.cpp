@@ -28,6 +28,26 @@ class StatusTest : public ::testing::Test {
   bool linked = true;
 };
 
+TEST_F(StatusTest, BeginsWithWhatKeepsTheServerFromWriting) {
+  world.store.fail_next_commit(
+      Error(Code::exhausted, "cannot write the store").because("ENOSPC").advise("free space on its disk"));
+  EXPECT_EQ(world.run(make_job("web")).status, 507);
+  const auto status = world.read("/v1/underway/status");
+  EXPECT_FALSE(status.at("Writable").as_bool());
+  const auto& first = status.at("Attention").at(0);
+  EXPECT_EQ(first.at("What").as_string(), "the server cannot write its state since " + format_time(world.clock.now()) +
+                                              ": changes are refused, what runs goes on");
+  EXPECT_EQ(first.at("Why").as_string(), "cannot write the store: ENOSPC");
+  EXPECT_EQ(first.at("Do").as_string(), "free space on its disk");
+  EXPECT_EQ(world.get("/v1/agent/health").status, 500);
+  EXPECT_NE(world.get("/v1/metrics?format=prometheus").body.find("\nunderway_writable 0\n"), std::string::npos);
+
+  EXPECT_EQ(world.run(make_job("web")).status, 200);
+  EXPECT_TRUE(world.read("/v1/underway/status").at("Writable").as_bool());
+  EXPECT_EQ(world.get("/v1/agent/health").status, 200);
+  EXPECT_NE(world.get("/v1/metrics?format=prometheus").body.find("\nunderway_writable 1\n"), std::string::npos);
+}
+
 TEST_F(StatusTest, OfNothingIsSettled) { EXPECT_TRUE(status().settled); }
 
 TEST_F(StatusTest, SettlesWhenAllThatIsWantedIsHealthy) {

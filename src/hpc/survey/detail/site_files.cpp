@@ -2,7 +2,10 @@
 
 #include <dirent.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
+#include "survey/detail/ganesha_exports.hpp"
 
 namespace underway::survey::detail {
 namespace {
@@ -93,8 +96,27 @@ class SiteReader {
     paths.insert(paths.begin(), "/etc/exports");
     for (const auto& path : paths)
       if (const auto found = text(path))
-        for (auto& each : parse_exports(*found, path))
-          if (survey_.exports.size() < kMaxEntries) survey_.exports.push_back(std::move(each));
+        for (auto& each : parse_exports(*found, path)) add(std::move(each));
+    ganesha();
+  }
+  void add(Export one) {
+    if (survey_.exports.size() < kMaxEntries) survey_.exports.push_back(std::move(one));
+  }
+
+  /// With what its configuration includes; each file once, so that two that include each other end.
+  void ganesha() {
+    constexpr std::size_t kMaxFiles = 256;
+    std::vector<std::string> paths = {"/etc/ganesha/ganesha.conf"};
+    for (std::size_t n = 0; n < paths.size() && n < kMaxFiles; ++n) {
+      const auto found = text(paths[n]);
+      if (!found) continue;
+      auto read = parse_ganesha(*found, paths[n]);
+      for (auto& each : read.exports) add(std::move(each));
+      for (auto& path : read.includes) {
+        if (!path.starts_with('/')) path = "/etc/ganesha/" + path;
+        if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+      }
+    }
   }
 
   void forwarding() {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "survey/detail/configured_needs.hpp"
+#include "survey/detail/ganesha_exports.hpp"
 #include "survey/detail/proc_text.hpp"
 #include "survey/detail/processes.hpp"
 #include "survey/detail/site_files.hpp"
@@ -29,6 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   detail::read_unit(text, unit);
   detail::parse_crontab(text, "fuzz", true);
   for (const auto& each : detail::parse_exports(text, "fuzz"))
+    if (each.path.empty() || each.path.front() != '/') std::abort();
+  for (const auto& each : detail::parse_ganesha(text, "fuzz").exports)
     if (each.path.empty() || each.path.front() != '/') std::abort();
   detail::nat_lines(text);
   detail::enables_forwarding(text);

@@ -1,4 +1,5 @@
 #include "survey/detail/proc_text.hpp"
+#include "survey/detail/ganesha_exports.hpp"
 
 #include "net/namespace.hpp"
 #include "survey/detail/configured_needs.hpp"
@@ -139,6 +140,36 @@ TEST(SiteFiles, ExportsAreReadAndReadOnlyUnlessTheySayOtherwise) {
   EXPECT_EQ(exports[1].path, "/srv/a b");
   EXPECT_FALSE(exports[1].read_only);
   EXPECT_FALSE(exports[2].read_only);
+}
+
+TEST(SiteFiles, ExportsOfGaneshaAreReadWithTheirClients) {
+  const auto read = parse_ganesha(R"(# Path = /no;
+%include "exports.d/home.conf"
+NFS_CORE_PARAM { Protocols = 4; CLIENT { Clients = x; } }
+Export {
+  Export_Id = 1; Path = "/srv/a b"; Pseudo = /a; # comment }
+  Access_Type = RO;
+  FSAL { Name = VFS; Path = /not/this; }
+  client { Clients = 10.0.0.0/8, c1; Access_Type = RW; }
+}
+EXPORT { Path = /opt; Access_Type = RO }
+EXPORT { Path = relative; }
+EXPORT { Path = /closed;
+)",
+                                  "/etc/ganesha/ganesha.conf");
+  ASSERT_EQ(read.exports.size(), 2U);
+  EXPECT_EQ(read.exports[0].path, "/srv/a b");
+  EXPECT_EQ(read.exports[0].clients, "10.0.0.0/8, c1(RW) *(RO)");
+  EXPECT_FALSE(read.exports[0].read_only);
+  EXPECT_EQ(read.exports[1].path, "/opt");
+  EXPECT_EQ(read.exports[1].clients, "*(RO)");
+  EXPECT_TRUE(read.exports[1].read_only);
+  EXPECT_THAT(read.includes, ElementsAre("exports.d/home.conf"));
+}
+
+TEST(SiteFiles, GaneshaMayBeAnything) {
+  EXPECT_TRUE(parse_ganesha("}}}}=;;{{{\"", "x").exports.empty());
+  EXPECT_TRUE(parse_ganesha(std::string(100'000, '{') + std::string(100'000, '}'), "x").exports.empty());
 }
 
 TEST(SiteFiles, RulesThatTranslateAddressesAreFound) {

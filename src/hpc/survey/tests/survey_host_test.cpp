@@ -50,6 +50,9 @@ TEST_F(SurveyHost, RootOfAMachineThatIsOffTellsItsServicesAndWhatTheyNeed) {
   enable("munge.service");
   put("/etc/slurm/slurm.conf", "SlurmctldHost=sms\nAuthType=auth/munge\nStateSaveLocation=/var/spool/slurmctld\n");
   put("/etc/exports", "/opt 10.0.0.0/8(ro)\n");
+  put("/etc/exports.d/home.exports", "/home *(rw)\n");
+  put("/etc/ganesha/ganesha.conf", "%include exports/scratch.conf\n%include /etc/ganesha/ganesha.conf\n");
+  put("/etc/ganesha/exports/scratch.conf", "EXPORT { Path = /scratch; Access_Type = RW; }\n");
   put("/etc/sysctl.d/99-router.conf", "net.ipv4.ip_forward=1\n");
   put("/etc/nftables.conf", "table ip nat { chain p { oifname \"pub\" masquerade\n } }\n");
   put("/etc/cron.d/sync", "*/5 * * * * root /usr/bin/sync-files\n");
@@ -73,7 +76,9 @@ TEST_F(SurveyHost, RootOfAMachineThatIsOffTellsItsServicesAndWhatTheyNeed) {
   EXPECT_EQ(slurmctld->needs[1].detail, "After=munge.service");
   EXPECT_TRUE(survey.forwards);
   EXPECT_EQ(survey.nat_rules.size(), 1U);
-  EXPECT_EQ(survey.exports.size(), 1U);
+  ASSERT_EQ(survey.exports.size(), 3U);
+  EXPECT_EQ(survey.exports[1].source, "/etc/exports.d/home.exports");
+  EXPECT_EQ(survey.exports[2].path, "/scratch");
   EXPECT_EQ(survey.timed_jobs.size(), 1U);
   EXPECT_THAT(survey.hints, testing::Contains("slurm: /etc/slurm/slurm.conf"));
 }

@@ -7,6 +7,7 @@
 #include "survey/detail/adoption_steps.hpp"
 #include "survey/detail/hcl_text.hpp"
 #include "survey/detail/plan_text.hpp"
+#include "survey/detail/slurm_draft.hpp"
 #include "survey/division_html.hpp"
 
 namespace underway::survey {
@@ -29,6 +30,8 @@ std::vector<std::string> used_addresses(const HostSurvey& host, const Site& site
   return out;
 }
 
+constexpr const char* kUnknownInterface = "?";  // no interface has such a name
+
 /// The server as the nodes see it. A root directory tells no interfaces; then Warewulf's configuration does.
 DraftPlace find_place(const HostSurvey& host, const Site& site, const AdoptionOptions& options) {
   HostSurvey known = host;
@@ -45,9 +48,12 @@ DraftPlace find_place(const HostSurvey& host, const Site& site, const AdoptionOp
         return text.substr(0, text.find('/')) == site.warewulf.address;
       });
     });
-    if (!seen) known.interfaces.push_back({"prov0", "", {to_string(own)}});
+    if (!seen) known.interfaces.push_back({kUnknownInterface, "", {to_string(own)}});
   }
-  return place_of(known, nodes);
+  DraftPlace place = place_of(known, nodes);
+  for (auto& network : place.networks)
+    if (network.interface == kUnknownInterface) network.interface.clear();
+  return place;
 }
 
 std::vector<std::string> first_nodes(const SlurmSite& slurm, std::size_t most) {
@@ -93,10 +99,7 @@ std::string synced_files(const Site& site) {
   std::string out = "# Files that capsules must have as the nodes have them: type these on the management server.\n";
   std::vector<std::string> then;
   for (const auto& file : site.synced_files) {
-    out +=
-        fmt::format("\n# {}\nunderway file add {}{} -owner {} -group {}{}\n", file.why, detail::shell_word(file.path),
-                    file.secret ? " -secret" : "", detail::shell_word(file.owner), detail::shell_word(file.group),
-                    file.capsule.empty() ? "" : " -capsule " + detail::shell_word(file.capsule));
+    out += fmt::format("\n# {}\n{}\n", file.why, detail::synchronise_command(file));
     if (!file.then.empty() && std::find(then.begin(), then.end(), file.then) == then.end()) then.push_back(file.then);
   }
   for (const auto& command : then)
@@ -114,11 +117,13 @@ std::string canary_job(const AdoptionFacts& facts) {
                 [](const DraftService& service) { return service.name != "slurmctld" && service.name != "munge"; });
   for (auto& service : draft.programs) {
     if (service.name != "slurmctld") continue;
-    service.command = {"/usr/sbin/slurmctld", "-D", "-f", "/etc/slurm/canary.conf"};
+    service.command = detail::with_directories({"/var/spool/slurmctld-canary", "/var/log/slurm"}, facts.site.slurm.user,
+                                               {"/usr/sbin/slurmctld", "-D", "-f", "/etc/slurm/canary.conf"});
     service.ready.clear();
     service.depends_on = {"munge"};
     service.state = {"/var/spool/slurmctld-canary"};
   }
+  draft.steps.clear();  // those are about the state and the nodes of the site's own controller
   std::string text = job_file(draft, facts.place);
   // The image is the one of slurm-services; job, group and task are the canary's own.
   for (const char* word : {"job \"slurm-services\"", "group \"slurm-services\"", "task \"slurm-services\""}) {
@@ -149,6 +154,8 @@ Adoption plan_adoption(const HostSurvey& host, const Site& site, const Division&
     facts.canary_address = more.capsules[more.capsules.size() - 2].addresses.front();
     facts.new_server_address = more.capsules.back().addresses.front();
   }
+  for (auto& capsule : facts.drafts.capsules)
+    detail::fit_to_site(capsule, site, facts.new_server_address.substr(0, facts.new_server_address.find('/')));
   Adoption out;
   out.files = skeleton(facts.drafts, facts.place);
   out.files["cluster.hcl"] = cluster_file(facts);

@@ -223,7 +223,7 @@ DraftPlace place_of(const HostSurvey& host, const std::vector<std::string>& node
       const auto address = net::parse_cidr(text);
       if (!address || address->ip.family() != net::Ip::Family::v4 || text.starts_with("127.")) continue;
       const bool of_nodes = holds(nodes, address->ip);
-      DraftNetwork network{of_nodes ? "cluster" : plain_name(interface.name), "", text, ""};
+      DraftNetwork network{of_nodes ? "cluster" : plain_name(interface.name), "", text, "", interface.name};
       network.bridge = "br-" + network.name.substr(0, 12);
       const bool taken = std::any_of(place.networks.begin(), place.networks.end(),
                                      [&](const DraftNetwork& other) { return other.name == network.name; });
@@ -232,7 +232,7 @@ DraftPlace place_of(const HostSurvey& host, const std::vector<std::string>& node
       break;
     }
   }
-  if (place.networks.empty()) place.networks.push_back({"cluster", "br-cluster", "192.0.2.1/24", ""});
+  if (place.networks.empty()) place.networks.push_back({"cluster", "br-cluster", "192.0.2.1/24", "", ""});
   if (place.networks.front().name != "cluster") {
     place.networks.front().name = "cluster";
     place.networks.front().bridge = "br-cluster";

@@ -24,10 +24,26 @@ struct DraftService {
   std::vector<std::string> notes;          ///< what a person must look at
 };
 
+/// Something that the capsule runs at a moment of its life.
+struct DraftStep {
+  std::string moment;  ///< "probe"
+  std::vector<std::string> command;
+  std::string timeout;
+  std::string why;
+};
+
+/// A program of ours in the image.
+struct DraftFile {
+  std::string name;  ///< "may-start"; in the image below /usr/lib/capsule
+  std::string text;
+};
+
 struct CapsuleDraft {
   std::string name;                   ///< "slurm-services": of job, image and files
   std::vector<std::string> services;  ///< of the division
   std::vector<DraftService> programs;
+  std::vector<DraftStep> steps;
+  std::vector<DraftFile> files;
   std::string version;  ///< of its first program's package; "1" when unknown
   bool routes = false;  ///< forwards packets of nodes
   /// On the networks of the place, in their order; see suggest_addresses.
@@ -49,6 +65,7 @@ struct DraftNetwork {
   std::string bridge;   ///< on the infrastructure hosts
   std::string address;  ///< of the server today, "10.1.0.1/16"
   std::string gateway;
+  std::string interface;  ///< of the server; empty: not known
 };
 
 struct DraftPlace {
@@ -69,7 +86,7 @@ void suggest_addresses(Drafts& drafts, const DraftPlace& place, const std::vecto
 std::string job_file(const CapsuleDraft& draft, const DraftPlace& place);
 /// The definition of its image, for `underway capsule build`.
 std::string image_file(const CapsuleDraft& draft, const DraftPlace& place);
-/// All files by name: "slurm-services.hcl", "images/slurm-services.hcl".
+/// All files by name: "slurm-services.hcl", "images/slurm-services.hcl", "images/files/slurm-services/may-start".
 std::map<std::string, std::string> skeleton(const Drafts& drafts, const DraftPlace& place);
 
 }  // namespace underway::survey

@@ -1,4 +1,6 @@
 // Drafts of capsules as files.
+#include <charconv>
+
 #include "base/text.hpp"
 #include "survey/capsule_draft.hpp"
 #include "survey/detail/hcl_text.hpp"
@@ -21,6 +23,26 @@ std::string service_block(const DraftService& service) {
   if (!service.ready.empty()) out += fmt::format("          ready = {}\n", quoted_list(service.ready));
   if (!service.stop_timeout.empty()) out += fmt::format("          stop_timeout = {}\n", quoted(service.stop_timeout));
   return out + "        }\n";
+}
+
+std::string step_block(const DraftStep& step) {
+  std::string out = comment(step.why, "        ");
+  out += fmt::format("        step {} {{\n          command = {}\n", quoted(step.moment), quoted_list(step.command));
+  if (!step.timeout.empty()) out += fmt::format("          timeout = {}\n", quoted(step.timeout));
+  return out + "        }\n";
+}
+
+/// As long as all services may take one after the other: then everything is killed.
+std::int64_t seconds_to_stop(const CapsuleDraft& draft) {
+  constexpr std::int64_t kWithoutSaying = 20;  // docs/reference/drivers.md, stop_timeout
+  std::int64_t sum = 0;
+  for (const auto& service : draft.programs) {
+    std::int64_t seconds = kWithoutSaying;
+    const auto& text = service.stop_timeout;  // "60s"
+    std::from_chars(text.data(), text.data() + text.size(), seconds);
+    sum += seconds;
+  }
+  return std::max(sum, kWithoutSaying);
 }
 
 std::string network_block(const DraftNetwork& network, const std::string& address) {
@@ -69,16 +91,18 @@ std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
   out += fmt::format(
       "\njob {0} {{\n  type      = \"service\"\n  node_pool = {1}\n  priority  = 90\n\n  group {0} {{\n    task {0} "
       "{{\n"
-      "      driver = \"capsule\"\n\n      config {{\n        image    = {2}\n        hostname = {3}\n\n"
+      "      driver       = \"capsule\"\n      kill_timeout = \"{5}s\"\n\n      config {{\n        image    = {2}\n    "
+      "    hostname = {3}\n\n"
       "        overlay {{\n          kind = \"directory\"\n          size = \"{4}\"\n        }}\n\n",
       quoted(draft.name), quoted(place.node_pool), quoted(fmt::format("{}:{}", draft.name, draft.version)),
-      quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G");
+      quoted(place.hostname), draft.name == "slurm-services" ? "20G" : "4G", seconds_to_stop(draft));
   out += networks_of(draft, place) + "\n";
   if (std::any_of(draft.programs.begin(), draft.programs.end(),
                   [](const auto& one) { return one.name == "slurmctld"; }))
     out += comment("The controller finds its nodes by name: as its host does.", "        ") +
            "        dns {\n          host_file = true\n        }\n\n";
   for (const auto& service : draft.programs) out += service_block(service);
+  for (const auto& step : draft.steps) out += step_block(step);
   if (draft.routes) out += "\n        sysctl = { \"net.ipv4.ip_forward\" = \"1\" }\n";
   out += "      }\n\n      resources {\n        cpu    = 500\n        memory = 1024\n      }\n    }\n  }\n}\n";
   return out;
@@ -89,6 +113,7 @@ std::map<std::string, std::string> skeleton(const Drafts& drafts, const DraftPla
   for (const auto& capsule : drafts.capsules) {
     out[capsule.name + ".hcl"] = job_file(capsule, place);
     out["images/" + capsule.name + ".hcl"] = image_file(capsule, place);
+    for (const auto& file : capsule.files) out[fmt::format("images/files/{}/{}", capsule.name, file.name)] = file.text;
   }
   return out;
 }
@@ -118,7 +143,18 @@ std::string image_file(const CapsuleDraft& draft, const DraftPlace& place) {
   out += fmt::format("  from debian {} {{\n    mirrors = [\"http://deb.debian.org/debian\"]\n  }}\n",
                      quoted(suite.empty() ? "bookworm" : suite));
   out += fmt::format("  packages = {}\n", quoted_list(packages));
-  if (!state.empty()) out += fmt::format("  writable = {}\n", quoted_list(state));
+  for (const auto& file : draft.files) {
+    out +=
+        fmt::format("  file {} {{\n    source = {}\n    mode   = \"0755\"\n  }}\n",
+                    quoted("/usr/lib/capsule/" + file.name), quoted(fmt::format("files/{}/{}", draft.name, file.name)));
+  }
+  if (!state.empty()) {
+    std::vector<std::string> empty;
+    for (const auto& directory : state)
+      if (directory != "/var/log") empty.push_back(directory + "/*");
+    out += comment("What packages make there when they are installed would show through what is copied.", "  ");
+    out += fmt::format("  remove = {}\n  writable = {}\n", quoted_list(empty), quoted_list(state));
+  }
   return out + "}\n";
 }
 

@@ -55,7 +55,11 @@ class SiteReader {
     logs();
     mail();
     ganglia();
-    if (const auto passwd = text("/etc/passwd")) site_.users = parse_people(*passwd);
+    if (const auto passwd = text("/etc/passwd")) {
+      site_.users = parse_people(*passwd);
+      site_.service_users = parse_service_users(
+          *passwd, {site_.slurm.user, site_.accounting.slurm_user, "slurm", "munge", "mysql", "mariadb"});
+    }
     secrets();
     synced();
     return std::move(site_);
@@ -194,10 +198,12 @@ class SiteReader {
     sync(site_.slurm.file, "Slurm, on nodes and in the controller's capsule", controllers, "scontrol reconfigure");
     if (!site_.slurm.file.empty()) {
       const std::string base = site_.slurm.file.substr(0, site_.slurm.file.rfind('/') + 1);
-      for (const char* name : {"cgroup.conf", "gres.conf", "topology.conf", "plugstack.conf", "job_container.conf"})
+      for (const char* name :
+           {"cgroup.conf", "gres.conf", "topology.conf", "plugstack.conf", "job_container.conf", "acct_gather.conf",
+            "burst_buffer.conf", "helpers.conf", "mpi.conf", "oci.conf", "job_submit.lua"})
         sync(base + name, "Slurm", controllers, "scontrol reconfigure");
     }
-    sync_secret(site_.accounting.file, site_.slurm.user, "slurmdbd, in the controller's capsule alone",
+    sync_secret(site_.accounting.file, site_.accounting.slurm_user, "slurmdbd, in the controller's capsule alone",
                 "slurm-services");
     sync_secret("/etc/munge/munge.key", "munge", "munge, on nodes and in the controller's capsule", controllers);
   }
@@ -205,6 +211,14 @@ class SiteReader {
   RootView root_;
   Site site_;
 };
+
+/// The directory of the file that a setting names, if it is one of its own.
+void add_directory(std::string_view text, const char* key, std::vector<std::string>& out) {
+  const std::string file = slurm_setting(text, key);
+  const auto slash = file.rfind('/');
+  if (!file.starts_with('/') || slash == 0 || file.find("/../") != std::string::npos) return;
+  if (std::find(out.begin(), out.end(), file.substr(0, slash)) == out.end()) out.push_back(file.substr(0, slash));
+}
 
 }  // namespace
 
@@ -220,6 +234,12 @@ SlurmSite parse_slurm_conf(std::string_view text) {
   if (auto user = slurm_setting(text, "SlurmUser"); !user.empty()) site.user = std::move(user);
   site.accounting = lower(slurm_setting(text, "AccountingStorageType")) == "accounting_storage/slurmdbd";
   site.accounting_host = slurm_setting(text, "AccountingStorageHost");
+  for (const char* key : {"SlurmctldLogFile", "SlurmSchedLogFile", "SlurmctldPidFile"})
+    add_directory(text, key, site.directories);
+  for (const char* key : {"PluginDir", "MailProg", "PrologSlurmctld", "EpilogSlurmctld", "ResumeProgram",
+                          "SuspendProgram", "RebootProgram", "SlurmctldPrimaryOnProg", "SlurmctldPrimaryOffProg"})
+    if (const auto value = slurm_setting(text, key); value.starts_with('/'))
+      site.programs.push_back(fmt::format("{}={}", key, value));
   for (const auto& line : lines_of(text)) {
     const std::string words = lower(line);
     if (words.find("pass") != std::string::npos) continue;  // JobCompPass, AccountingStoragePass
@@ -237,6 +257,8 @@ AccountingSite parse_slurmdbd_conf(std::string_view text) {
   site.user = slurm_setting(text, "StorageUser");
   if (auto name = slurm_setting(text, "StorageLoc"); !name.empty()) site.database = std::move(name);
   site.has_password = !slurm_setting(text, "StoragePass").empty();
+  if (auto user = slurm_setting(text, "SlurmUser"); !user.empty()) site.slurm_user = std::move(user);
+  for (const char* key : {"LogFile", "PidFile"}) add_directory(text, key, site.directories);
   return site;
 }
 
@@ -248,6 +270,17 @@ std::vector<std::string> parse_people(std::string_view passwd) {
     const auto uid = number_or(parts[2], 0);
     if (uid < 1000 || uid == 65534 || parts[6].ends_with("/nologin") || parts[6].ends_with("/false")) continue;
     out.push_back(parts[0]);
+  }
+  return out;
+}
+
+std::vector<std::string> parse_service_users(std::string_view passwd, const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const auto& line : split(passwd, '\n')) {
+    const auto parts = split(line, ':');
+    if (parts.size() < 7 || parts[0] == "root" || std::find(names.begin(), names.end(), parts[0]) == names.end())
+      continue;
+    out.push_back(fmt::format("{} {}:{}", parts[0], number_or(parts[2], 0), number_or(parts[3], 0)));
   }
   return out;
 }

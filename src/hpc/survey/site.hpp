@@ -25,13 +25,15 @@ struct SlurmSite {
   std::int64_t slurmd_port = 6818;
   std::string state_directory;
   std::string user = "root";
-  std::int64_t slurmd_timeout = 300;  ///< seconds
+  std::int64_t slurmd_timeout = 300;  ///< seconds; 0: never
   bool accounting = false;            ///< through slurmdbd
   std::string accounting_host;
   std::vector<std::string> node_lines;       ///< "NodeName=c[1-4] CPUs=8"
   std::vector<std::string> partition_lines;  ///< "PartitionName=main Nodes=c[1-4]"
   std::vector<std::string> includes;
-  std::string text;  ///< without what holds a password
+  std::vector<std::string> directories;  ///< of slurmctld's logs and pid files
+  std::vector<std::string> programs;  ///< that slurmctld runs or loads from elsewhere: "MailProg=/usr/local/bin/mail"
+  std::string text;                   ///< without what holds a password
 };
 
 struct AccountingSite {
@@ -39,6 +41,8 @@ struct AccountingSite {
   std::string host;
   std::string database = "slurm_acct_db";
   std::string user;
+  std::string slurm_user = "root";       ///< as whom slurmdbd runs
+  std::vector<std::string> directories;  ///< of slurmdbd's log and pid file
   bool has_password = false;
 };
 
@@ -76,6 +80,7 @@ struct Site {
   std::map<std::string, std::string> mail;  ///< relayhost, mynetworks, myhostname, inet_interfaces
   std::vector<std::string> ganglia;         ///< "udp_send_channel host sms port 8649"
   std::vector<std::string> users;           ///< people (uid 1000 and above, with a shell)
+  std::vector<std::string> service_users;   ///< whose numbers state has: "slurm 64030:64030"
   std::vector<SecretFile> secrets;
   std::vector<SyncedFile> synced_files;  ///< what capsules must have as nodes have it
   std::vector<std::string> gaps;
@@ -92,5 +97,7 @@ void parse_warewulf_nodes(std::string_view text, WarewulfSite& site, std::vector
 void parse_warewulf_conf(std::string_view text, WarewulfSite& site, std::vector<std::string>& gaps);
 /// People in /etc/passwd.
 std::vector<std::string> parse_people(std::string_view passwd);
+/// Name and numbers of those of `names` that are in /etc/passwd.
+std::vector<std::string> parse_service_users(std::string_view passwd, const std::vector<std::string>& names);
 
 }  // namespace underway::survey

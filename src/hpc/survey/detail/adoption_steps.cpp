@@ -1,7 +1,9 @@
 #include "survey/detail/adoption_steps.hpp"
 
+#include <set>
+
 #include "base/text.hpp"
-#include "survey/detail/plan_text.hpp"
+#include "survey/detail/carry_state.hpp"
 
 namespace underway::survey::detail {
 namespace {
@@ -27,21 +29,13 @@ std::string told_to_nodes(const std::string& service, const std::string& address
   return fmt::format("wherever it stands: {} in place of the server", markdown_code(address));
 }
 
-/// Packages put files below /etc that concern others: the machine's boot, its network, its logs.
-bool is_read_by_a_daemon(const std::string& file) {
-  static constexpr std::string_view kOthers[] = {"apparmor.d", "cron",      "default", "dhcp", "init",   "logcheck",
-                                                 "logrotate",  "network/",  "pam.d",   "ppp/", "rc",     "systemd/",
-                                                 "tmpfiles.d", "sysctl.d/", "ufw/",    "X11/", "polkit-"};
-  constexpr std::string_view kEtc = "/etc/";
-  if (!file.starts_with(kEtc)) return false;
-  const auto rest = std::string_view(file).substr(kEtc.size());
-  return std::none_of(std::begin(kOthers), std::end(kOthers), [&](auto other) { return rest.starts_with(other); });
-}
-
 class PlanWriter {
  public:
   explicit PlanWriter(const AdoptionFacts& facts)
-      : facts_(facts), server_(shell_word(facts.place.hostname)), network_(facts.place.networks.front()) {}
+      : facts_(facts),
+        server_(shell_word(facts.place.hostname)),
+        network_(facts.place.networks.front()),
+        interface_(network_.interface.empty() ? "IFACE" : shell_word(network_.interface)) {}
 
   std::string write() {
     head();
@@ -57,7 +51,7 @@ class PlanWriter {
     for (const auto& capsule : facts_.drafts.capsules)
       if (capsule.name != "slurm-services") move(capsule);
     for (const auto& capsule : facts_.drafts.capsules)
-      if (capsule.name == "slurm-services") move_slurm(capsule);
+      if (capsule.name == "slurm-services") step(slurm_step(facts_, capsule));
     prove();
     switch_off();
     return std::move(out_);
@@ -96,6 +90,10 @@ class PlanWriter {
                       markdown_code(site.slurm.cluster), markdown_code(site.slurm.controller),
                       markdown_code(site.slurm.state_directory), site.slurm.slurmd_timeout,
                       site.slurm.node_lines.size(), site.slurm.accounting ? ", accounting through slurmdbd" : ""));
+    const Program* controller = facts_.host.find_program("slurmctld");
+    if (controller != nullptr && !controller->version.empty())
+      facts.push_back(fmt::format("Slurm's version is {}: the image needs this one, or a newer one of the same release",
+                                  markdown_code(controller->version)));
     if (!site.accounting.file.empty())
       facts.push_back(fmt::format("Accounting: database {} at {}", markdown_code(site.accounting.database),
                                   markdown_code(site.accounting.host.empty() ? "localhost" : site.accounting.host)));
@@ -117,6 +115,9 @@ class PlanWriter {
         facts.push_back(fmt::format("By the clock: {} ({})", markdown_code(job.when + " " + job.command),
                                     markdown_code(job.source)));
     facts.push_back(fmt::format("{} people in /etc/passwd", site.users.size()));
+    if (!site.service_users.empty())
+      facts.push_back(fmt::format("Users of services: {}. Capsules get /etc/passwd, so what is copied stays theirs",
+                                  markdown_code(join(site.service_users, ", "))));
     for (const auto& secret : site.secrets)
       facts.push_back(fmt::format("Secret, not read: {} ({})", markdown_code(secret.path), secret.what));
     out_ += "\n";
@@ -135,14 +136,17 @@ class PlanWriter {
   }
 
   void record() {
-    const std::string nodes_interface = markdown_text(network_.name);
+    std::vector<std::string> notes;
+    if (network_.interface.empty())
+      notes.push_back("IFACE is the server's interface on the nodes' network (" + markdown_text(network_.name) + ").");
+    notes.emplace_back("What you know better goes into a file: docs/reference/survey-overrides.md.");
     step(
         {.title = "Record a week of traffic",
          .why =
              "What happens once a day is not seen in an hour. The recording needs little: a journal of some megabytes.",
-         .notes = {"IFACE is the server's interface on the nodes' network (" + nodes_interface + ").",
-                   "What you know better goes into a file: docs/reference/survey-overrides.md."},
-         .commands = {"# on " + server_, "underway survey capture -iface IFACE -for 168h -o week.journal",
+         .notes = std::move(notes),
+         .commands = {"# on " + server_,
+                      fmt::format("underway survey capture -iface {} -for 168h -o week.journal", interface_),
                       "underway survey host > host.json",
                       "underway survey report -host host.json -overrides site.hcl -html division.html week.journal",
                       "underway survey adopt -overrides site.hcl -out plan2 week.journal"},
@@ -179,8 +183,12 @@ class PlanWriter {
                  "on every network that capsules join, with the "
                  "interface as its "
                  "port.",
-          .notes = {"docs/how-to/add-a-remote-node.md tells how a host joins.",
-                    "Both see the site's shared file systems."},
+          .notes =
+              {"docs/how-to/add-a-remote-node.md tells how a host joins.",
+               "In the agent.hcl of both stands `client { max_kill_timeout = \"10m\" }`: a database that is stopped "
+               "needs more than the usual 30 s.",
+               "infra1 reaches the server by ssh as root: state is copied that way.",
+               "Both see the site's shared file systems."},
           .commands = {"underway namespace apply -raw-exec-as-root default",
                        "underway node join-token create -name infra1 -pool infrastructure > infra1.token",
                        "underway node join-token create -name infra2 -pool infrastructure > infra2.token",
@@ -278,35 +286,6 @@ class PlanWriter {
     return out;
   }
 
-  /// Configuration and state go into the overlay before the first start: its upper directory is a plain directory.
-  static std::vector<std::string> copy_state(const CapsuleDraft& capsule, const std::string& server) {
-    std::vector<std::string> out;
-    const std::string upper = fmt::format("/var/lib/underway/capsules/default/{}/overlay/upper", capsule.name);
-    std::string files;
-    // What Slurm and munge read comes as synchronised files, for the nodes have it too, and some of it is secret.
-    if (capsule.name != "slurm-services") {
-      for (const auto& service : capsule.programs)
-        for (const auto& file : service.configuration)
-          if (is_read_by_a_daemon(file)) files += fmt::format(" {}:{}", server, shell_word(file));
-    }
-    if (!files.empty()) {
-      out = {"# on the infrastructure host that shall run it", "mkdir -p " + shell_word(upper)};
-      out.push_back(fmt::format("rsync -aHAX --numeric-ids --relative --ignore-missing-args{} {}", files,
-                                shell_word(upper + "/")));
-    }
-    for (const auto& service : capsule.programs) {
-      for (const auto& directory : service.state) {
-        if (directory == "/var/log" || directory.empty() || directory.front() != '/') continue;
-        if (out.empty()) out.emplace_back("# on the infrastructure host that shall run it");
-        const std::string to = shell_word(upper + directory + "/");
-        out.push_back("mkdir -p " + to);
-        out.push_back(fmt::format("rsync -aHAX --numeric-ids --ignore-missing-args {}:{} {}", server,
-                                  shell_word(directory + "/"), to));
-      }
-    }
-    return out;
-  }
-
   void move(const CapsuleDraft& capsule) {
     const std::string address = capsule.addresses.empty() ? "ADDRESS" : plain(capsule.addresses.front());
     const auto units = units_of(capsule);
@@ -322,9 +301,11 @@ class PlanWriter {
     for (const auto& service : capsule.programs)
       for (const auto& note : service.notes)
         out.notes.push_back(fmt::format("{}: {}", markdown_text(service.name), markdown_text(note)));
-    out.commands = copy_state(capsule, server_);
-    out.commands.emplace_back("# on the management side");
-    out.commands.push_back("underway job run " + shell_word(capsule.name + ".hcl"));
+    out.commands = carry_over(capsule, server_);
+    if (out.commands.empty())
+      out.commands = {"# on the management side", "underway job run " + shell_word(capsule.name + ".hcl")};
+    else
+      for (auto& line : run_where_it_was_carried(capsule)) out.commands.push_back(std::move(line));
     out.commands.emplace_back("# once every node uses the new address");
     if (!unit_words.empty())
       out.commands.push_back(fmt::format("ssh {} systemctl disable --now{}", server_, unit_words));
@@ -333,49 +314,6 @@ class PlanWriter {
     if (!unit_words.empty()) out.back.push_back(fmt::format("ssh {} systemctl enable --now{}", server_, unit_words));
     out.back.emplace_back("# nodes get their former setting back, then");
     out.back.push_back("underway job stop " + shell_word(capsule.name));
-    step(out);
-  }
-
-  void move_slurm(const CapsuleDraft& capsule) {
-    const auto units = units_of(capsule);
-    std::string unit_words;
-    for (const auto& unit : units)
-      if (unit != "slurmd.service") unit_words += " " + shell_word(unit);
-    const std::string old_address = network_.address;
-    Step out;
-    out.title = "Move Slurm, last and in one go";
-    out.why = fmt::format(
-        "Running jobs know the controller by name and address, so the capsule takes over both: {} gives up {} and has "
-        "{} "
-        "from then on. Jobs run on meanwhile: a controller that is stopped kills nothing, one that cannot reach its "
-        "nodes does. So SlurmdTimeout is raised first.",
-        markdown_text(facts_.place.hostname), markdown_code(old_address), markdown_code(facts_.new_server_address));
-    out.notes = {"Announce it: commands of Slurm wait for a minute or two; no job ends.",
-                 "Warewulf's own address changes too: `ipaddr` in warewulf.conf, then `wwctl configure --all`. Nodes "
-                 "boot from the new one."};
-    for (const auto& service : capsule.programs)
-      for (const auto& note : service.notes)
-        out.notes.push_back(fmt::format("{}: {}", markdown_text(service.name), markdown_text(note)));
-    out.commands = {"# on " + server_ + ", with SlurmdTimeout=3600 in slurm.conf", "scontrol reconfigure",
-                    "scontrol show config | grep SlurmdTimeout",
-                    fmt::format("systemctl disable --now{}      # a clean stop: its state is written", unit_words)};
-    for (auto& line : copy_state(capsule, server_)) out.commands.push_back(std::move(line));
-    out.commands.push_back("# on " + server_ + "; stay logged in by another interface");
-    out.commands.push_back(fmt::format("ip address add {} dev IFACE && ip address del {} dev IFACE",
-                                       shell_word(facts_.new_server_address), shell_word(old_address)));
-    out.commands.emplace_back("# on the management side");
-    out.commands.push_back("underway job run " + shell_word(capsule.name + ".hcl"));
-    out.commands.emplace_back("scontrol ping && sinfo && squeue");
-    out.commands.push_back(
-        fmt::format("# when all nodes have answered: SlurmdTimeout={} again, and scontrol reconfigure",
-                    facts_.site.slurm.slurmd_timeout));
-    out.done_when = "`sinfo` shows the nodes as before, `squeue` shows the jobs as before, and a new job runs.";
-    out.back = {
-        "underway job stop " + shell_word(capsule.name), "# on " + server_,
-        fmt::format("ip address add {} dev IFACE && ip address del {} dev IFACE", shell_word(old_address),
-                    shell_word(facts_.new_server_address)),
-        "# the state that the capsule wrote is newer than the server's: copy it back from the overlay before the start",
-        fmt::format("systemctl enable --now{}", unit_words)};
     step(out);
   }
 
@@ -404,9 +342,29 @@ class PlanWriter {
   const AdoptionFacts& facts_;
   std::string server_;
   const DraftNetwork& network_;
+  std::string interface_;  ///< of the server
   std::string out_;
   std::size_t number_ = 0;
 };
+
+}  // namespace
+
+namespace {
+
+/// Programs that stay on the server and need one that moves. Munge stays too.
+void add_shared(const AdoptionFacts& facts, const CapsuleDraft& capsule, std::vector<std::string>& out) {
+  const auto moves = [&](const std::string& name) {
+    return std::any_of(capsule.programs.begin(), capsule.programs.end(),
+                       [&](const DraftService& service) { return service.program == name && service.name != "munge"; });
+  };
+  for (const auto& program : facts.host.programs) {
+    std::set<std::string> told;
+    for (const auto& need : program.needs)
+      if (!moves(program.name) && moves(need.program) && told.insert(need.program).second)
+        out.push_back(fmt::format("{} of the server needs {}, which moves with Slurm: give it one of its own first",
+                                  program.name, need.program));
+  }
+}
 
 }  // namespace
 
@@ -421,6 +379,10 @@ std::vector<std::string> open_questions(const AdoptionFacts& facts) {
   for (const auto& gap : facts.site.gaps) out.push_back("not read: " + gap);
   for (const auto& include : facts.site.slurm.includes)
     out.push_back(fmt::format("slurm.conf includes {}, which was not read", include));
+  for (const auto& program : facts.site.slurm.programs)
+    out.push_back(fmt::format("slurm.conf has {}: the controller's capsule needs it too, in its image", program));
+  for (const auto& capsule : facts.drafts.capsules)
+    if (capsule.name == "slurm-services") add_shared(facts, capsule, out);
   if (facts.place.networks.front().address.starts_with("192.0.2."))
     out.emplace_back("the server's address on the nodes' network is not known: 192.0.2.1/24 stands in its place");
   if (facts.site.slurm.file.empty()) out.emplace_back("there is no slurm.conf: no canary phase is planned");

@@ -3,6 +3,7 @@
 /// The plan's text: what was found, the steps in their order, and what is still open.
 
 #include "survey/adoption.hpp"
+#include "survey/detail/plan_text.hpp"
 
 namespace underway::survey::detail {
 
@@ -17,7 +18,11 @@ struct AdoptionFacts {
   std::string new_server_address;   ///< for the server, when Slurm's capsule has its old one
 };
 
+/// `underway file add` of a file that capsules must have as the nodes have it.
+std::string synchronise_command(const SyncedFile& file);
 std::string write_plan(const AdoptionFacts& facts);
+/// The step in which Slurm's controller moves into its capsule.
+Step slurm_step(const AdoptionFacts& facts, const CapsuleDraft& capsule);
 /// What a person must decide or look at before the first step.
 std::vector<std::string> open_questions(const AdoptionFacts& facts);
 

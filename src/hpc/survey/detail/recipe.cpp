@@ -5,7 +5,8 @@
 namespace underway::survey::detail {
 namespace {
 
-/// /run is empty when a capsule starts: what systemd makes there (RuntimeDirectory=) its commands make.
+/// /run is empty when a capsule starts: what systemd makes there (RuntimeDirectory=) its commands make. Its users have
+/// the numbers of the server's /etc/passwd, which need not be the image's: so they are told by name who owns what.
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all = {
       {{"slurmctld"},
@@ -31,8 +32,9 @@ const std::vector<Recipe>& recipes() {
        "munge",
        "",
        {"/bin/sh", "-c",
-        "install -d -o munge -g munge -m 0755 /run/munge && exec setpriv --reuid munge --regid munge --init-groups "
-        "/usr/sbin/munged -F"},
+        "install -d -o munge -g munge -m 0755 /run/munge && install -d -o munge -g munge -m 0700 /etc/munge "
+        "/var/log/munge && install -d -o munge -g munge -m 0711 /var/lib/munge && exec setpriv --reuid munge --regid "
+        "munge --init-groups /usr/sbin/munged -F"},
        {"/bin/sh", "-c", "munge -n | unmunge >/dev/null"},
        "20s",
        {"munge"},

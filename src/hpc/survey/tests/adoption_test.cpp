@@ -26,6 +26,9 @@ SlurmUser=slurm
 AuthType=auth/munge
 StateSaveLocation=/var/spool/slurmctld
 SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldPidFile=/var/run/slurm/slurmctld.pid
+SlurmctldLogFile=/var/log/slurmctld.log
+PrologSlurmctld=/etc/slurm/prolog.sh
 SlurmdTimeout=300
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=localhost
@@ -82,7 +85,8 @@ class Adopt : public ::testing::Test {
     put("/etc/slurm/slurm.conf", kSlurmConf);
     put("/etc/slurm/slurmdbd.conf",
         "StorageType=accounting_storage/"
-        "mysql\nStorageHost=localhost\nStorageUser=slurm\nStoragePass=hunter2\nStorageLoc=slurm_acct_db\n");
+        "mysql\nStorageHost=localhost\nStorageUser=slurm\nStoragePass=hunter2\nStorageLoc=slurm_acct_db\n"
+        "SlurmUser=slurm\nLogFile=/var/log/slurm/slurmdbd.log\n");
     put("/etc/munge/munge.key", "verysecretmungekey");
     put("/etc/exports", "/opt/ohpc/pub *(ro,no_subtree_check)\n/home *(rw,no_root_squash)\n");
     put("/etc/warewulf/nodes.conf", kWarewulfNodes);
@@ -152,7 +156,8 @@ std::string problems_of(const Adoption& adoption) {
   const auto canary = adoption.files.find("canary/slurm-canary.hcl");
   if (canary != adoption.files.end()) out += jobspec::parse_job(canary->second, canary->first).diagnostics.render();
   for (const auto& [name, text] : adoption.files)
-    if (name.starts_with("images/")) out += imagebuild::parse_definition(text, name, "/").diagnostics.render();
+    if (name.starts_with("images/") && name.ends_with(".hcl"))
+      out += imagebuild::parse_definition(text, name, "/").diagnostics.render();
   return out;
 }
 
@@ -189,6 +194,105 @@ TEST_F(Adopt, PlanAndFilesComeOutAndParse) {
   EXPECT_THAT(plan, HasSubstr("scontrol update nodename=c1,c2 state=drain"));
   EXPECT_THAT(plan, HasSubstr("underway survey check-silent"));
   EXPECT_THAT(plan, HasSubstr("Move Slurm, last and in one go"));
+}
+
+/// The step's text, from its title to the next one.
+std::string slurm_step_of(const Adoption& adoption) {
+  const std::string& plan = adoption.files.at("PLAN.md");
+  const auto at = plan.find("Move Slurm, last and in one go");
+  return plan.substr(at, plan.find("\n## ", at) - at);
+}
+
+/// Whether the lines stand in the text in this order.
+std::string first_that_is_missing(std::string_view text, const std::vector<std::string>& lines) {
+  for (const auto& line : lines) {
+    const auto at = text.find(line);
+    if (at == std::string_view::npos) return line;
+    text.remove_prefix(at + line.size());
+  }
+  return {};
+}
+
+TEST_F(Adopt, SlurmMovesWithoutAMomentOfTwoControllersOrOfNoState) {
+  const std::string step = slurm_step_of(adopt());
+  EXPECT_EQ(
+      first_that_is_missing(step, {"SlurmdTimeout=3600",
+                                   "scontrol reconfigure",
+                                   "underway file add /etc/slurm/slurm.conf",
+                                   "squeue -a -h -t R",
+                                   "systemctl disable --now slurmctld.service",
+                                   "systemctl disable --now slurmdbd.service",
+                                   "systemctl disable --now mariadb.service",
+                                   "! pgrep -ax 'mariadbd|slurmctld|slurmdbd' && ls -l /var/spool/slurmctld/job_state",
+                                   "# on infra1",
+                                   "--delete sms:/var/spool/slurmctld/ ",
+                                   "ip address add ",
+                                   "underway node eligibility -disable infra2",
+                                   "underway job run slurm-services.hcl",
+                                   "comm -23",
+                                   "-e 's/^#before# //'",
+                                   "until underway file status",
+                                   "scontrol reconfigure",
+                                   "The way back",
+                                   "SlurmdTimeout=3600",
+                                   "underway job stop slurm-services",
+                                   "ip address add ",
+                                   "! pgrep -ax",
+                                   "--delete --no-devices",
+                                   "sms:/var/spool/slurmctld/",
+                                   "systemctl enable --now mariadb.service",
+                                   "systemctl enable --now slurmdbd.service",
+                                   "systemctl enable --now slurmctld.service",
+                                   "-e 's/^#before# //'"}),
+      "")
+      << step;
+  EXPECT_THAT(step, Not(HasSubstr("munge.service"))) << "the server's own commands need it";
+  EXPECT_THAT(step, Not(HasSubstr("--ignore-missing-args"))) << "no state is a reason to stop";
+}
+
+TEST_F(Adopt, NodesThatAreNeverTakenForDeadNeedNoLongerTimeout) {
+  put("/etc/slurm/slurm.conf", std::string(kSlurmConf) + "SlurmdTimeout=0\n");
+  EXPECT_THAT(slurm_step_of(adopt()), Not(HasSubstr("SlurmdTimeout=3600")));
+}
+
+TEST_F(Adopt, ControllerAsksBeforeItStarts) {
+  const Adoption adoption = adopt();
+  const std::string& job = adoption.files.at("slurm-services.hcl");
+  EXPECT_THAT(job, HasSubstr("step \"probe\" {\n          command = [\"/usr/lib/capsule/may-start\"]"));
+  EXPECT_THAT(job, HasSubstr("kill_timeout = \"260s\"")) << "the sum of what its services may take";
+  EXPECT_THAT(adoption.files.at("images/slurm-services.hcl"), HasSubstr("source = \"files/slurm-services/may-start\""));
+  const std::string& asks = adoption.files.at("images/files/slurm-services/may-start");
+  EXPECT_THAT(asks, HasSubstr("state=/var/spool/slurmctld user=slurm port=6817\n"));
+  EXPECT_THAT(asks, HasSubstr("database=slurm_acct_db\n"));
+  EXPECT_THAT(adoption.files.at("canary/slurm-canary.hcl"), Not(HasSubstr("may-start")));
+}
+
+TEST_F(Adopt, WhatTheHostTellsIsFilledIn) {
+  const Adoption adoption = adopt();
+  EXPECT_THAT(adoption.files.at("slurm-services.hcl"), HasSubstr("for d in /var/run/slurm; do"));
+  EXPECT_THAT(adoption.files.at("slurm-services.hcl"), HasSubstr("for d in /var/log/slurm; do"));
+  EXPECT_THAT(adoption.files.at("PLAN.md"), HasSubstr("Users of services: `slurm 64030:64030`"));
+  EXPECT_THAT(join(adoption.notes, "\n"), HasSubstr("PrologSlurmctld=/etc/slurm/prolog.sh"));
+  EXPECT_THAT(adoption.files.at("images/slurm-services.hcl"), HasSubstr("remove = [\"/var/spool/slurmctld/*\""))
+      << adoption.files.at("images/slurm-services.hcl");
+}
+
+TEST_F(Adopt, InterfaceIsTheOneOfTheSurvey) {
+  HostSurvey host = survey_host({.root = root_}, TimePoint{});
+  host.interfaces = {{"prov.7", "", {"10.1.0.1/16"}}};
+  const auto division = divide(testing::paper_traffic(), {host}, {}, ServiceBook{});
+  const std::string step = slurm_step_of(plan_adoption(host, read_site(root_), division, {}));
+  EXPECT_THAT(step, HasSubstr("echo 1 >/proc/sys/net/ipv4/conf/prov.7/promote_secondaries && ip address add "));
+  EXPECT_THAT(step, HasSubstr("ip address del 10.1.0.1/16 dev prov.7"));
+  EXPECT_THAT(slurm_step_of(adopt()), HasSubstr("dev IFACE")) << "a root directory has no interfaces";
+}
+
+TEST_F(Adopt, DatabaseThatOthersNeedIsASiteMatter) {
+  HostSurvey host = survey_host({.root = root_}, TimePoint{});
+  host.programs.push_back(testing::program("httpd", "httpd.service", {}, {{"mariadbd", "connection", "socket"}}));
+  const auto division = divide(testing::paper_traffic(), {host}, {}, ServiceBook{});
+  EXPECT_THAT(join(plan_adoption(host, read_site(root_), division, {}).notes, "\n"),
+              HasSubstr("httpd of the server needs mariadbd, which moves with Slurm"));
 }
 
 TEST_F(Adopt, EveryStepHasItsWayBack) {

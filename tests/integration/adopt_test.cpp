@@ -6,10 +6,9 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <regex>
 
-#include "harness/cluster.hpp"
+#include "harness/old_site.hpp"
 
 namespace underway::harness {
 namespace {
@@ -21,27 +20,27 @@ constexpr const char* kCluster = R"(
 namespace "default" {
   raw_exec_as_root = true
 }
-cluster "{}" {{
+cluster "CLUSTER" {
   datacenter = "dc1"
-  network "cluster" {{
+  network "cluster" {
     cidr = "10.79.0.0/24"
-  }}
-  directory "/run/munge" {{
+  }
+  directory "/run/munge" {
     owner = "munge"
     group = "munge"
-  }}
-  pool "old" {{
+  }
+  pool "old" {
     hostname = "sms"
-  }}
-  pool "compute" {{
+  }
+  pool "compute" {
     size     = 4
     hostname = "c%d"
-  }}
-  pool "infrastructure" {{
+  }
+  pool "infrastructure" {
     hostname = "infra"
     bridges  = true
-  }}
-}}
+  }
+}
 )";
 
 constexpr const char* kSlurmConf = R"(ClusterName=old
@@ -68,41 +67,11 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-class Adopt : public testing::Test {
+class Adopt : public testing::Test, protected OldSite {
  protected:
-  void SetUp() override {
-    const std::string directory = cluster_.directory();
-    const std::string declared = read_text(directory + "/cluster.hcl");
-    std::smatch name;
-    ASSERT_TRUE(std::regex_search(declared, name, std::regex("\ncluster \"([^\"]*)\"")));
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) std::filesystem::remove_all(entry);
-    std::string text = kCluster;
-    text = std::regex_replace(text, std::regex("\\{\\{"), "{");
-    text = std::regex_replace(text, std::regex("\\}\\}"), "}");
-    write_text(directory + "/cluster.hcl", text.replace(text.find("{}"), 2, name[1].str()));
-    cluster_.up();
-    for (const char* host : {"sms", "c1", "c2", "c3", "c4", "infra"})
-      address_[host] = trimmed(cluster_.enter(host, "getent hosts " + std::string(host) + " | cut -d' ' -f1").out);
-    start_site();
-  }
+  Adopt() : OldSite(kCluster, {"sms", "c1", "c2", "c3", "c4", "infra"}) {}
+  void SetUp() override { start_site(); }
 
-  /// A file on a host.
-  void put(const std::string& host, const std::string& path, const std::string& text, const std::string& owner = "root",
-           const std::string& mode = "0644") {
-    write_text(work_.path() + "/file", text);
-    const std::string root = root_of(host);
-    std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
-    std::filesystem::copy_file(work_.path() + "/file", root + path, std::filesystem::copy_options::overwrite_existing);
-    const auto done = cluster_.enter(host, fmt::format("chown {0}:{0} {1} && chmod {2} {1}", owner, path, mode));
-    ASSERT_EQ(done.exit_code, 0) << done.err;
-  }
-  std::string root_of(const std::string& host) const {
-    return "/proc/" + std::to_string(cluster_.agent_of(host)) + "/root";
-  }
-  void daemon(const std::string& host, const std::string& line) {
-    daemons_.emplace_back(Command{
-        .argv = {"nsenter", "--all", "--target", std::to_string(cluster_.agent_of(host)), "sh", "-c", "exec " + line}});
-  }
   void node_clock(const std::string& host, const std::string& server) {
     daemon(host, fmt::format("chronyd -x -d -U 'server {} iburst minpoll 0 maxpoll 0' 'cmdport 0' 'bindcmdaddress /' "
                              "'pidfile /run/node-clock.pid'",
@@ -122,12 +91,12 @@ class Adopt : public testing::Test {
       put(host, "/etc/munge/munge.key", key, "munge", "0400");
       put(host, "/etc/slurm/slurm.conf", kSlurmConf);
       put(host, "/etc/slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\n");
-      cluster_.enter(host, "mkdir -p /var/log/slurm /var/lib/slurm/slurmctld /var/lib/slurm/slurmd");
+      enter(host, "mkdir -p /var/log/slurm /var/lib/slurm/slurmctld /var/lib/slurm/slurmd");
       daemon(host, "setpriv --reuid munge --regid munge --clear-groups munged -F --num-threads=2");
     }
     put("sms", "/etc/chrony/chrony.conf",
         "local stratum 5\nallow 10.79.0.0/24\ndriftfile /var/lib/chrony/chrony.drift\n");
-    cluster_.enter("sms", "mkdir -p /run/chrony");
+    enter("sms", "mkdir -p /run/chrony");
     put("sms", "/etc/rsyslog.conf",
         "module(load=\"imtcp\")\ninput(type=\"imtcp\" port=\"514\")\n"
         "action(type=\"omfile\" file=\"/var/log/nodes.log\")\n");
@@ -139,34 +108,19 @@ class Adopt : public testing::Test {
       node_clock(host, "sms");
       node_log(host, "sms");
     }
-    ASSERT_TRUE(eventually(seconds(60), [&] { return cluster_.enter("c1", "sinfo -h -o %A").out == "0/4\n"; }))
-        << cluster_.enter("c1", "sinfo -N").out;
+    ASSERT_TRUE(eventually(seconds(60), [&] { return enter("c1", "sinfo -h -o %A").out == "0/4\n"; }))
+        << enter("c1", "sinfo -N").out;
   }
 
-  std::string read_plan(const std::string& file) const { return read_text(plan_ + "/" + file); }
-
-  /// Step 4 of the plan, from the packages of this machine in the place of a mirror.
+  /// Step 4 of the plan.
   void build_image(const std::string& name) {
-    std::string text = read_plan("images/" + name + ".hcl");
-    std::smatch packages;
-    ASSERT_TRUE(std::regex_search(text, packages, std::regex("packages = \\[(.*)\\]"))) << text;
-    const std::string list = std::regex_replace(packages[1].str(), std::regex("[\",]"), " ");
-    text = std::regex_replace(text, std::regex("  from debian[^}]*\\}\n"), "  from directory \"root\" {}\n");
-    text = std::regex_replace(text, std::regex("  packages = .*\n"), "");
-    const std::string directory = work_.path() + "/" + name;
-    std::filesystem::create_directories(directory);
-    write_text(directory + "/image.hcl", text);
-    const auto root = shell(fmt::format(UNDERWAY_SOURCE_DIR "/examples/decoupled/images/installed-root {}/root {} "
-                                                            "iproute2 procps util-linux",
-                                        directory, list),
-                            seconds(120));
-    ASSERT_EQ(root.exit_code, 0) << root.err;
-    const std::string capsule = work_.path() + "/" + name + ".capsule";
+    take_installed_packages(name);
+    const std::string capsule = directory() + "/" + name + ".capsule";
     for (const auto& words : std::vector<std::vector<std::string>>{
-             {"capsule", "build", directory + "/image.hcl", "-key", key_ + ".key", "-o", capsule},
+             {"capsule", "build", plan() + "/images/" + name + ".hcl", "-key", key_ + ".key", "-o", capsule},
              {"capsule", "verify", capsule, "-trust", key_ + ".pub"},
              {"capsule", "push", capsule}}) {
-      const auto done = cluster_.underway(words, seconds(120));
+      const auto done = cluster().underway(words, seconds(120));
       ASSERT_EQ(done.exit_code, 0) << words[1] << done.out << done.err;
     }
   }
@@ -176,7 +130,7 @@ class Adopt : public testing::Test {
   void copy_into_overlay(const std::string& capsule) {
     const std::string upper = "/var/lib/underway/capsules/default/" + capsule + "/overlay/upper";
     const std::string own = root_of("infra") + "/var/lib/underway-node/capsules/default/" + capsule + "/overlay/upper";
-    std::istringstream lines(read_plan("PLAN.md"));
+    std::istringstream lines(plan_file("PLAN.md"));
     int copied = 0;
     for (std::string line; std::getline(lines, line);) {
       const auto to = line.rfind(upper);
@@ -198,55 +152,51 @@ class Adopt : public testing::Test {
     EXPECT_GT(copied, 0) << capsule;
   }
   std::string address_of(const std::string& file) const {
-    const std::string text = read_plan(file);
+    const std::string text = plan_file(file);
     std::smatch address;
     return std::regex_search(text, address, std::regex("addresses = \\[\"([0-9.]*)/")) ? address[1].str() : "";
   }
   void run_job(const std::string& file) {
-    const auto done = cluster_.underway({"job", "run", plan_ + "/" + file}, seconds(120));
+    const auto done = cluster().underway({"job", "run", plan() + "/" + file}, seconds(120));
     ASSERT_EQ(done.exit_code, 0) << done.out << done.err;
   }
   Finished check_silent(const std::string& nodes, const std::string& after, const std::string& capture) {
-    const std::string mac = trimmed(cluster_.enter("sms", "cat /sys/class/net/eth0/address").out);
-    return cluster_.underway(
-        {"survey", "check-silent", "-nodes", nodes, "-server", address_["sms"] + "," + mac, "-after", after, capture});
+    const std::string mac = trimmed(enter("sms", "cat /sys/class/net/eth0/address").out);
+    return cluster().underway(
+        {"survey", "check-silent", "-nodes", nodes, "-server", address("sms") + "," + mac, "-after", after, capture});
   }
 
   void survey_and_adopt();
   void move_canary_nodes();
 
-  Cluster cluster_{"slurm"};
-  TemporaryDirectory work_;
-  std::map<std::string, std::string> address_;
-  std::string plan_ = work_.path() + "/plan", key_ = work_.path() + "/operations";
-  std::vector<Background> daemons_;
+  std::string key_ = directory() + "/operations";
 };
 
 /// The first step of the plan is to listen; here for as long as the clocks and two jobs need.
 void Adopt::survey_and_adopt() {
-  const std::string journal = work_.path() + "/old.journal", host = work_.path() + "/sms.json";
+  const std::string journal = directory() + "/old.journal", host = directory() + "/sms.json";
   Background listening(
-      cluster_.command({"survey", "capture", "-host", "sms", "-iface", "eth0", "-for", "15s", "-o", journal}));
+      cluster().command({"survey", "capture", "-host", "sms", "-iface", "eth0", "-for", "15s", "-o", journal}));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(cluster_.enter("c1", "srun -N4 sleep 1 && logger -t site 'a step has ended'").exit_code, 0);
+    EXPECT_EQ(enter("c1", "srun -N4 sleep 1 && logger -t site 'a step has ended'").exit_code, 0);
   }
   ASSERT_EQ(listening.wait(seconds(60)), 0);
-  const std::string pid = std::to_string(cluster_.agent_of("sms"));
-  const auto surveyed = cluster_.underway({"survey", "host", "-pid", pid});
+  const std::string pid = std::to_string(cluster().agent_of("sms"));
+  const auto surveyed = cluster().underway({"survey", "host", "-pid", pid});
   ASSERT_EQ(surveyed.exit_code, 0) << surveyed.err;
   write_text(host, surveyed.out);
-  const auto adopted = cluster_.underway(
-      {"survey", "adopt", "-root", root_of("sms"), "-host", host, "-canary", "c3,c4", "-out", plan_, journal});
+  const auto adopted = cluster().underway(
+      {"survey", "adopt", "-root", root_of("sms"), "-host", host, "-canary", "c3,c4", "-out", plan(), journal});
   ASSERT_EQ(adopted.exit_code, 0) << adopted.out << adopted.err;
 }
 
 /// As the canary step and the notes of the other steps say, on each of the two.
 void Adopt::move_canary_nodes() {
-  const std::string canary = read_plan("canary/canary.conf");
+  const std::string canary = plan_file("canary/canary.conf");
   for (const char* host : {"c3", "c4"}) {
-    cluster_.enter(host, "pkill -x slurmd; pkill -x chronyd; pkill -x rsyslogd; mkdir -p /var/spool/slurmd-canary");
-    ASSERT_TRUE(eventually(seconds(20),
-                           [&] { return cluster_.enter(host, "pgrep -x 'slurmd|chronyd|rsyslogd'").exit_code != 0; }));
+    enter(host, "pkill -x slurmd; pkill -x chronyd; pkill -x rsyslogd; mkdir -p /var/spool/slurmd-canary");
+    ASSERT_TRUE(
+        eventually(seconds(20), [&] { return enter(host, "pgrep -x 'slurmd|chronyd|rsyslogd'").exit_code != 0; }));
     put(host, "/etc/slurm/canary.conf", canary);
     node_clock(host, address_of("ntp.hcl"));
     node_log(host, address_of("syslog.hcl"));
@@ -257,47 +207,47 @@ void Adopt::move_canary_nodes() {
 TEST_F(Adopt, CanaryNodesOfAnOldServerLiveOnTheCapsulesOfThePlanAndSayNothingToItAnyMore) {
   survey_and_adopt();
   if (HasFatalFailure()) return;
-  const std::string plan = read_plan("PLAN.md");
+  const std::string steps = plan_file("PLAN.md");
   for (const char* line : {"scontrol update nodename=c3,c4 state=drain reason=canary",
                            "underway file add /etc/slurm/canary.conf canary/canary.conf -capsule slurm-canary",
                            "underway job run canary/slurm-canary.hcl", "underway survey check-silent"})
-    EXPECT_THAT(plan, HasSubstr(line));
+    EXPECT_THAT(steps, HasSubstr(line));
 
   // A job of the site that must not notice.
-  const auto job = cluster_.enter(
+  const auto job = enter(
       "c1",
       "sbatch --parsable -N1 -w c1 -o /tmp/ticks --wrap 'while sleep 0.2; do cut -d\" \" -f1 /proc/uptime; done'");
   ASSERT_EQ(job.exit_code, 0) << job.err;
 
-  ASSERT_EQ(cluster_.underway({"capsule", "keys", "generate", "operations", "-o", key_ + ".key"}).exit_code, 0);
-  ASSERT_EQ(cluster_.underway({"capsule", "keys", "trust", key_ + ".pub"}).exit_code, 0);
+  ASSERT_EQ(cluster().underway({"capsule", "keys", "generate", "operations", "-o", key_ + ".key"}).exit_code, 0);
+  ASSERT_EQ(cluster().underway({"capsule", "keys", "trust", key_ + ".pub"}).exit_code, 0);
   for (const char* name : {"ntp", "syslog", "slurm-services"}) build_image(name);
   if (HasFatalFailure()) return;
   const auto add = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"file", "add"});
-    const auto done = cluster_.underway(words);
+    const auto done = cluster().underway(words);
     EXPECT_EQ(done.exit_code, 0) << done.err;
   };
-  EXPECT_THAT(read_plan("synchronised-files.sh"), HasSubstr("/etc/munge/munge.key -secret -owner munge -group munge "
+  EXPECT_THAT(plan_file("synchronised-files.sh"), HasSubstr("/etc/munge/munge.key -secret -owner munge -group munge "
                                                             "-capsule 'slurm-*'"));
   add({"/etc/munge/munge.key", root_of("sms") + "/etc/munge/munge.key", "-secret", "-owner", "munge", "-group", "munge",
        "-capsule", "slurm-*"});
   add({"/etc/slurm/cgroup.conf", root_of("sms") + "/etc/slurm/cgroup.conf", "-capsule", "slurm-*"});
-  add({"/etc/slurm/canary.conf", plan_ + "/canary/canary.conf", "-capsule", "slurm-canary"});
+  add({"/etc/slurm/canary.conf", plan() + "/canary/canary.conf", "-capsule", "slurm-canary"});
   for (const char* name : {"ntp", "syslog"}) copy_into_overlay(name);
   if (HasFatalFailure()) return;
   for (const char* file : {"ntp.hcl", "syslog.hcl", "canary/slurm-canary.hcl"}) run_job(file);
   if (HasFatalFailure()) return;
 
-  ASSERT_EQ(cluster_.enter("sms", "scontrol update nodename=c3,c4 state=drain reason=canary").exit_code, 0);
-  ASSERT_TRUE(eventually(seconds(30), [&] { return cluster_.enter("sms", "squeue -h -w c3,c4").out.empty(); }));
-  const auto future = cluster_.enter("sms", "scontrol update nodename=c3,c4 state=future");
+  ASSERT_EQ(enter("sms", "scontrol update nodename=c3,c4 state=drain reason=canary").exit_code, 0);
+  ASSERT_TRUE(eventually(seconds(30), [&] { return enter("sms", "squeue -h -w c3,c4").out.empty(); }));
+  const auto future = enter("sms", "scontrol update nodename=c3,c4 state=future");
   EXPECT_EQ(future.exit_code, 0) << future.err;
   move_canary_nodes();
   if (HasFatalFailure()) return;
   EXPECT_TRUE(eventually(seconds(60), [&] {
-    return cluster_.enter("c3", "SLURM_CONF=/etc/slurm/canary.conf srun -N2 hostname | sort").out == "c3\nc4\n";
-  })) << cluster_.enter("c3", "SLURM_CONF=/etc/slurm/canary.conf sinfo -N").err;
+    return enter("c3", "SLURM_CONF=/etc/slurm/canary.conf srun -N2 hostname | sort").out == "c3\nc4\n";
+  })) << enter("c3", "SLURM_CONF=/etc/slurm/canary.conf sinfo -N").err;
 
   // The proof. The clocks ask every second, so half a minute says as much as an hour at a site.
   const std::string after = trimmed(shell("date -u +%Y-%m-%dT%H:%M:%SZ").out);
@@ -305,36 +255,35 @@ TEST_F(Adopt, CanaryNodesOfAnOldServerLiveOnTheCapsulesOfThePlanAndSayNothingToI
   const std::string log =
       root_of("infra") + "/var/lib/underway-node/capsules/default/syslog/overlay/upper/var/log/nodes.log";
   EXPECT_TRUE(eventually(seconds(30), [&] {
-    cluster_.enter("c3", "logger -t canary 'to the capsule'");
+    enter("c3", "logger -t canary 'to the capsule'");
     return read_text(log).find("to the capsule") != std::string::npos;
   }));
-  EXPECT_EQ(cluster_.enter("c3", "SLURM_CONF=/etc/slurm/canary.conf srun -N2 sleep 20", seconds(90)).exit_code, 0);
-  for (const char* host : {"c1", "c3", "c4"}) cluster_.enter(host, "pkill -TERM -x tcpdump");
+  EXPECT_EQ(enter("c3", "SLURM_CONF=/etc/slurm/canary.conf srun -N2 sleep 20", seconds(90)).exit_code, 0);
+  for (const char* host : {"c1", "c3", "c4"}) enter(host, "pkill -TERM -x tcpdump");
   for (const char* host : {"c3", "c4"}) {
-    const auto silent = check_silent(address_[host], after, root_of(host) + "/tmp/canary.pcap");
+    const auto silent = check_silent(address(host), after, root_of(host) + "/tmp/canary.pcap");
     EXPECT_EQ(silent.exit_code, 0) << host << ":\n" << silent.out << silent.err;
     std::cout << host << ": " << silent.err;
   }
-  const auto talks = check_silent(address_["c1"], after, root_of("c1") + "/tmp/canary.pcap");
+  const auto talks = check_silent(address("c1"), after, root_of("c1") + "/tmp/canary.pcap");
   EXPECT_EQ(talks.exit_code, 1) << "c1 still has the old server: " << talks.out << talks.err;
 
   // Both controllers work side by side, and the site's job ran on.
-  EXPECT_EQ(cluster_.enter("c2", "srun -N1 -w c2 hostname").out, "c2\n");
-  EXPECT_THAT(cluster_.enter("c1", "squeue -h -o '%T %r'").out, HasSubstr("RUNNING"));
-  EXPECT_EQ(cluster_.enter("c1", "awk 'NR > 1 && $1 - last > 10 { print $1 - last } { last = $1 }' /tmp/ticks").out,
-            "");
+  EXPECT_EQ(enter("c2", "srun -N1 -w c2 hostname").out, "c2\n");
+  EXPECT_THAT(enter("c1", "squeue -h -o '%T %r'").out, HasSubstr("RUNNING"));
+  EXPECT_EQ(enter("c1", "awk 'NR > 1 && $1 - last > 10 { print $1 - last } { last = $1 }' /tmp/ticks").out, "");
 
   // And the way back.
-  EXPECT_THAT(plan, HasSubstr("scontrol update nodename=c3,c4 state=idle"));
+  EXPECT_THAT(steps, HasSubstr("scontrol update nodename=c3,c4 state=idle"));
   for (const char* host : {"c3", "c4"}) {
-    cluster_.enter(host, "pkill -x slurmd");
-    ASSERT_TRUE(eventually(seconds(20), [&] { return cluster_.enter(host, "pgrep -x slurmd").exit_code != 0; }));
+    enter(host, "pkill -x slurmd");
+    ASSERT_TRUE(eventually(seconds(20), [&] { return enter(host, "pgrep -x slurmd").exit_code != 0; }));
     daemon(host, fmt::format("slurmd -D -N {}", host));
   }
-  const auto back = cluster_.enter("sms", "scontrol update nodename=c3,c4 state=idle");
+  const auto back = enter("sms", "scontrol update nodename=c3,c4 state=idle");
   EXPECT_EQ(back.exit_code, 0) << back.err;
-  EXPECT_TRUE(eventually(seconds(60), [&] { return cluster_.enter("c1", "sinfo -h -o %A").out == "1/3\n"; }))
-      << cluster_.enter("c1", "sinfo -N").out;
+  EXPECT_TRUE(eventually(seconds(60), [&] { return enter("c1", "sinfo -h -o %A").out == "1/3\n"; }))
+      << enter("c1", "sinfo -N").out;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 /// One changed file to many nodes: the server as it is (durable on SQLite, links, manifests, signatures), the nodes
 /// simulated in this process; each verifies its manifest and the bytes that it asks for, and reports.
-/// Usage: sync_bench [nodes] [files] [directory on the disk to measure]
+/// Usage: sync_bench [nodes] [files] [directory on the disk to measure] [MiB of a large file; 0: none]
 
 #include <fmt/format.h>
 
@@ -8,14 +8,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
+#include "crypto/hasher.hpp"
 #include "provision/sync_manifest.hpp"
 #include "provision/sync_server.hpp"
 #include "server/testing/desk.hpp"
@@ -81,7 +84,11 @@ class SimulatedNode {
     const auto manifest = provision::open_manifest(*reply.manifest, {.node_id = node_.id()});
     provision::ContentRequest request;
     for (const auto& entry : manifest.entries) {
-      if (!bytes_.contains(entry.digest)) request.digests.push_back(entry.digest);
+      if (bytes_.contains(entry.digest)) continue;
+      if (entry.size > static_cast<std::int64_t>(model::kPieceBytes))
+        co_await stream(entry.digest);
+      else
+        request.digests.push_back(entry.digest);
     }
     std::set<std::string> now;
     for (const auto& entry : manifest.entries) now.insert(entry.digest);
@@ -104,6 +111,21 @@ class SimulatedNode {
     report.files = static_cast<std::int64_t>(manifest.entries.size());
     auto body = json::to_value(report, json::Encoding::compact);
     co_await node_.connection->call("files.report", std::move(body));
+  }
+
+  /// Nothing of it is kept, as on a node, where it goes to the disk.
+  async::awaitable<void> stream(std::string digest) {
+    auto header = json::to_value(provision::BytesRequest{"", digest, 0});
+    const auto stream = co_await node_.connection->open("files.bytes", std::move(header));
+    stream->end();
+    crypto::Hasher hasher;
+    while (auto chunk = co_await stream->read()) {
+      hasher.add(chunk->bytes);
+      traffic_.file_bytes += chunk->bytes.size();
+      traffic_.content_bytes += chunk->bytes.size();
+    }
+    if (hex(hasher.finish()) != digest) throw Error(Code::denied, "other bytes");
+    ++traffic_.contents;
   }
 
   server::testing::FakeNode node_;
@@ -145,10 +167,10 @@ class Bench {
   }
 
   /// New bytes for the file of this number.
-  void put(std::size_t number) {
+  void put(std::size_t number, std::size_t size = kFileSize) {
     model::SyncFile file;
     file.name = fmt::format("/etc/bench/{}", number);
-    file.content = random_bytes(kFileSize);
+    file.content = random_bytes(size);
     loop_.run_until_done(service_.put("hpc", {file}, false, false));
   }
   void look_everywhere() {
@@ -209,6 +231,15 @@ double since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
+/// The most that this process had in memory: what it has kept since is counted too.
+std::size_t peak_memory() {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) << 10;
+  }
+  return 0;
+}
+
 /// Of this process: simulated nodes and server together.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -232,6 +263,7 @@ std::size_t number(int argc, char** argv, int which, std::size_t otherwise) {
 int main(int argc, char** argv) {
   const std::size_t nodes = number(argc, argv, 1, 1000), files = number(argc, argv, 2, 20);
   const std::string base = argc > 3 ? argv[3] : "/var/tmp";
+  const std::size_t large = number(argc, argv, 4, 4) << 20;
   const std::string directory = fmt::format("{}/sync_bench.{}", base, ::getpid());
   std::filesystem::create_directories(directory);
   int code = 0;
@@ -262,6 +294,18 @@ int main(int argc, char** argv) {
     bench.run_until_looked(nodes);
     report("a look by all, nothing changed", since(start), cpu, bench.traffic());
     if (bench.traffic().file_bytes != 0) code = 1;
+
+    if (large > model::kPieceBytes) {
+      bench.traffic() = {};
+      const std::size_t before = peak_memory();
+      start = SteadyClock::now();
+      cpu = cpu_seconds();
+      bench.put(files, large);
+      bench.settle();
+      report(fmt::format("one of {} to all", human_bytes(large)), since(start), cpu, bench.traffic());
+      fmt::print("memory of server and nodes while they take it: {} more\n", human_bytes(peak_memory() - before));
+      if (bench.traffic().file_bytes != nodes * large) code = 1;
+    }
   }
   std::filesystem::remove_all(directory);
   return code;

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <atomic>
 #include <filesystem>
 #include <thread>
 
-#include "harness/command.hpp"
+#include "harness/files_site.hpp"
 
 namespace underway::harness {
 namespace {
@@ -34,23 +33,9 @@ std::string content(int file, int version) {
 class FilesServer : public testing::Test {
  protected:
   void SetUp() override {
-    fs::create_directories(site());
-    fs::create_directories(file("first"));
-    place_ = file("first/data");
-    // It is there once its first process sleeps in it.
-    ASSERT_TRUE(
-        eventually(seconds(10), [&] { return read_text(fmt::format("/proc/{}/comm", network_.pid())) == "sleep\n"; }));
-    start_server();
-    for (int i = 0; i < kNodes; ++i) start_node(i);
-    ASSERT_TRUE(eventually(seconds(30),
-                           [&] {
-                             const auto said = underway({"node", "status"}).out;
-                             int ready = 0;
-                             for (auto at = said.find(" ready"); at != std::string::npos;
-                                  at = said.find(" ready", at + 1))
-                               ++ready;
-                             return ready == kNodes;
-                           }))
+    ASSERT_TRUE(site_.start_server()) << read_text(file("server.log"));
+    for (int i = 0; i < kNodes; ++i) site_.start_node(i);
+    ASSERT_TRUE(eventually(seconds(30), [&] { return site_.are_ready(kNodes); }))
         << underway({"node", "status"}).out << read_text(file("server.log")) << read_text(file("n0.log"));
     declare(0);
     const auto applied = apply();
@@ -63,42 +48,12 @@ class FilesServer : public testing::Test {
     if (reader_.joinable()) reader_.join();
   }
 
-  std::string file(const std::string& name) const { return directory_.path() + "/" + name; }
-  std::string site() const { return file("site"); }
-
-  void start_server() {
-    write_text(
-        file("server.hcl"),
-        fmt::format("data_dir = \"{}\"\nname = \"mgmt\"\nserver {{\n  enabled = true\n}}\nports {{\n  http = {}\n}}\n",
-                    place_, kPort));
-    server_.emplace(in_network({"agent", "-config", file("server.hcl")}, "server"));
-    ASSERT_TRUE(eventually(seconds(20), [&] { return underway({"node", "status"}).exit_code == 0; }))
-        << read_text(file("server.log"));
-  }
-  void start_node(int number) {
-    const std::string name = fmt::format("n{}", number);
-    const auto token = underway({"node", "join-token", "create"});
-    ASSERT_EQ(token.exit_code, 0) << token.err;
-    write_text(file(name + ".token"), token.out);
-    ::chmod(file(name + ".token").c_str(), 0600);
-    write_text(file(name + ".hcl"),
-               fmt::format("data_dir = \"{}\"\nname = \"{}\"\nclient {{\n  enabled = true\n  servers = "
-                           "[\"https://127.0.0.1:{}\"]\n  join_token_file = \"{}\"\n}}\n",
-                           file(name), name, kPort, file(name + ".token")));
-    nodes_.emplace_back(
-        in_network({"agent", "-config", file(name + ".hcl")}, name, "mount -t tmpfs tmpfs " + site() + " && "));
-  }
-  /// All of them are in one network of their own.
-  Command in_network(const std::vector<std::string>& arguments, const std::string& log,
-                     const std::string& before = "") {
-    std::string line = before + "exec " + kProgram;
-    for (const auto& argument : arguments) line += " " + argument;
-    return {.argv = {"nsenter", "--net", "--target", std::to_string(network_.pid()), "unshare", "--mount", "/bin/sh",
-                     "-c", line + " >>" + file(log + ".log") + " 2>&1"}};
-  }
-  Finished underway(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), kProgram);
-    return run({.argv = std::move(arguments), .env = {{"UNDERWAY_STATE", place_}}, .directory = directory_.path()});
+  std::string file(const std::string& name) const { return site_.file(name); }
+  Finished underway(std::vector<std::string> arguments) const { return site_.underway(std::move(arguments)); }
+  void start_server() { ASSERT_TRUE(site_.start_server()) << read_text(file("server.log")); }
+  void kill_server() {
+    site_.server()->signal(SIGKILL);
+    site_.server().reset();
   }
 
   /// All files of this version, as one change.
@@ -110,7 +65,7 @@ class FilesServer : public testing::Test {
       comma=
       for f in *; do
         printf '%s{"File":{"Name":"%s/%s"},"Content":"' "$comma" )sh" +
-                            site() + R"sh( $f
+                            site_.site() + R"sh( $f
         base64 -w 0 $f
         printf '"}'
         comma=,
@@ -123,13 +78,11 @@ class FilesServer : public testing::Test {
     return {
         .argv = {"/bin/sh", "-c",
                  fmt::format("exec {} operator api -in -X PUT /v1/underway/files < {}", kProgram, file("files.json"))},
-        .env = {{"UNDERWAY_STATE", place_}}};
+        .env = {{"UNDERWAY_STATE", site_.place()}}};
   }
   Finished apply() const { return run(applying()); }
 
-  std::string seen(int node, int number) const {
-    return fmt::format("/proc/{}/root{}/f{}", nodes_[static_cast<std::size_t>(node)].pid(), site(), number);
-  }
+  std::string seen(int node, int number) const { return site_.seen(node, fmt::format("/f{}", number)); }
   bool has(int node, int number, int version) const {
     return read_text(seen(node, number)) == content(number, version);
   }
@@ -169,12 +122,7 @@ class FilesServer : public testing::Test {
     }
   }
 
-  static constexpr int kPort = 4646;
-  TemporaryDirectory directory_;
-  Background network_{{.argv = {"unshare", "--net", "/bin/sh", "-c", "ip link set lo up && exec sleep infinity"}}};
-  std::string place_;  ///< where the server has its data
-  std::optional<Background> server_;
-  std::vector<Background> nodes_;
+  FilesSite site_;
   std::atomic<int> version_ = 0;  ///< the newest that was declared
   std::atomic<bool> over_ = false;
   std::atomic<long> reads_ = 0, torn_ = 0;
@@ -198,8 +146,7 @@ TEST_F(FilesServer, DiesOrMovesWhileNodesTakeFilesAndNoneHasHalfAFile) {
   declare_next();
   ASSERT_EQ(apply().exit_code, 0);
   EXPECT_LT(nodes_that_have(99), kNodes) << "nothing is under way";
-  server_->signal(SIGKILL);
-  server_.reset();
+  kill_server();
   start_server();
   EXPECT_TRUE(converges(version_)) << underway({"file", "status"}).out;
 
@@ -208,8 +155,7 @@ TEST_F(FilesServer, DiesOrMovesWhileNodesTakeFilesAndNoneHasHalfAFile) {
   ASSERT_EQ(apply().exit_code, 0);
   ASSERT_TRUE(eventually(seconds(20), some_node_has_begun));
   EXPECT_LT(nodes_that_have(99), kNodes) << "nothing is under way";
-  server_->signal(SIGKILL);
-  server_.reset();
+  kill_server();
   start_server();
   EXPECT_TRUE(converges(version_)) << underway({"file", "status"}).out;
 
@@ -219,8 +165,7 @@ TEST_F(FilesServer, DiesOrMovesWhileNodesTakeFilesAndNoneHasHalfAFile) {
     Background change(applying());
     ASSERT_TRUE(
         eventually(seconds(20), [&] { return read_text(fmt::format("/proc/{}/comm", change.pid())) == "underway\n"; }));
-    server_->signal(SIGKILL);
-    server_.reset();
+    kill_server();
     change.wait(seconds(30));
   }
   start_server();
@@ -232,11 +177,11 @@ TEST_F(FilesServer, DiesOrMovesWhileNodesTakeFilesAndNoneHasHalfAFile) {
   ASSERT_EQ(apply().exit_code, 0);
   ASSERT_TRUE(eventually(seconds(20), some_node_has_begun));
   EXPECT_LT(nodes_that_have(99), kNodes) << "nothing is under way";
-  server_->signal(SIGTERM);
-  EXPECT_EQ(server_->wait(seconds(20)), 0);
+  site_.server()->signal(SIGTERM);
+  EXPECT_EQ(site_.server()->wait(seconds(20)), 0);
   fs::create_directories(file("second"));
-  ASSERT_EQ(shell("cp -a " + place_ + " " + file("second/data") + " && rm -rf " + file("first")).exit_code, 0);
-  place_ = file("second/data");
+  ASSERT_EQ(shell("cp -a " + site_.place() + " " + file("second/data") + " && rm -rf " + file("first")).exit_code, 0);
+  site_.place() = file("second/data");
   start_server();
   EXPECT_TRUE(converges(version_)) << underway({"file", "status"}).out;
   declare_next();

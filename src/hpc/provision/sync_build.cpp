@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "model/capsule_name.hpp"
+#include "provision/sync_pieces.hpp"
 
 namespace underway::provision {
 
@@ -91,6 +92,10 @@ Snapshot::Master Snapshot::read(const tables::Tables& tables, const server::Keyr
     out.size = file.size;
     if (!needs_text && file.content_id.starts_with(kPlain)) {
       out.digest = file.content_id.substr(kPlain.size());
+      return out;
+    }
+    if (!content->pieces.empty()) {
+      out.digest = content_digest(*content, keyring);
       return out;
     }
     const auto bytes = open_content(*content, keyring);

@@ -23,6 +23,11 @@ struct RecordOf<model::FileContent> {
   static std::string name(const model::FileContent& content) { return content.id; }
 };
 template <>
+struct RecordOf<model::FilePiece> {
+  static constexpr std::string_view kind = "file_piece";
+  static std::string name(const model::FilePiece& piece) { return piece.id; }
+};
+template <>
 struct RecordOf<model::FileReport> {
   static constexpr std::string_view kind = "file_report";
   static std::string name(const model::FileReport& report) { return model::report_key(report.node_id, report.capsule); }
@@ -84,7 +89,7 @@ class Snapshot {
 
 /// What a secret's bytes are sealed for: they open nowhere else.
 std::string seal_context(std::string_view content_id);
-/// The bytes of a master. Throws not_found when they are gone, denied when their key is.
+/// The bytes of a master that has no pieces. Throws not_found when they are gone, denied when their key is.
 crypto::Secret open_content(const model::FileContent& content, const server::Keyring& keyring);
 
 /// A hash of all that manifests depend on: when it is the same, no manifest is another. Cheap.

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "provision/sync_pieces.hpp"
 
 namespace underway::provision {
 
 using model::FileContent;
+using model::FilePiece;
 using model::FileReport;
 using model::SyncFile;
 using server::Context;
@@ -16,28 +19,51 @@ using tables::Tables;
 
 namespace {
 
-void validate(const PutFiles& request) {
-  std::vector<std::string> wrong;
-  std::vector<SyncFile> files;
-  for (const auto& entry : request.files) {
-    for (auto& problem : model::problems(entry.file)) wrong.push_back(std::move(problem));
-    files.push_back(entry.file);
+/// Deletes the bytes that none of `files` (all there will be) names. Pieces may be shared: those of `added` (contents
+/// that come with the same decision) and of what stays are not deleted.
+void drop_unused(const Tables& tables, const std::map<std::string, SyncFile>& files,
+                 std::vector<tables::Change>& changes, const std::vector<FileContent>& added = {}) {
+  std::set<std::string> used, used_pieces, dropped_pieces;
+  for (const auto& [key, file] : files) used.insert(file.content_id);
+  for (const auto& content : added) used_pieces.insert(content.pieces.begin(), content.pieces.end());
+  for (const auto& row : tables.rows<model::Record>(tables::record_key<FileContent>(""))) {
+    const bool stays = used.contains(row->name);
+    for (auto& piece : pieces_of(*row)) (stays ? used_pieces : dropped_pieces).insert(std::move(piece));
+    if (!stays) changes.push_back(tables::delete_record<FileContent>(row->name));
   }
-  for (auto& problem : model::problems(files)) wrong.push_back(std::move(problem));
-  if (wrong.empty()) return;
-  Error error(Code::invalid, "the files are not valid");
-  for (const auto& problem : wrong) error.because(problem);
-  throw error;
+  for (const auto& piece : dropped_pieces) {
+    if (!used_pieces.contains(piece)) changes.push_back(tables::delete_record<FilePiece>(piece));
+  }
 }
 
-/// Deletes the bytes that none of `files` (all there will be) names.
-void drop_unused(const Tables& tables, const std::map<std::string, SyncFile>& files,
-                 std::vector<tables::Change>& changes) {
-  std::set<std::string> used;
-  for (const auto& [key, file] : files) used.insert(file.content_id);
-  for (const auto& row : tables.rows<model::Record>(tables::record_key<FileContent>(""))) {
-    if (!used.contains(row->name)) changes.push_back(tables::delete_record<FileContent>(row->name));
+/// Throws unless the bytes that a declaration names are here, or come with it.
+void require_bytes(const Tables& tables, const NewFile& entry) {
+  const auto& [file, content] = entry;
+  const auto refuse = [&] {
+    throw Error(Code::conflict, fmt::format("the bytes of file '{}' are not here", file.name))
+        .because("another change removed them meanwhile, or they were never sent")
+        .advise("try it again: they are sent anew");
+  };
+  if (!content && !file.content_id.empty() &&
+      !tables.find<model::Record>(tables::record_key<FileContent>(file.content_id)))
+    refuse();
+  if (!content) return;
+  for (const auto& piece : content->pieces) {
+    if (!tables.find<model::Record>(tables::record_key<FilePiece>(piece))) refuse();
   }
+}
+
+/// The server has all of them in memory.
+void limit_all(const std::map<std::string, SyncFile>& files) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto& [key, file] : files) sizes[file.content_id] = file.size;
+  std::uint64_t all = 0;
+  for (const auto& [id, size] : sizes) all += static_cast<std::uint64_t>(std::max<std::int64_t>(0, size));
+  if (all > model::kAllFilesBytes)
+    throw Error(Code::too_large, "the files are too large together")
+        .because(fmt::format("they would have {}, and {} at most are kept", human_bytes(all),
+                             human_bytes(model::kAllFilesBytes)))
+        .advise("put the largest into the image or on a shared file system");
 }
 
 std::map<std::string, SyncFile> all_files(const Tables& tables) {
@@ -51,6 +77,18 @@ std::map<std::string, SyncFile> all_files(const Tables& tables) {
 
 }  // namespace
 
+void require_valid(const std::vector<SyncFile>& files) {
+  std::vector<std::string> wrong;
+  for (const auto& file : files) {
+    for (auto& problem : model::problems(file)) wrong.push_back(std::move(problem));
+  }
+  for (auto& problem : model::problems(files)) wrong.push_back(std::move(problem));
+  if (wrong.empty()) return;
+  Error error(Code::invalid, "the files are not valid");
+  for (const auto& problem : wrong) error.because(problem);
+  throw error;
+}
+
 tables::Row<model::Node> node_of_master(const Tables& tables, const SyncFile& file) {
   for (const auto& node : tables.nodes()) {
     if (node->name == file.from && node->cluster == file.cluster) return node;
@@ -62,15 +100,20 @@ Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& reques
   if (!request.plan && !request.cluster.empty() && !tables.find_cluster(request.cluster))
     throw Error(Code::not_found, fmt::format("cluster '{}' not found", request.cluster))
         .advise("name one that `underway cluster list` shows");
-  validate(request);
+  std::vector<SyncFile> declared;
+  for (const auto& entry : request.files) declared.push_back(entry.file);
+  require_valid(declared);
   Decision<FilesPut> decision;
   auto files = all_files(tables);
   std::set<std::string> kept;
-  for (const auto& [given, content] : request.files) {
+  std::vector<FileContent> added;
+  for (const auto& entry : request.files) {
+    const auto& [given, content] = entry;
     SyncFile file = given;
     file.cluster = request.cluster;
     file.from_directory = request.directory;
     file.content.reset();
+    file.sent.reset();
     const std::string key = model::file_key(file.cluster, file.name);
     kept.insert(key);
     const auto before = files.find(key);
@@ -86,7 +129,11 @@ Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& reques
     }
     (before == files.end() ? decision.result.added : decision.result.changed).push_back(file.name);
     file.modify_time = unix_nanos(context.now);
-    if (content) decision.changes.push_back(tables::put_record(*content));
+    if (!request.plan) require_bytes(tables, entry);
+    if (content) {
+      decision.changes.push_back(tables::put_record(*content));
+      added.push_back(*content);
+    }
     decision.changes.push_back(tables::put_record(file));
     files[key] = std::move(file);
   }
@@ -102,7 +149,10 @@ Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& reques
       it = files.erase(it);
     }
   }
-  if (!decision.changes.empty()) drop_unused(tables, files, decision.changes);
+  if (!decision.changes.empty()) {
+    limit_all(files);
+    drop_unused(tables, files, decision.changes, added);
+  }
   return decision;
 }
 
@@ -133,9 +183,15 @@ Decision<Nothing> decide_follow_master(const Tables& tables, const NewFile& read
   file.content_id = read.file.content_id;
   file.size = read.file.size;
   file.modify_time = unix_nanos(context.now);
-  if (read.content) decision.changes.push_back(tables::put_record(*read.content));
+  require_bytes(tables, read);
+  std::vector<FileContent> added;
+  if (read.content) {
+    decision.changes.push_back(tables::put_record(*read.content));
+    added.push_back(*read.content);
+  }
   decision.changes.push_back(tables::put_record(file));
-  drop_unused(tables, files, decision.changes);
+  limit_all(files);
+  drop_unused(tables, files, decision.changes, added);
   return decision;
 }
 
@@ -156,6 +212,20 @@ Decision<Nothing> decide_collect_files(const Tables& tables, const Context&) {
   for (const auto& row : tables.rows<model::Record>(tables::record_key<FileReport>(""))) {
     if (!tables.find_node(row->name.substr(0, row->name.find('/'))))
       decision.changes.push_back(tables::delete_record<FileReport>(row->name));
+  }
+  return decision;
+}
+
+Decision<Nothing> decide_collect_pieces(const Tables& tables, const Context& context) {
+  std::set<std::string> used;
+  for (const auto& row : tables.rows<model::Record>(tables::record_key<FileContent>(""))) {
+    for (auto& piece : pieces_of(*row)) used.insert(std::move(piece));
+  }
+  Decision<Nothing> decision;
+  for (const auto& row : tables.rows<model::Record>(tables::record_key<FilePiece>(""))) {
+    if (used.contains(row->name)) continue;
+    const auto at = from_unix_nanos(tables::decode_record<FilePiece>(*row).at);
+    if (context.now - at >= kUnnamedPieces) decision.changes.push_back(tables::delete_record<FilePiece>(row->name));
   }
   return decision;
 }

@@ -16,6 +16,9 @@ struct NewFile {
 /// The node on which the master of `file` lies; nothing when there is none of that name.
 tables::Row<model::Node> node_of_master(const tables::Tables& tables, const model::SyncFile& file);
 
+/// Throws invalid with all that is wrong with them.
+void require_valid(const std::vector<model::SyncFile>& files);
+
 struct PutFiles {
   std::string cluster;  ///< empty: for nodes that are in none
   std::vector<NewFile> files;
@@ -28,7 +31,8 @@ struct FilesPut {
   std::int64_t unchanged = 0;
 };
 
-/// Errors: not_found (no such cluster), invalid with all problems.
+/// Errors: not_found (no such cluster), invalid with all problems, conflict (bytes that are not here), too_large (all
+/// files together).
 server::Decision<FilesPut> decide_put_files(const tables::Tables& tables, const PutFiles& request,
                                             const server::Context& context);
 /// Errors: not_found; conflict for what a directory declares.
@@ -39,6 +43,9 @@ server::Decision<server::Nothing> decide_follow_master(const tables::Tables& tab
                                                        const server::Context& context);
 /// What belongs to clusters and nodes that are not there any more goes.
 server::Decision<server::Nothing> decide_collect_files(const tables::Tables& tables, const server::Context& context);
+
+/// Pieces that were sent, and that no file names after kUnnamedPieces, go.
+server::Decision<server::Nothing> decide_collect_pieces(const tables::Tables& tables, const server::Context& context);
 
 const describe::Structure& description(describe::Tag<FilesPut>);
 

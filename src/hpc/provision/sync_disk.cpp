@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "crypto/digest.hpp"
 #include "os/user.hpp"
+#include "provision/sync_bytes.hpp"
 
 namespace underway::provision {
 
@@ -20,7 +20,8 @@ using model::SyncFileType;
 
 namespace {
 
-constexpr std::size_t kMostBytes = 64U << 20;
+/// Of /etc/passwd and /etc/group.
+constexpr std::size_t kMostNames = 64U << 20;
 
 std::int64_t nanos(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
@@ -87,6 +88,16 @@ class Temporary {
 };
 
 }  // namespace
+
+bool Stamp::fits(const struct stat& status) const {
+  return inode == static_cast<std::int64_t>(status.st_ino) && size == status.st_size &&
+         mtime == nanos(status.st_mtim) && ctime == nanos(status.st_ctim);
+}
+
+Stamp stamp_of(const struct stat& status, std::string digest) {
+  return {static_cast<std::int64_t>(status.st_ino), status.st_size, nanos(status.st_mtim), nanos(status.st_ctim),
+          std::move(digest)};
+}
 
 Ground::Ground(const SyncTarget& target)
     : target_(target), root_(target.root()), mounts_(os::parse_mountinfo(target.mounts())) {}
@@ -160,8 +171,7 @@ Observed Ground::observe(const ManifestEntry& entry, const Stamp* known) const {
     return out;
   }
   if (out.presence == Presence::other) return out;
-  const bool fits = known != nullptr && known->inode == static_cast<std::int64_t>(st.st_ino) &&
-                    known->size == st.st_size && known->mtime == nanos(st.st_mtim) && known->ctime == nanos(st.st_ctim);
+  const bool fits = known != nullptr && known->fits(st);
   if (fits) out.digest = known->digest;
   const bool read =
       out.presence == Presence::file && !fits && st.st_size == entry.size && entry.type == SyncFileType::file;
@@ -169,7 +179,7 @@ Observed Ground::observe(const ManifestEntry& entry, const Stamp* known) const {
   const os::Fd fd(
       ::openat(place->directory.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) throw errno_error(errno, fmt::format("cannot open '{}'", entry.path));
-  if (read) out.digest = hex(crypto::sha256(os::read_all(fd, kMostBytes, "'" + entry.path + "'")));
+  if (read) out.digest = file_digest(fd, "'" + entry.path + "'");
   for (const auto& [name, value] : entry.xattrs) {
     std::string have(value.size() + 1, '\0');
     const ssize_t n = ::fgetxattr(fd.get(), name.c_str(), have.data(), have.size());
@@ -196,20 +206,25 @@ std::optional<Stamp> Ground::stamp(const ManifestEntry& entry) const {
   struct stat st{};
   if (!place || ::fstatat(place->directory.get(), place->name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
     return std::nullopt;
-  return Stamp{static_cast<std::int64_t>(st.st_ino), st.st_size, nanos(st.st_mtim), nanos(st.st_ctim), entry.digest};
+  return stamp_of(st, entry.digest);
 }
 
-std::optional<std::string> Ground::read(const std::string& path, std::size_t limit) const {
+std::optional<os::Fd> Ground::open_regular(const std::string& path) const {
   const auto place = find(path);
   if (!place) return std::nullopt;
-  const os::Fd fd(
-      ::openat(place->directory.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  os::Fd fd(::openat(place->directory.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd && errno == ENOENT) return std::nullopt;
   if (!fd) throw errno_error(errno, fmt::format("cannot open '{}'", path));
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
     throw Error(Code::invalid, fmt::format("'{}' is no regular file", path));
-  return os::read_all(fd, limit, "'" + path + "'");
+  return fd;
+}
+
+std::optional<std::string> Ground::read(const std::string& path, std::size_t limit) const {
+  const auto fd = open_regular(path);
+  if (!fd) return std::nullopt;
+  return os::read_all(*fd, limit, "'" + path + "'");
 }
 
 // --- names ---
@@ -220,7 +235,7 @@ void Ground::read_names() const {
   users_.clear();
   groups_.clear();
   const auto take = [&](const std::string& path, std::map<std::string, std::int64_t>& into) {
-    const auto text = read(path, kMostBytes);
+    const auto text = read(path, kMostNames);
     if (!text) return;
     for (const auto& line : split(*text, '\n')) {
       const auto parts = split(line, ':');
@@ -301,13 +316,16 @@ void Ground::set_metadata(const os::Fd& fd, const ManifestEntry& entry) const {
   if (::fchmod(fd.get(), static_cast<mode_t>(entry.mode)) != 0) throw fail("mode " + mode_text(entry.mode));
 }
 
-void Ground::put_file(const ManifestEntry& entry, const std::string& bytes) const {
+void Ground::put_file(const ManifestEntry& entry, const os::Fd& bytes) const {
   const Place place = open(entry.path);
   Temporary temporary(place.directory, temporary_name(place.name));
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const os::Fd fd(::openat(place.directory.get(), temporary.name(), kFlags, 0600));
   if (!fd) throw errno_error(errno, fmt::format("cannot write beside '{}'", entry.path));
-  os::write_all(fd, bytes, "'" + entry.path + "'");
+  if (copy_bytes(bytes, fd, "'" + entry.path + "'") != entry.digest)
+    throw Error(Code::conflict, fmt::format("'{}' is not written", entry.path))
+        .because("the bytes that were fetched for it are not those that the manifest names any more")
+        .advise("look at the disk of the agent's data directory; the next look fetches them anew");
   set_metadata(fd, entry);
   flush(fd, entry.path);
   if (!temporary.rename_to(place.name)) throw errno_error(errno, fmt::format("cannot replace '{}'", entry.path));
@@ -371,7 +389,7 @@ void Ground::remove(const ManifestEntry& entry) const {
   flush_directory(place->directory, entry.path);
 }
 
-void Ground::make(const Change& change, const std::string& bytes) {
+void Ground::make(const Change& change, const os::Fd& bytes) {
   const auto& entry = change.entry;
   if (entry.type != SyncFileType::directory) refuse_mounts(entry.path);
   if (change.action == Action::remove)

@@ -4,6 +4,8 @@
 /// each step is taken from the directory before it. A file is replaced by rename(2) of a complete one in the same
 /// directory, so whoever reads sees the old or the new bytes. Blocks: yes (disk).
 
+#include <sys/stat.h>
+
 #include "os/mount.hpp"
 #include "provision/sync_plan.hpp"
 #include "provision/sync_target.hpp"
@@ -14,7 +16,13 @@ namespace underway::provision {
 struct Stamp {
   std::int64_t inode = 0, size = 0, mtime = 0, ctime = 0;  ///< times in ns
   std::string digest;                                      ///< of what it held
+
+  /// Whether it is still the same, but for the digest.
+  bool fits(const struct stat& status) const;
 };
+
+/// Of a file that has just been examined and read.
+Stamp stamp_of(const struct stat& status, std::string digest);
 
 /// One visit to a target's tree.
 class Ground {
@@ -26,11 +34,13 @@ class Ground {
   Look look(const ManifestEntry& entry, const Stamp* known = nullptr) const;
   /// Of the file as it is now; nothing when there is none.
   std::optional<Stamp> stamp(const ManifestEntry& entry) const;
-  /// Makes it as the change says. `bytes` are those of a file that is created or replaced.
+  /// Makes it as the change says. `bytes`: a file with those of one that is created or replaced.
   /// Errors: denied (a link on the way, with the real path; an owner that nobody knows), conflict (a file that is
-  /// mounted there; a directory that is not empty), exhausted, and others of the disk.
-  void make(const Change& change, const std::string& bytes);
-  /// The bytes of a regular file; nothing when there is none. Throws as make.
+  /// mounted there; a directory that is not empty; bytes that are not the entry's), exhausted, and others of the disk.
+  void make(const Change& change, const os::Fd& bytes);
+  /// A regular file, to be read; nothing when there is none. Throws as make.
+  std::optional<os::Fd> open_regular(const std::string& path) const;
+  /// Its bytes, likewise; too_large beyond `limit`.
   std::optional<std::string> read(const std::string& path, std::size_t limit) const;
   /// "root", or the number when nobody has that name.
   std::string user_name(std::int64_t uid) const;
@@ -47,7 +57,7 @@ class Ground {
   Observed observe(const ManifestEntry& entry, const Stamp* known) const;
   Ids ids_of(const ManifestEntry& entry) const;
   void refuse_mounts(const std::string& path) const;
-  void put_file(const ManifestEntry& entry, const std::string& bytes) const;
+  void put_file(const ManifestEntry& entry, const os::Fd& bytes) const;
   void put_link(const ManifestEntry& entry) const;
   void put_directory(const ManifestEntry& entry) const;
   void adjust(const ManifestEntry& entry) const;

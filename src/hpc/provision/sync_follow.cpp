@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
+#include "provision/sync_pieces.hpp"
 #include "provision/sync_server.hpp"
 
 namespace underway::provision {
@@ -38,18 +39,49 @@ awaitable<void> FileService::follow_master(SyncFile file, std::string node_id) {
   const auto* tables = co_await server_.read();
   MasterRequest request{file.source, ""};
   if (const auto known = tables::find_record<FileContent>(*tables, file.content_id))
-    request.have = hex(crypto::sha256(open_content(*known, server_.keyring()).bytes()));
+    request.have = known->pieces.empty() ? hex(crypto::sha256(open_content(*known, server_.keyring()).bytes()))
+                                         : content_digest(*known, server_.keyring());
   auto body = json::to_value(request);
-  const auto answer = co_await server_.call_node(std::move(node_id), "files.master", std::move(body));
+  const auto answer = co_await server_.call_node(node_id, "files.master", std::move(body));
   auto reply = json::decode<MasterReply>(answer);
-  if (!reply.data) co_return;
-  file.content = base64_decode(*reply.data);
+  if (reply.data) {
+    file.content = base64_decode(*reply.data);
+  } else if (!reply.digest.empty()) {
+    const bool rendered = file.templating != model::FileTemplate::none || file.type == model::SyncFileType::part;
+    if (rendered)
+      throw Error(Code::too_large,
+                  fmt::format("a template or a part of one has {} at most", human_bytes(model::kPieceBytes)));
+    file.sent = model::SentBytes{reply.digest, reply.size, {}};
+    file.sent->pieces = co_await take_pieces(std::move(node_id), request, file.secret);
+    co_await check_sent(file);
+  } else {
+    co_return;
+  }
   tables = co_await server_.read();
   const auto read = new_file(*tables, std::move(file));
   auto decide = [read](const Tables& now, const server::Context& context) {
     return decide_follow_master(now, read, context);
   };
   co_await server_.writer().submit(std::move(decide));
+}
+
+awaitable<std::vector<std::string>> FileService::take_pieces(std::string node_id, MasterRequest request, bool secret) {
+  auto header = json::to_value(request);
+  const auto stream = co_await server_.open_stream(std::move(node_id), "files.master", std::move(header));
+  stream->end();
+  std::vector<std::string> pieces;
+  std::string gathered;
+  std::size_t size = 0;
+  while (auto chunk = co_await stream->read()) {
+    size += chunk->bytes.size();
+    if (size > model::kFileBytes) break;  // and its digest does not fit
+    gathered += chunk->bytes;
+    if (gathered.size() < model::kPieceBytes) continue;
+    pieces.push_back(co_await put_piece(gathered.substr(0, model::kPieceBytes), secret));
+    gathered.erase(0, model::kPieceBytes);
+  }
+  if (!gathered.empty()) pieces.push_back(co_await put_piece(std::move(gathered), secret));
+  co_return pieces;
 }
 
 }  // namespace underway::provision

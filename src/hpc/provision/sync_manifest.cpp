@@ -37,7 +37,7 @@ void check_entry(const ManifestEntry& entry, std::vector<std::string>& out) {
   if (entry.type == model::SyncFileType::file && !is_digest(entry.digest)) say("its digest is none");
   if (entry.type == model::SyncFileType::symlink && (entry.link.empty() || entry.link.find('\0') != std::string::npos))
     say("its link says nothing");
-  if (entry.size < 0 || entry.size > static_cast<std::int64_t>(kContentBytes)) say("its size is none");
+  if (entry.size < 0 || entry.size > static_cast<std::int64_t>(model::kFileBytes)) say("its size is none");
   for (const auto* hook : {&entry.before, &entry.after}) {
     if (*hook && (**hook).command.empty()) say("a hook has no command");
   }

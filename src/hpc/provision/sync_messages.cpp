@@ -88,6 +88,15 @@ const Structure& description(Tag<ContentReply>) {
   return s;
 }
 
+const Structure& description(Tag<BytesRequest>) {
+  static const Structure s = Builder<BytesRequest>("bytes request", "Asks for the bytes of a large file.")
+                                 .wire<&BytesRequest::capsule>("Capsule", "")
+                                 .wire<&BytesRequest::digest>("Digest", "")
+                                 .wire<&BytesRequest::offset>("Offset", "")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<ReloadRequest>) {
   static const Structure s = Builder<ReloadRequest>("reload request", "Tells a task.")
                                  .wire<&ReloadRequest::capsule>("Capsule", "")
@@ -127,6 +136,8 @@ const Structure& description(Tag<MasterRequest>) {
 const Structure& description(Tag<MasterReply>) {
   static const Structure s = Builder<MasterReply>("master reply", "A master, if it is another than is known.")
                                  .wire<&MasterReply::data>("Data", "")
+                                 .wire<&MasterReply::digest>("Digest", "")
+                                 .wire<&MasterReply::size>("Size", "")
                                  .done();
   return s;
 }

@@ -5,12 +5,14 @@
 /// Node to server:
 ///   call "files.manifest"  ManifestRequest -> ManifestReply   what it shall have, if that is news
 ///   call "files.content"   ContentRequest -> ContentReply     bytes that its present manifest names, and no others
+///   stream "files.bytes"   BytesRequest -> bytes              those of a file that is larger than model::kPieceBytes
 ///   call "files.reload"    ReloadRequest -> {"Signalled": n}  tells a task on this node
 ///   call "files.report"    model::FileReport -> {}
 /// Server to node:
 ///   call "files.changed"   {} -> {}                           its manifest is another: it asks for it at once
 ///   call "files.read"      ReadRequest -> ReadReply           a file of its manifest, as it is there; never a secret
 ///   call "files.master"    MasterRequest -> MasterReply       a master that lies there, if that is news
+///   stream "files.master"  MasterRequest -> bytes             those of a large one
 
 #include "model/sync_file.hpp"
 
@@ -73,6 +75,12 @@ struct ContentReply {
 /// A request asks for so many bytes at most, or for one file: what a message of the link holds, with base64.
 constexpr std::int64_t kContentBytes = std::int64_t{6} << 20;
 
+struct BytesRequest {
+  std::string capsule;
+  std::string digest;
+  std::int64_t offset = 0;  ///< how many of them the node has
+};
+
 struct ReloadRequest {
   std::string capsule;
   model::FileReload reload;
@@ -94,7 +102,9 @@ struct MasterRequest {
   std::string have;  ///< digest of the bytes that the server has; empty: none
 };
 struct MasterReply {
-  std::optional<std::string> data;  ///< base64; absent: nothing changed
+  std::optional<std::string> data;  ///< base64; absent: nothing changed, or it is large
+  std::string digest;               ///< of a large one that is news
+  std::int64_t size = 0;            ///< likewise
 };
 
 const describe::Structure& description(describe::Tag<ManifestEntry>);
@@ -105,6 +115,7 @@ const describe::Structure& description(describe::Tag<ManifestReply>);
 const describe::Structure& description(describe::Tag<ContentRequest>);
 const describe::Structure& description(describe::Tag<Content>);
 const describe::Structure& description(describe::Tag<ContentReply>);
+const describe::Structure& description(describe::Tag<BytesRequest>);
 const describe::Structure& description(describe::Tag<ReloadRequest>);
 const describe::Structure& description(describe::Tag<ReadRequest>);
 const describe::Structure& description(describe::Tag<ReadReply>);

@@ -19,7 +19,6 @@ namespace {
 
 /// A capsule that has come here has its files so soon.
 constexpr Duration kCapsulesEvery = std::chrono::seconds(5);
-constexpr std::size_t kMostRead = 4U << 20;
 
 /// A capsule's name as that of a directory.
 std::string directory_name(const std::string& capsule) {
@@ -31,12 +30,17 @@ std::string directory_name(const std::string& capsule) {
 
 TimePoint now() { return SystemClock().now(); }
 
-/// Bytes that the disk does not have.
-std::vector<ManifestEntry> needed(const Plan& plan) {
-  std::vector<ManifestEntry> out;
+/// Whose bytes the disk does not have.
+struct Needed {
+  std::vector<ManifestEntry> small, large;
+};
+
+Needed needed(const Plan& plan) {
+  Needed out;
   for (const auto& change : plan.changes) {
-    const bool bytes = change.action == Action::create || change.action == Action::replace;
-    if (bytes && change.entry.type == model::SyncFileType::file) out.push_back(change.entry);
+    if (!needs_bytes(change)) continue;
+    const bool large = change.entry.size > static_cast<std::int64_t>(model::kPieceBytes);
+    (large ? out.large : out.small).push_back(change.entry);
   }
   return out;
 }
@@ -75,11 +79,6 @@ awaitable<boost::json::value> FileExtension::answer(std::string method, boost::j
   if (method == "files.read") co_return json::to_value(co_await read(json::decode<ReadRequest>(body)));
   if (method == "files.master") co_return json::to_value(co_await master(json::decode<MasterRequest>(body)));
   throw Error(Code::unsupported, fmt::format("this agent does not know '{}'", method));
-}
-
-awaitable<void> FileExtension::serve(std::string method, boost::json::value, std::shared_ptr<link::Stream>) {
-  throw Error(Code::unsupported, fmt::format("this agent has no stream '{}'", method));
-  co_return;
 }
 
 /// A quarter more or less: nodes that were started together do not come together for ever.
@@ -167,7 +166,9 @@ awaitable<void> FileExtension::follow(Followed& followed, std::shared_ptr<link::
   const Manifest manifest = co_await wanted(followed, server);
   auto look = [&] { return rounds.plan(target, manifest); };
   auto plan = co_await async::on_pool(pool, look);
-  auto contents = co_await fetch(target.name(), needed(plan), server);
+  auto wants = needed(plan);
+  auto contents = co_await fetch(target.name(), std::move(wants.small), server);
+  co_await fetch_large(followed, std::move(wants.large), server);
   auto round = make_round(SystemIds().uuid(), manifest, std::move(plan), rounds.state());
   if (!round.empty()) {
     co_await carry_out(followed, std::move(round), std::move(contents), false, server);
@@ -210,34 +211,6 @@ awaitable<Manifest> FileExtension::wanted(Followed& followed, std::shared_ptr<li
     co_await async::on_pool(context_->pool, pin);
   }
   co_return std::move(*news);
-}
-
-awaitable<std::map<std::string, std::string>> FileExtension::fetch(std::string capsule,
-                                                                   std::vector<ManifestEntry> entries,
-                                                                   std::shared_ptr<link::Connection> server) {
-  std::map<std::string, std::string> out;
-  std::set<std::string> asked;
-  for (std::size_t next = 0; next < entries.size();) {
-    ContentRequest request{capsule, {}};
-    std::int64_t bytes = 0;
-    for (; next < entries.size(); ++next) {
-      if (asked.contains(entries[next].digest)) continue;
-      if (!request.digests.empty() && bytes + entries[next].size > kContentBytes) break;
-      bytes += entries[next].size;
-      asked.insert(entries[next].digest);
-      request.digests.push_back(entries[next].digest);
-    }
-    if (request.digests.empty()) break;
-    auto body = json::to_value(request);
-    const auto answer = co_await server->call("files.content", std::move(body));
-    for (auto& content : json::decode<ContentReply>(answer).contents) {
-      auto text = base64_decode(content.data);
-      if (hex(crypto::sha256(text)) != content.digest)
-        throw Error(Code::denied, "bytes that the server sent are not those that its manifest names");
-      out[content.digest] = std::move(text);
-    }
-  }
-  co_return out;
 }
 
 awaitable<void> FileExtension::carry_out(Followed& followed, Round round, std::map<std::string, std::string> contents,
@@ -322,7 +295,7 @@ awaitable<ReadReply> FileExtension::read(ReadRequest request) {
   auto look = [target, wanted] {
     ReadReply reply;
     const Ground ground(*target);
-    const auto bytes = ground.read(wanted.path, kMostRead);
+    const auto bytes = ground.read(wanted.path, model::kPieceBytes);
     if (!bytes) return reply;
     reply.exists = true;
     reply.data = base64_encode(*bytes);
@@ -330,21 +303,6 @@ awaitable<ReadReply> FileExtension::read(ReadRequest request) {
     reply.owner = ground.user_name(seen.uid);
     reply.group = ground.group_name(seen.gid);
     reply.mode = fmt::format("{:04o}", seen.mode);
-    return reply;
-  };
-  co_return co_await async::on_pool(context_->pool, look);
-}
-
-/// Of this node, which is the management host: the server may do all here anyway (host.exec).
-awaitable<MasterReply> FileExtension::master(MasterRequest request) {
-  if (const auto wrong = model::file_path_problem(request.path); !wrong.empty()) throw Error(Code::invalid, wrong);
-  const auto root = options_.root;
-  auto look = [root, request] {
-    const NodeTarget target(root);
-    const auto bytes = Ground(target).read(request.path, model::kFileBytes);
-    if (!bytes) throw Error(Code::not_found, fmt::format("'{}' does not exist", request.path));
-    MasterReply reply;
-    if (hex(crypto::sha256(*bytes)) != request.have) reply.data = base64_encode(*bytes);
     return reply;
   };
   co_return co_await async::on_pool(context_->pool, look);

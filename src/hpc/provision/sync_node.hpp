@@ -53,6 +53,10 @@ class FileExtension final : public node::Extension {
   node::awaitable<Manifest> wanted(Followed& followed, std::shared_ptr<link::Connection> server);
   node::awaitable<std::map<std::string, std::string>> fetch(std::string capsule, std::vector<ManifestEntry> entries,
                                                             std::shared_ptr<link::Connection> server);
+  node::awaitable<void> fetch_large(Followed& followed, std::vector<ManifestEntry> entries,
+                                    std::shared_ptr<link::Connection> server);
+  node::awaitable<void> receive(Incoming& incoming, ManifestEntry entry, std::string capsule,
+                                std::shared_ptr<link::Connection> server);
   node::awaitable<void> carry_out(Followed& followed, Round round, std::map<std::string, std::string> contents,
                                   bool begun, std::shared_ptr<link::Connection> server);
   node::awaitable<void> report(Followed& followed, std::shared_ptr<link::Connection> server);
@@ -67,6 +71,7 @@ class FileExtension final : public node::Extension {
   std::string directory_;
   std::string pinned_;
   std::map<std::string, Followed> followed_;  ///< by the target's name
+  std::map<std::string, Stamp> masters_;      ///< that lie here and were asked for, by path
   std::optional<async::TaskGroup> tasks_;
   async::Event woken_;
   bool wake_ = false;

@@ -47,6 +47,12 @@ struct Change {
   bool drift = false;  ///< it was as wanted, and somebody changed it
 };
 
+/// Whether it takes bytes that the disk does not have.
+inline bool needs_bytes(const Change& change) {
+  const bool anew = change.action == Action::create || change.action == Action::replace;
+  return anew && change.entry.type == model::SyncFileType::file;
+}
+
 struct Plan {
   std::vector<Change> changes;  ///< in the order in which they are made
   std::vector<model::FileProblem> problems;

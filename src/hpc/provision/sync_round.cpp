@@ -77,7 +77,7 @@ Round make_round(std::string id, const Manifest& manifest, Plan plan, const Reme
 }
 
 Rounds::Rounds(std::string directory, const std::atomic<bool>* stopping)
-    : directory_(std::move(directory)), stopping_(stopping) {
+    : directory_(std::move(directory)), incoming_(directory_ + "/incoming"), stopping_(stopping) {
   os::make_directories(directory_, 0700);
   if (const auto text = os::find_file(directory_ + "/state.json", kMostState))
     state_ = json::decode_text<Remembered>(*text, "state of files");
@@ -105,6 +105,11 @@ void Rounds::begin(const Round& round, const std::map<std::string, std::string>&
   os::remove_tree(directory_ + "/round");
   os::make_directories(directory_ + "/round", 0700);
   for (const auto& [digest, bytes] : contents) os::write_file(round_file("bytes-" + digest), bytes, 0600);
+  for (const auto& change : round.changes) {
+    const auto& digest = change.entry.digest;
+    if (needs_bytes(change) && !contents.contains(digest) && incoming_.is_whole(digest))
+      incoming_.move_to(digest, round_file("bytes-" + digest));
+  }
   os::write_file(round_file("journal.json"), json::encode(round, json::Encoding::compact), 0600);
 }
 
@@ -149,9 +154,9 @@ Outcome Rounds::carry_out(const Round& round, const SyncTarget& target, TimePoin
       const auto look = ground.look(entry);
       const bool done = removed ? look.observed.error.empty() && look.observed.presence == Presence::absent
                                 : differences(entry, look).empty();
-      std::string bytes;
-      if (!done && !removed && change.action != Action::adjust && entry.type == model::SyncFileType::file)
-        bytes = os::read_file(round_file("bytes-" + entry.digest), kMostState);
+      os::Fd bytes;
+      if (!done && needs_bytes(change))
+        bytes = os::open_file(round_file("bytes-" + entry.digest), O_RDONLY | O_NOFOLLOW);
       if (!done) ground.make(change, bytes);
       outcome.made.push_back(entry.path);
       outcome.events.push_back(

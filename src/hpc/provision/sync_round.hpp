@@ -4,9 +4,10 @@
 /// is then gone on with: hooks run once, files are whole. The round and the bytes it needs are on disk before anything
 /// is touched; what is already so is not done again. Blocks: yes (disk, commands).
 ///
-/// In the directory of a target: `state.json`, and during a round `round/` with `journal.json`, the bytes by digest,
-/// and the results of hooks.
+/// In the directory of a target: `state.json`; large files that are on their way in `incoming/`; and during a round
+/// `round/` with `journal.json`, the bytes by digest, and the results of hooks.
 
+#include "provision/sync_bytes.hpp"
 #include "provision/sync_disk.hpp"
 #include "provision/sync_hook.hpp"
 
@@ -63,6 +64,7 @@ class Rounds {
   explicit Rounds(std::string directory, const std::atomic<bool>* stopping = nullptr);
 
   const Remembered& state() const { return state_; }
+  Incoming& incoming() { return incoming_; }
   /// Of an agent that was killed; nothing when there is none.
   std::optional<Round> unfinished();
   /// Looks at the target, and says what has to be done.
@@ -70,7 +72,8 @@ class Rounds {
   /// Nothing to do: the manifest is followed, with these problems.
   void settle(const Ground& ground, const Manifest& manifest, std::vector<model::FileProblem> problems, TimePoint now);
 
-  /// Writes the round down, with the bytes it needs by digest. From here on it is unfinished.
+  /// Writes the round down, with the bytes it needs by digest; those that are not in `contents` have come in. From here
+  /// on it is unfinished.
   void begin(const Round& round, const std::map<std::string, std::string>& contents);
   /// Hooks and changes. May be called again after a crash.
   Outcome carry_out(const Round& round, const SyncTarget& target, TimePoint now) const;
@@ -88,6 +91,7 @@ class Rounds {
   void save();
 
   std::string directory_;
+  Incoming incoming_;
   const std::atomic<bool>* stopping_;
   Remembered state_;
 };

@@ -20,7 +20,6 @@ using server::Nothing;
 
 namespace {
 
-constexpr std::string_view kSeedContext = "key of file manifests";
 constexpr std::size_t kMostProblems = 500;
 constexpr std::size_t kMostText = 600;
 constexpr std::size_t kMostReloads = 10'000;
@@ -57,12 +56,18 @@ void limit(FileReport& report) {
   }
 }
 
-server::Extension extension_of(FileService& service,
-                               awaitable<boost::json::value> (FileService::*answer)(std::string, std::string,
-                                                                                    boost::json::value)) {
+using Answer = awaitable<boost::json::value> (FileService::*)(std::string, std::string, boost::json::value);
+using Serve = awaitable<void> (FileService::*)(std::string, std::string, boost::json::value,
+                                               std::shared_ptr<link::Stream>);
+
+server::Extension extension_of(FileService& service, Answer answer, Serve serve) {
   server::Extension out;
   out.call = [&service, answer](std::string node_id, std::string method, boost::json::value body) {
     return (service.*answer)(std::move(node_id), std::move(method), std::move(body));
+  };
+  out.stream = [&service, serve](std::string node_id, std::string method, boost::json::value header,
+                                 std::shared_ptr<link::Stream> stream) {
+    return (service.*serve)(std::move(node_id), std::move(method), std::move(header), std::move(stream));
   };
   return out;
 }
@@ -72,35 +77,16 @@ server::Extension extension_of(FileService& service,
 FileService::FileService(server::Server& server, async::Executor executor, async::Pool& pool, IdSource& ids,
                          Options options)
     : server_(server), pool_(pool), ids_(ids), options_(options), tasks_(std::move(executor), "files") {
-  server_.add_extension("files.", extension_of(*this, &FileService::answer));
+  server_.add_extension("files.", extension_of(*this, &FileService::answer, &FileService::serve));
 }
 
 void FileService::start() {
   tasks_.spawn("manifests", run());
   tasks_.spawn("masters on nodes", follow_masters());
+  tasks_.spawn("pieces that no file names", collect_pieces());
 }
 
 awaitable<void> FileService::stop() { co_await tasks_.stop(); }
-
-/// The key that signs, made once; it is no use to who has the store without the keyring.
-awaitable<void> FileService::prepare() {
-  const auto seed = crypto::SigningKey::generate().seed();
-  const auto sealed = server_.keyring().seal(seed.bytes(), kSeedContext);
-  FileSettings fresh;
-  fresh.key_id = sealed.key_id;
-  fresh.seed = base64_encode(sealed.bytes);
-  auto decide = [fresh](const Tables& tables, const Context&) {
-    Decision<FileSettings> decision;
-    const auto standing = tables::find_record<FileSettings>(tables, "settings");
-    decision.result = standing.value_or(fresh);
-    if (!standing) decision.changes.push_back(tables::put_record(fresh));
-    return decision;
-  };
-  const auto settings = co_await server_.writer().submit(std::move(decide));
-  signing_ = crypto::SigningKey::from_seed(
-      server_.keyring().open({settings.key_id, base64_decode(settings.seed)}, kSeedContext));
-  epoch_ = settings.epoch;
-}
 
 awaitable<void> FileService::run() {
   constexpr Duration kRetry = std::chrono::seconds(5);
@@ -239,36 +225,6 @@ awaitable<boost::json::value> FileService::manifest(std::string node_id, Manifes
   co_return json::to_value(reply, json::Encoding::compact);
 }
 
-awaitable<boost::json::value> FileService::content(std::string node_id, ContentRequest request) {
-  const auto built = co_await built_for(node_id, request.capsule);
-  const auto* tables = co_await server_.read();
-  // Not by way of ContentReply: a megabyte of base64 need not become text and be read again.
-  boost::json::array contents;
-  std::size_t bytes = 0;
-  for (const auto& digest : request.digests) {
-    const auto source = built.sources.find(digest);
-    if (source == built.sources.end()) {
-      log::warn("files: node {} asked for bytes that its manifest does not name", node_id);
-      throw Error(Code::denied, "these bytes are not for this node")
-          .because("its present manifest does not name them; masters may have changed since it asked");
-    }
-    std::string data;
-    if (source->second.text) {
-      data = base64_encode(*source->second.text);
-    } else {
-      auto stored = tables::find_record<FileContent>(*tables, source->second.content_id);
-      if (!stored) throw Error(Code::not_found, "these bytes have just been replaced");
-      data = stored->key_id.empty() ? std::move(stored->data)
-                                    : base64_encode(open_content(*stored, server_.keyring()).bytes());
-    }
-    bytes += data.size();
-    if (!contents.empty() && bytes > 2 * static_cast<std::size_t>(kContentBytes))
-      throw Error(Code::too_large, "more bytes were asked for than fit into one answer");
-    contents.emplace_back(boost::json::object{{"Digest", digest}, {"Data", data}});
-  }
-  co_return boost::json::object{{"Contents", std::move(contents)}};
-}
-
 awaitable<boost::json::value> FileService::report(std::string node_id, FileReport report) {
   const auto* tables = co_await server_.read();
   const auto node = tables->find_node(node_id);
@@ -313,182 +269,6 @@ awaitable<boost::json::value> FileService::reload(std::string node_id, ReloadReq
     reloads_.insert(once);
   }
   co_return boost::json::object{{"Signalled", signalled}};
-}
-
-// --- masters ---
-
-NewFile FileService::new_file(const Tables& tables, SyncFile file) const {
-  const auto standing = tables::find_record<SyncFile>(tables, model::file_key(file.cluster, file.name));
-  file.content_id.clear();
-  file.size = 0;
-  const bool has_bytes = file.type == model::SyncFileType::file || file.type == model::SyncFileType::part;
-  if (!has_bytes) return {std::move(file), {}};
-  std::optional<FileContent> before;
-  if (standing) before = tables::find_record<FileContent>(tables, standing->content_id);
-  crypto::Secret bytes;
-  if (file.content)
-    bytes = crypto::Secret(*file.content);
-  else if (before)
-    bytes = open_content(*before, server_.keyring());
-  else
-    return {std::move(file), {}};  // refused as a declaration without content
-  file.size = static_cast<std::int64_t>(bytes.size());
-  const bool same_kind = before && before->key_id.empty() != file.secret;
-  if (file.secret && same_kind) {
-    const auto known = open_content(*before, server_.keyring());
-    if (crypto::equal_in_constant_time(known.bytes(), bytes.bytes())) {
-      file.content_id = before->id;
-      return {std::move(file), {}};
-    }
-  }
-  FileContent content;
-  if (file.secret) {
-    content.id = "sealed-" + ids_.uuid();
-    const auto sealed = server_.keyring().seal(bytes.bytes(), seal_context(content.id));
-    content.key_id = sealed.key_id;
-    content.data = base64_encode(sealed.bytes);
-  } else {
-    content.id = "sha256-" + hex(crypto::sha256(bytes.bytes()));
-    content.data = base64_encode(bytes.bytes());
-  }
-  file.content_id = content.id;
-  return {std::move(file), std::move(content)};
-}
-
-std::vector<NewFile> FileService::new_files(const Tables& tables, const std::string& cluster,
-                                            std::vector<SyncFile> files) const {
-  std::vector<NewFile> out;
-  for (auto& file : files) {
-    file.cluster = cluster;
-    out.push_back(new_file(tables, std::move(file)));
-  }
-  return out;
-}
-
-awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> files, bool directory, bool dry,
-                                     server::Beside beside) {
-  const auto* tables = co_await server_.read();
-  PutFiles request;
-  request.cluster = cluster;
-  request.directory = directory;
-  request.files = new_files(*tables, cluster, std::move(files));
-  request.plan = dry;
-  if (dry) {
-    const Context context{TimePoint{}, ids_};
-    auto decision = decide_put_files(*tables, request, context);
-    if (beside) beside(*tables, context, decision.changes);
-    co_return decision.result;
-  }
-  auto decide = [request](const Tables& now, const Context& context) {
-    return decide_put_files(now, request, context);
-  };
-  auto both = server::with_beside(std::move(decide), std::move(beside));
-  co_return co_await server_.writer().submit(std::move(both));
-}
-
-awaitable<void> FileService::remove(std::string cluster, std::string name, server::Beside beside) {
-  auto decide = [cluster, name](const Tables& now, const Context& context) {
-    return decide_remove_file(now, cluster, name, context);
-  };
-  auto both = server::with_beside(std::move(decide), std::move(beside));
-  co_await server_.writer().submit(std::move(both));
-}
-
-awaitable<std::int64_t> FileService::sync(std::vector<std::string> node_ids) {
-  std::int64_t told = 0;
-  for (const auto& id : node_ids) {
-    if (!server_.linked(id)) continue;
-    ++told;
-    tasks_.spawn("telling a node", tell(id));
-  }
-  co_return told;
-}
-
-awaitable<void> FileService::accept_restored() {
-  auto decide = [](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    auto settings = tables::find_record<FileSettings>(now, "settings");
-    if (!settings) throw Error(Code::unavailable, "files are not synchronised yet");
-    for (const auto& report : tables::records<FileReport>(now))
-      settings->epoch = std::max(settings->epoch, report.epoch);
-    ++settings->epoch;
-    decision.changes.push_back(tables::put_record(*settings));
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
-}
-
-std::string FileService::preview(const std::string& cluster, const std::string& name,
-                                 const std::string& node_id) const {
-  const auto target = snapshot_ ? snapshot_->target(node_id) : std::nullopt;
-  if (!target) throw Error(Code::not_found, fmt::format("node '{}' not found", node_id));
-  const auto built = snapshot_->build(*target);
-  for (const auto& entry : built.manifest.entries) {
-    if (entry.file != name || target->cluster != cluster) continue;
-    if (entry.secret) throw Error(Code::denied, fmt::format("file '{}' is secret", name));
-    if (!entry.problem.empty()) throw Error(Code::invalid, fmt::format("file '{}': {}", name, entry.problem));
-    const auto source = built.sources.find(entry.digest);
-    if (source != built.sources.end() && source->second.text) return *source->second.text;
-    const auto content = tables::find_record<FileContent>(
-        server_.writer().tables(), source == built.sources.end() ? "" : source->second.content_id);
-    return content ? base64_decode(content->data) : std::string();
-  }
-  throw Error(Code::not_found, fmt::format("node '{}' does not get file '{}'", target->node, name));
-}
-
-std::string FileService::master(const Tables& tables, const SyncFile& file) const {
-  if (file.secret) throw Error(Code::denied, fmt::format("file '{}' is secret", file.name));
-  const auto content = tables::find_record<FileContent>(tables, file.content_id);
-  return content ? base64_decode(content->data) : std::string();
-}
-
-awaitable<ReadReply> FileService::read(std::string node_id, ReadRequest request) {
-  auto body = json::to_value(request);
-  const auto reply = co_await server_.call_node(std::move(node_id), "files.read", std::move(body));
-  co_return json::decode<ReadReply>(reply);
-}
-
-// --- root keys ---
-
-void FileService::refuse_removal(const Tables& tables, const std::string& key_id) const {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(Code::conflict, fmt::format("root key {} is in use", key_id))
-        .because(what + " is sealed under it")
-        .advise("run `underway operator root keyring rotate -full` first");
-  };
-  for (const auto& file : tables::records<SyncFile>(tables)) {
-    if (!file.secret) continue;
-    const auto content = tables::find_record<FileContent>(tables, file.content_id);
-    if (content && content->key_id == key_id) refuse(fmt::format("file '{}'", file.name));
-  }
-  const auto settings = tables::find_record<FileSettings>(tables, "settings");
-  if (settings && settings->key_id == key_id) refuse("the key of file manifests");
-}
-
-awaitable<void> FileService::seal_anew() {
-  auto decide = [this](const Tables& now, const Context&) {
-    Decision<Nothing> decision;
-    const auto& keyring = server_.keyring();
-    for (const auto& row : now.rows<model::Record>(tables::record_key<FileContent>(""))) {
-      auto content = tables::decode_record<FileContent>(*row);
-      if (content.key_id.empty() || content.key_id == keyring.active_id()) continue;
-      const auto bytes = open_content(content, keyring);
-      const auto sealed = keyring.seal(bytes.bytes(), seal_context(content.id));
-      content.key_id = sealed.key_id;
-      content.data = base64_encode(sealed.bytes);
-      decision.changes.push_back(tables::put_record(content));
-    }
-    auto settings = tables::find_record<FileSettings>(now, "settings");
-    if (settings && settings->key_id != keyring.active_id()) {
-      const auto sealed = keyring.seal(
-          keyring.open({settings->key_id, base64_decode(settings->seed)}, kSeedContext).bytes(), kSeedContext);
-      settings->key_id = sealed.key_id;
-      settings->seed = base64_encode(sealed.bytes);
-      decision.changes.push_back(tables::put_record(*settings));
-    }
-    return decision;
-  };
-  co_await server_.writer().submit(std::move(decide));
 }
 
 }  // namespace underway::provision

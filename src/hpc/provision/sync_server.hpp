@@ -33,8 +33,11 @@ class FileService {
   void start();
   async::awaitable<void> stop();
 
-  /// Files with `content` get these bytes; those without keep theirs. `directory`: see PutFiles. `dry`: only says what
-  /// would become of them, also to `beside`. Throws as decide_put_files.
+  /// Keeps a part of a large file until a declaration names it (SyncFile::sent). Returns its id. Throws invalid for one
+  /// that is empty, or larger than model::kPieceBytes.
+  async::awaitable<std::string> put_piece(std::string bytes, bool secret);
+  /// Files with `content` or `sent` get these bytes; those without keep theirs. `directory`: see PutFiles. `dry`: only
+  /// says what would become of them, also to `beside`. Throws as decide_put_files.
   async::awaitable<FilesPut> put(std::string cluster, std::vector<model::SyncFile> files, bool directory, bool dry,
                                  server::Beside beside = {});
   async::awaitable<void> remove(std::string cluster, std::string name, server::Beside beside = {});
@@ -42,7 +45,8 @@ class FileService {
   async::awaitable<std::int64_t> sync(std::vector<std::string> node_ids);
   /// Nodes that have files of a newer store follow this one nevertheless.
   async::awaitable<void> accept_restored();
-  /// The bytes of a master as the node would get them (a template rendered). Throws not_found; denied for a secret.
+  /// The bytes of a master as the node would get them (a template rendered). Throws not_found; denied for a secret;
+  /// too_large for a file in pieces.
   std::string preview(const std::string& cluster, const std::string& name, const std::string& node_id) const;
   /// The bytes as they were declared. Throws as preview.
   std::string master(const tables::Tables& tables, const model::SyncFile& file) const;
@@ -68,13 +72,23 @@ class FileService {
   async::awaitable<void> tell(std::string node_id);
   async::awaitable<void> follow_masters();
   async::awaitable<void> follow_master(model::SyncFile file, std::string node_id);
+  async::awaitable<std::vector<std::string>> take_pieces(std::string node_id, MasterRequest request, bool secret);
   std::vector<NewFile> new_files(const Tables& tables, const std::string& cluster,
                                  std::vector<model::SyncFile> files) const;
   NewFile new_file(const Tables& tables, model::SyncFile file) const;
+  NewFile new_large_file(model::SyncFile file, const std::optional<model::FileContent>& before) const;
+  async::awaitable<void> split(std::vector<model::SyncFile>& files, bool dry);
+  async::awaitable<void> check_sent(const model::SyncFile& file);
+  async::awaitable<void> collect_pieces();
+  async::awaitable<void> seal_piece_anew(std::string id);
 
   async::awaitable<boost::json::value> answer(std::string node_id, std::string method, boost::json::value body);
   async::awaitable<boost::json::value> manifest(std::string node_id, ManifestRequest request);
   async::awaitable<boost::json::value> content(std::string node_id, ContentRequest request);
+  async::awaitable<void> serve(std::string node_id, std::string method, boost::json::value header,
+                               std::shared_ptr<link::Stream> stream);
+  async::awaitable<std::shared_ptr<void>> take_turn();
+  async::awaitable<void> send(std::string node_id, BytesRequest request, std::shared_ptr<link::Stream> stream);
   async::awaitable<boost::json::value> report(std::string node_id, model::FileReport report);
   async::awaitable<boost::json::value> reload(std::string node_id, ReloadRequest request);
   async::awaitable<Built> built_for(std::string node_id, std::string capsule);
@@ -92,6 +106,8 @@ class FileService {
   std::map<std::string, Wanted> wanted_;               ///< by node
   std::unordered_map<std::string, std::string> told_;  ///< node → digest that it knows of
   std::set<std::string> reloads_;                      ///< that were done, so that a repeated request is not
+  int sending_ = 0;                                    ///< large files
+  async::Event turn_;                                  ///< one of them is over
   std::map<std::string, std::string> unread_;          ///< masters on nodes → why, said in the log once
 };
 

@@ -402,7 +402,7 @@ Rendered TemplateWorld::render(const model::SyncFile& file, const std::string& t
   const Including scope(include);
   gotemplate::Inputs inputs;
   inputs.data = data_for(file, target);
-  inputs.limits.output = model::kFileBytes;
+  inputs.limits.output = model::kPieceBytes;
   const auto parsed = gotemplate::parse(file.name, text, functions());
   auto rendering = gotemplate::render(parsed, inputs);
   if (!rendering.text) throw Error(Code::internal, fmt::format("template '{}' made nothing", file.name));

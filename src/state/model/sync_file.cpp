@@ -38,20 +38,45 @@ bool is_user(std::string_view name) {
 /// Its bytes are another node's.
 void check_from(const SyncFile& file, bool may, std::vector<std::string>& out) {
   if (!may) out.push_back(fmt::format("a file of type {} is `from` nowhere", describe::spell(file.type)));
-  if (file.content) out.push_back(fmt::format("its bytes are those of node '{}': change it there", file.from));
+  if (file.content || file.sent)
+    out.push_back(fmt::format("its bytes are those of node '{}': change it there", file.from));
   if (may && !file.source.starts_with('/'))
     out.push_back(fmt::format("`source`: the path on node '{}' is not absolute", file.from));
 }
 
+void check_size(const SyncFile& file, std::vector<std::string>& out) {
+  const auto given = file.content ? static_cast<std::int64_t>(file.content->size()) : file.size;
+  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, file.sent ? file.sent->size : given));
+  const bool rendered = file.templating != FileTemplate::none || file.type == SyncFileType::part;
+  if (rendered && size > kPieceBytes)
+    out.push_back(fmt::format("its content is {}, and a template or a part of one has {} at most", human_bytes(size),
+                              human_bytes(kPieceBytes)));
+  if (size > kFileBytes)
+    out.push_back(
+        fmt::format("its content is {}, and {} at most are synchronised: put it into the image or on a "
+                    "shared file system, and synchronise what names it",
+                    human_bytes(size), human_bytes(kFileBytes)));
+}
+
+void check_sent(const SentBytes& sent, std::vector<std::string>& out) {
+  const bool is_digest =
+      sent.digest.size() == 64 && sent.digest.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_digest) out.emplace_back("the digest of the bytes that were sent is none");
+  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, sent.size));
+  const std::size_t pieces = sent.pieces.size();
+  if (size == 0 || (pieces != 0 && (size > kFileBytes || pieces != (size + kPieceBytes - 1) / kPieceBytes)))
+    out.push_back(fmt::format("{} bytes are not sent in {} pieces", sent.size, pieces));
+}
+
 void check_content(const SyncFile& file, std::vector<std::string>& out) {
-  const bool has_bytes = file.content.has_value() || !file.content_id.empty();
+  const bool has_bytes = file.content || file.sent || !file.content_id.empty();
   const bool may = file.type == SyncFileType::file || file.type == SyncFileType::part;
   if (may && !has_bytes && file.from.empty()) out.emplace_back("it has neither `source` nor `content`");
   if (!file.from.empty()) check_from(file, may, out);
   if (!may && has_bytes) out.push_back(fmt::format("a file of type {} has no content", describe::spell(file.type)));
-  if (file.content && file.content->size() > kFileBytes)
-    out.push_back(fmt::format("its content is {}, and {} at most are synchronised", human_bytes(file.content->size()),
-                              human_bytes(kFileBytes)));
+  if (file.content && file.sent) out.emplace_back("it has bytes of its own and bytes that went ahead");
+  if (file.sent) check_sent(*file.sent, out);
+  check_size(file, out);
   if (file.type == SyncFileType::symlink && file.link.empty()) out.emplace_back("a symbolic link needs `link`");
   if (file.type != SyncFileType::symlink && !file.link.empty())
     out.emplace_back("`link` is of type = \"symlink\" only");
@@ -142,6 +167,7 @@ bool same_declaration(const SyncFile& a, const SyncFile& b) {
   SyncFile left = a, right = b;
   for (auto* file : {&left, &right}) {
     file->content.reset();
+    file->sent.reset();
     file->modify_time = 0;
     file->create_index = file->modify_index = 0;
   }
@@ -269,13 +295,38 @@ const Structure& description(Tag<SyncFile>) {
   return s;
 }
 
+const Structure& description(Tag<SentBytes>) {
+  static const Structure s = Builder<SentBytes>("sent bytes", "Bytes that were sent ahead, in pieces.")
+                                 .wire<&SentBytes::digest>("Digest", "Of all of them: SHA-256, hexadecimal.")
+                                 .wire<&SentBytes::size>("Size", "How many they are.")
+                                 .wire<&SentBytes::pieces>("Pieces",
+                                                           "IDs of the pieces, in order, each but the last of 1 MiB; "
+                                                           "none: the server has these bytes.")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<FileContent>) {
   static const Structure s = Builder<FileContent>("file content", "The bytes of a file.")
                                  .wire<&FileContent::id>("ID", "")
                                  .wire<&FileContent::key_id>("KeyID", "")
                                  .wire<&FileContent::data>("Data", "Base64.")
+                                 .wire<&FileContent::pieces>("Pieces", "")
                                  .wire<&FileContent::create_index>("CreateIndex", "")
                                  .wire<&FileContent::modify_index>("ModifyIndex", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<FilePiece>) {
+  static const Structure s = Builder<FilePiece>("file piece", "A part of the bytes of a large file.")
+                                 .wire<&FilePiece::id>("ID", "")
+                                 .wire<&FilePiece::key_id>("KeyID", "")
+                                 .wire<&FilePiece::data>("Data", "Base64.")
+                                 .wire<&FilePiece::at>("At", "")
+                                 .time()
+                                 .wire<&FilePiece::create_index>("CreateIndex", "")
+                                 .wire<&FilePiece::modify_index>("ModifyIndex", "")
                                  .done();
   return s;
 }

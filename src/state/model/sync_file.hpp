@@ -48,6 +48,13 @@ struct FileReload {
   std::string signal = "SIGHUP";
 };
 
+/// Bytes that went ahead of their declaration, in pieces (FilePiece).
+struct SentBytes {
+  std::string digest;  ///< of all of them: SHA-256, hexadecimal
+  std::int64_t size = 0;
+  std::vector<std::string> pieces;  ///< ids, in order; none: the server has these bytes, or only a plan is asked for
+};
+
 struct SyncFile {
   std::string name;     ///< unique in its cluster: the path, unless it has a name of its own
   std::string cluster;  ///< empty: for nodes that are in no cluster
@@ -56,6 +63,7 @@ struct SyncFile {
   std::string source;  ///< where its bytes were read, for people; with `from`: where they lie there
   std::string from;    ///< node on whose disk the master lies, and is followed; empty: the server has it
   std::optional<std::string> content;  ///< its bytes, on the way to the server only
+  std::optional<SentBytes> sent;       ///< in place of `content`, likewise
   std::string link;
   std::string owner = "root";
   std::string group = "root";
@@ -85,8 +93,19 @@ struct SyncFile {
 /// nothing.
 struct FileContent {
   std::string id;
-  std::string key_id;  ///< of the root key under which `data` is sealed; empty: plain
-  std::string data;    ///< base64
+  std::string key_id;               ///< of the root key under which `data` is sealed; empty: plain
+  std::string data;                 ///< base64; with `pieces`: nothing, or a secret's digest
+  std::vector<std::string> pieces;  ///< ids, in order, of bytes that are more than one row holds
+  Revision create_index = 0;
+  Revision modify_index = 0;
+};
+
+/// A part of the bytes of a large file. Named as FileContent is.
+struct FilePiece {
+  std::string id;
+  std::string key_id;   ///< of the root key under which `data` is sealed; empty: plain
+  std::string data;     ///< base64
+  std::int64_t at = 0;  ///< ns since the epoch: when it was last sent; one that no file names goes an hour later
   Revision create_index = 0;
   Revision modify_index = 0;
 };
@@ -136,8 +155,13 @@ struct FileSettings {
   Revision modify_index = 0;
 };
 
-/// Most bytes of one file: with base64, what one value of etcd holds (etcd's --max-request-bytes, 1.5 MiB).
-constexpr std::size_t kFileBytes = 1U << 20;
+/// Most bytes of a file that lie in one row, and of a piece of a larger one: with base64, what one value of etcd holds
+/// (etcd's --max-request-bytes, 1.5 MiB). What is rendered, shown or edited has no more either.
+constexpr std::size_t kPieceBytes = 1U << 20;
+/// Most bytes of one file: what is larger is for images and shared file systems.
+constexpr std::size_t kFileBytes = 64U << 20;
+/// Most bytes of all files together: the server has them in memory.
+constexpr std::size_t kAllFilesBytes = 1U << 30;
 
 /// All problems of a declaration, in words; empty when it is valid.
 std::vector<std::string> problems(const SyncFile& file);
@@ -163,7 +187,9 @@ const describe::Structure& description(describe::Tag<FileTargets>);
 const describe::Structure& description(describe::Tag<FileHook>);
 const describe::Structure& description(describe::Tag<FileReload>);
 const describe::Structure& description(describe::Tag<SyncFile>);
+const describe::Structure& description(describe::Tag<SentBytes>);
 const describe::Structure& description(describe::Tag<FileContent>);
+const describe::Structure& description(describe::Tag<FilePiece>);
 const describe::Structure& description(describe::Tag<FileProblem>);
 const describe::Structure& description(describe::Tag<FileEvent>);
 const describe::Structure& description(describe::Tag<FileReport>);

@@ -321,6 +321,10 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<model::SyncFile>(), true},
       {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<SyncFilesBody>(),
        &structure_of<provision::FilesPut>()},
+      {"PUT|POST", "/v1/underway/files/piece",
+       "Keeps a piece of a large file, 1 MiB of plain bytes at most, for the declaration that follows; ?secret seals "
+       "it.",
+       nullptr, &structure_of<SyncPiece>()},
       {"PUT|POST", "/v1/underway/files/sync", "Nodes look at their files now.", &structure_of<SyncNowBody>()},
       {"GET", "/v1/underway/files/status", "How files stand on nodes and in capsules; ?cluster.", nullptr,
        &structure_of<provision::TargetStatus>(), true},

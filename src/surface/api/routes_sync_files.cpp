@@ -73,6 +73,13 @@ awaitable<Response> put_files(Api& api, Request request) {
   co_return http::json(json::encode(put));
 }
 
+/// Before the declaration that names it.
+awaitable<Response> put_piece(Api& api, Request request) {
+  const bool secret = request.query.flag("secret");
+  const auto id = co_await service_of(api).put_piece(std::move(request.body), secret);
+  co_return http::json(json::encode(SyncPiece{id}));
+}
+
 awaitable<Response> delete_file(Api& api, Request request) {
   const std::string name = asked(request, "name");
   request.tell(fmt::format("file {}", name));
@@ -125,6 +132,8 @@ void add_sync_file_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/underway/files", "list files", right::operators(Level::read), with(list_files));
   routes.add("PUT|POST", "/v1/underway/files", "declare files", right::management(), with(put_files),
              {.body_limit = kClusterBodyLimit});
+  routes.add("PUT|POST", "/v1/underway/files/piece", "piece of a file", right::management(), with(put_piece),
+             {.body_limit = model::kPieceBytes});
   routes.add("PUT|POST", "/v1/underway/files/sync", "synchronise now", right::operators(Level::write), with(sync_now));
   routes.add("GET", "/v1/underway/files/status", "status of files", right::operators(Level::read), with(read_states));
   routes.add("GET", "/v1/underway/file", "read file", right::operators(Level::read), with(read_file));

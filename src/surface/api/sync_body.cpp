@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "crypto/digest.hpp"
 
 namespace underway::api {
 
@@ -17,6 +18,7 @@ std::vector<model::SyncFile> files_of(std::vector<SyncFileBody> bodies) {
     } catch (const Error&) {
       throw Error(Code::invalid, fmt::format("the content of file '{}' is no base64", body.file.name));
     }
+    body.file.sent = std::move(body.sent);
     out.push_back(std::move(body.file));
   }
   return out;
@@ -24,6 +26,12 @@ std::vector<model::SyncFile> files_of(std::vector<SyncFileBody> bodies) {
 
 SyncFileBody body_of(model::SyncFile file) {
   SyncFileBody out;
+  if (file.content && file.content->size() > model::kPieceBytes) {
+    out.sent =
+        model::SentBytes{hex(crypto::sha256(*file.content)), static_cast<std::int64_t>(file.content->size()), {}};
+    out.file = std::move(file);
+    return out;
+  }
   if (file.content) out.content = base64_encode(*file.content);
   file.content.reset();
   out.file = std::move(file);
@@ -34,6 +42,7 @@ const Structure& description(Tag<SyncFileBody>) {
   static const Structure s = Builder<SyncFileBody>("sync file", "A synchronised file with its bytes.")
                                  .wire<&SyncFileBody::file>("File", "")
                                  .wire<&SyncFileBody::content>("Content", "Base64; without it the bytes stay.")
+                                 .wire<&SyncFileBody::sent>("Sent", "In place of Content: pieces that were sent ahead.")
                                  .done();
   return s;
 }
@@ -41,6 +50,13 @@ const Structure& description(Tag<SyncFileBody>) {
 const Structure& description(Tag<SyncFilesBody>) {
   static const Structure s =
       Builder<SyncFilesBody>("sync files", "Synchronised files.").wire<&SyncFilesBody::files>("Files", "").done();
+  return s;
+}
+
+const Structure& description(Tag<SyncPiece>) {
+  static const Structure s = Builder<SyncPiece>("sync piece", "A piece of a large file that the server has.")
+                                 .wire<&SyncPiece::id>("ID", "Names it in the declaration of its file.")
+                                 .done();
   return s;
 }
 

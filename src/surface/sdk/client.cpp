@@ -328,7 +328,8 @@ void Client::delete_service(const std::string& name, const std::string& id) {
   send("DELETE", "/v1/service/" + segment(name) + "/" + segment(id));
 }
 
-AppliedCluster Client::apply_cluster(const api::ClusterBody& body) {
+AppliedCluster Client::apply_cluster(api::ClusterBody body) {
+  send_pieces(body.cluster.name, body.files);
   const auto value =
       json::parse(send("PUT", "/v1/underway/cluster/" + segment(body.cluster.name), {}, json::encode(body)).body);
   AppliedCluster applied;

@@ -175,7 +175,7 @@ class Client {
   void delete_service(const std::string& name, const std::string& id);
 
   // --- clusters
-  AppliedCluster apply_cluster(const api::ClusterBody& body);
+  AppliedCluster apply_cluster(api::ClusterBody body);
   api::ClusterPlan plan_cluster(const api::ClusterBody& body);
   void stop_cluster(const std::string& name);
   std::vector<model::Cluster> clusters();
@@ -249,7 +249,8 @@ class Client {
   // --- synchronised files; `cluster` empty: of nodes that are in none
   std::vector<model::SyncFile> sync_files(const std::string& cluster = {});  ///< empty: all
   model::SyncFile sync_file(const std::string& cluster, const std::string& name);
-  provision::FilesPut put_sync_files(const std::string& cluster, const std::vector<api::SyncFileBody>& files);
+  /// Large files go ahead, in pieces.
+  provision::FilesPut put_sync_files(const std::string& cluster, std::vector<api::SyncFileBody> files);
   void remove_sync_file(const std::string& cluster, const std::string& name);
   /// Its master; with `node` (an id) as that node gets it. Throws denied for a secret.
   std::string sync_file_content(const std::string& cluster, const std::string& name, const std::string& node = {});
@@ -320,6 +321,7 @@ class Client {
   void use_namespace(std::string ns) { address_.ns = std::move(ns); }
 
  private:
+  void send_pieces(const std::string& cluster, std::vector<api::SyncFileBody>& files);
   http::Response send(const std::string& method, std::string_view path, http::Query query = {}, std::string body = {},
                       std::optional<Wait> wait = {}, std::optional<Duration> within = {});
   /// As send, and 409 is an answer.

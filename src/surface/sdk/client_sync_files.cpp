@@ -1,4 +1,9 @@
 // Files that are the same everywhere.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "sdk/client.hpp"
@@ -23,8 +28,28 @@ std::vector<model::SyncFile> Client::sync_files(const std::string& cluster) {
 model::SyncFile Client::sync_file(const std::string& cluster, const std::string& name) {
   return read<model::SyncFile>(send("GET", "/v1/underway/file", about(cluster, name)));
 }
-provision::FilesPut Client::put_sync_files(const std::string& cluster, const std::vector<api::SyncFileBody>& files) {
-  const api::SyncFilesBody body{files};
+/// What the server has is not sent again; of secrets nobody but the server can say whether it has them.
+void Client::send_pieces(const std::string& cluster, std::vector<api::SyncFileBody>& files) {
+  const auto is_large = [](const api::SyncFileBody& body) { return body.sent && body.file.content; };
+  if (std::ranges::none_of(files, is_large)) return;
+  std::set<std::string> known;
+  for (const auto& file : sync_files(cluster)) known.insert(file.content_id);
+  for (auto& body : files) {
+    if (!is_large(body)) continue;
+    if (const auto wrong = model::problems(body.file); !wrong.empty()) throw Error(Code::invalid, wrong.front());
+    const std::string bytes = *std::exchange(body.file.content, std::nullopt);
+    if (!body.file.secret && known.contains("sha256-" + body.sent->digest)) continue;
+    for (std::size_t at = 0; at < bytes.size(); at += model::kPieceBytes) {
+      const auto answer = send("PUT", "/v1/underway/files/piece", {{"secret", body.file.secret ? "true" : "false"}},
+                               bytes.substr(at, model::kPieceBytes));
+      body.sent->pieces.push_back(read<api::SyncPiece>(answer).id);
+    }
+  }
+}
+
+provision::FilesPut Client::put_sync_files(const std::string& cluster, std::vector<api::SyncFileBody> files) {
+  send_pieces(cluster, files);
+  const api::SyncFilesBody body{std::move(files)};
   return read<provision::FilesPut>(send("PUT", "/v1/underway/files", {{"cluster", cluster}}, json::encode(body)));
 }
 void Client::remove_sync_file(const std::string& cluster, const std::string& name) {

@@ -1,6 +1,7 @@
 #include "crypto/digest.hpp"
 
 #include "base/text.hpp"
+#include "crypto/hasher.hpp"
 #include "testing.hpp"
 
 namespace underway::crypto {
@@ -11,6 +12,12 @@ TEST(Digest, GivesThePublishedAnswers) {
   EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+TEST(Digest, InPiecesIsThatOfTheWhole) {
+  Hasher hasher;
+  for (const char* piece : {"a", "", "bc"}) hasher.add(piece);
+  EXPECT_EQ(hasher.finish(), sha256("abc"));
 }
 
 TEST(Digest, ComparesWholeTexts) {

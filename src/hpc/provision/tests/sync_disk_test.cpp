@@ -28,7 +28,7 @@ class DiskTest : public GroundTest {
                              Action action = Action::replace) {
     try {
       Ground ground(target);
-      ground.make({entry, action, "", false}, bytes);
+      ground.make({entry, action, "", false}, os::sealed_memory("bytes", bytes));
       return "made";
     } catch (const Error& error) {
       return error.text();

@@ -58,7 +58,7 @@ std::string read_master_bytes(const fs::path& path) {
         .advise("for a directory with all that lies in it say type = \"directory\"");
   if (size > model::kFileBytes)
     throw Error(Code::too_large, fmt::format("'{}' cannot be synchronised", path.string()))
-        .because(fmt::format("it has {} bytes, and {} at most are", size, model::kFileBytes))
+        .because(fmt::format("it has {}, and {} at most are", human_bytes(size), human_bytes(model::kFileBytes)))
         .advise("put it on a shared file system or into the image, and synchronise what names it");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw errno_error(errno, fmt::format("cannot open '{}'", path.string()));

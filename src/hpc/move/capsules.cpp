@@ -33,6 +33,47 @@ std::optional<Capsule> find_capsule(const tables::Tables& tables, const model::J
   return tables::find_record<Capsule>(tables, model::capsule_key(job.ns, capsule_name(job, group)));
 }
 
+const model::CapsuleReplica* best_replica(const tables::Tables& tables, const Capsule& capsule, std::int64_t lost) {
+  const model::CapsuleReplica* best = nullptr;
+  for (const auto& one : capsule.replicas) {
+    const auto row = tables.find_node(one.node);
+    const bool fresh = lost - one.at <= capsule.rpo.count();
+    if (one.node == capsule.owner || !row || !row->ready() || !fresh) continue;
+    if (best == nullptr || one.at > best->at) best = &one;
+  }
+  return best;
+}
+
+namespace {
+
+/// Why the node that was chosen would not.
+std::string why_not_standby(const tables::Tables& tables, const Capsule& capsule, TimePoint now) {
+  if (capsule.standby.empty() || capsule.standby == capsule.owner) return "no node is chosen to keep copies";
+  const auto row = tables.find_node(capsule.standby);
+  const std::string name = row ? row->name : capsule.standby_name;
+  if (!row || row->silent()) return fmt::format("{} is not heard of", name.empty() ? "its node" : name);
+  if (!row->ready()) return fmt::format("{} takes nothing new", name);
+  const auto* replica = capsule.find_replica(capsule.standby);
+  if (replica == nullptr) return fmt::format("{} has no copy yet", name);
+  const Duration age = now - from_unix_nanos(replica->at);
+  if (age > capsule.rpo)
+    return fmt::format("the copy on {} is {} old, and no more than {} may be lost", name, human_duration(age),
+                       human_duration(capsule.rpo));
+  return fmt::format("the copy on {} is older", name);
+}
+
+}  // namespace
+
+model::CapsuleSuccessor successor_of(const tables::Tables& tables, const Capsule& capsule, TimePoint now) {
+  model::CapsuleSuccessor out;
+  if (const auto* best = best_replica(tables, capsule, unix_nanos(now))) {
+    out.node = best->node;
+    out.node_name = best->node_name;
+  }
+  if (out.node.empty() || out.node != capsule.standby) out.why = why_not_standby(tables, capsule, now);
+  return out;
+}
+
 Capsule get_capsule(const tables::Tables& tables, const std::string& ns, const std::string& name) {
   auto found = tables::find_record<Capsule>(tables, model::capsule_key(ns, name));
   if (found) return std::move(*found);

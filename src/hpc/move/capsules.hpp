@@ -29,6 +29,12 @@ model::Job with_image(const model::Job& job, const std::string& group, const std
 /// The group's record.
 std::optional<model::Capsule> find_capsule(const tables::Tables& tables, const model::Job& job,
                                            const model::TaskGroup& group);
+/// The newest copy that another node could start from if the owner was last heard of at `lost`, ns since the epoch;
+/// null: there is none.
+const model::CapsuleReplica* best_replica(const tables::Tables& tables, const model::Capsule& capsule,
+                                          std::int64_t lost);
+/// Who would take over if the owner were lost at `now`.
+model::CapsuleSuccessor successor_of(const tables::Tables& tables, const model::Capsule& capsule, TimePoint now);
 /// By "name" in the namespace. Throws not_found.
 model::Capsule get_capsule(const tables::Tables& tables, const std::string& ns, const std::string& name);
 

@@ -149,6 +149,25 @@ void Case::keep_replica(const std::string& node_id, std::int64_t at, std::int64_
   c_.replicas.push_back({node_id, name_of(node_id), at, epoch});
 }
 
+void Case::stand_by(const std::string& node_id, const std::string& name) {
+  c_.standby = node_id;
+  c_.standby_name = name;
+}
+
+/// A host that was made anew is another node of the same name.
+void Case::follow_standby() {
+  if (c_.standby.empty()) return;
+  if (const auto row = node(c_.standby)) {
+    c_.standby_name = row->name;
+    return;
+  }
+  const auto at = node(c_.owner);
+  for (const auto& row : tables_.nodes()) {
+    if (at && row->name == c_.standby_name && row->cluster == at->cluster && !row->silent())
+      return stand_by(row->id, row->name);
+  }
+}
+
 void Case::forget_replica(const std::string& node_id) {
   std::erase_if(c_.replicas, [&](const auto& one) { return one.node == node_id; });
 }
@@ -197,6 +216,7 @@ void Case::take_note() {
   }
   // The copies of a node that is gone for good are gone, too.
   std::erase_if(c_.replicas, [&](const auto& one) { return !node(one.node); });
+  follow_standby();
   // Our provider made the host anew, or took it away, and forgot the node that it was.
   if (!c_.owner_host.empty() && !node(c_.owner)) {
     const auto slash = c_.owner_host.find('/');
@@ -229,23 +249,12 @@ void Case::held() {
 }
 
 void Case::look_for_another() {
-  const auto* replica = successor();
+  // Of the nodes with a copy the one that would lose least.
+  const auto* replica = best_replica(tables_, c_, c_.silent_since);
   if (c_.ran && replica == nullptr) return;
   begin_move(MoveKind::failover, c_.ran ? replica->node : "", false);
   step();
   if (c_.move) step();
-}
-
-/// Which of the nodes with a copy would lose least.
-const model::CapsuleReplica* Case::successor() const {
-  const model::CapsuleReplica* best = nullptr;
-  for (const auto& one : c_.replicas) {
-    const auto row = node(one.node);
-    const bool fresh = c_.silent_since - one.at <= c_.rpo.count();
-    if (one.node == c_.owner || !row || !row->ready() || !fresh) continue;
-    if (best == nullptr || one.at > best->at) best = &one;
-  }
-  return best;
 }
 
 /// A drain cannot move it by itself: it is placed at home. To a node that has a copy it goes as if it was asked for.

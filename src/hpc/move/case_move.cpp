@@ -115,7 +115,7 @@ void Case::fencing() {
   auto& move = *c_.move;
   if (heard_of(c_.owner)) return finish(fmt::format("{} was heard of again", c_.owner_name), false);
   if (!move.target.empty() && !heard_of(move.target)) {
-    const auto* other = move.without_overlay ? nullptr : successor();
+    const auto* other = move.without_overlay ? nullptr : best_replica(tables_, c_, c_.silent_since);
     if (other == nullptr && gone(move.target))
       return finish(fmt::format("{} is not heard of either", move.target_name), false);
     if (other == nullptr) return;

@@ -139,8 +139,9 @@ void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Co
       move.gap = Duration(unix_nanos(context.now) - move.stopped_at);
       if (move.kind == MoveKind::planned) {
         one.keep_replica(move.source, move.stopped_at, capsule.epoch);
-        if (capsule.standby.empty() || capsule.standby == move.target) capsule.standby = move.source;
       }
+      // Of a failover, too: copies go there again when it is back.
+      if (capsule.standby.empty() || capsule.standby == move.target) one.stand_by(move.source, move.source_name);
       return one.finish("", false);
     case MovePhase::stop:
     case MovePhase::fence:
@@ -302,7 +303,7 @@ Decision<Nothing> decide_standby(const Tables& tables, const std::string& ns, co
   if (!node.empty() && !tables.find_node(node))
     throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", node));
   auto& record = one.record();
-  record.standby = node;
+  one.stand_by(node, node.empty() ? std::string() : tables.find_node(node)->name);
   record.replicate_every = every;
   if (rpo > Duration{0}) record.rpo = rpo;
   return {one.take(), {}};

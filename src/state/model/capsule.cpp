@@ -110,6 +110,16 @@ const Structure& description(Tag<CapsuleReplica>) {
   return s;
 }
 
+const Structure& description(Tag<CapsuleSuccessor>) {
+  static const Structure s =
+      Builder<CapsuleSuccessor>("capsule successor", "Who would take over if the owner were lost now.")
+          .wire<&CapsuleSuccessor::node>("Node", "Empty: nobody.")
+          .wire<&CapsuleSuccessor::node_name>("NodeName", "")
+          .wire<&CapsuleSuccessor::why>("Why", "Why it is not the standby; empty: it is.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Capsule>) {
   static const Structure s = Builder<Capsule>("capsule", "")
                                  .wire<&Capsule::ns>("Namespace", "")
@@ -129,10 +139,12 @@ const Structure& description(Tag<Capsule>) {
                                  .wire<&Capsule::held_since>("HeldSince", "")
                                  .wire<&Capsule::silent_since>("SilentSince", "")
                                  .wire<&Capsule::standby>("Standby", "")
+                                 .wire<&Capsule::standby_name>("StandbyName", "")
                                  .wire<&Capsule::replicate_every>("ReplicateEvery", "")
                                  .wire<&Capsule::rpo>("RPO", "")
                                  .wire<&Capsule::replicas>("Replicas", "")
                                  .wire<&Capsule::last_snapshot>("LastSnapshot", "")
+                                 .wire<&Capsule::successor>("Successor", "")
                                  .wire<&Capsule::move>("Move", "")
                                  .wire<&Capsule::last_move>("LastMove", "")
                                  .wire<&Capsule::upgrade>("Upgrade", "")

@@ -63,6 +63,12 @@ struct CapsuleReplica {
   std::int64_t epoch = 0;  ///< of the owner that it was copied from
 };
 
+/// Who would take over if the owner were lost now.
+struct CapsuleSuccessor {
+  std::string node, node_name;  ///< empty: nobody
+  std::string why;              ///< why it is not the standby, for people: "sms2 is not heard of"; empty: it is
+};
+
 struct Capsule {
   std::string ns = "default";
   std::string name;
@@ -79,11 +85,12 @@ struct Capsule {
   std::int64_t held_since = 0;    ///< ns since the epoch; as the next
   std::int64_t silent_since = 0;  ///< the owner is not heard of; 0: it is
 
-  std::string standby;                     ///< a node: copies are made there
+  std::string standby, standby_name;       ///< a node: copies are made there
   Duration replicate_every{0};             ///< 0: only by moves
   Duration rpo = std::chrono::minutes(5);  ///< the oldest replica that a failover may start from, before the loss
   std::vector<CapsuleReplica> replicas;    ///< one for each node
   std::string last_snapshot;
+  std::optional<CapsuleSuccessor> successor;  ///< in answers of the API alone
 
   std::optional<CapsuleMove> move;  ///< under way
   std::optional<CapsuleMove> last_move;
@@ -107,6 +114,7 @@ const describe::Enumeration& description(describe::Tag<MovePhase>);
 const describe::Structure& description(describe::Tag<MoveRound>);
 const describe::Structure& description(describe::Tag<CapsuleMove>);
 const describe::Structure& description(describe::Tag<CapsuleReplica>);
+const describe::Structure& description(describe::Tag<CapsuleSuccessor>);
 const describe::Structure& description(describe::Tag<Capsule>);
 
 }  // namespace underway::model

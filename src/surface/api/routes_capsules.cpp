@@ -18,7 +18,9 @@ awaitable<Response> list_capsules(Api& api, Request request) {
     Shown shown(request);
     std::vector<Capsule> visible;
     for (auto& capsule : tables::records<Capsule>(tables)) {
-      if (shown(capsule.ns)) visible.push_back(std::move(capsule));
+      if (!shown(capsule.ns)) continue;
+      capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+      visible.push_back(std::move(capsule));
     }
     return json_list(visible, [](const auto& capsule) { return json::encode(capsule); });
   });
@@ -28,7 +30,9 @@ awaitable<Response> read_capsule(Api& api, Request request) {
   const std::string ns = namespace_of(request), name = request.param("name");
   std::vector<tables::Scope> scopes{tables::record_scope<Capsule>(model::capsule_key(ns, name))};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(move::get_capsule(tables, ns, name));
+    auto capsule = move::get_capsule(tables, ns, name);
+    capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+    return json::encode(capsule);
   });
 }
 

@@ -23,10 +23,9 @@ int list(const Arguments& arguments) {
   }
   Table table({"CAPSULE", "JOB", "STATE", "OWNER", "STANDBY", "EPOCH", "SINCE", "WHY"});
   for (const auto& capsule : capsules) {
-    const auto* standby = capsule.find_replica(capsule.standby);
     table.add({capsule.name, capsule.job, std::string(describe::spell(capsule.state)), capsule.owner_name,
-               standby != nullptr ? standby->node_name : "", std::to_string(capsule.epoch), ago(capsule.held_since),
-               doing(capsule)});
+               capsule.successor ? capsule.successor->node_name : "", std::to_string(capsule.epoch),
+               ago(capsule.held_since), doing(capsule)});
   }
   table.print();
   return kDone;

@@ -74,6 +74,13 @@ std::vector<std::string> move_lines(const CapsuleMove& move, const std::string& 
   return lines;
 }
 
+std::string standby_in_words(const model::Capsule& capsule) {
+  const auto& next = *capsule.successor;
+  if (next.why.empty()) return next.node_name;
+  return fmt::format("{}: {}", next.node.empty() ? "none" : fmt::format("{} would take over", next.node_name),
+                     next.why);
+}
+
 std::string capsule_text(const model::Capsule& capsule) {
   std::vector<std::pair<std::string, std::string>> rows = {
       {"Capsule", capsule.name},
@@ -86,6 +93,7 @@ std::string capsule_text(const model::Capsule& capsule) {
       {"Epoch", std::to_string(capsule.epoch)},
       {"Since", ago(capsule.held_since)},
   };
+  if (capsule.successor) rows.emplace_back("Standby", standby_in_words(capsule));
   if (!capsule.last_snapshot.empty()) rows.emplace_back("Snapshot", capsule.last_snapshot);
   if (!capsule.description.empty()) rows.emplace_back("Why", capsule.description);
   if (capsule.replicate_every > Duration{0})
@@ -95,7 +103,8 @@ std::string capsule_text(const model::Capsule& capsule) {
   if (!capsule.replicas.empty()) {
     Table table({"Node", "Copy", "Epoch", ""});
     for (const auto& one : capsule.replicas)
-      table.add({one.node_name, ago(one.at), std::to_string(one.epoch), one.node == capsule.standby ? "standby" : ""});
+      table.add({one.node_name, ago(one.at), std::to_string(one.epoch),
+                 capsule.successor && one.node == capsule.successor->node ? "standby" : ""});
     out += "\nReplicas\n" + table.text(0);
   }
   const auto add = [&](const char* title, const CapsuleMove& move, const std::string& waits) {

@@ -7,6 +7,9 @@
 
 namespace underway::cli {
 
+/// Who would take over now: "sms2"; "sms3 would take over: sms2 is not heard of"; "none: sms2 has no copy yet". Only of
+/// what the API answered.
+std::string standby_in_words(const model::Capsule& capsule);
 /// Everything about it, for `capsule status`.
 std::string capsule_text(const model::Capsule& capsule);
 /// How its snapshots, backups and drills go, by `now`; empty: nobody asks for any.

@@ -31,6 +31,8 @@ class Case {
   /// Before the stop: nothing has happened. Later: back to the source.
   void go_back(const std::string& error);
   void keep_replica(const std::string& node, std::int64_t at, std::int64_t epoch);
+  /// Copies are made there from now on.
+  void stand_by(const std::string& node, const std::string& name);
   /// The new owner; what the old one had is over.
   void switch_to(const std::string& node);
   /// The owner's host runs nothing.
@@ -81,12 +83,12 @@ class Case {
   void lose(const model::Allocation& row, const std::string& why);
   void grant_first();
   void take_note();
+  void follow_standby();
   void adopt(const Fits& fits = {});
   void held();
   void look_for_another();
   void follow_drain();
   void release_unused();
-  const model::CapsuleReplica* successor() const;
 
   void step();
   void before_the_stop();

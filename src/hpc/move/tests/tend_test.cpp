@@ -311,6 +311,50 @@ TEST_F(Failover, WhatNeverRanMayBeginAnywhereAfterTheFence) {
   EXPECT_FALSE(capsule().owner.empty());
 }
 
+TEST_F(Failover, TheDeadNodeIsTheStandbyAgainWhenItIsBackAndNotBefore) {
+  const auto successor = [&] {
+    const auto next = successor_of(desk.tables, capsule(), desk.clock.now());
+    return std::pair(next.node, next.why);
+  };
+  const int from = run(), to = another_than(from);
+  EXPECT_EQ(successor(), std::pair(std::string(), std::string("no node is chosen to keep copies")));
+  desk.run(
+      [&](const auto& t, const auto& c) { return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, c); });
+  EXPECT_EQ(successor(), std::pair(std::string(), fmt::format("c{} has no copy yet", to)));
+  replicate(to);
+  EXPECT_EQ(successor(), std::pair(uuid(to), std::string()));
+  silence(from);
+  wait(limits.lease);
+  fenced(from);
+  done();
+  tend();
+  run_at_home();
+  done();
+  ASSERT_EQ(capsule().owner, uuid(to));
+  EXPECT_EQ(capsule().standby, uuid(from));
+  EXPECT_EQ(todo().action, Action::none) << "it cannot be copied to";
+  EXPECT_EQ(successor(), std::pair(std::string(), fmt::format("c{} is not heard of", from)));
+  replicate(3);
+  EXPECT_EQ(successor(), std::pair(uuid(3), fmt::format("c{} is not heard of", from)));
+
+  // Its host is made anew: a node of the same name.
+  desk.commit({tables::DeleteNode{uuid(from)}});
+  tend();
+  EXPECT_EQ(capsule().standby, uuid(from)) << "nothing has taken its place";
+  model::Node anew = server::testing::make_node(9);
+  anew.name = fmt::format("c{}", from);
+  desk.join(anew);
+  tend();
+  EXPECT_EQ(capsule().standby, uuid(9));
+  EXPECT_EQ(todo().action, Action::replicate);
+  EXPECT_EQ(successor(), std::pair(uuid(3), fmt::format("c{} has no copy yet", from)));
+  wait(1s);
+  replicate(9);
+  EXPECT_EQ(successor(), std::pair(uuid(9), std::string()));
+  wait(6min);
+  EXPECT_EQ(successor().second, fmt::format("the copy on c{} is 6m0s old, and no more than 5m0s may be lost", from));
+}
+
 TEST_F(Failover, TheStandbyIsCopiedToWhenItIsTime) {
   const int from = run();
   const int to = another_than(from);

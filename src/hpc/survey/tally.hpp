@@ -104,7 +104,10 @@ class Tally {
   /// Whether looking at one more payload of this service is worth it.
   bool worth_a_look(std::uint32_t service) {
     constexpr std::uint32_t kMost = 256;
-    return services_[service].looks < kMost && ++services_[service].looks > 0;
+    auto& looks = services_[service].looks;
+    if (looks >= kMost) return false;
+    ++looks;
+    return true;
   }
   const ServiceKey& key(std::uint32_t service) const { return services_[service].key; }
   Client& client_at(std::uint32_t client) { return clients_[client]; }

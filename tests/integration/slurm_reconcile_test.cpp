@@ -22,7 +22,7 @@ class SlurmReconcile : public testing::Test {
   }
   std::vector<slurm::Belief> beliefs() const {
     return slurm::parse_beliefs(
-        cluster_.on("login", std::string("squeue -h -t all -o '") + slurm::kBeliefFormat + "'").out);
+        cluster_.on("login", std::string("squeue -h -t all -o '") + slurm::beliefs_command().back() + "'").out);
   }
   std::map<std::string, std::set<std::string>> hosts() const {
     std::map<std::string, std::set<std::string>> out;

@@ -128,7 +128,7 @@ async::awaitable<void> DrainController::tend(Nodes nodes) {
 }
 
 async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation> controller, Nodes nodes) {
-  const std::vector<std::string> list = {"sinfo", "-h", "-N", "-o", kNodeFormat};
+  const auto list = nodes_command();
   std::map<std::string, std::vector<NodeState>> by_host;
   for (auto& state : parse_nodes(co_await command(controller, list)))
     by_host[state.hostname].push_back(std::move(state));
@@ -156,8 +156,7 @@ async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation>
     co_await command(controller, words);
   }
   if (!waited_for.empty()) {
-    const std::vector<std::string> words = {
-        "squeue", "-h", "-t", "RUNNING,SUSPENDED,COMPLETING", "-w", fold_hosts(waited_for), "-o", kJobFormat};
+    const auto words = jobs_command(waited_for);
     jobs = parse_jobs(co_await command(controller, words));
   }
   for (const auto& [node, verdict] : verdicts) {

@@ -37,6 +37,8 @@ std::string hold_text(const Hold& hold) {
 
 std::string no_hold_text() { return "# Written by underway: nothing is held.\n"; }
 
+std::vector<std::string> partitions_command() { return {"sinfo", "-h", "-o", "%R|%a|%T|%N"}; }
+
 std::vector<Partition> parse_partitions(std::string_view text) {
   std::vector<Partition> out;
   std::set<std::string> known;

@@ -38,13 +38,14 @@ std::string hold_text(const Hold& hold);
 /// The file's text while nothing is held.
 std::string no_hold_text();
 
-/// A partition and whether it takes jobs: `sinfo -h -o kPartitionFormat`, which tells of its nodes by state too.
+/// A partition and whether it takes jobs.
 struct Partition {
   std::string name;
   bool up = false;
   bool operator==(const Partition&) const = default;
 };
-inline constexpr const char* kPartitionFormat = "%R|%a|%T|%N";
+/// Asks sinfo for all partitions; it tells of their nodes by state too.
+std::vector<std::string> partitions_command();
 std::vector<Partition> parse_partitions(std::string_view text);
 /// Of the same: nodes that do not answer slurmctld, and that it does not take for dead yet.
 std::set<std::string> parse_silent(std::string_view text);

@@ -15,6 +15,12 @@ constexpr std::string_view kStateFlags = "*~#!%$@^+-";
 
 }  // namespace
 
+std::vector<std::string> nodes_command() { return {"sinfo", "-h", "-N", "-o", "%N|%n|%T|%E"}; }
+
+std::vector<std::string> jobs_command(const std::vector<std::string>& nodes) {
+  return {"squeue", "-h", "-t", "RUNNING,SUSPENDED,COMPLETING", "-w", fold_hosts(nodes), "-o", "%A|%N"};
+}
+
 std::vector<NodeState> parse_nodes(std::string_view text) {
   std::vector<NodeState> nodes;
   std::set<std::string> known;

@@ -10,7 +10,7 @@
 
 namespace underway::slurm {
 
-/// A node as `sinfo -h -N -o kNodeFormat` prints it.
+/// A node as nodes_command() has it printed.
 struct NodeState {
   std::string name;      ///< Slurm's
   std::string hostname;  ///< NodeHostname: several names may share a host
@@ -24,12 +24,14 @@ struct NodeState {
   bool operator==(const NodeState&) const = default;
 };
 
-inline constexpr const char* kNodeFormat = "%N|%n|%T|%E";
-inline constexpr const char* kJobFormat = "%A|%N";
+/// Asks sinfo for all nodes.
+std::vector<std::string> nodes_command();
+/// Asks squeue for the jobs that run on nodes.
+std::vector<std::string> jobs_command(const std::vector<std::string>& nodes);
 
 /// One per name: sinfo tells of a node once per partition.
 std::vector<NodeState> parse_nodes(std::string_view text);
-/// Ids of jobs by the names of their nodes, from `squeue -h -o kJobFormat`.
+/// Ids of jobs by the names of their nodes, of what jobs_command() prints.
 std::map<std::string, std::vector<std::string>> parse_jobs(std::string_view text);
 
 }  // namespace underway::slurm

@@ -35,6 +35,10 @@ bool is_ending(const std::string& state) {
 
 }  // namespace
 
+std::vector<std::string> beliefs_command() { return {"squeue", "-h", "-t", "all", "-o", "%A|%T|%u|%N|%r"}; }
+
+std::vector<std::string> steps_command() { return {"squeue", "-s", "-h", "-o", "%i"}; }
+
 std::vector<Belief> parse_beliefs(std::string_view text) {
   std::vector<Belief> out;
   for (const auto& line : split(text, '\n')) {

@@ -16,7 +16,7 @@
 
 namespace underway::slurm {
 
-/// A Slurm job as slurmctld has it: `squeue -h -t all -o kBeliefFormat`.
+/// A Slurm job as slurmctld has it: as beliefs_command() has it printed.
 struct Belief {
   std::string id;
   std::string state;  ///< extended: "RUNNING", "PENDING", "COMPLETING"
@@ -25,10 +25,11 @@ struct Belief {
   bool held = false;  ///< by its user or an administrator
   bool operator==(const Belief&) const = default;
 };
-inline constexpr const char* kBeliefFormat = "%A|%T|%u|%N|%r";
+std::vector<std::string> beliefs_command();
 std::vector<Belief> parse_beliefs(std::string_view text);
 
-/// Ids of the jobs that have a step in slurmctld's list: `squeue -s -h -o %i` ("17.batch", "18.0").
+std::vector<std::string> steps_command();
+/// Ids of the jobs that have a step in slurmctld's list, of what steps_command() prints ("17.batch", "18.0").
 std::set<std::string> parse_steps(std::string_view text);
 
 /// Prints "17.batch" for each slurmstepd of the host; for /bin/sh -c.

@@ -3,7 +3,6 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "model/slurm_report.hpp"
-#include "slurm/queue.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::slurm {
@@ -60,9 +59,17 @@ awaitable<std::string> Reconciler::command(Place place, std::vector<std::string>
   co_return co_await async::within(options_.patience, what, run_beside(server_, std::move(place), std::move(words)));
 }
 
+awaitable<std::vector<NodeState>> Reconciler::nodes_of(Place place) {
+  co_return parse_nodes(co_await command(std::move(place), nodes_command()));
+}
+
+awaitable<std::vector<Belief>> Reconciler::beliefs_of(Place place) {
+  co_return parse_beliefs(co_await command(std::move(place), beliefs_command()));
+}
+
 awaitable<void> Reconciler::look_at(Place place) {
   const std::vector<std::string> show = {"scontrol", "show", "config"};
-  const std::vector<std::string> list = {"sinfo", "-h", "-o", kPartitionFormat};
+  const auto list = partitions_command();
   const auto config = co_await command(place, show);
   if (is_held(config)) co_return co_await compare(place, config);
   last_look_[key_of(place)] = clock_.now();
@@ -87,12 +94,10 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   constexpr auto kPatience = std::chrono::minutes(5);
   std::vector<std::string> out;
   if (silent.empty()) co_return out;
-  const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
-  const std::vector<std::string> nodes = {"sinfo", "-h", "-N", "-o", kNodeFormat};
-  const auto beliefs = parse_beliefs(co_await command(place, jobs));
+  const auto beliefs = co_await beliefs_of(place);
   std::map<std::string, std::string> host_of;
   std::set<std::string> wanted;
-  for (const auto& state : parse_nodes(co_await command(place, nodes))) {
+  for (const auto& state : co_await nodes_of(place)) {
     host_of[state.name] = state.hostname;
     if (silent.contains(state.name)) wanted.insert(state.hostname);
   }
@@ -189,14 +194,12 @@ awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> want
 }
 
 awaitable<Reconciliation> Reconciler::find_out(Place place, Duration behind) {
-  const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
-  const std::vector<std::string> steps = {"squeue", "-s", "-h", "-o", "%i"};
-  const std::vector<std::string> nodes = {"sinfo", "-h", "-N", "-o", kNodeFormat};
-  const auto beliefs = parse_beliefs(co_await command(place, jobs));
+  const auto steps = steps_command();
+  const auto beliefs = co_await beliefs_of(place);
   const auto with_steps = parse_steps(co_await command(place, steps));
   std::map<std::string, std::string> host_of;
   std::set<std::string> wanted;
-  for (const auto& state : parse_nodes(co_await command(place, nodes))) {
+  for (const auto& state : co_await nodes_of(place)) {
     host_of[state.name] = state.hostname;
     wanted.insert(state.hostname);
   }
@@ -227,9 +230,8 @@ awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) 
     if (!done.contains(host))
       log::error("slurm: what runs on {} and is not known to slurmctld could not be hidden: it may be killed", host);
   }
-  const std::vector<std::string> list = {"sinfo", "-h", "-N", "-o", kNodeFormat};
   std::vector<std::string> free;
-  for (const auto& state : parse_nodes(co_await command(place, list))) {
+  for (const auto& state : co_await nodes_of(place)) {
     const bool meant = std::find(made.drain.begin(), made.drain.end(), state.name) != made.drain.end();
     if (meant && !state.held()) free.push_back(state.name);  // others have reasons of their own
   }
@@ -244,18 +246,16 @@ awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) 
 awaitable<void> Reconciler::tend_spared(Place place) {
   auto& spares = spares_.try_emplace(key_of(place), true).first->second;  // an earlier server may have left some
   if (!spares) co_return;
-  const std::vector<std::string> list = {"sinfo", "-h", "-N", "-o", kNodeFormat};
   std::map<std::string, std::string> waiting;
   std::set<std::string> hosts;
-  for (const auto& state : parse_nodes(co_await command(place, list))) {
+  for (const auto& state : co_await nodes_of(place)) {
     if (!state.held() || state.reason != kSparedReason) continue;
     waiting[state.name] = state.hostname;
     hosts.insert(state.hostname);
   }
   spares = !waiting.empty();
   if (!spares) co_return;
-  const std::vector<std::string> jobs = {"squeue", "-h", "-t", "all", "-o", kBeliefFormat};
-  const auto beliefs = parse_beliefs(co_await command(place, jobs));
+  const auto beliefs = co_await beliefs_of(place);
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(hosts), std::move(nobody));
   const auto foreign = reconcile(beliefs, {}, {}, seen).spare;
@@ -325,7 +325,7 @@ awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
   const std::vector<std::string> let_go = {"/bin/sh", "-c", kScript, "sh", kHoldFile, text, std::to_string(kHoldRule)};
   co_await command(place, let_go);
   // Reconfiguring gives partitions the state that they have in slurm.conf.
-  const std::vector<std::string> list = {"sinfo", "-h", "-o", kPartitionFormat};
+  const auto list = partitions_command();
   const auto& down = meant_down_[key_of(place)];
   for (const auto& one : parse_partitions(co_await command(place, list))) {
     const bool stays = std::find(down.begin(), down.end(), one.name) != down.end();

@@ -10,6 +10,7 @@
 #include "async/group.hpp"
 #include "slurm/beside.hpp"
 #include "slurm/hold.hpp"
+#include "slurm/queue.hpp"
 #include "slurm/reconcile.hpp"
 
 namespace underway::slurm {
@@ -41,6 +42,9 @@ class Reconciler {
   async::awaitable<void> compare(Place place, std::string config);
   async::awaitable<void> note_next_job(const Place& place, std::int64_t next);
   async::awaitable<std::string> command(Place place, std::vector<std::string> words);
+  /// All nodes, and all jobs, as slurmctld has them.
+  async::awaitable<std::vector<NodeState>> nodes_of(Place place);
+  async::awaitable<std::vector<Belief>> beliefs_of(Place place);
   async::awaitable<Duration> find_age(Place place, std::string config);
   async::awaitable<Reconciliation> find_out(Place place, Duration behind);
   /// Jobs by host.

@@ -138,52 +138,67 @@ bool in_vain(const Error& error) {
          error.code() == Code::exhausted;
 }
 
+/// Does a step to its end; what it failed with.
+awaitable<std::optional<Error>> failure_of(awaitable<void> step) {
+  try {
+    co_await std::move(step);
+  } catch (const Error& error) {
+    co_return error;
+  }
+  co_return std::nullopt;
+}
+
+template <class AnyOutcome>
+void note(AnyOutcome& outcome, const std::optional<Error>& failure) {
+  if (!failure) return;
+  outcome.error = failure->one_line();
+  outcome.final = in_vain(*failure);
+}
+
 }  // namespace
 
 awaitable<Outcome> Controller::perform(const Errand& errand) {
   Outcome outcome;
   outcome.begun_at = unix_nanos(SystemClock().now());
+  note(outcome, co_await failure_of(step_of_move(errand, outcome)));
+  co_return outcome;
+}
+
+awaitable<void> Controller::step_of_move(const Errand& errand, Outcome& outcome) {
   const auto& [key, capsule, job, todo, silence] = errand;
-  try {
-    if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
-    switch (todo.action) {
-      case Action::stage:
-        co_await stage(errand, outcome);
-        break;
-      case Action::copy:
-      case Action::replicate: {
-        const auto copied = co_await async::within(options_.copy_patience, "copying",
-                                                   plane_.copy(capsule, job, todo.node, todo.consistent));
+  if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
+  switch (todo.action) {
+    case Action::stage:
+      co_await stage(errand, outcome);
+      break;
+    case Action::copy:
+    case Action::replicate: {
+      const auto copied = co_await async::within(options_.copy_patience, "copying",
+                                                 plane_.copy(capsule, job, todo.node, todo.consistent));
+      outcome.round = copied.round;
+      outcome.consistent = copied.consistent;
+      break;
+    }
+    case Action::transfer: {
+      if (!todo.alone) {
+        const auto copied = co_await async::within(options_.limits.transfer, "copying the last difference",
+                                                   plane_.copy(capsule, job, todo.node, true));
         outcome.round = copied.round;
         outcome.consistent = copied.consistent;
-        break;
       }
-      case Action::transfer: {
-        if (!todo.alone) {
-          const auto copied = co_await async::within(options_.limits.transfer, "copying the last difference",
-                                                     plane_.copy(capsule, job, todo.node, true));
-          outcome.round = copied.round;
-          outcome.consistent = copied.consistent;
-        }
-        co_await async::within(options_.limits.transfer, "installing the copy",
-                               plane_.install(capsule, job, todo.node));
-        break;
-      }
-      case Action::before_stop:
-        co_await async::within(options_.step_patience, "the step before_stop",
-                               plane_.run_steps(capsule, capsule.owner, "before_stop"));
-        break;
-      case Action::check:
-        co_await check(errand);
-        break;
-      default:
-        break;
+      co_await async::within(options_.limits.transfer, "installing the copy", plane_.install(capsule, job, todo.node));
+      break;
     }
-  } catch (const Error& error) {
-    outcome.error = error.one_line();
-    outcome.final = in_vain(error);
+    case Action::before_stop:
+      co_await async::within(options_.step_patience, "the step before_stop",
+                             plane_.run_steps(capsule, capsule.owner, "before_stop"));
+      break;
+    case Action::check:
+      co_await check(errand);
+      break;
+    default:
+      break;
   }
-  co_return outcome;
 }
 
 /// Does a step of an upgrade and writes down how it went; true: it failed.
@@ -200,42 +215,42 @@ awaitable<bool> Controller::upgrade(Errand errand) {
 
 awaitable<UpgradeOutcome> Controller::perform_upgrade(const Errand& errand) {
   UpgradeOutcome outcome;
-  const auto& [key, capsule, job, todo, silence] = errand;
-  try {
-    const bool asks_for_it = todo.action == Action::look || todo.action == Action::rehearse;
-    if (!job && asks_for_it) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
-    switch (todo.action) {
-      case Action::look:
-        outcome.looked = co_await async::within(options_.stage_patience, "staging", plane_.look(capsule, job));
-        break;
-      case Action::rehearse:
-        outcome.rehearsal =
-            co_await async::within(options_.rehearse_patience, "the rehearsal", plane_.rehearse(capsule, job));
-        break;
-      case Action::before_stop:
-        outcome.looked = co_await async::within(options_.stage_patience, "staging", plane_.look(capsule, job));
-        co_await async::within(options_.step_patience, "the step before_stop",
-                               plane_.run_steps(capsule, capsule.owner, "before_stop"));
-        break;
-      case Action::snapshot:
-        outcome.saved = co_await async::within(options_.overlay_patience, "the snapshot", plane_.snapshot(capsule));
-        break;
-      case Action::restore:
-        outcome.saved.running = co_await async::within(options_.overlay_patience, "restoring the overlay",
-                                                       plane_.restore(capsule, todo.snapshot));
-        break;
-      case Action::check:
-        co_await check(errand);
-        break;
-      default:
-        break;
-    }
-  } catch (const Error& error) {
-    outcome.error = error.one_line();
-    outcome.final = in_vain(error);
-    outcome.busy = todo.action == Action::rehearse && error.code() == Code::conflict;
-  }
+  const auto failure = co_await failure_of(step_of_upgrade(errand, outcome));
+  note(outcome, failure);
+  outcome.busy = failure && failure->code() == Code::conflict && errand.todo.action == Action::rehearse;
   co_return outcome;
+}
+
+awaitable<void> Controller::step_of_upgrade(const Errand& errand, UpgradeOutcome& outcome) {
+  const auto& [key, capsule, job, todo, silence] = errand;
+  const bool asks_for_it = todo.action == Action::look || todo.action == Action::rehearse;
+  if (!job && asks_for_it) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
+  switch (todo.action) {
+    case Action::look:
+      outcome.looked = co_await async::within(options_.stage_patience, "staging", plane_.look(capsule, job));
+      break;
+    case Action::rehearse:
+      outcome.rehearsal =
+          co_await async::within(options_.rehearse_patience, "the rehearsal", plane_.rehearse(capsule, job));
+      break;
+    case Action::before_stop:
+      outcome.looked = co_await async::within(options_.stage_patience, "staging", plane_.look(capsule, job));
+      co_await async::within(options_.step_patience, "the step before_stop",
+                             plane_.run_steps(capsule, capsule.owner, "before_stop"));
+      break;
+    case Action::snapshot:
+      outcome.saved = co_await async::within(options_.overlay_patience, "the snapshot", plane_.snapshot(capsule));
+      break;
+    case Action::restore:
+      outcome.saved.running = co_await async::within(options_.overlay_patience, "restoring the overlay",
+                                                     plane_.restore(capsule, todo.snapshot));
+      break;
+    case Action::check:
+      co_await check(errand);
+      break;
+    default:
+      break;
+  }
 }
 
 /// The snapshot is a way back that the move itself does not need: what cannot be saved is told, and the move goes on.

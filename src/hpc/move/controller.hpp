@@ -50,8 +50,10 @@ class Controller {
   async::awaitable<void> do_errand(Errand errand);
   async::awaitable<void> report(Errand errand, Outcome outcome);
   async::awaitable<Outcome> perform(const Errand& errand);
+  async::awaitable<void> step_of_move(const Errand& errand, Outcome& outcome);
   async::awaitable<bool> upgrade(Errand errand);
   async::awaitable<UpgradeOutcome> perform_upgrade(const Errand& errand);
+  async::awaitable<void> step_of_upgrade(const Errand& errand, UpgradeOutcome& outcome);
   async::awaitable<void> stage(const Errand& errand, Outcome& outcome);
   async::awaitable<void> check(const Errand& errand);
   async::awaitable<void> fence(const Errand& errand);

@@ -29,10 +29,14 @@ server::Beside noted(const Api& api, const Request& request, std::string what, s
   };
 }
 
+impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes) {
+  return impact::judgement_of(impact::findings_of(impact_view(api, tables), changes));
+}
+
 impact::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
   std::vector<server::Change> changes;
   changes.push_back(tables::PutJob{plan.proposed, std::nullopt});
-  return impact::judgement_of(impact::findings_of(impact_view(api, api.server.writer().tables()), changes));
+  return judged(api, api.server.writer().tables(), changes);
 }
 
 server::Beside judged_into(const Api& api, std::vector<impact::Finding>& findings) {

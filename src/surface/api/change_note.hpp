@@ -19,6 +19,9 @@ impact::View impact_view(const Api& api, const tables::Tables& tables);
 server::Beside noted(const Api& api, const Request& request, std::string what, std::string ns = {},
                      std::vector<impact::Finding> also = {});
 
+/// What a decision would do that is not made: of its changes.
+impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes);
+
 /// Of a job that is only planned. Good as long as the plan is: until the next co_await.
 impact::Judgement impact_of(const Api& api, const server::JobPlan& plan);
 

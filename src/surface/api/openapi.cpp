@@ -173,6 +173,8 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/node/:id/drain",
        "Moves everything away, or ends that: {DrainSpec: {Deadline, IgnoreSystemJobs, AskSlurm} or null, MarkEligible, "
        "Meta}."},
+      {"PUT|POST", "/v1/underway/node/:id/drain/plan", "Tells what a drain would do to those who use the cluster.",
+       nullptr, &structure_of<impact::Judgement>()},
       {"PUT|POST", "/v1/node/:id/eligibility", "Whether new allocations may come: {Eligibility}."},
       {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
       {"GET", "/v1/allocations", "Lists allocations.", nullptr, &allocation_stub, true},
@@ -299,6 +301,8 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/capsule/:name/upgrade", "Starts it from another image, after a rehearsal.",
        &structure_of<UpgradeCapsule>(), &structure_of<UpgradedCapsule>()},
       {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move or upgrade up."},
+      {"PUT|POST", "/v1/underway/capsule/:name/move/plan", "Tells what a move would do to those who use the capsule.",
+       &structure_of<MoveCapsule>(), &structure_of<impact::Judgement>()},
       {"PUT|POST", "/v1/underway/capsule/:name/standby", "Says who takes over.", &structure_of<CapsuleStandby>()},
       {"PUT|POST", "/v1/underway/capsule/:name/host-is-off", "Vouches for it that its owner's host is off."},
       {"GET", "/v1/underway/capsule/:name/saving", "How its snapshots, backups and drills go.", nullptr,

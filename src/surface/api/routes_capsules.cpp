@@ -36,9 +36,22 @@ awaitable<Response> read_capsule(Api& api, Request request) {
   });
 }
 
+move::MoveRequest move_request(const Request& request, const MoveCapsule& body) {
+  return {namespace_of(request), request.param("name"), body.node, body.without_overlay};
+}
+
+/// By the decision that would begin it; nothing is looked at on the target. Throws what the decision throws.
+awaitable<Response> plan_move(Api& api, Request request) {
+  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  SeededIds unused{1};
+  const auto* tables = co_await api.server.read();
+  const auto decision = move::decide_move(*tables, move_request(request, body), {api.clock.now(), unused});
+  co_return http::json(json::encode(judged(api, *tables, decision.changes)));
+}
+
 awaitable<Response> move_capsule(Api& api, Request request) {
   const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
-  const move::MoveRequest wanted{namespace_of(request), request.param("name"), body.node, body.without_overlay};
+  const auto wanted = move_request(request, body);
   if (body.dry_run) {
     if (api.capsules == nullptr) throw Error(Code::unsupported, "this server moves no capsules");
     co_await api.capsules->rehearse(wanted);
@@ -135,6 +148,8 @@ void add_capsule_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/underway/capsules", "list capsules", read, with(list_capsules));
   routes.add("GET", "/v1/underway/capsule/:name", "read capsule", read, with(read_capsule));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/move", "move capsule", change, with(move_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/move/plan", "plan move of capsule", change, with(plan_move),
+             {.effect = Effect::reads});
   routes.add("PUT|POST", "/v1/underway/capsule/:name/upgrade", "upgrade capsule", change, with(upgrade_capsule));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/cancel", "cancel move of capsule", change, with(cancel_move));
   routes.add("PUT|POST", "/v1/underway/capsule/:name/standby", "set standby of capsule", change, with(set_standby));

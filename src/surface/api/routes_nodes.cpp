@@ -90,6 +90,15 @@ server::DrainNode drain_request(const Request& request) {
   return drain;
 }
 
+/// By the decision that would begin it. Throws what that throws.
+awaitable<Response> plan_drain(Api& api, Request request) {
+  const auto drain = drain_request(request);
+  SeededIds unused{1};
+  const auto* tables = co_await api.server.read();
+  const auto decision = server::decide_drain(*tables, drain, {api.clock.now(), unused});
+  co_return http::json(json::encode(judged(api, *tables, decision.changes)));
+}
+
 awaitable<Response> drain_node(Api& api, Request request) {
   auto drain = drain_request(request);
   const auto* tables = co_await api.server.read();
@@ -123,6 +132,8 @@ void add_node_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/node/:id", "read node", right::node(Level::read), with(read_node));
   routes.add("GET", "/v1/node/:id/allocations", "node allocations", right::node(Level::read), with(node_allocations));
   routes.add("PUT|POST", "/v1/node/:id/drain", "drain node", right::node(Level::write), with(drain_node));
+  routes.add("PUT|POST", "/v1/underway/node/:id/drain/plan", "plan drain of node", right::node(Level::write),
+             with(plan_drain), {.effect = Effect::reads});
   routes.add("PUT|POST", "/v1/node/:id/eligibility", "node eligibility", right::node(Level::write),
              with(set_eligibility));
   routes.add("PUT|POST", "/v1/node/:id/purge", "purge node", right::node(Level::write), with(purge_node));

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/follow_capsule.hpp"
+#include "cli/impact_text.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
@@ -58,12 +59,14 @@ int run(const Arguments& arguments) {
   request.node = resolve_node(client, *to);
   request.without_overlay = arguments.has("without-overlay");
   request.dry_run = arguments.has("dry-run");
-  if (request.without_overlay && !arguments.has("yes") &&
+  const std::string impact = impact_line({client.plan_capsule_move(name, request)});
+  if (!request.dry_run) say(impact);
+  if (request.without_overlay && !request.dry_run && !arguments.has("yes") &&
       !confirm(fmt::format("What capsule \"{}\" wrote is lost unless {} has a copy. Go on?", name, *to)))
     throw Error(Code::conflict, "nothing was changed").advise("-yes answers the question");
   const auto move_id = client.move_capsule(name, request);
   if (request.dry_run) {
-    print(fmt::format("Capsule \"{}\" can be moved to {}\n", name, *to));
+    print(fmt::format("Capsule \"{}\" can be moved to {}\n{}\n", name, *to, impact));
     return kDone;
   }
   if (arguments.has("detach")) {
@@ -92,7 +95,7 @@ const Command& capsule_move_command() {
                    "underway capsule move slurm-services -to sms2 -dry-run",
                    "underway capsule move -cancel slurm-services"},
       .flags = {{"to", "NODE", "The target: a node's name or id."},
-                {"dry-run", "", "Finds out whether it could run there, and does nothing."},
+                {"dry-run", "", "Finds out whether it could run there and what would be noticed, and does nothing."},
                 {"without-overlay", "", "Its node is gone and the target has no copy: start with what there is."},
                 {"cancel", "", "Gives the move up; what has stopped goes back."},
                 {"detach", "", "Returns at once."},

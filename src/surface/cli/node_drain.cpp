@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/impact_text.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -143,6 +144,12 @@ model::StringMap meta_of(const Arguments& arguments) {
   return meta;
 }
 
+std::string impact_of(sdk::Client& client, const std::vector<Target>& targets, const model::DrainStrategy& drain) {
+  std::vector<impact::Judgement> parts;
+  for (const auto& target : targets) parts.push_back(client.plan_drain(target.id, drain));
+  return impact_line(parts);
+}
+
 void ask(const std::vector<Target>& targets, bool enable) {
   std::vector<std::string> names;
   for (const auto& target : targets) names.push_back(target.name);
@@ -156,6 +163,8 @@ int run(const Arguments& arguments) {
   const bool only_watch = arguments.has("monitor") && !enable && !disable;
   if (enable == disable && !only_watch)
     throw Error(Code::invalid, "either -enable or -disable must be given, or -monitor alone");
+  const bool only_tell = arguments.has("dry-run");
+  if (only_tell && !enable) throw Error(Code::invalid, "-dry-run is for -enable: the end of a drain empties nothing");
   std::optional<model::DrainStrategy> drain;
   if (enable) {
     drain.emplace().deadline = deadline_of(arguments);
@@ -166,6 +175,11 @@ int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto targets = targets_of(client, arguments);
   if (only_watch) return monitor(client, targets);
+  if (only_tell) {
+    print(impact_of(client, targets, *drain) + "\n");
+    return kDone;
+  }
+  if (enable) say(impact_of(client, targets, *drain));
   if (!arguments.has("yes")) ask(targets, enable);
   for (const auto& target : targets)
     client.drain_node(target.id, drain, disable && !arguments.has("keep-ineligible"), meta);
@@ -190,8 +204,10 @@ const Command& node_drain_command() {
           "is restarted.\n"
           "With -slurm the Slurm node of that name is set to drain first, and nothing is moved while its Slurm jobs "
           "run; it is handed back to Slurm when the node is eligible again. If Slurm cannot be asked, the drain waits "
-          "for it until the deadline.",
-      .examples = {"underway node drain -enable -yes c1", "underway node drain -enable -slurm -deadline 24h c3",
+          "for it until the deadline.\n"
+          "What those who use the cluster will notice is told first, and with -dry-run nothing else is done.",
+      .examples = {"underway node drain -enable -dry-run c1", "underway node drain -enable -yes c1",
+                   "underway node drain -enable -slurm -deadline 24h c3",
                    "underway node drain -enable -yes -detach -rack r7 -m 'new cooling'",
                    "underway node drain -monitor c1", "underway node drain -disable -yes c1"},
       .flags = {{"enable", "", "Begins, or changes the drain that runs."},
@@ -199,6 +215,7 @@ const Command& node_drain_command() {
                 {"deadline", "DURATION", "When what is left goes at once; 1h."},
                 {"no-deadline", "", "Waits for as long as it takes."},
                 {"force", "", "Everything goes at once."},
+                {"dry-run", "", "With -enable: says what would be noticed, and does nothing."},
                 {"ignore-system", "", "System jobs stay."},
                 {"keep-ineligible", "", "With -disable: takes nothing new all the same."},
                 {"slurm", "", "Waits for the node's Slurm jobs first."},

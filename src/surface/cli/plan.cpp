@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/impact_text.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -33,7 +34,7 @@ void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
     print("\n" + paint(Colour::red, "-") +
           fmt::format(" Job: \"{}\" is stopped: the directory does not declare it any more\n", id));
   if (!plan.unchanged.empty()) print("\nUnchanged: " + join(plan.unchanged, ", ") + "\n");
-  print("\nImpact: " + impact::sentence(plan.impact) + "\n");
+  print("\n" + impact_line({plan.impact}) + "\n");
 }
 
 namespace {

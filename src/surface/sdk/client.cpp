@@ -263,14 +263,26 @@ void Client::set_eligibility(const std::string& node_id, model::Eligibility elig
   send("PUT", "/v1/node/" + segment(node_id) + "/eligibility", {},
        fmt::format("{{\"Eligibility\":\"{}\"}}", describe::spell(eligibility)));
 }
+namespace {
+
+boost::json::value drain_spec(const std::optional<model::DrainStrategy>& drain) {
+  if (!drain) return nullptr;
+  return boost::json::object{{"Deadline", drain->deadline.count()},
+                             {"IgnoreSystemJobs", drain->ignore_system_jobs},
+                             {"AskSlurm", drain->ask_slurm}};
+}
+
+}  // namespace
+
+impact::Judgement Client::plan_drain(const std::string& node_id, const model::DrainStrategy& drain) {
+  const boost::json::object body{{"DrainSpec", drain_spec(drain)}};
+  const auto response =
+      send("PUT", "/v1/underway/node/" + segment(node_id) + "/drain/plan", {}, boost::json::serialize(body));
+  return json::decode_text<impact::Judgement>(response.body, "answer");
+}
 void Client::drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain,
                         bool mark_eligible, const model::StringMap& meta) {
-  boost::json::value spec;
-  if (drain) {
-    spec = boost::json::object{{"Deadline", drain->deadline.count()},
-                               {"IgnoreSystemJobs", drain->ignore_system_jobs},
-                               {"AskSlurm", drain->ask_slurm}};
-  }
+  boost::json::value spec = drain_spec(drain);
   const boost::json::object body{
       {"DrainSpec", std::move(spec)}, {"MarkEligible", mark_eligible}, {"Meta", json::to_value(meta)}};
   send("PUT", "/v1/node/" + segment(node_id) + "/drain", {}, boost::json::serialize(body));

@@ -150,6 +150,8 @@ class Client {
   /// new allocations come again.
   void drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain, bool mark_eligible,
                   const model::StringMap& meta);
+  /// What such a drain would do to those who use the cluster.
+  impact::Judgement plan_drain(const std::string& node_id, const model::DrainStrategy& drain);
   void purge_node(const std::string& node_id);
   std::vector<api::AllocationStub> allocations(const std::string& prefix = {});
   model::Allocation allocation(const std::string& id);
@@ -187,6 +189,8 @@ class Client {
   At<model::Capsule> capsule(const std::string& name, Wait wait = {});
   /// The move's id; empty for a rehearsal.
   std::string move_capsule(const std::string& name, const api::MoveCapsule& request);
+  /// What such a move would do to those who use it; the target is not looked at.
+  impact::Judgement plan_capsule_move(const std::string& name, const api::MoveCapsule& request);
   /// The upgrade's id.
   std::string upgrade_capsule(const std::string& name, const api::UpgradeCapsule& request);
   /// Of a move or an upgrade.

@@ -31,6 +31,11 @@ std::string Client::move_capsule(const std::string& name, const api::MoveCapsule
   return json::decode_text<api::MovedCapsule>(response.body, "answer").move_id;
 }
 
+impact::Judgement Client::plan_capsule_move(const std::string& name, const api::MoveCapsule& request) {
+  const auto response = send("PUT", path_of(name, "/move/plan"), {}, json::encode(request));
+  return json::decode_text<impact::Judgement>(response.body, "answer");
+}
+
 std::string Client::upgrade_capsule(const std::string& name, const api::UpgradeCapsule& request) {
   const auto response = send("PUT", path_of(name, "/upgrade"), {}, json::encode(request));
   return json::decode_text<api::UpgradedCapsule>(response.body, "answer").upgrade_id;

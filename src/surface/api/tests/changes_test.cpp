@@ -96,6 +96,30 @@ TEST_F(ChangesTest, OfDrainsAndAllocations) {
   EXPECT_TRUE(last().starts_with("brief | stop allocation 'web.g[0]'")) << last();
 }
 
+TEST_F(ChangesTest, ADrainSaysItsClassBeforeItIsBegun) {
+  world.run(make_job("web"));
+  const auto at = world.tables().find_allocation(world.allocation_of("web"))->node_id;
+  const std::string name = world.tables().find_node(at)->name;
+  const auto before = changes().size();
+  const auto plan = [&](const std::string& node, const std::string& spec) {
+    const auto response = world.put("/v1/underway/node/" + node + "/drain/plan", "{\"DrainSpec\":" + spec + "}");
+    return response.status == 200 ? response.body : std::to_string(response.status);
+  };
+  EXPECT_EQ(plan(at, R"({"Deadline":3600000000000})"),
+            fmt::format(R"({{"Class":"brief","Why":"node {} is emptied: 1 service moves to other nodes"}})", name));
+  const std::string other = at == uuid(1) ? uuid(2) : uuid(1);
+  EXPECT_EQ(plan(other, R"({"Deadline":-1})"),
+            fmt::format(R"({{"Class":"none","Why":"node {} is emptied: nothing that runs there is missed"}})",
+                        world.tables().find_node(other)->name));
+  EXPECT_EQ(plan(uuid(9), R"({"Deadline":0})"), "404");
+  EXPECT_EQ(plan(at, "null"), R"({"Class":"none","Why":"nothing that runs is touched"})") << "the end of a drain";
+  EXPECT_FALSE(world.tables().find_node(at)->drain);
+  EXPECT_EQ(changes().size(), before);
+  make_token("reader", "node { policy = \"read\" }");
+  world.token = "reader";
+  EXPECT_EQ(plan(at, R"({"Deadline":0})"), "403");
+}
+
 TEST_F(ChangesTest, OfAClusterIsOneWhateverItIsMadeOf) {
   const std::string path = "/v1/underway/cluster/hpc";
   ASSERT_EQ(world.put(path, cluster_body({make_job("munge"), make_job("mail")})).status, 200);

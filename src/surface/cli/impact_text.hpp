@@ -1,0 +1,13 @@
+#pragma once
+/// @file
+/// What a change would do to those who use the cluster, as commands say it before they make the change.
+
+#include "impact/impact.hpp"
+
+namespace underway::cli {
+
+/// One line for all parts of a change, by the worst of them: "Impact: drain: node c1 is emptied: its Slurm jobs end
+/// first".
+std::string impact_line(const std::vector<impact::Judgement>& parts);
+
+}  // namespace underway::cli

@@ -60,7 +60,13 @@ SignedManifest sign(const Manifest& manifest, const crypto::SigningKey& key) {
 }
 
 Manifest open_manifest(const SignedManifest& from, const Expectation& expected) {
-  if (!expected.pinned.empty() && from.key != expected.pinned)
+  if (expected.trust.has_withdrawn(from.key))
+    throw Error(Code::denied, "the manifest of files is signed by a key that was withdrawn")
+        .because("it is an old one, or the server's store was restored from before the rotation")
+        .advise(
+            "if the server goes on from that store, remove files/server.key in the agent's data directory on this "
+            "node");
+  if (!expected.trust.trusted.empty() && !expected.trust.believes(from.key))
     throw Error(Code::denied, "the manifest of files is signed by a key that this node does not trust")
         .because("another server signed it, or this server lost its key")
         .advise("if the server was made anew, remove files/server.key in the agent's data directory on this node");

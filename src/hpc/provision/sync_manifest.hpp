@@ -2,8 +2,8 @@
 /// @file
 /// Manifests as values: their digest, their signature, and what a node checks before it believes one.
 
-#include "crypto/sign.hpp"
 #include "provision/sync_messages.hpp"
+#include "provision/sync_trust.hpp"
 
 namespace underway::provision {
 
@@ -17,14 +17,14 @@ SignedManifest sign(const Manifest& manifest, const crypto::SigningKey& key);
 struct Expectation {
   std::string node_id;
   std::string capsule;
-  std::string pinned;      ///< base64 of the key that is trusted; empty: whichever signed the first one
+  Trust trust;
   std::int64_t epoch = 0;  ///< of the newest that was ever believed, with the next
   model::Revision revision = 0;
 };
 
 /// The manifest, when it is genuine, for this target, not older than what was believed before, and sound.
-/// Errors: denied (another key, a signature that does not fit, another target), conflict (older), invalid (no manifest,
-/// or one that asks for what cannot be), each saying which.
+/// Errors: denied (another key, one that was withdrawn, a signature that does not fit, another target), conflict
+/// (older), invalid (no manifest, or one that asks for what cannot be), each saying which.
 Manifest open_manifest(const SignedManifest& from, const Expectation& expected);
 
 /// All that is wrong with what it asks for; empty when it is sound.

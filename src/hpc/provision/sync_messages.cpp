@@ -54,6 +54,7 @@ const Structure& description(Tag<ManifestRequest>) {
   static const Structure s = Builder<ManifestRequest>("manifest request", "Asks for a manifest.")
                                  .wire<&ManifestRequest::capsule>("Capsule", "")
                                  .wire<&ManifestRequest::have>("Have", "")
+                                 .wire<&ManifestRequest::key_serial>("KeySerial", "")
                                  .done();
   return s;
 }
@@ -61,6 +62,8 @@ const Structure& description(Tag<ManifestRequest>) {
 const Structure& description(Tag<ManifestReply>) {
   static const Structure s = Builder<ManifestReply>("manifest reply", "A manifest, if it is news.")
                                  .wire<&ManifestReply::manifest>("Manifest", "")
+                                 .wire<&ManifestReply::key_serial>("KeySerial", "")
+                                 .wire<&ManifestReply::steps>("Steps", "")
                                  .done();
   return s;
 }

@@ -55,10 +55,13 @@ struct SignedManifest {
 
 struct ManifestRequest {
   std::string capsule;
-  std::string have;  ///< digest of the manifest that it has; empty: none
+  std::string have;              ///< digest of the manifest that it has; empty: none
+  std::int64_t key_serial = -1;  ///< of the newest FileKeyStep that it follows; -1: it believes no key yet
 };
 struct ManifestReply {
   std::optional<SignedManifest> manifest;  ///< absent: nothing changed
+  std::int64_t key_serial = 0;             ///< who believes no key yet begins with this one
+  std::vector<model::FileKeyStep> steps;   ///< that follow
 };
 
 struct ContentRequest {

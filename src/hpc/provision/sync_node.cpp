@@ -52,9 +52,9 @@ awaitable<void> FileExtension::start(node::ExtensionContext context) {
   directory_ = context_->data_dir + "/files";
   auto open = [this] {
     os::make_directories(directory_, 0700);
-    return os::find_file(directory_ + "/server.key", 4096);
+    return os::find_file(directory_ + "/server.key");
   };
-  if (const auto key = co_await async::on_pool(context_->pool, open)) pinned_ = std::string(trim(*key));
+  if (const auto keys = co_await async::on_pool(context_->pool, open)) trust_ = parse_trust(*keys);
   tasks_.emplace(context_->executor, "files");
   tasks_->spawn("synchronisation", run());
 }
@@ -180,37 +180,52 @@ awaitable<void> FileExtension::follow(Followed& followed, std::shared_ptr<link::
 
 /// The manifest that counts now: a newer one if there is one that can be believed, else the one that was.
 awaitable<Manifest> FileExtension::wanted(Followed& followed, std::shared_ptr<link::Connection> server) {
-  const auto& standing = followed.rounds->state().manifest;
+  const auto& state = followed.rounds->state();
+  const auto& standing = state.manifest;
   const bool has_one = !standing.node_id.empty();
-  const ManifestRequest request{followed.target->name(), has_one ? digest_of(standing) : std::string()};
+  const bool is_fresh = trust_.trusted.empty();
+  const ManifestRequest request{followed.target->name(), has_one ? digest_of(standing) : std::string(),
+                                is_fresh ? -1 : trust_.serial};
   auto body = json::to_value(request, json::Encoding::compact);
   const auto answer = co_await server->call("files.manifest", std::move(body));
   const auto reply = json::decode<ManifestReply>(answer);
   followed.refused.clear();
-  if (!reply.manifest) {
-    if (has_one) co_return standing;
-    Manifest nothing;
-    nothing.capsule = followed.target->name();
-    co_return nothing;
-  }
-  Expectation expected{context_->self.id, followed.target->name(), pinned_, standing.epoch, standing.revision};
-  if (!has_one) expected.epoch = 0;
   std::optional<Manifest> news;
   try {
-    news = open_manifest(*reply.manifest, expected);
+    auto trust = trust_;
+    if (is_fresh && reply.manifest) trust = {reply.key_serial, {reply.manifest->key}, {}};
+    if (!trust.trusted.empty()) trust = take_steps(std::move(trust), reply.steps);
+    // Believed before what it signs: a withdrawn key is none for what comes with the news of it either.
+    if (!is_fresh && trust.serial != trust_.serial) co_await believe(trust);
+    if (reply.manifest) {
+      // A key that was withdrawn may have said of its last manifest that it is the newest for ever.
+      const bool outlived = trust.has_withdrawn(state.key);
+      Expectation expected{context_->self.id, followed.target->name(), trust, standing.epoch, standing.revision};
+      if (!has_one || outlived) expected.epoch = 0;
+      if (outlived) expected.revision = 0;
+      news = open_manifest(*reply.manifest, expected);
+    }
+    if (is_fresh && news) co_await believe(std::move(trust));
   } catch (const Error& error) {
     followed.refused = error.one_line() + (error.advice().empty() ? std::string() : "; " + error.advice());
   }
-  if (!news) {
-    if (has_one) co_return standing;
-    throw Error(Code::denied, followed.refused);
+  if (news) {
+    followed.rounds->note_key(reply.manifest->key);
+    co_return std::move(*news);
   }
-  if (pinned_.empty()) {
-    pinned_ = reply.manifest->key;
-    auto pin = [this] { os::write_file(directory_ + "/server.key", pinned_ + "\n", 0600); };
-    co_await async::on_pool(context_->pool, pin);
-  }
-  co_return std::move(*news);
+  if (has_one) co_return standing;
+  if (!followed.refused.empty()) throw Error(Code::denied, followed.refused);
+  Manifest nothing;
+  nothing.capsule = followed.target->name();
+  co_return nothing;
+}
+
+awaitable<void> FileExtension::believe(Trust trust) {
+  auto keep = [this, &trust] {
+    os::write_file(directory_ + "/server.key", json::encode(trust, json::Encoding::compact) + "\n", 0600);
+  };
+  co_await async::on_pool(context_->pool, keep);
+  trust_ = std::move(trust);
 }
 
 awaitable<void> FileExtension::carry_out(Followed& followed, Round round, std::map<std::string, std::string> contents,
@@ -266,6 +281,7 @@ awaitable<void> FileExtension::report(Followed& followed, std::shared_ptr<link::
   report.revision = state.manifest.revision;
   report.manifest = digest_of(state.manifest);
   report.refused = followed.refused;
+  report.key_serial = trust_.serial;
   report.files = static_cast<std::int64_t>(state.manifest.entries.size());
   report.applied_at = state.applied_at;
   report.problems = state.problems;

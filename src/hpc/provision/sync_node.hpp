@@ -4,7 +4,7 @@
 /// on a schedule; fetches the bytes that differ; carries out rounds (sync_round.hpp); reports. Without a server nothing
 /// happens: files stay as they are. Capsules that run here are targets too.
 ///
-/// In `<data_dir>/files`: `server.key` (the key of the server whose manifests are believed), `node/` and
+/// In `<data_dir>/files`: `server.key` (the keys of the server whose manifests are believed), `node/` and
 /// `capsules/<name>/`.
 
 #include <atomic>
@@ -51,6 +51,7 @@ class FileExtension final : public node::Extension {
   node::awaitable<void> pass();
   node::awaitable<void> follow(Followed& followed, std::shared_ptr<link::Connection> server);
   node::awaitable<Manifest> wanted(Followed& followed, std::shared_ptr<link::Connection> server);
+  node::awaitable<void> believe(Trust trust);
   node::awaitable<std::map<std::string, std::string>> fetch(std::string capsule, std::vector<ManifestEntry> entries,
                                                             std::shared_ptr<link::Connection> server);
   node::awaitable<void> fetch_large(Followed& followed, std::vector<ManifestEntry> entries,
@@ -69,7 +70,7 @@ class FileExtension final : public node::Extension {
   FileOptions options_;
   std::optional<node::ExtensionContext> context_;
   std::string directory_;
-  std::string pinned_;
+  Trust trust_;
   std::map<std::string, Followed> followed_;  ///< by the target's name
   std::map<std::string, Stamp> masters_;      ///< that lie here and were asked for, by path
   std::optional<async::TaskGroup> tasks_;

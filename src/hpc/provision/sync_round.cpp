@@ -285,6 +285,7 @@ const describe::Structure& description(describe::Tag<Round>) {
 const describe::Structure& description(describe::Tag<Remembered>) {
   static const describe::Structure s = describe::Builder<Remembered>("remembered files", "What a target has.")
                                            .wire<&Remembered::manifest>("Manifest", "")
+                                           .wire<&Remembered::key>("Key", "")
                                            .wire<&Remembered::applied>("Applied", "")
                                            .wire<&Remembered::stamps>("Stamps", "")
                                            .wire<&Remembered::owed>("Owed", "")

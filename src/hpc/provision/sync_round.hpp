@@ -36,6 +36,7 @@ struct Round {
 /// What a target's directory remembers.
 struct Remembered {
   Manifest manifest;                             ///< that was believed last
+  std::string key;                               ///< base64: of who signed it; empty: an older agent did not note it
   std::map<std::string, ManifestEntry> applied;  ///< by path, as they were last made true
   std::map<std::string, Stamp> stamps;           ///< by path
   std::vector<RoundHook> owed;                   ///< commands that failed, and are tried again in the next round
@@ -65,6 +66,8 @@ class Rounds {
 
   const Remembered& state() const { return state_; }
   Incoming& incoming() { return incoming_; }
+  /// Which key signed the manifest that is followed from now on.
+  void note_key(std::string key) { state_.key = std::move(key); }
   /// Of an agent that was killed; nothing when there is none.
   std::optional<Round> unfinished();
   /// Looks at the target, and says what has to be done.

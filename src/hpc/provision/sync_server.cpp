@@ -110,6 +110,7 @@ awaitable<void> FileService::run() {
     std::optional<std::string> failure;
     try {
       co_await refresh(*tables);
+      if (settings_.next) co_await withdraw_key_if_due(false);
     } catch (const Error& error) {
       failure = error.one_line();
     }
@@ -131,8 +132,10 @@ awaitable<void> FileService::refresh(const Tables& tables) {
     co_await server_.writer().submit(std::move(collect));
     co_return;  // that is a change of its own
   }
-  if (const auto settings = tables::find_record<FileSettings>(tables, "settings")) epoch_ = settings->epoch;
-  const auto snapshot = std::make_shared<const Snapshot>(tables, server_.keyring(), server_.options().name, epoch_);
+  if (auto settings = tables::find_record<FileSettings>(tables, "settings"))
+    take_settings_and_tell(*std::move(settings));
+  const auto snapshot =
+      std::make_shared<const Snapshot>(tables, server_.keyring(), server_.options().name, settings_.epoch);
   auto build = [snapshot] {
     std::map<std::string, Wanted> wanted;
     for (const auto& id : snapshot->node_ids()) {
@@ -222,6 +225,7 @@ awaitable<boost::json::value> FileService::manifest(std::string node_id, Manifes
   ManifestReply reply;
   const bool nothing_yet = request.have.empty() && built.manifest.entries.empty();
   if (digest != request.have && !nothing_yet) reply.manifest = sign(built.manifest, *signing_);
+  add_steps(request, reply);
   co_return json::to_value(reply, json::Encoding::compact);
 }
 

@@ -8,6 +8,7 @@
 
 #include "async/group.hpp"
 #include "provision/sync_decisions.hpp"
+#include "provision/sync_key_decisions.hpp"
 #include "server/server.hpp"
 
 namespace underway::provision {
@@ -59,6 +60,10 @@ class FileService {
   /// The same for a capsule, worked out now.
   std::optional<Wanted> wanted_by(const std::string& node_id, const std::string& capsule) const;
 
+  /// Another key signs manifests once every node that is alive believes it, and the present one is withdrawn then; with
+  /// `force` at once, also when a rotation waits. Throws as decide_introduce_key.
+  async::awaitable<KeyState> rotate_key(bool force);
+
   /// Throws conflict while something is sealed under the root key.
   void refuse_removal(const tables::Tables& tables, const std::string& key_id) const;
   /// Seals everything under the active key.
@@ -68,6 +73,12 @@ class FileService {
   using Tables = tables::Tables;
   async::awaitable<void> run();
   async::awaitable<void> prepare();
+  model::FileKey make_key() const;
+  crypto::SigningKey open_key(const std::string& key_id, const std::string& seed) const;
+  bool take_settings(model::FileSettings settings);
+  void take_settings_and_tell(model::FileSettings settings);
+  void add_steps(const ManifestRequest& request, ManifestReply& reply) const;
+  async::awaitable<void> withdraw_key_if_due(bool force);
   async::awaitable<void> refresh(const Tables& tables);
   async::awaitable<void> tell(std::string node_id);
   async::awaitable<void> follow_masters();
@@ -100,7 +111,7 @@ class FileService {
   async::TaskGroup tasks_;
   async::Event ready_;
   std::optional<crypto::SigningKey> signing_;
-  std::int64_t epoch_ = 1;
+  model::FileSettings settings_;
   std::uint64_t stamp_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
   std::map<std::string, Wanted> wanted_;               ///< by node

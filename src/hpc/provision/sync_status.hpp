@@ -44,6 +44,8 @@ std::vector<FileAttention> attention(const std::vector<TargetStatus>& targets);
 /// Masters on nodes that are not there: changes of them wait.
 std::vector<FileAttention> waiting_masters(const tables::Tables& tables, const std::string& cluster,
                                            const std::function<bool(const std::string& node_id)>& linked);
+/// A rotation of the key of manifests that waits for so long that somebody should look.
+std::vector<FileAttention> waiting_rotation(const tables::Tables& tables, TimePoint now);
 
 const describe::Enumeration& description(describe::Tag<TargetState>);
 const describe::Structure& description(describe::Tag<TargetStatus>);

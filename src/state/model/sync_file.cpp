@@ -362,6 +362,7 @@ const Structure& description(Tag<FileReport>) {
                                  .wire<&FileReport::revision>("Revision", "")
                                  .wire<&FileReport::manifest>("Manifest", "")
                                  .wire<&FileReport::refused>("Refused", "")
+                                 .wire<&FileReport::key_serial>("KeySerial", "")
                                  .wire<&FileReport::files>("Files", "")
                                  .wire<&FileReport::applied_at>("AppliedAt", "")
                                  .time()
@@ -373,10 +374,44 @@ const Structure& description(Tag<FileReport>) {
   return s;
 }
 
+const Enumeration& description(Tag<FileKeyAction>) {
+  static const Enumeration e = describe::enumeration<FileKeyAction>(
+      "file key action", {{FileKeyAction::introduce, "introduce"}, {FileKeyAction::withdraw, "withdraw"}});
+  return e;
+}
+
+const Structure& description(Tag<FileKey>) {
+  static const Structure s = Builder<FileKey>("file key", "A key that signs manifests.")
+                                 .wire<&FileKey::key>("Key", "")
+                                 .wire<&FileKey::key_id>("KeyID", "")
+                                 .wire<&FileKey::seed>("Seed", "")
+                                 .wire<&FileKey::since>("Since", "")
+                                 .time()
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<FileKeyStep>) {
+  static const Structure s = Builder<FileKeyStep>("file key step", "What becomes of the keys that sign manifests.")
+                                 .wire<&FileKeyStep::serial>("Serial", "")
+                                 .wire<&FileKeyStep::action>("Action", "")
+                                 .wire<&FileKeyStep::from>("From", "")
+                                 .wire<&FileKeyStep::to>("To", "")
+                                 .wire<&FileKeyStep::by_from>("ByFrom", "")
+                                 .wire<&FileKeyStep::by_to>("ByTo", "")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<FileSettings>) {
   static const Structure s = Builder<FileSettings>("file settings", "What signs manifests.")
+                                 .wire<&FileSettings::key>("Key", "")
                                  .wire<&FileSettings::key_id>("KeyID", "")
                                  .wire<&FileSettings::seed>("Seed", "")
+                                 .wire<&FileSettings::key_since>("KeySince", "")
+                                 .time()
+                                 .wire<&FileSettings::next>("Next", "")
+                                 .wire<&FileSettings::steps>("Steps", "")
                                  .wire<&FileSettings::epoch>("Epoch", "")
                                  .wire<&FileSettings::create_index>("CreateIndex", "")
                                  .wire<&FileSettings::modify_index>("ModifyIndex", "")

@@ -137,6 +137,7 @@ struct FileReport {
   Revision revision = 0;
   std::string manifest;         ///< its digest
   std::string refused;          ///< why a newer manifest was not taken; empty: it was
+  std::int64_t key_serial = 0;  ///< of the newest FileKeyStep that the node follows
   std::int64_t files = 0;       ///< in that manifest
   std::int64_t applied_at = 0;  ///< ns since the epoch: when something last changed
   std::vector<FileProblem> problems;
@@ -146,10 +147,37 @@ struct FileReport {
 };
 constexpr std::size_t kFileEvents = 40;
 
-/// One row for the whole store: the key that signs manifests, and the epoch.
-struct FileSettings {
+/// A key that signs manifests; its seed is sealed.
+struct FileKey {
+  std::string key;         ///< base64: the public half
   std::string key_id;      ///< of the root key under which `seed` is sealed
   std::string seed;        ///< base64
+  std::int64_t since = 0;  ///< ns since the epoch
+};
+
+enum class FileKeyAction {
+  introduce,  ///< `to` is believed beside `from`
+  withdraw,   ///< `from` is not believed any more
+};
+
+/// What becomes of the keys that sign manifests, in words that nodes check: who believes `from` comes to believe `to`.
+/// All steps there ever were are kept, so that a node that was away can take them one after the other.
+struct FileKeyStep {
+  std::int64_t serial = 0;  ///< from 1, without a gap
+  FileKeyAction action = FileKeyAction::introduce;
+  std::string from, to;  ///< base64: public halves
+  std::string by_from;   ///< base64: signature by `from`; of an introduction only
+  std::string by_to;     ///< likewise by `to`
+};
+
+/// One row for the whole store: the key that signs manifests, and the epoch.
+struct FileSettings {
+  std::string key;              ///< base64: the public half
+  std::string key_id;           ///< of the root key under which `seed` is sealed
+  std::string seed;             ///< base64
+  std::int64_t key_since = 0;   ///< ns since the epoch; 0: from the beginning
+  std::optional<FileKey> next;  ///< that nodes learn to believe, and that signs then
+  std::vector<FileKeyStep> steps;
   std::int64_t epoch = 1;  ///< raised when an older store was restored, and nodes shall follow it nevertheless
   Revision create_index = 0;
   Revision modify_index = 0;
@@ -193,6 +221,9 @@ const describe::Structure& description(describe::Tag<FilePiece>);
 const describe::Structure& description(describe::Tag<FileProblem>);
 const describe::Structure& description(describe::Tag<FileEvent>);
 const describe::Structure& description(describe::Tag<FileReport>);
+const describe::Enumeration& description(describe::Tag<FileKeyAction>);
+const describe::Structure& description(describe::Tag<FileKey>);
+const describe::Structure& description(describe::Tag<FileKeyStep>);
 const describe::Structure& description(describe::Tag<FileSettings>);
 
 }  // namespace underway::model

@@ -31,6 +31,8 @@ awaitable<Response> read_status(Api& api, Request request) {
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
       for (auto& one : provision::waiting_masters(tables, cluster, linked))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+      for (auto& one : provision::waiting_rotation(tables, sight.now))
+        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
     }
     return json::encode(status);
   });

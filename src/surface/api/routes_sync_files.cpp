@@ -115,6 +115,25 @@ awaitable<Response> read_states(Api& api, Request request) {
   });
 }
 
+/// Without a key, as long as the server has made none.
+awaitable<Response> read_key(Api& api, Request request) {
+  std::vector<tables::Scope> scopes{tables::records_scope(), {tables::Topic::nodes, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [](const tables::Tables& tables) {
+    return json::encode(provision::key_state(tables).value_or(provision::KeyState{}));
+  });
+}
+
+awaitable<Response> rotate_key(Api& api, Request request) {
+  const bool force = request.query.flag("force");
+  const auto state = co_await service_of(api).rotate_key(force);
+  request.tell(state.next.empty() ? fmt::format("key {} signs", state.key)
+                                  : fmt::format("key {} follows {}", state.next, state.key));
+  impact::Finding finding{impact::Impact::none, "nodes believe another key; their files stay as they are"};
+  const std::string what = "rotate the key that signs manifests of files";
+  co_await note_change(api, request, force ? what + ", by force" : what, {}, std::move(finding));
+  co_return http::json(json::encode(state));
+}
+
 /// A file as it is on a node now.
 awaitable<Response> read_actual(Api& api, Request request) {
   provision::ReadRequest ask{request.query.find("capsule").value_or(""), asked(request, "path")};
@@ -136,6 +155,9 @@ void add_sync_file_routes(Routes& routes, Api& api) {
              {.body_limit = model::kPieceBytes});
   routes.add("PUT|POST", "/v1/underway/files/sync", "synchronise now", right::operators(Level::write), with(sync_now));
   routes.add("GET", "/v1/underway/files/status", "status of files", right::operators(Level::read), with(read_states));
+  routes.add("GET", "/v1/underway/files/key", "key of manifests", right::operators(Level::read), with(read_key));
+  routes.add("PUT|POST", "/v1/underway/files/key/rotate", "rotate key of manifests", right::management(),
+             with(rotate_key));
   routes.add("GET", "/v1/underway/file", "read file", right::operators(Level::read), with(read_file));
   routes.add("DELETE", "/v1/underway/file", "remove file", right::management(), with(delete_file));
   routes.add("GET", "/v1/underway/file/content", "read master", right::management(), with(read_content));

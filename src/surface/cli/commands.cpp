@@ -83,6 +83,8 @@ const std::vector<const Command*>& commands() {
                                                   &file_sync_command(),
                                                   &file_status_command(),
                                                   &file_diff_command(),
+                                                  &file_key_info_command(),
+                                                  &file_key_rotate_command(),
                                                   &var_list_command(),
                                                   &var_get_command(),
                                                   &var_put_command(),

@@ -84,6 +84,8 @@ const Command& file_show_command();
 const Command& file_edit_command();
 const Command& file_remove_command();
 const Command& file_sync_command();
+const Command& file_key_info_command();
+const Command& file_key_rotate_command();
 const Command& file_status_command();
 const Command& file_diff_command();
 const Command& var_list_command();

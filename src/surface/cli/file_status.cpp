@@ -80,6 +80,13 @@ void print_details(const TargetStatus& status) {
   table.print();
 }
 
+void tell_rotation(sdk::Client& client) {
+  const auto key = client.sync_key();
+  if (key.next.empty()) return;
+  say(fmt::format("the key that signs manifests is being rotated{}; see `underway file key info`",
+                  key.waiting.empty() ? "" : ", and waits for " + join(key.waiting, ", ")));
+}
+
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string what = arguments.positional().empty() ? std::string() : arguments.positional().front();
@@ -96,6 +103,7 @@ int run(const Arguments& arguments) {
     for (const auto& status : all) print_details(status);
   else
     print_summary(all);
+  if (what.empty() && !arguments.has("json")) tell_rotation(client);
   return good ? kDone : kFailed;
 }
 

@@ -261,6 +261,8 @@ class Client {
   /// As it is there now.
   provision::ReadReply sync_file_actual(const std::string& node, const std::string& capsule, const std::string& path);
   /// Returns how many nodes were told.
+  provision::KeyState sync_key();
+  provision::KeyState rotate_sync_key(bool force);
   std::int64_t sync_now(const std::string& cluster, const api::SyncNowBody& request);
   std::vector<provision::TargetStatus> sync_status(const std::string& cluster = {});
 

@@ -71,6 +71,10 @@ std::int64_t Client::sync_now(const std::string& cluster, const api::SyncNowBody
       json::parse(send("PUT", "/v1/underway/files/sync", {{"cluster", cluster}}, json::encode(request)).body);
   return answer.at("Told").to_number<std::int64_t>();
 }
+provision::KeyState Client::sync_key() { return read<provision::KeyState>(send("GET", "/v1/underway/files/key")); }
+provision::KeyState Client::rotate_sync_key(bool force) {
+  return read<provision::KeyState>(send("PUT", "/v1/underway/files/key/rotate", {{"force", force ? "true" : "false"}}));
+}
 std::vector<provision::TargetStatus> Client::sync_status(const std::string& cluster) {
   return read<std::vector<provision::TargetStatus>>(send("GET", "/v1/underway/files/status", {{"cluster", cluster}}));
 }

@@ -44,6 +44,7 @@ class ExtensionTest : public SyncWorld {
   std::string read(const std::string& path) const {
     return os::find_file(base_ + "/root" + path).value_or("not there");
   }
+  Trust keys() const { return parse_trust(os::read_file(base_ + "/data/files/server.key")); }
   void wait_for(const std::string& path, const std::string& bytes) {
     server::testing::run_until(loop, [&] { return read(path) == bytes; });
   }

@@ -60,6 +60,56 @@ TEST_F(ExtensionTest, AnotherServersManifestIsRefusedAndTheFilesStay) {
   EXPECT_EQ(read("/etc/motd"), "master\n");
 }
 
+TEST_F(ExtensionTest, TheKeyThatSignsIsRotatedUnderneathWithoutAWord) {
+  put({file("/etc/motd", "one\n")});
+  wait_until_synced();
+  // As an agent kept it that knew no rotation.
+  stop();
+  const auto old = keys().trusted.at(0);
+  os::write_file(base_ + "/data/files/server.key", old + "\n");
+  start();
+  loop.run_until_done(service.rotate_key(false));
+  server::testing::run_until(loop, [&] { return keys().serial == 2; });
+  EXPECT_TRUE(keys().has_withdrawn(old));
+  put({file("/etc/motd", "two\n")});
+  wait_for("/etc/motd", "two\n");
+  wait_until_synced();
+  server::testing::run_until(loop, [&] { return key_state(tables())->waiting.empty(); });
+}
+
+TEST_F(ExtensionTest, WhatAWithdrawnKeySignedIsNotApplied) {
+  put({file("/etc/motd", "master\n")});
+  wait_until_synced();
+  stop();
+  // This server is the one with the old key.
+  auto trust = keys();
+  trust.withdrawn = {trust.trusted.at(0)};
+  trust.trusted = {base64_encode(crypto::SigningKey::generate().verifying().bytes)};
+  trust.serial = 2;
+  os::write_file(base_ + "/data/files/server.key", json::encode(trust));
+  start();
+  put({file("/etc/motd", "replayed\n")});
+  server::testing::run_until(loop, [&] { return status().state == TargetState::refused; });
+  EXPECT_THAT(status().reason, HasSubstr("signed by a key that was withdrawn"));
+  EXPECT_EQ(read("/etc/motd"), "master\n");
+}
+
+TEST_F(ExtensionTest, TheLastWordOfAKeyThatLeakedDoesNotHoldForEver) {
+  put({file("/etc/motd", "master\n")});
+  wait_until_synced();
+  stop();
+  const std::string path = base_ + "/data/files/node/state.json";
+  auto state = json::decode_text<Remembered>(os::read_file(path));
+  EXPECT_EQ(state.key, keys().trusted.at(0));
+  state.manifest.epoch = 1'000'000;  // whoever had the key said so
+  os::write_file(path, json::encode(state, json::Encoding::compact));
+  start();
+  put({file("/etc/motd", "genuine\n")});
+  server::testing::run_until(loop, [&] { return status().state == TargetState::refused; });
+  loop.run_until_done(service.rotate_key(true));
+  wait_for("/etc/motd", "genuine\n");
+}
+
 TEST_F(ExtensionTest, AnOlderStoreIsNotFollowedUntilSomebodySaysSo) {
   put({file("/etc/motd", "master\n")});
   wait_for("/etc/motd", "master\n");

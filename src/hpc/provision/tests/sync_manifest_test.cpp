@@ -39,12 +39,12 @@ class ManifestTest : public ::testing::Test {
  protected:
   const crypto::SigningKey key_ = crypto::SigningKey::generate();
   SignedManifest sent_ = sign(manifest(), key_);
-  Expectation expected_{.node_id = "n1", .pinned = sent_.key, .epoch = 1, .revision = 20};
+  Expectation expected_{.node_id = "n1", .trust = {0, {sent_.key}, {}}, .epoch = 1, .revision = 20};
 };
 
 TEST_F(ManifestTest, IsBelievedWhenItIsGenuineAndNotOlder) {
   EXPECT_TRUE(describe::equal(open_manifest(sent_, expected_), manifest()));
-  expected_.pinned.clear();
+  expected_.trust = {};
   EXPECT_EQ(refusal(sent_, expected_), "believed") << "the first one is taken at its word";
   expected_.revision = 3;
   EXPECT_EQ(refusal(sent_, expected_), "believed");
@@ -61,6 +61,11 @@ TEST_F(ManifestTest, IsRefusedByOneChangedByte) {
 TEST_F(ManifestTest, OfAnotherKeyIsRefused) {
   const auto other = sign(manifest(), crypto::SigningKey::generate());
   EXPECT_THAT(refusal(other, expected_), HasSubstr("a key that this node does not trust"));
+}
+
+TEST_F(ManifestTest, OfAWithdrawnKeyIsRefused) {
+  expected_.trust = {2, {base64_encode(crypto::SigningKey::generate().verifying().bytes)}, {sent_.key}};
+  EXPECT_THAT(refusal(sent_, expected_), HasSubstr("signed by a key that was withdrawn"));
 }
 
 TEST_F(ManifestTest, OfAnotherTargetIsRefused) {

@@ -104,7 +104,11 @@ std::string job_file(const CapsuleDraft& draft, const DraftPlace& place) {
   for (const auto& service : draft.programs) out += service_block(service);
   for (const auto& step : draft.steps) out += step_block(step);
   if (draft.routes) out += "\n        sysctl = { \"net.ipv4.ip_forward\" = \"1\" }\n";
-  out += "      }\n\n      resources {\n        cpu    = 500\n        memory = 1024\n      }\n    }\n  }\n}\n";
+  out += "      }\n\n";
+  if (draft.name == "slurm-services")
+    out += comment("Look: as much as the controller and the database have on the server (`ps -o rss,comm`), and more.",
+                   "      ");
+  out += "      resources {\n        cpu    = 500\n        memory = 1024\n      }\n    }\n  }\n}\n";
   return out;
 }
 

@@ -27,18 +27,20 @@ DraftService* find_program(CapsuleDraft& capsule, std::string_view name) {
 /// The questions of docs/explanation/capsule.md ("Nothing acts too early"), and those of the day on which a controller
 /// moves into its capsule.
 constexpr std::string_view kQuestions = R"SH(
+[ -s "$conf" ] ||
+  no "there is no $conf yet: see underway file status"
 [ -s "$state/job_state" ] ||
   no "$state has no job_state: slurmctld would begin with nothing, and have all jobs ended that nodes run"
 [ ! -e "$state" ] || [ "$(stat -c %u "$state")" = "$(id -u "$user")" ] ||
   no "$state is of uid $(stat -c %u "$state"), and $user has uid $(id -u "$user"): /etc/passwd is not the server's"
 [ -z "$database" ] || [ -d "/var/lib/mysql/$database" ] ||
   no "/var/lib/mysql has no $database: the accounting would begin with nothing"
-[ -z "$server" ] || ! timeout 2 bash -c "exec 3<>/dev/tcp/$server/$port" 2>/dev/null ||
+[ -z "$server" ] || ! timeout 1 bash -c "exec 3<>/dev/tcp/$server/$port" 2>/dev/null ||
   no "a slurmctld still answers at $server port $port: two of them start jobs twice. Stop that one, and copy its state again"
 
-# More than half of the nodes in slurm.conf must answer. Lists of hosts may have a comma in brackets.
+# More than half of the nodes that it names must answer. Lists of hosts may have a comma in brackets.
 hosts() {
-  grep -i '^[[:space:]]*NodeName[[:space:]]*=' /etc/slurm/slurm.conf | while read -r line; do
+  grep -is '^[[:space:]]*NodeName[[:space:]]*=' "$conf" | while read -r line; do
     named=$(echo "$line" | sed -n 's/^NodeName[[:space:]]*=[[:space:]]*\([^[:space:]]*\).*/\1/Ip')
     address=$(echo "$line" | sed -n 's/.*[[:space:]]NodeAddr[[:space:]]*=[[:space:]]*\([^[:space:]]*\).*/\1/Ip')
     [ "$(echo "$named" | tr A-Z a-z)" = default ] || scontrol show hostnames "${address:-$named}"
@@ -60,13 +62,14 @@ std::string may_start(const CapsuleDraft& capsule, const Site& site, const std::
              "# before it reaches its nodes: each of these ends jobs. It is asked before any service starts, and "
              "again\n"
              "# until the step's time is over. 75: not yet (sysexits.h, EX_TEMPFAIL).\n"
+             "conf={}\n"
              "state={} user={} port={}\n"
              "server={}    # where the server is whose controller this was\n"
              "database={}\n"
              "result=0\n"
              "no() {{\n  echo \"$*\"\n  result=75\n}}\n",
-             shell_word(state_directory(site.slurm)), shell_word(site.slurm.user), site.slurm.slurmctld_port,
-             shell_word(server), shell_word(database ? site.accounting.database : "")) +
+             shell_word(site.slurm.file), shell_word(state_directory(site.slurm)), shell_word(site.slurm.user),
+             site.slurm.slurmctld_port, shell_word(server), shell_word(database ? site.accounting.database : "")) +
          std::string(kQuestions);
 }
 

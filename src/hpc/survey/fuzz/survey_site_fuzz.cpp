@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (canary.find("PartitionName=canary") == std::string::npos) std::abort();
   parse_slurmdbd_conf(text);
   parse_people(text);
+  parse_service_users(text, {"slurm", "munge"});
   if (detail::shell_word(text).find('\n') != std::string::npos) std::abort();
   if (detail::markdown_text(text).find('\n') != std::string::npos) std::abort();
   return 0;

@@ -46,6 +46,7 @@ TEST_F(CapsuleMove, TakesWhatItWroteAndItsAddressAlongAndComesBack) {
     const auto moved = move(to);
     ASSERT_EQ(moved.exit_code, 0) << moved.out << moved.err << capsule_->status();
     EXPECT_EQ(capsule_->owner(), to);
+    EXPECT_TRUE(moved.err.starts_with("Impact: brief: ")) << moved.err;
     EXPECT_NE(moved.err.find("it was away for"), std::string::npos) << moved.err;
     expect_served(client);
     EXPECT_EQ(reading(client).fell, 0) << "it forgot what it had said";
@@ -179,6 +180,10 @@ TEST_F(CapsuleMove, TheStandbyTakesOverWhenTheHostDies) {
       << capsule_->status();
   expect_served(client);
   EXPECT_LE(reading(client).fell, 150) << "a copy is at most a second old, and takes a while";
+  // Its pool makes the host anew, and copies go there from then on.
+  EXPECT_TRUE(eventually(seconds(30), [&] {
+    return capsule_->status().find("\nStandby    = " + from + "\n") != std::string::npos;
+  })) << capsule_->status();
 }
 
 }  // namespace

@@ -44,8 +44,12 @@ TEST_F(ChangesTest, AreClassedBeforeTheyAreMadeAndCountedAfterwards) {
   const std::string replaced = "brief: job 'relay' is replaced, and away until the new one runs";
   EXPECT_EQ(planned(job(1, "b")), replaced);
   made(job(1, "b"));
+  const auto told = machine_.underway({"node", "drain", "-enable", "-self", "-dry-run"}).out;
+  EXPECT_TRUE(told.starts_with("Impact: outage: node ")) << told;
+  EXPECT_TRUE(told.ends_with(" is emptied: job 'relay' has nowhere to go (there is no other node)\n")) << told;
   const auto drained = machine_.underway({"node", "drain", "-enable", "-yes", "-self", "-deadline", "1h", "-detach"});
   EXPECT_EQ(drained.exit_code, 0) << drained.err;
+  EXPECT_TRUE(drained.err.starts_with(told)) << drained.err;
 
   machine_.kill_agent();
   machine_.start();

@@ -11,7 +11,7 @@ struct JoinToken {
   std::string hash;  ///< crypto::hash_token of its secret
   /// What the node that uses it may be; empty: anything.
   std::string name, pool;
-  std::string cluster;           ///< of a host of ours: then `name` is the host's
+  std::string cluster;           ///< that the node belongs to; is `name` one of its hosts, the node is that host
   std::int64_t create_time = 0;  ///< ns since the epoch
   std::int64_t expire_time = 0;
   std::int64_t use_time = 0;  ///< 0: not yet

@@ -112,9 +112,13 @@ class CapsuleUpgrade : public testing::Test {
     EXPECT_EQ(finished.exit_code, 0) << arguments[1] << ": " << finished.out << finished.err;
     return finished;
   }
-  /// `label` names it, `version` is that of its schema, `word` is what `show` calls rows.
-  void build(const std::string& label, const std::string& version, const std::string& word) const {
+  /// `label` names it, `version` is that of its schema, `word` is what `show` calls rows, `packages` are as dpkg has
+  /// them.
+  void build(const std::string& label, const std::string& version, const std::string& word,
+             const std::string& packages = "") const {
     const std::string root = at("root-" + label);
+    fs::create_directories(root + "/var/lib/dpkg");
+    write_text(root + "/var/lib/dpkg/status", packages);
     for (const auto* part : {"/bin", "/etc", "/srv", "/site"}) fs::create_directories(root + part);
     fs::copy_file("/bin/busybox", root + "/bin/busybox");
     for (const auto* applet : {"sh", "cat", "grep", "sed", "sleep", "wc", "ps"})
@@ -221,6 +225,38 @@ TEST_F(CapsuleUpgrade, AnOutputThatTheSitesScriptCannotReadIsRefusedAndNothingHa
   const auto rehearsed = machine_.underway({"capsule", "upgrade", "svc", "-image", "svc:2", "-rehearse-only"});
   EXPECT_EQ(rehearsed.exit_code, 0) << "without the script nothing is wrong with it: " << rehearsed.err;
   EXPECT_EQ(start_of(init()), start_of(before));
+}
+
+TEST_F(CapsuleUpgrade, ToASlurmThatIsOlderThanThatOfTheNodesIsRefusedUnlessItIsWanted) {
+  if (::access("/usr/sbin/slurmd", X_OK) != 0) GTEST_SKIP() << "needs slurmd";
+  const auto listed = ok({"node", "status"}).out;
+  const auto row = listed.rfind('\n', listed.size() - 2) + 1;
+  const auto node = ok({"node", "status", "-verbose", listed.substr(row, listed.find(' ', row) - row)});
+  EXPECT_NE(node.out.find("slurm.version"), std::string::npos) << node.out;
+  build("2", "2", "rows",
+        "Package: slurmctld\nStatus: install ok installed\nVersion: 19.05.5-1\n\n"
+        "Package: slurmdbd\nStatus: install ok installed\nVersion: 1:18.08.9-1+deb10u2\n");
+  EXPECT_NE(ok({"capsule", "inspect", at("svc-2.capsule")}).out.find("slurmctld 19.05.5, slurmdbd 18.08.9"),
+            std::string::npos);
+  const auto refused = run(upgrade(at("svc-2.capsule")));
+  EXPECT_EQ(refused.exit_code, 1);
+  for (const auto* said : {"its slurmdbd 18.08.9 is older than its slurmctld 19.05.5",
+                           "its slurmctld 19.05.5 is older than the slurmd ", "-any-slurm-version"})
+    EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
+  std::cerr << refused.err;
+  EXPECT_EQ(schema(), "1\n");
+
+  write_text(at("svc-2.job.hcl"), with(read_text(at("svc.hcl")), "svc:1", "svc:2"));
+  const auto planned = machine_.underway({"job", "plan", at("svc-2.job.hcl")});
+  EXPECT_EQ(planned.exit_code, 1);
+  EXPECT_NE(planned.err.find("warning: capsule 'svc': its slurmctld 19.05.5 is older"), std::string::npos)
+      << planned.err;
+
+  auto wanted = upgrade("svc:2");
+  wanted.argv.emplace_back("-any-slurm-version");
+  const auto upgraded = run(wanted);
+  EXPECT_EQ(upgraded.exit_code, 0) << upgraded.err << log();
+  EXPECT_EQ(schema(), "2\n");
 }
 
 TEST_F(CapsuleUpgrade, WhatFailsWhenItIsLiveComesBackWithTheOldData) {

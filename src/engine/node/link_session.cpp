@@ -45,6 +45,7 @@ namespace {
 
 /// Shorter than the silence after which a node is down: it sends no heartbeats meanwhile.
 constexpr Duration kRenewalPatience = std::chrono::seconds(3);
+constexpr Duration kLookAgain = std::chrono::minutes(1);
 
 trust::Membership::Ask asking(std::shared_ptr<link::Connection> link) {
   return [link](trust::CertificateRequest request) -> awaitable<trust::Certified> {
@@ -68,12 +69,7 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
     }
   } linked{*this};
   connection_ = connection;
-  RegisterRequest request{self_, identity_.secret, {}};
-  for (const auto& [id, runner] : runners_)
-    if (!runner->dead()) request.allocations.push_back(runner->update());
-  auto body = json::to_value(request, json::Encoding::compact);
-  const auto answer = co_await connection->call("register", std::move(body));
-  const auto reply = json::decode<RegisterReply>(answer, "register");
+  const auto reply = co_await present(*connection);
   stats_.linked = true;
   unlinked_since_.reset();
   stats_.last_heartbeat = runtime_.now();
@@ -98,6 +94,10 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
       co_await send_updates(*connection);
       continue;
     }
+    if (unpresented_) {
+      co_await present(*connection);
+      continue;
+    }
     if (membership_->renewal_due()) co_await membership_->renew(asking(connection));
     if (std::chrono::steady_clock::now() >= next_beat) {
       co_await connection->notify("heartbeat", boost::json::object{});
@@ -106,6 +106,31 @@ awaitable<void> Node::Impl::session(std::shared_ptr<link::Connection> connection
       continue;
     }
     co_await news_.wait_until(next_beat);
+  }
+}
+
+awaitable<RegisterReply> Node::Impl::present(link::Connection& connection) {
+  unpresented_ = false;
+  RegisterRequest request{self_, identity_.secret, {}};
+  for (const auto& [key, value] : more_attributes_) request.node.attributes[key] = value;
+  request.node.computed_class = model::compute_class(request.node);
+  for (const auto& [id, runner] : runners_)
+    if (!runner->dead()) request.allocations.push_back(runner->update());
+  auto body = json::to_value(request, json::Encoding::compact);
+  const auto answer = co_await connection.call("register", std::move(body));
+  co_return json::decode<RegisterReply>(answer, "register");
+}
+
+awaitable<void> Node::Impl::look_again() {
+  while (true) {
+    co_await async::sleep_for(kLookAgain);
+    model::StringMap found;
+    const auto look = [this, &found] { found = options_.more_attributes(); };
+    co_await blocking(runtime_, look);
+    if (found == more_attributes_) continue;
+    more_attributes_ = std::move(found);
+    unpresented_ = true;
+    news_.notify_all();
   }
 }
 

@@ -65,6 +65,7 @@ awaitable<void> Node::Impl::start() {
   co_await blocking(runtime_, [this] {
     self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now());
     drivers_.fingerprint(self_);
+    if (options_.more_attributes) more_attributes_ = options_.more_attributes();
     self_.computed_class = model::compute_class(self_);
   });
   context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});
@@ -112,6 +113,7 @@ awaitable<void> Node::Impl::start() {
       [this](std::shared_ptr<link::Connection> connection) { return session(std::move(connection)); });
   unlinked_since_ = std::chrono::steady_clock::now();
   link_work_.spawn("dialling", dialler_->run());
+  if (options_.more_attributes) link_work_.spawn("looking for attributes", look_again());
   link_work_.spawn("stopping what outlives the link", stop_what_outlives_the_link());
 }
 

@@ -62,6 +62,9 @@ struct Options {
   bool disable_file_sandbox = false;  ///< template `source` may lie outside of the task's directory
   std::string cgroup_parent = "underway";
   std::string fetch_program;  ///< of artifacts; empty: "underway-fetch" beside this program, else on PATH
+  /// Further attributes of the machine, found anew every minute: what differs then is told to the server. Absent: none.
+  /// Blocks: yes.
+  std::function<model::StringMap()> more_attributes;
   /// What capabilities above the engine add; see node/extension.hpp.
   std::vector<std::shared_ptr<Extension>> extensions;
 };

@@ -30,6 +30,7 @@
 #include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
 #include "slurm/drain.hpp"
+#include "slurm/installed.hpp"
 #include "slurm/reconciler.hpp"
 #include "store/sqlite_store.hpp"
 #include "trust/membership.hpp"
@@ -381,6 +382,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     auto options = node_options(config, server ? &*server : nullptr);
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
     add_capsule_extensions(options, config, ledger, pool, images);
+    options.more_attributes = [slurmd = std::make_shared<slurm::InstalledSlurmd>()] { return slurmd->attributes(); };
     node.emplace(std::move(options), make_drivers(config, ledger, std::move(images)), loop, pool);
   }
 

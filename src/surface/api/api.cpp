@@ -18,6 +18,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_agent_routes(routes, api);
   add_cluster_routes(routes, api);
   add_capsule_routes(routes, api);
+  add_slurm_routes(routes, api);
   add_status_routes(routes, api);
   add_event_routes(routes, api);
   add_explain_routes(routes, api);

@@ -30,6 +30,8 @@ const Structure& description(Tag<UpgradeCapsule>) {
           .wire<&UpgradeCapsule::scripts>("Scripts", "Programs that have to succeed in the rehearsal.")
           .wire<&UpgradeCapsule::rehearse_only>("RehearseOnly", "Stop at the verdict.")
           .wire<&UpgradeCapsule::revert>("Revert", "Take the last upgrade back instead, image and overlay.")
+          .wire<&UpgradeCapsule::any_slurm_version>("AnySlurmVersion",
+                                                    "Even if its Slurm does not go with that of the nodes.")
           .done();
   return s;
 }

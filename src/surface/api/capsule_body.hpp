@@ -20,7 +20,8 @@ struct UpgradeCapsule {
   std::string image;
   std::vector<model::RehearsalScript> scripts;
   bool rehearse_only = false;
-  bool revert = false;  ///< the rest is without effect then
+  bool revert = false;  ///< image, scripts and rehearse_only are without effect then
+  bool any_slurm_version = false;
 };
 
 struct UpgradedCapsule {

@@ -6,6 +6,7 @@
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
 #include "api/saving_body.hpp"
+#include "api/slurm_versions.hpp"
 #include "api/status.hpp"
 #include "api/stubs.hpp"
 #include "api/sync_body.hpp"
@@ -300,6 +301,9 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<MovedCapsule>()},
       {"PUT|POST", "/v1/underway/capsule/:name/upgrade", "Starts it from another image, after a rehearsal.",
        &structure_of<UpgradeCapsule>(), &structure_of<UpgradedCapsule>()},
+      {"GET", "/v1/underway/slurm/versions",
+       "Whether a slurmctld and a slurmdbd (`?slurmctld=22.05.8&slurmdbd=…`) go with the slurmd of the nodes.", nullptr,
+       &structure_of<SlurmVersions>()},
       {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move or upgrade up."},
       {"PUT|POST", "/v1/underway/capsule/:name/move/plan", "Tells what a move would do to those who use the capsule.",
        &structure_of<MoveCapsule>(), &structure_of<impact::Judgement>()},

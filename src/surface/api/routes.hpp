@@ -87,5 +87,6 @@ void add_image_routes(Routes& routes, Api& api);
 void add_sync_file_routes(Routes& routes, Api& api);
 void add_capsule_state_routes(Routes& routes, Api& api);
 void add_saving_routes(Routes& routes, Api& api);
+void add_slurm_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

@@ -2,6 +2,7 @@
 #include "api/capsule_body.hpp"
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
+#include "api/slurm_versions.hpp"
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
 #include "move/controller.hpp"
@@ -80,6 +81,18 @@ awaitable<std::pair<std::string, std::string>> resolve_image(Api& api, std::stri
   co_return std::pair(reference, image.digest);
 }
 
+/// Of the image that an upgrade would be taken back to; empty when the store does not have it.
+awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string name) {
+  const auto* tables = co_await api.server.read();
+  const auto capsule = move::get_capsule(*tables, ns, name);
+  if (!capsule.way_back || api.images == nullptr) co_return std::string();
+  const std::string image = capsule.way_back->image;
+  for (const auto& one : co_await api.images->list()) {
+    if (image == one.digest || image == one.name + ":" + one.version) co_return one.digest;
+  }
+  co_return std::string();
+}
+
 awaitable<Response> upgrade_capsule(Api& api, Request request) {
   auto body = json::decode<UpgradeCapsule>(boost::json::value(parse_body(request)));
   move::UpgradeRequest wanted;
@@ -92,6 +105,12 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
     wanted.digest = digest;
     wanted.scripts = std::move(body.scripts);
     wanted.rehearse_only = body.rehearse_only;
+  } else {
+    wanted.digest = co_await digest_of_way_back(api, wanted.ns, wanted.name);
+  }
+  if (!wanted.digest.empty() && !body.any_slurm_version) {
+    const auto manifest = co_await api.images->manifest(wanted.digest);
+    check_slurm_versions(*co_await api.server.read(), manifest, wanted.name);
   }
   auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
     return move::decide_upgrade(tables, wanted, context);

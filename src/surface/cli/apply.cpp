@@ -5,6 +5,7 @@
 #include "cli/plan.hpp"
 #include "cli/progress_of_cluster.hpp"
 #include "cli/rollouts_of_change.hpp"
+#include "cli/slurm_versions.hpp"
 #include "cli/up_lock.hpp"
 
 namespace underway::cli {
@@ -20,6 +21,7 @@ int run(const Arguments& arguments) {
   const auto images = name_images_by_digest(body, directory);
   const auto plan = client.plan_cluster(body);
   print_plan(plan, body.cluster);
+  warn_of_slurm(client, body, images);
   if (!plan.changes) return kDone;
   // Asked on a terminal only: in a pipe or a script, typing `apply` was the decision.
   if (!arguments.has("yes") && is_terminal(0) && !confirm("Apply this?")) {

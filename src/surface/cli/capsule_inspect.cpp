@@ -5,6 +5,7 @@
 #include "cli/capsule_keys_local.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
 #include "image/compare.hpp"
 #include "image/pack.hpp"
@@ -113,6 +114,7 @@ int inspect(const Arguments& arguments) {
                     {"Size", size_text(file.layout().file())},
                     {"Files", std::to_string(manifest.files.count)},
                     {"Packages", std::to_string(manifest.packages.size())},
+                    {"Slurm", slurm_of(manifest)},
                     {"Networks", join(networks, ", ")},
                     {"Writable", join(manifest.writable, ", ")},
                     {"Signed by", signers.empty() ? "nobody" : join(signers, ", ") + "; not verified"}}));

@@ -103,7 +103,10 @@ int revert(sdk::Client& client, const Arguments& arguments, const std::string& n
     throw Error(Code::conflict, "nothing was changed").advise("-yes answers the question");
   say(fmt::format("==> Taking capsule \"{}\" back to {}; {} is lost to it, and kept as a snapshot", name, way.image,
                   written));
-  return begin(client, arguments, name, {.image = {}, .scripts = {}, .rehearse_only = false, .revert = true});
+  api::UpgradeCapsule request;
+  request.revert = true;
+  request.any_slurm_version = arguments.has("any-slurm-version");
+  return begin(client, arguments, name, std::move(request));
 }
 
 int run(const Arguments& arguments) {
@@ -120,6 +123,7 @@ int run(const Arguments& arguments) {
     throw Error(Code::invalid, "no image is named")
         .advise(fmt::format("underway capsule upgrade {} -image NAME:VERSION", name));
   api::UpgradeCapsule request{.image = {}, .scripts = scripts_of(arguments)};
+  request.any_slurm_version = arguments.has("any-slurm-version");
   request.rehearse_only = arguments.has("rehearse-only");
   request.image = image_of(client, *given);
   say(fmt::format("==> {} capsule \"{}\" {} {}", request.rehearse_only ? "Rehearsing" : "Upgrading", name,
@@ -140,7 +144,8 @@ const Command& capsule_upgrade_command() {
           "nowhere; its services have to come up, its check has to pass, and so has each of your scripts, which run in "
           "the clone. If anything fails there, nothing has happened to the capsule. Then it stops, its overlay is "
           "saved, and it starts from the new image; if it does not start, or its check does not pass, image and "
-          "overlay go back together. The upgrade is the server's: it goes on when this command is interrupted, and "
+          "overlay go back together. An image whose Slurm does not go with that of the nodes is refused at once. The "
+          "upgrade is the server's: it goes on when this command is interrupted, and "
           "when "
           "the server is restarted.\n"
           "Exit codes: 0 it runs the new image, or would; 1 it was refused, or went back.",
@@ -151,6 +156,7 @@ const Command& capsule_upgrade_command() {
                 {"script", "FILE", "A program of yours that has to succeed in the clone.", true},
                 {"rehearse-only", "", "Stops at the verdict."},
                 {"revert", "", "Takes the last upgrade back: image and overlay, with what was written since."},
+                {"any-slurm-version", "", "Even if its Slurm does not go with that of the nodes."},
                 {"cancel", "", "Gives the upgrade up; what has stopped goes back."},
                 {"detach", "", "Returns at once."},
                 {"yes", "", "Does not ask."}},

@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -27,6 +28,7 @@ int run(const Arguments& arguments) {
     print(paint(Colour::yellow, "- WARNING: Failed to place all allocations.") + "\n" + failures_text(change.failed));
   if (!change.touched.empty()) print(touched_text(change.touched));
   print("- Impact: " + impact::sentence(change.impact) + "\n");
+  warn_of_slurm(client, loaded.job);
   print(
       fmt::format("\nJob Modify Index: {0}\nTo submit the job with version verification run:\n\nunderway job run "
                   "-check-index {0} {1}\n",

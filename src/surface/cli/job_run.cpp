@@ -3,6 +3,7 @@
 #include "cli/context.hpp"
 #include "cli/follow_evaluation.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -19,6 +20,7 @@ int run(const Arguments& arguments) {
       throw Error(Code::invalid, fmt::format("-check-index '{}' is no number", *index));
     }
   }
+  warn_of_slurm(client, loaded.job);
   const auto registered = client.register_job(loaded.job, loaded.submission, enforce);
   if (!registered.warnings.empty()) say("Job Warnings:\n" + registered.warnings);
   if (arguments.has("detach")) {

@@ -7,6 +7,7 @@
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
 #include "cli/impact_text.hpp"
+#include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -42,12 +43,13 @@ namespace {
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto body = load_cluster(arguments.positional().front(), arguments, &client);
-  name_images_by_digest(body, arguments.positional().front());
+  const auto images = name_images_by_digest(body, arguments.positional().front());
   const auto plan = client.plan_cluster(body);
   if (arguments.has("json"))
     print_json(json::to_value(plan));
   else
     print_plan(plan, body.cluster);
+  warn_of_slurm(client, body, images);
   return plan.changes ? kFailed : kDone;
 }
 

@@ -10,6 +10,7 @@
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
 #include "api/saving_body.hpp"
+#include "api/slurm_versions.hpp"
 #include "api/status.hpp"
 #include "api/trust_body.hpp"
 #include "api/variable_body.hpp"
@@ -279,6 +280,7 @@ class Client {
   std::vector<image::StoredImage> prune_images(const std::string& older, bool dry);
   image::StoredImage image(const std::string& reference);
   boost::json::value image_info(const std::string& reference);  ///< with its manifest
+  api::SlurmVersions slurm_versions(const slurm::Services& services);
   void remove_image(const std::string& reference, bool force = false);
   /// Told of bytes that are there, and of all.
   using Transferred = std::function<void(std::int64_t done, std::int64_t all)>;

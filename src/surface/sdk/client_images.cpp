@@ -60,6 +60,14 @@ boost::json::value Client::image_info(const std::string& reference) {
   return json::parse(send("GET", "/v1/underway/image/" + segment(reference)).body);
 }
 
+api::SlurmVersions Client::slurm_versions(const slurm::Services& services) {
+  http::Query query;
+  if (services.slurmctld) query.add("slurmctld", services.slurmctld->text());
+  if (services.slurmdbd) query.add("slurmdbd", services.slurmdbd->text());
+  const auto answer = send("GET", "/v1/underway/slurm/versions", std::move(query));
+  return json::decode_text<api::SlurmVersions>(answer.body, "answer");
+}
+
 void Client::remove_image(const std::string& reference, bool force) {
   http::Query query;
   if (force) query.add("force", "true");

@@ -54,6 +54,8 @@ class Node::Impl {
   // link_session.cpp: the conversation with the server
   link::Handlers handlers();
   awaitable<void> session(std::shared_ptr<link::Connection> connection);
+  awaitable<RegisterReply> present(link::Connection& connection);
+  awaitable<void> look_again();
   awaitable<void> send_updates(link::Connection& connection);
   bool has_news() const;
   bool has_urgent_news() const;
@@ -89,6 +91,9 @@ class Node::Impl {
   std::optional<os::FileLock> lock_;
   NodeIdentity identity_;
   model::Node self_;
+  /// As options_.more_attributes found them last. Kept apart: tasks read self_, on other threads too.
+  model::StringMap more_attributes_;
+  bool unpresented_ = false;  ///< they have changed since the server was told
   model::StringMap host_environment_;
   NodeStats stats_;
   ServerData server_data_;

@@ -1,0 +1,133 @@
+#include "slurm/version.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.hpp"
+#include "slurm/hostlist.hpp"
+
+namespace underway::slurm {
+namespace {
+
+/// Major releases came when they came; from 24.05 on in May and November of each year (upgrades.html, "Release Cycle").
+constexpr std::array<std::pair<int, int>, 9> kReleases = {
+    {{17, 11}, {18, 8}, {19, 5}, {20, 2}, {20, 11}, {21, 8}, {22, 5}, {23, 2}, {23, 11}}};
+constexpr std::pair<int, int> kRegular = {24, 5};
+
+int place_of(const Version& version) {
+  const std::pair<int, int> major = {version.year, version.month};
+  const int before = static_cast<int>(std::ranges::count_if(kReleases, [&](const auto& one) { return one < major; }));
+  if (major < kRegular) return before;
+  return before + 2 * (version.year - kRegular.first) + (version.month > kRegular.second ? 1 : 0);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes a number of at most `most` digits from the front; nothing when there is none or it is longer.
+std::optional<int> take_number(std::string_view& text, std::size_t most) {
+  std::size_t count = 0;
+  int value = 0;
+  for (; count < text.size() && is_digit(text[count]); ++count) {
+    if (count == most) return std::nullopt;
+    value = 10 * value + (text[count] - '0');
+  }
+  if (count == 0) return std::nullopt;
+  text.remove_prefix(count);
+  return value;
+}
+
+/// At the front of `text`: two digits, a dot, two digits.
+std::optional<Version> version_at(std::string_view text) {
+  Version out;
+  const auto year = take_number(text, 2);
+  if (!year || *year < 10 || !text.starts_with('.')) return std::nullopt;
+  text.remove_prefix(1);
+  const std::size_t before = text.size();
+  const auto month = take_number(text, 2);
+  if (!month || before - text.size() != 2 || *month < 1 || *month > 12) return std::nullopt;
+  out.year = *year;
+  out.month = *month;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    out.maintenance = take_number(text, 4).value_or(0);
+  }
+  return out;
+}
+
+/// "c1, c2, c3 and 17 others".
+std::string some_of(const std::vector<std::string>& nodes) {
+  constexpr std::size_t kNamed = 3;
+  if (nodes.size() <= kNamed + 1) return join(nodes, ", ");
+  return fmt::format("{} and {} others", join({nodes.begin(), nodes.begin() + kNamed}, ", "), nodes.size() - kNamed);
+}
+
+/// Why the daemon that is to be newer does not understand the other, as a sentence; empty: it does.
+std::string obstacle(const std::string& upper, const Version& its, const std::string& lower, const Version& others) {
+  const int behind = releases_between(others, its);
+  if (behind < 0) return fmt::format("{} is older than {}", upper, lower);
+  if (behind <= understood(its)) return {};
+  return fmt::format("{} understands the {} major releases before its own, and {} is {} behind", upper, understood(its),
+                     lower, behind);
+}
+
+}  // namespace
+
+std::string Version::major() const { return fmt::format("{:02}.{:02}", year, month); }
+
+std::string Version::text() const { return fmt::format("{}.{}", major(), maintenance); }
+
+std::optional<Version> find_version(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    // A number begins here, and is not the rest of a longer one.
+    if (!is_digit(text[at]) || (at > 0 && (is_digit(text[at - 1]) || text[at - 1] == '.'))) continue;
+    if (const auto found = version_at(text.substr(at))) return found;
+  }
+  return std::nullopt;
+}
+
+int releases_between(const Version& older, const Version& newer) { return place_of(newer) - place_of(older); }
+
+int understood(const Version& version) { return version >= Version{24, 11, 0} ? 3 : 2; }
+
+Services services_in(const std::vector<std::pair<std::string, std::string>>& packages) {
+  Services out;
+  for (const auto& [name, version] : packages) {
+    for (const auto& [service, slot] : {std::pair("slurmctld", &out.slurmctld), std::pair("slurmdbd", &out.slurmdbd)}) {
+      const std::string spec = fmt::format("slurm-{}", service);
+      if (name == service || name == spec || name == spec + "-ohpc") *slot = find_version(version);
+    }
+  }
+  return out;
+}
+
+VersionVerdict judge_versions(const Services& services, const std::vector<NodeVersions>& nodes) {
+  VersionVerdict verdict;
+  std::vector<std::string> parts;
+  const auto& [controller, accounting] = services;
+  if (controller) parts.push_back("slurmctld " + controller->text());
+  if (accounting) parts.push_back("slurmdbd " + accounting->text());
+  if (controller && accounting) {
+    auto why =
+        obstacle("its slurmdbd " + accounting->text(), *accounting, "its slurmctld " + controller->text(), *controller);
+    if (!why.empty()) verdict.problems.push_back(std::move(why));
+  }
+  std::map<Version, std::vector<std::string>> by_version;
+  for (const auto& one : nodes) {
+    if (one.installed) by_version[*one.installed].push_back(one.node);
+    if (one.running && one.running != one.installed) by_version[*one.running].push_back(one.node);
+  }
+  for (const auto& [version, names] : by_version) {
+    parts.push_back(fmt::format("slurmd {} on {}", version.text(), some_of(names)));
+    if (!controller) continue;
+    auto why = obstacle("its slurmctld " + controller->text(), *controller,
+                        fmt::format("the slurmd {} of {}", version.text(), some_of(names)), version);
+    if (!why.empty()) verdict.problems.push_back(std::move(why));
+  }
+  verdict.summary = join(parts, ", ");
+  return verdict;
+}
+
+}  // namespace underway::slurm

@@ -1,0 +1,73 @@
+#include "cli/slurm_versions.hpp"
+
+#include <algorithm>
+
+#include "api/slurm_versions.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/terminal.hpp"
+#include "image/image_file.hpp"
+#include "model/capsule_name.hpp"
+
+namespace underway::cli {
+namespace {
+
+/// Of the image that a capsule's task asks for; nothing: nobody here has it.
+std::optional<image::Manifest> find_manifest(sdk::Client& client, const std::string& asked,
+                                             const std::vector<CapsuleFile>& files) {
+  const auto file = std::ranges::find(files, asked, &CapsuleFile::digest);
+  if (file != files.end()) return image::ImageFile::open(file->path).manifest();
+  if (asked.empty() || asked.find('/') != std::string::npos || asked.find("${") != std::string::npos)
+    return std::nullopt;
+  try {
+    const auto told = client.image_info(asked);
+    return json::decode<image::Manifest>(told.at("Manifest"), "answer");
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    return std::nullopt;
+  }
+}
+
+std::string image_of(const model::Task& task) {
+  const auto* config = task.config.if_object();
+  const auto* asked = config != nullptr ? config->if_contains("image") : nullptr;
+  return asked != nullptr && asked->is_string() ? std::string(asked->get_string()) : std::string();
+}
+
+void warn(const std::vector<std::string>& warnings) {
+  for (const auto& warning : warnings) say(paint(Colour::yellow, "warning: ") + warning);
+}
+
+}  // namespace
+
+std::string slurm_of(const image::Manifest& manifest) {
+  return slurm::judge_versions(api::services_of(manifest), {}).summary;
+}
+
+std::vector<std::string> slurm_warnings(sdk::Client& client, const std::vector<const model::Job*>& jobs,
+                                        const std::vector<CapsuleFile>& files) {
+  std::vector<std::string> out;
+  for (const auto* job : jobs) {
+    for (const auto& group : job->groups) {
+      const auto* task = model::capsule_task(group);
+      const auto manifest = task != nullptr ? find_manifest(client, image_of(*task), files) : std::nullopt;
+      if (!manifest) continue;
+      const auto services = api::services_of(*manifest);
+      if (!services.slurmctld && !services.slurmdbd) continue;
+      for (const auto& problem : client.slurm_versions(services).problems)
+        out.push_back(fmt::format("capsule '{}': {}", model::capsule_name(*job, group), problem));
+    }
+  }
+  return out;
+}
+
+void warn_of_slurm(sdk::Client& client, const model::Job& job) { warn(slurm_warnings(client, {&job}, {})); }
+
+void warn_of_slurm(sdk::Client& client, const api::ClusterBody& body, const std::vector<CapsuleFile>& files) {
+  std::vector<const model::Job*> jobs;
+  for (const auto& one : body.jobs) jobs.push_back(&one.job);
+  warn(slurm_warnings(client, jobs, files));
+}
+
+}  // namespace underway::cli

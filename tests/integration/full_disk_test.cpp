@@ -35,7 +35,17 @@ class FullDisk : public testing::Test {
       (*agent)->wait(seconds(20));
       agent->reset();
     }
-    EXPECT_TRUE(eventually(seconds(10), [&] { return ::umount(file("server").c_str()) == 0; }));
+    // The keeper of the task that has ended, and its secrets, wait for an agent; without their directory they go.
+    const std::string& mine = directory_.path();
+    EXPECT_TRUE(eventually(seconds(10), [&] {
+      return shell("awk '{print $5}' /proc/self/mountinfo | grep " + mine + " | xargs -r umount -q; ! grep -q " + mine +
+                   " /proc/self/mountinfo")
+                 .exit_code == 0;
+    }));
+    shell("rm -rf " + file("node"));
+    EXPECT_TRUE(eventually(seconds(10), [&] {
+      return shell("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q " + mine).exit_code == 0;
+    })) << "a keeper is left";
   }
 
   void start() {

@@ -8,6 +8,7 @@ namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -53,7 +54,10 @@ TEST_F(DecoupledDisk, BreaksBelowTheServerAndTheServicesGoOn) {
   }));
   EXPECT_THAT(refused.err, AnyOf(HasSubstr("EIO"), HasSubstr("EROFS")));
   EXPECT_THAT(read_text(cluster_.state() + "/agent.log"), HasSubstr("was written, reading the state again"));
-  EXPECT_EQ(cluster_.underway({"status"}).exit_code, 0) << "what is known can be read";
+  const auto status = cluster_.underway({"status"});
+  EXPECT_EQ(status.exit_code, 1) << "something is wrong with the server";
+  EXPECT_THAT(status.out, AllOf(HasSubstr("the server cannot write its state"), HasSubstr("slurm-services")))
+      << "and what is known can be read";
 
   EXPECT_TRUE(prober_->all_answer(seconds(30), 100)) << prober_->report();
   EXPECT_EQ(farm.plant(4), 4);

@@ -366,6 +366,11 @@ void gap_of_podman(Bed& bed, int rounds) {
       }
     }
     sh(stop(rounds));
+    // What podman leaves to clean up behind the last container needs the directory that is removed next.
+    sh(fmt::format(
+        "for i in $(seq 500); do pgrep -f '([c]onmon|[p]odman) .*{}' >/dev/null || exit 0; sleep 0.02; done; "
+        "exit 1",
+        place));
     report("the same root by podman stop, podman run: gap of a client", gaps);
   } catch (const Error& e) {
     std::cout << "podman: " << e.one_line().substr(0, 300) << "\n";

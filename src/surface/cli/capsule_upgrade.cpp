@@ -140,14 +140,13 @@ const Command& capsule_upgrade_command() {
       .summary = "Starts a capsule from another image, after a rehearsal, and keeps the way back.",
       .details =
           "The new image is tried first: a clone starts from it with a copy of the capsule's data, in networks that "
-          "lead "
-          "nowhere; its services have to come up, its check has to pass, and so has each of your scripts, which run in "
+          "lead nowhere; its services have to come up, its check has to pass, and so has each of your scripts, which "
+          "run in "
           "the clone. If anything fails there, nothing has happened to the capsule. Then it stops, its overlay is "
           "saved, and it starts from the new image; if it does not start, or its check does not pass, image and "
           "overlay go back together. An image whose Slurm does not go with that of the nodes is refused at once. The "
           "upgrade is the server's: it goes on when this command is interrupted, and "
-          "when "
-          "the server is restarted.\n"
+          "when the server is restarted.\n"
           "Exit codes: 0 it runs the new image, or would; 1 it was refused, or went back.",
       .examples = {"underway capsule upgrade slurm-services -image slurm-services:23.02 -script accounting-sums.sh",
                    "underway capsule upgrade slurm-services -image new.capsule -rehearse-only",

@@ -469,28 +469,6 @@ void Client::stream(std::string_view path, http::Query query, const std::functio
   if (refused) throw Error(http::code_of_status(status), std::string(trim(refusal)));
 }
 
-void Client::logs(const std::string& allocation, const std::string& task, const std::string& type, bool follow,
-                  const std::string& origin, std::int64_t offset, const std::function<bool(std::string_view)>& piece) {
-  stream("/v1/client/fs/logs/" + segment(allocation),
-         {{"task", task},
-          {"type", type},
-          {"follow", follow ? "true" : "false"},
-          {"origin", origin},
-          {"offset", std::to_string(offset)},
-          {"plain", "true"}},
-         piece);
-}
-boost::json::value Client::list_files(const std::string& allocation, const std::string& path) {
-  return json::parse(send("GET", "/v1/client/fs/ls/" + segment(allocation), {{"path", path}}).body);
-}
-boost::json::value Client::file_status(const std::string& allocation, const std::string& path) {
-  return json::parse(send("GET", "/v1/client/fs/stat/" + segment(allocation), {{"path", path}}).body);
-}
-void Client::read_file(const std::string& allocation, const std::string& path,
-                       const std::function<bool(std::string_view)>& piece) {
-  stream("/v1/client/fs/cat/" + segment(allocation), {{"path", path}}, piece);
-}
-
 http::Response Client::raw(const std::string& method, const std::string& target, std::string body) {
   http::Request request;
   request.method = method;

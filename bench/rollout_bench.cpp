@@ -170,7 +170,7 @@ void registrations(const std::string& directory, std::size_t nodes) {
     std::vector<double> waits;
     for (int i = 0; i < times; ++i) {
       model::Job job = make_job(fmt::format("job-{}", ++number), tasks);
-      job.groups[0].tasks[0].resources = {10, 16, 0, 0};
+      job.groups[0].tasks[0].resources = {.cpu = 10, .memory_mb = 16};
       const auto start = SteadyClock::now();
       machinery.register_job(std::move(job));
       waits.push_back(since(start));

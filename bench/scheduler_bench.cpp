@@ -66,7 +66,7 @@ class Cluster {
       row->group = "g";
       row->job = job;
       row->node_id = node_ids_[random() % node_ids_.size()];
-      row->resources.tasks["t"] = {500, 1024, 0};
+      row->resources.tasks["t"] = {.cpu = 500, .memory_mb = 1024};
       fleet_.allocation_changed(nullptr, row);
     }
   }
@@ -82,7 +82,8 @@ class Cluster {
     node->attributes = {{"kernel.name", "linux"}, {"unique.hostname", node->name}, {"cpu.arch", "amd64"}};
     node->meta["rack"] = fmt::format("r{}", i / 40);
     // Three generations of machines, so that not all nodes are alike.
-    node->resources = {64'000 * (1 + i % 3), 64, 131'072 * (1 + i % 3), 1'000'000, {}};
+    node->resources = {
+        .cpu = 64'000 * (1 + i % 3), .cores = 64, .memory_mb = 131'072 * (1 + i % 3), .disk_mb = 1'000'000};
     node->networks = {{"default", "eth0", fmt::format("10.0.{}.{}", i / 250, i % 250), "10.0.0.0/16"}};
     node->drivers["exec"] = {true, true, "", {}};
     node->status = model::NodeStatus::ready;

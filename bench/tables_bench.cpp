@@ -56,7 +56,7 @@ model::Allocation running(std::int64_t i, const std::vector<std::string>& nodes,
   a.name = model::allocation_name(a.job_id, a.group, i / kJobs);
   a.node_id = nodes[static_cast<std::size_t>(i) % nodes.size()];
   a.node_name = fmt::format("node-{}", i % kNodes);
-  a.resources.tasks["task"] = {100, 300, 0};
+  a.resources.tasks["task"] = {.cpu = 100, .memory_mb = 300};
   a.resources.ports.push_back({"http", 20'000 + i % 12'000, 0, "10.0.0.1"});
   a.client_status = model::ClientStatus::running;
   a.task_states["task"].state = model::TaskRunState::running;

@@ -126,8 +126,9 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
     template_.group = group.name;
     template_.resources.disk_mb = group.ephemeral_disk.size_mb;
     for (const auto& task : group.tasks)
-      template_.resources.tasks[task.name] = {task.resources.cpu, task.resources.memory_mb,
-                                              task.resources.memory_max_mb};
+      template_.resources.tasks[task.name] = {.cpu = task.resources.cpu,
+                                              .memory_mb = task.resources.memory_mb,
+                                              .memory_max_mb = task.resources.memory_max_mb};
     template_.create_time = template_.modify_time = now_;
     template_.alloc_modify_index = tables::Tables::kThisRevision;
     template_of_ = &group;

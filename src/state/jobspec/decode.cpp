@@ -37,7 +37,7 @@ class Decoder {
     const Extension* extension = found == dialect_.end() ? nullptr : &found->second;
     if (extension != nullptr && extension->prepare) extension->prepare(object);
     const hcl::Content content = body.content(schema(structure, extension), diagnostics_, structure.name);
-    if (extension != nullptr) refuse_unsupported(*extension, content);
+    if (extension != nullptr) refuse_names(*extension, content);
     for (const auto& field : structure.fields) read_field(structure, field, content, body, object);
     if (extension != nullptr && extension->finish)
       extension->finish(object, {body, header, content, context_, diagnostics_});
@@ -106,20 +106,19 @@ class Decoder {
     if (extension == nullptr) return schema;
     for (const auto& name : extension->attributes) schema.attributes.push_back({name});
     schema.blocks.insert(schema.blocks.end(), extension->blocks.begin(), extension->blocks.end());
-    for (const auto& name : extension->unsupported) {
+    for (const auto& [name, why] : extension->refused) {
       schema.attributes.push_back({name});
       schema.blocks.push_back({name, {"name", "name", "name"}, true});
     }
     return schema;
   }
 
-  void refuse_unsupported(const Extension& extension, const hcl::Content& content) {
+  void refuse_names(const Extension& extension, const hcl::Content& content) {
     const auto refuse_name = [&](const std::string& name, const hcl::Range& range) {
-      const auto& names = extension.unsupported;
-      if (std::find(names.begin(), names.end(), name) == names.end()) return;
-      diagnostics_.error(range, fmt::format("`{}` is not yet supported", name),
-                         "it would have no effect, and a job that silently lacks it could do harm",
-                         fmt::format("remove `{}`", name));
+      for (const auto& [refused, why] : extension.refused) {
+        if (refused == name)
+          diagnostics_.error(range, fmt::format("`{}` is not supported", name), why, fmt::format("remove `{}`", name));
+      }
     };
     for (const auto& attribute : content.attributes) refuse_name(attribute.name, attribute.name_range);
     for (const auto& block : content.blocks) refuse_name(block.type, block.type_range);

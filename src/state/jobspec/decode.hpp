@@ -32,7 +32,8 @@ struct Site {
 struct Extension {
   std::vector<std::string> attributes{};   ///< further attributes
   std::vector<hcl::BlockSchema> blocks{};  ///< further blocks
-  std::vector<std::string> unsupported{};  ///< names that are understood and refused: "`x` is not yet supported"
+  /// Names that are understood and refused, with the reason: "`x` is not supported: there is no … here".
+  std::vector<std::pair<std::string, std::string>> refused{};
   /// Called before the first field of an object is read: for defaults that depend on what is around it.
   std::function<void(void* object)> prepare{};
   /// Called after the last.

@@ -19,39 +19,42 @@ bool is_empty(const boost::json::value& value) {
   return value.is_null() || (value.is_bool() && !value.get_bool());
 }
 
-/// Whether logs say `Enabled: true`, which is what they do anyway.
-bool is_harmless(const detail::Unsupported& name, const boost::json::value& value) {
-  return is_empty(value) || (name.json == "Enabled" && value.is_bool());
-}
+void find_refused(const boost::json::value& json, const Type& type, const std::string& path,
+                  std::vector<std::string>& out);
 
-void find_unsupported(const boost::json::value& json, const Type& type, const std::string& path,
-                      std::vector<std::string>& out);
-
-void find_unsupported(const boost::json::object& object, const Structure& structure, const std::string& path,
-                      std::vector<std::string>& out) {
+void find_refused(const boost::json::object& object, const Structure& structure, const std::string& path,
+                  std::vector<std::string>& out) {
   for (const auto& [key, value] : object) {
     const std::string name(key.data(), key.size());
-    for (const auto& unsupported : detail::unsupported_names()) {
-      if (unsupported.structure == structure.name && !unsupported.json.empty() &&
-          lower(unsupported.json) == lower(name) && !is_harmless(unsupported, value))
-        out.push_back(fmt::format("{}.{} is not yet supported", path, unsupported.json));
+    for (const auto& refused : detail::refused_names()) {
+      if (refused.structure == structure.name && lower(refused.json) == lower(name) && !is_empty(value))
+        out.push_back(fmt::format("{}.{}: {}", path, refused.json, refused.why));
     }
     const describe::Field* field = structure.find_json(name);
     if (field != nullptr && field->type->kind != Kind::any)
-      find_unsupported(value, *field->type, fmt::format("{}.{}", path, field->json), out);
+      find_refused(value, *field->type, fmt::format("{}.{}", path, field->json), out);
   }
 }
 
-void find_unsupported(const boost::json::value& json, const Type& type, const std::string& path,
-                      std::vector<std::string>& out) {
+void find_refused(const boost::json::value& json, const Type& type, const std::string& path,
+                  std::vector<std::string>& out) {
   if (type.kind == Kind::structure) {
-    if (const auto* object = json.if_object()) find_unsupported(*object, type.structure(), path, out);
+    if (const auto* object = json.if_object()) find_refused(*object, type.structure(), path, out);
   } else if (type.kind == Kind::optional) {
-    find_unsupported(json, *type.element, path, out);
+    find_refused(json, *type.element, path, out);
   } else if (const auto* array = json.if_array(); array != nullptr && type.kind == Kind::list) {
     std::size_t index = 0;
-    for (const auto& element : *array)
-      find_unsupported(element, *type.element, fmt::format("{}[{}]", path, index++), out);
+    for (const auto& element : *array) find_refused(element, *type.element, fmt::format("{}[{}]", path, index++), out);
+  }
+}
+
+/// On the wire cpu is 100 MHz when not given, unless cores are asked for: then it is theirs.
+void settle_cpu(model::Job& job) {
+  static const model::Resources kDefaults;
+  for (auto& group : job.groups) {
+    for (auto& task : group.tasks) {
+      if (task.resources.cores > 0 && task.resources.cpu == kDefaults.cpu) task.resources.cpu = 0;
+    }
   }
 }
 
@@ -66,14 +69,15 @@ const boost::json::value* job_in(const boost::json::value& document) {
 }  // namespace
 
 model::Job job_from_json(const boost::json::value& json) {
-  std::vector<std::string> unsupported;
-  find_unsupported(json, describe::kType<model::Job>, "Job", unsupported);
-  if (!unsupported.empty()) {
-    Error error(Code::invalid, "the job asks for what is not yet supported");
-    for (auto& name : unsupported) error.because(std::move(name));
+  std::vector<std::string> refused;
+  find_refused(json, describe::kType<model::Job>, "Job", refused);
+  if (!refused.empty()) {
+    Error error(Code::invalid, "the job asks for what is not supported");
+    for (auto& name : refused) error.because(std::move(name));
     throw error;
   }
   auto job = json::decode<model::Job>(json, "Job");
+  settle_cpu(job);
   job.canonicalize();
   return job;
 }

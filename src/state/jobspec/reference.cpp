@@ -116,8 +116,8 @@ class Reference {
     if (network) out_ += "| `port` | blocks |  | Its ports. |\n";
     if (s.name == "job")
       out_ += "| `task` | blocks |  | A task of its own: short for a group of the same name that holds it. |\n";
-    if (s.name == "constraint") shorthands();
-    if (sugared_) unsupported(s.name);
+    if (s.name == "constraint" || s.name == "affinity") shorthands();
+    if (sugared_) sugar(s.name);
     const std::string prefix = path + " → ";
     if (network) structure(describe::structure_of<model::Port>(), prefix + "port");
     for (const Field* field : inner) {
@@ -142,12 +142,18 @@ class Reference {
                           cell(shorthand.doc));
   }
 
-  void unsupported(std::string_view structure) {
-    std::vector<std::string> names;
-    for (const auto& name : detail::unsupported_names()) {
-      if (name.structure == structure && !name.hcl.empty()) names.push_back(fmt::format("`{}`", name.hcl));
+  /// What the dialect reads beyond the description, and what it refuses.
+  void sugar(std::string_view structure) {
+    if (structure == "job" || structure == "group")
+      out_ += "| `vault`, `secret` | blocks |  | Of each task that has none of its own. |\n";
+    if (structure == "task") out_ += "| `scaling` | blocks |  | Bounds of its `cpu` or `mem`, which is the label. |\n";
+    if (structure == "template") out_ += "| `vault_grace` | string |  | Of old files: means nothing. |\n";
+    if (structure == "logs") out_ += "| `enabled` | bool |  | Of old files: the opposite of `disabled`. |\n";
+    std::string refused;
+    for (const auto& name : detail::refused_names()) {
+      if (name.structure == structure) refused += fmt::format("\n- `{}`: {}.", name.hcl, name.why);
     }
-    if (!names.empty()) out_ += fmt::format("\nNot yet supported, and refused: {}.\n", join(names, ", "));
+    if (!refused.empty()) out_ += fmt::format("\nRefused:\n{}\n", refused);
   }
 
   bool sugared_;

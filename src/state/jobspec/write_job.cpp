@@ -134,6 +134,11 @@ class Writer {
     for (const auto& field : structure.fields) {
       if (structure.name == "task" && field.json == "Identity")
         default_identity(*static_cast<const model::Task*>(object));
+      if (structure.name == "task" && field.json == "ScalingPolicies")
+        vertical_scaling(*static_cast<const model::Task*>(object));
+      if (structure.name == "resources" && field.json == "CPU" &&
+          static_cast<const model::Resources*>(object)->cores > 0)
+        continue;  // it is what the cores amount to
       if (field.form == Form::wire || field.form == Form::label) continue;
       const void* value = field.in(object);
       if (!field.required && describe::equal(*field.type, value, field.in(defaults))) continue;
@@ -168,8 +173,39 @@ class Writer {
       return;
     }
     const Structure& element = type.element->structure();
+    if (type.kind == Kind::map) return keyed_blocks(field, value, element);
     for (std::size_t i = 0; i < type.size(value); ++i)
       block(field.hcl, element, type.element_at(value, i), element.defaults());
+  }
+
+  /// The key is the label.
+  void keyed_blocks(const Field& field, const void* value, const Structure& element) {
+    struct Visit {
+      Writer& writer;
+      const Field& field;
+      const Structure& element;
+    } visit{*this, field, element};
+    field.type->each(value, &visit, [](void* context, const std::string&, const void* object) {
+      auto& v = *static_cast<Visit*>(context);
+      v.writer.block(v.field.hcl, v.element, object, v.element.defaults());
+    });
+  }
+
+  /// `scaling "cpu"`: the wire has the label in Type.
+  void vertical_scaling(const model::Task& task) {
+    static constexpr std::string_view kPrefix = "vertical_";
+    for (const auto& scaling : task.scaling) {
+      if (!scaling.type.starts_with(kPrefix)) continue;
+      model::Scaling standard;
+      standard.type = scaling.type;
+      indent();
+      out_ += "scaling ";
+      append_quoted(out_, scaling.type.substr(kPrefix.size()), References::escape);
+      out_ += " {";
+      open();
+      fields(describe::structure_of<model::Scaling>(), &scaling, &standard);
+      close();
+    }
   }
 
   /// What a restart block leaves out is inherited, so what is inherited is left out.

@@ -89,8 +89,10 @@ const Structure& description(Tag<AllocatedPort>) {
 const Structure& description(Tag<TaskResources>) {
   static const Structure s = Builder<TaskResources>("resources", "What a task was given.")
                                  .wire<&TaskResources::cpu>("Cpu.CpuShares", "")
+                                 .wire<&TaskResources::cores>("Cpu.ReservedCores", "")
                                  .wire<&TaskResources::memory_mb>("Memory.MemoryMB", "")
                                  .wire<&TaskResources::memory_max_mb>("Memory.MemoryMaxMB", "")
+                                 .wire<&TaskResources::devices>("Devices", "")
                                  .done();
   return s;
 }
@@ -183,6 +185,8 @@ const Structure& description(Tag<Allocation>) {
                                  .wire<&Allocation::metrics>("Metrics", "")
                                  .wire<&Allocation::previous_allocation>("PreviousAllocation", "")
                                  .wire<&Allocation::next_allocation>("NextAllocation", "")
+                                 .wire<&Allocation::preempted>("PreemptedAllocations", "")
+                                 .wire<&Allocation::preempted_by>("PreemptedByAllocation", "")
                                  .wire<&Allocation::deployment_id>("DeploymentID", "")
                                  .wire<&Allocation::follow_up_eval>("FollowupEvalID", "")
                                  .wire<&Allocation::transition>("DesiredTransition", "")

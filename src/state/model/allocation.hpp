@@ -2,6 +2,7 @@
 /// @file
 /// An allocation: one group placed on one node, and how it goes there.
 
+#include "model/device.hpp"
 #include "model/job.hpp"
 
 namespace underway::model {
@@ -45,6 +46,8 @@ struct TaskResources {
   std::int64_t cpu = 0;  ///< MHz
   std::int64_t memory_mb = 0;
   std::int64_t memory_max_mb = 0;
+  std::vector<std::int64_t> cores;  ///< held alone, by id
+  std::vector<AllocatedDevice> devices;
 };
 
 struct AllocatedResources {
@@ -120,8 +123,10 @@ struct Allocation {
   AllocMetric metrics;
   std::string previous_allocation;
   std::string next_allocation;
-  std::string deployment_id;   ///< the rollout that it is part of
-  std::string follow_up_eval;  ///< the evaluation that will replace it
+  std::vector<std::string> preempted;  ///< allocations that made way for it
+  std::string preempted_by;            ///< the allocation that it made way for
+  std::string deployment_id;           ///< the rollout that it is part of
+  std::string follow_up_eval;          ///< the evaluation that will replace it
   DesiredTransition transition;
   std::vector<RescheduleEvent> reschedules;  ///< oldest first
   /// Since when its node is not heard of, ns since the epoch; 0: it is. Stays when the node comes back to find that

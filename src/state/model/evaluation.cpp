@@ -35,7 +35,9 @@ const Enumeration& description(Tag<EvalTrigger>) {
                                            {T::deployment_watcher, "deployment-watcher"},
                                            {T::max_disconnect_timeout, "max-disconnect-timeout"},
                                            {T::reconnect, "reconnect"},
-                                           {T::alloc_reschedule, "alloc-reschedule"}});
+                                           {T::alloc_reschedule, "alloc-reschedule"},
+                                           {T::preemption, "preemption"},
+                                           {T::job_scaling, "job-scaling"}});
   return e;
 }
 

@@ -8,7 +8,7 @@ namespace underway::model {
 
 enum class EvalStatus { blocked, pending, complete, failed, canceled };
 
-/// Nomad's trigger names (structs/eval.go); those of features that we do not have yet are missing.
+/// Nomad's trigger names (structs/eval.go).
 enum class EvalTrigger {
   job_register,
   job_deregister,
@@ -25,7 +25,9 @@ enum class EvalTrigger {
   deployment_watcher,
   max_disconnect_timeout,
   reconnect,
-  alloc_reschedule
+  alloc_reschedule,
+  preemption,
+  job_scaling
 };
 
 struct Evaluation {

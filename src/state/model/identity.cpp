@@ -44,6 +44,9 @@ const Structure& description(Tag<Identity>) {
           .destructive()
           .attribute<&Identity::change_signal>("change_signal", "ChangeSignal", "The signal of change_mode `signal`.")
           .destructive()
+          .block_or_attribute<&Identity::extra_claims>("extra_claims", "ExtraClaims",
+                                                       "Further claims; values may name `${job.id}` and the like.")
+          .destructive()
           .done();
   return s;
 }

@@ -4,6 +4,7 @@
 
 #include "base/describe.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Identity {
   Duration ttl{0};                                  ///< 0: an hour
   IdentityChange change_mode = IdentityChange::noop;
   std::string change_signal;
+  std::map<std::string, std::string> extra_claims;  ///< beside the standard ones; values are interpolated
 
   bool is_default() const { return name.empty() || name == "default"; }
   std::string file_path() const;

@@ -24,12 +24,14 @@ namespace {
 
 void add(Resources& sum, const Resources& more) {
   sum.cpu += more.cpu;
+  sum.cores += more.cores;
   sum.memory_mb += more.memory_mb;
   sum.memory_max_mb += more.memory_max_mb > 0 ? more.memory_max_mb : more.memory_mb;
 }
 
 void raise(Resources& most, const Resources& candidate) {
   most.cpu = std::max(most.cpu, candidate.cpu);
+  most.cores = std::max(most.cores, candidate.cores);
   most.memory_mb = std::max(most.memory_mb, candidate.memory_mb);
   most.memory_max_mb = std::max(most.memory_max_mb, candidate.memory_max_mb);
 }
@@ -78,6 +80,39 @@ void canonicalize_identities(Task& task) {
   if (task.identity && task.identity->name.empty()) task.identity->name = "default";
 }
 
+/// Spellings of old files become today's, so that the rest knows one of each.
+void modernize(TaskGroup& group) {
+  if (group.max_client_disconnect || group.stop_after_client_disconnect || group.prevent_reschedule_on_lost) {
+    auto& disconnect = group.disconnect ? *group.disconnect : group.disconnect.emplace();
+    if (!disconnect.lost_after) disconnect.lost_after = group.max_client_disconnect;
+    if (!disconnect.stop_on_client_after) disconnect.stop_on_client_after = group.stop_after_client_disconnect;
+    if (group.prevent_reschedule_on_lost && !disconnect.replace) disconnect.replace = false;
+    group.max_client_disconnect.reset();
+    group.stop_after_client_disconnect.reset();
+    group.prevent_reschedule_on_lost = false;
+  }
+  for (auto& task : group.tasks) {
+    for (auto& network : task.resources.networks) {
+      if (group.networks.empty()) {
+        group.networks.push_back(std::move(network));
+        continue;
+      }
+      auto& joined = group.networks.front();
+      std::move(network.reserved_ports.begin(), network.reserved_ports.end(),
+                std::back_inserter(joined.reserved_ports));
+      std::move(network.dynamic_ports.begin(), network.dynamic_ports.end(), std::back_inserter(joined.dynamic_ports));
+    }
+    task.resources.networks.clear();
+  }
+}
+
+/// A group without a word about it has as many as its scaling allows at least.
+void canonicalize_scaling(TaskGroup& group) {
+  if (!group.scaling) return;
+  if (!group.scaling->min) group.scaling->min = group.count;
+  if (group.scaling->type.empty()) group.scaling->type = "horizontal";
+}
+
 void canonicalize_services(std::vector<Service>& services, const std::string& default_name, const std::string& task) {
   for (auto& service : services) {
     if (service.name.empty()) service.name = default_name;
@@ -97,6 +132,12 @@ void Job::canonicalize() {
   if (name.empty()) name = id;
   if (priority == 0) priority = 50;
   for (auto& group : groups) {
+    modernize(group);
+    canonicalize_scaling(group);
+    for (auto& [volume_name, volume] : group.volumes) {
+      if (volume.name.empty()) volume.name = volume_name;
+      if (volume.type.empty()) volume.type = "host";
+    }
     if (!group.restart) group.restart = RestartPolicy::for_type(type);
     // The only task is what a group's service without a word about it is about.
     const std::string only_task = group.tasks.size() == 1 ? group.tasks.front().name : "";

@@ -4,9 +4,13 @@
 /// the wire are those of Nomad's job specification (defaults of api/*.go `Canonicalize`), read by state/jobspec.
 
 #include "base/describe.hpp"
+#include "model/batch.hpp"
+#include "model/extras.hpp"
 #include "model/identity.hpp"
+#include "model/placement.hpp"
 #include "model/policy.hpp"
 #include "model/service.hpp"
+#include "model/volume.hpp"
 
 #include <boost/json/value.hpp>
 
@@ -29,13 +33,6 @@ using Revision = std::int64_t;
 
 enum class JobType { service, batch, system, sysbatch };
 enum class JobStatus { pending, running, dead };
-
-/// `attribute operator value`; see model/constraint.hpp for what the operators mean.
-struct Constraint {
-  std::string ltarget;  ///< e.g. "${attr.kernel.name}"; a whole ${…} is resolved, anything else is literal
-  std::string operand = "=";
-  std::string rtarget;
-};
 
 enum class DependencyScope { node, any };
 enum class OnFailure { hold, ignore, stop };
@@ -61,17 +58,28 @@ struct Port {
 struct NetworkResource {
   std::string mode = "host";
   std::string hostname;
-  std::string ip;                    ///< set on allocations and nodes
-  std::string device;                ///< set on nodes
+  std::string ip;      ///< set on allocations and nodes
+  std::string device;  ///< set on nodes
+  std::optional<Dns> dns;
+  std::optional<CniUse> cni;
+  std::int64_t mbits = 0;            ///< of old files: kept, nobody measures it
   std::vector<Port> reserved_ports;  ///< `port` blocks with `static`
   std::vector<Port> dynamic_ports;   ///< `port` blocks without
 };
 
 struct Resources {
-  std::int64_t cpu = 100;          ///< MHz
+  std::int64_t cpu = 100;          ///< MHz; 0 when `cores` are asked for
+  std::int64_t cores = 0;          ///< whole cores, held alone
   std::int64_t memory_mb = 300;    ///< MiB
   std::int64_t memory_max_mb = 0;  ///< MiB; 0: same as memory
   std::int64_t pids = 0;           ///< processes and threads; 0: the agent's default
+  std::int64_t secrets_mb = 0;     ///< MiB of the task's secrets directory, beside its memory; 0: the agent's default
+  std::vector<RequestedDevice> devices;
+  std::optional<Numa> numa;
+  // Of old files: canonicalize moves the network to the group; disk and iops are kept, as Nomad does.
+  std::vector<NetworkResource> networks;
+  std::int64_t disk_mb = 0;
+  std::int64_t iops = 0;
 };
 
 enum class RestartMode { fail, delay };
@@ -159,8 +167,11 @@ struct Task {
   StringMap env;
   StringMap meta;
   std::vector<Constraint> constraints;
+  std::vector<Affinity> affinities;
   Resources resources;
   std::optional<Lifecycle> lifecycle;
+  std::optional<DispatchPayload> dispatch_payload;
+  std::vector<VolumeMount> volume_mounts;
   std::vector<Artifact> artifacts;
   std::vector<Template> templates;
   std::optional<Identity> identity;  ///< the default one, apart from the others: so has it the wire
@@ -168,6 +179,13 @@ struct Task {
   std::vector<Service> services;
   std::optional<RestartPolicy> restart;  ///< absent: the group's
   LogConfig logs;
+  std::vector<Action> actions;
+  std::vector<SecretRequest> secrets;
+  std::vector<Scaling> scaling;  ///< of cpu and memory
+  std::optional<TaskSchedule> schedule;
+  std::optional<VaultUse> vault;
+  std::optional<ConsulUse> consul;
+  std::string kind;  ///< of Consul's mesh: kept
   bool leader = false;
   Duration kill_timeout = 5s;
   std::string kill_signal;  ///< empty: SIGINT
@@ -181,6 +199,9 @@ struct TaskGroup {
   std::string name;
   std::int64_t count = 1;
   std::vector<Constraint> constraints;
+  std::vector<Affinity> affinities;
+  std::vector<Spread> spreads;
+  std::map<std::string, VolumeRequest> volumes;  ///< by the group's name for it
   std::vector<NetworkResource> networks;
   std::optional<RestartPolicy> restart;  ///< absent: by job type; see Job::canonicalize
   std::optional<UpdateStrategy> update;  ///< these four: see model/policy.hpp
@@ -191,8 +212,15 @@ struct TaskGroup {
   EphemeralDisk ephemeral_disk;
   std::vector<Dependency> depends_on;
   std::vector<Task> tasks;
+  std::optional<Scaling> scaling;
+  std::optional<ConsulUse> consul;
   StringMap meta;
   Duration shutdown_delay{0};
+  std::optional<Duration> max_run_duration;  ///< after which its allocations are stopped
+  // Of old files: canonicalize writes `disconnect` from them.
+  std::optional<Duration> max_client_disconnect;
+  std::optional<Duration> stop_after_client_disconnect;
+  bool prevent_reschedule_on_lost = false;
 
   const Task* find_task(std::string_view task_name) const;
   /// What one allocation of the group takes of its node: the sum over tasks, as Nomad accounts
@@ -211,14 +239,24 @@ struct Job {
   std::string node_pool = "default";
   bool all_at_once = false;
   std::vector<Constraint> constraints;
+  std::vector<Affinity> affinities;
+  std::vector<Spread> spreads;
+  std::optional<Periodic> periodic;
+  std::optional<Parameterized> parameterized;
   std::vector<Dependency> depends_on;
   std::optional<UpdateStrategy> update;  ///< for groups that say nothing else; as the next two
   std::optional<MigrateStrategy> migrate;
   std::optional<RescheduleStrategy> reschedule;
   std::vector<TaskGroup> groups;
   StringMap meta;
+  std::optional<JobUi> ui;
 
   // Kept by the server.
+  std::string parent_id;       ///< of the periodic or parameterized job that started it
+  bool dispatched = false;     ///< started by a dispatch
+  std::string payload;         ///< of the dispatch, base64
+  std::string dispatch_token;  ///< the dispatch's idempotency token
+  std::optional<VersionTag> version_tag;
   bool stop = false;
   JobStatus status = JobStatus::pending;
   std::string status_description;
@@ -233,6 +271,8 @@ struct Job {
   const TaskGroup* find_group(std::string_view group_name) const;
   /// Fills what depends on other fields: name from id, restart policies by type, dependencies of the job into no group.
   void canonicalize();
+  /// Starts others by the clock, or by dispatch, and never runs itself.
+  bool starts_others() const { return periodic || (parameterized && !dispatched); }
 };
 
 /// The source a job was registered from, kept beside its versions.
@@ -250,7 +290,6 @@ const describe::Enumeration& description(describe::Tag<OnFailure>);
 const describe::Enumeration& description(describe::Tag<RestartMode>);
 const describe::Enumeration& description(describe::Tag<LifecycleHook>);
 const describe::Enumeration& description(describe::Tag<ChangeMode>);
-const describe::Structure& description(describe::Tag<Constraint>);
 const describe::Structure& description(describe::Tag<Dependency>);
 const describe::Structure& description(describe::Tag<Port>);
 const describe::Structure& description(describe::Tag<NetworkResource>);

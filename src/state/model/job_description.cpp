@@ -49,17 +49,6 @@ const Enumeration& description(Tag<ChangeMode>) {
   return e;
 }
 
-const Structure& description(Tag<Constraint>) {
-  static const Structure s =
-      Builder<Constraint>("constraint", "Restricts the nodes on which a job, group or task may be placed.")
-          .attribute<&Constraint::ltarget>("attribute", "LTarget",
-                                           "The node's property, as `${attr.…}`, `${meta.…}` or `${node.…}`.")
-          .attribute<&Constraint::rtarget>("value", "RTarget", "What it is compared with.")
-          .attribute<&Constraint::operand>("operator", "Operand", "The comparison; `=` when not given.")
-          .done();
-  return s;
-}
-
 const Structure& description(Tag<Dependency>) {
   static const Structure s =
       Builder<Dependency>("depends_on", "Starts only when another job is healthy.")
@@ -104,6 +93,11 @@ const Structure& description(Tag<NetworkResource>) {
           .destructive()
           .wire<&NetworkResource::dynamic_ports>("DynamicPorts", "Assigned ports.")
           .destructive()
+          .block<&NetworkResource::dns>("dns", "DNS", "How its tasks resolve names.")
+          .destructive()
+          .block<&NetworkResource::cni>("cni", "CNI", "What the CNI plugins are told.")
+          .destructive()
+          .attribute<&NetworkResource::mbits>("mbits", "MBits", "Of old files: kept, nobody measures it.")
           .done();
   return s;
 }
@@ -113,6 +107,8 @@ const Structure& description(Tag<Resources>) {
       Builder<Resources>("resources", "What the task needs of its node.")
           .attribute<&Resources::cpu>("cpu", "CPU", "CPU in MHz.")
           .destructive()
+          .attribute<&Resources::cores>("cores", "Cores", "Whole cores that it holds alone, instead of `cpu`.")
+          .destructive()
           .attribute<&Resources::memory_mb>("memory", "MemoryMB",
                                             "Memory in MiB; the limit too, unless `memory_max` is given.")
           .destructive()
@@ -121,6 +117,17 @@ const Structure& description(Tag<Resources>) {
           .destructive()
           .attribute<&Resources::pids>("pids", "PIDs", "Limit of processes and threads; 0: the agent's default.")
           .destructive()
+          .attribute<&Resources::secrets_mb>("secrets", "SecretsMB",
+                                             "MiB of its secrets directory, beside its memory; 0: the agent's default.")
+          .destructive()
+          .block<&Resources::devices>("device", "Devices", "Devices that it holds alone.")
+          .destructive()
+          .block<&Resources::numa>("numa", "NUMA", "How its cores lie.")
+          .destructive()
+          .block<&Resources::networks>("network", "Networks", "Of old files: taken as the group's network.")
+          .destructive()
+          .attribute<&Resources::disk_mb>("disk", "DiskMB", "Of old files: kept; see `ephemeral_disk`.")
+          .attribute<&Resources::iops>("iops", "IOPS", "Of old files: kept.")
           .done();
   return s;
 }
@@ -295,8 +302,13 @@ const Structure& description(Tag<Task>) {
           .block_or_attribute<&Task::meta>("meta", "Meta", "Free pairs, seen as `NOMAD_META_<key>`.")
           .destructive()
           .block<&Task::constraints>("constraint", "Constraints", "Where it may run.")
+          .block<&Task::affinities>("affinity", "Affinities", "Where it should rather run.")
           .block<&Task::resources>("resources", "Resources", "What it needs.")
           .block<&Task::lifecycle>("lifecycle", "Lifecycle", "When it runs, if it is no main task.")
+          .destructive()
+          .block<&Task::dispatch_payload>("dispatch_payload", "DispatchPayload", "Where the dispatch's bytes go.")
+          .destructive()
+          .block<&Task::volume_mounts>("volume_mount", "VolumeMounts", "Volumes of the group that it mounts.")
           .destructive()
           .block<&Task::artifacts>("artifact", "Artifacts", "Files to fetch first.")
           .destructive()
@@ -309,6 +321,15 @@ const Structure& description(Tag<Task>) {
           .block<&Task::services>("service", "Services", "Names under which it is found, and their checks.")
           .block<&Task::restart>("restart", "RestartPolicy", "Restarts, when they differ from the group's.")
           .block<&Task::logs>("logs", "LogConfig", "How output is kept.")
+          .block<&Task::actions>("action", "Actions", "Commands that people may run in it.")
+          .block<&Task::secrets>("secret", "Secrets", "Values that it sees as `${secret.…}`.")
+          .destructive()
+          .wire<&Task::scaling>("ScalingPolicies", "Bounds of its cpu and memory.")
+          .block<&Task::schedule>("schedule", "Schedule", "Kept, not acted on.")
+          .destructive()
+          .block<&Task::vault>("vault", "Vault", "Kept, not acted on: secrets are variables here.")
+          .block<&Task::consul>("consul", "Consul", "Kept, not acted on: the catalogue is built in.")
+          .attribute<&Task::kind>("kind", "Kind", "Of Consul's mesh: kept.")
           .attribute<&Task::leader>("leader", "Leader", "Its end stops the group's other tasks.")
           .destructive()
           .attribute<&Task::kill_timeout>("kill_timeout", "KillTimeout", "Wait between the kill signal and SIGKILL.")
@@ -326,6 +347,10 @@ const Structure& description(Tag<TaskGroup>) {
           .label<&TaskGroup::name>("name", "Name", "Unique in its job.")
           .attribute<&TaskGroup::count>("count", "Count", "How many allocations of the group there shall be.")
           .block<&TaskGroup::constraints>("constraint", "Constraints", "Where it may run.")
+          .block<&TaskGroup::affinities>("affinity", "Affinities", "Where it should rather run.")
+          .block<&TaskGroup::spreads>("spread", "Spreads", "Over what it is shared out.")
+          .block<&TaskGroup::volumes>("volume", "Volumes", "Directories that outlive its allocations.")
+          .destructive()
           .block<&TaskGroup::networks>("network", "Networks", "Its network and ports.")
           .destructive()
           .block<&TaskGroup::restart>("restart", "RestartPolicy", "Restarts of its tasks on their node.")
@@ -337,10 +362,21 @@ const Structure& description(Tag<TaskGroup>) {
           .block<&TaskGroup::ephemeral_disk>("ephemeral_disk", "EphemeralDisk", "The allocation directory's disk.")
           .block<&TaskGroup::depends_on>("depends_on", "DependsOn", "What must be healthy first.")
           .block<&TaskGroup::tasks>("task", "Tasks", "The tasks.")
+          .block<&TaskGroup::scaling>("scaling", "Scaling", "Bounds of its count.")
+          .block<&TaskGroup::consul>("consul", "Consul", "Kept, not acted on: the catalogue is built in.")
           .block_or_attribute<&TaskGroup::meta>("meta", "Meta", "Free pairs, seen by its tasks.")
           .destructive()
           .attribute<&TaskGroup::shutdown_delay>("shutdown_delay", "ShutdownDelay",
                                                  "Wait before its tasks are signalled.")
+          .attribute<&TaskGroup::max_run_duration>("max_run_duration", "MaxRunDuration",
+                                                   "Stops an allocation that has run for so long.")
+          .attribute<&TaskGroup::max_client_disconnect>("max_client_disconnect", "MaxClientDisconnect",
+                                                        "Of old files: `disconnect { lost_after }`.")
+          .attribute<&TaskGroup::stop_after_client_disconnect>("stop_after_client_disconnect",
+                                                               "StopAfterClientDisconnect",
+                                                               "Of old files: `disconnect { stop_on_client_after }`.")
+          .attribute<&TaskGroup::prevent_reschedule_on_lost>("prevent_reschedule_on_lost", "PreventRescheduleOnLost",
+                                                             "Of old files: `disconnect { replace = false }`.")
           .done();
   return s;
 }
@@ -358,6 +394,10 @@ const Structure& description(Tag<Job>) {
           .attribute<&Job::node_pool>("node_pool", "NodePool", "The node pool; `all` is every node.")
           .attribute<&Job::all_at_once>("all_at_once", "AllAtOnce", "Refuses a plan that places only part of it.")
           .block<&Job::constraints>("constraint", "Constraints", "Where it may run.")
+          .block<&Job::affinities>("affinity", "Affinities", "Where it should rather run.")
+          .block<&Job::spreads>("spread", "Spreads", "Over what its groups are shared out.")
+          .block<&Job::periodic>("periodic", "Periodic", "Starts it anew by the clock.")
+          .block<&Job::parameterized>("parameterized", "ParameterizedJob", "Starts it for each dispatch.")
           .block<&Job::depends_on>("depends_on", "DependsOn", "What must be healthy first.")
           .block<&Job::update>("update", "Update", "For groups that say nothing else.")
           .block<&Job::migrate>("migrate", "Migrate", "For groups that say nothing else.")
@@ -365,6 +405,12 @@ const Structure& description(Tag<Job>) {
           .block<&Job::groups>("group", "TaskGroups", "Its groups.")
           .block_or_attribute<&Job::meta>("meta", "Meta", "Free pairs, seen by its tasks.")
           .destructive()
+          .block<&Job::ui>("ui", "UI", "What its page says of it.")
+          .wire<&Job::parent_id>("ParentID", "The periodic or parameterized job that started it.")
+          .wire<&Job::dispatched>("Dispatched", "Whether a dispatch started it.")
+          .wire<&Job::payload>("Payload", "What the dispatch brought, base64.")
+          .wire<&Job::dispatch_token>("DispatchIdempotencyToken", "By which a repeated dispatch is known.")
+          .wire<&Job::version_tag>("VersionTag", "The version's name.")
           .wire<&Job::stop>("Stop", "Whether it was asked to stop.")
           .wire<&Job::status>("Status", "pending, running or dead.")
           .wire<&Job::status_description>("StatusDescription", "Why.")

@@ -147,6 +147,7 @@ const Structure& description(Tag<Namespace>) {
                                                 "Users that its tasks may run as, with `*`; empty: all.")
           .attribute<&Namespace::raw_exec_as_root>("raw_exec_as_root", "RawExecAsRoot",
                                                    "Whether its tasks may run as root by raw_exec, or be capsules.")
+          .attribute<&Namespace::quota>("quota", "Quota", "Name of the quota that bounds it.")
           .wire<&Namespace::create_index>("CreateIndex", "")
           .wire<&Namespace::modify_index>("ModifyIndex", "")
           .done();

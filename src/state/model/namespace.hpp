@@ -22,6 +22,7 @@ struct Namespace {
   std::vector<std::string> allowed_users;
   /// Whether its tasks may run as root by raw_exec: such a task owns the node.
   bool raw_exec_as_root = false;
+  std::string quota;  ///< name of the quota that bounds it; empty: none
   Revision create_index = 0;
   Revision modify_index = 0;
 };

@@ -49,9 +49,12 @@ const Structure& description(Tag<NodeResources>) {
   static const Structure s = Builder<NodeResources>("resources", "What a node has, or keeps back.")
                                  .wire<&NodeResources::cpu>("Cpu.CpuShares", "MHz.")
                                  .wire<&NodeResources::cores>("Cpu.TotalCpuCores", "Cores.")
+                                 .wire<&NodeResources::reservable_cores>("Cpu.ReservableCpuCores", "By id.")
                                  .wire<&NodeResources::memory_mb>("Memory.MemoryMB", "MiB.")
                                  .wire<&NodeResources::disk_mb>("Disk.DiskMB", "MiB.")
                                  .wire<&NodeResources::ports>("Ports", "Ports kept back.")
+                                 .wire<&NodeResources::devices>("Devices", "Devices, by model.")
+                                 .wire<&NodeResources::topology>("Processors.Topology", "Where cores lie.")
                                  .done();
   return s;
 }
@@ -122,6 +125,7 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::min_dynamic_port>("MinDynamicPort", "")
                                  .wire<&Node::max_dynamic_port>("MaxDynamicPort", "")
                                  .wire<&Node::drivers>("Drivers", "")
+                                 .wire<&Node::volumes>("HostVolumes", "")
                                  .wire<&Node::http_addr>("HTTPAddr", "")
                                  .wire<&Node::host>("Host", "")
                                  .wire<&Node::cluster>("Cluster", "")
@@ -161,6 +165,13 @@ std::string compute_class(const Node& node) {
   for (const auto& [name, driver] : node.drivers) {
     mix(name);
     mix(driver.healthy ? "1" : "0");
+  }
+  for (const auto& group : node.resources.devices) {
+    mix(group.id());
+    for (const auto& [name, attribute] : group.attributes) {
+      mix(name);
+      mix(json::encode(attribute));
+    }
   }
   return fmt::format("v1:{:016x}", hash);
 }

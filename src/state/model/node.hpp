@@ -2,6 +2,7 @@
 /// @file
 /// A node: a machine that runs the agent in the node role, with what its fingerprints found.
 
+#include "model/device.hpp"
 #include "model/job.hpp"
 
 namespace underway::model {
@@ -27,9 +28,12 @@ struct NodeNetwork {
 struct NodeResources {
   std::int64_t cpu = 0;  ///< MHz
   std::int64_t cores = 0;
-  std::int64_t memory_mb = 0;  ///< MiB
+  std::vector<std::int64_t> reservable_cores;  ///< ids; in reserved: those kept back
+  std::int64_t memory_mb = 0;                  ///< MiB
   std::int64_t disk_mb = 0;
   std::vector<std::int64_t> ports;  ///< only in reserved: ports never given out
+  std::vector<NodeDeviceGroup> devices;
+  Topology topology;  ///< where the reservable cores lie
 };
 
 /// A drain under way: the node's allocations are moved away, within the deadline.
@@ -81,6 +85,7 @@ struct Node {
   std::int64_t min_dynamic_port = 20000;
   std::int64_t max_dynamic_port = 32000;
   std::map<std::string, DriverInfo> drivers;
+  std::map<std::string, NodeVolume> volumes;  ///< host volumes, by name
   std::string http_addr;
   std::string host;  ///< the host it runs on, when a provider of ours made it
   std::string cluster;

@@ -48,6 +48,10 @@ const Structure& description(Tag<Check>) {
           .attribute<&Check::args>("args", "Args", "script: its arguments.")
           .attribute<&Check::task>("task", "TaskName", "script: the task it runs in.")
           .attribute<&Check::initial_status>("initial_status", "InitialStatus", "Before the first test.")
+          .attribute<&Check::grpc_service>("grpc_service", "GRPCService", "Of Consul's grpc checks: kept.")
+          .attribute<&Check::grpc_use_tls>("grpc_use_tls", "GRPCUseTLS", "Of Consul's grpc checks: kept.")
+          .attribute<&Check::expose>("expose", "Expose", "Of Consul's mesh: kept.")
+          .attribute<&Check::notes>("notes", "Notes", "Text for people.")
           .attribute<&Check::success_before_passing>("success_before_passing", "SuccessBeforePassing",
                                                      "Successes in a row before it counts as passing.")
           .attribute<&Check::failures_before_critical>("failures_before_critical", "FailuresBeforeCritical",
@@ -60,11 +64,20 @@ const Structure& description(Tag<Check>) {
   return s;
 }
 
+const Structure& description(Tag<ServiceWeights>) {
+  static const Structure s = Builder<ServiceWeights>("weights", "Of Consul's DNS: kept.")
+                                 .attribute<&ServiceWeights::passing>("passing", "Passing", "While it works.")
+                                 .attribute<&ServiceWeights::warning>("warning", "Warning", "While it warns.")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<Service>) {
   static const Structure s =
       Builder<Service>("service", "A name under which the group, or a task of it, is found.")
           .attribute<&Service::name>("name", "Name", "The name; `<job>-<group>-<task>` when not given.")
-          .attribute<&Service::provider>("provider", "Provider", "`nomad`, the built-in catalogue.")
+          .attribute<&Service::provider>("provider", "Provider",
+                                         "`nomad`, the built-in catalogue; `consul` is kept, and means the same.")
           .attribute<&Service::port>("port", "PortLabel", "Label of a port of the group, or a number.")
           .attribute<&Service::address>("address", "Address", "An address instead of the allocation's.")
           .attribute<&Service::address_mode>("address_mode", "AddressMode",
@@ -74,6 +87,12 @@ const Structure& description(Tag<Service>) {
           .block_or_attribute<&Service::meta>("meta", "Meta", "Free pairs.")
           .block_or_attribute<&Service::canary_meta>("canary_meta", "CanaryMeta",
                                                      "Instead of `meta` while it is a canary.")
+          .attribute<&Service::enable_tag_override>("enable_tag_override", "EnableTagOverride", "Of Consul: kept.")
+          .block_or_attribute<&Service::tagged_addresses>("tagged_addresses", "TaggedAddresses", "Of Consul: kept.")
+          .block<&Service::weights>("weights", "Weights", "Of Consul's DNS: kept.")
+          .block<&Service::identity>("identity", "Identity", "Of Consul: kept.")
+          .attribute<&Service::cluster>("cluster", "Cluster", "Of Consul: kept.")
+          .attribute<&Service::kind>("kind", "Kind", "Of Consul: kept.")
           .attribute<&Service::task>("task", "TaskName", "Of a group's service: the task it is about.")
           .attribute<&Service::on_update>("on_update", "OnUpdate",
                                           "Whether its checks decide a rollout: `require_healthy`, `ignore_warnings`, "

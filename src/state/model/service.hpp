@@ -4,6 +4,7 @@
 /// allocation runs: the catalogue is derived from the allocations (state/tables), so it cannot go stale.
 
 #include "base/describe.hpp"
+#include "model/identity.hpp"
 
 #include <cstdint>
 #include <map>
@@ -24,7 +25,7 @@ struct CheckRestart {
 /// does.
 struct Check {
   std::string name;
-  std::string type;  ///< http, tcp, script
+  std::string type;  ///< http, tcp, script, grpc
   Duration interval{0};
   Duration timeout{0};
   std::string port;  ///< label or number; empty: the service's
@@ -40,6 +41,10 @@ struct Check {
   std::vector<std::string> args;
   std::string task;  ///< script: in which task; empty: the service's
   std::string initial_status;
+  std::string grpc_service;  ///< these three are Consul's: kept
+  bool grpc_use_tls = false;
+  bool expose = false;
+  std::string notes;
   std::int64_t success_before_passing = 0;
   std::int64_t failures_before_critical = 0;
   std::int64_t failures_before_warning = 0;
@@ -47,16 +52,28 @@ struct Check {
   std::optional<CheckRestart> check_restart;
 };
 
+/// `weights`: Consul's DNS answers by them. Kept.
+struct ServiceWeights {
+  std::int64_t passing = 1;
+  std::int64_t warning = 1;
+};
+
 struct Service {
-  std::string name;  ///< empty: "<job>-<group>-<task>"; interpolated per allocation
-  std::string provider = "nomad";
-  std::string port;  ///< label, or a number
+  std::string name;                ///< empty: "<job>-<group>-<task>"; interpolated per allocation
+  std::string provider = "nomad";  ///< or consul, which means the same here: there is one catalogue
+  std::string port;                ///< label, or a number
   std::string address;
   std::string address_mode = "auto";  ///< auto, alloc, driver, host
   std::vector<std::string> tags;
   std::vector<std::string> canary_tags;
   std::map<std::string, std::string> meta;
   std::map<std::string, std::string> canary_meta;
+  bool enable_tag_override = false;  ///< this and the next five are Consul's: kept
+  std::map<std::string, std::string> tagged_addresses;
+  std::optional<ServiceWeights> weights;
+  std::optional<Identity> identity;
+  std::string cluster;
+  std::string kind;
   std::string task;  ///< of a group's service: the task that checks and signals are about
   std::string on_update = "require_healthy";
   std::vector<Check> checks;
@@ -82,6 +99,7 @@ struct CheckResult {
 const describe::Enumeration& description(describe::Tag<CheckStatus>);
 const describe::Structure& description(describe::Tag<CheckRestart>);
 const describe::Structure& description(describe::Tag<Check>);
+const describe::Structure& description(describe::Tag<ServiceWeights>);
 const describe::Structure& description(describe::Tag<Service>);
 const describe::Structure& description(describe::Tag<CheckResult>);
 

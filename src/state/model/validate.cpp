@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// Source: Nomad's structs.go: 1 MHz, 10 MB, 5 s.
-constexpr std::int64_t kMinCpu = 1;
-constexpr std::int64_t kMinMemoryMb = 10;
+/// Source: Nomad's structs.go: 10 MB, 5 s.
 constexpr std::int64_t kMinDiskMb = 10;
 constexpr Duration kMinRestartInterval = 5s;
 
@@ -41,30 +39,6 @@ bool leaves_allocation(const std::string& path) {
 void check_signal(const Place& place, std::string_view field, const std::string& name) {
   if (name.empty() || name.find("${") != std::string::npos || signal_number(name)) return;
   place.say("{}: there is no signal '{}'", field, name);
-}
-
-void check_constraints(const Place& place, const std::vector<Constraint>& constraints, const ValidateOptions& options,
-                       bool of_task) {
-  for (const auto& constraint : constraints) {
-    const auto& known = constraint_operators();
-    if (std::find(known.begin(), known.end(), constraint.operand) == known.end()) {
-      const std::string near = nearest(constraint.operand, known);
-      place.say("constraint: there is no operator '{}'{}", constraint.operand,
-                near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
-      continue;
-    }
-    const bool needs_target = constraint.operand != "distinct_hosts";
-    if (needs_target && constraint.ltarget.empty()) {
-      place.say("constraint: operator '{}' needs an attribute", constraint.operand);
-      continue;
-    }
-    if (of_task && constraint.operand == "distinct_hosts")
-      place.say("constraint: distinct_hosts may not be given at a task, as its group is placed as a whole");
-    if (options.check_constraint) {
-      const std::string problem = options.check_constraint(constraint);
-      place.require(problem.empty(), "constraint: {}", problem);
-    }
-  }
 }
 
 void check_dependencies(const Place& place, const std::vector<Dependency>& dependencies, const Job& job) {
@@ -199,12 +173,7 @@ void check_task(const Place& place, const Task& task, std::int64_t disk_mb, cons
                 "the name may not hold slashes or NUL");
   place.require(!task.driver.empty(), "driver is missing");
   place.require(task.config.is_object(), "config is not an object");
-  const auto& resources = task.resources;
-  place.require(resources.cpu >= kMinCpu, "cpu = {} is below {} MHz", resources.cpu, kMinCpu);
-  place.require(resources.memory_mb >= kMinMemoryMb, "memory = {} is below {} MiB", resources.memory_mb, kMinMemoryMb);
-  place.require(resources.memory_max_mb == 0 || resources.memory_max_mb >= resources.memory_mb,
-                "memory_max = {} is below memory = {}", resources.memory_max_mb, resources.memory_mb);
-  place.require(resources.pids >= 0, "pids = {} is negative", resources.pids);
+  detail::check_resources(place, task.resources, options);
   place.require(task.kill_timeout >= Duration{0}, "kill_timeout {} is negative", format_duration(task.kill_timeout));
   place.require(task.shutdown_delay >= Duration{0}, "shutdown_delay {} is negative",
                 format_duration(task.shutdown_delay));
@@ -215,7 +184,8 @@ void check_task(const Place& place, const Task& task, std::int64_t disk_mb, cons
     place.require(value.find('\0') == std::string::npos, "env: the value of '{}' holds a NUL", key);
   }
   check_signal(place, "kill_signal", task.kill_signal);
-  check_constraints(place, task.constraints, options, true);
+  detail::check_constraints(place, task.constraints, options, true);
+  detail::check_affinities(place, task.affinities, options);
   if (task.restart) check_restart(place, *task.restart);
   check_files(place, task);
   check_identities(place, task);
@@ -247,7 +217,14 @@ void check_group(const Place& place, const TaskGroup& group, const Job& job, con
                 group.ephemeral_disk.size_mb, kMinDiskMb);
   place.require(!group.ephemeral_disk.sticky, "ephemeral_disk: sticky is not yet supported");
   place.require(!group.ephemeral_disk.migrate, "ephemeral_disk: migrate is not yet supported");
-  check_constraints(place, group.constraints, options, false);
+  detail::check_constraints(place, group.constraints, options, false);
+  place.require(!on_every_node || (group.affinities.empty() && group.spreads.empty()),
+                "a {} job runs on every node: affinities and spreads have nothing to choose from",
+                describe::spell(job.type));
+  detail::check_affinities(place, group.affinities, options);
+  detail::check_spreads(place, group.spreads);
+  detail::check_volumes(place, group);
+  detail::check_batch_group(place, job, group);
   check_dependencies(place, group.depends_on, job);
   check_networks(place, group);
   if (group.restart) check_restart(place, *group.restart);
@@ -280,7 +257,15 @@ std::vector<Problem> validate(const Job& job, const ValidateOptions& options) {
                 job.priority, options.max_priority);
   place.require(!job.datacenters.empty(), "datacenters is empty");
   for (const auto& datacenter : job.datacenters) place.require(!datacenter.empty(), "datacenters: one is empty");
-  check_constraints(place, job.constraints, options, false);
+  detail::check_constraints(place, job.constraints, options, false);
+  place.require(!(job.type == JobType::system || job.type == JobType::sysbatch) ||
+                    (job.affinities.empty() && job.spreads.empty()),
+                "a {} job runs on every node: affinities and spreads have nothing to choose from",
+                describe::spell(job.type));
+  detail::check_affinities(place, job.affinities, options);
+  detail::check_spreads(place, job.spreads);
+  detail::check_starts(place, job);
+  detail::check_pending(place, job);
   check_dependencies(place, job.depends_on, job);
   place.require(!job.groups.empty(), "the job has no group");
   std::set<std::string> names;

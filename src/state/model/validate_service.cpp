@@ -80,6 +80,8 @@ void check_on_update(const Place& place, const std::string& value) {
 
 void check_check(const Place& place, const Check& check, const Service& service, const TaskGroup& group) {
   const bool known = check.type == "http" || check.type == "tcp" || check.type == "script";
+  if (check.type == "grpc")
+    return place.say("grpc checks are Consul's; use tcp, http or a script that asks the service");
   if (!known) return place.say("type '{}' is none of http, tcp, script", check.type);
   place.require(check.interval >= kMinCheckInterval, "interval {} is below 1s", format_duration(check.interval));
   place.require(check.timeout >= kMinCheckInterval, "timeout {} is below 1s", format_duration(check.timeout));
@@ -103,7 +105,8 @@ void check_check(const Place& place, const Check& check, const Service& service,
 }
 
 void check_service(const Place& place, const Service& service, const TaskGroup& group) {
-  place.require(service.provider == "nomad", "provider '{}' is not supported: the catalogue is built in (\"nomad\")",
+  place.require(service.provider == "nomad" || service.provider == "consul",
+                "provider '{}' is neither nomad, the built-in catalogue, nor consul, which means the same here",
                 service.provider);
   static constexpr std::string_view kModes[] = {"auto", "host", "alloc", "driver"};
   place.require(std::find(std::begin(kModes), std::end(kModes), service.address_mode) != std::end(kModes),

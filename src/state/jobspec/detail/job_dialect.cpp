@@ -4,66 +4,16 @@
 
 namespace underway::jobspec::detail {
 
-std::span<const Unsupported> unsupported_names() {
-  // Source: Nomad's api/*.go at 2.0; what is added to the model leaves this list.
-  static constexpr Unsupported kNames[] = {
-      {"job", "affinity", "Affinities"},
-      {"job", "spread", "Spreads"},
-      {"job", "periodic", "Periodic"},
-      {"job", "parameterized", "ParameterizedJob"},
-      {"job", "multiregion", "Multiregion"},
-      {"job", "ui", "UI"},
-      {"job", "vault", ""},
-      {"job", "secret", ""},
-      {"job", "consul_token", "ConsulToken"},
-      {"job", "vault_token", "VaultToken"},
-      {"job", "", "Payload"},
-      {"group", "affinity", "Affinities"},
-      {"group", "spread", "Spreads"},
-      {"group", "volume", "Volumes"},
-      {"group", "scaling", "Scaling"},
-      {"group", "consul", "Consul"},
-      {"group", "vault", ""},
-      {"group", "secret", ""},
-      {"group", "max_run_duration", "MaxRunDuration"},
-      {"group", "max_client_disconnect", "MaxClientDisconnect"},
-      {"group", "stop_after_client_disconnect", "StopAfterClientDisconnect"},
-      {"group", "prevent_reschedule_on_lost", "PreventRescheduleOnLost"},
-      {"service", "enable_tag_override", "EnableTagOverride"},
-      {"service", "tagged_addresses", "TaggedAddresses"},
-      {"service", "weights", "Weights"},
-      {"service", "connect", "Connect"},
-      {"service", "identity", "Identity"},
-      {"service", "cluster", "Cluster"},
-      {"service", "kind", "Kind"},
-      {"check", "grpc_service", "GRPCService"},
-      {"check", "grpc_use_tls", "GRPCUseTLS"},
-      {"check", "expose", "Expose"},
-      {"check", "notes", "Notes"},
-      {"task", "affinity", "Affinities"},
-      {"task", "volume_mount", "VolumeMounts"},
-      {"task", "vault", "Vault"},
-      {"task", "consul", "Consul"},
-      {"task", "secret", "Secrets"},
-      {"identity", "extra_claims", "ExtraClaims"},
-      {"task", "action", "Actions"},
-      {"task", "scaling", "ScalingPolicies"},
-      {"task", "csi_plugin", "CSIPluginConfig"},
-      {"task", "dispatch_payload", "DispatchPayload"},
-      {"task", "schedule", "Schedule"},
-      {"task", "kind", "Kind"},
-      {"resources", "cores", "Cores"},
-      {"resources", "device", "Devices"},
-      {"resources", "numa", "NUMA"},
-      {"resources", "secrets", "SecretsMB"},
-      {"resources", "disk", "DiskMB"},
-      {"resources", "iops", "IOPS"},
-      {"resources", "network", "Networks"},
-      {"network", "dns", "DNS"},
-      {"network", "cni", "CNI"},
-      {"network", "mbits", "MBits"},
-      {"template", "vault_grace", "VaultGrace"},
-      {"logs", "enabled", "Enabled"},
+std::span<const Refused> refused_names() {
+  // Source: Nomad's api/*.go at 2.0.
+  static constexpr std::string_view kConsul = "it is part of Consul's service mesh, and there is no Consul here";
+  static constexpr std::string_view kRegions = "it is for several regions at once; there is one region here";
+  static constexpr std::string_view kCsi = "volumes here are directories of the nodes; there are no CSI plugins";
+  static constexpr std::string_view kToken = "a token in a job is a secret that everybody who reads the job has";
+  static constexpr Refused kNames[] = {
+      {"job", "multiregion", "Multiregion", kRegions}, {"job", "consul_token", "ConsulToken", kToken},
+      {"job", "vault_token", "VaultToken", kToken},    {"service", "connect", "Connect", kConsul},
+      {"task", "csi_plugin", "CSIPluginConfig", kCsi},
   };
   return kNames;
 }
@@ -97,24 +47,33 @@ std::optional<std::string> text_of(const hcl::Attribute& attribute, const Site& 
   return text;
 }
 
-void read_shorthand(const Shorthand& shorthand, const hcl::Attribute& attribute, model::Constraint& constraint,
+Comparison constraint_of(void* object) {
+  auto& constraint = *static_cast<model::Constraint*>(object);
+  return {constraint.ltarget, constraint.operand, constraint.rtarget};
+}
+Comparison affinity_of(void* object) {
+  auto& affinity = *static_cast<model::Affinity*>(object);
+  return {affinity.ltarget, affinity.operand, affinity.rtarget};
+}
+
+void read_shorthand(const Shorthand& shorthand, const hcl::Attribute& attribute, const Comparison& comparison,
                     const Site& site) {
   const auto text = text_of(attribute, site);
   if (!text) return;
-  constraint.operand = shorthand.name;
+  comparison.operand = shorthand.name;
   switch (shorthand.takes) {
     case Shorthand::Takes::flag:
-      constraint.rtarget = *text;
+      comparison.rtarget = *text;
       if (*text != "true")
         site.diagnostics.error(attribute.expression.range(), fmt::format("'{}' must be true", shorthand.name),
                                fmt::format("it is '{}'", *text), "remove the constraint to allow it");
       return;
     case Shorthand::Takes::target:
       // `attribute = "${…}"  is_set = true` is the other way to write it.
-      if (constraint.ltarget.empty()) constraint.ltarget = *text;
+      if (comparison.ltarget.empty()) comparison.ltarget = *text;
       return;
     case Shorthand::Takes::value:
-      constraint.rtarget = *text;
+      comparison.rtarget = *text;
       return;
   }
 }
@@ -122,27 +81,35 @@ void read_shorthand(const Shorthand& shorthand, const hcl::Attribute& attribute,
 }  // namespace
 
 JobDialect::JobDialect(JobSites& sites) : sites_(sites) {
-  for (const auto& name : unsupported_names()) {
-    if (!name.hcl.empty()) extensions_[std::string(name.structure)].unsupported.emplace_back(name.hcl);
-  }
+  for (const auto& name : refused_names())
+    extensions_[std::string(name.structure)].refused.emplace_back(name.hcl, name.why);
   add_context();
   add_sugar();
   add_network();
-  add_constraint();
+  add_comparison("constraint", &constraint_of);
+  add_comparison("affinity", &affinity_of);
+  add_old_names();
+  add_inherited();
 }
 
 /// Keeps track of what is around, and where it stands.
 void JobDialect::add_context() {
   extensions_["job"].prepare = [this](void* object) { job_ = static_cast<model::Job*>(object); };
+  extensions_["resources"].finish = [](void* object, const Site& site) {
+    auto& resources = *static_cast<model::Resources*>(object);
+    if (resources.cores > 0 && site.content.find("cpu") == nullptr) resources.cpu = 0;
+  };
   extensions_["group"].prepare = [this](void* object) { group_ = static_cast<model::TaskGroup*>(object); };
   extensions_["group"].finish = [this](void* object, const Site& site) {
-    const auto& group = *static_cast<model::TaskGroup*>(object);
+    auto& group = *static_cast<model::TaskGroup*>(object);
+    inherit(group.tasks, site);
     sites_.blocks.try_emplace(fmt::format("group '{}'", group.name), site.header);
   };
   extensions_["task"].prepare = [this](void*) { in_task_ = true; };
   extensions_["task"].finish = [this](void* object, const Site& site) {
     in_task_ = false;
-    const auto& task = *static_cast<model::Task*>(object);
+    auto& task = *static_cast<model::Task*>(object);
+    read_scaling(task, site);
     sites_.blocks.try_emplace(fmt::format("group '{}' task '{}'", group_->name, task.name), site.header);
   };
   // What a restart block leaves out is the group's, else by the job's type.
@@ -160,7 +127,9 @@ void JobDialect::add_sugar() {
   extensions_["job"].blocks.push_back({.type = "task", .labels = {"name"}});
   extensions_["job"].finish = [this](void* object, const Site& site) {
     sites_.blocks[""] = site.header;
-    read_tasks(*static_cast<model::Job*>(object), site);
+    auto& job = *static_cast<model::Job*>(object);
+    read_tasks(job, site);
+    for (auto& group : job.groups) inherit(group.tasks, site);
   };
 }
 
@@ -194,24 +163,78 @@ void JobDialect::add_network() {
   };
 }
 
-void JobDialect::add_constraint() {
-  auto& extension = extensions_["constraint"];
+/// Shorthands of constraints and affinities.
+void JobDialect::add_comparison(const std::string& block, Comparison (*comparison)(void* object)) {
+  auto& extension = extensions_[block];
   for (const auto& shorthand : constraint_shorthands()) extension.attributes.emplace_back(shorthand.name);
-  extension.finish = [](void* object, const Site& site) {
+  extension.finish = [block, comparison](void* object, const Site& site) {
     const hcl::Attribute* first = site.content.find("operator");
     for (const auto& shorthand : constraint_shorthands()) {
       const hcl::Attribute* attribute = site.content.find(shorthand.name);
       if (attribute == nullptr) continue;
       if (first != nullptr) {
-        site.diagnostics.error(attribute->name_range,
-                               fmt::format("a second operator, '{}', in constraint", shorthand.name),
-                               fmt::format("the first is '{}'", first->name), "write one constraint block for each");
+        site.diagnostics.error(
+            attribute->name_range, fmt::format("a second operator, '{}', in {}", shorthand.name, block),
+            fmt::format("the first is '{}'", first->name), fmt::format("write one {} block for each", block));
         continue;
       }
       first = attribute;
-      read_shorthand(shorthand, *attribute, *static_cast<model::Constraint*>(object), site);
+      read_shorthand(shorthand, *attribute, comparison(object), site);
     }
   };
+}
+
+/// Spellings that are read and mean nothing any more, or the opposite of today's.
+void JobDialect::add_old_names() {
+  extensions_["template"].attributes.emplace_back("vault_grace");
+  extensions_["logs"].attributes.emplace_back("enabled");
+  extensions_["logs"].finish = [](void* object, const Site& site) {
+    const hcl::Attribute* enabled = site.content.find("enabled");
+    const auto text = enabled == nullptr ? std::nullopt : text_of(*enabled, site);
+    if (text) static_cast<model::LogConfig*>(object)->disabled = *text == "false";
+  };
+}
+
+/// What may stand at the job or the group, and is each task's that has none of its own.
+void JobDialect::add_inherited() {
+  for (const char* block : {"job", "group"}) {
+    extensions_[block].blocks.push_back({.type = "vault"});
+    extensions_[block].blocks.push_back({.type = "secret", .labels = {"name"}});
+  }
+  extensions_["task"].blocks.push_back({.type = "scaling", .labels = {"resource"}});
+}
+
+void JobDialect::inherit(std::span<model::Task> tasks, const Site& site) {
+  const auto vaults = site.content.blocks_of("vault");
+  for (std::size_t i = 1; i < vaults.size(); ++i)
+    site.diagnostics.error(vaults[i]->range, "a second 'vault'",
+                           fmt::format("the first is at {}", vaults[0]->range.where()), "join the two");
+  for (auto& task : tasks) {
+    if (!vaults.empty() && !task.vault)
+      decode(*vaults.front(), describe::structure_of<model::VaultUse>(), &task.vault.emplace(), site.context,
+             site.diagnostics);
+    for (const hcl::Block* block : site.content.blocks_of("secret")) {
+      const bool has_own = std::any_of(task.secrets.begin(), task.secrets.end(),
+                                       [&](const auto& secret) { return secret.name == block->label(0); });
+      if (!has_own)
+        decode(*block, describe::structure_of<model::SecretRequest>(), &task.secrets.emplace_back(), site.context,
+               site.diagnostics);
+    }
+  }
+}
+
+/// `scaling "cpu"` and `scaling "mem"` of a task: the wire calls them vertical_cpu and vertical_mem.
+void JobDialect::read_scaling(model::Task& task, const Site& site) {
+  for (const hcl::Block* block : site.content.blocks_of("scaling")) {
+    const std::string resource = block->label(0);
+    if (resource != "cpu" && resource != "mem") {
+      site.diagnostics.error(block->range, fmt::format("scaling \"{}\" of a task is neither cpu nor mem", resource));
+      continue;
+    }
+    auto& scaling = task.scaling.emplace_back();
+    decode(block->body, describe::structure_of<model::Scaling>(), &scaling, site.context, site.diagnostics);
+    scaling.type = "vertical_" + resource;
+  }
 }
 
 }  // namespace underway::jobspec::detail

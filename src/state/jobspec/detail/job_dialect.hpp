@@ -10,13 +10,21 @@
 
 namespace underway::jobspec::detail {
 
-/// A name of Nomad's specification that the model lacks.
-struct Unsupported {
+/// A name of Nomad's specification that belongs to what Underway is not.
+struct Refused {
   std::string_view structure;  ///< in which block
-  std::string_view hcl;        ///< empty: only on the wire
-  std::string_view json;       ///< empty: only in files
+  std::string_view hcl;
+  std::string_view json;
+  std::string_view why;
 };
-std::span<const Unsupported> unsupported_names();
+std::span<const Refused> refused_names();
+
+/// The parts that constraints and affinities have in common.
+struct Comparison {
+  std::string& ltarget;
+  std::string& operand;
+  std::string& rtarget;
+};
 
 /// A constraint's operator written as an attribute: `distinct_hosts = true`, `version = ">= 5"`.
 struct Shorthand {
@@ -45,8 +53,12 @@ class JobDialect {
  private:
   void add_sugar();
   void add_network();
-  void add_constraint();
+  void add_comparison(const std::string& block, Comparison (*comparison)(void* object));
   void add_context();
+  void add_old_names();
+  void add_inherited();
+  static void inherit(std::span<model::Task> tasks, const Site& site);
+  static void read_scaling(model::Task& task, const Site& site);
   void read_tasks(model::Job& job, const Site& site);
 
   JobSites& sites_;

@@ -188,15 +188,14 @@ TEST(Decode, ReportsEveryErrorOfABodyAtOnce) {
     EXPECT_NE(out.errors.find(part), std::string::npos) << part << "\n" << out.errors;
 }
 
-TEST(Decode, RefusesUnsupportedNamesInBothForms) {
-  const Dialect dialect = {{"car", {.unsupported = {"turbo"}}}};
+TEST(Decode, RefusesNamesInBothForms) {
+  const Dialect dialect = {{"car", {.refused = {{"turbo", "there is no air"}}}}};
   EXPECT_EQ(read("turbo = true", dialect).errors,
-            "error: `turbo` is not yet supported\n  at:    car.hcl:1:1\n       1 | turbo = true\n         | ^^^^^\n"
-            "  why:   it would have no effect, and a job that silently lacks it could do harm\n"
+            "error: `turbo` is not supported\n  at:    car.hcl:1:1\n       1 | turbo = true\n         | ^^^^^\n"
+            "  why:   there is no air\n"
             "  do:    remove `turbo`\n");
-  EXPECT_NE(read("turbo \"a\" \"b\" {\n  x {}\n}", dialect).errors.find("`turbo` is not yet supported"),
-            std::string::npos);
-  EXPECT_NE(read(R"({"turbo": {"a": 1}})", dialect).errors.find("`turbo` is not yet supported"), std::string::npos);
+  EXPECT_NE(read("turbo \"a\" \"b\" {\n  x {}\n}", dialect).errors.find("`turbo` is not supported"), std::string::npos);
+  EXPECT_NE(read(R"({"turbo": {"a": 1}})", dialect).errors.find("`turbo` is not supported"), std::string::npos);
 }
 
 TEST(Decode, LetsADialectPrepareAndFinishObjects) {

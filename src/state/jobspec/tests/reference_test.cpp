@@ -28,7 +28,7 @@ TEST(Reference, IsWhatTheDescriptionsSay) {
 TEST(Reference, NamesDefaultsAndRefusals) {
   const std::string text = job_file_reference();
   EXPECT_NE(text.find("| `priority` | integer | `50` |"), std::string::npos);
-  EXPECT_NE(text.find("Not yet supported, and refused: `affinity`, `spread`, `periodic`"), std::string::npos);
+  EXPECT_NE(text.find("Refused:\n\n- `multiregion`: it is for several regions at once"), std::string::npos);
   EXPECT_NE(text.find("## job → group → network → port"), std::string::npos);
 }
 

@@ -32,11 +32,24 @@ class JobMaker {
         }
       }
     }
+    settle(job);
     job.canonicalize();
     return job;
   }
 
  private:
+  /// What one field says about another.
+  static void settle(model::Job& job) {
+    for (auto& group : job.groups) {
+      std::map<std::string, model::VolumeRequest> volumes;
+      for (auto& [key, volume] : group.volumes) volumes[volume.name] = volume;
+      group.volumes = std::move(volumes);
+      for (auto& task : group.tasks) {
+        if (task.resources.cores > 0) task.resources.cpu = 0;
+      }
+    }
+  }
+
   void fill(const Structure& structure, void* object) {
     for (const auto& field : structure.fields) {
       if (field.form != Form::wire && (field.required || below(2) == 0)) fill(*field.type, field.get(object));

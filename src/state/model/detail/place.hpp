@@ -31,6 +31,20 @@ class Place {
   std::string path_;
 };
 
+void check_constraints(const Place& place, const std::vector<Constraint>& constraints, const ValidateOptions& options,
+                       bool of_task);
+void check_affinities(const Place& place, const std::vector<Affinity>& affinities, const ValidateOptions& options);
+void check_spreads(const Place& place, const std::vector<Spread>& spreads);
+/// Of one task: cpu, cores, memory, devices, numa.
+void check_resources(const Place& place, const Resources& resources, const ValidateOptions& options);
+/// `volume` of the group and `volume_mount` of its tasks.
+void check_volumes(const Place& place, const TaskGroup& group);
+/// `periodic`, `parameterized`, `ui`.
+void check_starts(const Place& place, const Job& job);
+/// `scaling`, `max_run_duration`, `action`, `dispatch_payload`.
+void check_batch_group(const Place& place, const Job& job, const TaskGroup& group);
+/// What nothing acts on yet.
+void check_pending(const Place& place, const Job& job);
 /// `update`, `migrate`, `reschedule`, `disconnect`.
 void check_policies(const Place& place, const Job& job, const TaskGroup& group);
 /// `service` and `check`, of the group and of its tasks.

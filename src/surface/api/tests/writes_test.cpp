@@ -51,15 +51,14 @@ TEST(RegisterJob, IgnoresFieldsThatItDoesNotKnow) {
   EXPECT_EQ(world.put("/v1/jobs", boost::json::serialize(body)).status, 200);
 }
 
-TEST(RegisterJob, RefusesUnsupportedStanzasByName) {
+TEST(RegisterJob, RefusesStanzasByName) {
   World world;
   auto job = json::to_value(make_job("web"));
-  job.as_object()["TaskGroups"].at(0).as_object()["Spreads"] =
-      boost::json::array{boost::json::object{{"Attribute", "${node.datacenter}"}}};
+  job.as_object()["Multiregion"] = boost::json::object{{"Regions", boost::json::array{1}}};
   const auto response = world.put("/v1/jobs", boost::json::serialize(boost::json::object{{"Job", job}}));
   EXPECT_EQ(response.status, 400);
-  EXPECT_NE(response.body.find("not yet supported"), std::string::npos) << response.body;
-  EXPECT_NE(response.body.find("Job.TaskGroups[0].Spreads"), std::string::npos) << response.body;
+  EXPECT_NE(response.body.find("not supported"), std::string::npos) << response.body;
+  EXPECT_NE(response.body.find("Job.Multiregion: "), std::string::npos) << response.body;
   EXPECT_FALSE(world.tables().find_job("default", "web"));
 }
 
@@ -299,14 +298,13 @@ TEST(Clusters, WithOneBadJobOrACycleAreNotApplied) {
   EXPECT_EQ(world.get("/v1/underway/cluster/hpc").status, 404);
 }
 
-TEST(Clusters, RefuseUnsupportedStanzasOfTheirJobs) {
+TEST(Clusters, RefuseStanzasOfTheirJobs) {
   World world;
   auto body = json::parse(cluster_body({make_job("munge")}));
-  body.at("Jobs").at(0).at("Job").at("TaskGroups").at(0).as_object()["Spreads"] =
-      boost::json::array{boost::json::object{{"Attribute", "${node.datacenter}"}}};
+  body.at("Jobs").at(0).at("Job").as_object()["Multiregion"] = boost::json::object{{"Regions", boost::json::array{1}}};
   const auto response = world.put("/v1/underway/cluster/hpc", boost::json::serialize(body));
   EXPECT_EQ(response.status, 400);
-  EXPECT_NE(response.body.find("Spreads is not yet supported"), std::string::npos) << response.body;
+  EXPECT_NE(response.body.find("Multiregion: it is for several regions"), std::string::npos) << response.body;
 }
 
 TEST(Clusters, SayThatAHostHasNotJoinedYet) {

@@ -1,0 +1,27 @@
+#include "model/detail/place.hpp"
+
+namespace underway::model::detail {
+
+/// What is read and written, and refused because nothing acts on it yet: a job that silently lacked it could do harm.
+void check_pending(const Place& place, const Job& job) {
+  const auto refuse = [](const Place& where, bool asked, std::string_view what) {
+    where.require(!asked, "{} is not yet supported", what);
+  };
+  refuse(place, job.periodic.has_value(), "periodic");
+  refuse(place, job.parameterized.has_value(), "parameterized");
+  for (const auto& group : job.groups) {
+    const Place inside = place.inside("group", group.name);
+    refuse(inside, !group.volumes.empty(), "volume");
+    refuse(inside, group.max_run_duration.has_value(), "max_run_duration");
+    for (const auto& network : group.networks) refuse(inside, network.dns.has_value(), "network: dns");
+    for (const auto& task : group.tasks) {
+      const Place deeper = inside.inside("task", task.name);
+      refuse(deeper, !task.secrets.empty(), "secret");
+      refuse(deeper, task.resources.cores > 0, "cores");
+      refuse(deeper, !task.resources.devices.empty(), "device");
+      refuse(deeper, task.resources.secrets_mb > 0, "secrets");
+    }
+  }
+}
+
+}  // namespace underway::model::detail

@@ -10,6 +10,7 @@ const std::vector<const Command*>& commands() {
                                                   &status_command(),
                                                   &events_command(),
                                                   &changes_command(),
+                                                  &fmt_command(),
                                                   &job_run_command(),
                                                   &job_plan_command(),
                                                   &job_status_command(),

@@ -19,6 +19,7 @@ const Command& job_status_command();
 const Command& job_explain_command();
 const Command& job_stop_command();
 const Command& job_validate_command();
+const Command& fmt_command();
 const Command& job_inspect_command();
 const Command& job_history_command();
 const Command& job_revert_command();

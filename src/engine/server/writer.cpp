@@ -103,7 +103,8 @@ void Writer::decide_requests(std::vector<store::Operation>& operations, const Co
 }
 
 void Writer::schedule_pending(std::vector<store::Operation>& operations, const Context& context) {
-  const auto pending = tables_.pending_evaluations();
+  using Evaluations = std::vector<tables::Row<model::Evaluation>>;
+  const auto pending = paused() ? Evaluations{} : tables_.pending_evaluations();
   std::size_t taken = 0;
   TimePoint next_due = trouble_ && try_again_at_ > context.now ? try_again_at_ : TimePoint::max();
   for (const auto& evaluation : pending) {
@@ -231,8 +232,9 @@ void Writer::answer() {
   answer_group();
   // Posted after the readers that were just woken: they look first, then the next group is decided.
   const auto pending = tables_.pending_evaluations();
-  const bool due = std::any_of(pending.begin(), pending.end(),
-                               [&](const auto& e) { return from_unix_nanos(e->wait_until) <= clock_.now(); });
+  const bool due = !paused() && std::any_of(pending.begin(), pending.end(), [&](const auto& e) {
+    return from_unix_nanos(e->wait_until) <= clock_.now();
+  });
   if (!queue_.empty() || due) wake();
 }
 

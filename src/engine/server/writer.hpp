@@ -13,6 +13,7 @@
 #include "scheduler/schedule.hpp"
 #include "server/decision.hpp"
 #include "server/trouble.hpp"
+#include "tables/scheduler_configuration.hpp"
 
 namespace underway::server {
 
@@ -89,6 +90,7 @@ class Writer {
   void failed(const Error& error);
   void answer();
   void answer_group();
+  bool paused() { return configuration_.read(tables_).pause_eval_broker; }
   void set_timer(TimePoint due, TimePoint now);
 
   async::Executor executor_;
@@ -99,6 +101,7 @@ class Writer {
   IdSource& ids_;
   bool root_by_raw_exec_;  ///< of every Context
   scheduler::Options scheduling_;
+  tables::SchedulerConfigurationReader configuration_;
   std::deque<std::shared_ptr<Request>> queue_;
   std::vector<std::shared_ptr<Request>> group_;
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group

@@ -1,5 +1,7 @@
 #include "api/change_note.hpp"
 
+#include "server/operator_decisions.hpp"
+
 namespace underway::api {
 
 impact::View impact_view(const Api& api, const tables::Tables& tables) {
@@ -27,6 +29,11 @@ server::Beside noted(const Api& api, const Request& request, std::string what, s
     made.why = std::move(judgement.why);
     impact::keep(tables, changes, std::move(made));
   };
+}
+
+server::Beside registering(const Request& request, server::Beside beside) {
+  const bool manages = request.rights().is_management() && request.caller().kind != acl::Identity::Kind::unrestricted;
+  return server::unless_registration_is_disabled(manages, std::move(beside));
 }
 
 impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes) {

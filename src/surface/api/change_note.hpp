@@ -19,6 +19,10 @@ impact::View impact_view(const Api& api, const tables::Tables& tables);
 server::Beside noted(const Api& api, const Request& request, std::string what, std::string ns = {},
                      std::vector<impact::Finding> also = {});
 
+/// `beside`, unless operators have left the registration of jobs to management tokens (and then, without ACL, to
+/// nobody).
+server::Beside registering(const Request& request, server::Beside beside);
+
 /// What a decision would do that is not made: of its changes.
 impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes);
 

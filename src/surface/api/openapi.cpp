@@ -19,6 +19,7 @@
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
 #include "model/saving.hpp"
+#include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
 #include "provision/sync_status.hpp"
 #include "trust/messages.hpp"
@@ -243,6 +244,10 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/acl/role/:id", "Changes a role.", &structure_of<model::AclRole>(),
        &structure_of<model::AclRole>()},
       {"DELETE", "/v1/acl/role/:id", "Deletes a role."},
+      {"GET", "/v1/operator/scheduler/configuration", "Reads what is set of scheduling: {Index, SchedulerConfig}."},
+      {"PUT|POST", "/v1/operator/scheduler/configuration",
+       "Sets it, with ?cas= from the state that was seen only: {Updated, Index}.",
+       &structure_of<model::SchedulerConfiguration>()},
       {"PUT|POST", "/v1/system/gc", "Forgets what is over."},
       {"PUT|POST", "/v1/search", "Finds ids by prefix: {Prefix, Context}."},
       {"GET", "/v1/metrics", "Metrics, as JSON or with ?format=prometheus."},

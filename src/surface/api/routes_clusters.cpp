@@ -117,7 +117,8 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
   std::vector<impact::Finding> of_files;
   co_await plan_files(api, cluster, files, of_files);
   auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster), {}, std::move(of_files));
-  const auto applied = co_await api.server.apply_cluster(std::move(wanted), std::move(note));
+  auto beside = registering(request, std::move(note));
+  const auto applied = co_await api.server.apply_cluster(std::move(wanted), std::move(beside));
   const auto put = co_await put_files(api, cluster, std::move(files));
   for (const auto& line : file_changes(put)) request.tell(line);
   boost::json::array registered, stopped;

@@ -78,7 +78,8 @@ awaitable<Response> register_job(Api& api, Request request) {
   Scope subject{Topic::jobs, registration.job.ns + "/" + registration.job.id};
   co_await request.about(std::move(subject));
   auto note = noted(api, request, fmt::format("run job '{}'", registration.job.id), registration.job.ns);
-  const auto done = co_await api.server.register_job(std::move(registration), std::move(note));
+  auto beside = registering(request, std::move(note));
+  const auto done = co_await api.server.register_job(std::move(registration), std::move(beside));
   co_return co_await registered(api, done);
 }
 

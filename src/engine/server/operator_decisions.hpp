@@ -1,0 +1,25 @@
+#pragma once
+/// @file
+/// Decisions about what operators set for the whole cluster.
+
+#include "model/scheduler_configuration.hpp"
+#include "server/beside.hpp"
+
+namespace underway::server {
+
+struct PutSchedulerConfiguration {
+  model::SchedulerConfiguration configuration;
+  std::optional<model::Revision> cas;  ///< only if it was last changed then; 0: if it was never written
+};
+/// False when `cas` does not fit: then nothing is changed.
+Decision<bool> decide_put_scheduler_configuration(const Tables&, const PutSchedulerConfiguration&, const Context&);
+
+/// Nomad's text, which its clients know.
+inline constexpr const char* kRegistrationDisabled =
+    "Job registration, dispatch, and scale are disabled by the scheduler configuration";
+/// Throws Error(denied): kRegistrationDisabled, when jobs are not to be registered by those who do not manage.
+void refuse_registration(const Tables&, bool is_management);
+/// `beside`, and refuse_registration before it.
+Beside unless_registration_is_disabled(bool is_management, Beside beside);
+
+}  // namespace underway::server

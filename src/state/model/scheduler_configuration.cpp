@@ -1,0 +1,55 @@
+#include "model/scheduler_configuration.hpp"
+
+namespace underway::model {
+
+using describe::Builder;
+using describe::Structure;
+using describe::Tag;
+
+bool PreemptionConfiguration::allows(JobType type) const {
+  switch (type) {
+    case JobType::system:
+      return system;
+    case JobType::sysbatch:
+      return sysbatch;
+    case JobType::batch:
+      return batch;
+    case JobType::service:
+      return service;
+  }
+  return false;
+}
+
+const describe::Enumeration& description(Tag<SchedulerAlgorithm>) {
+  static const describe::Enumeration e = describe::enumeration<SchedulerAlgorithm>(
+      "scheduler algorithm", {{SchedulerAlgorithm::binpack, "binpack"}, {SchedulerAlgorithm::spread, "spread"}});
+  return e;
+}
+
+const Structure& description(Tag<PreemptionConfiguration>) {
+  using P = PreemptionConfiguration;
+  static const Structure s = Builder<P>("preemption configuration", "Who may push others off their nodes.")
+                                 .wire<&P::system>("SystemSchedulerEnabled", "System jobs.")
+                                 .wire<&P::sysbatch>("SysBatchSchedulerEnabled", "Sysbatch jobs.")
+                                 .wire<&P::batch>("BatchSchedulerEnabled", "Batch jobs.")
+                                 .wire<&P::service>("ServiceSchedulerEnabled", "Service jobs.")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<SchedulerConfiguration>) {
+  using C = SchedulerConfiguration;
+  static const Structure s =
+      Builder<C>("scheduler configuration", "What operators set of scheduling.")
+          .wire<&C::algorithm>("SchedulerAlgorithm", "How nodes are preferred: filled up, or evenly.")
+          .wire<&C::preemption>("PreemptionConfig", "Who may push others off their nodes.")
+          .wire<&C::memory_oversubscription>("MemoryOversubscriptionEnabled", "Tasks may have up to memory_max.")
+          .wire<&C::reject_job_registration>("RejectJobRegistration", "Only management tokens register jobs.")
+          .wire<&C::pause_eval_broker>("PauseEvalBroker", "Evaluations are kept, and none is scheduled.")
+          .wire<&C::create_index>("CreateIndex", "")
+          .wire<&C::modify_index>("ModifyIndex", "")
+          .done();
+  return s;
+}
+
+}  // namespace underway::model

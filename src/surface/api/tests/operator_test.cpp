@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include "api/testing/world.hpp"
+#include "api/tests/access.hpp"
+
+namespace underway::api {
+namespace {
+
+using testing::make_job;
+using testing::World;
+
+constexpr const char* kScheduler = "/v1/operator/scheduler/configuration";
+
+TEST(SchedulerConfigurationApi, IsReadAndWrittenInNomadsShape) {
+  World world;
+  const auto fresh = world.read(kScheduler);
+  EXPECT_EQ(fresh.at("SchedulerConfig").at("SchedulerAlgorithm"), "binpack");
+  EXPECT_TRUE(fresh.at("SchedulerConfig").at("PreemptionConfig").at("SystemSchedulerEnabled").as_bool());
+  const auto put = world.put(kScheduler, R"({"SchedulerAlgorithm": "spread", "MemoryOversubscriptionEnabled": true})");
+  ASSERT_EQ(put.status, 200) << put.body;
+  const auto answer = json::parse(put.body);
+  EXPECT_TRUE(answer.at("Updated").as_bool());
+  const auto index = answer.at("Index").to_number<std::int64_t>();
+  EXPECT_EQ(world.read(kScheduler).at("Index"), index);
+  EXPECT_EQ(world.read(kScheduler).at("SchedulerConfig").at("SchedulerAlgorithm"), "spread");
+  const auto late = json::parse(world.send("POST", fmt::format("{}?cas={}", kScheduler, index + 5), "{}").body);
+  EXPECT_FALSE(late.at("Updated").as_bool());
+  EXPECT_TRUE(json::parse(world.put(fmt::format("{}?cas={}", kScheduler, index), "{}").body).at("Updated").as_bool());
+  EXPECT_EQ(world.put(kScheduler, R"({"SchedulerAlgorithm": "best"})").status, 400);
+}
+
+TEST(SchedulerConfigurationApi, RefusesJobsWhenRegistrationIsDisabled) {
+  World world;
+  ASSERT_EQ(world.put(kScheduler, R"({"RejectJobRegistration": true})").status, 200);
+  const auto refused = world.run(make_job("web"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_NE(refused.body.find("Job registration, dispatch, and scale are disabled"), std::string::npos);
+  ASSERT_EQ(world.put(kScheduler, "{}").status, 200);
+  EXPECT_EQ(world.run(make_job("web")).status, 200);
+}
+
+TEST(SchedulerConfigurationApi, KeepsEvaluationsWhileTheBrokerIsPaused) {
+  World world;
+  world.join(testing::make_node(1));
+  ASSERT_EQ(world.put(kScheduler, R"({"PauseEvalBroker": true})").status, 200);
+  ASSERT_EQ(world.run(make_job("web")).status, 200);
+  EXPECT_TRUE(world.tables().allocations_of_job("default", "web").empty());
+  EXPECT_FALSE(world.tables().pending_evaluations().empty());
+  ASSERT_EQ(world.put(kScheduler, "{}").status, 200);
+  EXPECT_EQ(world.tables().allocations_of_job("default", "web").size(), 1u);
+  EXPECT_TRUE(world.tables().pending_evaluations().empty());
+}
+
+}  // namespace
+}  // namespace underway::api

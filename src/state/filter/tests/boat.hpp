@@ -1,0 +1,90 @@
+#pragma once
+/// @file
+/// A struct that has one member of every kind, for the tests and the fuzz target.
+
+#include <boost/json.hpp>
+
+#include "filter/filter.hpp"
+
+namespace underway::filter::testing {
+
+enum class Rig { sloop, ketch };
+
+struct Sailor {
+  std::string name;
+  std::int64_t age = 0;
+  std::vector<std::string> skills;
+};
+
+struct Boat {
+  std::string name;
+  Rig rig = Rig::sloop;
+  std::int64_t crew = 0;
+  double length = 0;
+  bool at_sea = false;
+  Duration watch{};
+  std::int64_t launched = 0;
+  std::int64_t hold = 0;
+  std::vector<std::string> ports;
+  std::vector<Sailor> sailors;
+  std::map<std::string, std::string> meta;
+  std::map<std::string, Sailor> posts;
+  std::optional<Sailor> captain;
+  std::optional<bool> insured;
+  boost::json::value papers;
+};
+
+inline const describe::Enumeration& description(describe::Tag<Rig>) {
+  static const auto e = describe::enumeration<Rig>("rig", {{Rig::sloop, "sloop"}, {Rig::ketch, "ketch"}});
+  return e;
+}
+inline const describe::Structure& description(describe::Tag<Sailor>) {
+  static const auto s = describe::Builder<Sailor>("sailor", "")
+                            .wire<&Sailor::name>("Name", "")
+                            .wire<&Sailor::age>("Age", "")
+                            .wire<&Sailor::skills>("Skills", "")
+                            .done();
+  return s;
+}
+inline const describe::Structure& description(describe::Tag<Boat>) {
+  static const auto s = describe::Builder<Boat>("boat", "")
+                            .wire<&Boat::name>("Name", "")
+                            .wire<&Boat::rig>("Rig", "")
+                            .wire<&Boat::crew>("Crew", "")
+                            .wire<&Boat::length>("Length", "")
+                            .wire<&Boat::at_sea>("AtSea", "")
+                            .wire<&Boat::watch>("Watch", "")
+                            .wire<&Boat::launched>("Launched", "")
+                            .time()
+                            .wire<&Boat::hold>("Space.HoldMB", "")
+                            .wire<&Boat::ports>("Ports", "")
+                            .wire<&Boat::sailors>("Sailors", "")
+                            .wire<&Boat::meta>("Meta", "")
+                            .wire<&Boat::posts>("Posts", "")
+                            .wire<&Boat::captain>("Captain", "")
+                            .wire<&Boat::insured>("Insured", "")
+                            .wire<&Boat::papers>("Papers", "")
+                            .done();
+  return s;
+}
+
+inline Boat argo() {
+  Boat boat;
+  boat.name = "argo";
+  boat.rig = Rig::ketch;
+  boat.crew = 50;
+  boat.length = 23.5;
+  boat.at_sea = true;
+  boat.watch = std::chrono::hours(4);
+  boat.launched = 1'600'000'000'000'000'000;
+  boat.hold = 7;
+  boat.ports = {"iolcus", "lemnos", "colchis"};
+  boat.sailors = {{"orpheus", 30, {"lyre", "song"}}, {"tiphys", 44, {"helm"}}};
+  boat.meta = {{"team", "hpc"}, {"a.b", "dotted"}, {"slash/ed", "yes"}, {"empty", ""}};
+  boat.posts = {{"helm", {"tiphys", 44, {}}}, {"oar", {"heracles", 33, {}}}};
+  boat.captain = Sailor{"jason", 25, {}};
+  boat.papers = boost::json::parse(R"({"flag":"thessaly","tons":120,"mixed":[1,"true",true,null,2.5],"none":null})");
+  return boat;
+}
+
+}  // namespace underway::filter::testing

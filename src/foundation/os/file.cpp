@@ -95,9 +95,15 @@ std::string read_file(const std::string& path, std::size_t limit) {
 
 std::optional<std::string> find_file(const std::string& path, std::size_t limit) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  // ESRCH, here or when it is read: a file of /proc, whose process has ended meanwhile.
+  if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ESRCH)) return std::nullopt;
   if (!fd) throw errno_error(errno, fmt::format("cannot open '{}'", path));
-  return read_all(fd, limit, fmt::format("'{}'", path));
+  try {
+    return read_all(fd, limit, fmt::format("'{}'", path));
+  } catch (const Error& e) {
+    if (e.code() != Code::not_found) throw;
+    return std::nullopt;
+  }
 }
 
 void write_file(const std::string& path, std::string_view bytes, mode_t mode, std::optional<Owner> owner,

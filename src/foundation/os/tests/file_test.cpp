@@ -36,6 +36,15 @@ TEST(File, RefusesToReadMoreThanTheLimitAndNamesWhatIsMissing) {
   }
 }
 
+TEST(File, OfAProcessThatHasEndedIsNotThere) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(find_file("/proc/" + std::to_string(child) + "/environ"), std::nullopt);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
 TEST(File, GivesTheModeOnlyToDirectoriesItMakes) {
   const Temporary dir;
   make_directories(dir / "a/b/c", 0711);

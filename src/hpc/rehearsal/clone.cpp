@@ -283,7 +283,7 @@ model::RehearsalFinding Clone::start() {
 void Clone::wait_until_ready(model::RehearsalFinding& finding) {
   const auto deadline = steady_clock::now() + request_.patience;
   capsule::Status status;
-  std::string why;
+  std::string why, service;
   std::optional<steady_clock::time_point> healthy_since;
   std::int64_t restarts = 0;
   while (why.empty()) {
@@ -299,7 +299,8 @@ void Clone::wait_until_ready(model::RehearsalFinding& finding) {
     if (status.healthy() && !healthy_since) healthy_since = steady_clock::now();
     if (healthy_since && steady_clock::now() - *healthy_since >= kSettled) return;
     const bool ended = handle_->wait(kLookEvery);
-    const auto service = failing_service(status);
+    service = failing_service(status);
+    if (ended && service.empty()) service = given_up_service();
     const auto who = service.empty() ? std::string("it") : fmt::format("service {}", service);
     if (ended) {
       finding.result = std::max(1, handle_->status().exit.code);
@@ -310,7 +311,18 @@ void Clone::wait_until_ready(model::RehearsalFinding& finding) {
       why = fmt::format("{} was not ready within {}", who, human_duration(request_.patience));
     }
   }
-  finding.output = fmt::format("{}\n{}", why, tail_of(log_of(failing_service(status)), 4000 - why.size()));
+  finding.output = fmt::format("{}\n{}", why, tail_of(log_of(service), 4000 - why.size()));
+}
+
+/// For which init ended the capsule: that may happen between two looks at its status.
+std::string Clone::given_up_service() const {
+  constexpr std::string_view kBefore = "init: stopping: service ", kAfter = " has failed";
+  const std::string said = log_of("");
+  for (const auto& line : split(said, '\n')) {
+    if (line.starts_with(kBefore) && line.ends_with(kAfter))
+      return std::string(line.substr(kBefore.size(), line.size() - kBefore.size() - kAfter.size()));
+  }
+  return {};
 }
 
 /// What a service said last, and what init says of it; of all when there is no such service.

@@ -43,6 +43,7 @@ class Clone {
   void launch();
   void wait_until_ready(model::RehearsalFinding& finding);
   std::string log_of(const std::string& service) const;
+  std::string given_up_service() const;
 
   const Options& options_;
   const RehearsalRequest& request_;

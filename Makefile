@@ -7,6 +7,8 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 UNDERWAY := $(BUILD)/bin/underway
 JOBS ?= $(shell nproc)
+# How many tests run at once: most of them wait for daemons most of the time.
+LANES ?= $(shell expr 2 '*' $(JOBS))
 PREFIX ?= /usr
 CLUSTER ?= examples/slurm
 # How its capsule images are built: -installed takes the packages from this machine, and asks no mirror.
@@ -25,7 +27,7 @@ down:
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
 
 test: build
-	ctest --preset $(PRESET) --no-tests=error -j $(JOBS)
+	ctest --preset $(PRESET) --no-tests=error -j $(LANES)
 
 bench: build
 	bench/run $(BUILD)

@@ -1,13 +1,19 @@
 # One helper per kind of target. A library's CMakeLists.txt is a call to underway_library and one to underway_test.
 #
 #   underway_library(NAME SOURCES a.cpp … DEPENDS underway::base … [LINK PkgConfig::NL …] [ASYNC] [COMMON a.hpp …])
-#   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|root] [DEPENDS …] [COMMON a.hpp …])
+#   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|chaos|root] [DEPENDS …] [COMMON a.hpp …]
+#                 [COST seconds] [CORES n] [SHARDS n] [FIXTURE name] [SERIAL])
 #   underway_fuzz(NAME fuzz/a_fuzz.cpp)        corpus in fuzz/corpus/<a>/, replayed as a unit test in every build
 #   underway_program(NAME SOURCES … DEPENDS … [STATIC])
 #
 # DEPENDS is the architecture: cmake/check_includes.cmake refuses an include of a library that is not in it, and the
 # link check links the whole library with nothing but it. ASYNC selects the precompiled header that holds Asio. COMMON
 # is for many files that begin with the same large header of ours: it is compiled once for all of them, on top of that.
+#
+# ctest runs several tests at once, those with the greatest COST first: it is for the long ones. Tests with the labels
+# integration, chaos and root are each in a lane (tests/harness/lane.cpp). CORES tells how many tests that wait this one
+# counts for, SHARDS has its cases run as so many tests, FIXTURE names what is made before it (FIXTURES_REQUIRED of
+# CMake), and SERIAL is for what only holds on a machine that does nothing else.
 
 function(underway_pch target kind)
   if(ARGN)
@@ -60,7 +66,7 @@ function(underway_library name)
 endfunction()
 
 function(underway_test name)
-  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT" "DEPENDS;COMMON" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT;COST;CORES;FIXTURE;SHARDS" "DEPENDS;COMMON" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -70,8 +76,13 @@ function(underway_test name)
   set(target test_${name}_${ARG_LABEL})
   add_executable(${target} ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(${target} PRIVATE underway_options ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main
+  target_link_libraries(${target} PRIVATE underway_options ${ARG_DEPENDS} GTest::gtest GTest::gmock
                                           fmt::fmt Boost::json)
+  if(ARG_LABEL MATCHES "^(integration|chaos|root)$")
+    target_link_libraries(${target} PRIVATE underway_lane)
+  else()
+    target_link_libraries(${target} PRIVATE GTest::gtest_main)
+  endif()
   if(TARGET underway_${name})
     target_link_libraries(${target} PRIVATE underway::${name})
   endif()
@@ -83,13 +94,33 @@ function(underway_test name)
     underway_pch(${target} test ${ARG_COMMON})
     target_compile_options(${target} PRIVATE -O0)
   endif()
-  add_test(NAME ${ARG_LABEL}.${name} COMMAND ${target})
-  set_tests_properties(${ARG_LABEL}.${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
-  if(ARG_SERIAL)
-    set_tests_properties(${ARG_LABEL}.${name} PROPERTIES RUN_SERIAL ON)
-  elseif(ARG_LABEL STREQUAL root)  # there is one kernel: one test at a time looks at what was left in it
-    set_tests_properties(${ARG_LABEL}.${name} PROPERTIES RESOURCE_LOCK kernel)
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
   endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    set(test ${ARG_LABEL}.${name})
+    if(ARG_SHARDS GREATER 1)
+      string(APPEND test .${shard})
+    endif()
+    add_test(NAME ${test} COMMAND ${target})
+    set_tests_properties(${test} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_SHARDS GREATER 1)
+      math(EXPR index "${shard} - 1")
+      set_tests_properties(${test} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endif()
+    if(ARG_COST)
+      set_tests_properties(${test} PROPERTIES COST ${ARG_COST})
+    endif()
+    if(ARG_CORES)
+      set_tests_properties(${test} PROPERTIES PROCESSORS ${ARG_CORES})
+    endif()
+    if(ARG_FIXTURE)
+      set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED ${ARG_FIXTURE})
+    endif()
+    if(ARG_SERIAL)
+      set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
+    endif()
+  endforeach()
 endfunction()
 
 function(underway_fuzz name source)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -124,12 +125,16 @@ int Background::wait(std::chrono::seconds limit) {
 }
 
 bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds) {
+  constexpr Clock::duration kOften = std::chrono::milliseconds(20), kSeldom = std::chrono::milliseconds(200);
   const auto deadline = Clock::now() + limit;
-  while (!holds()) {
-    if (Clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (;;) {
+    const auto asked = Clock::now();
+    if (holds()) return true;
+    const auto now = Clock::now();
+    if (now >= deadline) return false;
+    // Who asks by running programs leaves the processor to those of whom it asks.
+    std::this_thread::sleep_for(std::min(std::clamp(2 * (now - asked), kOften, kSeldom), deadline - now));
   }
-  return true;
 }
 
 std::string read_text(const std::string& path) {

@@ -45,7 +45,7 @@ class Background {
   int pid_ = -1;
 };
 
-/// Asks `holds` every 20 ms until it is true; false at the limit.
+/// Asks `holds` until it is true: every 20 ms, or more seldom when it takes long to say. False at the limit.
 bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds);
 
 std::string read_text(const std::string& path);

@@ -29,15 +29,16 @@ Machine::~Machine() {
                  " /proc/self/mountinfo")
                .exit_code == 0;
   });
-  // With their directories gone, keepers that nobody collected go too.
-  shell("rm -rf " + state());
+  // With their directories gone, keepers that nobody collected go too. Cgroups have the names of allocations.
+  const std::string allocations = mine + "/allocations";
+  shell("ls " + state() + "/client/alloc > " + allocations + "; rm -rf " + state());
   const auto gone = [&] {
     if (shell("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q " + mine).exit_code == 0) return true;
     kill_tasks();
     return false;
   };
   EXPECT_TRUE(eventually(seconds(10), gone)) << shell("ls -l /proc/[0-9]*/fd 2>/dev/null | grep " + mine).out;
-  shell("find /sys/fs/cgroup -depth -type d -path '*underway*' -exec rmdir {} \\; 2>/dev/null; true");
+  shell("find /sys/fs/cgroup -depth -type d -path '*/underway/*' | grep -F -f " + allocations + " | xargs -r rmdir");
 }
 
 void Machine::start() {

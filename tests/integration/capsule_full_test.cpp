@@ -23,7 +23,7 @@ class FullOverlay : public testing::Test {
     const std::string after = "hostname = \"ctl\"\n";
     write_text(file,
                text.insert(text.find(after) + after.size(),
-                           "        overlay {\n          kind = \"ext4\"\n          size = \"160M\"\n        }\n"));
+                           "        overlay {\n          kind = \"ext4\"\n          size = \"200M\"\n        }\n"));
     cluster_.up();
   }
   std::string inside(const std::string& line) const {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "integration/decoupled.hpp"
@@ -12,7 +11,6 @@
 namespace underway::harness {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -24,21 +22,6 @@ class Decoupled : public DecoupledCluster {
     return cluster_.enter("c4", "busybox udhcpc -n -q -f -t 5 -T 1 -i eth0 -s /bin/true").exit_code == 0;
   }
   std::string motd(const std::string& host) const { return cluster_.enter(host, "cat /etc/motd").out; }
-
-  /// For how long slurmctld does not answer a client that connects every 5 ms while `something` is done to it.
-  milliseconds gap_of_controller(const std::function<void()>& something) const {
-    const Prober quick(cluster_, "c1", {{"slurmctld", "tcp", "10.78.0.5", 6817}}, milliseconds(5));
-    EXPECT_TRUE(quick.all_answer(seconds(10), 20)) << quick.report();
-    const auto failed = quick.readings().at("slurmctld").failed;
-    something();
-    EXPECT_TRUE(eventually(seconds(60), [&] { return quick.readings().at("slurmctld").failed > failed; }));
-    EXPECT_TRUE(quick.all_answer(seconds(60), 100)) << quick.report();
-    return quick.readings().at("slurmctld").longest;
-  }
-  bool is_held() const {
-    const auto config = cluster_.enter("login", "scontrol show config");
-    return config.exit_code != 0 || config.out.find("= 65533 sec") != std::string::npos;
-  }
 
   /// Every service does what it is there for, asked by those who use it.
   void expect_services_work(const std::string& mark) const {
@@ -188,35 +171,6 @@ TEST_F(Decoupled, EachServiceIsMovedUnderItsClientsAndLosesNothing) {
     EXPECT_EQ(host_of(capsule), to) << moved.err;
     return moved;
   });
-}
-
-TEST_F(Decoupled, AMoveOfTheControllerTakesLittleLongerThanItsOwnStopAndStart) {
-  Farm farm(cluster_, farm_options());
-  ASSERT_EQ(farm.plant(8), 8);
-  ASSERT_TRUE(farm.settled());
-  std::vector<milliseconds> own, moves;
-  for (int i = 0; i < 3; ++i) {
-    own.push_back(gap_of_controller([&] {
-                    // Its capsule waits for 0.1 s before it starts it again.
-                    const auto told = cluster_.enter(host_of("slurm-services"), "pkill -TERM -o -x slurmctld");
-                    EXPECT_EQ(told.exit_code, 0) << told.err;
-                  }) -
-                  milliseconds(100));
-    moves.push_back(gap_of_controller([&] {
-      const std::string to = host_of("slurm-services") == "infra1" ? "infra2" : "infra1";
-      const auto moved = cluster_.underway({"capsule", "move", "slurm-services", "-to", to}, seconds(180));
-      EXPECT_EQ(moved.exit_code, 0) << moved.out << moved.err;
-      std::cout << moved.out << moved.err;
-    }));
-    // It came from somewhere else, so it was held until it had been compared with its nodes.
-    EXPECT_TRUE(eventually(seconds(60), [&] { return !is_held(); }));
-    std::cout << fmt::format("slurmctld's own stop and start: {} ms; the move: {} ms\n", own.back().count(),
-                             moves.back().count());
-  }
-  std::ranges::sort(own);
-  std::ranges::sort(moves);
-  EXPECT_LE(moves[1].count(), own[1].count() * 3 / 2) << "the medians of three";
-  EXPECT_THAT(farm.harvest().problems, IsEmpty());
 }
 
 TEST_F(Decoupled, AConnectionThroughTheGatewaySurvivesTheDeathOfTheOneThatHoldsIt) {

@@ -254,12 +254,13 @@ TEST_F(DriverTest, ExecAsRootIsStillBounded) {
 TEST_F(DriverTest, CommandsRunBesideTheTaskInItsWorld) {
   for (const bool isolated : {false, true}) {
     SCOPED_TRACE(isolated);
-    script("exec sleep 1000");
+    const std::string mine = fmt::format("sleep 1000.{}", ::getpid());
+    script("exec " + mine);
     spec_.user = "daemon";
     const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
     task_ = driver->start(spec_);
     auto session = task_->exec(
-        {.argv = {"bash", "-c", "read x; echo got $x as $(id -un); pwd; ps ax | grep -c '[s]leep 1000'; exit 6"}});
+        {.argv = {"bash", "-c", fmt::format("read x; echo got $x as $(id -un); pwd; pgrep -cfx '{}'; exit 6", mine)}});
     os::write_all(session.in, "hello\n", "input");
     session.in.reset();
     EXPECT_EQ(collect(session.out), fmt::format("got hello as daemon\n{}\n1\n", isolated ? "/" : spec_.task_dir))

@@ -26,16 +26,18 @@ down:
 	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge; else echo "nothing was built, so nothing is up"; fi
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
 
-test: build
+test: configure
+	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) --no-tests=error -j $(LANES)
 
 bench: build
 	bench/run $(BUILD)
 
+# All there is. The tests do without the benchmarks.
 build: configure
-	cmake --build --preset $(PRESET) -j $(JOBS)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target all bench/all
 
-# What is installed, without the tests and benchmarks.
+# What is installed.
 programs: configure
 	cmake --build --preset $(PRESET) -j $(JOBS) --target programs
 

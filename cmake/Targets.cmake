@@ -134,6 +134,8 @@ function(underway_fuzz name source)
     target_link_options(${what} PRIVATE -fsanitize=fuzzer)
   else()
     target_sources(${what} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cpp)
+    underway_pch(${what} test)
+    target_compile_options(${what} PRIVATE -O0)  # as tests: replayed in no time
     add_test(NAME fuzz.${what} COMMAND ${what} ${corpus})
     set_tests_properties(fuzz.${what} PROPERTIES LABELS unit)
   endif()

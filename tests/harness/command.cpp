@@ -203,7 +203,9 @@ std::vector<std::string> leftovers(const std::string& state_dir, const std::stri
   std::vector<std::string> out;
   find_processes(state_dir, out);
   find_mounts(state_dir, out);
-  find_lines("cgroup", "find /sys/fs/cgroup -type d -path '*/underway/" + name + "*' 2>/dev/null", out);
+  // Not of one whose name begins like ours.
+  const std::string group = "-path '*/underway/" + name;
+  find_lines("cgroup", "find /sys/fs/cgroup -type d \\( " + group + "' -o " + group + "/*' \\) 2>/dev/null", out);
   find_lines("link", "ip -o link show | grep -F '" + name + "' || true", out);
   find_lines("nftables", "nft list tables 2>/dev/null | grep underway_" + table + " || true", out);
   return out;

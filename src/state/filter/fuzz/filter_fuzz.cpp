@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
     const Expression expression(text);
-    const auto full = testing::argo();
+    const auto full = underway::filter::testing::argo();
     if (answer(expression, full) != answer(expression, full)) std::abort();
     answer(expression, {});
   } catch (const underway::Error& error) {

@@ -40,6 +40,32 @@ void add_constraints(Ask& ask, const std::vector<model::Constraint>& constraints
   }
 }
 
+void add_affinities(Ask& ask, const std::vector<model::Affinity>& affinities) {
+  for (const auto& affinity : affinities) {
+    Attraction one{{affinity.ltarget, affinity.operand, affinity.rtarget}, static_cast<double>(affinity.weight)};
+    (escapes_class(one.condition) ? ask.node_affinities : ask.class_affinities).push_back(std::move(one));
+  }
+}
+
+/// Nomad's normScore: each weight as a part of the sum of all amounts.
+void normalise_affinities(Ask& ask) {
+  double sum = 0;
+  for (const auto* list : {&ask.class_affinities, &ask.node_affinities}) {
+    for (const auto& one : *list) sum += std::abs(one.weight);
+  }
+  for (auto* list : {&ask.class_affinities, &ask.node_affinities}) {
+    for (auto& one : *list) one.weight /= sum;
+  }
+}
+
+/// Of two over one attribute the group's holds.
+void add_spreads(Ask& ask, const std::vector<model::Spread>& spreads) {
+  for (const auto& spread : spreads) {
+    const auto same = [&](const model::Spread* other) { return other->attribute == spread.attribute; };
+    if (std::none_of(ask.spreads.begin(), ask.spreads.end(), same)) ask.spreads.push_back(&spread);
+  }
+}
+
 }  // namespace
 
 Ask::Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::optional<std::string>& home_node)
@@ -63,10 +89,22 @@ Ask::Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::
     const auto same = [&](const std::string* driver) { return *driver == task.driver; };
     if (!task.driver.empty() && std::none_of(drivers.begin(), drivers.end(), same)) drivers.push_back(&task.driver);
   }
+  add_affinities(*this, job->affinities);
+  add_affinities(*this, of.affinities);
+  for (const auto& task : of.tasks) add_affinities(*this, task.affinities);
+  normalise_affinities(*this);
+  add_spreads(*this, of.spreads);
+  add_spreads(*this, job->spreads);
   for (const auto& network : of.networks) {
     for (const auto& port : network.reserved_ports) static_ports.push_back(&port);
     for (const auto& port : network.dynamic_ports) dynamic_ports.push_back(&port);
   }
+}
+
+std::vector<std::string> Ask::spread_attributes() const {
+  std::vector<std::string> out;
+  for (const auto* spread : spreads) out.push_back(spread->attribute);
+  return out;
 }
 
 bool Ask::in_scope(const std::string& pool, const std::string& datacenter) const {
@@ -96,6 +134,17 @@ std::string Ask::shape_key() const {
       add(constraint->rtarget);
     }
   }
+  for (const auto* list : {&class_affinities, &node_affinities}) {
+    key += '\x1e';
+    for (const auto& one : *list) {
+      add(one.condition.ltarget);
+      add(one.condition.operand);
+      add(one.condition.rtarget);
+      key.append(reinterpret_cast<const char*>(&one.weight), sizeof one.weight);
+    }
+  }
+  key += '\x1e';
+  for (const auto* spread : spreads) add(spread->attribute);
   key += '\x1e';
   for (const auto* driver : drivers) add(*driver);
   for (const auto* list : {&static_ports, &dynamic_ports}) {
@@ -208,6 +257,14 @@ double binpack_score(const Room& room, const Amount& amount) {
   const double free_memory = static_cast<double>(room.memory_mb - amount.memory_mb) * room.per_memory;
   const double total = std::exp(free_cpu * std::numbers::ln10) + std::exp(free_memory * std::numbers::ln10);
   return std::clamp(20.0 - total, 0.0, 18.0) / 18.0;
+}
+
+double attraction(const std::vector<Attraction>& affinities, const model::Node& node) {
+  double sum = 0;
+  for (const auto& one : affinities) {
+    if (holds(one.condition, node)) sum += one.weight;
+  }
+  return sum;
 }
 
 std::uint64_t mix(std::uint64_t value) {

@@ -69,6 +69,8 @@ Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use
     shape_->adopt(std::move(ask));
     if (ranked_) shape_->catch_up(fleet);
   }
+  if (ranked_ && shape_->spread()) spread_.emplace(shape_->ask(), shape_->cells());
+  for (const Slot slot : peers_.touched()) count_spread(slot, (*group_counts_)[slot]);
   for (const auto& rule : shape_->ask().distinct_properties) read_property(rule);
   for (const Slot slot : peers_.touched()) override_score(slot);
   for (const auto& property : properties_) {
@@ -124,6 +126,12 @@ void Placer::count_property(Slot slot, std::int64_t change) {
   }
 }
 
+void Placer::count_spread(Slot slot, std::int64_t change) {
+  if (!spread_ || change == 0) return;
+  const std::uint32_t cell = shape_->cells().cell_of(slot);
+  if (cell != Cells::kNone) spread_->count(cell, change);
+}
+
 bool Placer::allowed_beside_peers(Slot slot) const {
   const Ask& ask = shape_->ask();
   if (ask.distinct_hosts_of_job && peers_.of_job(slot) > 0) return false;
@@ -141,18 +149,23 @@ std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
   Choice choice;
   choice.slot = slot;
   choice.binpack = binpack_score(fleet_.room(slot), shape_->ask().amount);
-  double sum = choice.binpack, terms = 1;
-  if (const std::uint32_t peers = (*group_counts_)[slot]; peers > 0) {
-    choice.anti_affinity = -static_cast<double>(peers + 1) / desired_;
-    sum += *choice.anti_affinity;
-    ++terms;
+  choice.terms = {choice.binpack, 1};
+  const auto add = [](Terms& terms, double term) {
+    terms.sum += term;
+    ++terms.count;
+    return term;
+  };
+  if (const double attracted = shape_->affinity(fleet_, slot); attracted != 0)
+    choice.affinity = add(choice.terms, attracted);
+  if (const std::uint32_t peers = (*group_counts_)[slot]; peers > 0)
+    choice.anti_affinity = add(choice.terms, -static_cast<double>(peers + 1) / desired_);
+  if (slot == hint.penalise) choice.penalty = add(choice.terms, -1);
+  Terms all = choice.terms;
+  if (spread_) {
+    const double spread = spread_->term(shape_->cells().cell_of(slot));
+    if (spread != 0) choice.spread = add(all, spread);
   }
-  if (slot == hint.penalise) {
-    choice.penalty = -1;
-    sum -= 1;
-    ++terms;
-  }
-  choice.score = sum / terms;
+  choice.score = all.mean();
   return choice;
 }
 
@@ -160,7 +173,7 @@ std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
 void Placer::refresh(Slot slot) {
   if (!ranked_ || !fleet_.node(slot).node) return;
   const auto choice = weigh(slot, Hint{});
-  shape_->set_score(slot, choice ? choice->score : ShapeIndex::kNever);
+  shape_->set_score(slot, choice ? choice->terms : Terms{});
 }
 
 void Placer::override_score(Slot slot) {
@@ -169,9 +182,9 @@ void Placer::override_score(Slot slot) {
 }
 
 Slot Placer::best_slot(const Hint& hint, std::uint64_t seed) {
-  if (!pinned_) return shape_->best(seed);
+  if (!pinned_) return shape_->best(spread_ ? &*spread_ : nullptr, seed);
   Slot best = kNoSlot;
-  double most = ShapeIndex::kNever;
+  double most = kNever;
   for (const Slot slot : pinned_slots_) {
     const auto choice = weigh(slot, hint);
     if (!choice || choice->score < most) continue;
@@ -187,7 +200,7 @@ std::optional<Choice> Placer::place(const Hint& hint) {
   const bool penalised = hint.penalise != kNoSlot && ranked_ && fleet_.node(hint.penalise).node != nullptr;
   if (penalised) {
     const auto choice = weigh(hint.penalise, hint);
-    shape_->set_score(hint.penalise, choice ? choice->score : ShapeIndex::kNever);
+    shape_->set_score(hint.penalise, choice ? choice->terms : Terms{});
   }
   std::optional<Choice> choice;
   if (hint.prefer != kNoSlot && fleet_.node(hint.prefer).node) choice = weigh(hint.prefer, hint);
@@ -224,12 +237,14 @@ bool Placer::in_scope(Slot slot) const {
 void Placer::add_peer(Slot slot) {
   peers_.add(slot, group_);
   count_property(slot, 1);
+  count_spread(slot, 1);
   refresh(slot);
 }
 
 void Placer::remove_peer(Slot slot) {
   peers_.remove(slot, group_);
   count_property(slot, -1);
+  count_spread(slot, -1);
   refresh(slot);
 }
 
@@ -260,6 +275,8 @@ model::AllocMetric Placer::metric(const Choice& choice) const {
   score.scores.emplace("binpack", choice.binpack);
   if (choice.anti_affinity) score.scores.emplace("job-anti-affinity", *choice.anti_affinity);
   if (choice.penalty) score.scores.emplace("node-reschedule-penalty", *choice.penalty);
+  if (choice.affinity) score.scores.emplace("node-affinity", *choice.affinity);
+  if (choice.spread) score.scores.emplace("allocation-spread", *choice.spread);
   return metric;
 }
 

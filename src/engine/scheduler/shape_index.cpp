@@ -2,7 +2,7 @@
 
 #include "scheduler/constraint.hpp"
 
-#include <bit>
+#include <cmath>
 
 namespace underway::scheduler::detail {
 
@@ -30,6 +30,7 @@ std::int16_t ShapeIndex::class_verdict(FleetIndex& fleet, Slot slot) {
   if (memory_ == Memory::none) return compute_class_verdict(*fleet.node(slot).node);
   if (class_generation_ != fleet.class_generation()) {
     class_verdicts_.clear();
+    class_affinities_.clear();
     class_generation_ = fleet.class_generation();
   }
   const std::uint32_t id = fleet.node(slot).class_id;
@@ -70,30 +71,53 @@ std::int16_t ShapeIndex::verdict(FleetIndex& fleet, Slot slot) {
   return found != kOutOfScope && !fleet.node(slot).ready() ? std::int16_t{kNotReady} : found;
 }
 
-double ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
+double ShapeIndex::affinity(FleetIndex& fleet, Slot slot) {
+  if (!ask_.has_affinities()) return 0;
+  const NodeSlot& entry = fleet.node(slot);
+  if (memory_ == Memory::none)
+    return attraction(ask_.class_affinities, *entry.node) + attraction(ask_.node_affinities, *entry.node);
+  if (slot >= attracted_.size()) attracted_.resize(fleet.slot_count());
+  Attracted& known = attracted_[slot];
+  if (known.row_version == entry.row_version) return known.term;
+  class_verdict(fleet, slot);  // which forgets what is known of classes when their numbers have changed
+  if (entry.class_id >= class_affinities_.size())
+    class_affinities_.resize(fleet.class_count(), std::numeric_limits<double>::quiet_NaN());
+  double& of_class = class_affinities_[entry.class_id];
+  if (std::isnan(of_class)) of_class = attraction(ask_.class_affinities, *entry.node);
+  known = {entry.row_version, of_class + attraction(ask_.node_affinities, *entry.node)};
+  return known.term;
+}
+
+Terms ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
   const bool feasible = verdict(fleet, slot) == kFeasible;
   Known& known = known_[slot];
   if (known.counted != feasible) {
     feasible ? ++feasible_ : --feasible_;
     known.counted = feasible;
   }
-  if (!feasible || !fits(fleet, slot, ask_)) return kNever;
-  return binpack_score(fleet.room(slot), ask_.amount);
+  if (!feasible || !fits(fleet, slot, ask_)) return {};
+  const double attracted = affinity(fleet, slot);
+  return {binpack_score(fleet.room(slot), ask_.amount) + attracted, attracted == 0 ? 1 : 2};
 }
 
 void ShapeIndex::rebuild(FleetIndex& fleet) {
-  slots_ = fleet.ordered();
-  positions_.assign(fleet.slot_count(), 0);
-  leaves_ = std::bit_ceil(std::max<std::size_t>(slots_.size(), 1));
-  tree_.assign(2 * leaves_, kNever);
   feasible_ = 0;
   known_.resize(fleet.slot_count());
   for (auto& known : known_) known.counted = false;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    positions_[slots_[i]] = static_cast<std::uint32_t>(i);
-    tree_[leaves_ + i] = base_score(fleet, slots_[i]);
+  if (spread()) {
+    cells_.rebuild(fleet, ask_.spread_attributes());
+    for (const Slot slot : fleet.ordered()) cells_.set(slot, base_score(fleet, slot));
+  } else {
+    slots_ = fleet.ordered();
+    positions_.assign(fleet.slot_count(), 0);
+    leaves_ = leaves_for(slots_.size());
+    tree_.assign(2 * leaves_, kNever);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      positions_[slots_[i]] = static_cast<std::uint32_t>(i);
+      tree_[leaves_ + i] = base_score(fleet, slots_[i]).mean();
+    }
+    build_winners(tree_.data(), leaves_);
   }
-  for (std::size_t i = leaves_; i-- > 1;) tree_[i] = std::max(tree_[2 * i], tree_[2 * i + 1]);
   membership_ = fleet.membership();
   seen_ = fleet.log_end();
 }
@@ -103,33 +127,19 @@ void ShapeIndex::catch_up(FleetIndex& fleet) {
     rebuild(fleet);
     return;
   }
+  const auto attributes = ask_.spread_attributes();
   for (; seen_ < fleet.log_end(); ++seen_) {
     const Slot slot = fleet.logged(seen_);
     // A slot without a node is in no tree: it only carries what a lost node still has on its books.
-    if (slot != kNoSlot && fleet.node(slot).node) set_leaf(positions_[slot], base_score(fleet, slot));
+    if (slot == kNoSlot || !fleet.node(slot).node) continue;
+    if (spread() && cells_.moved(fleet, slot, attributes)) return rebuild(fleet);
+    set_score(slot, base_score(fleet, slot));
   }
 }
 
-void ShapeIndex::set_leaf(std::size_t position, double score) {
-  std::size_t i = leaves_ + position;
-  tree_[i] = score;
-  while (i > 1) {
-    i /= 2;
-    const double most = std::max(tree_[2 * i], tree_[2 * i + 1]);
-    if (tree_[i] == most) return;
-    tree_[i] = most;
-  }
-}
-
-Slot ShapeIndex::best(std::uint64_t seed) const {
-  if (tree_[1] == kNever) return kNoSlot;
-  std::size_t i = 1;
-  while (i < leaves_) {
-    const double left = tree_[2 * i], right = tree_[2 * i + 1];
-    const bool go_right = left == right ? (mix(seed + i) & 1) != 0 : right > left;
-    i = 2 * i + (go_right ? 1 : 0);
-  }
-  return slots_[i - leaves_];
+Slot ShapeIndex::best(const SpreadState* spread, std::uint64_t seed) const {
+  if (spread != nullptr) return cells_.best(*spread, seed);
+  return tree_[1] == kNever ? kNoSlot : slots_[winner(tree_.data(), leaves_, seed)];
 }
 
 }  // namespace underway::scheduler::detail

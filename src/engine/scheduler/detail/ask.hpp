@@ -12,6 +12,12 @@ struct DistinctProperty {
   bool whole_job = false;  ///< counts all groups, not only this one
 };
 
+/// An affinity as a condition that a node meets or not.
+struct Attraction {
+  model::Constraint condition;
+  double weight = 0;  ///< of the sum of all weights' amounts: the sum of those that hold is the score's term
+};
+
 /// Node properties that the fleet has an index for.
 enum class Pin : std::uint8_t { none, hostname, name, id };
 
@@ -28,6 +34,9 @@ struct Ask {
   bool distinct_hosts_of_job = false;
   bool distinct_hosts_of_group = false;
   std::vector<DistinctProperty> distinct_properties;
+  std::vector<Attraction> class_affinities;  ///< as the constraints: of the job, its group and its tasks
+  std::vector<Attraction> node_affinities;
+  std::vector<const model::Spread*> spreads;  ///< of the group and the job; one per attribute
   Pin pin = Pin::none;
   const model::Constraint* pinned_by = nullptr;
   std::shared_ptr<const model::Constraint> home;  ///< beside those of the job
@@ -35,6 +44,9 @@ struct Ask {
   /// `home`: the only node that will do.
   Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::optional<std::string>& home_node = {});
 
+  bool has_affinities() const { return !class_affinities.empty() || !node_affinities.empty(); }
+  /// What the group is spread over, in the order of `spreads`.
+  std::vector<std::string> spread_attributes() const;
   bool has_ports() const { return !static_ports.empty() || !dynamic_ports.empty(); }
   /// Whether pool and datacenter are right: other nodes do not even count as evaluated.
   bool in_scope(const std::string& pool, const std::string& datacenter) const;
@@ -63,6 +75,9 @@ std::optional<PortAssignment> assign_ports(FleetIndex& fleet, Slot slot, const A
 /// Nomad's bin packing score of the node with the ask placed on it, 0 to 1.
 /// Source: Google's BestFit v3 as in nomad/structs/funcs.go, ScoreFitBinPack.
 double binpack_score(const Room& room, const Amount& amount);
+
+/// The sum of the weights of those that hold on the node.
+double attraction(const std::vector<Attraction>& affinities, const model::Node& node);
 
 /// A good mix of the bits (splitmix64's finalizer).
 std::uint64_t mix(std::uint64_t value);

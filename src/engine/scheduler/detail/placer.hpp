@@ -34,10 +34,13 @@ class Peers {
 
 struct Choice {
   Slot slot = kNoSlot;
-  double score = 0;  ///< mean of the terms
+  Terms terms;       ///< all but the spread
+  double score = 0;  ///< mean of all terms
   double binpack = 0;
+  std::optional<double> affinity;
   std::optional<double> anti_affinity;
   std::optional<double> penalty;
+  std::optional<double> spread;
   PortAssignment ports;
 };
 
@@ -99,6 +102,7 @@ class Placer {
 
   void read_property(const DistinctProperty& rule);
   void count_property(Slot slot, std::int64_t change);
+  void count_spread(Slot slot, std::int64_t change);
   bool allowed_beside_peers(Slot slot) const;
   /// The terms for the slot, or nothing when it cannot be taken.
   std::optional<Choice> weigh(Slot slot, const Hint& hint);
@@ -121,6 +125,7 @@ class Placer {
   bool ranked_;  ///< by the shape's tree
   std::vector<Slot> pinned_slots_;
   std::vector<Property> properties_;
+  std::optional<SpreadState> spread_;  ///< only when ranked: a pinned ask has nothing to spread over
   std::vector<Slot> overridden_;
   std::int64_t in_scope_ = 0;
   std::optional<Collision> collision_;

@@ -2,10 +2,11 @@
 /// @file
 /// All nodes ranked for one shape of ask, kept between evaluations: which nodes are feasible (answered once per
 /// computed class), and a tournament tree over their scores, so that the best node is read off the root and a changed
-/// node costs one path of the tree. It catches up from the fleet's log with what happened since it was last used.
-/// Source of the structure: a winner tree (Knuth, TAOCP 3, 5.4.1) over exact scores; it finds what a full scan finds.
+/// node costs one path of the tree. It catches up from the fleet's log with what happened since it was last used. The
+/// scores are exact; it finds what a full scan finds. For a group that is spread over properties there is a tree per
+/// cell instead of one: see cells.hpp.
 
-#include "scheduler/detail/ask.hpp"
+#include "scheduler/detail/cells.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -41,27 +42,36 @@ class ShapeIndex {
   void catch_up(FleetIndex& fleet);
   /// Ready nodes in scope that no constraint filters. After catch_up().
   std::size_t feasible_count() const { return feasible_; }
-  /// The slot with the highest score, `seed` choosing among equals; kNoSlot when no node is left.
-  Slot best(std::uint64_t seed) const;
-  double score(Slot slot) const { return tree_[leaves_ + positions_[slot]]; }
+  /// The slot with the highest score, `seed` choosing among equals; kNoSlot when no node is left. `spread` is needed
+  /// when the ask is spread over something.
+  Slot best(const SpreadState* spread, std::uint64_t seed) const;
   /// Overrides the score until the slot's next change in the log.
-  void set_score(Slot slot, double score) { set_leaf(positions_[slot], score); }
+  void set_score(Slot slot, const Terms& terms) {
+    if (spread())
+      cells_.set(slot, terms);
+    else
+      set_leaf(tree_.data(), leaves_, positions_[slot], terms.mean());
+  }
+  /// The term of the ask's affinities; 0 is no term at all.
+  double affinity(FleetIndex& fleet, Slot slot);
 
-  static constexpr double kNever = -std::numeric_limits<double>::infinity();
+  bool spread() const { return !ask_.spreads.empty(); }
+  /// After catch_up().
+  const Cells& cells() const { return cells_; }
 
  private:
   std::int16_t class_verdict(FleetIndex& fleet, Slot slot);
   std::int16_t compute_class_verdict(const model::Node& node);
   std::int16_t compute_verdict(FleetIndex& fleet, Slot slot);
   std::int16_t reason_code(std::string reason);
-  double base_score(FleetIndex& fleet, Slot slot);
+  Terms base_score(FleetIndex& fleet, Slot slot);
   void rebuild(FleetIndex& fleet);
-  void set_leaf(std::size_t position, double score);
 
   Ask ask_;
   Memory memory_;
   std::vector<std::string> reasons_;
   std::vector<std::int16_t> class_verdicts_;  ///< by class id
+  std::vector<double> class_affinities_;      ///< by class id; NaN: not asked yet
   std::uint64_t class_generation_ = 0;
   struct Known {
     std::uint32_t row_version = 0;
@@ -69,6 +79,11 @@ class ShapeIndex {
     bool counted = false;  ///< in feasible_
   };
   std::vector<Known> known_;  ///< by slot
+  struct Attracted {
+    std::uint32_t row_version = 0;
+    double term = 0;
+  };
+  std::vector<Attracted> attracted_;  ///< by slot; only for an ask that has affinities
 
   std::uint64_t membership_ = 0;
   std::uint64_t seen_ = 0;
@@ -76,7 +91,8 @@ class ShapeIndex {
   std::vector<Slot> slots_;               ///< by position
   std::vector<std::uint32_t> positions_;  ///< by slot
   std::size_t leaves_ = 0;                ///< a power of two
-  std::vector<double> tree_;              ///< root at 1, leaves from leaves_
+  std::vector<double> tree_;              ///< see winner_tree.hpp; unused when spread
+  Cells cells_;                           ///< used when spread
 };
 
 }  // namespace underway::scheduler::detail

@@ -292,6 +292,63 @@ TEST(MinimalChange, ALostNodeMovesOnlyWhatWasThere) {
   }
 }
 
+/// Nomad's allocation-spread of a group whose allocations have these values, and a node with this one.
+double spread_term(const model::Spread& spread, double weights, const std::map<std::string, std::int64_t>& used,
+                   const std::optional<std::string>& value, std::int64_t count) {
+  if (!value) return -1;
+  const std::int64_t here = used.contains(*value) ? used.at(*value) : 0;
+  if (spread.targets.empty()) {
+    if (used.empty()) return 0;
+    std::int64_t least = used.begin()->second, most = 0;
+    for (const auto& [name, n] : used) {
+      least = std::min(least, n);
+      most = std::max(most, n);
+    }
+    const auto of_least = [&](std::int64_t difference) {
+      return static_cast<double>(difference) / static_cast<double>(least);
+    };
+    return here != least ? of_least(least - here) : least == most ? -1 : of_least(most - least);
+  }
+  double desired = 100;
+  bool named = false;
+  for (const auto& target : spread.targets) {
+    if (target.value == *value) {
+      desired = static_cast<double>(target.percent);
+      named = true;
+    } else if (!named) {
+      desired -= static_cast<double>(target.percent);
+    }
+  }
+  desired *= static_cast<double>(count) / 100;
+  if (desired <= 1e-9) return -1;
+  return (desired - static_cast<double>(here + 1)) / desired * static_cast<double>(spread.weight) / weights;
+}
+
+/// The terms of affinities and spreads.
+std::vector<double> further_terms(World& world, const std::vector<Allocation>& placed, const Job& job,
+                                  const Node& node) {
+  std::vector<double> out;
+  double attraction = 0, amounts = 0;
+  for (const auto& affinity : job.affinities) {
+    amounts += std::abs(static_cast<double>(affinity.weight));
+    if (holds({affinity.ltarget, affinity.operand, affinity.rtarget}, node))
+      attraction += static_cast<double>(affinity.weight);
+  }
+  if (attraction != 0) out.push_back(attraction / amounts);
+  double sum = 0, weights = 0;
+  for (const auto& spread : job.spreads) weights += static_cast<double>(spread.weight);
+  for (const auto& spread : job.spreads) {
+    std::map<std::string, std::int64_t> used;
+    for (const auto& row : placed) {
+      const auto value = model::resolve_target(spread.attribute, *world.nodes().at(row.node_id));
+      if (value) ++used[*value];
+    }
+    sum += spread_term(spread, weights, used, model::resolve_target(spread.attribute, node), job.groups[0].count);
+  }
+  if (sum != 0) out.push_back(sum);
+  return out;
+}
+
 /// Nomad's score, from the formula and the rows, for every node; the highest.
 std::optional<double> best_by_full_scan(World& world, const std::vector<Allocation>& placed, const Job& job) {
   const auto& group = job.groups[0];
@@ -321,7 +378,16 @@ std::optional<double> best_by_full_scan(World& world, const std::vector<Allocati
                                       [](const auto& constraint) { return is_distinct(constraint); });
     if (free_cpu < -1e-9 || free_memory < -1e-9 || (distinct && peers > 0)) continue;
     double score = std::clamp(20 - std::pow(10, free_cpu) - std::pow(10, free_memory), 0.0, 18.0) / 18;
-    if (peers > 0) score = (score - static_cast<double>(peers + 1) / static_cast<double>(group.count)) / 2;
+    double terms = 1;
+    if (peers > 0) {
+      score -= static_cast<double>(peers + 1) / static_cast<double>(group.count);
+      ++terms;
+    }
+    for (const double term : further_terms(world, placed, job, *node)) {
+      score += term;
+      ++terms;
+    }
+    score /= terms;
     if (!best || score > *best) best = score;
   }
   return best;
@@ -341,6 +407,15 @@ TEST(Ranking, FindsWhatAFullScanFinds) {
       job.groups[0].constraints.clear();
       job.groups[0].count = 1 + chance.below(8);
       job.all_at_once = false;
+      if (chance.one_in(2)) job.affinities = {{"${meta.rack}", "=", "r1", chance.of<std::int64_t>({-50, 50})}};
+      if (chance.one_in(3)) job.affinities.push_back({"${attr.unique.hostname}", "regexp", "c[0-3]$", 20});
+      if (chance.one_in(3)) job.spreads.push_back({"${node.datacenter}", 50, {}});
+      if (chance.one_in(3)) job.spreads.push_back({"${meta.rack}", 80, {{"r0", 50}, {"r1", 25}}});
+      if (chance.one_in(6)) job.spreads.push_back({"${node.unique.name}", 10, {}});
+      // Where a job names its node there is nothing to spread over.
+      const bool pinned = std::any_of(job.constraints.begin(), job.constraints.end(),
+                                      [](const auto& constraint) { return constraint.operand == "="; });
+      if (pinned) job.spreads.clear();
       const Evaluation evaluation = world.new_evaluation(job.id, EvalTrigger::job_register);
       // The world's own rows are those from before the plan.
       World* before = &world;

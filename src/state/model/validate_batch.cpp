@@ -1,4 +1,6 @@
+#include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/cron.hpp"
 #include "model/detail/place.hpp"
 
 #include <set>
@@ -17,6 +19,15 @@ void check_periodic(const Place& place, const Job& job) {
   place.require(periodic.spec.empty() || periodic.specs.empty(), "periodic: cron and crons exclude each other");
   place.require(!periodic.expressions().empty(), "periodic: neither cron nor crons is given");
   place.require(periodic.spec_type == "cron", "periodic: type '{}' is not cron", periodic.spec_type);
+  const auto hold = [&](const auto& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      place.say("periodic: {}", error.one_line());
+    }
+  };
+  for (const auto& expression : periodic.expressions()) hold([&] { (void)Cron::parse(expression); });
+  hold([&] { (void)get_time_zone(periodic.time_zone); });
 }
 
 void check_parameterized(const Place& place, const Job& job) {
@@ -55,7 +66,6 @@ void check_scaling(const Place& place, const TaskGroup& group) {
 void check_starts(const Place& place, const Job& job) {
   if (job.periodic) check_periodic(place, job);
   if (job.parameterized) check_parameterized(place, job);
-  place.require(!job.periodic || !job.parameterized, "a job is periodic or parameterized, not both");
   if (job.ui)
     place.require(job.ui->description.size() <= kUiDescription, "ui: the description has {} bytes, above {}",
                   job.ui->description.size(), kUiDescription);

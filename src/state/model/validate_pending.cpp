@@ -7,8 +7,6 @@ void check_pending(const Place& place, const Job& job) {
   const auto refuse = [](const Place& where, bool asked, std::string_view what) {
     where.require(!asked, "{} is not yet supported", what);
   };
-  refuse(place, job.periodic.has_value(), "periodic");
-  refuse(place, job.parameterized.has_value(), "parameterized");
   for (const auto& group : job.groups) {
     const Place inside = place.inside("group", group.name);
     refuse(inside, !group.volumes.empty(), "volume");

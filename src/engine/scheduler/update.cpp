@@ -89,7 +89,7 @@ model::JobStatus status_of(const model::Job* job, bool has_live_allocation, bool
   // Source: Nomad's state store, getJobStatus.
   using model::JobStatus;
   if (job == nullptr) return JobStatus::dead;
-  if (job->type == model::JobType::system && !has_live_allocation)
+  if ((job->type == model::JobType::system || job->starts_others()) && !has_live_allocation)
     return job->stop ? JobStatus::dead : JobStatus::running;
   if (has_live_allocation) return JobStatus::running;
   if (has_open_evaluation) return JobStatus::pending;

@@ -7,6 +7,7 @@
 #include "model/validate.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/namespace_decisions.hpp"
+#include "server/start_decisions.hpp"
 
 namespace underway::server {
 
@@ -34,6 +35,7 @@ bool same_specification(const Job& a, const Job& b) {
     job.version = 0;
     job.stable = false;
     job.submit_time = 0;
+    job.version_tag.reset();
     job.create_index = job.modify_index = job.job_modify_index = 0;
     return job;
   };
@@ -103,6 +105,18 @@ void refuse_other_index(const Job* current, model::Revision wanted) {
                            : fmt::format("job exists with conflicting job modify index: {}", have));
 }
 
+/// In Nomad's words.
+void refuse_other_start(const Job& current, const Job& job) {
+  const auto refuse = [&](bool is, bool shall_be, std::string_view what) {
+    if (is == shall_be) return;
+    throw Error(Code::invalid, shall_be ? fmt::format("cannot update non-{0} job to being {0}", what)
+                                        : fmt::format("cannot update {0} job to being non-{0}", what))
+        .advise(fmt::format("stop it first with `underway job stop {}`", job.id));
+  };
+  refuse(current.periodic.has_value(), job.periodic.has_value(), "periodic");
+  refuse(current.parameterized.has_value(), job.parameterized.has_value(), "parameterized");
+}
+
 }  // namespace
 
 std::optional<Job> next_version(const Tables& tables, Job job, const Context& context) {
@@ -112,6 +126,7 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
   job.status = model::JobStatus::pending;
   job.status_description.clear();
   job.version = 0;
+  job.version_tag.reset();  // it names one version
   job.submit_time = unix_nanos(context.now);
   job.job_modify_index = context.revision;
   if (current) {
@@ -121,6 +136,7 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
                                              describe::spell(current->type), describe::spell(job.type)))
           .advise(fmt::format("stop it first with `underway job stop {}`", job.id));
     }
+    if (!current->stop) refuse_other_start(*current, job);
     job.version = current->version + 1;
     job.status = current->status;
   }
@@ -133,22 +149,27 @@ Registered register_into(std::vector<Change>& changes, const Tables& tables, con
   auto job = next_version(tables, request.job, context);
   const auto current = tables.find_job(request.job.ns, request.job.id);
   const Job& standing = job ? *job : *current;
-  auto evaluation = new_evaluation(standing, EvalTrigger::job_register, context);
-  result.eval_id = evaluation.id;
   result.job_modify_index = standing.job_modify_index;
-  if (job) changes.push_back(tables::PutJob{std::move(*job), request.submission});
-  changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+  std::optional<model::Evaluation> evaluation;
+  if (!standing.starts_others()) evaluation = new_evaluation(standing, EvalTrigger::job_register, context);
+  if (evaluation) result.eval_id = evaluation->id;
+  if (job) {
+    note_clock(changes, tables, *job, context);
+    changes.push_back(tables::PutJob{std::move(*job), request.submission});
+  }
+  if (evaluation) changes.push_back(tables::PutEvaluation{std::move(*evaluation)});
   return result;
 }
 
 namespace {
 
-void stop_into(std::vector<Change>& changes, const Job& current, EvalTrigger trigger, const Context& context,
-               std::string* eval_id) {
+void stop_into(std::vector<Change>& changes, const Tables& tables, const Job& current, EvalTrigger trigger,
+               const Context& context, std::string* eval_id) {
   Job job = current;
   job.stop = true;
   job.submit_time = unix_nanos(context.now);  // from here on it counts how long a job that is over is kept
   job.job_modify_index = context.revision;
+  note_clock(changes, tables, job, context);
   auto evaluation = new_evaluation(job, trigger, context);
   if (eval_id != nullptr) *eval_id = evaluation.id;
   changes.push_back(tables::PutJob{std::move(job), std::nullopt});
@@ -159,6 +180,13 @@ tables::Row<Job> get_job(const Tables& tables, const std::string& ns, const std:
   auto job = tables.find_job(ns, id);
   if (!job) throw Error(Code::not_found, "job not found").because(fmt::format("no job '{}' in namespace '{}'", id, ns));
   return job;
+}
+
+/// Who declared it: itself, or the job that started it, or that one's.
+std::pair<std::string, std::string> origin_of(const Tables& tables, const Job& job) {
+  const auto parent = job.parent_id.empty() || job.parent_id == job.id ? nullptr : tables.find_job(job.ns, job.parent_id);
+  const bool older = parent && parent->id.size() < job.id.size();  // whatever a client wrote there: it ends
+  return older ? origin_of(tables, *parent) : std::pair(job.ns, job.id);
 }
 
 }  // namespace
@@ -199,7 +227,7 @@ Decision<Registered> decide_register(const Tables& tables, const RegisterJob& re
 Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob& request, const Context& context) {
   const auto current = get_job(tables, request.ns, request.id);
   Decision<Registered> decision;
-  stop_into(decision.changes, *current, EvalTrigger::job_deregister, context, &decision.result.eval_id);
+  stop_into(decision.changes, tables, *current, EvalTrigger::job_deregister, context, &decision.result.eval_id);
   decision.result.job_modify_index = context.revision;
   if (request.purge) decision.changes.push_back(tables::DeleteJob{request.ns, request.id});
   return decision;
@@ -208,6 +236,8 @@ Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob
 Decision<Registered> decide_evaluate(const Tables& tables, const std::string& ns, const std::string& id,
                                      const Context& context) {
   const auto job = get_job(tables, ns, id);
+  if (job->starts_others())
+    throw Error(Code::invalid, fmt::format("can't evaluate {} job", job->periodic ? "periodic" : "parameterized"));
   auto evaluation = new_evaluation(*job, EvalTrigger::job_register, context);
   Decision<Registered> decision;
   decision.result = {evaluation.id, job->job_modify_index, {}};
@@ -256,8 +286,8 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
     decision.result.registered.push_back(entry.job.id);
   }
   for (const auto& job : tables.jobs()) {
-    if (job->cluster != cluster.name || job->stop || declared.contains({job->ns, job->id})) continue;
-    stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
+    if (job->cluster != cluster.name || job->stop || declared.contains(origin_of(tables, *job))) continue;
+    stop_into(decision.changes, tables, *job, EvalTrigger::job_deregister, context, nullptr);
     decision.result.stopped.push_back(job->id);
   }
   for (const auto& secret : request.secrets) {
@@ -278,7 +308,7 @@ Decision<Nothing> decide_stop_cluster(const Tables& tables, const std::string& n
   decision.changes.push_back(tables::PutCluster{std::move(cluster)});
   for (const auto& job : tables.jobs()) {
     if (job->cluster == name && !job->stop)
-      stop_into(decision.changes, *job, EvalTrigger::job_deregister, context, nullptr);
+      stop_into(decision.changes, tables, *job, EvalTrigger::job_deregister, context, nullptr);
   }
   return decision;
 }

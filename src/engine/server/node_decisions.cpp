@@ -37,7 +37,7 @@ void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const 
   }
   for (const auto& job : tables.jobs()) {
     const bool system = job->type == model::JobType::system || job->type == model::JobType::sysbatch;
-    if (system && !job->stop) jobs.emplace(job->ns, job->id);
+    if (system && !job->stop && !job->starts_others()) jobs.emplace(job->ns, job->id);
   }
   for (const auto& [ns, id] : jobs) {
     const auto job = tables.find_job(ns, id);

@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
+#include "server/periodic.hpp"
 #include "trust/join_token.hpp"
 
 namespace underway::server {
@@ -46,6 +47,7 @@ void Server::start() {
   tasks_.spawn("collection", collection());
   tasks_.spawn("drains", tending());
   tasks_.spawn("deployments", watch_deployments());
+  tasks_.spawn("periodic jobs", start_by_the_clock(writer_, clock_));
   tasks_.spawn("locks of variables", variables_.expire_locks());
 }
 

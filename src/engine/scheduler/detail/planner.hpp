@@ -19,7 +19,8 @@ class Planner {
 
  private:
   bool system() const;
-  bool wanted() const { return situation_.job && !situation_.job->stop; }
+  /// A job that starts others never runs itself.
+  bool wanted() const { return situation_.job && !situation_.job->stop && !situation_.job->starts_others(); }
 
   // Every kind of job.
   void stop_all();

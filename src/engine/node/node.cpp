@@ -63,9 +63,11 @@ awaitable<void> Node::Impl::start() {
   identity_ = open_identity(options_.data_dir, ids_);
   host_environment_ = host_environment(environ);
   co_await blocking(runtime_, [this] {
+    metadata_.open(options_.data_dir, options_.meta);
     self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now());
     drivers_.fingerprint(self_);
     if (options_.more_attributes) more_attributes_ = options_.more_attributes();
+    self_.meta = metadata_.now().meta;
     self_.computed_class = model::compute_class(self_);
   });
   context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});

@@ -13,8 +13,10 @@
 #include "link/dialler.hpp"
 #include "node/allocation_runner.hpp"
 #include "node/driver_adapter.hpp"
+#include "node/dynamic_meta.hpp"
 #include "node/extension.hpp"
 #include "node/fingerprint.hpp"
+#include "node/host_stats.hpp"
 #include "node/kernel_runtime.hpp"
 #include "node/log_reader.hpp"
 #include "node/node.hpp"
@@ -74,6 +76,11 @@ class Node::Impl {
   awaitable<boost::json::value> stat_file(FileRequest request);
   awaitable<boost::json::value> remove_now(TaskRequest request);
 
+  // self_handlers.cpp: what the server asks about the node itself
+  awaitable<boost::json::value> answer_for_self(std::string method, boost::json::value body);
+  awaitable<boost::json::value> apply_metadata(MetadataRequest request);
+  awaitable<void> serve_monitor(MonitorRequest request, std::shared_ptr<link::Stream> stream);
+
   // streams.cpp
   awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream);
   awaitable<void> serve_log(LogRequest request, std::shared_ptr<link::Stream> stream);
@@ -93,6 +100,10 @@ class Node::Impl {
   model::Node self_;
   /// As options_.more_attributes found them last. Kept apart: tasks read self_, on other threads too.
   model::StringMap more_attributes_;
+  DynamicMeta metadata_;  ///< kept apart as well
+  bool applying_metadata_ = false;
+  async::Event metadata_applied_;
+  HostSampler host_sampler_;
   bool unpresented_ = false;  ///< they have changed since the server was told
   model::StringMap host_environment_;
   NodeStats stats_;

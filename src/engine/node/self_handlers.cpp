@@ -1,0 +1,81 @@
+// What the server asks about the node itself: statistics, metadata, its log.
+#include "async/log_lines.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "node/detail/node_impl.hpp"
+
+namespace underway::node {
+
+awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, boost::json::value body) {
+  if (method == "node.metadata") co_return json::to_value(metadata_.now());
+  if (method == "node.metadata.apply") co_return co_await apply_metadata(json::decode<MetadataRequest>(body));
+  if (method == "node.stats") {
+    HostStats stats;
+    const std::int64_t core = self_.resources.cpu / std::max<std::int64_t>(1, self_.resources.cores);
+    const auto sample = [&] { stats = host_sampler_.sample(Machine{}, options_.data_dir, core, runtime_.now()); };
+    co_await blocking(runtime_, sample);
+    co_return json::to_value(stats);
+  }
+  if (method == "node.host") {
+    boost::json::object data;
+    const auto look = [&] { data = host_data(Machine{}, options_.data_dir); };
+    co_await blocking(runtime_, look);
+    co_return boost::json::object{{"AgentID", self_.id}, {"HostData", std::move(data)}};
+  }
+  if (method == "node.gc") {
+    std::vector<std::string> ended;
+    for (const auto& [id, runner] : runners_)
+      if (runner->dead() && !runner->unreported) ended.push_back(id);
+    for (const auto& id : ended) destroy(id);
+    co_return boost::json::object{};
+  }
+  throw Error(Code::unsupported, fmt::format("this node does not know '{}'", method))
+      .because("server and node are of different versions");
+}
+
+/// One after the other: each begins with what the last one made of it.
+awaitable<boost::json::value> Node::Impl::apply_metadata(MetadataRequest request) {
+  while (applying_metadata_) co_await metadata_applied_.wait();
+  auto next = metadata_.next(request);
+  if (next == metadata_.now().dynamic) co_return json::to_value(metadata_.now());
+  applying_metadata_ = true;
+  std::exception_ptr failure;
+  try {
+    const auto write = [&] { metadata_.write(next); };
+    co_await blocking(runtime_, write);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  applying_metadata_ = false;
+  metadata_applied_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+  metadata_.set(std::move(next));
+  // The server is told at once: placement goes by it.
+  unpresented_ = true;
+  news_.notify_all();
+  co_return json::to_value(metadata_.now());
+}
+
+namespace {
+
+/// So that the end of one who listens is noticed while nothing is logged.
+constexpr Duration kLookForPeer = std::chrono::seconds{10};
+
+}  // namespace
+
+awaitable<void> Node::Impl::serve_monitor(MonitorRequest request, std::shared_ptr<link::Stream> stream) {
+  log::Level level{};
+  if (!log::parse_level(request.level, level))
+    throw Error(Code::invalid, fmt::format("unknown log level '{}'", request.level));
+  async::LogLines lines(loop_.executor(), level);
+  while (true) {
+    const auto line = co_await lines.next(async::deadline_in(kLookForPeer));
+    // Either throws once the peer or the link has broken it off.
+    if (line)
+      co_await stream->write((request.json ? log::json_of(*line) : log::text_of(*line)) + "\n");
+    else
+      co_await stream->write_control(boost::json::object{});
+  }
+}
+
+}  // namespace underway::node

@@ -45,7 +45,8 @@ boost::json::value UsageSamples::usage(const std::string& allocation_id,
     all.cpu_throttled += used.cpu_throttled;
     by_task[name] = boost::json::object{
         {"Timestamp", unix_nanos(now)},
-        {"Pids", boost::json::object{{"count", used.pids}}},
+        {"Pids", nullptr},  // Nomad's map of each process
+        {"Processes", used.pids},
         {"ResourceUsage",
          boost::json::object{{"CpuStats", cpu_stats(percent, percent / 100.0 * static_cast<double>(core_mhz), used)},
                              {"MemoryStats", memory_stats(used.memory_bytes, used.memory_peak_bytes)}}}};

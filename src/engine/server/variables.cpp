@@ -71,6 +71,8 @@ async::awaitable<VariableAnswer> Variables::remove(VariableClaim claim) {
 
 async::awaitable<VariableAnswer> Variables::acquire(VariableClaim claim, model::VariableLock lock,
                                                     std::optional<model::StringMap> items) {
+  // A lock needs no items: its holder may only want to be the only one.
+  if (items && items->empty()) items.reset();
   if (items)
     check(claim, *items);
   else

@@ -121,7 +121,7 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::meta>("Meta", "")
                                  .wire<&Node::resources>("NodeResources", "")
                                  .wire<&Node::reserved>("ReservedResources", "")
-                                 .wire<&Node::networks>("HostNetworks", "")
+                                 .wire<&Node::networks>("HostAddresses", "")
                                  .wire<&Node::min_dynamic_port>("MinDynamicPort", "")
                                  .wire<&Node::max_dynamic_port>("MaxDynamicPort", "")
                                  .wire<&Node::drivers>("Drivers", "")

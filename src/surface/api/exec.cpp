@@ -22,10 +22,18 @@ std::int64_t integer_at(const boost::json::object& object, const char* key, std:
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
+/// What the client types, on its way to the node.
+struct Input {
+  std::shared_ptr<Stream> stream;
+  bool terminal = false;  ///< it has no end: a closed standard input leaves the terminal as it is
+  bool ended = false;
+};
+
 /// One frame of the client's.
-awaitable<void> forward_frame(std::string text, std::shared_ptr<Stream> stream) {
+awaitable<void> forward_frame(std::string text, Input& to) {
   const auto frame = json::parse(text);
-  if (!frame.is_object()) co_return;
+  if (!frame.is_object() || to.ended) co_return;
+  const auto stream = to.stream;
   if (const auto* size = frame.get_object().if_contains("tty_size"); size != nullptr && size->is_object()) {
     const auto& object = size->get_object();
     const boost::json::value resize =
@@ -39,14 +47,18 @@ awaitable<void> forward_frame(std::string text, std::shared_ptr<Stream> stream) 
     std::string bytes = base64_decode(std::string_view(data->get_string()));
     co_await stream->write(std::move(bytes));
   }
-  if (const auto* close = object.if_contains("close"); close != nullptr && close->is_bool() && close->get_bool())
+  if (const auto* close = object.if_contains("close"); close != nullptr && close->is_bool() && close->get_bool()) {
+    if (to.terminal) co_return;
+    to.ended = true;
     stream->end();
+  }
 }
 
 /// From the client to the node, until the client is gone: then the command has nobody left, and is ended.
-awaitable<void> forward_input(std::shared_ptr<http::WebSocket> socket, std::shared_ptr<Stream> stream) {
+awaitable<void> forward_input(std::shared_ptr<http::WebSocket> socket, std::shared_ptr<Stream> stream, bool terminal) {
+  Input to{stream, terminal};
   try {
-    while (auto message = co_await socket->read()) co_await forward_frame(std::move(message->data), stream);
+    while (auto message = co_await socket->read()) co_await forward_frame(std::move(message->data), to);
     stream->reset(Error(Code::unavailable, "the client has gone"));
   } catch (const Error& error) {
     stream->reset(error);
@@ -79,7 +91,7 @@ awaitable<void> run_session(Api& api, std::string node_id, std::string method, n
     auto header = json::to_value(request);
     const auto stream = co_await api.server.open_stream(std::move(node_id), std::move(method), std::move(header));
     async::TaskGroup input(co_await asio::this_coro::executor, "exec");
-    input.spawn("input", forward_input(socket, stream));
+    input.spawn("input", forward_input(socket, stream, request.tty));
     std::exception_ptr escaped;
     try {
       co_await forward_output(socket, stream);

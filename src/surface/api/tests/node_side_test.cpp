@@ -189,6 +189,25 @@ TEST_F(ExecTest, PassesTheWindowsSizeOn) {
   EXPECT_NE(frames[1].find(base64_encode(R"({"Width":132,"Height":50})")), std::string::npos) << frames[1];
 }
 
+TEST_F(ExecTest, OfATerminalGoesOnWhenStandardInputEnds) {
+  node.streams["exec"] = repeat;
+  begin("task=t&tty=true&command=[\"cat\"]");
+  say(R"({"stdin":{"close":true}})");
+  say(R"({"tty_size":{"height":50,"width":132}})");
+  const auto frames = hear();
+  ASSERT_GE(frames.size(), 2u);
+  EXPECT_NE(frames[1].find(base64_encode(R"({"Width":132,"Height":50})")), std::string::npos) << frames[1];
+}
+
+TEST_F(ExecTest, TakesNothingMoreAfterTheEndOfInput) {
+  node.streams["exec"] = repeat;
+  begin();
+  say(R"({"stdin":{"data":")" + base64_encode("hello") + R"("}})");
+  say(R"({"stdin":{"close":true}})");
+  say(R"({"tty_size":{"height":50,"width":132}})");
+  EXPECT_EQ(hear().back(), R"({"exited":true,"result":{"exit_code":7}})");
+}
+
 TEST_F(ExecTest, TellsWhyTheNodeRefused) {
   node.streams["exec"] = [](boost::json::value, std::shared_ptr<Stream>) -> awaitable<void> {
     throw Error(Code::not_found, "command 'nope' does not exist");

@@ -21,6 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Beside other tests all takes longer.
+constexpr int kBusy = 4;
+
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 /// In the child: becomes the command, in a process group of its own.
@@ -74,7 +77,7 @@ Finished run(const Command& command) {
   }
   in.close_end(1);
   Finished finished;
-  const auto deadline = Clock::now() + command.limit;
+  const auto deadline = Clock::now() + kBusy * command.limit;
   bool out_open = true, err_open = true;
   while (out_open || err_open) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -124,9 +127,11 @@ int Background::wait(std::chrono::seconds limit) {
   return exit_code_of(status);
 }
 
-bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds) {
+namespace {
+
+/// Whether `holds` is true before the deadline.
+bool wait_until(Clock::time_point deadline, const std::function<bool()>& holds) {
   constexpr Clock::duration kOften = std::chrono::milliseconds(20), kSeldom = std::chrono::milliseconds(200);
-  const auto deadline = Clock::now() + limit;
   for (;;) {
     const auto asked = Clock::now();
     if (holds()) return true;
@@ -135,6 +140,16 @@ bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds) 
     // Who asks by running programs leaves the processor to those of whom it asks.
     std::this_thread::sleep_for(std::min(std::clamp(2 * (now - asked), kOften, kSeldom), deadline - now));
   }
+}
+
+}  // namespace
+
+bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds) {
+  return wait_until(Clock::now() + kBusy * limit, holds);
+}
+
+bool stays(std::chrono::seconds span, const std::function<bool()>& holds) {
+  return !wait_until(Clock::now() + span, [&] { return !holds(); });
 }
 
 std::string read_text(const std::string& path) {

@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// Running programs from tests, as a person would from a shell, and waiting for what they bring about.
+/// Running programs from tests, as a person would from a shell, and waiting for what they bring about. Limits are those
+/// of a test that has the machine for itself: beside others it waits four times as long before it gives up.
 
 #include <chrono>
 #include <functional>
@@ -47,6 +48,8 @@ class Background {
 
 /// Asks `holds` until it is true: every 20 ms, or more seldom when it takes long to say. False at the limit.
 bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds);
+/// Asks in the same way whether it goes on to be true for so long; false as soon as it is not.
+bool stays(std::chrono::seconds span, const std::function<bool()>& holds);
 
 std::string read_text(const std::string& path);
 void write_text(const std::string& path, const std::string& text);

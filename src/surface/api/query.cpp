@@ -1,6 +1,7 @@
 #include "api/query.hpp"
 
 #include <charconv>
+#include <tuple>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -49,6 +50,21 @@ model::Revision newest(const tables::Tables& tables, const std::vector<tables::S
   return index;
 }
 
+std::string token_of(const Item& item) {
+  return item.order == 0 ? item.token : fmt::format("{}.{}", item.order, item.token);
+}
+
+/// Where a token points to in a list that goes by order, or by token alone.
+Item place_of(const std::string& token, bool ordered) {
+  if (!ordered) return {token, {}};
+  const char* const end = token.data() + token.size();
+  model::Revision order = 0;
+  const auto [stop, failed] = std::from_chars(token.data(), end, order);
+  if (failed != std::errc{} || (stop != end && *stop != '.'))
+    throw Error(Code::invalid, fmt::format("parameter 'next_token' is not of this list: '{}'", token));
+  return {std::string(stop == end ? end : stop + 1, end), {}, {}, order};
+}
+
 std::string pretty_if_asked(const Request& request, std::string body) {
   if (!request.query.flag("pretty")) return body;
   return json::pretty(json::parse(body)) + "\n";
@@ -92,26 +108,63 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
   co_return response;
 }
 
+std::optional<filter::Expression> read_filter(std::string_view text) {
+  if (trim(text).empty()) return std::nullopt;
+  try {
+    return filter::Expression(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), "failed to read filter expression").because(error.one_line());
+  }
+}
+
+std::optional<filter::Expression> filter_of(const Request& request) {
+  return read_filter(request.query.find("filter").value_or(""));
+}
+
+bool wants(const std::optional<filter::Expression>& expression, const filter::Datum& datum) {
+  if (!expression) return true;
+  try {
+    return expression->matches(datum);
+  } catch (const Error& error) {
+    throw Error(error.code(), "failed to read result page").because(error.one_line());
+  }
+}
+
+bool wants(const std::optional<filter::Expression>& expression, const Item& item) {
+  if (!expression) return true;
+  if (item.datum.type != nullptr) return wants(expression, item.datum);
+  const auto shown = json::parse(item.json());
+  return wants(expression, filter::datum_of(shown));
+}
+
 awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
                                 std::function<std::vector<Item>(const tables::Tables&)> list) {
   const auto per_page = static_cast<std::size_t>(integer_parameter(request, "per_page", 0));
   const std::string from = request.query.find("next_token").value_or("");
   const bool reverse = request.query.flag("reverse");
-  if (const auto filter = request.query.find("filter"); filter && !filter->empty())
-    throw Error(Code::unsupported, "filter expressions are not yet supported").because("found " + *filter);
+  const auto filter = filter_of(request);
   std::string next_token;
   const Body body = [&](const tables::Tables& tables) {
     auto items = list(tables);
-    const auto before = [reverse](const std::string& a, const std::string& b) { return reverse ? b < a : a < b; };
-    std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return before(a.token, b.token); });
+    const auto before = [reverse](const Item& a, const Item& b) {
+      const auto order = std::tie(a.order, a.token) <=> std::tie(b.order, b.token);
+      return reverse ? order > 0 : order < 0;
+    };
+    if (!std::is_sorted(items.begin(), items.end(), before)) std::sort(items.begin(), items.end(), before);
     // The element that the token names may be gone by now: the page begins with the next one.
-    const auto first = from.empty() ? items.begin()
-                                    : std::partition_point(items.begin(), items.end(),
-                                                           [&](const Item& item) { return before(item.token, from); });
-    const auto begin = static_cast<std::size_t>(first - items.begin());
-    const std::size_t end = per_page == 0 ? items.size() : std::min(items.size(), begin + per_page);
-    if (end < items.size()) next_token = items[end].token;
-    return json_list(std::span(items).subspan(begin, end - begin), [](const Item& item) { return item.json(); });
+    auto at = items.begin();
+    if (!from.empty() && !items.empty())
+      at = std::lower_bound(items.begin(), items.end(), place_of(from, items.front().order != 0), before);
+    std::string out = "[";
+    std::size_t shown = 0;
+    for (; at != items.end(); ++at) {
+      if (!wants(filter, *at)) continue;
+      if (per_page > 0 && shown == per_page) break;
+      if (shown++ > 0) out += ',';
+      out += at->json();
+    }
+    if (at != items.end()) next_token = token_of(*at);
+    return out + "]";
   };
   Response response = co_await answer_read(api, request, std::move(scopes), body);
   if (!next_token.empty()) response.headers.set("X-Nomad-NextToken", next_token);
@@ -142,10 +195,6 @@ tables::Row<model::Node> get_node(const tables::Tables& tables, const std::strin
   auto row = tables.find_node(id);
   if (!row) throw Error(Code::not_found, "node not found");
   return row;
-}
-
-std::string chronological(model::Revision create_index, const std::string& id) {
-  return fmt::format("{:020}.{}", create_index, id);
 }
 
 Response written(std::string body, model::Revision index) {

@@ -7,6 +7,8 @@
 
 #include "api/api.hpp"
 #include "api/request.hpp"
+#include "base/json.hpp"
+#include "filter/filter.hpp"
 
 namespace underway::api {
 
@@ -29,13 +31,30 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
 struct Item {
   std::string token;  ///< the list is sorted by it, and it names where the next page begins
   std::function<std::string()> json;
+  /// What a `filter` is asked about; `json` keeps it alive. Without it, what `json` makes.
+  filter::Datum datum = {};
+  /// Before the token: of what is listed as it came into being, the oldest first, its create index (Nomad's order of
+  /// evaluations and allocations). Its token on the wire is "<order>.<token>".
+  model::Revision order = 0;
 };
-/// A token of what is listed as it came into being, oldest first (Nomad's order of evaluations and allocations).
-std::string chronological(model::Revision create_index, const std::string& id);
-/// The page of `list` that `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets X-Nomad-NextToken.
-/// Throws unsupported when a `filter` is asked for: an unfiltered list would be a wrong answer.
+/// An item that is told as `row` is described.
+template <class T>
+Item item_of(std::string token, tables::Row<T> row, model::Revision order = 0) {
+  const filter::Datum datum = filter::datum_of(*row);
+  return {std::move(token), [row = std::move(row)] { return json::encode(*row); }, datum, order};
+}
+
+/// The page of `list` that `filter`, `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets
+/// X-Nomad-NextToken. Throws invalid for an expression that cannot be read, or that does not fit what is listed.
 awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
                                 std::function<std::vector<Item>(const tables::Tables&)> list);
+
+/// The expression of the query; nothing when it has none. Throws invalid as Nomad words it.
+std::optional<filter::Expression> filter_of(const Request& request);
+std::optional<filter::Expression> read_filter(std::string_view text);
+/// Whether `expression` wants it; without one it does. Throws invalid as Nomad words it.
+bool wants(const std::optional<filter::Expression>& expression, const filter::Datum& datum);
+bool wants(const std::optional<filter::Expression>& expression, const Item& item);
 
 /// The answer to a write that is durable at `index`.
 Response written(std::string body, model::Revision index);

@@ -12,16 +12,30 @@ using acl::Capability;
 using tables::Scope;
 using tables::Topic;
 
+/// With the job that it is of, which stands beside it.
+filter::Datum datum_of(const model::Allocation& allocation) {
+  return filter::datum_of(allocation, filter::extra_of("Job", allocation.job.get()));
+}
+
+/// `resources` adds what an allocation has; `task_states=false` leaves its tasks out.
 awaitable<Response> list_allocations(Api& api, Request request) {
   const std::string prefix = request.query.find("prefix").value_or("");
+  const bool resources = request.query.flag("resources");
+  const bool tasks = !request.query.has("task_states") || request.query.flag("task_states");
   std::vector<Scope> scopes{{Topic::allocations, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [&, prefix](const tables::Tables& tables) {
+  co_return co_await answer_list(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     std::vector<Item> items;
     Shown shown(request);
     for (const auto& allocation : tables.allocations(prefix)) {
       if (!shown(allocation->ns)) continue;
-      items.push_back({chronological(allocation->create_index, allocation->id),
-                       [&tables, allocation] { return json::encode(stub(tables, *allocation)); }});
+      items.push_back({allocation->id,
+                       [&tables, allocation, resources, tasks] {
+                         auto row = stub(tables, *allocation);
+                         if (resources) row.resources = allocation->resources;
+                         if (!tasks) row.task_states.reset();
+                         return json::encode(row);
+                       },
+                       datum_of(*allocation), prefix.empty() ? allocation->create_index : 0});
     }
     return items;
   });

@@ -31,7 +31,7 @@ awaitable<Response> list_deployments(Api& api, Request request) {
     Shown shown(request);
     for (const auto& row : tables.rows<Deployment>(prefix)) {
       if (!shown(row->ns)) continue;
-      items.push_back({chronological(row->create_index, row->id), [row] { return json::encode(*row); }});
+      items.push_back(item_of(row->id, row, prefix.empty() ? row->create_index : 0));
     }
     return items;
   });

@@ -22,8 +22,7 @@ awaitable<Response> list_evaluations(Api& api, Request request) {
           const bool other = !shown(evaluation->ns) || (!job.empty() && evaluation->job_id != job) ||
                              (!status.empty() && describe::spell(evaluation->status) != status);
           if (other) continue;
-          items.push_back({chronological(evaluation->create_index, evaluation->id),
-                           [evaluation] { return json::encode(*evaluation); }});
+          items.push_back(item_of(evaluation->id, evaluation, prefix.empty() ? evaluation->create_index : 0));
         }
         return items;
       });

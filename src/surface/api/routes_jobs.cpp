@@ -24,16 +24,26 @@ std::int64_t integer_member(const boost::json::object& object, const char* key, 
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
+/// A filter looks at the whole job, as far as its caller may: what a job holds may be secret, and an expression that
+/// matches tells of it.
 awaitable<Response> list_jobs(Api& api, Request request) {
   const std::string prefix = request.query.find("prefix").value_or("");
+  const bool meta = request.query.flag("meta");
   const std::string ns = namespace_of(request);
   std::vector<Scope> scopes{{Topic::jobs, ""}, {Topic::allocations, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [&, ns, prefix](const tables::Tables& tables) {
+  co_return co_await answer_list(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     std::vector<Item> items;
     Shown shown(request);
     for (const auto& job : tables.jobs(ns, prefix)) {
       if (!shown(job->ns)) continue;
-      items.push_back({job->ns + "." + job->id, [&tables, job] { return json::encode(stub(tables, *job)); }});
+      const bool whole = request.may(job->ns, Capability::read_job);
+      items.push_back({job->ns + "." + job->id,
+                       [&tables, job, meta] {
+                         auto row = stub(tables, *job);
+                         if (meta) row.meta = job->meta;
+                         return json::encode(row);
+                       },
+                       whole ? filter::datum_of(*job) : filter::Datum{}});
     }
     return items;
   });
@@ -166,12 +176,18 @@ awaitable<Response> job_submission(Api& api, Request request) {
   });
 }
 
+/// `all`: also those of a job of that name that was there before, and purged.
 awaitable<Response> job_allocations(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id");
+  const bool all = request.query.flag("all");
   std::vector<Scope> scopes{scope_of_job(Topic::allocations, request)};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json_list(tables.allocations_of_job(ns, id),
-                     [&](const auto& allocation) { return json::encode(stub(tables, *allocation)); });
+    const auto job = tables.find_job(ns, id);
+    auto allocations = tables.allocations_of_job(ns, id);
+    std::erase_if(allocations, [&](const auto& row) {
+      return !all && job && row->create_index < job->create_index;
+    });
+    return json_list(allocations, [&](const auto& row) { return json::encode(stub(tables, *row)); });
   });
 }
 

@@ -19,7 +19,7 @@ awaitable<Response> list_namespaces(Api& api, Request request) {
     std::vector<Item> items;
     for (const auto& ns : server::namespaces(tables)) {
       if (ns.name.starts_with(prefix) && request.rights().sees(ns.name))
-        items.push_back({ns.name, [ns] { return json::encode(ns); }});
+        items.push_back(item_of(ns.name, std::make_shared<const Namespace>(ns)));
     }
     return items;
   });

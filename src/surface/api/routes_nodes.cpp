@@ -20,7 +20,8 @@ awaitable<Response> list_nodes(Api& api, Request request) {
       api, request, std::move(scopes), [prefix, os, resources](const tables::Tables& tables) {
         std::vector<Item> items;
         for (const auto& node : tables.nodes(prefix)) {
-          items.push_back({node->id, [node, os, resources] { return json::encode(stub(*node, os, resources)); }});
+          items.push_back({node->id, [node, os, resources] { return json::encode(stub(*node, os, resources)); },
+                           filter::datum_of(*node)});
         }
         return items;
       });

@@ -29,7 +29,7 @@ awaitable<Response> list_services(Api& api, Request request) {
     }
     std::vector<Item> items;
     for (auto& [name, stub] : by_namespace)
-      items.push_back({name, [row = std::move(stub)] { return json::encode(row); }});
+      items.push_back(item_of(name, std::make_shared<const ServiceListStub>(std::move(stub))));
     return items;
   });
 }
@@ -58,7 +58,7 @@ awaitable<Response> read_service(Api& api, Request request) {
     for (std::size_t i = 0; i < instances.size(); ++i) {
       // Chosen ones keep the order of preference.
       std::string token = choice ? fmt::format("{:06}", i) : instances[i].id;
-      items.push_back({std::move(token), [instance = instances[i]] { return json::encode(instance); }});
+      items.push_back(item_of(std::move(token), std::make_shared<const model::ServiceInstance>(instances[i])));
     }
     return items;
   });

@@ -27,6 +27,7 @@ struct JobStub {
   bool periodic = false, parameterized = false, stop = false;
   model::JobStatus status = model::JobStatus::pending;
   std::string status_description, node_pool, cluster;
+  std::optional<model::StringMap> meta;  ///< with ?meta
   JobSummary summary;
   std::int64_t version = 0, submit_time = 0;
   model::Revision create_index = 0, modify_index = 0, job_modify_index = 0;
@@ -41,7 +42,8 @@ struct AllocationStub {
   std::string desired_description;
   model::ClientStatus client_status = model::ClientStatus::pending;
   std::string client_description;
-  std::map<std::string, model::TaskState> task_states;
+  std::optional<std::map<std::string, model::TaskState>> task_states;  ///< not with ?task_states=false
+  std::optional<model::AllocatedResources> resources;                  ///< with ?resources
   model::AllocHealth health;
   std::string waiting_for;  ///< ours: the dependency that it waits for
   model::Revision create_index = 0, modify_index = 0;

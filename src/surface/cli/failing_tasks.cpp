@@ -29,7 +29,7 @@ std::optional<std::string> trouble_of(const api::AllocationStub& allocation, Loo
   const bool unhealthy = allocation.health.healthy.has_value() && !*allocation.health.healthy;
   if (look == Look::afterwards && unhealthy && !allocation.health.description.empty())
     return allocation.health.description;
-  for (const auto& [task, state] : allocation.task_states) {
+  for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
     if (!has_failed(state)) continue;
     std::string text = fmt::format("task '{}' {}", task, state.failed ? "failed" : "is being restarted");
     if (state.restarts > 0) text += fmt::format(" ({} restart{})", state.restarts, state.restarts == 1 ? "" : "s");
@@ -75,7 +75,7 @@ std::vector<std::string> FailingTasks::lines(const std::vector<api::AllocationSt
     const auto trouble = trouble_of(allocation, look);
     if (!trouble || ++troubled > kShown) continue;
     out.push_back(fmt::format("        {} on {}: {}", short_id(allocation.id), allocation.node_name, *trouble));
-    for (const auto& [task, state] : allocation.task_states) {
+    for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
       if (!has_failed(state)) continue;
       const auto line = last_line_of(allocation.id, task, state);
       if (!line.empty()) out.push_back(fmt::format("          {} wrote: {}", task, line));

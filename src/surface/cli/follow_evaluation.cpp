@@ -29,7 +29,7 @@ bool under_way(const api::AllocationStub& allocation) {
 }
 
 void show_failure(sdk::Client& client, const api::AllocationStub& allocation) {
-  for (const auto& [task, state] : allocation.task_states) {
+  for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
     if (!state.failed) continue;
     for (const auto& event : state.events) say(fmt::format("      {}: {}: {}", task, event.type, event.message));
     std::string tail;

@@ -16,7 +16,7 @@ void show_failures(sdk::Client& client, const api::Status& status) {
   for (const auto& service : status.services) {
     if (service.healthy == service.wanted) continue;
     for (const auto& allocation : client.job_allocations(service.id)) {
-      for (const auto& [task, state] : allocation.task_states) {
+      for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
         if (!state.failed && state.restarts == 0) continue;
         std::string tail;
         try {

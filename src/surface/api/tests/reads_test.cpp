@@ -164,12 +164,6 @@ TEST_F(ListTest, IsCutDownByPrefixAndNamespace) {
   EXPECT_EQ(ids(world.read("/v1/namespaces"), "Name"), (std::vector<std::string>{"default", "other"}));
 }
 
-TEST_F(ListTest, RefusesAFilterRatherThanAnswerUnfiltered) {
-  const auto response = world.get("/v1/jobs?filter=ID%3D%3Dweb");
-  EXPECT_EQ(response.status, 501);
-  EXPECT_EQ(response.body, "filter expressions are not yet supported: found ID==web");
-}
-
 TEST_F(ListTest, IsPrettyOnRequest) {
   world.run(make_job("web"));
   const auto plain = world.get("/v1/jobs").body, pretty = world.get("/v1/jobs?pretty").body;

@@ -1,0 +1,17 @@
+#pragma once
+/// @file
+/// Decisions about evaluations that people take: to forget some of a backlog.
+
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+/// At most so many in one request. Source: Nomad's limit of ids in one of its writes.
+inline constexpr std::size_t kMostDeletedEvaluations = 7281;
+
+/// Forgets evaluations. Nothing that runs is touched; a job whose evaluation waited for room is not looked at again
+/// until something else has it evaluated. Returns how many. Throws not_found naming one that there is not; conflict
+/// naming one that still stands behind allocations that run; invalid for too many.
+Decision<std::size_t> decide_delete_evaluations(const Tables&, const std::vector<std::string>& ids);
+
+}  // namespace underway::server

@@ -1,0 +1,40 @@
+#include "server/evaluation_decisions.hpp"
+
+#include <gtest/gtest.h>
+
+#include "server/testing/desk.hpp"
+
+namespace underway::server::testing {
+namespace {
+
+Code refusal(Desk& desk, const std::vector<std::string>& ids) {
+  try {
+    decide_delete_evaluations(desk.tables, ids);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return Code::internal;
+}
+
+TEST(DeleteEvaluations, ForgetsThoseThatWaitAndSparesThoseBehindWhatRuns) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web"));
+  model::Job large = make_job("large");
+  large.groups[0].tasks[0].resources.cpu = 1'000'000;
+  desk.register_job(large);
+  std::string behind, blocked;
+  for (const auto& evaluation : desk.tables.evaluations()) {
+    if (evaluation->job_id == "web") behind = evaluation->id;
+    if (evaluation->status == model::EvalStatus::blocked) blocked = evaluation->id;
+  }
+  EXPECT_EQ(refusal(desk, {behind}), Code::conflict);
+  EXPECT_EQ(refusal(desk, {blocked, "nobody"}), Code::not_found);
+  EXPECT_EQ(refusal(desk, std::vector<std::string>(kMostDeletedEvaluations + 1, blocked)), Code::invalid);
+  const auto decision = decide_delete_evaluations(desk.tables, {blocked, blocked});
+  EXPECT_EQ(decision.result, 1u);
+  EXPECT_EQ(decision.changes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace underway::server::testing

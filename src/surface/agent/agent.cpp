@@ -68,6 +68,7 @@ class ServerRoleRunner {
         images_(server_, clock, config.data_dir + "/server/images"),
         tasks_(loop.executor(), "agent") {
     api_.images = &images_;
+    api_.reload = [] { ::kill(::getpid(), SIGHUP); };
     server_.add_extension("image.", images_.extension());
     server_.add_extension("saving.", saving::report_extension(server_));
     if (config.audit.enabled) {

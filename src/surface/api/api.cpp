@@ -34,6 +34,12 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_sync_file_routes(routes, api);
   add_capsule_state_routes(routes, api);
   add_saving_routes(routes, api);
+  add_client_routes(routes, api);
+  add_evaluation_backlog_routes(routes, api);
+  add_job_status_routes(routes, api);
+  add_monitor_routes(routes, api);
+  add_refused_routes(routes, api);
+  add_search_routes(routes, api);
   return routes.all();
 }
 

@@ -54,6 +54,8 @@ struct Api {
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
   provision::FileService* files = nullptr;     ///< null: no files are synchronised
   move::Controller* capsules = nullptr;        ///< null: no capsules are moved
+  /// Has the agent read again what may change of its configuration while it runs; absent where there is no agent.
+  std::function<void()> reload = {};
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

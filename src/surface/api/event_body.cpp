@@ -95,18 +95,45 @@ EventPredicate wanted_events(const Request& request) {
   };
 }
 
-std::string next_event_line(const server::EventBuffer::Batch& batch, std::size_t& position,
-                            const EventPredicate& wanted) {
-  std::string line;
-  std::size_t count = 0;
-  for (; position < batch.events.size() && count < kEventsPerLine; ++position) {
-    const Event& event = batch.events[position];
-    if (!wanted(event)) continue;
-    line += count++ == 0 ? fmt::format(R"({{"Index":{},"Events":[)", batch.index) : ",";
-    append_event(line, event, batch.time);
+const std::string& EventTexts::of(const std::shared_ptr<const Batch>& batch, std::size_t position) {
+  auto& made = made_[batch.get()];
+  if (!made.batch) {
+    made.batch = batch;
+    made.texts.resize(batch->events.size());
+    order_.push_back(batch.get());
   }
-  if (count > 0) line += "]}\n";
-  return line;
+  std::string& text = made.texts[position];
+  if (text.empty()) {
+    append_event(text, batch->events[position], batch->time);
+    made.bytes += text.size();
+    bytes_ += text.size();
+    forget_old(batch.get());
+  }
+  return text;
+}
+
+void EventTexts::forget_old(const Batch* except) {
+  while (bytes_ > kMostBytes && order_.front() != except) {
+    const auto oldest = made_.find(order_.front());
+    bytes_ -= oldest->second.bytes;
+    made_.erase(oldest);
+    order_.pop_front();
+  }
+}
+
+void append_event_lines(std::string& out, const std::shared_ptr<const server::EventBuffer::Batch>& batch,
+                        const EventPredicate& wanted, EventTexts& texts) {
+  std::size_t count = 0;
+  for (std::size_t position = 0; position < batch->events.size(); ++position) {
+    if (!wanted(batch->events[position])) continue;
+    if (count == kEventsPerLine) {
+      out += "]}\n";
+      count = 0;
+    }
+    out += count++ == 0 ? fmt::format(R"({{"Index":{},"Events":[)", batch->index) : ",";
+    out += texts.of(batch, position);
+  }
+  if (count > 0) out += "]}\n";
 }
 
 std::string event_failure_line(const Error& error) {

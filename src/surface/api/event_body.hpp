@@ -3,6 +3,8 @@
 /// Events on the wire, as Nomad streams them: one line of JSON for events of one index, `{}` as a heartbeat. Source:
 /// Nomad's API documentation, "Events".
 
+#include <deque>
+
 #include "api/query.hpp"
 #include "server/events.hpp"
 
@@ -15,10 +17,30 @@ using EventPredicate = std::function<bool(const server::Event&)>;
 /// exist, with the nearest one.
 EventPredicate wanted_events(const Request& request);
 
-/// The next line of the batch with a newline: up to kEventsPerLine wanted events from `position` on, which moves behind
-/// them. Empty: there are no more.
-std::string next_event_line(const server::EventBuffer::Batch& batch, std::size_t& position,
-                            const EventPredicate& wanted);
+/// Events as text: made once, for all who follow. Keeps those of the newest batches. Thread: the loop's.
+class EventTexts {
+ public:
+  using Batch = server::EventBuffer::Batch;
+  static constexpr std::size_t kMostBytes = 8U << 20;
+
+  /// The event as it stands in a line. Good until the next call.
+  const std::string& of(const std::shared_ptr<const Batch>& batch, std::size_t position);
+
+ private:
+  struct Made {
+    std::shared_ptr<const Batch> batch;  ///< so that no other comes to lie there
+    std::vector<std::string> texts;      ///< empty: not asked for yet
+    std::size_t bytes = 0;
+  };
+  void forget_old(const Batch* except);
+  std::unordered_map<const Batch*, Made> made_;
+  std::deque<const Batch*> order_;
+  std::size_t bytes_ = 0;
+};
+
+/// Appends the lines of the batch: up to kEventsPerLine wanted events each, and a newline.
+void append_event_lines(std::string& out, const std::shared_ptr<const server::EventBuffer::Batch>& batch,
+                        const EventPredicate& wanted, EventTexts& texts);
 constexpr std::size_t kEventsPerLine = 64;
 
 /// The last line of a stream that cannot go on.

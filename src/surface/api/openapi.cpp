@@ -5,6 +5,7 @@
 #include "api/capsule_body.hpp"
 #include "api/cluster_body.hpp"
 #include "api/explain.hpp"
+#include "api/job_statuses.hpp"
 #include "api/saving_body.hpp"
 #include "api/slurm_versions.hpp"
 #include "api/status.hpp"
@@ -21,6 +22,7 @@
 #include "model/saving.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
+#include "node/client_messages.hpp"
 #include "provision/sync_status.hpp"
 #include "trust/messages.hpp"
 
@@ -151,6 +153,10 @@ const std::vector<Documented>& documented_routes() {
   static const std::vector<Documented> routes = {
       {"GET", "/v1/jobs", "Lists jobs.", nullptr, &structure_of<JobStub>(), true},
       {"PUT|POST", "/v1/jobs", "Registers a job: {Job, Submission, EnforceIndex, JobModifyIndex}."},
+      {"GET", "/v1/jobs/statuses", "Lists jobs with what runs of them, by their last change.", nullptr,
+       &structure_of<JobStatusEntry>(), true},
+      {"PUT|POST", "/v1/jobs/statuses", "The same of the jobs that the body names.", &structure_of<JobStatusesBody>(),
+       &structure_of<JobStatusEntry>(), true},
       {"PUT|POST", "/v1/jobs/parse", "Parses a job file: {JobHCL, Variables}.", nullptr, &job},
       {"PUT|POST", "/v1/validate/job", "Tells what is wrong with a job: {Job}."},
       {"GET", "/v1/job/*id", "Reads a job.", nullptr, &job},
@@ -192,6 +198,18 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/services", "Lists the services that somebody provides.", nullptr, &service_list, true},
       {"GET", "/v1/service/:name", "Lists who provides a service: choose=<n>|<key>.", nullptr, &service_instance, true},
       {"DELETE", "/v1/service/:name/:id", "Refused: entries are computed from allocations."},
+      {"GET", "/v1/client/stats", "What a node's machine does now: ?node_id.", nullptr,
+       &structure_of<node::HostStats>()},
+      {"GET", "/v1/client/metadata", "A node's metadata, and where they come from: ?node_id.", nullptr,
+       &structure_of<node::NodeMetadata>()},
+      {"PUT|POST", "/v1/client/metadata", "Changes a node's metadata while it runs: {NodeID, Meta}; null takes away.",
+       nullptr, &structure_of<node::NodeMetadata>()},
+      {"GET", "/v1/client/gc", "Removes the files of what has ended on a node: ?node_id."},
+      {"PUT|POST", "/v1/client/gc", "Removes the files of what has ended on a node: ?node_id."},
+      {"GET", "/v1/client/identity", "Refused: a node's identity is its certificate."},
+      {"PUT|POST", "/v1/client/identity/renew", "Refused: a node's identity is its certificate."},
+      {"GET", "/v1/client/allocation/:id/pause", "Refused: tasks have no schedules."},
+      {"PUT|POST", "/v1/client/allocation/:id/pause", "Refused: tasks cannot be paused."},
       {"GET", "/v1/client/fs/ls/:id", "Lists a directory of the allocation."},
       {"GET", "/v1/client/fs/stat/:id", "Tells about a file."},
       {"GET", "/v1/client/fs/cat/:id", "Reads a file."},
@@ -210,6 +228,8 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/deployment/allocation-health/:id",
        "A person's verdict: {HealthyAllocationIDs, UnhealthyAllocationIDs}."},
       {"GET", "/v1/evaluations", "Lists evaluations.", nullptr, &evaluation, true},
+      {"GET", "/v1/evaluations/count", "Counts evaluations: ?filter."},
+      {"DELETE", "/v1/evaluations", "Forgets evaluations: {EvalIDs} or {Filter}."},
       {"GET", "/v1/evaluation/:id", "Reads an evaluation.", nullptr, &evaluation},
       {"GET", "/v1/evaluation/:id/allocations", "Lists what the evaluation placed.", nullptr, &allocation_stub, true},
       {"GET", "/v1/event/stream",
@@ -218,6 +238,18 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/agent/members", "The servers."},
       {"GET", "/v1/agent/health", "Whether this agent is well."},
       {"GET", "/v1/agent/servers", "Addresses of servers."},
+      {"PUT|POST", "/v1/agent/servers", "Refused: they are part of the configuration."},
+      {"GET", "/v1/agent/host", "The machine of the server, or of ?node_id: distribution, resolver, disks."},
+      {"GET", "/v1/agent/monitor",
+       "Follows the log of the server, or of ?node_id: log_level=, log_json=, plain=. Frames of JSON, or text."},
+      {"GET", "/v1/agent/schedulers", "Who schedules: one loop, for all kinds of jobs."},
+      {"GET", "/v1/agent/schedulers/config", "How many schedule, and for which kinds of jobs."},
+      {"PUT|POST", "/v1/agent/schedulers/config", "Refused: one loop schedules."},
+      {"PUT|POST", "/v1/agent/reload", "Reads the agent's log level and certificates again."},
+      {"PUT|POST", "/v1/agent/join", "Refused: servers meet in the store."},
+      {"PUT|POST", "/v1/agent/force-leave", "Refused: servers meet in the store."},
+      {"GET", "/v1/agent/keyring/list", "Refused: there is no gossip."},
+      {"GET", "/v1/agent/pprof/:profile", "Refused: there is no Go runtime."},
       {"GET", "/v1/status/leader", "Address of the leader."},
       {"GET", "/v1/status/peers", "Addresses of the servers."},
       {"GET", "/v1/regions", "The regions."},
@@ -250,6 +282,7 @@ const std::vector<Documented>& documented_routes() {
        &structure_of<model::SchedulerConfiguration>()},
       {"PUT|POST", "/v1/system/gc", "Forgets what is over."},
       {"PUT|POST", "/v1/search", "Finds ids by prefix: {Prefix, Context}."},
+      {"PUT|POST", "/v1/search/fuzzy", "Finds names by any part: {Text, Context}."},
       {"GET", "/v1/metrics", "Metrics, as JSON or with ?format=prometheus."},
       {"GET", "/v1/vars", "Lists variables, without their items; ?prefix."},
       {"GET", "/v1/var/*path", "Reads a variable."},

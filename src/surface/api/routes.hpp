@@ -89,5 +89,11 @@ void add_sync_file_routes(Routes& routes, Api& api);
 void add_capsule_state_routes(Routes& routes, Api& api);
 void add_saving_routes(Routes& routes, Api& api);
 void add_slurm_routes(Routes& routes, Api& api);
+void add_client_routes(Routes& routes, Api& api);
+void add_evaluation_backlog_routes(Routes& routes, Api& api);
+void add_job_status_routes(Routes& routes, Api& api);
+void add_monitor_routes(Routes& routes, Api& api);
+void add_refused_routes(Routes& routes, Api& api);
+void add_search_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

@@ -1,4 +1,4 @@
-// The agent and the servers: self, members, health, leader, peers, regions, search, collection, metrics,
+// The agent and the servers: self, members, health, leader, peers, regions, collection, metrics,
 // and the link that nodes dial.
 #include <charconv>
 
@@ -11,7 +11,6 @@
 namespace underway::api {
 namespace {
 
-using acl::Capability;
 using acl::Level;
 using boost::json::array;
 using boost::json::object;
@@ -74,42 +73,6 @@ awaitable<Response> agent_health(Api& api, Request request) {
 awaitable<Response> collect(Api& api, Request) {
   co_await api.server.collect(server::Retention::none());
   co_return http::json("");
-}
-
-/// Prefix search over ids; at most 20 of each kind, as Nomad has it.
-awaitable<Response> search(Api& api, Request request) {
-  const auto body = parse_body(request);
-  const auto text = [&](const char* key) {
-    const auto* value = body.if_contains(key);
-    return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-  };
-  const std::string prefix = text("Prefix"), context = text("Context").empty() ? "all" : text("Context");
-  const auto* tables = co_await api.server.read();
-  object matches, truncations;
-  const auto add = [&](const char* name, const auto& rows, auto id_of) {
-    if (context != "all" && context != name) return;
-    array found;
-    for (const auto& row : rows) {
-      if (found.size() == 20) break;
-      found.emplace_back(id_of(*row));
-    }
-    truncations[name] = rows.size() > found.size();
-    matches[name] = std::move(found);
-  };
-  const std::string ns = namespace_of(request);
-  const auto visible = [&](auto rows, Capability capability) {
-    std::erase_if(rows,
-                  [&](const auto& row) { return (ns != "*" && row->ns != ns) || !request.may(row->ns, capability); });
-    return rows;
-  };
-  add("jobs", visible(tables->jobs(ns, prefix), Capability::list_jobs), [](const auto& job) { return job.id; });
-  if (request.rights().node(Level::read)) add("nodes", tables->nodes(prefix), [](const auto& node) { return node.id; });
-  add("allocs", visible(tables->allocations(prefix), Capability::read_job), [](const auto& row) { return row.id; });
-  add("evals", visible(tables->evaluations(prefix), Capability::read_job), [](const auto& row) { return row.id; });
-  Response response = http::json(
-      boost::json::serialize(object{{"Matches", std::move(matches)}, {"Truncations", std::move(truncations)}}));
-  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(tables->revision(), 1)));
-  co_return response;
 }
 
 struct Gauge {
@@ -183,7 +146,6 @@ void add_agent_routes(Routes& routes, Api& api) {
   constant("/v1/status/peers", "peers", right::open("clients look for a server by it"), array{api.agent.http_address});
   constant("/v1/regions", "regions", right::open("clients look for a server by it"), array{api.agent.region});
   routes.add("PUT|POST", "/v1/system/gc", "collect garbage", right::management(), with(collect));
-  routes.add("PUT|POST", "/v1/search", "search", right::something(), with(search), {.effect = Effect::reads});
   routes.add("GET", "/v1/metrics", "metrics", right::open("monitoring reads it; it holds counts alone"), with(metrics));
   routes.add("GET", "/v1/underway/openapi.json", "OpenAPI document", right::open("it is the same everywhere"),
              [](Request) -> awaitable<Response> { co_return http::json(openapi_document()); });

@@ -10,37 +10,67 @@ using server::EventBuffer;
 /// As Nomad's: proxies and clients may rely on hearing something that often.
 constexpr Duration kHeartbeat = std::chrono::seconds(10);
 
+/// Pieces are gathered up to about this size.
+constexpr std::size_t kPiece = 64U << 10;
+/// So many are told each change by itself; the more there are beyond, the longer is gathered what a write costs.
+constexpr std::size_t kFewFollowers = 16;
+constexpr Duration kGatherPerFollower = std::chrono::microseconds(20);
+constexpr Duration kGatherAtMost = std::chrono::milliseconds(50);
+
+/// Those who follow now, and what they share.
+struct Followers {
+  EventTexts texts;
+  std::size_t count = 0;
+
+  Duration gathering() const {
+    if (count <= kFewFollowers) return Duration{0};
+    return std::min<Duration>(kGatherAtMost, kGatherPerFollower * static_cast<std::int64_t>(count));
+  }
+};
+
+class Following {
+ public:
+  explicit Following(Followers& followers) : followers_(followers) { ++followers_.count; }
+  ~Following() { --followers_.count; }
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+ private:
+  Followers& followers_;
+};
+
 /// Until the client goes, or has fallen behind the buffer: then the last line says so, and the body ends. Nothing is
-/// kept for a client that reads slowly but the batch that it is at. A heartbeat follows what was there already.
+/// kept for a client that reads slowly but the piece that it is at. A heartbeat follows what was there already.
 awaitable<void> stream_events(const EventBuffer& events, EventBuffer::Reader reader, EventPredicate wanted,
-                              http::BodyWriter& writer) {
+                              std::shared_ptr<Followers> followers, http::BodyWriter& writer) {
+  const Following following(*followers);
   bool greeted = false;
   while (true) {
-    std::shared_ptr<const EventBuffer::Batch> batch;
-    std::string failure;
+    std::string piece;
+    bool failed = false;
     try {
-      batch = reader.next();
+      while (piece.size() < kPiece) {
+        const auto batch = reader.next();
+        if (!batch) break;
+        append_event_lines(piece, batch, wanted, followers->texts);
+      }
     } catch (const Error& error) {
-      failure = event_failure_line(error);
+      piece += event_failure_line(error);
+      failed = true;
     }
-    if (!failure.empty()) {
-      co_await writer.write(std::move(failure));
-      co_return;
-    }
-    if (batch) {
-      std::size_t position = 0;
-      for (auto line = next_event_line(*batch, position, wanted); !line.empty();
-           line = next_event_line(*batch, position, wanted))
-        co_await writer.write(std::move(line));
-      continue;
+    if (!piece.empty()) {
+      co_await writer.write(std::move(piece));
+      if (failed) co_return;
+      continue;  // what has come meanwhile is not told again
     }
     const bool more = greeted && co_await events.more().wait_until(async::deadline_in(kHeartbeat));
     greeted = true;
     if (!more) co_await writer.write("{}\n");
+    if (const Duration span = followers->gathering(); more && span > Duration{0}) co_await async::sleep_for(span);
   }
 }
 
-awaitable<Response> read_events(Api& api, Request request) {
+awaitable<Response> read_events(Api& api, std::shared_ptr<Followers> followers, Request request) {
   const auto wanted = wanted_events(request);
   const std::int64_t index = integer_parameter(request, "index", 0);
   co_await api.server.read();
@@ -51,8 +81,8 @@ awaitable<Response> read_events(Api& api, Request request) {
   // Nomad starts with what it still has and does not say what is missing.
   response.headers.set("X-Underway-Complete-From", std::to_string(events.complete_from()));
   const auto reader = events.read_from(index);
-  response.stream = [&events, reader, wanted](http::BodyWriter& writer) {
-    return stream_events(events, reader, wanted, writer);
+  response.stream = [&events, reader, wanted, followers](http::BodyWriter& writer) {
+    return stream_events(events, reader, wanted, followers, writer);
   };
   co_return response;
 }
@@ -60,8 +90,9 @@ awaitable<Response> read_events(Api& api, Request request) {
 }  // namespace
 
 void add_event_routes(Routes& routes, Api& api) {
+  const auto followers = std::make_shared<Followers>();
   routes.add("GET", "/v1/event/stream", "event stream", right::something(),
-             [&api](Request request) { return read_events(api, std::move(request)); });
+             [&api, followers](Request request) { return read_events(api, followers, std::move(request)); });
 }
 
 }  // namespace underway::api

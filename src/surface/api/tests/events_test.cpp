@@ -207,5 +207,22 @@ TEST_F(EventStream, SaysAfterARestartFromWhereItIsWhole) {
   world.loop.run_until_done(again.stop());
 }
 
+TEST_F(EventStream, TellsManyTheSameWithoutLosingAnything) {
+  std::vector<std::unique_ptr<FakeBody>> bodies;
+  for (int i = 0; i < 40; ++i) {
+    bodies.push_back(std::make_unique<FakeBody>());
+    follow("/v1/event/stream?topic=Evaluation&index=999999", *bodies.back());
+  }
+  for (int i = 0; i < 50; ++i) world.run(make_job(fmt::format("job-{:02}", i)));
+  const auto told_all = [&] {
+    return std::all_of(bodies.begin(), bodies.end(), [&](const auto& body) {
+      return body->text.size() == bodies.front()->text.size() && body->events().size() >= 50;
+    });
+  };
+  server::testing::run_until(world.loop, told_all);
+  for (const auto& body : bodies) EXPECT_EQ(body->events(), bodies.front()->events());
+  world.loop.run_until_done(tasks.stop());
+}
+
 }  // namespace
 }  // namespace underway::api::testing

@@ -84,7 +84,7 @@ TEST(Trouble, IsToldOfAnAllocationThatIsInIt) {
   allocation.health.healthy = false;
   allocation.health.description = "check 'port' fails";
   EXPECT_EQ(trouble_of(allocation), "unhealthy: check 'port' fails");
-  auto& task = allocation.task_states["t"];
+  auto& task = allocation.task_states.emplace()["t"];
   task.restarts = 2;
   task.events.push_back({"Terminated", 0, "exit code 1", {}, 1, 0, false});
   EXPECT_EQ(trouble_of(allocation), "task 't' is being restarted (2 restarts): exit code 1");

@@ -3,6 +3,7 @@
 #include "cli/context.hpp"
 #include "cli/deployment_text.hpp"
 #include "cli/follow_deployment.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -20,11 +21,9 @@ void print_list(const std::vector<model::Deployment>& deployments) {
 
 int list(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto deployments = client.deployments();
-  if (arguments.has("json"))
-    print_json(json::to_value(deployments));
-  else
-    print_list(deployments);
+  const auto page = client.deployments(list_query(arguments));
+  tell_next_page(page.next_token);
+  if (!print_formatted(arguments, json::to_value(page.rows))) print_list(page.rows);
   return kDone;
 }
 
@@ -34,10 +33,7 @@ int status(const Arguments& arguments) {
   const std::string id = resolve_deployment(client, arguments.positional().front());
   if (arguments.has("monitor")) return follow_deployment(client, id);
   const auto deployment = client.deployment(id).value;
-  if (arguments.has("json"))
-    print_json(json::to_value(deployment));
-  else
-    print(deployment_text(deployment));
+  if (!print_formatted(arguments, json::to_value(deployment))) print(deployment_text(deployment));
   return kDone;
 }
 
@@ -58,19 +54,18 @@ int of_job(const Arguments& arguments) {
 
 const Command& deployment_list_command() {
   static const Command command{
-      .name = "deployment list", .summary = "Lists rollouts.", .flags = {{"json", "", "As JSON."}}, .run = list};
+      .name = "deployment list", .summary = "Lists rollouts.", .flags = with_list_flags(), .run = list};
   return command;
 }
 
 const Command& deployment_status_command() {
-  static const Command command{
-      .name = "deployment status",
-      .arguments = "[ID]",
-      .summary = "Shows how far a rollout is.",
-      .flags = {{"json", "", "As JSON."}, {"monitor", "", "Until it is over, or waits for a person."}},
-      .least = 0,
-      .most = 1,
-      .run = status};
+  static const Command command{.name = "deployment status",
+                               .arguments = "[ID]",
+                               .summary = "Shows how far a rollout is.",
+                               .flags = with_list_flags({{"monitor", "", "Until it is over, or waits for a person."}}),
+                               .least = 0,
+                               .most = 1,
+                               .run = status};
   return command;
 }
 

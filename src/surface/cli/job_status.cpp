@@ -4,17 +4,17 @@
 #include "cli/context.hpp"
 #include "cli/deployment_text.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 namespace {
 
 int list(sdk::Client& client, const Arguments& arguments) {
-  const auto jobs = client.jobs();
-  if (arguments.has("json")) {
-    print_json(json::to_value(jobs));
-    return kDone;
-  }
+  const auto page = client.jobs(list_query(arguments));
+  const auto& jobs = page.rows;
+  tell_next_page(page.next_token);
+  if (print_formatted(arguments, json::to_value(jobs))) return kDone;
   if (jobs.empty()) {
     print("No running jobs\n");
     return kDone;
@@ -58,10 +58,7 @@ void print_allocations(const std::vector<api::AllocationStub>& allocations) {
 
 int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
   const auto job = client.job(id);
-  if (arguments.has("json")) {
-    print_json(json::to_value(job));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(job))) return kDone;
   std::string status(describe::spell(job.status));
   if (job.stop) status += " (stopped)";
   std::vector<std::string> after;
@@ -98,10 +95,7 @@ int run(const Arguments& arguments) {
 int run_allocs(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto allocations = client.job_allocations(resolve_job(client, arguments.positional().front()));
-  if (arguments.has("json"))
-    print_json(json::to_value(allocations));
-  else
-    print_allocations(allocations);
+  if (!print_formatted(arguments, json::to_value(allocations))) print_allocations(allocations);
   return kDone;
 }
 
@@ -111,7 +105,8 @@ const Command& job_status_command() {
   static const Command command{.name = "job status",
                                .arguments = "[ID]",
                                .summary = "Lists jobs, or shows one with its allocations.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .examples = {"underway job status -filter 'Meta.team == \"hpc\" and Status == running'"},
+                               .flags = with_list_flags(),
                                .least = 0,
                                .most = 1,
                                .run = run};
@@ -122,7 +117,7 @@ const Command& job_allocs_command() {
   static const Command command{.name = "job allocs",
                                .arguments = "ID",
                                .summary = "Lists a job's allocations.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = run_allocs};

@@ -1,21 +1,20 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 namespace {
 
 int list(sdk::Client& client, const Arguments& arguments) {
-  const auto nodes = client.nodes();
-  if (arguments.has("json")) {
-    print_json(json::to_value(nodes));
-    return kDone;
-  }
+  const auto page = client.nodes(list_query(arguments));
+  const auto& nodes = page.rows;
+  tell_next_page(page.next_token);
+  if (print_formatted(arguments, json::to_value(nodes))) return kDone;
   Table table({"ID", "Node Pool", "DC", "Name", "Class", "Cluster", "Eligibility", "Status"});
   for (const auto& node : nodes) {
-    table.add({short_id(node.id), node.node_pool, node.datacenter, node.name,
+    table.add({arguments.has("verbose") ? node.id : short_id(node.id), node.node_pool, node.datacenter, node.name,
                node.node_class.empty() ? "<none>" : node.node_class, node.cluster.empty() ? "<none>" : node.cluster,
                std::string(describe::spell(node.eligibility)), std::string(describe::spell(node.status))});
   }
@@ -36,10 +35,7 @@ std::string drain_text(const model::Node& node) {
 
 int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
   const auto node = client.node(id);
-  if (arguments.has("json")) {
-    print_json(json::to_value(node));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(node))) return kDone;
   std::string drivers;
   for (const auto& [name, driver] : node.drivers)
     drivers +=
@@ -100,13 +96,15 @@ int purge(const Arguments& arguments) {
 }  // namespace
 
 const Command& node_status_command() {
-  static const Command command{.name = "node status",
-                               .arguments = "[ID|NAME]",
-                               .summary = "Lists nodes, or shows one with its allocations.",
-                               .flags = {{"verbose", "", "Attributes too."}, {"json", "", "As JSON."}},
-                               .least = 0,
-                               .most = 1,
-                               .run = status};
+  static const Command command{
+      .name = "node status",
+      .arguments = "[ID|NAME]",
+      .summary = "Lists nodes, or shows one with its allocations.",
+      .examples = {"underway node status -filter 'Attributes[\"kernel.name\"] == linux and Status == ready'"},
+      .flags = with_list_flags({{"verbose", "", "Whole ids; of one node its attributes too."}}),
+      .least = 0,
+      .most = 1,
+      .run = status};
   return command;
 }
 

@@ -2,7 +2,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -10,11 +10,10 @@ namespace {
 
 int list(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto services = client.services();
-  if (arguments.has("json")) {
-    print_json(json::to_value(services));
-    return kDone;
-  }
+  const auto page = client.services(list_query(arguments));
+  const auto& services = page.rows;
+  tell_next_page(page.next_token);
+  if (print_formatted(arguments, json::to_value(services))) return kDone;
   Table table({"Service Name", "Tags"});
   for (const auto& group : services)
     for (const auto& service : group.services) table.add({service.name, "[" + join(service.tags, ",") + "]"});
@@ -26,10 +25,7 @@ int info(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string name = arguments.positional().front();
   const auto instances = client.service(name, arguments.get("choose"));
-  if (arguments.has("json")) {
-    print_json(json::to_value(instances));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(instances))) return kDone;
   if (instances.empty())
     throw Error(Code::not_found, fmt::format("nobody provides the service '{}' now", name))
         .advise("`underway service list` shows what there is");
@@ -37,8 +33,10 @@ int info(const Arguments& arguments) {
   for (const auto& instance : instances) {
     const std::string address =
         instance.port > 0 ? fmt::format("{}:{}", instance.address, instance.port) : instance.address;
+    const bool whole = arguments.has("verbose");
     table.add({instance.job_id, address, instance.ready ? "yes" : "no", "[" + join(instance.tags, ",") + "]",
-               short_id(instance.node_id), short_id(instance.alloc_id)});
+               whole ? instance.node_id : short_id(instance.node_id),
+               whole ? instance.alloc_id : short_id(instance.alloc_id)});
   }
   table.print();
   return kDone;
@@ -55,7 +53,7 @@ int remove(const Arguments& arguments) {
 const Command& service_list_command() {
   static const Command command{.name = "service list",
                                .summary = "Lists the services that somebody provides now.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_list_flags(),
                                .run = list};
   return command;
 }
@@ -65,7 +63,8 @@ const Command& service_info_command() {
       .name = "service info",
       .arguments = "NAME",
       .summary = "Shows who provides a service, and where.",
-      .flags = {{"choose", "N|KEY", "Only the N instances that belong to KEY."}, {"json", "", "As JSON."}},
+      .flags = with_format_flags(
+          {{"choose", "N|KEY", "Only the N instances that belong to KEY."}, {"verbose", "", "Whole ids."}}),
       .least = 1,
       .most = 1,
       .run = info};

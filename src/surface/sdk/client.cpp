@@ -324,7 +324,6 @@ At<std::vector<api::AllocationStub>> Client::evaluation_allocations(const std::s
   return get_at<std::vector<api::AllocationStub>>("/v1/evaluation/" + segment(id) + "/allocations", {}, wait);
 }
 
-std::vector<api::ServiceListStub> Client::services() { return get<std::vector<api::ServiceListStub>>("/v1/services"); }
 std::vector<model::ServiceInstance> Client::service(const std::string& name, const std::string& choose) {
   http::Query query;
   if (!choose.empty()) query.add("choose", choose);

@@ -23,6 +23,7 @@
 #include "model/node.hpp"
 #include "model/saving.hpp"
 #include "model/service_instance.hpp"
+#include "node/client_messages.hpp"
 #include "provision/sync_status.hpp"
 
 namespace underway::sdk {
@@ -56,6 +57,19 @@ struct At {
 struct Wait {
   model::Revision index = 0;  ///< 0: answer at once
   Duration longest = std::chrono::seconds(30);
+};
+
+/// Which part of a list.
+struct ListQuery {
+  std::string prefix;         ///< of the id
+  std::string filter;         ///< an expression (docs/reference/filter.md); empty: all
+  std::int64_t per_page = 0;  ///< 0: all at once
+  std::string page_token;     ///< where the page begins; empty: the first
+};
+template <class T>
+struct Page {
+  std::vector<T> rows;
+  std::string next_token;  ///< empty: there is no more
 };
 
 struct RegisteredJob {
@@ -119,6 +133,7 @@ class Client {
   RegisteredJob stop_job(const std::string& id, bool purge);
   RegisteredJob evaluate_job(const std::string& id);
   std::vector<api::JobStub> jobs(const std::string& prefix = {});
+  Page<api::JobStub> jobs(const ListQuery& query);
   model::Job job(const std::string& id);
   std::vector<model::Job> job_versions(const std::string& id);
   model::JobSubmission job_submission(const std::string& id, std::optional<std::int64_t> version = {});
@@ -132,6 +147,7 @@ class Client {
 
   // --- deployments
   std::vector<model::Deployment> deployments(const std::string& prefix = {});
+  Page<model::Deployment> deployments(const ListQuery& query);
   At<model::Deployment> deployment(const std::string& id, Wait wait = {});
   std::vector<api::AllocationStub> deployment_allocations(const std::string& id);
   /// No groups: all of them.
@@ -143,6 +159,11 @@ class Client {
 
   // --- nodes, allocations, evaluations
   std::vector<api::NodeStub> nodes(const std::string& prefix = {});
+  Page<api::NodeStub> nodes(const ListQuery& query);
+  /// What the machine does now. Asked of the node, as the next.
+  node::HostStats node_stats(const std::string& id);
+  node::NodeMetadata node_metadata(const std::string& id);
+  node::NodeMetadata apply_node_metadata(const std::string& id, const node::MetadataRequest& request);
   model::Node node(const std::string& id);
   At<model::Node> node_at(const std::string& id, Wait wait);
   std::vector<model::Allocation> node_allocations(const std::string& id);
@@ -162,6 +183,10 @@ class Client {
   /// The newest result of each check, by id. Asked of the node.
   std::map<std::string, model::CheckResult> allocation_checks(const std::string& id);
   std::vector<model::Evaluation> evaluations(const std::string& prefix = {});
+  Page<model::Evaluation> evaluations(const ListQuery& query);
+  std::int64_t count_evaluations(const std::string& filter);
+  /// Those of `ids`, or those that `filter` wants. Returns how many.
+  std::int64_t delete_evaluations(const std::vector<std::string>& ids, const std::string& filter);
   At<model::Evaluation> evaluation(const std::string& id, Wait wait = {});
   At<std::vector<api::AllocationStub>> evaluation_allocations(const std::string& id, Wait wait = {});
 
@@ -169,7 +194,7 @@ class Client {
   api::Explanation explain_job(const std::string& id, bool nodes = false);
 
   // --- services
-  std::vector<api::ServiceListStub> services();
+  Page<api::ServiceListStub> services(const ListQuery& query = {});
   /// `choose`: "<n>|<key>"; empty: all.
   std::vector<model::ServiceInstance> service(const std::string& name, const std::string& choose = {});
   std::vector<model::ServiceInstance> allocation_services(const std::string& id);
@@ -298,6 +323,10 @@ class Client {
   void revoke_capsule_key(const std::string& id, const std::string& reason);
 
   // --- the agent
+  /// Lines of the log as they are written, of the server or, with `node` (an id), of a node, until `piece` returns
+  /// false.
+  void monitor(const std::string& node, const std::string& level, bool as_json,
+               const std::function<bool(std::string_view)>& piece);
   boost::json::value agent_self();
   boost::json::value members();
   void collect_garbage();
@@ -339,6 +368,8 @@ class Client {
                                  std::string body);
   template <class T>
   T get(std::string_view path, http::Query query = {});
+  template <class T>
+  Page<T> list(std::string_view path, const ListQuery& query, http::Query more = {});
   template <class T>
   At<T> get_at(std::string_view path, http::Query query, Wait wait);
   int run_session(std::string_view path, const ExecSession& session);

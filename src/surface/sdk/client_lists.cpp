@@ -1,0 +1,67 @@
+// Lists by expression and page; what nodes tell of themselves; the log.
+#include "base/json.hpp"
+#include "sdk/client.hpp"
+
+namespace underway::sdk {
+
+template <class T>
+Page<T> Client::list(std::string_view path, const ListQuery& query, http::Query more) {
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) more.add(name, value);
+  };
+  add("prefix", query.prefix);
+  add("filter", query.filter);
+  if (query.per_page > 0) more.add("per_page", std::to_string(query.per_page));
+  add("next_token", query.page_token);
+  const auto response = send("GET", path, std::move(more));
+  return {json::decode_text<std::vector<T>>(response.body, "answer"),
+          std::string(response.headers.find("X-Nomad-NextToken").value_or(""))};
+}
+
+Page<api::JobStub> Client::jobs(const ListQuery& query) { return list<api::JobStub>("/v1/jobs", query); }
+Page<api::NodeStub> Client::nodes(const ListQuery& query) {
+  return list<api::NodeStub>("/v1/nodes", query, {{"resources", "true"}});
+}
+Page<model::Evaluation> Client::evaluations(const ListQuery& query) {
+  return list<model::Evaluation>("/v1/evaluations", query);
+}
+Page<model::Deployment> Client::deployments(const ListQuery& query) {
+  return list<model::Deployment>("/v1/deployments", query);
+}
+Page<api::ServiceListStub> Client::services(const ListQuery& query) {
+  return list<api::ServiceListStub>("/v1/services", query);
+}
+
+std::int64_t Client::count_evaluations(const std::string& filter) {
+  const auto answer = json::parse(send("GET", "/v1/evaluations/count", {{"filter", filter}}).body);
+  return answer.at("Count").as_int64();
+}
+
+std::int64_t Client::delete_evaluations(const std::vector<std::string>& ids, const std::string& filter) {
+  boost::json::object body;
+  if (!ids.empty()) body["EvalIDs"] = boost::json::array(ids.begin(), ids.end());
+  if (!filter.empty()) body["Filter"] = filter;
+  return json::parse(send("DELETE", "/v1/evaluations", {}, boost::json::serialize(body)).body).at("Count").as_int64();
+}
+
+node::HostStats Client::node_stats(const std::string& id) {
+  return json::decode_text<node::HostStats>(send("GET", "/v1/client/stats", {{"node_id", id}}).body, "answer");
+}
+node::NodeMetadata Client::node_metadata(const std::string& id) {
+  return json::decode_text<node::NodeMetadata>(send("GET", "/v1/client/metadata", {{"node_id", id}}).body, "answer");
+}
+node::NodeMetadata Client::apply_node_metadata(const std::string& id, const node::MetadataRequest& request) {
+  const boost::json::object body{{"NodeID", id}, {"Meta", json::to_value(request.meta)}};
+  return json::decode_text<node::NodeMetadata>(
+      send("PUT", "/v1/client/metadata", {}, boost::json::serialize(body)).body, "answer");
+}
+
+void Client::monitor(const std::string& node, const std::string& level, bool as_json,
+                     const std::function<bool(std::string_view)>& piece) {
+  http::Query query{{"plain", "true"}, {"log_level", level}};
+  if (as_json) query.add("log_json", "true");
+  if (!node.empty()) query.add("node_id", node);
+  stream("/v1/agent/monitor", std::move(query), piece);
+}
+
+}  // namespace underway::sdk

@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/json.hpp"
+#include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"
 
@@ -15,72 +16,23 @@ constexpr std::size_t kSignatureSize = 64;
 constexpr std::size_t kTokenLimit = 16u << 10;
 constexpr std::size_t kKeysLimit = 256;
 
-Error refused(std::string why) { return Error(Code::denied, "the token is not valid").because(std::move(why)); }
-
-struct Parts {
-  std::string_view signed_part;
-  boost::json::object header, claims;
-  std::string signature;
-};
-
-boost::json::object decode_object(std::string_view part, const char* what) {
-  boost::json::value value = json::parse(base64url_decode(part));
-  if (!value.is_object()) throw Error(Code::invalid, fmt::format("its {} is no JSON object", what));
-  return std::move(value.as_object());
-}
-
-Parts take_apart(std::string_view token) {
-  if (token.size() > kTokenLimit) throw refused("it is longer than 16 KiB");
-  const std::size_t first = token.find('.');
-  const std::size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
-  if (second == std::string_view::npos) throw refused("it has not the three parts of a JWT");
-  try {
-    return {.signed_part = token.substr(0, second),
-            .header = decode_object(token.substr(0, first), "header"),
-            .claims = decode_object(token.substr(first + 1, second - first - 1), "payload"),
-            .signature = base64url_decode(token.substr(second + 1))};
-  } catch (const Error& error) {
-    throw refused(error.one_line());
-  }
-}
-
-std::string text_of(const boost::json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
-/// NumericDate: seconds since the epoch, perhaps with decimals.
-std::optional<TimePoint> time_of(const boost::json::object& claims, std::string_view name) {
-  const auto* value = claims.if_contains(name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_number()) throw refused(fmt::format("its '{}' is no number", name));
-  const double seconds = value->to_number<double>();
-  constexpr double kFarthest = 9e9;  // the year 2255: what TimePoint holds
-  if (!(seconds > -kFarthest && seconds < kFarthest)) throw refused(fmt::format("its '{}' is no time", name));
-  return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
-}
-
-bool names_audience(const boost::json::object& claims, const std::string& audience) {
-  const auto* value = claims.if_contains("aud");
-  if (value == nullptr) return false;
-  if (value->is_string()) return value->as_string() == audience;
-  if (!value->is_array()) return false;
-  return std::any_of(value->as_array().begin(), value->as_array().end(),
-                     [&](const auto& one) { return one.is_string() && one.as_string() == audience; });
-}
+using detail::names_audience;
+using detail::text_of;
+using detail::time_of;
 
 void check_claims(const boost::json::object& claims, const JwtExpectation& expected) {
   if (const auto end = time_of(claims, "exp"); end && expected.now >= *end + expected.leeway) {
-    throw refused(fmt::format("it expired at {}", format_time(*end)));
+    throw detail::refused_token(fmt::format("it expired at {}", format_time(*end)));
   }
   if (const auto start = time_of(claims, "nbf"); start && expected.now + expected.leeway < *start) {
-    throw refused(fmt::format("it is valid from {} only", format_time(*start)));
+    throw detail::refused_token(fmt::format("it is valid from {} only", format_time(*start)));
   }
   if (!expected.issuer.empty() && text_of(claims, "iss") != expected.issuer) {
-    throw refused(fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
+    throw detail::refused_token(
+        fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
   }
   if (!expected.audience.empty() && !names_audience(claims, expected.audience)) {
-    throw refused(fmt::format("it is not for the audience '{}'", expected.audience));
+    throw detail::refused_token(fmt::format("it is not for the audience '{}'", expected.audience));
   }
 }
 
@@ -154,15 +106,15 @@ std::string sign_jwt(const SigningKey& key, const boost::json::object& claims) {
 
 boost::json::object verify_jwt(std::string_view token, std::span<const VerifyingKey> keys,
                                const JwtExpectation& expected) {
-  Parts parts = take_apart(token);
+  auto parts = detail::take_jwt_apart(token, kTokenLimit);
   if (const std::string algorithm = text_of(parts.header, "alg"); algorithm != "EdDSA") {
-    throw refused(fmt::format("it is signed with '{}' and not with EdDSA", algorithm));
+    throw detail::refused_token(fmt::format("it is signed with '{}' and not with EdDSA", algorithm));
   }
-  if (parts.header.contains("crit")) throw refused("its header has critical extensions");
+  if (parts.header.contains("crit")) throw detail::refused_token("its header has critical extensions");
   const std::string id = text_of(parts.header, "kid");
   const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id() == id; });
-  if (key == keys.end()) throw refused(fmt::format("its key '{}' is not known here", id));
-  if (!verify(*key, parts.signed_part, parts.signature)) throw refused("its signature does not fit");
+  if (key == keys.end()) throw detail::refused_token(fmt::format("its key '{}' is not known here", id));
+  if (!verify(*key, parts.signed_part, parts.signature)) throw detail::refused_token("its signature does not fit");
   check_claims(parts.claims, expected);
   return std::move(parts.claims);
 }

@@ -1,0 +1,62 @@
+#include "crypto/detail/jwt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.hpp"
+#include "crypto/digest.hpp"
+
+namespace underway::crypto::detail {
+namespace {
+
+boost::json::object decode_object(std::string_view part, const char* what) {
+  boost::json::value value = json::parse(base64url_decode(part));
+  if (!value.is_object()) throw Error(Code::invalid, fmt::format("its {} is no JSON object", what));
+  return std::move(value.as_object());
+}
+
+}  // namespace
+
+Error refused_token(std::string why) { return Error(Code::denied, "the token is not valid").because(std::move(why)); }
+
+JwtParts take_jwt_apart(std::string_view token, std::size_t limit) {
+  if (token.size() > limit) throw refused_token(fmt::format("it is longer than {} KiB", limit >> 10));
+  const std::size_t first = token.find('.');
+  const std::size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
+  if (second == std::string_view::npos) throw refused_token("it has not the three parts of a JWT");
+  try {
+    return {.signed_part = token.substr(0, second),
+            .header = decode_object(token.substr(0, first), "header"),
+            .claims = decode_object(token.substr(first + 1, second - first - 1), "payload"),
+            .signature = base64url_decode(token.substr(second + 1))};
+  } catch (const Error& error) {
+    throw refused_token(error.one_line());
+  }
+}
+
+std::string text_of(const boost::json::object& object, std::string_view name) {
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+std::optional<TimePoint> time_of(const boost::json::object& claims, std::string_view name) {
+  const auto* value = claims.if_contains(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) throw refused_token(fmt::format("its '{}' is no number", name));
+  const double seconds = value->to_number<double>();
+  constexpr double kFarthest = 9e9;  // the year 2255: what TimePoint holds
+  if (!(seconds > -kFarthest && seconds < kFarthest)) throw refused_token(fmt::format("its '{}' is no time", name));
+  return TimePoint(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+}
+
+bool names_audience(const boost::json::object& claims, const std::string& audience) {
+  const auto* value = claims.if_contains("aud");
+  if (value == nullptr) return false;
+  if (value->is_string()) return value->as_string() == audience;
+  if (!value->is_array()) return false;
+  return std::any_of(value->as_array().begin(), value->as_array().end(),
+                     [&](const auto& one) { return one.is_string() && one.as_string() == audience; });
+}
+
+}  // namespace underway::crypto::detail

@@ -16,6 +16,22 @@ Decision<bool> decide_put_scheduler_configuration(const Tables& tables, const Pu
   return decision;
 }
 
+model::AutopilotConfiguration autopilot_configuration(const Tables& tables) {
+  return tables::find_record<model::AutopilotConfiguration>(tables, "cluster")
+      .value_or(model::AutopilotConfiguration{});
+}
+
+Decision<bool> decide_put_autopilot_configuration(const Tables& tables, const PutAutopilotConfiguration& request,
+                                                  const Context&) {
+  Decision<bool> decision;
+  if (request.cas && *request.cas != autopilot_configuration(tables).modify_index) return decision;
+  auto row = request.configuration;
+  row.create_index = row.modify_index = 0;
+  decision.changes.push_back(tables::put_record(row));
+  decision.result = true;
+  return decision;
+}
+
 void refuse_registration(const Tables& tables, bool is_management) {
   if (is_management || !tables::scheduler_configuration(tables).reject_job_registration) return;
   throw Error(Code::denied, kRegistrationDisabled)

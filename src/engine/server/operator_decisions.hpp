@@ -4,6 +4,17 @@
 
 #include "model/scheduler_configuration.hpp"
 #include "server/beside.hpp"
+#include "tables/records.hpp"
+
+namespace underway::tables {
+
+template <>
+struct RecordOf<model::AutopilotConfiguration> {
+  static constexpr std::string_view kind = "autopilot-configuration";
+  static std::string name(const model::AutopilotConfiguration&) { return "cluster"; }
+};
+
+}  // namespace underway::tables
 
 namespace underway::server {
 
@@ -13,6 +24,13 @@ struct PutSchedulerConfiguration {
 };
 /// False when `cas` does not fit: then nothing is changed.
 Decision<bool> decide_put_scheduler_configuration(const Tables&, const PutSchedulerConfiguration&, const Context&);
+
+model::AutopilotConfiguration autopilot_configuration(const Tables&);
+struct PutAutopilotConfiguration {
+  model::AutopilotConfiguration configuration;
+  std::optional<model::Revision> cas;  ///< as above
+};
+Decision<bool> decide_put_autopilot_configuration(const Tables&, const PutAutopilotConfiguration&, const Context&);
 
 /// Nomad's text, which its clients know.
 inline constexpr const char* kRegistrationDisabled =

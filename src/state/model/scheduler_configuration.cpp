@@ -20,6 +20,24 @@ bool PreemptionConfiguration::allows(JobType type) const {
   return false;
 }
 
+const Structure& description(Tag<AutopilotConfiguration>) {
+  using A = AutopilotConfiguration;
+  static const Structure s =
+      Builder<A>("autopilot configuration", "Kept for Nomad's clients; with one server nothing acts on it.")
+          .wire<&A::cleanup_dead_servers>("CleanupDeadServers", "")
+          .wire<&A::last_contact_threshold>("LastContactThreshold", "")
+          .wire<&A::max_trailing_logs>("MaxTrailingLogs", "")
+          .wire<&A::min_quorum>("MinQuorum", "")
+          .wire<&A::server_stabilization_time>("ServerStabilizationTime", "")
+          .wire<&A::enable_redundancy_zones>("EnableRedundancyZones", "")
+          .wire<&A::disable_upgrade_migration>("DisableUpgradeMigration", "")
+          .wire<&A::enable_custom_upgrades>("EnableCustomUpgrades", "")
+          .wire<&A::create_index>("CreateIndex", "")
+          .wire<&A::modify_index>("ModifyIndex", "")
+          .done();
+  return s;
+}
+
 const describe::Enumeration& description(Tag<SchedulerAlgorithm>) {
   static const describe::Enumeration e = describe::enumeration<SchedulerAlgorithm>(
       "scheduler algorithm", {{SchedulerAlgorithm::binpack, "binpack"}, {SchedulerAlgorithm::spread, "spread"}});

@@ -29,6 +29,21 @@ struct SchedulerConfiguration {
   Revision modify_index = 0;
 };
 
+/// What Nomad's clients set of servers among themselves. It is kept for them: with one server nothing acts on it.
+struct AutopilotConfiguration {
+  bool cleanup_dead_servers = true;
+  Duration last_contact_threshold = std::chrono::milliseconds(200);
+  std::int64_t max_trailing_logs = 250;
+  std::int64_t min_quorum = 0;
+  Duration server_stabilization_time = std::chrono::seconds(10);
+  bool enable_redundancy_zones = false;
+  bool disable_upgrade_migration = false;
+  bool enable_custom_upgrades = false;
+  Revision create_index = 0;
+  Revision modify_index = 0;
+};
+
+const describe::Structure& description(describe::Tag<AutopilotConfiguration>);
 const describe::Enumeration& description(describe::Tag<SchedulerAlgorithm>);
 const describe::Structure& description(describe::Tag<PreemptionConfiguration>);
 const describe::Structure& description(describe::Tag<SchedulerConfiguration>);

@@ -26,6 +26,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_variable_routes(routes, api);
   add_keyring_routes(routes, api);
   add_acl_routes(routes, api);
+  add_login_routes(routes, api);
   add_operator_routes(routes, api);
   add_audit_routes(routes, api);
   add_change_routes(routes, api);

@@ -80,6 +80,7 @@ void add_trust_routes(Routes& routes, Api& api);
 void add_variable_routes(Routes& routes, Api& api);
 void add_keyring_routes(Routes& routes, Api& api);
 void add_acl_routes(Routes& routes, Api& api);
+void add_login_routes(Routes& routes, Api& api);
 void add_operator_routes(Routes& routes, Api& api);
 void add_audit_routes(Routes& routes, Api& api);
 void add_change_routes(Routes& routes, Api& api);

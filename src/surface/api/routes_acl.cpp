@@ -4,6 +4,7 @@
 
 #include "acl/identity.hpp"
 #include "api/routes.hpp"
+#include "api/token_body.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -24,17 +25,6 @@ using tables::Topic;
 /// Nomad's text: its command line looks for it.
 void refuse_without_acl(const Api& api) {
   if (!api.access.acl) throw Error(Code::invalid, "ACL support disabled");
-}
-
-std::string token_json(const AclToken& token, const std::string& secret = {}) {
-  auto value = json::to_value(token);
-  auto& object = value.get_object();
-  object.erase("SecretHash");
-  if (!secret.empty()) object["SecretID"] = secret;
-  // Absent in Nomad when the token does not expire; Go would read a zero time as long ago.
-  if (token.expiration_time == 0) object.erase("ExpirationTime");
-  if (token.expiration_ttl == Duration{0}) object.erase("ExpirationTTL");
-  return boost::json::serialize(value);
 }
 
 template <class Row>

@@ -1,6 +1,8 @@
 // The root keys, and the keys with which others verify the tokens of tasks.
 #include "api/routes.hpp"
 #include "provision/sync_server.hpp"
+#include "server/identity_providers.hpp"
+#include "server/login_decisions.hpp"
 
 namespace underway::api {
 namespace {
@@ -25,9 +27,21 @@ awaitable<Response> list_keys(Api& api, Request) {
   co_return with_revision(api, boost::json::serialize(keys));
 }
 
+awaitable<void> seal_auth_methods_anew(Api& api) {
+  std::vector<model::AuthMethod> resealed;
+  for (auto& method : tables::records<model::AuthMethod>(*co_await api.server.read())) {
+    if (server::seal_anew(method, api.server.keyring())) resealed.push_back(std::move(method));
+  }
+  auto decide = [resealed = std::move(resealed)](const tables::Tables& tables, const server::Context& context) {
+    return server::decide_reseal_auth_methods(tables, resealed, context);
+  };
+  co_await api.server.writer().submit(std::move(decide));
+}
+
 awaitable<Response> rotate(Api& api, Request request) {
   const std::string id = co_await api.server.variables().rotate(request.query.flag("full"));
   if (api.files != nullptr && request.query.flag("full")) co_await api.files->seal_anew();
+  if (request.query.flag("full")) co_await seal_auth_methods_anew(api);
   object answer;
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);
@@ -37,6 +51,7 @@ awaitable<Response> rotate(Api& api, Request request) {
 
 awaitable<Response> delete_key(Api& api, Request request) {
   if (api.files != nullptr) api.files->refuse_removal(*co_await api.server.read(), request.param("id"));
+  server::refuse_key_removal(*co_await api.server.read(), request.param("id"));
   co_await api.server.variables().remove_key(request.param("id"));
   co_return with_revision(api, "{}");
 }

@@ -51,5 +51,21 @@ TEST(SchedulerConfigurationApi, KeepsEvaluationsWhileTheBrokerIsPaused) {
   EXPECT_TRUE(world.tables().pending_evaluations().empty());
 }
 
+TEST(OperatorApi, AnswersForOneServerInTheShapesThatClientsRead) {
+  World world;
+  const auto raft = world.read("/v1/operator/raft/configuration");
+  EXPECT_EQ(raft.at("Servers").at(0).at("Leader"), true);
+  EXPECT_EQ(world.send("DELETE", "/v1/operator/raft/peer?id=x").status, 501);
+  EXPECT_EQ(world.put("/v1/operator/raft/transfer-leadership", "").status, 501);
+  EXPECT_EQ(world.read("/v1/operator/autopilot/health").at("Healthy"), true);
+  EXPECT_EQ(world.read("/v1/operator/autopilot/configuration").at("LastContactThreshold"), "200ms");
+  EXPECT_EQ(world.put("/v1/operator/autopilot/configuration?cas=9", "{}").body, "false");
+  EXPECT_EQ(world.put("/v1/operator/autopilot/configuration?cas=0", R"({"ServerStabilizationTime": "30s"})").body,
+            "true");
+  EXPECT_EQ(world.read("/v1/operator/autopilot/configuration").at("ServerStabilizationTime"), "30s");
+  EXPECT_EQ(world.get("/v1/operator/license").status, 501);
+  EXPECT_EQ(world.put("/v1/system/reconcile/summaries", "").status, 200);
+}
+
 }  // namespace
 }  // namespace underway::api

@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "cli/login_commands.hpp"
 
 namespace underway::cli {
 
@@ -111,6 +112,17 @@ const std::vector<const Command*>& commands() {
                                                   &acl_role_list_command(),
                                                   &acl_role_info_command(),
                                                   &acl_role_delete_command(),
+                                                  &acl_auth_method_create_command(),
+                                                  &acl_auth_method_update_command(),
+                                                  &acl_auth_method_list_command(),
+                                                  &acl_auth_method_info_command(),
+                                                  &acl_auth_method_delete_command(),
+                                                  &acl_binding_rule_create_command(),
+                                                  &acl_binding_rule_update_command(),
+                                                  &acl_binding_rule_list_command(),
+                                                  &acl_binding_rule_info_command(),
+                                                  &acl_binding_rule_delete_command(),
+                                                  &login_command(),
                                                   &namespace_apply_command(),
                                                   &namespace_list_command(),
                                                   &namespace_status_command(),
@@ -139,6 +151,14 @@ const std::vector<const Command*>& commands() {
                                                   &server_members_command(),
                                                   &operator_api_command(),
                                                   &operator_audit_command(),
+                                                  &operator_scheduler_get_config_command(),
+                                                  &operator_scheduler_set_config_command(),
+                                                  &operator_raft_list_peers_command(),
+                                                  &operator_raft_remove_peer_command(),
+                                                  &operator_raft_transfer_leadership_command(),
+                                                  &operator_autopilot_get_config_command(),
+                                                  &operator_autopilot_set_config_command(),
+                                                  &operator_autopilot_health_command(),
                                                   &operator_root_keyring_list_command(),
                                                   &operator_root_keyring_rotate_command(),
                                                   &operator_root_keyring_remove_command(),

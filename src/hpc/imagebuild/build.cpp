@@ -144,7 +144,7 @@ Built build_here(Definition definition, const BuildOptions& options) {
   const WorkDirectory work(options.work);
   tell(fmt::format("base: {} {}", describe::spell(definition.from.base), definition.from.source));
   const auto ground = make_ground(definition, options, work.path(), created);
-  const Root root(ground->path);
+  const oci::Root root(ground->path);
   const bool has_packages = definition.from.base == Base::debian || definition.from.base == Base::rpm;
   if (!definition.packages.empty() && !has_packages) {
     tell("packages: " + join(definition.packages, " "));

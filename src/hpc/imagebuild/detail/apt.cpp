@@ -58,7 +58,7 @@ std::string line(const std::vector<std::string>& with, const std::string& url, c
 constexpr const char* kArchives = "/var/cache/apt/archives/partial";
 
 /// apt.conf(5) for an apt that runs here and works there.
-std::string configuration(const Definition& definition, const Root& root, const std::string& work) {
+std::string configuration(const Definition& definition, const oci::Root& root, const std::string& work) {
   const std::string& tree = root.path();
   std::string text;
   const auto set = [&](std::string_view key, const std::string& value) {
@@ -88,7 +88,7 @@ std::string configuration(const Definition& definition, const Root& root, const 
 /// What packages' scripts expect of a machine, until this ends.
 class MachineInTree {
  public:
-  explicit MachineInTree(const Root& root) : root_(root) {
+  explicit MachineInTree(const oci::Root& root) : root_(root) {
     // A service that a package starts would run here, and not where it belongs.
     root.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0755);
     root.make_directory("/proc", 0755, {});
@@ -117,7 +117,7 @@ class MachineInTree {
   }
 
  private:
-  const Root& root_;
+  const oci::Root& root_;
   std::vector<os::Mount> mounts_;
 };
 
@@ -166,7 +166,7 @@ void make_debian(const Definition& definition, const std::string& path, std::int
   argv.push_back(path);
   for (auto& source : sources(definition)) argv.push_back(std::move(source));
   run(argv, fmt::format("make a tree of Debian's packages for image '{}'", definition.name), "mmdebstrap", created);
-  const Root root(path);
+  const oci::Root root(path);
   root.remove("/etc/apt/sources.list.d/0000repo.list");
   root.remove("/etc/dpkg/dpkg.cfg.d/99mmdebstrap");
   if (!root.has("/etc/apt")) return;
@@ -174,7 +174,7 @@ void make_debian(const Definition& definition, const std::string& path, std::int
   root.write("/etc/apt/sources.list", lines.empty() ? "" : join(lines, "\n") + "\n");
 }
 
-void add_packages(const Definition& definition, const Root& root, const std::string& work, std::int64_t created) {
+void add_packages(const Definition& definition, const oci::Root& root, const std::string& work, std::int64_t created) {
   if (::geteuid() != 0) throw Error(Code::denied, "only root can add packages to an image").advise("run it as root");
   if (!root.has("/usr/bin/dpkg") || !root.has("/var/lib/dpkg/status"))
     throw Error(Code::unsupported, fmt::format("cannot add packages to the base of image '{}'", definition.name))

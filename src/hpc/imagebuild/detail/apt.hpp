@@ -3,7 +3,7 @@
 /// Debian's packages: a tree made by mmdebstrap, and further packages put into a tree by apt from outside of it.
 
 #include "imagebuild/definition.hpp"
-#include "imagebuild/detail/root.hpp"
+#include "oci/root.hpp"
 
 namespace underway::imagebuild {
 
@@ -18,6 +18,6 @@ void make_debian(const Definition& definition, const std::string& path, std::int
 /// Installs the definition's packages into a tree that has dpkg. Its own /dev and /proc are mounted meanwhile, so the
 /// caller is in a mount namespace of its own; `work` is for apt's files.
 /// Errors: unsupported without dpkg in it; invalid with apt's last lines. Blocks: yes.
-void add_packages(const Definition& definition, const Root& root, const std::string& work, std::int64_t created);
+void add_packages(const Definition& definition, const oci::Root& root, const std::string& work, std::int64_t created);
 
 }  // namespace underway::imagebuild

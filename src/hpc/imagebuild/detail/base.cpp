@@ -10,10 +10,10 @@
 #include "image/payload.hpp"
 #include "image/verified.hpp"
 #include "imagebuild/detail/apt.hpp"
-#include "imagebuild/detail/archive.hpp"
 #include "imagebuild/detail/rpm.hpp"
 #include "imagebuild/detail/run.hpp"
-#include "imagebuild/oci.hpp"
+#include "oci/layout.hpp"
+#include "oci/unpack.hpp"
 
 namespace underway::imagebuild {
 namespace {
@@ -34,67 +34,38 @@ void from_directory(const Definition& definition, const std::string& tree, std::
 
 void from_tar(const Definition& definition, const BuildOptions& options, const std::string& tree) {
   const std::string source = source_path(definition);
-  Allowance allowance{.bytes = options.unpack_limit};
-  unpack(os::open_file(source, O_RDONLY), source, Root(tree), {.strip = definition.from.strip, .owners = is_root()},
-         allowance);
+  oci::Allowance allowance{.bytes = options.unpack_limit};
+  oci::unpack(os::open_file(source, O_RDONLY), source, oci::Root(tree),
+              {.strip = definition.from.strip, .owners = is_root()}, allowance);
 }
 
-/// A blob of a layout, open at its start and compared with its digest.
-os::Fd open_blob(const Root& layout, const oci::Descriptor& blob) {
-  const auto at = layout.find_place(oci::blob_path(blob));
-  if (!at) throw Error(Code::not_found, fmt::format("the layout has no blob '{}'", blob.digest));
-  os::Fd file(::openat(at->directory(), at->leaf().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file) throw errno_error(errno, fmt::format("cannot open the blob '{}'", blob.digest));
-  struct stat st{};
-  if (::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != blob.size)
-    throw Error(Code::denied, fmt::format("the blob '{}' is not what the layout says", blob.digest))
-        .because(fmt::format("it has {} bytes, not {}", st.st_size, blob.size));
-  if ("sha256:" + image::file_digest(file, blob.digest) != blob.digest)
-    throw Error(Code::denied, fmt::format("the blob '{}' is not what the layout says", blob.digest))
-        .because("its bytes have another digest")
-        .advise("make the layout again");
-  if (::lseek(file.get(), 0, SEEK_SET) != 0) throw errno_error(errno, "cannot read the blob");
-  return file;
-}
-
-oci::Document read_document(const Root& layout, const oci::Descriptor& blob) {
-  constexpr std::size_t kLimit = 16U << 20;
-  return oci::parse_document(os::read_all(open_blob(layout, blob), kLimit, blob.digest));
-}
-
-void unpack_layout(const Root& layout, const Definition& definition, const Root& tree, Allowance& allowance) {
-  const auto text = layout.read("index.json");
-  if (!text)
-    throw Error(Code::invalid, fmt::format("'{}' is no OCI layout", definition.from.source))
-        .because("there is no index.json in it");
-  oci::Descriptor chosen = oci::choose(oci::parse_document(*text), definition.from.tag, definition.architecture);
-  oci::Document manifest = read_document(layout, chosen);
-  // An index within the index, for several architectures.
-  if (!manifest.manifests.empty()) {
-    chosen = oci::choose(manifest, "", definition.architecture);
-    manifest = read_document(layout, chosen);
-  }
+void unpack_layout(const oci::Layout& layout, const Definition& definition, const oci::Root& tree,
+                   oci::Allowance& allowance) {
+  const oci::Platform platform{.architecture = oci::go_architecture(definition.architecture), .os = "linux"};
+  const oci::Descriptor chosen = layout.find(definition.from.tag, platform);
+  const oci::Document manifest = oci::parse_document(layout.read(chosen));
   if (manifest.layers.empty())
     throw Error(Code::invalid, fmt::format("the image '{}' of the layout has no layers", chosen.digest));
   for (const auto& layer : manifest.layers) {
     if (layer.media_type.find("tar") == std::string::npos)
       throw Error(Code::unsupported, fmt::format("the layer '{}' is no archive", layer.digest))
           .because(fmt::format("its media type is '{}'", layer.media_type));
-    unpack(open_blob(layout, layer), layer.digest, tree, {.layer = true, .owners = is_root()}, allowance);
+    oci::unpack(layout.open_verified(layer), layer.digest, tree,
+                {.whiteouts = oci::Whiteouts::applied, .owners = is_root()}, allowance);
   }
 }
 
 void from_oci(const Definition& definition, const BuildOptions& options, const std::string& work,
               const std::string& tree) {
   const std::string source = source_path(definition);
-  Allowance allowance{.bytes = options.unpack_limit};
+  oci::Allowance allowance{.bytes = options.unpack_limit};
   struct stat st{};
   if (::stat(source.c_str(), &st) != 0) throw errno_error(errno, fmt::format("cannot open '{}'", source));
-  if (S_ISDIR(st.st_mode)) return unpack_layout(Root(source), definition, Root(tree), allowance);
+  if (S_ISDIR(st.st_mode)) return unpack_layout(oci::Layout(source), definition, oci::Root(tree), allowance);
   const std::string unpacked = work + "/layout";
   os::make_directories(unpacked, 0700);
-  unpack(os::open_file(source, O_RDONLY), source, Root(unpacked), {.owners = false}, allowance);
-  unpack_layout(Root(unpacked), definition, Root(tree), allowance);
+  oci::unpack(os::open_file(source, O_RDONLY), source, oci::Root(unpacked), {.owners = false}, allowance);
+  unpack_layout(oci::Layout(unpacked), definition, oci::Root(tree), allowance);
 }
 
 /// The image below, as far as the definition and the options let it be trusted.

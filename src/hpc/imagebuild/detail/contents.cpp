@@ -50,7 +50,7 @@ constexpr std::string_view kRemoved[] = {
 /// Empty when they are there: the capsule's start fills them, and a file that is there can be mounted upon.
 constexpr std::string_view kEmptied[] = {"/etc/hostname", "/etc/machine-id", "/etc/resolv.conf"};
 
-void remove_logs(const Root& root, const std::string& directory) {
+void remove_logs(const oci::Root& root, const std::string& directory) {
   for (const auto& entry : root.list(directory)) {
     const std::string path = directory + "/" + entry.name;
     if (entry.type == DT_DIR)
@@ -61,7 +61,7 @@ void remove_logs(const Root& root, const std::string& directory) {
 }
 
 /// Their dates make them worthless once all files have one date, and their bytes are not always the same.
-void remove_compiled_python(const Root& root, const std::string& directory) {
+void remove_compiled_python(const oci::Root& root, const std::string& directory) {
   for (const auto& entry : root.list(directory)) {
     if (entry.type != DT_DIR) continue;
     const std::string path = directory + "/" + entry.name;
@@ -72,7 +72,7 @@ void remove_compiled_python(const Root& root, const std::string& directory) {
   }
 }
 
-mode_t mode_of(const Root& root, std::string_view path, os::Owner& owner) {
+mode_t mode_of(const oci::Root& root, std::string_view path, os::Owner& owner) {
   const auto at = root.find_place(path);
   struct stat st{};
   if (!at || ::fstatat(at->directory(), at->leaf().c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -82,7 +82,7 @@ mode_t mode_of(const Root& root, std::string_view path, os::Owner& owner) {
 }
 
 /// The third field of a line is the day of the password's last change, shadow(5).
-void date_passwords(const Root& root, std::int64_t created) {
+void date_passwords(const oci::Root& root, std::int64_t created) {
   const auto shadow = root.read("/etc/shadow");
   if (!shadow) return;
   std::vector<std::string> lines = split(*shadow, '\n');
@@ -97,7 +97,7 @@ void date_passwords(const Root& root, std::int64_t created) {
   root.write("/etc/shadow", join(lines, "\n"), mode, owner);
 }
 
-void add_file(const Definition& definition, const File& file, const Root& root) {
+void add_file(const Definition& definition, const File& file, const oci::Root& root) {
   std::string bytes;
   mode_t mode = 0644;
   if (file.content) {
@@ -118,7 +118,7 @@ void add_file(const Definition& definition, const File& file, const Root& root) 
 
 }  // namespace
 
-void add_contents(const Definition& definition, const Root& root) {
+void add_contents(const Definition& definition, const oci::Root& root) {
   for (const auto& directory : definition.directories)
     root.make_directory(directory.path, static_cast<mode_t>(parse_mode(directory.mode).value_or(0755)),
                         root.owner(directory.user, directory.group));
@@ -126,7 +126,7 @@ void add_contents(const Definition& definition, const Root& root) {
   for (const auto& link : definition.links) root.link(link.path, link.target);
 }
 
-void remove_contents(const Definition& definition, const Root& root) {
+void remove_contents(const Definition& definition, const oci::Root& root) {
   for (const auto& pattern : definition.remove) {
     const auto found = root.glob(pattern);
     if (found.empty() && pattern.find('*') == std::string::npos)
@@ -137,7 +137,7 @@ void remove_contents(const Definition& definition, const Root& root) {
   }
 }
 
-void clean(const Root& root, std::int64_t created) {
+void clean(const oci::Root& root, std::int64_t created) {
   for (const auto pattern : kRemoved)
     for (const auto& path : root.glob(pattern)) root.remove(path);
   for (const auto path : kEmptied)
@@ -147,7 +147,7 @@ void clean(const Root& root, std::int64_t created) {
   date_passwords(root, created);
 }
 
-std::vector<image::Package> installed_packages(const Root& root) {
+std::vector<image::Package> installed_packages(const oci::Root& root) {
   std::vector<image::Package> out;
   image::Package package;
   bool installed = false;

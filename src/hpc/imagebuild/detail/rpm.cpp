@@ -71,7 +71,7 @@ std::vector<image::Package> make_rpm(const Definition& definition, const std::st
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
     return std::tie(a.name, a.version, a.architecture) < std::tie(b.name, b.version, b.architecture);
   });
-  const Root root(tree);
+  const oci::Root root(tree);
   // The database lies elsewhere with each distribution's rpm; Debian's has it in the home of who calls it.
   for (const char* path : {"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/root/.rpmdb", "/var/lib/dnf", "/var/cache/dnf"})
     root.remove(path);

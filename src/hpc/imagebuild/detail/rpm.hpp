@@ -3,7 +3,7 @@
 /// A tree of RPM packages, made by dnf.
 
 #include "imagebuild/definition.hpp"
-#include "imagebuild/detail/root.hpp"
+#include "oci/root.hpp"
 
 namespace underway::imagebuild {
 

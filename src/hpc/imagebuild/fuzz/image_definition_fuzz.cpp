@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "imagebuild/definition.hpp"
-#include "imagebuild/oci.hpp"
+#include "oci/document.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace underway;
@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] == 'o') {
     try {
-      const auto document = imagebuild::oci::parse_document(text);
-      const auto& chosen = imagebuild::oci::choose(document, "", "amd64");
-      if (imagebuild::oci::blob_path(chosen).find("..") != std::string::npos) __builtin_trap();
+      const auto document = oci::parse_document(text);
+      const auto& chosen = oci::choose(document, "", "amd64");
+      if (oci::blob_path(chosen).find("..") != std::string::npos) __builtin_trap();
     } catch (const Error&) {
       // Refused, as it should be.
     }

@@ -1,4 +1,4 @@
-#include "imagebuild/detail/root.hpp"
+#include "oci/root.hpp"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-namespace underway::imagebuild {
+namespace underway::oci {
 namespace {
 
 /// Beneath `root`, whatever links are on the way; -1 and errno.
@@ -51,7 +51,8 @@ std::optional<std::uint32_t> find_id(const std::optional<std::string>& file, con
 
 }  // namespace
 
-std::string Root::Place::path() const { return fmt::format("/proc/self/fd/{}/{}", directory_.get(), leaf_); }
+std::string Root::Place::directory_path() const { return fmt::format("/proc/self/fd/{}", directory()); }
+std::string Root::Place::path() const { return directory_path() + "/" + leaf_; }
 
 Root::Root(std::string path)
     : path_(std::move(path)), root_(os::open_file(path_, O_PATH | O_DIRECTORY)), owned_(::geteuid() == 0) {}
@@ -86,13 +87,20 @@ std::optional<Root::Place> Root::find_place(std::string_view path) const {
   return Place(std::move(directory), leaf_of(path));
 }
 
-std::optional<std::string> Root::read(std::string_view path) const {
+std::optional<std::string> Root::read(std::string_view path, std::size_t limit) const {
   const os::Fd file = open_in(root_, std::string(path), O_RDONLY | O_NONBLOCK);
   if (!file) {
-    if (errno == ENOENT) return {};
+    if (errno == ENOENT || errno == ENOTDIR) return {};
     throw errno_error(errno, fmt::format("cannot open '{}' of the image", path));
   }
-  return os::read_all(file, 256U << 20, fmt::format("'{}' of the image", path));
+  return os::read_all(file, limit, fmt::format("'{}' of the image", path));
+}
+
+os::Fd Root::open(std::string_view path) const {
+  // O_NONBLOCK: a fifo must not block us.
+  os::Fd file = open_in(root_, std::string(path), O_RDONLY | O_NONBLOCK);
+  if (!file) throw errno_error(errno, fmt::format("cannot open '{}' of the image", path));
+  return file;
 }
 
 void Root::write(std::string_view path, std::string_view bytes, mode_t mode, os::Owner owner) const {
@@ -176,4 +184,4 @@ os::Owner Root::owner(const std::string& user, const std::string& group) const {
   return out;
 }
 
-}  // namespace underway::imagebuild
+}  // namespace underway::oci

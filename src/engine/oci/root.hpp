@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 #include "os/fd.hpp"
 #include "os/file.hpp"
 
-namespace underway::imagebuild {
+namespace underway::oci {
 
 class Root {
  public:
@@ -25,14 +26,21 @@ class Root {
   /// last part is not followed.
   class Place {
    public:
-    Place(os::Fd directory, std::string leaf) : directory_(std::move(directory)), leaf_(std::move(leaf)) {}
-    int directory() const { return directory_.get(); }
+    Place(os::Fd directory, std::string leaf)
+        : Place(std::make_shared<const os::Fd>(std::move(directory)), std::move(leaf)) {}
+    Place(std::shared_ptr<const os::Fd> directory, std::string leaf)
+        : directory_(std::move(directory)), leaf_(std::move(leaf)) {}
+    int directory() const { return directory_->get(); }
+    /// For the places of other entries there.
+    const std::shared_ptr<const os::Fd>& shared_directory() const { return directory_; }
+    /// "/proc/self/fd/7"
+    std::string directory_path() const;
     const std::string& leaf() const { return leaf_; }
     /// "/proc/self/fd/7/leaf"
     std::string path() const;
 
    private:
-    os::Fd directory_;
+    std::shared_ptr<const os::Fd> directory_;
     std::string leaf_;
   };
   /// Missing directories are made, with mode 0755. Throws Error(denied) when something on the way is no directory.
@@ -40,8 +48,10 @@ class Root {
   /// Nothing when the directory of `path` does not exist.
   std::optional<Place> find_place(std::string_view path) const;
 
-  /// Follows links. Nothing when there is no such file.
-  std::optional<std::string> read(std::string_view path) const;
+  /// Follows links. Nothing when there is no such file. Throws too_large beyond `limit` bytes.
+  std::optional<std::string> read(std::string_view path, std::size_t limit = 256U << 20) const;
+  /// Follows links. Throws not_found.
+  os::Fd open(std::string_view path) const;
   /// Replaces what is there, of whatever kind it is.
   void write(std::string_view path, std::string_view bytes, mode_t mode = 0644, os::Owner owner = {}) const;
   void link(std::string_view path, const std::string& target) const;
@@ -69,4 +79,4 @@ class Root {
   bool owned_;  ///< whether owners can be given
 };
 
-}  // namespace underway::imagebuild
+}  // namespace underway::oci

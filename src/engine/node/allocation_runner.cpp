@@ -135,6 +135,7 @@ void AllocationRunner::review() {
     const model::TaskGroup& group = group_of(*allocation_);
     const auto tasks = states();
     direct_checks(tasks);
+    limit_run_time(tasks);
     if (!stopping_ && health_.observe(health_signs(tasks))) health_changed();
     for (const auto& task : group.tasks) {
       const auto it = runners_.find(task.name);
@@ -160,6 +161,36 @@ void AllocationRunner::review() {
 void AllocationRunner::kill_all(const model::TaskEvent& reason, const std::string& except) {
   for (const auto& [name, runner] : runners_)
     if (name != except && !runner->dead() && !is_poststop(runner->task())) runner->kill(reason, false);
+}
+
+void AllocationRunner::limit_run_time(const std::map<std::string, model::TaskState>& tasks) {
+  const auto& limit = group_of(*allocation_).max_run_duration;
+  if (stopping_ || dead()) return;
+  if (limit != run_limit_) {
+    run_timer_ = nullptr;
+    run_limit_ = limit;
+  }
+  if (!limit) return;
+  std::int64_t began = 0;
+  for (const auto& [name, state] : tasks) {
+    if (state.started_at > 0) began = began == 0 ? state.started_at : std::min(began, state.started_at);
+  }
+  if (began == 0) return;
+  const Duration left = from_unix_nanos(began) + *limit - context_.runtime.now();
+  if (!overdue_ && left > Duration{0}) {
+    if (!run_timer_) {
+      run_timer_ = context_.runtime.after(left, [this] {
+        overdue_ = true;
+        review();
+      });
+    }
+    return;
+  }
+  overdue_ = true;
+  const auto reason = event::make(
+      event::kKilling, fmt::format("The allocation ran for longer than max_run_duration, {}", format_duration(*limit)));
+  for (const auto& [name, runner] : runners_)
+    if (!runner->dead() && !is_poststop(runner->task())) runner->kill(reason, true);
 }
 
 // --- health

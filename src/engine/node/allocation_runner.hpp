@@ -98,6 +98,8 @@ class AllocationRunner final : private CheckSubject {
   std::map<std::string, model::TaskState> states() const;
   TaskRunner& get_task(const std::string& name) const;
   void kill_all(const model::TaskEvent& reason, const std::string& except);
+  /// `max_run_duration`, counted from the first start of a task, whether or not a server is heard of.
+  void limit_run_time(const std::map<std::string, model::TaskState>& tasks);
   /// The order of stopping: leader, then mains, then sidecars; poststop tasks run afterwards.
   awaitable<void> stop_in_order();
   void begin_stop();
@@ -115,6 +117,9 @@ class AllocationRunner final : private CheckSubject {
   HealthMonitor health_;
   std::vector<std::shared_ptr<CheckRunner>> checks_;
   bool reviewing_ = false, review_again_ = false;
+  std::shared_ptr<void> run_timer_;
+  std::optional<Duration> run_limit_;  ///< what the timer was set by
+  bool overdue_ = false;
   async::Event task_event_;
   async::TaskGroup work_;
 };

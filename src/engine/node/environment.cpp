@@ -42,6 +42,7 @@ void add_identity(const EnvironmentInputs& in, StringMap& env) {
   env["NOMAD_GROUP_NAME"] = in.group.name;
   env["NOMAD_JOB_ID"] = allocation.job_id;
   env["NOMAD_JOB_NAME"] = allocation.job ? allocation.job->name : allocation.job_id;
+  if (allocation.job && !allocation.job->parent_id.empty()) env["NOMAD_JOB_PARENT_ID"] = allocation.job->parent_id;
   env["NOMAD_DC"] = in.node.datacenter;
   env["NOMAD_NAMESPACE"] = allocation.ns;
   env["NOMAD_REGION"] = in.region;

@@ -90,7 +90,11 @@ void TaskRunner::tell_wait() {
 }
 
 void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
-  if (kill_ || dead()) return;
+  if (dead()) return;
+  if (kill_) {
+    kill_->fails |= fails;
+    return;
+  }
   kill_ = Kill{std::move(reason), fails};
   if (kill_->reason) record_event(*kill_->reason);
   if (fetching_) fetching_->kill();

@@ -2,6 +2,8 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "node/artifact.hpp"
+#include "node/destination.hpp"
+#include "node/file_access.hpp"
 #include "node/task_event.hpp"
 #include "node/task_runner.hpp"
 #include "os/process.hpp"
@@ -34,6 +36,15 @@ os::User resolve_user(const std::string& name, const std::string& node_name) {
       .advise("create the user there, or name another in the task's `user`");
 }
 
+/// `dispatch_payload`: what the dispatch brought, below the task's local directory. Blocks: yes (disk).
+void write_payload(const model::Allocation& allocation, const model::Task& task, const AllocationDirectory& directory,
+                   const TaskPaths& view, const os::User& owner) {
+  if (!task.dispatch_payload || !allocation.job || allocation.job->payload.empty()) return;
+  const std::string path =
+      resolve_destination("local/" + task.dispatch_payload->file, task.name, directory.root(), view);
+  Beneath(directory.root()).write(path, base64_decode(allocation.job->payload), 0644, os::Owner{owner.uid, owner.gid});
+}
+
 }  // namespace
 
 awaitable<void> TaskRunner::prepare() {
@@ -49,10 +60,11 @@ awaitable<void> TaskRunner::prepare() {
   build_interpolation();
   std::string name = interpolation_.apply(task.user);
   if (name.empty()) name = context_.drivers.default_user(task.driver);
-  co_await blocking(context_.runtime, [this, &name, &task] {
+  co_await blocking(context_.runtime, [this, &name, &task, &keep] {
     user_ = resolve_user(name, context_.node.name);
     directory_.build();
     directory_.build_task(task.name, user_, context_.options.secrets_in_memory);
+    write_payload(*keep, task, directory_, context_.drivers.paths(task.driver, directory_, task.name), user_);
   });
   build_interpolation();
   if (!kill_) co_await fetch_identities();

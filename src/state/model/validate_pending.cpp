@@ -10,7 +10,6 @@ void check_pending(const Place& place, const Job& job) {
   for (const auto& group : job.groups) {
     const Place inside = place.inside("group", group.name);
     refuse(inside, !group.volumes.empty(), "volume");
-    refuse(inside, group.max_run_duration.has_value(), "max_run_duration");
     for (const auto& network : group.networks) refuse(inside, network.dns.has_value(), "network: dns");
     for (const auto& task : group.tasks) {
       const Place deeper = inside.inside("task", task.name);

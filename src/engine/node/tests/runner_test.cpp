@@ -66,6 +66,37 @@ TEST_F(RunnerTest, ABatchTaskThatSucceedsIsComplete) {
   EXPECT_EQ(state().events.back().message, "Exit Code: 0");
 }
 
+TEST_F(RunnerTest, AnAllocationThatRunsForLongerThanItMayIsStoppedAndHasFailed) {
+  auto order = make_order({make_task("main"), make_hook("clean", LifecycleHook::poststop)}, model::JobType::batch);
+  order.job.groups[0].max_run_duration = 1h;
+  order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 3, .interval = 24h, .delay = 1s};
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  runtime.advance(30min);
+  end("main", {.exit_code = 3});  // a restart does not begin it anew
+  runtime.advance(29min);
+  EXPECT_EQ(status(), ClientStatus::running);
+  runtime.advance(1min);
+  EXPECT_EQ(state().state, TaskRunState::dead);
+  EXPECT_EQ(drivers.order.back(), "clean");
+  end("clean", {});
+  EXPECT_EQ(status(), ClientStatus::failed);
+  std::vector<std::string> messages;
+  for (const auto& event : state().events) messages.push_back(event.message);
+  EXPECT_THAT(messages, ::testing::Contains("The allocation ran for longer than max_run_duration, 1h0m0s"));
+}
+
+TEST_F(RunnerTest, TheTaskFindsThePayloadOfItsDispatch) {
+  auto order = make_order({make_task("main")}, model::JobType::batch);
+  order.job.payload = "eyJhIjoxfQ==";
+  order.job.dispatched = true;
+  order.job.groups[0].tasks[0].dispatch_payload = model::DispatchPayload{"in/data.json"};
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  const std::string local = directory.path() + "/alloc/" + kAllocationId + "/main/local";
+  EXPECT_EQ(os::read_file(local + "/in/data.json"), "{\"a\":1}");
+}
+
 TEST_F(RunnerTest, MainsWaitForPrestartTasksAndPoststopRunsLast) {
   run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart),
                   make_hook("proxy", LifecycleHook::prestart, true), make_hook("after", LifecycleHook::poststart),

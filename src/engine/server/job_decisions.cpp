@@ -7,12 +7,19 @@
 #include "model/validate.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/namespace_decisions.hpp"
+#include "server/scaling_decisions.hpp"
 #include "server/start_decisions.hpp"
 
 namespace underway::server {
 
 using model::EvalTrigger;
 using model::Job;
+
+void refuse_priority(std::int64_t priority) {
+  const std::int64_t most = model::ValidateOptions{}.max_priority;
+  if (priority < 1 || priority > most)
+    throw Error(Code::invalid, fmt::format("priority {} is not between 1 and {}", priority, most));
+}
 
 model::Evaluation new_evaluation(const Job& job, EvalTrigger trigger, const Context& context) {
   model::Evaluation evaluation;
@@ -36,6 +43,12 @@ bool same_specification(const Job& a, const Job& b) {
     job.stable = false;
     job.submit_time = 0;
     job.version_tag.reset();
+    for (auto& group : job.groups) {  // ids of policies are computed
+      if (group.scaling) group.scaling->id.clear();
+      for (auto& task : group.tasks) {
+        for (auto& scaling : task.scaling) scaling.id.clear();
+      }
+    }
     job.create_index = job.modify_index = job.job_modify_index = 0;
     return job;
   };
@@ -91,6 +104,19 @@ void refuse_cycle(const Tables& tables, const std::vector<const Job*>& coming) {
       throw Error(Code::invalid, "the dependencies of the jobs form a cycle")
           .because(*cycle)
           .advise("remove one of the depends_on blocks");
+    }
+  }
+}
+
+/// PreserveCounts and PreserveResources.
+void keep_what_stands(RegisterJob& request, const Job& current) {
+  for (auto& group : request.job.groups) {
+    const auto* before = current.find_group(group.name);
+    if (before == nullptr) continue;
+    if (request.preserve_counts) group.count = before->count;
+    for (auto& task : group.tasks) {
+      const auto* known = before->find_task(task.name);
+      if (request.preserve_resources && known != nullptr) task.resources = known->resources;
     }
   }
 }
@@ -152,7 +178,10 @@ Registered register_into(std::vector<Change>& changes, const Tables& tables, con
   result.job_modify_index = standing.job_modify_index;
   std::optional<model::Evaluation> evaluation;
   if (!standing.starts_others()) evaluation = new_evaluation(standing, EvalTrigger::job_register, context);
-  if (evaluation) result.eval_id = evaluation->id;
+  if (evaluation) {
+    result.eval_id = evaluation->id;
+    evaluation->priority = request.eval_priority.value_or(evaluation->priority);
+  }
   if (job) {
     note_clock(changes, tables, *job, context);
     changes.push_back(tables::PutJob{std::move(*job), request.submission});
@@ -176,6 +205,15 @@ void stop_into(std::vector<Change>& changes, const Tables& tables, const Job& cu
   changes.push_back(tables::PutEvaluation{std::move(evaluation)});
 }
 
+}  // namespace
+
+void forget_job(std::vector<Change>& changes, const std::string& ns, const std::string& id) {
+  changes.push_back(tables::DeleteJob{ns, id});
+  changes.push_back(tables::delete_record<model::ScalingEvents>(ns + "/" + id));
+}
+
+namespace {
+
 tables::Row<Job> get_job(const Tables& tables, const std::string& ns, const std::string& id) {
   auto job = tables.find_job(ns, id);
   if (!job) throw Error(Code::not_found, "job not found").because(fmt::format("no job '{}' in namespace '{}'", id, ns));
@@ -184,7 +222,8 @@ tables::Row<Job> get_job(const Tables& tables, const std::string& ns, const std:
 
 /// Who declared it: itself, or the job that started it, or that one's.
 std::pair<std::string, std::string> origin_of(const Tables& tables, const Job& job) {
-  const auto parent = job.parent_id.empty() || job.parent_id == job.id ? nullptr : tables.find_job(job.ns, job.parent_id);
+  const auto parent =
+      job.parent_id.empty() || job.parent_id == job.id ? nullptr : tables.find_job(job.ns, job.parent_id);
   const bool older = parent && parent->id.size() < job.id.size();  // whatever a client wrote there: it ends
   return older ? origin_of(tables, *parent) : std::pair(job.ns, job.id);
 }
@@ -215,9 +254,11 @@ Decision<Registered> decide_register(const Tables& tables, const RegisterJob& re
   refuse_by_namespace(tables, request.job, request.coming, context);
   refuse_cycle(tables, {&request.job});
   const auto current = tables.find_job(request.job.ns, request.job.id);
+  if (request.eval_priority) refuse_priority(*request.eval_priority);
   if (request.enforce_index) refuse_other_index(current.get(), *request.enforce_index);
   // Only the cluster's directory makes a job its own, or lets it go.
   RegisterJob standing = request;
+  if (current && !current->stop) keep_what_stands(standing, *current);
   standing.job.cluster = current && !current->stop ? current->cluster : std::string();
   Decision<Registered> decision;
   decision.result = register_into(decision.changes, tables, standing, context);
@@ -229,7 +270,7 @@ Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob
   Decision<Registered> decision;
   stop_into(decision.changes, tables, *current, EvalTrigger::job_deregister, context, &decision.result.eval_id);
   decision.result.job_modify_index = context.revision;
-  if (request.purge) decision.changes.push_back(tables::DeleteJob{request.ns, request.id});
+  if (request.purge) forget_job(decision.changes, request.ns, request.id);
   return decision;
 }
 

@@ -14,6 +14,9 @@ struct RegisterJob {
   std::optional<model::Revision> enforce_index;
   /// Namespaces that are made together with the job: they stand for those in the tables.
   std::vector<model::Namespace> coming = {};
+  bool preserve_counts = false;                    ///< groups that are there already keep their counts
+  bool preserve_resources = false;                 ///< and their tasks what they ask of a node
+  std::optional<std::int64_t> eval_priority = {};  ///< of the evaluation alone; absent: the job's
 };
 
 struct Registered {
@@ -68,6 +71,12 @@ bool same_specification(const model::Job&, const model::Job&);
 std::optional<model::Job> next_version(const Tables&, model::Job job, const Context&);
 /// Puts the job, if it differs from the current one, and its evaluation; refuses nothing.
 Registered register_into(std::vector<Change>& changes, const Tables&, const RegisterJob&, const Context&);
+
+/// Throws invalid for one that no job may have.
+void refuse_priority(std::int64_t priority);
+
+/// With what is kept beside it.
+void forget_job(std::vector<Change>& changes, const std::string& ns, const std::string& id);
 
 /// A pending evaluation of `job`.
 model::Evaluation new_evaluation(const model::Job& job, model::EvalTrigger trigger, const Context&);

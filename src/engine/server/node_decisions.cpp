@@ -375,7 +375,7 @@ std::set<JobKey> collect_jobs(Decision<Collected>& decision, const Tables& table
   std::set<JobKey> gone;
   for (const auto& job : tables.jobs()) {
     if (!job_is_over(tables, *job, keep, context)) continue;
-    decision.changes.push_back(tables::DeleteJob{job->ns, job->id});
+    forget_job(decision.changes, job->ns, job->id);
     gone.emplace(job->ns, job->id);
     ++decision.result.jobs;
   }

@@ -31,8 +31,8 @@ async::awaitable<void> start_by_the_clock(Writer& writer, const Clock& clock) {
     if (revision != seen || !due || now < *due - std::chrono::hours(1)) due = next_launch(*tables, now);
     seen = revision;
     if (!due || *due > now) {
-      const Duration pause = due ? std::clamp<Duration>(*due - now, std::chrono::milliseconds(1), kLongestSleep)
-                                 : Duration(kLongestSleep);
+      const Duration pause =
+          due ? std::clamp<Duration>(*due - now, std::chrono::milliseconds(1), kLongestSleep) : Duration(kLongestSleep);
       co_await async::sleep_for(pause);
       continue;
     }

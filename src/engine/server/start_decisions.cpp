@@ -14,8 +14,6 @@ using model::PeriodicLaunch;
 
 namespace {
 
-/// Source: Nomad's documentation of job_max_priority, its default.
-constexpr std::int64_t kMostPriority = 100;
 /// A clock that is set back by less is waited for; by more, and the record of the last launch is set back too.
 constexpr auto kClockSlack = std::chrono::minutes(1);
 
@@ -115,8 +113,8 @@ void refuse_payload(const Job& job, const std::string& payload) {
   using model::PayloadRule;
   const PayloadRule rule = job.parameterized->payload;
   if (payload.size() > model::kDispatchPayloadBytes) {
-    throw Error(Code::invalid, fmt::format("Payload exceeds maximum size; {} > {}", payload.size(),
-                                           model::kDispatchPayloadBytes))
+    throw Error(Code::invalid,
+                fmt::format("Payload exceeds maximum size; {} > {}", payload.size(), model::kDispatchPayloadBytes))
         .advise("put it where the task can fetch it as an artifact");
   }
   if (rule == PayloadRule::required && payload.empty())
@@ -152,9 +150,7 @@ void refuse_dispatch(const Job& job, const DispatchJob& request) {
   refuse_meta(job, request.meta);
   if (request.id_prefix_template.find_first_of(std::string_view(" \t\n\0", 4)) != std::string::npos)
     throw Error(Code::invalid, "the prefix of a dispatch's id has no spaces");
-  const auto priority = request.priority.value_or(job.priority);
-  if (priority < 1 || priority > kMostPriority)
-    throw Error(Code::invalid, fmt::format("priority {} is not between 1 and {}", priority, kMostPriority));
+  if (request.priority) refuse_priority(*request.priority);
 }
 
 }  // namespace
@@ -236,8 +232,8 @@ Decision<Started> decide_dispatch(const Tables& tables, const DispatchJob& reque
     }
   }
   const std::string prefix = request.id_prefix_template.empty() ? "" : request.id_prefix_template + "-";
-  const std::string id = fmt::format("{}/dispatch-{}{}-{}", job->id, prefix, unix_seconds(context.now),
-                                     context.ids.uuid().substr(0, 8));
+  const std::string id =
+      fmt::format("{}/dispatch-{}{}-{}", job->id, prefix, unix_seconds(context.now), context.ids.uuid().substr(0, 8));
   Job child = derive(*job, id, context);
   child.dispatched = true;
   child.dispatch_token = request.idempotency_token;

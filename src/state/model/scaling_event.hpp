@@ -21,13 +21,13 @@ struct ScalingEvent {
   std::string message;
   bool error = false;
   boost::json::value meta = boost::json::object{};  ///< whoever asked wrote it
-  std::optional<std::string> eval_id;
+  std::optional<std::string> eval_id = {};
   std::int64_t create_index = 0;
 };
 
 struct ScalingEvents {
   std::string ns, job_id;
-  std::map<std::string, std::vector<ScalingEvent>> groups;  ///< newest first
+  std::map<std::string, std::vector<ScalingEvent>> groups = {};  ///< newest first
   std::int64_t modify_index = 0, create_index = 0;
 };
 

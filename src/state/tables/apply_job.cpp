@@ -11,6 +11,15 @@ void Tables::Impl::apply(PutJob change) {
   Job& job = change.job;
   JobEntry& entry = job_entry(job.ns, job.id);
   unsettle(entry);
+  if (entry.current && job.version < entry.current->version) {
+    // Of an earlier version it changes what is kept of that version: its tag.
+    const auto known = entry.versions.find(job.version);
+    if (known == entry.versions.end() || !known->second.record) return;
+    write_version(entry, job, known->second.record->submission);
+    prune_versions(entry);
+    note_change(Topic::jobs, entry.key);
+    return;
+  }
   const Row<Job> before = entry.current;
   if (job.job_modify_index == kThisRevision || (!before && job.job_modify_index == 0)) job.job_modify_index = stamp;
   job.create_index = job.modify_index = 0;
@@ -25,7 +34,8 @@ void Tables::Impl::apply(PutJob change) {
   // A version is written once: what changes with a job's life (its status) is not worth a second copy of it.
   const auto known = entry.versions.find(after->version);
   const bool unknown = !before || known == entry.versions.end() || !known->second.record;
-  if (unknown || change.submission || known->second.job->stable != after->stable) {
+  if (unknown || change.submission || known->second.job->stable != after->stable ||
+      !describe::equal(known->second.job->version_tag, after->version_tag)) {
     if (!unknown && !change.submission) change.submission = known->second.record->submission;
     write_version(entry, *after, std::move(change.submission));
     prune_versions(entry);
@@ -79,7 +89,7 @@ std::vector<std::int64_t> Tables::Impl::superfluous_versions(const JobEntry& ent
     const VersionEntry& version = it->second;
     // Versions left from before a purge have another create index; they count for nothing but their allocations.
     const bool own = entry.current && version.record && version.job->create_index == entry.current->create_index;
-    if (own && ++kept <= kJobVersions) continue;
+    if (own && (version.job->version_tag || ++kept <= kJobVersions)) continue;
     if (version.references == 0) superfluous.push_back(it->first);
   }
   return superfluous;

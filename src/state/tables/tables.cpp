@@ -51,9 +51,11 @@ std::vector<Row<JobVersion>> Tables::job_versions(const std::string& ns, const s
   std::vector<Row<JobVersion>> found;
   const JobEntry* entry = impl_->find_job_entry(ns, id);
   if (entry == nullptr || !entry->current) return found;
-  for (auto it = entry->versions.rbegin(); it != entry->versions.rend() && found.size() < kJobVersions; ++it) {
+  std::size_t untagged = 0;  // what has a tag is kept beside them
+  for (auto it = entry->versions.rbegin(); it != entry->versions.rend(); ++it) {
     const auto& record = it->second.record;
-    if (record && record->job.create_index == entry->current->create_index) found.push_back(record);
+    if (!record || record->job.create_index != entry->current->create_index) continue;
+    if (record->job.version_tag || ++untagged <= kJobVersions) found.push_back(record);
   }
   return found;
 }

@@ -188,19 +188,15 @@ TEST_F(Starts, ByDispatchWithMetaAndPayload) {
   EXPECT_EQ(child->meta, (model::StringMap{{"site", "north"}, {"user", "ada"}}));
   EXPECT_EQ(child->parent_id, "report");
   EXPECT_EQ(desk.tables.allocations_of_job("default", child->id).size(), 1u);
-  const auto named = dispatch({.ns = "default",
-                               .id = "report",
-                               .meta = {{"user", "bob"}},
-                               .id_prefix_template = "bob",
-                               .priority = 80});
+  const auto named = dispatch(
+      {.ns = "default", .id = "report", .meta = {{"user", "bob"}}, .id_prefix_template = "bob", .priority = 80});
   EXPECT_TRUE(named.job_id.starts_with("report/dispatch-bob-1700000000-")) << named.job_id;
   EXPECT_EQ(desk.tables.find_job("default", named.job_id)->priority, 80);
 }
 
 TEST_F(Starts, TheSameTokenIsTheSameChild) {
   desk.register_job(parameterized_job());
-  const DispatchJob request{
-      .ns = "default", .id = "report", .meta = {{"user", "ada"}}, .idempotency_token = "run-7"};
+  const DispatchJob request{.ns = "default", .id = "report", .meta = {{"user", "ada"}}, .idempotency_token = "run-7"};
   const auto one = dispatch(request), two = dispatch(request);
   EXPECT_EQ(one.job_id, two.job_id);
   EXPECT_EQ(two.eval_id, "");

@@ -145,6 +145,8 @@ void ControlPlane::make_eligible(const Machine& machine) {
 
 /// What the server's own loop does about drains and silent nodes whenever something changed.
 void ControlPlane::tend() {
+  submit([](const Tables& t, const Context& c) { return server::decide_periodic(t, c); },
+         [](const server::Launches*) {});
   submit([](const Tables& t, const Context& c) { return server::decide_drains(t, c); }, [](const Nothing*) {});
   std::vector<std::string> ids;
   for (const auto& machine : machines_) ids.push_back(machine.node.id);
@@ -229,6 +231,22 @@ void ControlPlane::register_job(const model::Job& job) {
          [this, id = job.id](const server::Registered* done) {
            if (done != nullptr) acknowledged_[id] = std::max(acknowledged_[id], done->job_modify_index);
          });
+}
+
+std::vector<std::string> ControlPlane::children(const std::string& parent) {
+  std::vector<std::string> ids;
+  const auto& tables = process_->tables;
+  const auto job = tables.find_job("default", parent);
+  if (!job) return ids;
+  for (const auto& child : server::children_of(tables, *job)) {
+    ids.push_back(child->id);
+    const auto evaluations = tables.evaluations_of_job(child->ns, child->id);
+    const auto starts = std::count_if(evaluations.begin(), evaluations.end(), [](const auto& evaluation) {
+      return evaluation->triggered_by == model::EvalTrigger::periodic_job;
+    });
+    if (starts != 1) wrong(fmt::format("'{}' was started {} times", child->id, starts));
+  }
+  return ids;
 }
 
 void ControlPlane::administrate() {
@@ -441,6 +459,7 @@ std::vector<std::string> ControlPlane::unfulfilled() const {
   const auto& tables = process_->tables;
   std::vector<std::string> out;
   for (const auto& job : tables.jobs()) {
+    if (job->starts_others()) continue;
     std::int64_t live = 0, finished = 0;
     std::set<std::string> failed;
     for (const auto& row : tables.allocations_of_job(job->ns, job->id)) {

@@ -8,6 +8,7 @@
 
 #include "server/drain_decisions.hpp"
 #include "server/orders.hpp"
+#include "server/start_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "server/writer.hpp"
 
@@ -69,6 +70,11 @@ class ControlPlane {
   /// No more faults: steps until nothing moves. False when that takes too long.
   bool calm_down();
   void register_job(const model::Job& job);
+  /// What a job that starts others has started, in the order of ids. One that was started twice is a violation.
+  std::vector<std::string> children(const std::string& parent);
+  TimePoint now() const { return clock_.now(); }
+  /// The clock of the server jumps, back or forth.
+  void jump(Duration by) { clock_.advance(by); }
   /// Begins to drain the machine, or ends that.
   void drain(int machine, std::optional<Duration> deadline);
   bool draining(int machine) const;

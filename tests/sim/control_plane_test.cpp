@@ -91,6 +91,74 @@ TEST(ControlPlaneSim, DrainsKeepEnoughOfAServiceWhileLinksBreakAndServersDie) {
   }
 }
 
+/// Every five minutes by the clock of New York.
+model::Job clockwork() {
+  model::Job job = make_job("clockwork", 1, model::JobType::batch);
+  job.groups[0].tasks[0].resources.cpu = 20;
+  job.groups[0].tasks[0].resources.memory_mb = 10;
+  job.periodic = model::Periodic{};
+  job.periodic->specs = {"*/5 * * * *"};
+  job.periodic->time_zone = "America/New_York";
+  return job;
+}
+
+/// The names of the children that were due in (from, until].
+std::vector<std::string> due_between(TimePoint from, TimePoint until) {
+  std::vector<std::string> names;
+  const auto seconds = [](TimePoint t) {
+    return std::chrono::floor<std::chrono::seconds>(t.time_since_epoch()).count();
+  };
+  for (auto second = (seconds(from) / 300 + 1) * 300; second <= seconds(until); second += 300)
+    names.push_back(fmt::format("clockwork/periodic-{}", second));
+  return names;
+}
+
+TEST(ControlPlaneSim, EveryTimeOfAPeriodicJobHasOneChildHoweverOftenTheServerDies) {
+  for (const Seed seed : seeds(60)) {
+    SCOPED_TRACE(fmt::format("SIM_SEED={}", seed));
+    ControlPlane world(seed);
+    // The clocks of New York are set back within the run.
+    world.jump(std::chrono::seconds(1793510700) - world.now().time_since_epoch());  // 2026-11-01T05:25:00Z
+    world.register_job(clockwork());
+    ASSERT_TRUE(world.calm_down());
+    const TimePoint from = world.now();
+    const auto before = world.children("clockwork");
+    for (int i = 0; i < 300; ++i) world.disturb({.crashes = true, .links = true, .server = true});
+    const TimePoint until = world.now();
+    auto expected = before;
+    for (auto& name : due_between(from, until)) expected.push_back(std::move(name));
+    EXPECT_TRUE(world.calm_down());
+    auto found = world.children("clockwork");
+    std::erase_if(found, [&](const auto& name) { return name > expected.back(); });
+    EXPECT_EQ(found, expected);
+    EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(ControlPlaneSim, AClockThatJumpsNeitherDoublesAChildNorHoldsTheJobUp) {
+  for (const Seed seed : seeds(60)) {
+    SCOPED_TRACE(fmt::format("SIM_SEED={}", seed));
+    ControlPlane world(seed);
+    world.register_job(clockwork());
+    ASSERT_TRUE(world.calm_down());
+    std::size_t before = world.children("clockwork").size();
+    // Two days in which nobody looked are caught up by one.
+    world.jump(std::chrono::hours(48));
+    world.disturb({.links = true, .server = true});
+    EXPECT_LE(world.children("clockwork").size(), before + 1);
+    for (int i = 0; i < 80; ++i) world.disturb({.links = true, .server = true});
+    before = world.children("clockwork").size();
+    world.jump(-std::chrono::minutes(7));
+    world.disturb({.links = true, .server = true});
+    EXPECT_EQ(world.children("clockwork").size(), before);
+    for (int i = 0; i < 200; ++i) world.disturb({.links = true, .server = true});
+    EXPECT_GT(world.children("clockwork").size(), before);
+    EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(ControlPlaneSim, TheSameSeedIsTheSameHistory) {
   const auto history = [] {
     ControlPlane world(42);

@@ -8,6 +8,9 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   Routes routes(router, api);
   add_job_routes(routes, api);
   add_plan_routes(routes, api);
+  add_start_routes(routes, api);
+  add_scaling_routes(routes, api);
+  add_version_routes(routes, api);
   add_node_routes(routes, api);
   add_allocation_routes(routes, api);
   add_service_routes(routes, api);

@@ -171,6 +171,47 @@ awaitable<Response> exec_in_allocation(Api& api, Request request) {
   co_return session(api, allocation->node_id, "exec", std::move(exec));
 }
 
+/// The allocation that was asked for, else one of the job that runs and has the task.
+tables::Row<model::Allocation> allocation_of_action(const tables::Tables& tables, const Request& request,
+                                                    const std::string& ns, const std::string& job) {
+  const std::string id = request.query.find("allocID").value_or(""), group = request.query.find("group").value_or("");
+  for (const auto& allocation : tables.allocations_of_job(ns, job)) {
+    const bool meant = id.empty() ? allocation->client_status == model::ClientStatus::running : allocation->id == id;
+    if (meant && (group.empty() || allocation->group == group)) return allocation;
+  }
+  throw Error(Code::not_found, "alloc not found")
+      .because(id.empty() ? fmt::format("no allocation of job '{}' runs", job)
+                          : fmt::format("job '{}' has no allocation '{}'", job, id));
+}
+
+/// Nomad's job action: the command is the job's, whatever the client says.
+awaitable<Response> run_action(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const std::string ns = namespace_of(request), job = request.param("id");
+  if (!tables->find_job(ns, job)) throw Error(Code::not_found, "job not found");
+  const auto allocation = allocation_of_action(*tables, request, ns, job);
+  const std::string name = request.query.find("action").value_or(""),
+                    task_name = request.query.find("task").value_or("");
+  const auto* group = allocation->job ? allocation->job->find_group(allocation->group) : nullptr;
+  node::ExecRequest exec;
+  exec.alloc = allocation->id;
+  exec.tty = request.query.flag("tty");
+  for (std::size_t i = 0; group != nullptr && i < group->tasks.size(); ++i) {
+    const auto& task = group->tasks[i];
+    if (!task_name.empty() && task.name != task_name) continue;
+    for (const auto& action : task.actions) {
+      if (action.name != name || !exec.command.empty()) continue;
+      exec.task = task.name;
+      exec.command.push_back(action.command);
+      exec.command.insert(exec.command.end(), action.args.begin(), action.args.end());
+    }
+  }
+  if (exec.command.empty()) throw Error(Code::not_found, fmt::format("action '{}' of job '{}' not found", name, job));
+  request.tell(fmt::format("action {}, {}", name, command_text(exec)));
+  if (!is_isolated(*allocation, exec.task)) request.require(right::ns(Capability::alloc_node_exec), ns);
+  co_return session(api, allocation->node_id, "exec", std::move(exec));
+}
+
 awaitable<Response> exec_on_host(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto host = tables->find_host(request.param("cluster"), request.param("name"));
@@ -192,6 +233,8 @@ void add_exec_routes(Routes& routes, Api& api) {
   routes.add(
       "GET", "/v1/client/allocation/:id/exec", "exec in allocation", right::ns(Capability::alloc_exec, of_allocation),
       [&api](Request request) { return exec_in_allocation(api, std::move(request)); }, {.effect = Effect::changes});
+  routes.add("GET", "/v1/job/*id/action", "job action", right::ns(Capability::alloc_exec),
+             [&api](Request request) { return run_action(api, std::move(request)); }, {.effect = Effect::changes});
   routes.add("GET", "/v1/underway/host/:cluster/:name/exec", "exec on host", right::operators(Level::write),
              [&api](Request request) { return exec_on_host(api, std::move(request)); }, {.effect = Effect::changes});
 }

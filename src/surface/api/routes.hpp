@@ -63,6 +63,9 @@ model::Job job_of(const Request& request, const boost::json::object& body);
 
 void add_job_routes(Routes& routes, Api& api);
 void add_plan_routes(Routes& routes, Api& api);
+void add_start_routes(Routes& routes, Api& api);
+void add_scaling_routes(Routes& routes, Api& api);
+void add_version_routes(Routes& routes, Api& api);
 void add_node_routes(Routes& routes, Api& api);
 void add_allocation_routes(Routes& routes, Api& api);
 void add_service_routes(Routes& routes, Api& api);

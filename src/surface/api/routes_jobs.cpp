@@ -1,11 +1,10 @@
-// Jobs: list, register, parse, validate, read, stop, versions, submission, allocations, evaluations, summary.
+// Jobs: list, register, parse, validate, read, stop, submission, allocations, evaluations, summary.
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "jobspec/jobspec.hpp"
-#include "model/diff.hpp"
 
 namespace underway::api {
 namespace {
@@ -52,7 +51,7 @@ awaitable<Response> list_jobs(Api& api, Request request) {
 /// Nomad's JobRegisterResponse.
 std::string registered_json(const server::Registered& registered, model::Revision index) {
   return boost::json::serialize(boost::json::object{{"EvalID", registered.eval_id},
-                                                    {"EvalCreateIndex", index},
+                                                    {"EvalCreateIndex", registered.eval_id.empty() ? 0 : index},
                                                     {"JobModifyIndex", registered.job_modify_index},
                                                     {"Warnings", join(registered.warnings, "\n")},
                                                     {"Index", index},
@@ -76,6 +75,13 @@ server::RegisterJob registration_of(const Request& request, const boost::json::o
   const auto* enforce = body.if_contains("EnforceIndex");
   if (enforce != nullptr && enforce->is_bool() && enforce->get_bool())
     out.enforce_index = integer_member(body, "JobModifyIndex", 0);
+  const auto flag = [&](const char* key) {
+    const auto* value = body.if_contains(key);
+    return value != nullptr && value->is_bool() && value->get_bool();
+  };
+  out.preserve_counts = flag("PreserveCounts");
+  out.preserve_resources = flag("PreserveResources");
+  if (const auto priority = integer_member(body, "EvalPriority", 0); priority != 0) out.eval_priority = priority;
   return out;
 }
 
@@ -143,27 +149,6 @@ awaitable<Response> stop_job(Api& api, Request request) {
   co_return co_await registered(api, stopped);
 }
 
-awaitable<Response> job_versions(Api& api, Request request) {
-  const std::string ns = namespace_of(request), id = request.param("id");
-  const bool diffs = request.query.flag("diffs");
-  std::vector<Scope> scopes{job_scope(request)};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    get_job(tables, request, id);
-    const auto versions = tables.job_versions(ns, id);
-    std::string changes = "null";
-    if (diffs) {
-      changes = "[";
-      for (std::size_t i = 0; i + 1 < versions.size(); ++i) {
-        if (i > 0) changes += ',';
-        changes += json::encode(model::diff(&versions[i + 1]->job, &versions[i]->job));
-      }
-      changes += "]";
-    }
-    return R"({"Versions":)" + json_list(versions, [](const auto& version) { return json::encode(version->job); }) +
-           R"(,"Diffs":)" + changes + "}";
-  });
-}
-
 awaitable<Response> job_submission(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id"),
                     wanted = request.query.find("version").value_or("");
@@ -203,6 +188,10 @@ awaitable<Response> job_evaluations(Api& api, Request request) {
 awaitable<Response> job_summary(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{job_scope(request), scope_of_job(Topic::allocations, request)};
+  // Of one that starts others its children are the news.
+  const auto* before = co_await api.server.read();
+  if (const auto job = before->find_job(namespace_of(request), id); job && job->starts_others())
+    scopes.push_back({Topic::jobs, ""});
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     return json::encode(summarize(tables, *get_job(tables, request, id)));
   });
@@ -241,7 +230,6 @@ void add_job_routes(Routes& routes, Api& api) {
   routes.add("PUT|POST", "/v1/job/*id", "update job", right::ns(Capability::register_job, in_body), with(register_job),
              {.body_limit = kJobBodyLimit});
   routes.add("DELETE", "/v1/job/*id", "stop job", right::ns(Capability::deregister_job), with(stop_job));
-  routes.add("GET", "/v1/job/*id/versions", "job versions", right::ns(Capability::read_job), with(job_versions));
   routes.add("GET", "/v1/job/*id/submission", "job submission", right::ns(Capability::read_job), with(job_submission));
   routes.add("GET", "/v1/job/*id/allocations", "job allocations", right::ns(Capability::read_job),
              with(job_allocations));

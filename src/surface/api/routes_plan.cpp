@@ -3,11 +3,21 @@
 #include "api/cluster_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "model/cron.hpp"
+#include "server/start_decisions.hpp"
 
 namespace underway::api {
 namespace {
 
 using acl::Capability;
+
+/// As JSON: null when the clock starts nothing of it.
+std::string next_launch_of(const model::Job& job, TimePoint now) {
+  if (!server::starts_by_the_clock(job)) return "null";
+  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, now);
+  return next ? fmt::format("\"{}\"", format_time(*next)) : "null";
+}
+
 awaitable<Response> plan_job(Api& api, Request request) {
   const auto body = parse_body(request);
   auto job = job_of(request, body);
@@ -23,8 +33,8 @@ awaitable<Response> plan_job(Api& api, Request request) {
   out += ",\"FailedTGAllocs\":" + json::encode(change.failed);
   out += ",\"Touched\":" + json::encode(change.touched);
   out += ",\"Impact\":" + json::encode(change.impact);
-  out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":[],\"NextPeriodicLaunch\":null,\"Warnings\":\"\"}}",
-                     change.job_modify_index);
+  out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":[],\"NextPeriodicLaunch\":{},\"Warnings\":\"\"}}",
+                     change.job_modify_index, next_launch_of(plan.proposed, api.clock.now()));
   co_return written(std::move(out), change.job_modify_index);
 }
 

@@ -2,6 +2,7 @@
 
 #include "move/capsules.hpp"
 #include "server/dependencies.hpp"
+#include "server/start_decisions.hpp"
 
 namespace underway::api {
 
@@ -42,6 +43,10 @@ JobSummary summarize(const tables::Tables& tables, const model::Job& job) {
     ++counter(summary.groups[allocation->group], allocation->client_status);
     summary.modify_index = std::max(summary.modify_index, allocation->modify_index);
   }
+  if (job.starts_others()) {
+    const auto children = server::count_children(tables, job);
+    summary.children = {children.pending, children.running, children.dead};
+  }
   for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
     if (evaluation->status != model::EvalStatus::blocked) continue;
     for (const auto& [group, queued] : evaluation->queued) summary.groups[group].queued = queued;
@@ -52,6 +57,9 @@ JobSummary summarize(const tables::Tables& tables, const model::Job& job) {
 JobStub stub(const tables::Tables& tables, const model::Job& job) {
   JobStub out;
   out.id = job.id;
+  out.parent_id = job.parent_id;
+  out.periodic = job.periodic.has_value();
+  out.parameterized = job.parameterized && !job.dispatched;
   out.name = job.name;
   out.ns = job.ns;
   out.datacenters = job.datacenters;
@@ -144,11 +152,21 @@ const Structure& description(Tag<GroupSummary>) {
   return s;
 }
 
+const Structure& description(Tag<ChildrenSummary>) {
+  static const Structure s = Builder<ChildrenSummary>("children summary", "Jobs that a job has started, by status.")
+                                 .wire<&ChildrenSummary::pending>("Pending", "")
+                                 .wire<&ChildrenSummary::running>("Running", "")
+                                 .wire<&ChildrenSummary::dead>("Dead", "")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<JobSummary>) {
   static const Structure s = Builder<JobSummary>("job summary", "A job's allocations by group and state.")
                                  .wire<&JobSummary::job_id>("JobID", "")
                                  .wire<&JobSummary::ns>("Namespace", "")
                                  .wire<&JobSummary::groups>("Summary", "")
+                                 .wire<&JobSummary::children>("Children", "")
                                  .wire<&JobSummary::create_index>("CreateIndex", "")
                                  .wire<&JobSummary::modify_index>("ModifyIndex", "")
                                  .done();
@@ -158,6 +176,7 @@ const Structure& description(Tag<JobSummary>) {
 const Structure& description(Tag<JobStub>) {
   static const Structure s = Builder<JobStub>("job stub", "A job in a list.")
                                  .wire<&JobStub::id>("ID", "")
+                                 .wire<&JobStub::parent_id>("ParentID", "")
                                  .wire<&JobStub::name>("Name", "")
                                  .wire<&JobStub::ns>("Namespace", "")
                                  .wire<&JobStub::datacenters>("Datacenters", "")

@@ -11,16 +11,22 @@ struct GroupSummary {
   std::int64_t queued = 0, complete = 0, failed = 0, running = 0, starting = 0, lost = 0, unknown = 0;
 };
 
+/// How many jobs a job has started, by their status.
+struct ChildrenSummary {
+  std::int64_t pending = 0, running = 0, dead = 0;
+};
+
 struct JobSummary {
   std::string job_id;
   std::string ns;
   std::map<std::string, GroupSummary> groups;
+  ChildrenSummary children;
   model::Revision create_index = 0;
   model::Revision modify_index = 0;
 };
 
 struct JobStub {
-  std::string id, name, ns;
+  std::string id, parent_id, name, ns;
   std::vector<std::string> datacenters;
   model::JobType type = model::JobType::service;
   std::int64_t priority = 50;
@@ -81,6 +87,7 @@ std::optional<std::string> waiting_for(const tables::Tables& tables, const model
 NodeStub stub(const model::Node& node, bool with_os, bool with_resources);
 
 const describe::Structure& description(describe::Tag<GroupSummary>);
+const describe::Structure& description(describe::Tag<ChildrenSummary>);
 const describe::Structure& description(describe::Tag<JobSummary>);
 const describe::Structure& description(describe::Tag<JobStub>);
 const describe::Structure& description(describe::Tag<AllocationStub>);

@@ -97,6 +97,7 @@ int follow_evaluation(sdk::Client& client, const std::string& eval_id, Duration 
 }
 
 int follow_registration(sdk::Client& client, const std::string& eval_id, Duration patience) {
+  if (eval_id.empty()) return kDone;  // a job that starts others: nothing is placed for it
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const auto evaluation = finished(client, eval_id, deadline).value;
   if (evaluation.deployment_id.empty() || !evaluation.failed_groups.empty())

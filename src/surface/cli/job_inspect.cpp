@@ -1,17 +1,29 @@
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
 #include "cli/follow_evaluation.hpp"
+#include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
 
 namespace underway::cli {
 namespace {
 
+model::Job version_of(sdk::Client& client, const std::string& id, std::int64_t number) {
+  for (auto& version : client.job_versions(id)) {
+    if (version.version == number) return std::move(version);
+  }
+  throw Error(Code::not_found, fmt::format("job '{}' has no version {}", id, number))
+      .advise(fmt::format("`underway job history {}` lists those that are kept", id));
+}
+
 int inspect(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto job = client.job(resolve_job(client, arguments.positional().front()));
+  const std::string id = resolve_job(client, arguments.positional().front());
+  const auto wanted = arguments.find("version");
+  const auto job = wanted ? version_of(client, id, resolve_version(client, id, *wanted)) : client.job(id);
   if (arguments.has("hcl"))
     print(jobspec::write_job(job));
   else
@@ -21,17 +33,31 @@ int inspect(const Arguments& arguments) {
 
 int history(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto versions = client.job_versions(resolve_job(client, arguments.positional().front()));
+  const std::string id = resolve_job(client, arguments.positional().front());
+  const auto versions = client.job_versions(id);
+  const auto only = arguments.find("version");
+  const auto number = only ? std::optional(resolve_version(client, id, *only)) : std::nullopt;
+  const auto diff = arguments.find("diff-tag") ? arguments.find("diff-tag") : arguments.find("diff-version");
+  const auto fixed = diff ? std::optional(version_of(client, id, resolve_version(client, id, *diff))) : std::nullopt;
   if (arguments.has("json")) {
     print_json(json::to_value(versions));
     return kDone;
   }
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const auto& job = versions[i];
-    print(key_values({{"Version", std::to_string(job.version)},
-                      {"Stable", job.stable ? "true" : "false"},
-                      {"Submit Date", format_time(from_unix_nanos(job.submit_time))}}));
-    if (arguments.has("p") && i + 1 < versions.size()) print(diff_text(model::diff(&versions[i + 1], &job)));
+    if (number && job.version != *number) continue;
+    std::vector<std::pair<std::string, std::string>> facts{
+        {"Version", std::to_string(job.version)},
+        {"Stable", job.stable ? "true" : "false"},
+        {"Submit Date", format_time(from_unix_nanos(job.submit_time))}};
+    if (job.version_tag) {
+      facts.emplace_back("Tag Name", job.version_tag->name);
+      if (!job.version_tag->description.empty()) facts.emplace_back("Tag Description", job.version_tag->description);
+    }
+    print(key_values(facts));
+    const model::Job* before = fixed ? &*fixed : i + 1 < versions.size() ? &versions[i + 1] : nullptr;
+    const bool asked = arguments.has("p") || fixed;
+    if (asked && before != nullptr && before->version != job.version) print(diff_text(model::diff(before, &job)));
     print("\n");
   }
   return kDone;
@@ -57,7 +83,7 @@ const Command& job_inspect_command() {
   static const Command command{.name = "job inspect",
                                .arguments = "ID",
                                .summary = "Prints a job as JSON, or as a job file.",
-                               .flags = {{"hcl", "", "As a job file."}},
+                               .flags = {{"version", "VERSION|TAG", "This version."}, {"hcl", "", "As a job file."}},
                                .least = 1,
                                .most = 1,
                                .run = inspect};
@@ -68,7 +94,11 @@ const Command& job_history_command() {
   static const Command command{.name = "job history",
                                .arguments = "ID",
                                .summary = "Lists the versions of a job, newest first.",
-                               .flags = {{"p", "", "What each version changed."}, {"json", "", "As JSON."}},
+                               .flags = {{"p", "", "What each version changed."},
+                                         {"version", "VERSION|TAG", "This version only."},
+                                         {"diff-version", "VERSION", "Compares each with this version."},
+                                         {"diff-tag", "TAG", "Compares each with the version that has this tag."},
+                                         {"json", "", "As JSON."}},
                                .least = 1,
                                .most = 1,
                                .run = history};

@@ -1,3 +1,5 @@
+#include <charconv>
+
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
@@ -5,9 +7,18 @@
 #include "cli/interrupt.hpp"
 #include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
+#include "model/cron.hpp"
 
 namespace underway::cli {
 namespace {
+
+std::int64_t parse_priority(const std::string& text) {
+  std::int64_t priority = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), priority);
+  if (failed != std::errc{} || end != text.data() + text.size())
+    throw Error(Code::invalid, fmt::format("-eval-priority '{}' is no number", text));
+  return priority;
+}
 
 int run(const Arguments& arguments) {
   const auto loaded = load_job(arguments.positional().front(), arguments);
@@ -21,8 +32,19 @@ int run(const Arguments& arguments) {
     }
   }
   warn_of_slurm(client, loaded.job);
-  const auto registered = client.register_job(loaded.job, loaded.submission, enforce);
+  sdk::Registration registration{arguments.has("preserve-counts"), arguments.has("preserve-resources")};
+  if (const auto priority = arguments.find("eval-priority")) registration.eval_priority = parse_priority(*priority);
+  const auto registered = client.register_job(loaded.job, loaded.submission, enforce, registration);
   if (!registered.warnings.empty()) say("Job Warnings:\n" + registered.warnings);
+  if (loaded.job.starts_others()) {
+    print("Job registration successful\n");
+    if (loaded.job.periodic && loaded.job.periodic->enabled && !loaded.job.parameterized) {
+      const auto next =
+          model::next_time(loaded.job.periodic->expressions(), loaded.job.periodic->time_zone, SystemClock().now());
+      print(fmt::format("Approximate next launch time: {}\n", next ? format_time(*next) : "none"));
+    }
+    return kDone;
+  }
   if (arguments.has("detach")) {
     print(fmt::format("Job registration successful\nEvaluation ID: {}\n", registered.eval_id));
     return kDone;
@@ -51,6 +73,9 @@ const Command& job_run_command() {
       .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
       .flags = with_variable_flags(
           {{"detach", "", "Returns once the job is registered."},
+           {"preserve-counts", "", "Groups that are there already keep their counts."},
+           {"preserve-resources", "", "Tasks that are there already keep what they ask of a node."},
+           {"eval-priority", "NUMBER", "The priority of the evaluation alone."},
            {"check-index", "INDEX", "Refuses when the job has changed since `job plan` printed this index."}}),
       .least = 1,
       .most = 1,

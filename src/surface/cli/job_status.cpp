@@ -6,9 +6,43 @@
 #include "cli/diff_text.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
+#include "model/cron.hpp"
 
 namespace underway::cli {
 namespace {
+
+/// In Nomad's words: "batch/periodic".
+std::string type_of(const api::JobStub& job) {
+  return std::string(describe::spell(job.type)) + (job.periodic ? "/periodic" : "") +
+         (job.parameterized ? "/parameterized" : "");
+}
+
+std::string next_start(const model::Job& job) {
+  if (!job.periodic->enabled || job.stop || (job.parameterized && !job.dispatched)) return "none";
+  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, SystemClock().now());
+  return next ? format_time(*next) : "none";
+}
+
+/// Of a job that starts others: what it started, and no allocations.
+int print_parent(sdk::Client& client, const model::Job& job) {
+  const auto children = client.job_summary(job.id).children;
+  print("\nChildren Job Summary\n");
+  Table summary({"Pending", "Running", "Dead"});
+  summary.add({std::to_string(children.pending), std::to_string(children.running), std::to_string(children.dead)});
+  summary.print();
+  std::vector<api::JobStub> started = client.jobs(job.id + "/");
+  std::erase_if(started, [&](const auto& child) { return child.parent_id != job.id; });
+  print(job.periodic ? "\nPreviously Launched Jobs\n" : "\nDispatched Jobs\n");
+  if (started.empty()) {
+    print("No instances of the job found\n");
+    return kDone;
+  }
+  Table table({"ID", "Status", "Submit Date"});
+  for (const auto& child : started)
+    table.add({child.id, std::string(describe::spell(child.status)), format_time(from_unix_nanos(child.submit_time))});
+  table.print();
+  return kDone;
+}
 
 int list(sdk::Client& client, const Arguments& arguments) {
   const auto page = client.jobs(list_query(arguments));
@@ -22,8 +56,8 @@ int list(sdk::Client& client, const Arguments& arguments) {
   Table table({"ID", "Type", "Priority", "Status", "Submit Date"});
   for (const auto& job : jobs) {
     const std::string status = std::string(describe::spell(job.status)) + (job.stop ? " (stopped)" : "");
-    table.add({job.id, std::string(describe::spell(job.type)), std::to_string(job.priority), status,
-               format_time(from_unix_nanos(job.submit_time))});
+    table.add(
+        {job.id, type_of(job), std::to_string(job.priority), status, format_time(from_unix_nanos(job.submit_time))});
   }
   table.print();
   return kDone;
@@ -64,17 +98,25 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
   std::vector<std::string> after;
   for (const auto& dependency : job.depends_on)
     after.push_back(dependency.job + (dependency.scope == model::DependencyScope::node ? " on the node" : ""));
-  print(key_values({{"ID", job.id},
-                    {"Name", job.name},
-                    {"Submit Date", format_time(from_unix_nanos(job.submit_time))},
-                    {"Type", std::string(describe::spell(job.type))},
-                    {"Priority", std::to_string(job.priority)},
-                    {"Datacenters", join(job.datacenters, ",")},
-                    {"Namespace", job.ns},
-                    {"Node Pool", job.node_pool},
-                    {"Status", status},
-                    {"Version", std::to_string(job.version)},
-                    {"Depends On", after.empty() ? "<none>" : join(after, ", ")}}));
+  std::vector<std::pair<std::string, std::string>> facts{{"ID", job.id},
+                                                         {"Name", job.name},
+                                                         {"Submit Date", format_time(from_unix_nanos(job.submit_time))},
+                                                         {"Type", std::string(describe::spell(job.type))},
+                                                         {"Priority", std::to_string(job.priority)},
+                                                         {"Datacenters", join(job.datacenters, ",")},
+                                                         {"Namespace", job.ns},
+                                                         {"Node Pool", job.node_pool},
+                                                         {"Status", status},
+                                                         {"Version", std::to_string(job.version)},
+                                                         {"Depends On", after.empty() ? "<none>" : join(after, ", ")}};
+  if (!job.parent_id.empty()) facts.emplace_back("Parent", job.parent_id);
+  if (job.starts_others()) {
+    facts.emplace_back("Periodic", job.periodic ? "true" : "false");
+    facts.emplace_back("Parameterized", job.parameterized ? "true" : "false");
+  }
+  if (job.periodic) facts.emplace_back("Next Periodic Launch", next_start(job));
+  print(key_values(facts));
+  if (job.starts_others()) return print_parent(client, job);
   print_summary(client.job_summary(id));
   for (const auto& evaluation : client.job_evaluations(id)) {
     if (evaluation.status != model::EvalStatus::blocked) continue;

@@ -4,10 +4,10 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/follow_evaluation.hpp"
+#include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
-namespace {
 
 std::int64_t parse_version(const std::string& text) {
   std::int64_t version = -1;
@@ -18,10 +18,22 @@ std::int64_t parse_version(const std::string& text) {
   return version;
 }
 
+std::int64_t resolve_version(sdk::Client& client, const std::string& job, const std::string& version_or_tag) {
+  const bool number = version_or_tag.find_first_not_of("0123456789") == std::string::npos;
+  if (number) return parse_version(version_or_tag);
+  for (const auto& version : client.job_versions(job)) {
+    if (version.version_tag && version.version_tag->name == version_or_tag) return version.version;
+  }
+  throw Error(Code::not_found, fmt::format("no version of job '{}' has the tag '{}'", job, version_or_tag))
+      .advise(fmt::format("`underway job history {}` lists versions and tags", job));
+}
+
+namespace {
+
 int revert(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string job = resolve_job(client, arguments.positional().front());
-  const auto reverted = client.revert_job(job, parse_version(arguments.positional().back()));
+  const auto reverted = client.revert_job(job, resolve_version(client, job, arguments.positional().back()));
   if (arguments.has("detach")) {
     print(fmt::format("Evaluation ID: {}\n", short_id(reverted.eval_id)));
     return kDone;
@@ -33,7 +45,7 @@ int revert(const Arguments& arguments) {
 
 const Command& job_revert_command() {
   static const Command command{.name = "job revert",
-                               .arguments = "ID VERSION",
+                               .arguments = "ID VERSION|TAG",
                                .summary = "Takes a job back to an earlier version.",
                                .examples = {"underway job history -p slurmd", "underway job revert slurmd 3"},
                                .flags = {{"detach", "", "Returns at once."}},

@@ -137,9 +137,12 @@ At<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
 }
 
 RegisteredJob Client::register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
-                                   std::optional<model::Revision> enforce_index) {
-  const std::string more =
+                                   std::optional<model::Revision> enforce_index, const Registration& registration) {
+  std::string more =
       enforce_index ? fmt::format(",\"EnforceIndex\":true,\"JobModifyIndex\":{}", *enforce_index) : std::string();
+  if (registration.preserve_counts) more += ",\"PreserveCounts\":true";
+  if (registration.preserve_resources) more += ",\"PreserveResources\":true";
+  if (registration.eval_priority != 0) more += fmt::format(",\"EvalPriority\":{}", registration.eval_priority);
   return registered_of(send("PUT", "/v1/jobs", {}, job_body(job, submission, more)));
 }
 

@@ -78,6 +78,26 @@ struct RegisteredJob {
   std::string warnings;
 };
 
+/// What of the job that stands is kept when it is registered anew.
+struct Registration {
+  bool preserve_counts = false, preserve_resources = false;
+  std::int64_t eval_priority = 0;  ///< 0: the job's
+};
+
+/// A child of a job that starts others.
+struct StartedJob {
+  std::string job_id;   ///< of a dispatch
+  std::string eval_id;  ///< empty: nothing is placed for it
+};
+
+struct Dispatch {
+  std::string job;
+  std::string payload;  ///< the bytes
+  model::StringMap meta;
+  std::string id_prefix_template, idempotency_token;
+  std::int64_t priority = 0;  ///< 0: the job's
+};
+
 struct UpdatedDeployment {
   std::string eval_id;
   std::optional<std::int64_t> reverted_version;  ///< the job went back to it
@@ -121,6 +141,11 @@ struct ExecSession {
   int resized = -1;  ///< a descriptor (signalfd, pipe) that becomes readable when the window changed; -1: never
 };
 
+/// An action of a job in one of its allocations.
+struct ActionRun {
+  std::string job, action, group, task, allocation;
+};
+
 class Client {
  public:
   explicit Client(Address address, http::ClientOptions options = {});
@@ -128,7 +153,7 @@ class Client {
 
   // --- jobs
   RegisteredJob register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
-                             std::optional<model::Revision> enforce_index = {});
+                             std::optional<model::Revision> enforce_index = {}, const Registration& registration = {});
   api::JobChange plan_job(const model::Job& job);
   RegisteredJob stop_job(const std::string& id, bool purge);
   RegisteredJob evaluate_job(const std::string& id);
@@ -143,6 +168,19 @@ class Client {
   std::vector<model::Deployment> job_deployments(const std::string& id);  ///< newest first
   RegisteredJob revert_job(const std::string& id, std::int64_t version,
                            std::optional<std::int64_t> enforce_prior_version = {});
+  void tag_job_version(const std::string& id, const std::string& name, std::optional<std::int64_t> version,
+                       const std::string& description);
+  void untag_job_version(const std::string& id, const std::string& name);
+  RegisteredJob scale_job(const std::string& id, const std::string& group, std::int64_t count,
+                          const std::string& message);
+  boost::json::value job_scale(const std::string& id);  ///< Nomad's JobScaleStatusResponse
+  /// Empty: of any job, of any type.
+  boost::json::value scaling_policies(const std::string& job, const std::string& type);
+  boost::json::value scaling_policy(const std::string& id);
+  /// Runs the action to its end; returns its exit code.
+  int run_action(const ActionRun& action, const ExecSession& session);
+  StartedJob force_periodic(const std::string& id);
+  StartedJob dispatch_job(const Dispatch& dispatch);
   void set_job_stable(const std::string& id, std::int64_t version, bool stable);
 
   // --- deployments
@@ -372,7 +410,7 @@ class Client {
   Page<T> list(std::string_view path, const ListQuery& query, http::Query more = {});
   template <class T>
   At<T> get_at(std::string_view path, http::Query query, Wait wait);
-  int run_session(std::string_view path, const ExecSession& session);
+  int run_session(std::string_view path, const ExecSession& session, http::Query query = {});
   void stream(std::string_view path, http::Query query, const std::function<bool(std::string_view)>& piece,
               const std::function<void(const http::Headers&)>& head = {});
 

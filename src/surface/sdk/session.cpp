@@ -124,10 +124,11 @@ awaitable<int> run(http::Client& client, http::Request request, const ExecSessio
 
 }  // namespace
 
-int Client::run_session(std::string_view path, const ExecSession& session) {
+int Client::run_session(std::string_view path, const ExecSession& session, http::Query query) {
   boost::json::array command;
   for (const auto& word : session.command) command.emplace_back(word);
-  http::Query query{{"command", boost::json::serialize(command)}, {"tty", session.tty ? "true" : "false"}};
+  if (!command.empty()) query.add("command", boost::json::serialize(command));
+  query.add("tty", session.tty ? "true" : "false");
   if (!session.task.empty()) query.add("task", session.task);
   if (!session.user.empty()) query.add("user", session.user);
   if (!session.cwd.empty()) query.add("cwd", session.cwd);
@@ -138,6 +139,15 @@ int Client::run_session(std::string_view path, const ExecSession& session) {
 
 int Client::exec_in_allocation(const std::string& allocation, const ExecSession& session) {
   return run_session("/v1/client/allocation/" + http::percent_encode(allocation) + "/exec", session);
+}
+
+int Client::run_action(const ActionRun& action, const ExecSession& session) {
+  http::Query query{{"action", action.action},
+                    {"allocID", action.allocation},
+                    {"group", action.group},
+                    {"task", action.task},
+                    {"namespace", address_.ns.empty() ? "default" : address_.ns}};
+  return run_session("/v1/job/" + http::percent_encode(action.job) + "/action", session, std::move(query));
 }
 
 int Client::exec_on_host(const std::string& cluster, const std::string& host, const ExecSession& session) {

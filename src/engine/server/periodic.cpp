@@ -22,14 +22,16 @@ async::awaitable<void> start_what_is_due(Writer& writer) {
 
 async::awaitable<void> start_by_the_clock(Writer& writer, const Clock& clock) {
   model::Revision seen = -1;
+  TimePoint looked{};
   std::optional<TimePoint> due;
   while (true) {
     const auto* tables = co_await writer.settled();
     const TimePoint now = clock.now();
-    // Asked anew when a record changed; a clock that is set back is noticed with the next, or after a minute's worth.
+    // Asked anew when a record changed, and when the clock was set back.
     const auto revision = tables->revision_of(tables::records_scope());
-    if (revision != seen || !due || now < *due - std::chrono::hours(1)) due = next_launch(*tables, now);
+    if (revision != seen || !due || now < looked) due = next_launch(*tables, now);
     seen = revision;
+    looked = now;
     if (!due || *due > now) {
       const Duration pause =
           due ? std::clamp<Duration>(*due - now, std::chrono::milliseconds(1), kLongestSleep) : Duration(kLongestSleep);

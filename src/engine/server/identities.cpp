@@ -35,6 +35,44 @@ boost::json::value audience(const model::Identity& identity) {
   return all;
 }
 
+/// `${job.id}` and the like, in the words of Nomad's documentation of `extra_claims`; what is none of them stays.
+std::string interpolate_claim(std::string text, const model::Allocation& allocation, const std::string& task) {
+  const model::Job& job = *allocation.job;
+  const std::pair<std::string_view, std::string_view> known[] = {{"${job.id}", job.id},
+                                                                 {"${job.namespace}", job.ns},
+                                                                 {"${job.region}", job.region},
+                                                                 {"${job.name}", job.name},
+                                                                 {"${job.node_pool}", job.node_pool},
+                                                                 {"${group.name}", allocation.group},
+                                                                 {"${task.name}", task},
+                                                                 {"${alloc.id}", allocation.id},
+                                                                 {"${alloc.name}", allocation.name},
+                                                                 {"${node.id}", allocation.node_id},
+                                                                 {"${node.name}", allocation.node_name}};
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto hit = std::find_if(std::begin(known), std::end(known), [&](const auto& entry) {
+      return std::string_view(text).substr(at).starts_with(entry.first);
+    });
+    if (hit == std::end(known)) {
+      out += text[at++];
+    } else {
+      out += hit->second;
+      at += hit->first.size();
+    }
+  }
+  return out;
+}
+
+/// Beside the others: what says who the task is cannot be overwritten.
+void add_extra_claims(boost::json::object& claims, const model::Identity& identity, const model::Allocation& allocation,
+                      const std::string& task) {
+  for (const auto& [name, value] : identity.extra_claims) {
+    if (name == "iss" || name.starts_with("nomad_") || claims.contains(name)) continue;
+    claims[name] = interpolate_claim(value, allocation, task);
+  }
+}
+
 std::string text_of(const boost::json::object& claims, std::string_view name) {
   const auto* value = claims.if_contains(name);
   return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
@@ -58,6 +96,7 @@ IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& al
                              {"nomad_allocation_id", allocation.id},
                              {"nomad_task", task}};
   if (!issuer.empty()) claims["iss"] = issuer;
+  add_extra_claims(claims, wanted, allocation, task);
   out.token = crypto::sign_jwt(keyring.signing(), claims);
   return out;
 }

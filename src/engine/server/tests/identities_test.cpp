@@ -37,6 +37,26 @@ boost::json::value claims_of(const std::string& token) {
   return json::parse(crypto::base64url_decode(token.substr(first + 1, second - first - 1)));
 }
 
+TEST(Identity, HasExtraClaimsThatOverwriteNoOthers) {
+  IdentityDesk desk;
+  model::Job job = *desk.tables.find_job("default", "web");
+  job.groups[0].tasks[0].identity.emplace().extra_claims = {{"unit", "${job.namespace}/${job.id}/${task.name}"},
+                                                            {"what", "${nothing}"},
+                                                            {"sub", "root"},
+                                                            {"nomad_task", "x"}};
+  desk.register_job(job);
+  std::string token;
+  for (const auto& allocation : desk.tables.allocations_of_job("default", "web")) {
+    if (!allocation->server_terminal())
+      token = issue_identity(desk.keyring, *allocation, "t", "default", "", desk.context()).token;
+  }
+  const auto claims = claims_of(token);
+  EXPECT_EQ(claims.at("unit").as_string(), "default/web/t");
+  EXPECT_EQ(claims.at("what").as_string(), "${nothing}");
+  EXPECT_EQ(claims.at("sub").as_string(), "global:default:web:g:t:default");
+  EXPECT_EQ(claims.at("nomad_task").as_string(), "t");
+}
+
 TEST(Identity, SaysWhichTaskItIsInNomadsWords) {
   IdentityDesk desk;
   const auto claims = claims_of(desk.issue().token);

@@ -17,8 +17,7 @@ void Tables::Impl::apply(PutJob change) {
     if (known == entry.versions.end() || !known->second.record) return;
     write_version(entry, job, known->second.record->submission);
     prune_versions(entry);
-    note_change(Topic::jobs, entry.key);
-    return;
+    return apply(PutJob{*entry.current, std::nullopt});  // who watches the job is told
   }
   const Row<Job> before = entry.current;
   if (job.job_modify_index == kThisRevision || (!before && job.job_modify_index == 0)) job.job_modify_index = stamp;

@@ -28,6 +28,19 @@
 
 namespace underway::driver {
 
+/// A directory of the machine that the task sees at a place of its own.
+struct TaskMount {
+  enum class Propagation : std::uint8_t {
+    isolated,      ///< mounts made later below it stay where they are made
+    host_to_task,  ///< those of the machine are seen by the task
+    bidirectional  ///< and those of the task by the machine
+  };
+  std::string source;       ///< absolute, on the machine
+  std::string destination;  ///< absolute, as the task sees it; made when it is not there
+  bool read_only = false;
+  Propagation propagation = Propagation::isolated;
+};
+
 /// One run of one task. The same spec finds the run again after a restart of the agent.
 struct TaskSpec {
   std::string alloc_id;
@@ -58,6 +71,9 @@ struct TaskSpec {
   std::uint64_t memory_max_mb = 0;  ///< hard limit when above memory_mb, which is then only protected
   std::uint64_t pids = 0;           ///< processes and threads; 0: the driver's default
   std::string cpuset;               ///< "4-7"; empty: all
+
+  /// Only for drivers that mount.
+  std::vector<TaskMount> mounts;
 
   std::uint32_t log_files = 10;  ///< of either stream; 0: output is discarded
   std::uint64_t log_bytes = 10U << 20;
@@ -133,6 +149,8 @@ class Driver {
  public:
   virtual ~Driver() = default;
   virtual std::string name() const = 0;
+  /// Whether its tasks have a file tree of their own, into which TaskSpec::mounts go. Others are given none.
+  virtual bool mounts() const { return false; }
   virtual Fingerprint fingerprint() const = 0;
   /// All problems of a `config`, each naming its key; variables may not be replaced yet. Pure.
   virtual std::vector<std::string> validate(const boost::json::value& config) const = 0;

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "detail/config.hpp"
+#include "detail/volumes.hpp"
 #include "driver/local_task.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -67,6 +68,7 @@ class Exec final : public Driver {
   explicit Exec(Options options) : options_(std::move(options)) {}
 
   std::string name() const override { return "exec"; }
+  bool mounts() const override { return true; }
 
   Fingerprint fingerprint() const override {
     Fingerprint found;
@@ -128,6 +130,7 @@ class Exec final : public Driver {
     }
     const auto user = user_of_task(spec);
     prepare_directories(spec, user);
+    prepare_mounts(spec);
     const std::string root = spec.keeper_dir + "/root";
     os::make_directories(root, 0700);
     LocalLaunch launch;
@@ -182,10 +185,12 @@ class Exec final : public Driver {
   }
 
   void add_root(os::LaunchPlan& plan, const TaskSpec& spec, const std::string& root, const os::Cgroup& group) const {
-    plan.make_mounts_private().mount("tmpfs", root, "tmpfs", MS_NOSUID, "mode=755,size=1m");
+    leave_mounts(plan, spec);
+    plan.mount("tmpfs", root, "tmpfs", MS_NOSUID, "mode=755,size=1m");
     // Binding the directory that `root` lies in shall not bind `root` into itself.
     plan.mount("", root, "", MS_UNBINDABLE);
     add_machine(plan, root);
+    add_mount_points(plan, spec, root);
     // Of the cgroup trees the task sees its own group, which its cgroup namespace calls the root.
     for (const auto& file : group.join_files()) {
       const std::string directory = file.substr(0, file.rfind('/'));
@@ -207,6 +212,7 @@ class Exec final : public Driver {
     for (const auto* name : {"/local", "/secrets", "/tmp"}) plan.bind(spec.task_dir + name, root + name);
     plan.optionally().bind(spec.task_dir + "/tmp", root + "/var/tmp");
     plan.bind(spec.alloc_dir, root + "/alloc");
+    attach_mounts(plan, spec, root);
     plan.pivot_root(root);
   }
 

@@ -16,6 +16,18 @@ namespace underway::node {
 
 namespace {
 
+driver::TaskMount::Propagation propagation(model::Propagation mode) {
+  switch (mode) {
+    case model::Propagation::isolated:
+      return driver::TaskMount::Propagation::isolated;
+    case model::Propagation::host_to_task:
+      return driver::TaskMount::Propagation::host_to_task;
+    case model::Propagation::bidirectional:
+      return driver::TaskMount::Propagation::bidirectional;
+  }
+  return driver::TaskMount::Propagation::isolated;
+}
+
 driver::TaskSpec task_spec(const LaunchSpec& spec) {
   driver::TaskSpec out;
   out.alloc_id = spec.allocation_id;
@@ -26,6 +38,8 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.keeper_dir = fmt::format("{}/private/run-{}", spec.task_dir, spec.attempt);
   out.cgroup = fmt::format("{}/{}/{}", spec.cgroup_parent, spec.allocation_id, spec.task);
   out.run_cgroup = fmt::format("{}/{}.runs/{}/{}", spec.cgroup_parent, spec.allocation_id, spec.task, spec.attempt);
+  for (const auto& volume : spec.volumes)
+    out.mounts.push_back({volume.path, volume.destination, volume.read_only, propagation(volume.propagation)});
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;
@@ -201,6 +215,10 @@ TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirect
 awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
   const driver::TaskSpec task = task_spec(spec);
   driver::Driver& driver = get(spec.driver);
+  if (!task.mounts.empty() && !driver.mounts())
+    throw Error(Code::unsupported, fmt::format("task '{}' cannot mount its volumes", spec.task))
+        .because(fmt::format("driver '{}' gives its tasks no file tree of their own", spec.driver))
+        .advise("use the exec driver, or name the volume's directory on the node in the task's config");
   std::unique_ptr<driver::TaskHandle> handle;
   co_await blocking(runtime_, [&] { handle = driver.start(task); });
   co_return std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_, on_leaving_);

@@ -1,5 +1,7 @@
 #include "node/fingerprint.hpp"
 
+#include <filesystem>
+
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -28,6 +30,24 @@ NodeIdentity open_identity(const std::string& data_dir, IdSource& ids) {
   return {open_uuid(directory + "/id", ids), open_uuid(directory + "/secret", ids)};
 }
 
+namespace {
+
+/// Checked when the agent starts: a volume that is not there would be found out by its first task.
+std::map<std::string, model::NodeVolume> volumes(const Machine& machine, const Options& options) {
+  std::map<std::string, model::NodeVolume> volumes;
+  for (const auto& volume : options.host_volumes) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(machine.path(volume.path), failed))
+      throw Error(Code::not_found, fmt::format("host_volume '{}' cannot be lent to tasks", volume.name))
+          .because(fmt::format("'{}' is no directory here", volume.path))
+          .advise("make the directory, or correct `path` in the host_volume block");
+    volumes[volume.name] = volume;
+  }
+  return volumes;
+}
+
+}  // namespace
+
 model::Node fingerprint(const Machine& machine, const Options& options, const std::string& node_id, TimePoint now) {
   Findings findings;
   fingerprint_host(machine, options, findings);
@@ -51,6 +71,7 @@ model::Node fingerprint(const Machine& machine, const Options& options, const st
   node.resources = std::move(findings.resources);
   node.reserved = options.reserved;
   node.networks = std::move(findings.networks);
+  node.volumes = volumes(machine, options);
   node.min_dynamic_port = options.min_dynamic_port;
   node.max_dynamic_port = options.max_dynamic_port;
   node.last_start = unix_nanos(now);

@@ -52,6 +52,7 @@ struct Options {
   std::string network_interface;  ///< empty: that of the default route, else the first that is up and not loopback
   /// More networks for `port { host_network = … }`: name, and what tells the address: device, cidr, or both.
   std::vector<model::NodeNetwork> host_networks;
+  std::vector<model::NodeVolume> host_volumes;  ///< directories that it lends to tasks
   std::int64_t min_dynamic_port = 20000;
   std::int64_t max_dynamic_port = 32000;
 

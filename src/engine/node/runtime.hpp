@@ -14,6 +14,7 @@
 #include "model/allocation.hpp"
 #include "node/allocation_directory.hpp"
 #include "node/environment.hpp"
+#include "node/volumes.hpp"
 
 namespace underway::node {
 
@@ -115,6 +116,7 @@ struct LaunchSpec {
   std::int64_t cpu = 0, memory_mb = 0, memory_max_mb = 0, pids = 0;
   std::int64_t log_files = 10, log_file_bytes = 10 << 20;
   bool log_disabled = false;
+  std::vector<VolumeUse> volumes;  ///< only to start
   std::string cgroup_parent;
 };
 

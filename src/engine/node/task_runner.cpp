@@ -322,7 +322,9 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     record_.launched = true;
     record_.handle = nullptr;
     changed();
-    process_ = co_await context_.drivers.start(launch_spec());
+    LaunchSpec spec = launch_spec();
+    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation_);
+    process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();
     ++context_.stats.task_starts;
     become(TaskRunState::running);

@@ -95,6 +95,7 @@ Ask::Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::
   normalise_affinities(*this);
   add_spreads(*this, of.spreads);
   add_spreads(*this, job->spreads);
+  for (const auto& [name, volume] : of.volumes) volumes.push_back(&volume);
   for (const auto& network : of.networks) {
     for (const auto& port : network.reserved_ports) static_ports.push_back(&port);
     for (const auto& port : network.dynamic_ports) dynamic_ports.push_back(&port);
@@ -147,6 +148,12 @@ std::string Ask::shape_key() const {
   for (const auto* spread : spreads) add(spread->attribute);
   key += '\x1e';
   for (const auto* driver : drivers) add(*driver);
+  key += '\x1e';
+  for (const auto* volume : volumes) {
+    add(volume->source);
+    add(volume->per_alloc ? "a" : "");
+    add(volume->read_only ? "r" : "");
+  }
   for (const auto* list : {&static_ports, &dynamic_ports}) {
     key += '\x1e';
     for (const auto* port : *list) {

@@ -1,6 +1,7 @@
 #include "scheduler/judge.hpp"
 
 #include "scheduler/detail/placer.hpp"
+#include "scheduler/detail/volumes.hpp"
 
 namespace underway::scheduler {
 
@@ -41,6 +42,7 @@ std::string filter_in_words(const std::string& reason) {
   }
   if (reason == "distinct_hosts") return "another allocation of the job is there already (distinct_hosts)";
   if (reason.starts_with("distinct_property") || reason.starts_with("missing property")) return reason;
+  if (reason == kNoVolumes) return "it does not lend a volume that the group asks for, or only for reading";
   return fmt::format("the constraint {} does not hold there", reason);
 }
 

@@ -1,6 +1,7 @@
 #include "scheduler/detail/placer.hpp"
 
 #include "scheduler/constraint.hpp"
+#include "scheduler/detail/volumes.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -142,9 +143,16 @@ bool Placer::allowed_beside_peers(Slot slot) const {
   });
 }
 
+bool Placer::has_own_volumes(Slot slot, std::int64_t index) const {
+  const auto& volumes = shape_->ask().volumes;
+  return std::all_of(volumes.begin(), volumes.end(), [&](const model::VolumeRequest* volume) {
+    return !volume->per_alloc || has_volume(*fleet_.node(slot).node, *volume, index);
+  });
+}
+
 std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
   if (shape_->verdict(fleet_, slot) != ShapeIndex::kFeasible || !fits(fleet_, slot, shape_->ask()) ||
-      !allowed_beside_peers(slot))
+      !allowed_beside_peers(slot) || !has_own_volumes(slot, hint.index))
     return std::nullopt;
   Choice choice;
   choice.slot = slot;
@@ -182,10 +190,12 @@ void Placer::override_score(Slot slot) {
 }
 
 Slot Placer::best_slot(const Hint& hint, std::uint64_t seed) {
-  if (!pinned_) return shape_->best(spread_ ? &*spread_ : nullptr, seed);
+  // The tree ranks nodes for allocations that are alike.
+  const bool own_volumes = shape_->ask().has_own_volumes();
+  if (!pinned_ && !own_volumes) return shape_->best(spread_ ? &*spread_ : nullptr, seed);
   Slot best = kNoSlot;
   double most = kNever;
-  for (const Slot slot : pinned_slots_) {
+  for (const Slot slot : pinned_ ? pinned_slots_ : fleet_.ordered()) {
     const auto choice = weigh(slot, hint);
     if (!choice || choice->score < most) continue;
     if (choice->score == most && fleet_.node(best).id < fleet_.node(slot).id) continue;
@@ -197,6 +207,7 @@ Slot Placer::best_slot(const Hint& hint, std::uint64_t seed) {
 
 std::optional<Choice> Placer::place(const Hint& hint) {
   const std::uint64_t seed = mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull);
+  index_ = hint.index;
   const bool penalised = hint.penalise != kNoSlot && ranked_ && fleet_.node(hint.penalise).node != nullptr;
   if (penalised) {
     const auto choice = weigh(hint.penalise, hint);
@@ -291,6 +302,7 @@ void Placer::judge(Slot slot, model::AllocMetric& metric) {
     if (!entry.node->node_class.empty()) ++metric.class_filtered[entry.node->node_class];
   };
   if (verdict != ShapeIndex::kFeasible) return filter(shape_->reason(verdict));
+  if (!has_own_volumes(slot, index_)) return filter(kNoVolumes);
   if (!allowed_beside_peers(slot)) {
     const Ask& ask = shape_->ask();
     if ((ask.distinct_hosts_of_job && peers_.of_job(slot) > 0) ||
@@ -349,7 +361,7 @@ model::AllocMetric Placer::failure() {
 }
 
 void Placer::add_class_eligibility(model::Evaluation& blocked) {
-  if (!shape_->ask().node_constraints.empty()) {
+  if (!shape_->ask().node_constraints.empty() || !shape_->ask().volumes.empty()) {
     blocked.escaped_class = true;
     return;
   }

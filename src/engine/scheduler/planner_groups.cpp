@@ -83,6 +83,10 @@ void Planner::fill_all(const model::TaskGroup& group, Placer& placer, const std:
   plan_.created.reserve(plan_.created.size() + missing.size());
   for (std::size_t i = 0; i < missing.size(); ++i) {
     if (fill(situation_.job, group, placer, missing[i])) continue;
+    if (!placer.alike()) {
+      fail(group, placer, 1);
+      continue;
+    }
     // The rest asks for the same and finds the same.
     fail(group, placer, static_cast<std::int64_t>(missing.size() - i));
     break;
@@ -94,6 +98,7 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
   placer.release(*old);
   Placer::Hint hint;
   hint.prefer = fleet_.find(old->node_id);
+  hint.index = std::max<std::int64_t>(0, old->index());
   const auto choice = placer.place(hint);
   if (!choice) {
     // Asked while its place is still free: it is about what stands in the way besides itself.
@@ -113,7 +118,9 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
 void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
                    const AllocationRow& old) {
   placer.release(*old);
-  const auto choice = placer.place();
+  Placer::Hint hint;
+  hint.index = std::max<std::int64_t>(0, old->index());
+  const auto choice = placer.place(hint);
   if (choice) {
     --live_;
     const auto index = std::max<std::int64_t>(0, old->index());
@@ -138,6 +145,7 @@ void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& g
 bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& group, Placer& placer,
                    const Missing& missing) {
   Placer::Hint hint;
+  hint.index = missing.index;
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
   const auto choice = placer.place(hint);
   if (!choice) return false;

@@ -1,6 +1,7 @@
 #include "scheduler/detail/shape_index.hpp"
 
 #include "scheduler/constraint.hpp"
+#include "scheduler/detail/volumes.hpp"
 
 #include <cmath>
 
@@ -45,6 +46,9 @@ std::int16_t ShapeIndex::compute_verdict(FleetIndex& fleet, Slot slot) {
   if (by_class != kFeasible) return by_class;
   for (const auto* constraint : ask_.node_constraints) {
     if (!holds(*constraint, *fleet.node(slot).node)) return reason_code(in_words(*constraint));
+  }
+  for (const auto* volume : ask_.volumes) {
+    if (!volume->per_alloc && !has_volume(*fleet.node(slot).node, *volume, 0)) return reason_code(kNoVolumes);
   }
   for (const auto* list : {&ask_.static_ports, &ask_.dynamic_ports}) {
     for (const auto* port : *list) {

@@ -162,6 +162,17 @@ void take_back(std::vector<Change>& changes, const Tables& tables, const std::st
 
 }  // namespace
 
+namespace {
+
+bool same_volumes(const model::Node& a, const model::Node& b) {
+  return std::equal(a.volumes.begin(), a.volumes.end(), b.volumes.begin(), b.volumes.end(),
+                    [](const auto& one, const auto& other) {
+                      return one.first == other.first && describe::equal(one.second, other.second);
+                    });
+}
+
+}  // namespace
+
 Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering,
                                               const std::string& secret, const Context& context,
                                               const std::vector<model::AllocationUpdate>& running) {
@@ -186,7 +197,7 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
   const bool changed = current && (current->computed_class != node.computed_class ||
                                    !describe::equal(current->resources, node.resources) ||
-                                   !describe::equal(current->reserved, node.reserved));
+                                   !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
   adopt_host(decision.changes, tables, node);
   take_back(decision.changes, tables, node.id, running, context);
   if (decision.result.became_ready || changed) {

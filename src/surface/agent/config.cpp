@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -49,6 +50,15 @@ void add_problems(std::vector<std::string>& out, const ServerRole& server) {
         std::tuple("capsule_check_timeout", server.capsule_check_timeout, std::chrono::seconds(1))}) {
     if (value < least)
       out.push_back(fmt::format("server.{} {} is less than {}", name, format_duration(value), format_duration(least)));
+  }
+}
+
+void add_problems(std::vector<std::string>& out, const std::vector<HostVolume>& volumes) {
+  std::set<std::string> names;
+  for (const auto& volume : volumes) {
+    if (!names.insert(volume.name).second) out.push_back(fmt::format("host_volume '{}' is given twice", volume.name));
+    if (volume.path.empty() || volume.path.front() != '/')
+      out.push_back(fmt::format("host_volume '{}': path '{}' is no absolute path", volume.name, volume.path));
   }
 }
 
@@ -120,6 +130,7 @@ std::vector<std::string> problems(const Config& config) {
     out.push_back(
         fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
   add_problems(out, config.server);
+  add_problems(out, config.client.host_volumes);
   add_problems(out, config.tls);
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
   if (config.audit.on_failure != "refuse" && config.audit.on_failure != "warn")
@@ -255,6 +266,16 @@ const Structure& description(Tag<HostNetwork>) {
   return s;
 }
 
+const Structure& description(Tag<HostVolume>) {
+  static const Structure s =
+      Builder<HostVolume>("host_volume", "A directory that the node lends to tasks, for `volume { source = … }`.")
+          .label<&HostVolume::name>("name", "name", "Its name in job files.")
+          .attribute<&HostVolume::path>("path", "path", "The directory; it must be there when the agent starts.")
+          .attribute<&HostVolume::read_only>("read_only", "read_only", "Whether tasks may only read it.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<TemplateSettings>) {
   static const Structure s = Builder<TemplateSettings>("template", "How templates are rendered.")
                                  .attribute<&TemplateSettings::disable_file_sandbox>(
@@ -287,6 +308,7 @@ const Structure& description(Tag<ClientRole>) {
           .attribute<&ClientRole::network_interface>("network_interface", "network_interface",
                                                      "The interface whose address is the node's.")
           .block<&ClientRole::host_networks>("host_network", "host_network", "More networks of the node.")
+          .block<&ClientRole::host_volumes>("host_volume", "host_volume", "Directories that are lent to tasks.")
           .attribute<&ClientRole::cpu_total_compute>("cpu_total_compute", "cpu_total_compute",
                                                      "MHz, when not what is found.")
           .attribute<&ClientRole::memory_total_mb>("memory_total_mb", "memory_total_mb", "MiB, when not what is found.")

@@ -58,6 +58,13 @@ struct HostNetwork {
   std::string reserved_ports;
 };
 
+/// `host_volume "name"`: a directory that the node lends to tasks.
+struct HostVolume {
+  std::string name;
+  std::string path;
+  bool read_only = false;
+};
+
 struct TemplateSettings {
   bool disable_file_sandbox = false;
 };
@@ -77,6 +84,7 @@ struct ClientRole {
   Reserved reserved;
   std::string network_interface;
   std::vector<HostNetwork> host_networks;
+  std::vector<HostVolume> host_volumes;
   std::int64_t cpu_total_compute = 0;
   std::int64_t memory_total_mb = 0;
   std::int64_t disk_total_mb = 0;
@@ -173,6 +181,7 @@ const describe::Structure& description(describe::Tag<ServerRole>);
 const describe::Structure& description(describe::Tag<TlsSettings>);
 const describe::Structure& description(describe::Tag<Reserved>);
 const describe::Structure& description(describe::Tag<HostNetwork>);
+const describe::Structure& description(describe::Tag<HostVolume>);
 const describe::Structure& description(describe::Tag<TemplateSettings>);
 const describe::Structure& description(describe::Tag<FileSettings>);
 const describe::Structure& description(describe::Tag<ClientRole>);

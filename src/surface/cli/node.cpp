@@ -33,6 +33,13 @@ std::string drain_text(const model::Node& node) {
   return "true; " + text;
 }
 
+std::string volumes_text(const model::Node& node) {
+  std::string text;
+  for (const auto& [name, volume] : node.volumes)
+    text += (text.empty() ? "" : ",") + name + (volume.read_only ? " (read-only)" : "");
+  return text.empty() ? "<none>" : text;
+}
+
 int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
   const auto node = client.node(id);
   if (print_formatted(arguments, json::to_value(node))) return kDone;
@@ -51,6 +58,7 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
                     {"Status", std::string(describe::spell(node.status)) +
                                    (node.status_description.empty() ? "" : ": " + node.status_description)},
                     {"Driver Status", drivers},
+                    {"Host Volumes", volumes_text(node)},
                     {"CPU", fmt::format("{} MHz", node.resources.cpu)},
                     {"Memory", fmt::format("{} MiB", node.resources.memory_mb)}}));
   if (arguments.has("verbose")) {

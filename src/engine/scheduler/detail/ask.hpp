@@ -29,6 +29,7 @@ struct Ask {
   std::vector<const model::Constraint*> class_constraints;  ///< same answer for all nodes of a computed class
   std::vector<const model::Constraint*> node_constraints;   ///< name a `unique.` property
   std::vector<const std::string*> drivers;
+  std::vector<const model::VolumeRequest*> volumes;
   std::vector<const model::Port*> static_ports;
   std::vector<const model::Port*> dynamic_ports;
   bool distinct_hosts_of_job = false;
@@ -47,6 +48,10 @@ struct Ask {
   bool has_affinities() const { return !class_affinities.empty() || !node_affinities.empty(); }
   /// What the group is spread over, in the order of `spreads`.
   std::vector<std::string> spread_attributes() const;
+  /// Whether each of its allocations asks for volumes of its own, so that they are no longer alike.
+  bool has_own_volumes() const {
+    return std::any_of(volumes.begin(), volumes.end(), [](const auto* volume) { return volume->per_alloc; });
+  }
   bool has_ports() const { return !static_ports.empty() || !dynamic_ports.empty(); }
   /// Whether pool and datacenter are right: other nodes do not even count as evaluated.
   bool in_scope(const std::string& pool, const std::string& datacenter) const;

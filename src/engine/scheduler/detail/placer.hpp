@@ -59,6 +59,7 @@ class Placer {
   struct Hint {
     Slot prefer = kNoSlot;    ///< taken if the ask fits there at all
     Slot penalise = kNoSlot;  ///< where its predecessor failed
+    std::int64_t index = 0;   ///< the number in the allocation's name
   };
   /// Decides and accounts; nothing when no node is left.
   std::optional<Choice> place() { return place(Hint{}); }
@@ -76,6 +77,8 @@ class Placer {
   std::int16_t verdict(Slot slot) { return shape_->verdict(fleet_, slot); }
   bool in_scope(Slot slot) const;
 
+  /// Whether an allocation that finds no place means that the others of the group find none either.
+  bool alike() const { return !shape_->ask().has_own_volumes(); }
   /// Figures of a successful placement.
   model::AllocMetric metric(const Choice& choice) const;
   /// Why place() found nothing.
@@ -104,6 +107,8 @@ class Placer {
   void count_property(Slot slot, std::int64_t change);
   void count_spread(Slot slot, std::int64_t change);
   bool allowed_beside_peers(Slot slot) const;
+  /// Whether the node has the volumes that are only this allocation's.
+  bool has_own_volumes(Slot slot, std::int64_t index) const;
   /// The terms for the slot, or nothing when it cannot be taken.
   std::optional<Choice> weigh(Slot slot, const Hint& hint);
   void refresh(Slot slot);
@@ -128,6 +133,7 @@ class Placer {
   std::optional<SpreadState> spread_;  ///< only when ranked: a pinned ask has nothing to spread over
   std::vector<Slot> overridden_;
   std::int64_t in_scope_ = 0;
+  std::int64_t index_ = 0;  ///< of the allocation that was placed last, or could not be
   std::optional<Collision> collision_;
 };
 

@@ -78,6 +78,45 @@ TEST(Placement, TellsOfDatacentersWithoutNodes) {
   EXPECT_EQ(world.run(job).created.size(), 1u);
 }
 
+Job with_volume(Job job, model::VolumeRequest volume) {
+  volume.name = "data";
+  job.groups[0].volumes["data"] = std::move(volume);
+  return job;
+}
+
+Node with_volumes(Node node, const std::vector<model::NodeVolume>& volumes) {
+  for (const auto& volume : volumes) node.volumes[volume.name] = volume;
+  return node;
+}
+
+TEST(Placement, GoesWhereItsVolumesAre) {
+  World world(1, 2);
+  const Job writer = with_volume(make_job("writer"), {.source = "scratch"});
+  const Plan waiting = world.run(writer);
+  EXPECT_EQ(reasons(waiting), Lines{"* Constraint \"missing compatible host volumes\": 2 nodes excluded by filter"});
+  ASSERT_FALSE(waiting.evaluations.empty());
+  EXPECT_TRUE(waiting.evaluations.back().escaped_class) << "a volume is no property of a class";
+
+  world.put_node(with_volumes(make_node("reader"), {{"scratch", "/scratch", true, ""}}));
+  EXPECT_TRUE(world.run(writer).created.empty());
+  const Plan read = world.run(with_volume(make_job("reader"), {.source = "scratch", .read_only = true}));
+  EXPECT_EQ(read.created.at(0).node_name, "reader");
+  world.put_node(with_volumes(make_node("both"), {{"scratch", "/scratch", false, ""}}));
+  EXPECT_EQ(world.run(writer).created.at(0).node_name, "both");
+}
+
+TEST(Placement, GivesEachAllocationTheVolumeOfItsNumber) {
+  World world(1);
+  world.put_node(with_volumes(make_node("a"), {{"data[1]", "/d1", false, ""}}));
+  world.put_node(with_volumes(make_node("b"), {{"data[0]", "/d0", false, ""}, {"data[3]", "/d3", false, ""}}));
+  const Plan plan = world.run(with_volume(make_job("db", 4), {.source = "data", .per_alloc = true}));
+  std::map<std::string, std::string> nodes;
+  for (const auto& row : plan.created) nodes[row.name] = row.node_name;
+  EXPECT_EQ(nodes, (std::map<std::string, std::string>{{"db.g[0]", "b"}, {"db.g[1]", "a"}, {"db.g[3]", "b"}}));
+  EXPECT_EQ(plan.evaluation.queued.at("g"), 1);
+  EXPECT_EQ(reasons(plan), Lines{"* Constraint \"missing compatible host volumes\": 2 nodes excluded by filter"});
+}
+
 TEST(Placement, KeepsToItsNodePool) {
   World world(1, 2);
   Node login = make_node("login");

@@ -147,6 +147,19 @@ TEST(Configuration, ANodeMayHaveSeveralNetworks) {
   EXPECT_EQ(config.client.host_networks[1].reserved_ports, "22");
 }
 
+TEST(Configuration, ANodeMayLendDirectories) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("underway-config-{}.hcl", ::getpid());
+  std::ofstream(path) << "client {\n  host_volume \"scratch\" {\n    path = \"/scratch\"\n  }\n"
+                         "  host_volume \"software\" {\n    path = \"opt\"\n    read_only = true\n  }\n}\n";
+  const Config config = load({path}, {});
+  std::filesystem::remove(path);
+  ASSERT_EQ(config.client.host_volumes.size(), 2U);
+  EXPECT_EQ(config.client.host_volumes[0].name, "scratch");
+  EXPECT_EQ(config.client.host_volumes[0].path, "/scratch");
+  EXPECT_TRUE(config.client.host_volumes[1].read_only);
+  EXPECT_THAT(problems(config), testing::Contains("host_volume 'software': path 'opt' is no absolute path"));
+}
+
 TEST(Configuration, PortsAreNumbersAndRanges) {
   EXPECT_EQ(parse_ports(""), std::vector<std::int64_t>{});
   EXPECT_EQ(parse_ports("22,8000-8002"), (std::vector<std::int64_t>{22, 8000, 8001, 8002}));

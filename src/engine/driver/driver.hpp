@@ -128,6 +128,8 @@ class TaskHandle {
   /// status tells.
   virtual void stop(int number, Duration grace) = 0;
   virtual os::CgroupStats usage() const = 0;
+  /// From now on it runs on these cores, as in TaskSpec. Nothing happens where the kernel has no cpusets.
+  virtual void set_cpuset(const std::string& cores) = 0;
   /// Runs a command in the task's namespaces, cgroup and user.
   /// Errors: conflict when the task has ended; not_found for a missing command.
   virtual ExecSession exec(const ExecRequest& request) = 0;

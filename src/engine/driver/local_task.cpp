@@ -218,6 +218,10 @@ os::CgroupStats LocalTask::usage() const {
   return stats;
 }
 
+void LocalTask::set_cpuset(const std::string& cores) {
+  if (Visited group(cgroups_, cgroup_); group && !cores.empty()) group->set({.cpuset = cores});
+}
+
 ExecSession LocalTask::exec(const ExecRequest& request) {
   const auto gone = [&] {
     return Error(Code::conflict, fmt::format("cannot run a command in task {}", description_)).because("it has ended");

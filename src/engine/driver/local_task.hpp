@@ -49,6 +49,7 @@ class LocalTask final : public TaskHandle {
   void signal(int number) override { client_.signal(number); }
   void stop(int number, Duration grace) override { client_.stop(number, grace); }
   os::CgroupStats usage() const override;
+  void set_cpuset(const std::string& cores) override;
   ExecSession exec(const ExecRequest& request) override;
   void destroy() override;
 

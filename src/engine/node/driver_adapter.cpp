@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "node/detail/exec_session.hpp"
 #include "node/kernel_runtime.hpp"
+#include "node/topology.hpp"
 #include "os/file.hpp"
 
 extern char** environ;
@@ -53,16 +54,19 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   return out;
 }
 
+}  // namespace
+
 /// A driver's handle on the loop. One call of it at a time: what may block runs on the pool, and calls that come
 /// meanwhile wait their turn.
 class KeptTask final : public RunningTask {
  public:
   KeptTask(std::unique_ptr<driver::TaskHandle> handle, std::string directory, Runtime& runtime,
-           std::function<void()> on_leaving)
+           std::function<void()> on_leaving, std::function<void()> on_over)
       : handle_(std::move(handle)),
         directory_(std::move(directory)),
         runtime_(runtime),
-        on_leaving_(std::move(on_leaving)) {}
+        on_leaving_(std::move(on_leaving)),
+        on_over_(std::move(on_over)) {}
 
   boost::json::value handle() const override {
     const os::ProcessIdentity process = handle_->status().process;
@@ -89,6 +93,7 @@ class KeptTask final : public RunningTask {
       log::warn("node: cannot clear away {}: {}; it is tried again with the allocation's directory", directory_,
                 error.one_line());
     }
+    on_over_();
     if (!handle_->status().left_running.empty()) on_leaving_();
   }
 
@@ -97,6 +102,16 @@ class KeptTask final : public RunningTask {
   }
   void stop(int number, Duration timeout) override {
     in_turn([this, number, timeout] { handle_->stop(number, timeout); });
+  }
+
+  void set_cpuset(const std::string& cores) {
+    in_turn([this, cores] {
+      try {
+        handle_->set_cpuset(cores);
+      } catch (const Error& error) {
+        log::warn("node: cannot move {} to cores {}: {}", directory_, cores, error.one_line());
+      }
+    });
   }
 
   TaskUsage usage() override {
@@ -158,12 +173,11 @@ class KeptTask final : public RunningTask {
   std::string directory_;
   Runtime& runtime_;
   std::function<void()> on_leaving_;
+  std::function<void()> on_over_;
   bool busy_ = false;
   std::vector<std::function<void()>> waiting_;
   async::Event turn_;
 };
-
-}  // namespace
 
 DriverAdapter::DriverAdapter(std::vector<std::unique_ptr<driver::Driver>> drivers, Runtime& runtime,
                              std::function<void()> on_leaving)
@@ -212,16 +226,49 @@ TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirect
   return directory.host_paths(task);
 }
 
+void DriverAdapter::hold_cores(const driver::TaskSpec& task, const LaunchSpec& spec) {
+  if (cores_.hold(task.keeper_dir, spec.cores)) move_shared();
+}
+
+void DriverAdapter::let_go(const std::string& run) {
+  shared_.erase(run);
+  if (cores_.let_go(run)) move_shared();
+}
+
+void DriverAdapter::move_shared() {
+  const std::string cores = cores_.shared();
+  for (const auto& [run, weak] : shared_)
+    if (const auto task = weak.lock()) task->set_cpuset(cores);
+}
+
+std::shared_ptr<KeptTask> DriverAdapter::keep(std::unique_ptr<driver::TaskHandle> handle, const driver::TaskSpec& task,
+                                              const LaunchSpec& spec) {
+  auto kept = std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_, on_leaving_,
+                                         [this, run = task.keeper_dir] { let_go(run); });
+  if (spec.cores.empty()) shared_[task.keeper_dir] = kept;
+  return kept;
+}
+
 awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
-  const driver::TaskSpec task = task_spec(spec);
+  driver::TaskSpec task = task_spec(spec);
   driver::Driver& driver = get(spec.driver);
   if (!task.mounts.empty() && !driver.mounts())
     throw Error(Code::unsupported, fmt::format("task '{}' cannot mount its volumes", spec.task))
         .because(fmt::format("driver '{}' gives its tasks no file tree of their own", spec.driver))
         .advise("use the exec driver, or name the volume's directory on the node in the task's config");
   std::unique_ptr<driver::TaskHandle> handle;
-  co_await blocking(runtime_, [&] { handle = driver.start(task); });
-  co_return std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_, on_leaving_);
+  hold_cores(task, spec);
+  task.cpuset = spec.cores.empty() ? cores_.shared() : to_text(spec.cores);
+  try {
+    co_await blocking(runtime_, [&] { handle = driver.start(task); });
+  } catch (...) {
+    let_go(task.keeper_dir);
+    throw;
+  }
+  auto kept = keep(std::move(handle), task, spec);
+  // Others may have taken cores meanwhile.
+  if (spec.cores.empty() && cores_.shared() != task.cpuset) kept->set_cpuset(cores_.shared());
+  co_return kept;
 }
 
 awaitable<std::shared_ptr<RunningTask>> DriverAdapter::recover(LaunchSpec spec, boost::json::value) {
@@ -229,7 +276,8 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::recover(LaunchSpec spec, 
   driver::Driver& driver = get(spec.driver);
   std::unique_ptr<driver::TaskHandle> handle;
   co_await blocking(runtime_, [&] { handle = driver.recover(task); });
-  auto kept = std::make_shared<KeptTask>(std::move(handle), task.keeper_dir, runtime_, on_leaving_);
+  hold_cores(task, spec);
+  auto kept = keep(std::move(handle), task, spec);
   // Lost, and never was a process: the agent died between writing its intent down and the fork.
   if (const auto& described = kept->handle(); described.at("pid").to_number<std::int64_t>() == 0) {
     co_await kept->forget();

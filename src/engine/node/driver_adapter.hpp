@@ -7,9 +7,12 @@
 #include <memory>
 
 #include "driver/driver.hpp"
+#include "node/core_partition.hpp"
 #include "node/runtime.hpp"
 
 namespace underway::node {
+
+class KeptTask;
 
 class DriverAdapter final : public TaskDrivers {
  public:
@@ -19,6 +22,8 @@ class DriverAdapter final : public TaskDrivers {
 
   /// Adds `driver.*` attributes and the drivers' health to `node`. Blocks: yes.
   void fingerprint(model::Node& node);
+  /// Before anything is started: the cores that tasks may run on.
+  void use_cores(std::vector<std::int64_t> usable) { cores_ = CorePartition(std::move(usable)); }
 
   std::optional<std::string> missing(const std::string& driver) const override;
   std::vector<std::string> problems(const std::string& driver, const boost::json::value& config) const override;
@@ -33,11 +38,19 @@ class DriverAdapter final : public TaskDrivers {
 
  private:
   driver::Driver& get(const std::string& name) const;
+  /// Notes what a run holds; those that hold nothing are moved when that leaves them other cores.
+  void hold_cores(const driver::TaskSpec& task, const LaunchSpec& spec);
+  std::shared_ptr<KeptTask> keep(std::unique_ptr<driver::TaskHandle> handle, const driver::TaskSpec& task,
+                                 const LaunchSpec& spec);
+  void let_go(const std::string& run);
+  void move_shared();
 
   std::map<std::string, std::unique_ptr<driver::Driver>> drivers_;
   std::map<std::string, driver::Fingerprint> found_;
   Runtime& runtime_;
   std::function<void()> on_leaving_;
+  CorePartition cores_;
+  std::map<std::string, std::weak_ptr<KeptTask>> shared_;  ///< runs without cores of their own, by keeper directory
 };
 
 /// A command of the host itself, in the agent's own namespaces. Throws not_found for a missing user or command.

@@ -48,7 +48,8 @@ std::map<std::string, model::NodeVolume> volumes(const Machine& machine, const O
 
 }  // namespace
 
-model::Node fingerprint(const Machine& machine, const Options& options, const std::string& node_id, TimePoint now) {
+model::Node fingerprint(const Machine& machine, const Options& options, const std::string& node_id, TimePoint now,
+                        std::vector<std::int64_t>* usable_cores) {
   Findings findings;
   fingerprint_host(machine, options, findings);
   fingerprint_cpu(machine, options, findings);
@@ -70,6 +71,8 @@ model::Node fingerprint(const Machine& machine, const Options& options, const st
   node.attributes = std::move(findings.attributes);
   node.resources = std::move(findings.resources);
   node.reserved = options.reserved;
+  node.reserved.cpu = findings.reserved_cpu;
+  if (usable_cores != nullptr) *usable_cores = std::move(findings.usable_cores);
   node.networks = std::move(findings.networks);
   node.volumes = volumes(machine, options);
   node.min_dynamic_port = options.min_dynamic_port;

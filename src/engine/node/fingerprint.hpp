@@ -22,6 +22,8 @@ struct Findings {
   model::StringMap attributes;
   model::NodeResources resources;
   std::vector<model::NodeNetwork> networks;
+  std::int64_t reserved_cpu = 0;           ///< MHz; cores that are kept back count before what is said
+  std::vector<std::int64_t> usable_cores;  ///< that tasks may run on, whether they may be held or not
 };
 
 /// Where the kernel's files are looked for: "" on a machine, a directory with imitations in tests.
@@ -40,7 +42,9 @@ void fingerprint_network(const Machine& machine, const Options& options, Finding
 void fingerprint_storage(const Machine& machine, const Options& options, Findings& findings);
 
 /// All of them, and the node as it registers, without drivers. Blocks: yes (reads files).
-model::Node fingerprint(const Machine& machine, const Options& options, const std::string& node_id, TimePoint now);
+/// `usable_cores`, when not null, is given Findings::usable_cores.
+model::Node fingerprint(const Machine& machine, const Options& options, const std::string& node_id, TimePoint now,
+                        std::vector<std::int64_t>* usable_cores = nullptr);
 
 /// The node's persistent identity, made on first use: <data_dir>/node/id and secret (0600).
 struct NodeIdentity {

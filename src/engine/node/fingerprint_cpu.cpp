@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "node/detail/proc_text.hpp"
 #include "node/fingerprint.hpp"
+#include "node/topology.hpp"
 #include "os/file.hpp"
 
 namespace underway::node {
@@ -22,12 +23,35 @@ std::string go_architecture(std::string_view machine) {
   return std::string(machine);
 }
 
-std::int64_t usable_cores() {
+/// Those that this process may run on; all that are online in an image of a machine.
+bool may_use(const Machine& machine, std::int64_t core) {
+  if (!machine.root.empty()) return true;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return true;
+  return core < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(core), &set);
+}
+
+std::int64_t count_usable() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0)
     return static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return CPU_COUNT(&set);
+}
+
+bool holds(const std::vector<std::int64_t>& cores, std::int64_t id) {
+  return std::find(cores.begin(), cores.end(), id) != cores.end();
+}
+
+/// Of the machine's cores those that tasks may hold alone.
+model::Topology reservable(const model::Topology& usable, const Options& options) {
+  model::Topology topology;
+  for (const auto& core : usable.cores) {
+    if (holds(options.reserved.reservable_cores, core.id)) continue;
+    if (options.reservable_cores.empty() || holds(options.reservable_cores, core.id)) topology.cores.push_back(core);
+  }
+  return topology;
 }
 
 /// MHz: what the hardware is sold as, before what it happens to run at now.
@@ -55,26 +79,46 @@ void fingerprint_cpu(const Machine& machine, const Options& options, Findings& f
   if (const std::string model = detail::proc_field(cpuinfo, "model name"); !model.empty())
     attributes["cpu.modelname"] = model;
 
-  const std::int64_t cores = options.cpu_cores.value_or(usable_cores());
   const std::int64_t megahertz = frequency(machine, cpuinfo);
+  // A virtual machine may hide its frequency: count 1000 MHz a core, so that jobs can still be placed.
+  model::Topology usable = read_topology(machine, megahertz > 0 ? megahertz : 1000);
+  std::erase_if(usable.cores, [&](const model::Core& core) { return !may_use(machine, core.id); });
+  const std::int64_t found = usable.empty() ? count_usable() : std::ssize(usable.cores);
+  const std::int64_t cores = options.cpu_cores.value_or(found);
+  if (std::ssize(usable.cores) > cores) usable.cores.resize(static_cast<std::size_t>(cores));
+
   if (megahertz > 0) attributes["cpu.frequency"] = std::to_string(megahertz);
   attributes["cpu.numcores"] = std::to_string(cores);
-  attributes["cpu.reservablecores"] = std::to_string(cores);
-  // A virtual machine may hide its frequency: count 1000 MHz a core, so that jobs can still be placed.
-  const std::int64_t total = options.cpu_total_compute.value_or(cores * (megahertz > 0 ? megahertz : 1000));
+  std::int64_t sum = 0, kept_back = 0;
+  std::map<bool, std::pair<std::int64_t, std::int64_t>> kinds;  // how many cores, and their best frequency
+  for (const auto& core : usable.cores) {
+    sum += core.base_mhz;
+    if (holds(options.reserved.reservable_cores, core.id)) kept_back += core.base_mhz;
+    auto& [count, best] = kinds[core.efficiency];
+    ++count;
+    best = std::max(best, core.base_mhz);
+  }
+  if (kinds.size() == 2) {
+    for (const auto& [efficiency, kind] : kinds) {
+      const char* suffix = efficiency ? ".efficiency" : ".performance";
+      attributes[std::string("cpu.numcores") + suffix] = std::to_string(kind.first);
+      attributes[std::string("cpu.frequency") + suffix] = std::to_string(kind.second);
+    }
+  }
+  if (usable.empty()) sum = cores * (megahertz > 0 ? megahertz : 1000);
+  const std::int64_t total = options.cpu_total_compute.value_or(sum);
   attributes["cpu.totalcompute"] = std::to_string(total);
-  attributes["cpu.usablecompute"] = std::to_string(std::max<std::int64_t>(0, total - options.reserved.cpu));
+  const std::int64_t kept = kept_back > 0 ? kept_back : options.reserved.cpu;
+  attributes["cpu.usablecompute"] = std::to_string(std::max<std::int64_t>(0, total - kept));
   findings.resources.cpu = total;
   findings.resources.cores = cores;
-
-  std::int64_t numa_nodes = 0;
-  const std::string nodes = machine.path("/sys/devices/system/node");
-  if (os::exists(nodes)) {
-    for (const auto& entry : os::list_directory(nodes))
-      if (entry.name.starts_with("node") && entry.name.size() > 4 && entry.name[4] >= '0' && entry.name[4] <= '9')
-        ++numa_nodes;
-  }
-  attributes["numa.node.count"] = std::to_string(std::max<std::int64_t>(1, numa_nodes));
+  findings.reserved_cpu = kept;
+  findings.resources.topology = reservable(usable, options);
+  for (const auto& core : findings.resources.topology.cores) findings.resources.reservable_cores.push_back(core.id);
+  for (const auto& core : usable.cores)
+    if (!holds(options.reserved.reservable_cores, core.id)) findings.usable_cores.push_back(core.id);
+  attributes["cpu.reservablecores"] = std::to_string(findings.resources.reservable_cores.size());
+  attributes["numa.node.count"] = std::to_string(count_numa_nodes(machine));
 }
 
 void fingerprint_memory(const Machine& machine, const Options& options, Findings& findings) {

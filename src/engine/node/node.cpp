@@ -64,7 +64,9 @@ awaitable<void> Node::Impl::start() {
   host_environment_ = host_environment(environ);
   co_await blocking(runtime_, [this] {
     metadata_.open(options_.data_dir, options_.meta);
-    self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now());
+    std::vector<std::int64_t> usable;
+    self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now(), &usable);
+    drivers_.use_cores(std::move(usable));
     drivers_.fingerprint(self_);
     if (options_.more_attributes) more_attributes_ = options_.more_attributes();
     self_.meta = metadata_.now().meta;

@@ -46,6 +46,7 @@ struct Options {
   /// What the machine has, where it shall differ from what is found (a host made of namespaces sees the whole machine).
   std::optional<std::int64_t> cpu_total_compute;  ///< MHz
   std::optional<std::int64_t> cpu_cores;
+  std::vector<std::int64_t> reservable_cores;  ///< that tasks may hold alone; empty: all but those kept back
   std::optional<std::int64_t> memory_total_mb;
   std::optional<std::int64_t> disk_total_mb;
   model::NodeResources reserved;  ///< kept back from tasks

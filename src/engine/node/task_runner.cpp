@@ -373,6 +373,7 @@ LaunchSpec TaskRunner::launch_spec() const {
   spec.cpu = known ? given->second.cpu : task_->resources.cpu;
   spec.memory_mb = known ? given->second.memory_mb : task_->resources.memory_mb;
   spec.memory_max_mb = known ? given->second.memory_max_mb : task_->resources.memory_max_mb;
+  if (known) spec.cores = given->second.cores;
   spec.pids = task_->resources.pids > 0 ? task_->resources.pids : context_.options.default_pids;
   spec.log_files = task_->logs.max_files;
   spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;

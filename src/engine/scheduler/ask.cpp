@@ -96,6 +96,7 @@ Ask::Ask(tables::Row<model::Job> wanted, const model::TaskGroup& of, const std::
   add_spreads(*this, of.spreads);
   add_spreads(*this, job->spreads);
   for (const auto& [name, volume] : of.volumes) volumes.push_back(&volume);
+  holds = asks_to_hold(of);
   for (const auto& network : of.networks) {
     for (const auto& port : network.reserved_ports) static_ports.push_back(&port);
     for (const auto& port : network.dynamic_ports) dynamic_ports.push_back(&port);
@@ -148,6 +149,7 @@ std::string Ask::shape_key() const {
   for (const auto* spread : spreads) add(spread->attribute);
   key += '\x1e';
   for (const auto* driver : drivers) add(*driver);
+  if (holds) add(hold_key(*group));
   key += '\x1e';
   for (const auto* volume : volumes) {
     add(volume->source);
@@ -173,6 +175,21 @@ const std::vector<Slot>& Ask::pinned_slots(const FleetIndex& fleet, std::vector<
   if (const Slot slot = fleet.find(pinned_by->rtarget); slot != kNoSlot && fleet.node(slot).node)
     storage.push_back(slot);
   return storage;
+}
+
+Worth worth_on(const FleetIndex& fleet, Slot slot, const Ask& ask) {
+  Worth worth{ask.amount, {}};
+  if (!ask.holds) return worth;
+  if (const auto assigned = assign_on(fleet, slot, ask)) {
+    worth.amount.cpu += assigned->cpu;
+    worth.devices = assigned->affinity;
+  }
+  return worth;
+}
+
+std::optional<Assignment> assign_on(const FleetIndex& fleet, Slot slot, const Ask& ask, std::string* lacking) {
+  const NodeSlot& entry = fleet.node(slot);
+  return assign(*entry.node, entry.holdings, *ask.group, lacking);
 }
 
 const model::Port* colliding_port(FleetIndex& fleet, Slot slot, const Ask& ask) {
@@ -212,6 +229,10 @@ bool fits(FleetIndex& fleet, Slot slot, const Ask& ask) {
   const Room& room = fleet.room(slot);
   if (room.cpu < ask.amount.cpu || room.memory_mb < ask.amount.memory_mb || room.disk_mb < ask.amount.disk_mb)
     return false;
+  if (ask.holds) {
+    const auto assigned = assign_on(fleet, slot, ask);
+    if (!assigned || room.cpu < ask.amount.cpu + assigned->cpu) return false;
+  }
   if (!ask.has_ports()) return true;
   return colliding_port(fleet, slot, ask) == nullptr && has_dynamic_ports(fleet, slot, ask);
 }
@@ -225,6 +246,12 @@ std::optional<std::string> exhausted_dimension(FleetIndex& fleet, Slot slot, con
   if (room.cpu < ask.amount.cpu) return "cpu";
   if (room.memory_mb < ask.amount.memory_mb) return "memory";
   if (room.disk_mb < ask.amount.disk_mb) return "disk";
+  if (ask.holds) {
+    std::string lacking;
+    const auto assigned = assign_on(fleet, slot, ask, &lacking);
+    if (!assigned) return lacking;
+    if (room.cpu < ask.amount.cpu + assigned->cpu) return "cpu";
+  }
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "scheduler/fleet.hpp"
 
 #include "scheduler/detail/fleet_index.hpp"
+#include "scheduler/detail/holdings.hpp"
 
 namespace underway::scheduler {
 
@@ -34,7 +35,7 @@ Amount amount_of(const model::Allocation& allocation) {
   if (allocation.job) {
     if (const auto* group = allocation.job->find_group(allocation.group)) {
       const auto total = group->total_resources();
-      return {total.cpu, total.memory_mb, allocation.resources.disk_mb};
+      return {total.cpu + detail::held_cpu(allocation), total.memory_mb, allocation.resources.disk_mb};
     }
   }
   // Its job is not known any more: as if all tasks ran at once, which is never too little.

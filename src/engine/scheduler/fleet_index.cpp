@@ -165,6 +165,15 @@ void FleetIndex::set_node(const tables::Row<model::Node>& before, const tables::
   release_if_unused(slot);
 }
 
+namespace {
+
+bool same_hold(const model::Allocation& before, const model::Allocation& after) {
+  const auto held = hold_of(before), holds = hold_of(after);
+  return held && holds ? *held == *holds : !held && !holds;
+}
+
+}  // namespace
+
 void FleetIndex::set_allocation(const model::Allocation* before, const model::Allocation* after) {
   const bool held = before != nullptr && !before->terminal(), holds = after != nullptr && !after->terminal();
   // Most changes are reports from the node that move nothing.
@@ -173,11 +182,12 @@ void FleetIndex::set_allocation(const model::Allocation* before, const model::Al
   };
   if (held && holds && before->node_id == after->node_id && amount_of(*before) == amount_of(*after) &&
       std::equal(before->resources.ports.begin(), before->resources.ports.end(), after->resources.ports.begin(),
-                 after->resources.ports.end(), same_port))
+                 after->resources.ports.end(), same_port) &&
+      same_hold(*before, *after))
     return;
   const auto move = [&](const model::Allocation& allocation, int sign) {
     const Slot slot = slot_for(allocation.node_id);
-    account(slot, amount_of(allocation), ports_of(slot, allocation), sign);
+    account(slot, amount_of(allocation), ports_of(slot, allocation), hold_of(allocation).get(), sign);
     release_if_unused(slot);
   };
   if (held) move(*before, -1);
@@ -222,7 +232,7 @@ std::vector<PortUse> FleetIndex::ports_of(Slot slot, const model::Allocation& al
   return ports;
 }
 
-void FleetIndex::account(Slot slot, const Amount& amount, std::span<const PortUse> ports, int sign) {
+void FleetIndex::account(Slot slot, const Amount& amount, std::span<const PortUse> ports, const Hold* hold, int sign) {
   NodeSlot& entry = slots_[slot];
   Room& room = rooms_[slot];
   room.cpu -= sign * amount.cpu;
@@ -233,31 +243,32 @@ void FleetIndex::account(Slot slot, const Amount& amount, std::span<const PortUs
     PortSet& set = entry.addresses[use.address].second;
     sign > 0 ? set.add(use.port) : set.remove(use.port);
   }
+  if (hold != nullptr) sign > 0 ? entry.holdings.take(*hold) : entry.holdings.give(*hold);
   log_change(slot);
 }
 
-void FleetIndex::change(Slot slot, const Amount& amount, std::span<const PortUse> ports, int sign) {
+void FleetIndex::change(Slot slot, const Amount& amount, std::span<const PortUse> ports, HoldRow hold, int sign) {
   journal_.push_back({slot, sign, amount, static_cast<std::uint32_t>(journal_ports_.size()),
-                      static_cast<std::uint32_t>(ports.size())});
+                      static_cast<std::uint32_t>(ports.size()), hold});
   journal_ports_.insert(journal_ports_.end(), ports.begin(), ports.end());
-  account(slot, amount, ports, sign);
+  account(slot, amount, ports, hold.get(), sign);
 }
 
 void FleetIndex::take(const model::Allocation& allocation) {
   const Slot slot = slot_for(allocation.node_id);
-  change(slot, amount_of(allocation), ports_of(slot, allocation), 1);
+  change(slot, amount_of(allocation), ports_of(slot, allocation), hold_of(allocation), 1);
 }
 
 void FleetIndex::give(const model::Allocation& allocation) {
   const Slot slot = slot_for(allocation.node_id);
-  change(slot, amount_of(allocation), ports_of(slot, allocation), -1);
+  change(slot, amount_of(allocation), ports_of(slot, allocation), hold_of(allocation), -1);
 }
 
 void FleetIndex::rollback(std::size_t mark) {
   while (journal_.size() > mark) {
     const JournalEntry entry = journal_.back();
     account(entry.slot, entry.amount, std::span(journal_ports_).subspan(entry.first_port, entry.port_count),
-            -entry.sign);
+            entry.hold.get(), -entry.sign);
     journal_ports_.resize(entry.first_port);
     journal_.pop_back();
   }

@@ -156,13 +156,15 @@ std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
     return std::nullopt;
   Choice choice;
   choice.slot = slot;
-  choice.binpack = binpack_score(fleet_.room(slot), shape_->ask().amount);
+  const Worth worth = worth_on(fleet_, slot, shape_->ask());
+  choice.binpack = binpack_score(fleet_.room(slot), worth.amount);
   choice.terms = {choice.binpack, 1};
   const auto add = [](Terms& terms, double term) {
     terms.sum += term;
     ++terms.count;
     return term;
   };
+  if (worth.devices) choice.devices = add(choice.terms, *worth.devices);
   if (const double attracted = shape_->affinity(fleet_, slot); attracted != 0)
     choice.affinity = add(choice.terms, attracted);
   if (const std::uint32_t peers = (*group_counts_)[slot]; peers > 0)
@@ -235,7 +237,15 @@ std::optional<Choice> Placer::take(std::optional<Choice> choice, std::uint64_t s
     if (!ports) return std::nullopt;
     choice->ports = std::move(*ports);
   }
-  fleet_.take(choice->slot, shape_->ask().amount, choice->ports.uses);
+  Amount amount = shape_->ask().amount;
+  HoldRow hold;
+  if (shape_->ask().holds) {
+    choice->held = assign_on(fleet_, choice->slot, shape_->ask());
+    if (!choice->held) return std::nullopt;
+    amount.cpu += choice->held->cpu;
+    hold = std::make_shared<const Hold>(choice->held->hold);
+  }
+  fleet_.take(choice->slot, amount, choice->ports.uses, std::move(hold));
   add_peer(choice->slot);
   return choice;
 }
@@ -287,6 +297,7 @@ model::AllocMetric Placer::metric(const Choice& choice) const {
   if (choice.anti_affinity) score.scores.emplace("job-anti-affinity", *choice.anti_affinity);
   if (choice.penalty) score.scores.emplace("node-reschedule-penalty", *choice.penalty);
   if (choice.affinity) score.scores.emplace("node-affinity", *choice.affinity);
+  if (choice.devices) score.scores.emplace("devices", *choice.devices);
   if (choice.spread) score.scores.emplace("allocation-spread", *choice.spread);
   return metric;
 }

@@ -140,6 +140,14 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
   row.node_id = node.id;
   row.node_name = node.name;
   row.resources.ports = choice.ports.ports;
+  if (choice.held) {
+    for (const auto& held : choice.held->tasks) {
+      model::TaskResources& task = row.resources.tasks[held.task];
+      if (!held.cores.empty()) task.cpu = held.cpu;
+      task.cores = held.cores;
+      task.devices = held.devices;
+    }
+  }
   row.metrics = std::move(metric);
   if (previous != nullptr) row.previous_allocation = previous->id;
   ++live_;

@@ -47,6 +47,7 @@ std::int16_t ShapeIndex::compute_verdict(FleetIndex& fleet, Slot slot) {
   for (const auto* constraint : ask_.node_constraints) {
     if (!holds(*constraint, *fleet.node(slot).node)) return reason_code(in_words(*constraint));
   }
+  if (ask_.holds && !has_devices(*fleet.node(slot).node, *ask_.group)) return reason_code("missing devices");
   for (const auto* volume : ask_.volumes) {
     if (!volume->per_alloc && !has_volume(*fleet.node(slot).node, *volume, 0)) return reason_code(kNoVolumes);
   }
@@ -101,7 +102,9 @@ Terms ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
   }
   if (!feasible || !fits(fleet, slot, ask_)) return {};
   const double attracted = affinity(fleet, slot);
-  return {binpack_score(fleet.room(slot), ask_.amount) + attracted, attracted == 0 ? 1 : 2};
+  const Worth worth = worth_on(fleet, slot, ask_);
+  return {binpack_score(fleet.room(slot), worth.amount) + attracted + worth.devices.value_or(0),
+          1 + (attracted == 0 ? 0 : 1) + (worth.devices ? 1 : 0)};
 }
 
 void ShapeIndex::rebuild(FleetIndex& fleet) {

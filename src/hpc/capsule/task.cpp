@@ -31,6 +31,7 @@ class CapsuleTask final : public driver::TaskHandle {
   void signal(int number) override { task_->signal(number); }
   void stop(int number, Duration grace) override { task_->stop(number, grace); }
   os::CgroupStats usage() const override { return task_->usage(); }
+  void set_cpuset(const std::string& cores) override { task_->set_cpuset(cores); }
   driver::ExecSession exec(const driver::ExecRequest& request) override { return task_->exec(request); }
   void destroy() override {
     clear_away(around_);

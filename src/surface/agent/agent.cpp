@@ -25,6 +25,7 @@
 #include "move/host_fence.hpp"
 #include "move/link_plane.hpp"
 #include "node/node.hpp"
+#include "node/topology.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
 #include "provision/sync_server.hpp"
@@ -266,6 +267,8 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.reserved.cpu = config.client.reserved.cpu;
   options.reserved.memory_mb = config.client.reserved.memory;
   options.reserved.disk_mb = config.client.reserved.disk;
+  options.reserved.reservable_cores = node::parse_cores(config.client.reserved.cores);
+  options.reservable_cores = node::parse_cores(config.client.reservable_cores);
   options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
   options.network_interface = config.client.network_interface;
   for (const auto& network : config.client.host_networks) {

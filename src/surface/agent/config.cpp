@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "node/topology.hpp"
 
 namespace underway::agent {
 
@@ -131,6 +132,14 @@ std::vector<std::string> problems(const Config& config) {
         fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
   add_problems(out, config.server);
   add_problems(out, config.client.host_volumes);
+  for (const auto& [name, cores] : {std::pair("reserved.cores", &config.client.reserved.cores),
+                                    std::pair("reservable_cores", &config.client.reservable_cores)}) {
+    try {
+      node::parse_cores(*cores);
+    } catch (const Error& error) {
+      out.push_back(fmt::format("client.{}: {}", name, error.one_line()));
+    }
+  }
   add_problems(out, config.tls);
   if (config.hosts.enabled && !config.server.enabled) out.push_back("hosts are made by the agent with the server role");
   if (config.audit.on_failure != "refuse" && config.audit.on_failure != "warn")
@@ -244,13 +253,17 @@ const Structure& description(Tag<TlsSettings>) {
 }
 
 const Structure& description(Tag<Reserved>) {
-  static const Structure s = Builder<Reserved>("reserved", "What is kept back from tasks.")
-                                 .attribute<&Reserved::cpu>("cpu", "cpu", "MHz.")
-                                 .attribute<&Reserved::memory>("memory", "memory", "MiB.")
-                                 .attribute<&Reserved::disk>("disk", "disk", "MiB.")
-                                 .attribute<&Reserved::reserved_ports>("reserved_ports", "reserved_ports",
-                                                                       "Ports never given out: `22,8000-8010`.")
-                                 .done();
+  static const Structure s =
+      Builder<Reserved>("reserved", "What is kept back from tasks.")
+          .attribute<&Reserved::cpu>("cpu", "cpu", "MHz.")
+          .attribute<&Reserved::memory>("memory", "memory", "MiB.")
+          .attribute<&Reserved::disk>("disk", "disk", "MiB.")
+          .attribute<&Reserved::reserved_ports>("reserved_ports", "reserved_ports",
+                                                "Ports never given out: `22,8000-8010`.")
+          .attribute<&Reserved::cores>("cores", "cores",
+                                       "Cores on which no task runs: `0-1`. They count instead of "
+                                       "`cpu`.")
+          .done();
   return s;
 }
 
@@ -309,6 +322,9 @@ const Structure& description(Tag<ClientRole>) {
                                                      "The interface whose address is the node's.")
           .block<&ClientRole::host_networks>("host_network", "host_network", "More networks of the node.")
           .block<&ClientRole::host_volumes>("host_volume", "host_volume", "Directories that are lent to tasks.")
+          .attribute<&ClientRole::reservable_cores>(
+              "reservable_cores", "reservable_cores",
+              "Cores that tasks may hold alone: `2-7`; without a word all but `reserved.cores`.")
           .attribute<&ClientRole::cpu_total_compute>("cpu_total_compute", "cpu_total_compute",
                                                      "MHz, when not what is found.")
           .attribute<&ClientRole::memory_total_mb>("memory_total_mb", "memory_total_mb", "MiB, when not what is found.")

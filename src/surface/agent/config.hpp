@@ -48,6 +48,7 @@ struct Reserved {
   std::int64_t memory = 0;
   std::int64_t disk = 0;
   std::string reserved_ports;  ///< "22,80,8000-8010"
+  std::string cores;           ///< "0-1"
 };
 
 /// `host_network "name"`: one more network of the node, by interface, by addresses, or both.
@@ -85,6 +86,7 @@ struct ClientRole {
   std::string network_interface;
   std::vector<HostNetwork> host_networks;
   std::vector<HostVolume> host_volumes;
+  std::string reservable_cores;  ///< "2-7"; empty: all but reserved.cores
   std::int64_t cpu_total_compute = 0;
   std::int64_t memory_total_mb = 0;
   std::int64_t disk_total_mb = 0;

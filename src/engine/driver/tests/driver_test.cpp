@@ -118,6 +118,30 @@ TEST_F(DriverTest, ForkBombIsHeldAtTheLimitAndDiesWithTheTask) {
   }
 }
 
+TEST_F(DriverTest, RunsOnItsCoresAndOnOthersWhenItIsTold) {
+  if (!options_.cgroups.has("cpuset")) GTEST_SKIP() << "no cpuset controller";
+  const std::string all{trim(os::read_file("/sys/devices/system/cpu/online"))};
+  if (all == "0") GTEST_SKIP() << "one core";
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    const std::string go = spec_.task_dir + "/local/go";
+    os::remove_tree(go);
+    script("set -- $(grep Cpus_allowed_list /proc/self/status); echo $2; until [ -e " +
+           std::string(isolated ? "/local" : spec_.task_dir + "/local") +
+           "/go ]; do sleep 0.02; done; set -- $(grep Cpus_allowed_list /proc/self/status); echo $2");
+    spec_.cpuset = "0";
+    const auto driver = isolated ? make_exec(options_) : make_raw_exec(options_);
+    task_ = driver->start(spec_);
+    EXPECT_TRUE(eventually([&] { return out() == "0\n"; })) << out();
+    task_->set_cpuset(all);
+    os::write_file(go, "");
+    EXPECT_TRUE(task_->wait(seconds{60}));
+    EXPECT_EQ(out(), "0\n" + all + "\n") << err();
+    task_->destroy();
+    os::remove_tree(spec_.alloc_dir + "/logs");
+  }
+}
+
 TEST_F(DriverTest, ExecBeyondItsMemoryIsReportedAsOutOfMemory) {
   if (!options_.cgroups.has("memory")) GTEST_SKIP() << "no memory controller";
   spec_.config = {{"command", "tail"}, {"args", {"/dev/zero"}}};

@@ -32,6 +32,7 @@ struct Ask {
   std::vector<const model::VolumeRequest*> volumes;
   std::vector<const model::Port*> static_ports;
   std::vector<const model::Port*> dynamic_ports;
+  bool holds = false;  ///< its tasks hold cores or devices alone
   bool distinct_hosts_of_job = false;
   bool distinct_hosts_of_group = false;
   std::vector<DistinctProperty> distinct_properties;
@@ -65,6 +66,16 @@ struct Ask {
 std::optional<std::string> exhausted_dimension(FleetIndex& fleet, Slot slot, const Ask& ask);
 /// The same as a bare answer, fast.
 bool fits(FleetIndex& fleet, Slot slot, const Ask& ask);
+
+/// What an allocation of the ask takes of this node, where cores are worth what they are there, and how well the
+/// devices that it would get are those that it would rather have: a term of the score.
+struct Worth {
+  Amount amount;
+  std::optional<double> devices;
+};
+Worth worth_on(const FleetIndex& fleet, Slot slot, const Ask& ask);
+/// What its tasks would hold there; only for an ask that holds something.
+std::optional<Assignment> assign_on(const FleetIndex& fleet, Slot slot, const Ask& ask, std::string* lacking = nullptr);
 
 /// The first static port that is taken there; null when none is.
 const model::Port* colliding_port(FleetIndex& fleet, Slot slot, const Ask& ask);

@@ -3,6 +3,7 @@
 /// The fleet's arrays: one slot per node, hot figures packed together, and a log of changed slots from which the score
 /// indexes catch up. Slots are stable while a node (or anything it holds) exists and are used again afterwards.
 
+#include "scheduler/detail/holdings.hpp"
 #include "scheduler/fleet.hpp"
 
 #include <span>
@@ -54,9 +55,13 @@ struct NodeSlot {
   std::uint32_t allocations = 0;
   std::uint64_t last_change = 0;  ///< place of its newest entry in the log
   std::vector<std::pair<std::string, PortSet>> addresses;
+  Holdings holdings;
 
   bool ready() const { return node && node->ready(); }
 };
+
+/// What is held alone; null: nothing.
+using HoldRow = std::shared_ptr<const Hold>;
 
 class FleetIndex {
  public:
@@ -90,8 +95,12 @@ class FleetIndex {
   bool port_taken(Slot slot, std::uint16_t address, std::int64_t port) const;
 
   /// Accounts for a placement, or takes one back. Undone by rollback() down to an earlier mark().
-  void take(Slot slot, const Amount& amount, std::span<const PortUse> ports) { change(slot, amount, ports, 1); }
-  void give(Slot slot, const Amount& amount, std::span<const PortUse> ports) { change(slot, amount, ports, -1); }
+  void take(Slot slot, const Amount& amount, std::span<const PortUse> ports, HoldRow hold = nullptr) {
+    change(slot, amount, ports, std::move(hold), 1);
+  }
+  void give(Slot slot, const Amount& amount, std::span<const PortUse> ports, HoldRow hold = nullptr) {
+    change(slot, amount, ports, std::move(hold), -1);
+  }
   void take(const model::Allocation& allocation);
   void give(const model::Allocation& allocation);
   std::size_t mark() const { return journal_.size(); }
@@ -121,6 +130,7 @@ class FleetIndex {
     std::int32_t sign;
     Amount amount;
     std::uint32_t first_port, port_count;
+    HoldRow hold;
   };
   using NameIndex = std::unordered_map<std::string, std::vector<Slot>>;
 
@@ -130,8 +140,8 @@ class FleetIndex {
   void leave(Slot slot);
   void set_capacity(Slot slot);
   std::uint32_t intern_class(const std::string& computed_class);
-  void change(Slot slot, const Amount& amount, std::span<const PortUse> ports, int sign);
-  void account(Slot slot, const Amount& amount, std::span<const PortUse> ports, int sign);
+  void change(Slot slot, const Amount& amount, std::span<const PortUse> ports, HoldRow hold, int sign);
+  void account(Slot slot, const Amount& amount, std::span<const PortUse> ports, const Hold* hold, int sign);
   std::vector<PortUse> ports_of(Slot slot, const model::Allocation& allocation);
   std::uint16_t intern_address(Slot slot, const std::string& ip);
 

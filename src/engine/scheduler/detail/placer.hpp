@@ -41,6 +41,8 @@ struct Choice {
   std::optional<double> anti_affinity;
   std::optional<double> penalty;
   std::optional<double> spread;
+  std::optional<double> devices;
+  std::optional<Assignment> held;  ///< cores and devices, by task
   PortAssignment ports;
 };
 

@@ -72,6 +72,9 @@ struct TaskSpec {
   std::uint64_t pids = 0;           ///< processes and threads; 0: the driver's default
   std::string cpuset;               ///< "4-7"; empty: all
 
+  /// Files of the machine's /dev that the task may open beside the usual ones. A task with a file tree of its own sees
+  /// no others.
+  std::vector<std::string> devices;
   /// Only for drivers that mount.
   std::vector<TaskMount> mounts;
 

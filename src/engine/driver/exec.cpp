@@ -4,6 +4,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "detail/config.hpp"
@@ -45,6 +47,19 @@ void add_device_directory(os::LaunchPlan& plan, const std::string& dev) {
   plan.make_symlink("pts/ptmx", dev + "/ptmx").make_symlink("/proc/self/fd", dev + "/fd");
   plan.make_symlink("/proc/self/fd/0", dev + "/stdin").make_symlink("/proc/self/fd/1", dev + "/stdout");
   plan.make_symlink("/proc/self/fd/2", dev + "/stderr");
+}
+
+/// Devices that the task was given, under the machine's names.
+void add_devices(os::LaunchPlan& plan, const TaskSpec& spec, const std::string& root) {
+  std::set<std::string> directories;
+  for (const auto& path : spec.devices) {
+    if (!path.starts_with("/dev/") || path.find("/../") != std::string::npos) continue;  // not a device of ours to give
+    for (auto slash = path.find('/', 5); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const std::string directory = root + path.substr(0, slash);
+      if (directories.insert(directory).second) plan.make_directory(directory, 0755);
+    }
+    plan.touch(root + path, 0666).bind(path, root + path);
+  }
 }
 
 /// The machine's own top-level entries, each bound with what is mounted below, and our own names as empty directories.
@@ -209,6 +224,7 @@ class Exec final : public Driver {
       plan.optionally().bind(path, path).optionally().set_mount_attributes(path, MOUNT_ATTR_RDONLY, false);
     }
     add_device_directory(plan, root + "/dev");
+    add_devices(plan, spec, root);
     for (const auto* name : {"/local", "/secrets", "/tmp"}) plan.bind(spec.task_dir + name, root + name);
     plan.optionally().bind(spec.task_dir + "/tmp", root + "/var/tmp");
     plan.bind(spec.alloc_dir, root + "/alloc");

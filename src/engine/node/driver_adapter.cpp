@@ -41,6 +41,7 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.run_cgroup = fmt::format("{}/{}.runs/{}/{}", spec.cgroup_parent, spec.allocation_id, spec.task, spec.attempt);
   for (const auto& volume : spec.volumes)
     out.mounts.push_back({volume.path, volume.destination, volume.read_only, propagation(volume.propagation)});
+  out.devices = spec.devices;
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;

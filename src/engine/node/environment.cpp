@@ -1,4 +1,5 @@
 #include "node/environment.hpp"
+#include "node/devices.hpp"
 #include "node/topology.hpp"
 
 #include "base/error.hpp"
@@ -58,6 +59,7 @@ void add_resources(const EnvironmentInputs& in, StringMap& env) {
   const std::int64_t memory = known ? given->second.memory_mb : in.task.resources.memory_mb;
   const std::int64_t memory_max = known ? given->second.memory_max_mb : in.task.resources.memory_max_mb;
   env["NOMAD_CPU_LIMIT"] = std::to_string(cpu);
+  if (known) env.merge(device_environment(given->second.devices));
   if (known && !given->second.cores.empty()) env["NOMAD_CPU_CORES"] = to_text(given->second.cores);
   env["NOMAD_MEMORY_LIMIT"] = std::to_string(memory);
   if (memory_max > 0) env["NOMAD_MEMORY_MAX_LIMIT"] = std::to_string(memory_max);

@@ -126,13 +126,27 @@ awaitable<void> Node::Impl::look_again() {
   while (true) {
     co_await async::sleep_for(kLookAgain);
     model::StringMap found;
-    const auto look = [this, &found] { found = options_.more_attributes(); };
+    std::vector<model::NodeDeviceGroup> devices;
+    const auto look = [this, &found, &devices] {
+      if (options_.more_attributes) found = options_.more_attributes();
+      devices = find_devices();
+    };
     co_await blocking(runtime_, look);
-    if (found == more_attributes_) continue;
+    if (found == more_attributes_ && json::encode(devices) == json::encode(self_.resources.devices)) continue;
     more_attributes_ = std::move(found);
+    // Of self_ these alone change: they are read on the loop only.
+    self_.resources.devices = std::move(devices);
     unpresented_ = true;
     news_.notify_all();
   }
+}
+
+/// Blocks: yes.
+std::vector<model::NodeDeviceGroup> Node::Impl::find_devices() {
+  auto devices = find_configured(options_.devices);
+  if (!nvidia_) return devices;
+  for (auto& group : nvidia_->find()) devices.push_back(std::move(group));
+  return devices;
 }
 
 bool Node::Impl::has_news() const {

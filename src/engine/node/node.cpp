@@ -68,6 +68,8 @@ awaitable<void> Node::Impl::start() {
     self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now(), &usable);
     drivers_.use_cores(std::move(usable));
     drivers_.fingerprint(self_);
+    if (!options_.nvidia_library.empty()) nvidia_ = Nvidia::load(options_.nvidia_library);
+    self_.resources.devices = find_devices();
     if (options_.more_attributes) more_attributes_ = options_.more_attributes();
     self_.meta = metadata_.now().meta;
     self_.computed_class = model::compute_class(self_);
@@ -117,7 +119,8 @@ awaitable<void> Node::Impl::start() {
       [this](std::shared_ptr<link::Connection> connection) { return session(std::move(connection)); });
   unlinked_since_ = std::chrono::steady_clock::now();
   link_work_.spawn("dialling", dialler_->run());
-  if (options_.more_attributes) link_work_.spawn("looking for attributes", look_again());
+  if (options_.more_attributes || nvidia_ || !options_.devices.empty())
+    link_work_.spawn("looking for attributes", look_again());
   link_work_.spawn("stopping what outlives the link", stop_what_outlives_the_link());
 }
 

@@ -14,6 +14,7 @@
 #include "http/tls.hpp"
 #include "model/allocation.hpp"
 #include "model/node.hpp"
+#include "node/devices.hpp"
 
 namespace underway::driver {
 class Driver;
@@ -53,7 +54,9 @@ struct Options {
   std::string network_interface;  ///< empty: that of the default route, else the first that is up and not loopback
   /// More networks for `port { host_network = … }`: name, and what tells the address: device, cidr, or both.
   std::vector<model::NodeNetwork> host_networks;
-  std::vector<model::NodeVolume> host_volumes;  ///< directories that it lends to tasks
+  std::vector<ConfiguredDevice> devices;
+  std::string nvidia_library = "libnvidia-ml.so.1";  ///< where dlopen(3) looks; empty: GPUs are not looked for
+  std::vector<model::NodeVolume> host_volumes;       ///< directories that it lends to tasks
   std::int64_t min_dynamic_port = 20000;
   std::int64_t max_dynamic_port = 32000;
 

@@ -116,8 +116,9 @@ struct LaunchSpec {
   std::int64_t cpu = 0, memory_mb = 0, memory_max_mb = 0, pids = 0;
   std::int64_t log_files = 10, log_file_bytes = 10 << 20;
   bool log_disabled = false;
-  std::vector<VolumeUse> volumes;   ///< only to start
-  std::vector<std::int64_t> cores;  ///< that it holds alone
+  std::vector<VolumeUse> volumes;    ///< only to start
+  std::vector<std::int64_t> cores;   ///< that it holds alone
+  std::vector<std::string> devices;  ///< /dev files of the devices that it holds; only to start
   std::string cgroup_parent;
 };
 

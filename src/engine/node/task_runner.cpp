@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "node/artifact.hpp"
+#include "node/devices.hpp"
 #include "node/task_event.hpp"
 #include "os/process.hpp"
 
@@ -323,6 +324,8 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     record_.handle = nullptr;
     changed();
     LaunchSpec spec = launch_spec();
+    if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
+      spec.devices = devices_of(context_.node, given->second.devices).paths;
     spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation_);
     process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();

@@ -275,6 +275,8 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
     options.host_networks.push_back({network.name, network.interface, "", network.cidr});
     for (const auto port : parse_ports(network.reserved_ports)) options.reserved.ports.push_back(port);
   }
+  for (const auto& device : config.client.devices)
+    options.devices.push_back({device.name, device.paths, device.shared_paths, device.attributes});
   for (const auto& volume : config.client.host_volumes)
     options.host_volumes.push_back({volume.name, volume.path, volume.read_only, ""});
   options.min_dynamic_port = config.client.min_dynamic_port;

@@ -63,6 +63,21 @@ void add_problems(std::vector<std::string>& out, const std::vector<HostVolume>& 
   }
 }
 
+void add_problems(std::vector<std::string>& out, const std::vector<DeviceSettings>& devices) {
+  std::set<std::string> names;
+  for (const auto& device : devices) {
+    if (!names.insert(device.name).second) out.push_back(fmt::format("device '{}' is given twice", device.name));
+    if (std::count(device.name.begin(), device.name.end(), '/') < 2)
+      out.push_back(fmt::format("device '{}' is not of the form vendor/type/model", device.name));
+    if (device.paths.empty()) out.push_back(fmt::format("device '{}': paths are missing", device.name));
+    for (const auto* list : {&device.paths, &device.shared_paths}) {
+      for (const auto& path : *list)
+        if (!path.starts_with("/dev/"))
+          out.push_back(fmt::format("device '{}': '{}' is not in /dev", device.name, path));
+    }
+  }
+}
+
 void add_problems(std::vector<std::string>& out, const TlsSettings& tls) {
   if (tls.cert_file.empty() != tls.key_file.empty()) out.push_back("tls.cert_file and tls.key_file go together");
   if (!tls.cert_file.empty() && tls.ca_file.empty())
@@ -132,6 +147,7 @@ std::vector<std::string> problems(const Config& config) {
         fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
   add_problems(out, config.server);
   add_problems(out, config.client.host_volumes);
+  add_problems(out, config.client.devices);
   for (const auto& [name, cores] : {std::pair("reserved.cores", &config.client.reserved.cores),
                                     std::pair("reservable_cores", &config.client.reservable_cores)}) {
     try {
@@ -289,6 +305,21 @@ const Structure& description(Tag<HostVolume>) {
   return s;
 }
 
+const Structure& description(Tag<DeviceSettings>) {
+  static const Structure s =
+      Builder<DeviceSettings>("device", "Devices that tasks may hold, beside the GPUs that are found by themselves.")
+          .label<&DeviceSettings::name>("name", "name",
+                                        "`vendor/type/model`, as `device` blocks of job files ask for it.")
+          .attribute<&DeviceSettings::paths>("paths", "paths",
+                                             "Files in /dev, with `*` and `?`; each that is there is one device.")
+          .attribute<&DeviceSettings::shared_paths>("shared_paths", "shared_paths",
+                                                    "Files that everybody gets who holds one of them.")
+          .block_or_attribute<&DeviceSettings::attributes>("attributes", "attributes",
+                                                           "`${device.attr.…}`, with units: `\"40 GiB\"`.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<TemplateSettings>) {
   static const Structure s = Builder<TemplateSettings>("template", "How templates are rendered.")
                                  .attribute<&TemplateSettings::disable_file_sandbox>(
@@ -322,6 +353,7 @@ const Structure& description(Tag<ClientRole>) {
                                                      "The interface whose address is the node's.")
           .block<&ClientRole::host_networks>("host_network", "host_network", "More networks of the node.")
           .block<&ClientRole::host_volumes>("host_volume", "host_volume", "Directories that are lent to tasks.")
+          .block<&ClientRole::devices>("device", "device", "Devices that tasks may hold.")
           .attribute<&ClientRole::reservable_cores>(
               "reservable_cores", "reservable_cores",
               "Cores that tasks may hold alone: `2-7`; without a word all but `reserved.cores`.")

@@ -66,6 +66,14 @@ struct HostVolume {
   bool read_only = false;
 };
 
+/// `device "vendor/type/model"`: devices of the node by their files.
+struct DeviceSettings {
+  std::string name;
+  std::vector<std::string> paths;
+  std::vector<std::string> shared_paths;
+  model::StringMap attributes;
+};
+
 struct TemplateSettings {
   bool disable_file_sandbox = false;
 };
@@ -86,6 +94,7 @@ struct ClientRole {
   std::string network_interface;
   std::vector<HostNetwork> host_networks;
   std::vector<HostVolume> host_volumes;
+  std::vector<DeviceSettings> devices;
   std::string reservable_cores;  ///< "2-7"; empty: all but reserved.cores
   std::int64_t cpu_total_compute = 0;
   std::int64_t memory_total_mb = 0;
@@ -184,6 +193,7 @@ const describe::Structure& description(describe::Tag<TlsSettings>);
 const describe::Structure& description(describe::Tag<Reserved>);
 const describe::Structure& description(describe::Tag<HostNetwork>);
 const describe::Structure& description(describe::Tag<HostVolume>);
+const describe::Structure& description(describe::Tag<DeviceSettings>);
 const describe::Structure& description(describe::Tag<TemplateSettings>);
 const describe::Structure& description(describe::Tag<FileSettings>);
 const describe::Structure& description(describe::Tag<ClientRole>);

@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
+#include "model/device_attribute.hpp"
 
 namespace underway::cli {
 namespace {
@@ -33,6 +34,21 @@ std::string drain_text(const model::Node& node) {
   return "true; " + text;
 }
 
+void print_devices(const model::Node& node) {
+  if (node.resources.devices.empty()) return;
+  print("\nDevices\n");
+  Table table({"Device", "ID", "NUMA Node", "Health", "Attributes"});
+  for (const auto& group : node.resources.devices) {
+    std::string attributes;
+    for (const auto& [name, value] : group.attributes)
+      attributes += fmt::format("{}{} = {}", attributes.empty() ? "" : ", ", name, model::to_text(value));
+    for (const auto& device : group.instances)
+      table.add({group.id(), device.id, device.numa_node < 0 ? "<none>" : std::to_string(device.numa_node),
+                 device.healthy ? "healthy" : "unhealthy: " + device.health_description, attributes});
+  }
+  table.print();
+}
+
 std::string volumes_text(const model::Node& node) {
   std::string text;
   for (const auto& [name, volume] : node.volumes)
@@ -61,6 +77,7 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
                     {"Host Volumes", volumes_text(node)},
                     {"CPU", fmt::format("{} MHz", node.resources.cpu)},
                     {"Memory", fmt::format("{} MiB", node.resources.memory_mb)}}));
+  print_devices(node);
   if (arguments.has("verbose")) {
     print("\nAttributes\n");
     std::vector<std::pair<std::string, std::string>> attributes(node.attributes.begin(), node.attributes.end());

@@ -118,6 +118,17 @@ TEST_F(DriverTest, ForkBombIsHeldAtTheLimitAndDiesWithTheTask) {
   }
 }
 
+TEST_F(DriverTest, ExecOpensTheDevicesThatItIsGivenAndNoOthers) {
+  script("ls /dev; ls -R /dev/net; head -c 1 /dev/kmsg >/dev/null 2>&1 || echo no kmsg; cat /dev/kmsg");
+  spec_.devices = {"/dev/net/tun", "/dev/null", "/etc/shadow", "/dev/../etc/shadow"};
+  if (!os::exists("/dev/net/tun")) GTEST_SKIP() << "no /dev/net/tun";
+  finish(*make_exec(options_));
+  EXPECT_EQ(out(),
+            "fd\nfull\nmqueue\nnet\nnull\nptmx\npts\nrandom\nshm\nstderr\nstdin\nstdout\ntty\nurandom\nzero\n"
+            "/dev/net:\ntun\nno kmsg\n")
+      << err();
+}
+
 TEST_F(DriverTest, RunsOnItsCoresAndOnOthersWhenItIsTold) {
   if (!options_.cgroups.has("cpuset")) GTEST_SKIP() << "no cpuset controller";
   const std::string all{trim(os::read_file("/sys/devices/system/cpu/online"))};

@@ -58,6 +58,7 @@ class Node::Impl {
   awaitable<void> session(std::shared_ptr<link::Connection> connection);
   awaitable<RegisterReply> present(link::Connection& connection);
   awaitable<void> look_again();
+  std::vector<model::NodeDeviceGroup> find_devices();
   awaitable<void> send_updates(link::Connection& connection);
   bool has_news() const;
   bool has_urgent_news() const;
@@ -104,6 +105,8 @@ class Node::Impl {
   bool applying_metadata_ = false;
   async::Event metadata_applied_;
   HostSampler host_sampler_;
+  /// Asked when it starts, and every minute; null: there is no such library.
+  std::unique_ptr<Nvidia> nvidia_;
   bool unpresented_ = false;  ///< they have changed since the server was told
   model::StringMap host_environment_;
   NodeStats stats_;

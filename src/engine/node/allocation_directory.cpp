@@ -23,10 +23,11 @@ void make_directory(const std::string& path, mode_t mode, std::optional<os::Owne
 }
 
 /// Secrets stay in memory. Without the right to mount (an agent that is not root), a private directory serves.
-void mount_secrets(const std::string& path, const os::Owner& owner) {
+void mount_secrets(const std::string& path, const os::Owner& owner, std::int64_t size_mb) {
   if (::geteuid() != 0 || os::is_mount_point(path)) return;
   // 1 MiB as Nomad's default; nosuid and friends as for any place that tasks write to.
-  os::Mount::tmpfs(path, fmt::format("size=1m,mode=0700,uid={},gid={}", owner.uid, owner.gid),
+  const auto size = std::max<std::int64_t>(1, size_mb);
+  os::Mount::tmpfs(path, fmt::format("size={}m,mode=0700,uid={},gid={}", size, owner.uid, owner.gid),
                    MS_NOSUID | MS_NODEV | MS_NOEXEC)
       .release();
 }
@@ -51,7 +52,8 @@ void AllocationDirectory::build() const {
   for (const char* name : {"data", "tmp"}) make_directory(shared() + "/" + name, 0777);
 }
 
-void AllocationDirectory::build_task(std::string_view name, const os::User& user, bool secrets_in_memory) const {
+void AllocationDirectory::build_task(std::string_view name, const os::User& user, bool secrets_in_memory,
+                                     std::int64_t secrets_mb) const {
   const os::Owner owner{user.uid, user.gid};
   const std::string own = task(name);
   make_directory(own, 0755, owner);
@@ -59,7 +61,7 @@ void AllocationDirectory::build_task(std::string_view name, const os::User& user
   make_directory(own + "/tmp", 0777 | S_ISVTX, owner);
   make_directory(own + "/private", 0700, os::Owner{::geteuid(), ::getegid()});
   make_directory(own + "/secrets", 0700, owner);
-  if (secrets_in_memory) mount_secrets(own + "/secrets", owner);
+  if (secrets_in_memory) mount_secrets(own + "/secrets", owner, secrets_mb);
 }
 
 void AllocationDirectory::destroy() const {

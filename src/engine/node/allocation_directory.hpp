@@ -28,9 +28,11 @@ class AllocationDirectory {
 
   /// Idempotent. Blocks: yes (disk).
   void build() const;
-  /// `owner`: the task's user, to whom its directories belong. `secrets_in_memory`: mount a tmpfs there, if we may.
+  /// `owner`: the task's user, to whom its directories belong. `secrets_in_memory`: mount a tmpfs of `secrets_mb`
+  /// (MiB; 0: 1) there, if we may.
   /// Idempotent. Blocks: yes (disk).
-  void build_task(std::string_view name, const os::User& owner, bool secrets_in_memory) const;
+  void build_task(std::string_view name, const os::User& owner, bool secrets_in_memory,
+                  std::int64_t secrets_mb = 0) const;
   /// Unmounts and removes everything. Idempotent. Blocks: yes (disk).
   void destroy() const;
 

@@ -63,7 +63,7 @@ awaitable<void> TaskRunner::prepare() {
   co_await blocking(context_.runtime, [this, &name, &task, &keep] {
     user_ = resolve_user(name, context_.node.name);
     directory_.build();
-    directory_.build_task(task.name, user_, context_.options.secrets_in_memory);
+    directory_.build_task(task.name, user_, context_.options.secrets_in_memory, task.resources.secrets_mb);
     write_payload(*keep, task, directory_, context_.drivers.paths(task.driver, directory_, task.name), user_);
   });
   build_interpolation();

@@ -1,6 +1,7 @@
 #include "harness/machine.hpp"
 
 #include <signal.h>
+#include <unistd.h>
 
 namespace underway::harness {
 
@@ -43,6 +44,8 @@ Machine::~Machine() {
 
 void Machine::start() {
   auto agent = command({"agent", "-server", "-client", "-http=none", "-plugin=raw_exec", "-data-dir=" + state()});
+  if (const std::string config = directory() + "/agent.hcl"; ::access(config.c_str(), R_OK) == 0)
+    agent.argv.push_back("-config=" + config);
   agent.argv.insert(agent.argv.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>>" + log()});
   agent_.emplace(agent);
   const bool ready =

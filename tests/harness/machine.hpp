@@ -20,7 +20,8 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// Starts an agent over the same state, and waits until the node is ready.
+  /// Starts an agent over the same state, with the configuration in <directory>/agent.hcl if that is there, and waits
+  /// until the node is ready.
   void start();
   /// SIGKILL; start() is the caller's.
   void kill_agent();

@@ -84,6 +84,7 @@ keeper::LaunchSpec keeper_spec(const Options& options, const TaskSpec& spec, con
   keeper.plan = launch.plan(group);
   keeper.namespaces = launch.namespaces;
   keeper.own_process_numbers = launch.own_process_numbers;
+  keeper.adopts = launch.adopts;
   keeper.logs = {spec.alloc_dir + "/logs", spec.task, spec.log_files, spec.log_bytes};
   keeper.cgroup = group.path();
   keeper.kill_mode = launch.kill_mode;

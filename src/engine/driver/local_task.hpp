@@ -24,6 +24,8 @@ struct LocalLaunch {
   std::function<os::LaunchPlan(const os::Cgroup&)> plan;
   int namespaces = 0;
   bool own_process_numbers = false;
+  /// As keeper::LaunchSpec::adopts.
+  bool adopts = false;
   keeper::KillMode kill_mode = keeper::KillMode::control_group;
   /// As keeper::LaunchSpec::network.
   const os::Namespace* network = nullptr;

@@ -80,6 +80,7 @@ std::string encode(const LaunchSpec& spec, const os::Cgroup::Files& cgroup) {
   line("log_bytes", std::to_string(spec.logs.max_bytes));
   line("clone", std::to_string(spec.namespaces));
   line("kill_mode", to_text(spec.kill_mode));
+  line("adopts", spec.adopts ? "1" : "0");
   line("cgroup_kill", cgroup.kill);
   line("cgroup_procs", cgroup.procs);
   line("oom_events", cgroup.oom_events);
@@ -91,6 +92,11 @@ bool task_begun(const State& state) { return state.phase != Phase::starting; }
 bool any_state(const State& state) { return state.keeper_pid != 0; }
 
 Error start_error(const LaunchSpec& spec, const State& state) {
+  if (state.step == kAdoptionStep) {
+    return Error(Code::unavailable, "the task was not started")
+        .because(fmt::format("the program that was to start it ended with {}",
+                             state.error > 0 ? fmt::format("exit code {}", state.error) : "no task behind it"));
+  }
   const auto what = state.step < 0 ? std::string("fork") : spec.plan.describe(static_cast<std::size_t>(state.step));
   return errno_error(state.error, "cannot " + what);
 }

@@ -40,6 +40,10 @@ struct LaunchSpec {
   std::string directory;
   /// Shown by ps as the keeper's argument: "7f3a/web".
   std::string description;
+  /// The program of `plan` is not the task: it starts the task, writes the task's number into the file `pid` of
+  /// `directory` and ends with 0. The keeper, whose child the task has become by then, holds that one. Otherwise the
+  /// start has failed.
+  bool adopts = false;
   /// What the task does, ending in exec. Standard input, output and error are already in place.
   os::LaunchPlan plan;
   /// CLONE_NEW* bits for the task. With CLONE_NEWPID it is the first process of new numbers itself, and its end is

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
@@ -41,6 +42,8 @@ struct Spec {
   std::uint32_t log_files = 10;
   std::uint64_t log_bytes = 10 << 20;
   long clone = 0;
+  /// The program of the plan starts the task, and has not ended yet.
+  bool adopts = false;
   char cgroup_kill[512] = {}, cgroup_procs[512] = {}, oom_events[512] = {};
   const char* plan = nullptr;
   std::size_t plan_size = 0;
@@ -178,6 +181,7 @@ bool read_spec() {
     if (field.is("log_files")) spec.log_files = static_cast<std::uint32_t>(field.number());
     if (field.is("log_bytes")) spec.log_bytes = static_cast<std::uint64_t>(field.number());
     if (field.is("kill_mode") && field.says(to_text(KillMode::process))) state.kill_mode = KillMode::process;
+    if (field.is("adopts")) spec.adopts = field.number() != 0;
     if (field.is("clone")) spec.clone = static_cast<long>(field.number());
     if (field.is("cgroup_kill")) copy(field, spec.cgroup_kill, sizeof spec.cgroup_kill);
     if (field.is("cgroup_procs")) copy(field, spec.cgroup_procs, sizeof spec.cgroup_procs);
@@ -231,6 +235,16 @@ void fail(int step, int error) {
   state.finished = now_ns(CLOCK_REALTIME);
 }
 
+void task_runs() {
+  if (state.phase == Phase::running) return;  // its end was seen before the end of the report
+  state.phase = Phase::running;
+  state.started = now_ns(CLOCK_REALTIME);
+  // The secrets in the spec are no longer ours.
+  close(kSpecFd);
+  munmap(spec.mapped, spec.mapped_size);
+  state_changed(false);
+}
+
 void read_report() {
   os::launch::Report report;
   const ssize_t n = read(reports, &report, sizeof report);
@@ -246,13 +260,52 @@ void read_report() {
   }
   close(reports);
   reports = -1;
-  if (state.phase == Phase::failed) return;  // told once the child is reaped
-  state.phase = Phase::running;
-  state.started = now_ns(CLOCK_REALTIME);
-  // The secrets in the spec are no longer ours.
-  close(kSpecFd);
-  munmap(spec.mapped, spec.mapped_size);
-  state_changed(false);
+  // A failure is told once the child is reaped; and the child may be one that starts the task.
+  if (state.phase != Phase::failed && !spec.adopts) task_runs();
+}
+
+/// The number that the program left which started the task; 0 when there is no such process.
+pid_t started_task() {
+  char text[16] = {};
+  const int fd = openat(kDirectoryFd, kPidFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  const pid_t pid = n > 0 ? static_cast<pid_t>(strtol(text, nullptr, 10)) : 0;
+  return pid > 1 && kill(pid, 0) == 0 ? pid : 0;
+}
+
+bool is_child(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/// Before anything else is reaped: the task may have ended already, and be known by its number alone. False while that
+/// cannot be done yet.
+bool adopt() {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(task), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == 0)
+    return false;
+  if (state.phase == Phase::failed) {  // it did not come to run
+    spec.adopts = false;
+    return true;
+  }
+  const bool good = info.si_code == CLD_EXITED && info.si_status == 0;
+  const pid_t started = good ? started_task() : 0;
+  if (started == 0) {
+    spec.adopts = false;
+    fail(kAdoptionStep, info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status);
+    return true;  // what it left is killed as it is reaped
+  }
+  // A helper of the program may still be its parent; when that ends, the task falls to us, and a signal says so.
+  if (!is_child(started)) return false;
+  int status = 0;
+  waitpid(task, &status, __WALL);
+  spec.adopts = false;
+  task = started;
+  state.task_pid = started;
+  state.task_start = start_time_of(started);
+  task_runs();
+  return true;
 }
 
 /// One bufferful; false when the pipe has nothing more at present.
@@ -272,6 +325,7 @@ bool drain(Stream& stream) {
 
 /// Reaps every child that has ended; false while there are others.
 bool reap_children() {
+  if (spec.adopts && !adopt()) return false;
   for (;;) {
     siginfo_t info{};
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return errno == ECHILD;

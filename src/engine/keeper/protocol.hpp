@@ -45,7 +45,10 @@ inline constexpr int kSpecFd = 3, kSocketFd = 4, kLockFd = 5, kDirectoryFd = 6, 
 inline constexpr const char* kStateFile = "state";
 inline constexpr const char* kSocketFile = "socket";
 inline constexpr const char* kLockFile = "lock";
+/// Of a task that another program starts ("adopts 1" in the spec): its number, in digits.
+inline constexpr const char* kPidFile = "pid";
 inline constexpr std::size_t kMaxPacket = 1024;
+inline constexpr std::int32_t kAdoptionStep = -2;
 
 enum class Phase : std::uint8_t {
   starting,  ///< the keeper lives, the task's program does not run yet
@@ -80,7 +83,8 @@ struct State {
   std::int32_t signal = 0;
   /// The kernel killed in the task's cgroup for lack of memory, and the task did not succeed.
   bool oom_killed = false;
-  /// Of the launch plan; -1: the plan itself.
+  /// Of the launch plan; -1: the plan itself; kAdoptionStep: `error` is the exit code of the program that was to start
+  /// the task, 0 if it started none, 128 and more if a signal ended it.
   std::int32_t step = 0;
   std::int32_t error = 0;
   /// Bytes of output that could not be written (disk full).

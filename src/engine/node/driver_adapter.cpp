@@ -223,6 +223,7 @@ std::string DriverAdapter::default_user(const std::string& driver) const {
 TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirectory& directory,
                                const std::string& task) const {
   // These give their tasks a file tree of their own, with these names (driver.hpp).
+  if (driver == "podman" || driver == "docker") return {"/alloc", "/local", "/secrets", true};
   if (driver == "exec" || driver == "capsule") return {"/alloc", "/local", "/secrets"};
   return directory.host_paths(task);
 }

@@ -13,6 +13,8 @@ struct TaskPaths {
   std::string alloc;    ///< shared by the tasks of the allocation
   std::string local;    ///< the task's own
   std::string secrets;  ///< in memory
+  /// The task's root is an image's: users and variables of this machine mean nothing in it.
+  bool image = false;
 };
 
 struct EnvironmentInputs {

@@ -13,16 +13,18 @@ namespace underway::node {
 void TaskRunner::build_interpolation() {
   model::StringMap rendered = identity_environment_;
   for (const auto& [name, value] : rendered_environment_) rendered.insert_or_assign(name, value);
+  TaskPaths paths = context_.drivers.paths(task_->driver, directory_, task_->name);
+  const bool image = paths.image;
   EnvironmentInputs inputs{.node = context_.node,
                            .allocation = *allocation_,
                            .group = group(),
                            .task = *task_,
-                           .paths = context_.drivers.paths(task_->driver, directory_, task_->name),
+                           .paths = std::move(paths),
                            .region = context_.options.region,
                            .parent_cgroup = context_.options.cgroup_parent,
-                           .user = task_->user.empty() ? "" : user_.name,
-                           .home = task_->user.empty() ? "" : user_.home,
-                           .host = context_.host_environment,
+                           .user = task_->user.empty() || image ? "" : user_.name,
+                           .home = task_->user.empty() || image ? "" : user_.home,
+                           .host = image ? model::StringMap() : context_.host_environment,
                            .rendered = std::move(rendered)};
   interpolation_ = build_environment(inputs);
 }
@@ -59,7 +61,9 @@ awaitable<void> TaskRunner::prepare() {
   rendered_environment_.clear();
   build_interpolation();
   std::string name = interpolation_.apply(task.user);
-  if (name.empty()) name = context_.drivers.default_user(task.driver);
+  // A user of an image is its driver's business.
+  if (name.empty() || context_.drivers.paths(task.driver, directory_, task.name).image)
+    name = context_.drivers.default_user(task.driver);
   co_await blocking(context_.runtime, [this, &name, &task, &keep] {
     user_ = resolve_user(name, context_.node.name);
     directory_.build();
@@ -216,8 +220,9 @@ awaitable<void> TaskRunner::apply_update() {
 }
 
 awaitable<void> TaskRunner::find_user() {
+  const bool image = context_.drivers.paths(task_->driver, directory_, task_->name).image;
   const std::string name =
-      task_->user.empty() ? context_.drivers.default_user(task_->driver) : interpolation_.apply(task_->user);
+      task_->user.empty() || image ? context_.drivers.default_user(task_->driver) : interpolation_.apply(task_->user);
   co_await blocking(context_.runtime, [&] { user_ = resolve_user(name, context_.node.name); });
 }
 

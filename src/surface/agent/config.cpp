@@ -172,8 +172,9 @@ std::vector<std::string> problems(const Config& config) {
     if (value < 0) out.push_back(fmt::format("limits.{} is negative; 0 is for any number", name));
   }
   for (const auto& plugin : config.plugins) {
-    if (plugin.name != "raw_exec" && plugin.name != "exec")
-      out.push_back(fmt::format("plugin '{}' is not known; there are raw_exec and exec", plugin.name));
+    constexpr std::string_view kKnown[] = {"raw_exec", "exec", "podman", "docker"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), plugin.name) == std::end(kKnown))
+      out.push_back(fmt::format("plugin '{}' is not known; there are raw_exec, exec, podman and docker", plugin.name));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include "capsule/running.hpp"
 #include "image/verified.hpp"
 #include "move/node_side.hpp"
+#include "pod/pod.hpp"
 #include "provision/sync_node.hpp"
 #include "provision/sync_target.hpp"
 #include "rehearsal/node_side.hpp"
@@ -49,6 +50,38 @@ driver::Options driver_options(const Config& config, os::Ledger& ledger) {
   options.default_pids = static_cast<std::uint64_t>(config.client.pids_limit);
   options.hidden = {config.data_dir};
   options.ledger = &ledger;
+  return options;
+}
+
+/// What the site allows containers, of the block plugin "podman" (or "docker").
+pod::Options pod_options(const Config& config, const driver::Options& common, const std::string& name,
+                         std::shared_ptr<oci::Store> store) {
+  pod::Options options;
+  options.driver = common;
+  options.name = name;
+  options.store = std::move(store);
+  for (const auto& plugin : config.plugins) {
+    if (plugin.name != "podman" && plugin.name != "docker") continue;
+    const auto* keys = plugin.config.if_object();
+    const auto find = [&](std::string_view key) { return keys != nullptr ? keys->if_contains(key) : nullptr; };
+    if (const auto* value = find("allow_privileged"); value != nullptr && value->is_bool())
+      options.policy.privileged = value->get_bool();
+    if (const auto* value = find("runtime"); value != nullptr && value->is_string())
+      options.runtime = std::string(value->get_string());
+    if (const auto* value = find("auth_file"); value != nullptr && value->is_string())
+      options.auth_file = std::string(value->get_string());
+    if (const auto* value = find("allow_caps"); value != nullptr && value->is_array()) {
+      for (const auto& each : value->get_array()) {
+        if (each.is_string())
+          options.policy.allowed |= os::find_capability(std::string_view(each.get_string())).value_or(0);
+      }
+    }
+    const auto* volumes = find("volumes");
+    if (volumes != nullptr && volumes->is_array() && !volumes->get_array().empty()) volumes = &volumes->get_array()[0];
+    const auto* enabled =
+        volumes != nullptr && volumes->is_object() ? volumes->get_object().if_contains("enabled") : nullptr;
+    if (enabled != nullptr && enabled->is_bool()) options.policy.volumes = enabled->get_bool();
+  }
   return options;
 }
 
@@ -99,6 +132,9 @@ std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, 
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(driver::make_exec(options));
   if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
+  const auto containers = std::make_shared<oci::Store>(config.data_dir + "/oci", helper("underway-pull"));
+  for (const auto* name : {"podman", "docker"})
+    drivers.push_back(pod::make_pod(pod_options(config, options, name, containers)));
   drivers.push_back(capsule::make_capsule(capsule_options(config, options, std::move(images))));
   return drivers;
 }

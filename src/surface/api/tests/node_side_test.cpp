@@ -194,9 +194,12 @@ TEST_F(ExecTest, OfATerminalGoesOnWhenStandardInputEnds) {
   begin("task=t&tty=true&command=[\"cat\"]");
   say(R"({"stdin":{"close":true}})");
   say(R"({"tty_size":{"height":50,"width":132}})");
-  const auto frames = hear();
-  ASSERT_GE(frames.size(), 2u);
-  EXPECT_NE(frames[1].find(base64_encode(R"({"Width":132,"Height":50})")), std::string::npos) << frames[1];
+  // The command goes on, so that only its first words are listened to.
+  world.loop.run_until_done(socket->read());
+  const auto size = world.loop.run_until_done(socket->read());
+  ASSERT_TRUE(size);
+  EXPECT_NE(size->data.find(base64_encode(R"({"Width":132,"Height":50})")), std::string::npos) << size->data;
+  world.loop.run_until_done(socket->close(http::CloseCode::normal, ""));
 }
 
 TEST_F(ExecTest, TakesNothingMoreAfterTheEndOfInput) {

@@ -1,0 +1,120 @@
+// Containers on a real agent, from job files that say podman and docker.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "harness/machine.hpp"
+
+namespace underway::harness {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+/// An OCI layout with one layer: busybox and a user.
+constexpr const char* kMakeImage = R"sh(set -e
+cd "$1"; mkdir -p root/bin root/etc image/blobs/sha256
+cp /bin/busybox root/bin/
+for tool in sh cat echo id sleep hostname stat; do ln -s busybox root/bin/$tool; done
+echo 'web:x:33:33::/:/bin/sh' > root/etc/passwd
+blob() { sum=$(sha256sum "$1" | cut -d' ' -f1); size=$(stat -c %s "$1"); mv "$1" image/blobs/sha256/$sum; }
+kind=application/vnd.oci.image
+tar -C root --owner 0 --group 0 -cf layer .
+blob layer; layer=$sum; layer_size=$size
+printf '{"architecture":"%s","os":"linux","config":{"Cmd":["/bin/sh"],"Env":["OF=image"]},' "$(dpkg --print-architecture)" > file
+printf '"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' $layer >> file
+blob file; config=$sum; config_size=$size
+printf '{"schemaVersion":2,"mediaType":"%s.manifest.v1+json",' $kind > file
+printf '"config":{"mediaType":"%s.config.v1+json","digest":"sha256:%s","size":%s},' $kind $config $config_size >> file
+printf '"layers":[{"mediaType":"%s.layer.v1.tar","digest":"sha256:%s","size":%s}]}' $kind $layer $layer_size >> file
+blob file
+echo '{"imageLayoutVersion":"1.0.0"}' > image/oci-layout
+printf '{"schemaVersion":2,"manifests":[{"mediaType":"%s.manifest.v1+json","digest":"sha256:%s",' $kind $sum > image/index.json
+printf '"size":%s,"annotations":{"org.opencontainers.image.ref.name":"v1"}}]}' $size >> image/index.json
+)sh";
+
+std::string job(const std::string& id, const std::string& driver, const std::string& image) {
+  return fmt::format(R"(job "{0}" {{
+  update {{
+    min_healthy_time = "200ms"
+  }}
+  group "g" {{
+    network {{
+      port "http" {{}}
+    }}
+    task "t" {{
+      driver = "{1}"
+      user   = "web"
+      template {{
+        data        = "rendered"
+        destination = "local/file"
+      }}
+      config {{
+        image           = "{2}"
+        command         = "/bin/sh"
+        args            = ["-c", "echo begun $NOMAD_TASK_NAME $OF; sleep 86397 & wait"]
+        ports           = ["http"]
+        readonly_rootfs = true
+        ulimit {{
+          nofile = "512:512"
+        }}
+      }}
+      resources {{
+        cpu    = 10
+        memory = 30
+      }}
+    }}
+  }}
+}}
+)",
+                     id, driver, image);
+}
+
+std::string only_allocation(const Machine& machine, const std::string& job) {
+  const std::string list = machine.underway({"operator", "api", "/v1/job/" + job + "/allocations"}).out;
+  return list.substr(list.find("\"ID\":\"") + 6, 36);
+}
+
+TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
+  if (shell("command -v crun || command -v runc").exit_code != 0) GTEST_SKIP() << "needs crun or runc";
+  if (shell("test -x /bin/busybox").exit_code != 0) GTEST_SKIP() << "needs busybox-static";
+  Machine machine;
+  const auto made = run({.argv = {"/bin/bash", "-c", kMakeImage, "make", machine.directory()}});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  std::map<std::string, std::string> allocations, born;
+  const auto inside = [&](const std::string& id, const std::string& line) {
+    const auto done = machine.underway({"alloc", "exec", allocations[id], "/bin/sh", "-c", line});
+    return done.out + done.err;
+  };
+  for (const auto* name : {"podman", "docker"}) {
+    SCOPED_TRACE(name);
+    const auto started = machine.run_job(name, job(name, name, "oci:" + machine.directory() + "/image:v1"));
+    ASSERT_EQ(started.exit_code, 0) << started.out << started.err << read_text(machine.log());
+    allocations[name] = only_allocation(machine, name);
+    EXPECT_EQ(inside(name,
+                     "id -u; cat /local/file; echo; echo $NOMAD_ALLOC_DIR $OF $NOMAD_PORT_http > /dev/null; stat -c %U "
+                     "/secrets"),
+              "33\nrendered\nweb\n");
+    EXPECT_THAT(inside(name, "echo x > /x"), HasSubstr("Read-only"));
+    EXPECT_THAT(machine.underway({"alloc", "logs", allocations[name]}).out, HasSubstr("begun t image"));
+    born[name] = inside(name, "cat /proc/1/stat");
+  }
+  machine.kill_agent();
+  machine.start();
+  for (const auto& [name, stat] : born) {
+    SCOPED_TRACE(name);
+    const auto start_of = [](const std::string& text) {  // field 22 of proc_pid_stat(5)
+      std::istringstream words(text);
+      std::string word;
+      for (int i = 0; i < 22; ++i) words >> word;
+      return word;
+    };
+    EXPECT_TRUE(eventually(seconds(20), [&] { return start_of(inside(name, "cat /proc/1/stat")) == start_of(stat); }));
+    const auto stopped = machine.underway({"job", "stop", "-purge", name});
+    EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  }
+}
+
+}  // namespace
+}  // namespace underway::harness

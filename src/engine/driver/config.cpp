@@ -9,6 +9,25 @@ namespace {
 
 namespace json = boost::json;
 
+/// Nothing when it is neither a block nor a list of blocks of single values.
+std::optional<std::map<std::string, std::string>> as_map(const json::value& value) {
+  std::map<std::string, std::string> out;
+  const auto take = [&](const json::value& block) {
+    if (!block.is_object()) return false;
+    for (const auto& member : block.get_object()) {
+      auto text = as_text(member.value());
+      if (!text) return false;
+      out[std::string(member.key())] = *std::move(text);
+    }
+    return true;
+  };
+  if (!value.is_array()) return take(value) ? std::optional(out) : std::nullopt;
+  for (const auto& block : value.get_array()) {
+    if (!take(block)) return std::nullopt;
+  }
+  return out;
+}
+
 bool fits(const json::value& value, Kind kind) {
   switch (kind) {
     case Kind::text:
@@ -16,6 +35,8 @@ bool fits(const json::value& value, Kind kind) {
     case Kind::number:
       // A variable that is not replaced yet is a number to be.
       return as_number(value) || is_open(value);
+    case Kind::map:
+      return as_map(value).has_value();
     case Kind::texts:
       return value.is_array() && std::all_of(value.as_array().begin(), value.as_array().end(),
                                              [](const json::value& item) { return as_text(item).has_value(); });
@@ -29,6 +50,8 @@ std::string_view wanted(Kind kind) {
       return "a string";
     case Kind::texts:
       return "a list of strings";
+    case Kind::map:
+      return "a block of strings";
     case Kind::number:
       return "a whole number";
   }
@@ -87,6 +110,12 @@ std::vector<std::string> texts(const json::value& config, std::string_view key) 
   if (value == nullptr || !value->is_array()) return list;
   for (const auto& item : value->as_array()) list.push_back(as_text(item).value_or(""));
   return list;
+}
+
+std::map<std::string, std::string> map(const json::value& config, std::string_view key) {
+  const auto* value = find(config, key);
+  return value != nullptr ? as_map(*value).value_or(std::map<std::string, std::string>())
+                          : std::map<std::string, std::string>();
 }
 
 std::optional<std::int64_t> number(const json::value& config, std::string_view key) {

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "detail/config.hpp"
 #include "detail/volumes.hpp"
+#include "driver/confine.hpp"
 #include "driver/local_task.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -24,7 +25,9 @@ const std::vector<Key>& keys() {
   static const std::vector<Key> kKeys = {
       {"command", Kind::text, true},   {"args", Kind::texts},    {"work_dir", Kind::text},
       {"oom_score_adj", Kind::number}, {"cap_add", Kind::texts}, {"cap_drop", Kind::texts},
-      {"pid_mode", Kind::text},        {"ipc_mode", Kind::text}, {"kill_mode", Kind::text}};
+      {"pid_mode", Kind::text},        {"ipc_mode", Kind::text}, {"kill_mode", Kind::text},
+      {"ulimits", Kind::map},          {"devices", Kind::texts}, {"read_only_paths", Kind::texts},
+      {"masked_paths", Kind::texts},   {"seccomp", Kind::text}};
   return kKeys;
 }
 
@@ -108,6 +111,7 @@ class Exec final : public Driver {
           "config.kill_mode: 'process' needs pid_mode = 'host': with process numbers of its own, all of a task ends "
           "with the first process of those numbers");
     }
+    for (auto& problem : confinement_problems(config)) found.push_back(std::move(problem));
     for (const auto* list : {"cap_add", "cap_drop"}) {
       for (const auto& name : texts(config, list)) {
         const auto bits = os::find_capability(name);
@@ -229,6 +233,7 @@ class Exec final : public Driver {
     plan.optionally().bind(spec.task_dir + "/tmp", root + "/var/tmp");
     plan.bind(spec.alloc_dir, root + "/alloc");
     attach_mounts(plan, spec, root);
+    confine_paths(plan, spec.config, root);
     plan.pivot_root(root);
   }
 
@@ -236,15 +241,18 @@ class Exec final : public Driver {
                       const os::Cgroup& group) const {
     const auto env = environment_of(spec);
     os::LaunchPlan plan;
+    confine_devices(plan, spec.config, group);
     for (const auto& file : group.join_files()) plan.write_file(file, "0");
     // The keeper is spared by the kernel's out-of-memory killer; the task shall not inherit that.
     plan.optionally().write_file("/proc/self/oom_score_adj",
                                  std::to_string(number(spec.config, "oom_score_adj").value_or(0)));
     plan.new_session().unshare(CLONE_NEWCGROUP);
     add_root(plan, spec, root, group);
+    for (const auto& limit : limits_of(spec.config)) plan.limit(limit.resource, limit.soft, limit.hard);
     plan.change_directory(work_dir(spec)).bound_capabilities(bounding(spec));
     plan.become(user, ambient(spec)).no_new_privileges();
     if (!own_process_numbers(spec)) plan.parent_death_signal(SIGKILL);
+    if (const auto filter = filter_of(spec.config, bounding(spec)); !filter.empty()) plan.seccomp(filter);
     std::vector<std::string> argv = {text(spec.config, "command")};
     for (auto& argument : texts(spec.config, "args")) argv.push_back(std::move(argument));
     return plan.exec(candidates_of(argv[0], {"/local", "/"}, env), argv, os::environment(env));
@@ -259,6 +267,8 @@ class Exec final : public Driver {
       command.bounding = keep;
       command.ambient = grant;
       command.no_new_privileges = true;
+      command.limits = limits_of(spec.config);
+      if (const auto filter = filter_of(spec.config, keep); !filter.empty()) command.setup.seccomp(filter);
       return command;
     };
   }

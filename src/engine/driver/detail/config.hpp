@@ -3,13 +3,14 @@
 /// Reading a driver's `config`: every problem at once, each naming its key.
 
 #include <boost/json/value.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace underway::driver::detail {
 
-enum class Kind { text, texts, number };
+enum class Kind { text, texts, number, map };
 struct Key {
   std::string name;
   Kind kind = Kind::text;
@@ -24,6 +25,8 @@ void require_none(const std::vector<std::string>& found);
 /// Values of a config without problems; empty when the key is absent or null.
 std::string text(const boost::json::value& config, std::string_view key);
 std::vector<std::string> texts(const boost::json::value& config, std::string_view key);
+/// Of a block, or of a list of blocks.
+std::map<std::string, std::string> map(const boost::json::value& config, std::string_view key);
 std::optional<std::int64_t> number(const boost::json::value& config, std::string_view key);
 
 }  // namespace underway::driver::detail

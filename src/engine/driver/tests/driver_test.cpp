@@ -382,5 +382,33 @@ TEST_F(DriverTest, WrongConfigIsRefusedWithEveryProblem) {
   }
 }
 
+TEST_F(DriverTest, ExecHoldsItsTaskToLimitsPathsDevicesAndSystemCalls) {
+  script(
+      "ulimit -n; ulimit -Hn; cat /etc/hostname | wc -c; ls /usr/share | wc -l; touch /local/kept && echo wrote; "
+      "touch /local/fixed/x || echo fixed; mkdir /local/d || echo filtered; "
+      "grep Seccomp: /proc/self/status");
+  os::make_directories(spec_.task_dir + "/local/fixed");
+  os::write_file(path_ + "/profile", R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls":
+    [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]})");
+  auto& keys = spec_.config.as_object();
+  keys["ulimits"] = boost::json::object{{"nofile", "64:128"}};
+  keys["masked_paths"] = {"/etc/hostname", "/usr/share"};
+  keys["read_only_paths"] = boost::json::array{"/local/fixed"};
+  keys["seccomp"] = path_ + "/profile";
+  EXPECT_TRUE(finish(*make_exec(options_)).exit.success()) << err();
+  EXPECT_THAT(out(), testing::StartsWith("64\n128\n0\n0\nwrote\nfixed\nfiltered\n"));
+  EXPECT_THAT(out(), HasSubstr("Seccomp:\t2"));
+
+  script(
+      "head -c 1 /dev/zero | wc -c; : > /dev/null && echo null; head -c 1 /dev/port && echo port; grep Seccomp: "
+      "/proc/self/status");
+  spec_.config.as_object()["devices"] = boost::json::array{"/dev/null:rw"};
+  spec_.config.as_object()["seccomp"] = "default";
+  spec_.user = "root";
+  EXPECT_TRUE(finish(*make_exec(options_)).exit.success()) << err();
+  EXPECT_THAT(out(), HasSubstr("1\nnull\n"));
+  EXPECT_THAT(out(), Not(HasSubstr("port")));
+}
+
 }  // namespace
 }  // namespace underway::driver

@@ -1,0 +1,30 @@
+#pragma once
+/// @file
+/// What holds a task of `exec` tighter than its namespaces do: limits of setrlimit(2), devices, paths, system calls.
+/// All of it is read from the task's config.
+
+#include <boost/json/value.hpp>
+#include <string>
+#include <vector>
+
+#include "os/cgroup.hpp"
+#include "os/launch_plan.hpp"
+#include "os/process.hpp"
+
+namespace underway::driver {
+
+/// What is wrong with `ulimits`, `devices`, `read_only_paths`, `masked_paths` and `seccomp`. Pure.
+std::vector<std::string> confinement_problems(const boost::json::value& config);
+
+/// Of a config without problems. Values that hold variables are none.
+std::vector<os::SpawnSpec::Limit> limits_of(const boost::json::value& config);
+
+/// Before the task joins its group: what its devices cgroup lets it open. Only on cgroup v1, and only when the config
+/// names devices.
+void confine_devices(os::LaunchPlan& plan, const boost::json::value& config, const os::Cgroup& group);
+/// In the task's mounts, while they lie below `root`: its devices, what it sees read-only, and what it does not see.
+void confine_paths(os::LaunchPlan& plan, const boost::json::value& config, const std::string& root);
+/// The compiled filter; empty: none. Throws not_found or invalid for a profile of the site. Blocks: yes (disk).
+std::string filter_of(const boost::json::value& config, os::Capabilities held);
+
+}  // namespace underway::driver

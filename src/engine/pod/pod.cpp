@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
@@ -61,6 +62,7 @@ class PodTask final : public driver::TaskHandle {
   /// SIGINT is what a task gets whose job names no kill_signal: then the image decides.
   void stop(int number, Duration grace) override { task_->stop(number == SIGINT ? stop_signal_ : number, grace); }
   os::CgroupStats usage() const override { return task_->usage(); }
+  void set_cpuset(const std::string& cores) override { task_->set_cpuset(cores); }
   driver::ExecSession exec(const driver::ExecRequest& request) override { return task_->exec(request); }
   void destroy() override {
     task_->destroy();
@@ -79,6 +81,7 @@ class Start {
   Start(const Options& options, const Runtime& runtime, const TaskSpec& spec, Config config, Surroundings around)
       : options_(options), runtime_(runtime), spec_(spec), place_(spec), around_(std::move(around)) {
     bundle_.config = std::move(config);
+    lend();
   }
 
   std::unique_ptr<driver::TaskHandle> carry_out() {
@@ -99,6 +102,18 @@ class Start {
   }
 
  private:
+  /// What the node gave the task beside its config: volumes of its group, and devices that it holds.
+  void lend() {
+    for (const auto& mount : spec_.mounts) {
+      static constexpr std::array<std::string_view, 3> kOptions{"rprivate", "rslave", "rshared"};
+      bundle_.config.volumes.push_back({mount.source,
+                                        mount.destination,
+                                        mount.read_only,
+                                        {std::string(kOptions[static_cast<std::size_t>(mount.propagation)])}});
+    }
+    for (const auto& path : spec_.devices) bundle_.config.devices.push_back({path, path});
+  }
+
   /// With the network of the host a port of the group is where the container binds it; what is not there is a typo.
   void check_ports() const {
     for (const auto& label : bundle_.config.ports) {
@@ -331,6 +346,8 @@ class Pods final : public driver::Driver {
     }
     return found;
   }
+
+  bool mounts() const override { return true; }
 
   std::vector<std::string> validate(const json::value& config) const override {
     std::vector<std::string> problems;

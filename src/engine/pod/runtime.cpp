@@ -57,6 +57,8 @@ void prepare_cgroups(os::LaunchPlan& plan, const Runtime& runtime, const os::Cgr
   // crun refuses a machine whose v2 tree, beside v1, has a controller ("cgroups in hybrid mode not supported"). Without
   // that tree it takes the machine for one of v1, which is what matters here.
   if (runtime.is_crun() && cgroups.mode() == "hybrid") plan.optionally().unmount(cgroups.v2_mount(), MNT_DETACH);
+  // runc makes groups in systemd's own hierarchy too, which nobody would take away: what it does not see it leaves.
+  if (!runtime.is_crun() && cgroups.mode() != "v2") plan.optionally().unmount("/sys/fs/cgroup/systemd", MNT_DETACH);
 }
 
 std::string last_error(const std::string& log) {

@@ -80,6 +80,7 @@ class Pods : public testing::TestWithParam<const char*> {
       EXPECT_TRUE(left->processes().empty());
       left->remove();
     }
+    EXPECT_FALSE(os::exists("/sys/fs/cgroup/systemd/" + parent_)) << "the runtime's own group is left";
     os::remove_tree(path_);
   }
 

@@ -109,7 +109,7 @@ awaitable<Response> job_actions(Api& api, Request request) {
         for (const auto& action : task.actions) {
           actions.push_back(boost::json::object{{"Name", action.name},
                                                 {"Command", action.command},
-                                                {"Args", boost::json::value_from(action.args)},
+                                                {"Args", json::to_value(action.args)},
                                                 {"TaskName", task.name},
                                                 {"TaskGroupName", group.name}});
         }

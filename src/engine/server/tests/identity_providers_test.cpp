@@ -121,7 +121,7 @@ TEST_F(Providers, AskNoOtherHostThanTheOneThatIsConfigured) {
   by.config.endpoint_hosts = {"169.254.169.254"};
   EXPECT_EQ(why([&] { begin(by); }), "");
   EXPECT_THAT(why([] { checked_host("http://id.example/"); }), HasSubstr("must be https"));
-  EXPECT_THAT(why([] { checked_host("https://user@id.example/"); }), HasSubstr("without a user"));
+  EXPECT_THAT(why([] { checked_host("https://user@id.example/"); }), HasSubstr("the host is malformed"));
   EXPECT_NE(why([] { checked_host("unix:///run/x.sock"); }), "");
   EXPECT_EQ(checked_host("https://ID.example:8443/x"), "id.example");
 }

@@ -15,8 +15,8 @@ using testing::make_node;
 
 model::Job scalable(std::int64_t count = 2) {
   model::Job job = make_job("web", count);
-  job.update.reset();
-  job.groups[0].update.reset();
+  // Without rollouts, which hold a scaling up.
+  job.groups[0].update = model::UpdateStrategy{.max_parallel = 0};
   job.groups[0].scaling = model::Scaling{};
   job.groups[0].scaling->min = 1;
   job.groups[0].scaling->max = 4;

@@ -65,6 +65,7 @@ TEST(Scale, SetsACountAndTellsOfIt) {
   auto job = make_job("web", 1);
   job.groups[0].scaling = model::Scaling{};
   job.groups[0].scaling->max = 3;
+  job.groups[0].update = model::UpdateStrategy{.max_parallel = 0};  // a rollout would hold it up
   world.run(job);
   const std::string body = R"({"Target":{"Job":"web","Group":"g"},"Count":2,"Message":"busy","Meta":{"by":"me"}})";
   const auto scaled = world.put("/v1/job/web/scale", body);

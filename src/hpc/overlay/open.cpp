@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -66,6 +68,23 @@ bool adopt(const Mounted::State& state, const std::vector<std::string>& devices)
   return false;
 }
 
+/// A loop device is busy for a moment when somebody else, who was told the same free number, tries to configure it: the
+/// kernel claims a device before it looks whether it is free (drivers/block/loop.c, loop_configure).
+void mount_claimed(const std::string& device, const std::string& root, const std::string& type, unsigned long flags,
+                   const std::string& data) {
+  constexpr int kTries = 50;
+  constexpr auto kWait = std::chrono::milliseconds(2);
+  for (int tries = 1;; ++tries) {
+    try {
+      os::Mount::make(device, root, type, flags, data).release();
+      return;
+    } catch (const Error& error) {
+      if (error.code() != Code::conflict || tries == kTries) throw;
+    }
+    std::this_thread::sleep_for(kWait);
+  }
+}
+
 void mount_devices(const Mounted::State& state, const std::vector<std::string>& devices, bool degraded) {
   // Owners and modes of what capsules write matter only inside of the capsule, under its own mount's flags.
   constexpr unsigned long kFlags = MS_NODEV | MS_NOSUID | MS_NOATIME;
@@ -74,7 +93,7 @@ void mount_devices(const Mounted::State& state, const std::vector<std::string>& 
     for (const auto& device : devices) data += (data.empty() ? "device=" : ",device=") + device;
     if (degraded) data += ",degraded";
   }
-  os::Mount::make(devices.front(), state.root, type_of(state.record.kind), kFlags, data).release();
+  mount_claimed(devices.front(), state.root, type_of(state.record.kind), kFlags, data);
 }
 
 Error damaged(const Record& record, const Error& cause) {

@@ -12,6 +12,8 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -137,8 +139,12 @@ std::size_t Capture::next(std::span<Packet> out) {
       std::uint8_t* block = ring_.data() + block_ * kBlock;
       const auto* header = header_of(block);
       if ((__atomic_load_n(&header->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) == 0) {
-        check_interface();
-        return 0;
+        if (!lost_interface()) return 0;
+        if (settled_) throw_lost();
+        // What came last lies in a block that the kernel hands over when its time is up, also without the interface.
+        std::this_thread::sleep_for(std::chrono::milliseconds(2 * kRetireMilliseconds));
+        settled_ = true;
+        continue;
       }
       holds_block_ = true;
       left_ = header->hdr.bh1.num_pkts;
@@ -163,7 +169,7 @@ std::size_t Capture::next(std::span<Packet> out) {
   return count;
 }
 
-void Capture::check_interface() {
+bool Capture::lost_interface() const {
   // An interface that is set down leaves an error too, and goes on delivering once it is up again: only a socket that
   // lost its interface is over.
   int problem = 0;
@@ -171,9 +177,12 @@ void Capture::check_interface() {
   ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &problem, &size);
   sockaddr_ll bound{};
   size = sizeof bound;
-  if (::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size) == 0 && bound.sll_ifindex <= 0)
-    throw Error(Code::unavailable, fmt::format("interface '{}' is gone", interface_))
-        .because("it was removed, or moved to another network namespace");
+  return ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &size) == 0 && bound.sll_ifindex <= 0;
+}
+
+void Capture::throw_lost() const {
+  throw Error(Code::unavailable, fmt::format("interface '{}' is gone", interface_))
+      .because("it was removed, or moved to another network namespace");
 }
 
 CaptureCounts Capture::counts() {

@@ -72,7 +72,8 @@ class Capture {
 
   Capture(os::Fd fd, std::string interface) : fd_(std::move(fd)), interface_(std::move(interface)) {}
   void release_block();
-  void check_interface();
+  bool lost_interface() const;
+  [[noreturn]] void throw_lost() const;
 
   os::Fd fd_;
   std::string interface_;
@@ -80,6 +81,7 @@ class Capture {
   Ring ring_;
   std::size_t blocks_ = 0, block_ = 0;
   bool holds_block_ = false;
+  bool settled_ = false;            ///< the interface is gone, and the last block was waited for
   std::uint32_t left_ = 0;          ///< packets of the block that were not handed out
   std::uint8_t* packet_ = nullptr;  ///< the next of them
   CaptureCounts counts_;

@@ -113,7 +113,9 @@ class Unpacking {
   /// The name without what is stripped; empty when nothing is left.
   std::string clean_name(std::string_view entry, std::int64_t strip) const {
     if (entry.find('\0') != std::string_view::npos) throw refused(entry, "a name with a zero byte");
-    if (entry.starts_with('/')) throw refused(entry, "an absolute path");
+    // umoci and kaniko name the root itself so.
+    const bool root = !entry.empty() && entry.find_first_not_of('/') == std::string_view::npos;
+    if (entry.starts_with('/') && !root) throw refused(entry, "an absolute path");
     std::string out;
     for (const auto& part : split(entry, '/')) {
       if (part == "..") throw refused(entry, "a path with '..', which could leave the image");

@@ -93,6 +93,11 @@ TEST_F(Layers, KeepOwnersModesDatesAndAttributes) {
   }
 }
 
+TEST_F(Layers, MayNameTheirRootAsTheRoot) {
+  unpack_entries({{"/", AE_IFDIR, "", 0750}, {"bin/", AE_IFDIR, "", 0755}, {"bin/sh", AE_IFREG, "shell", 0755}});
+  EXPECT_EQ(look("bin/sh").st_size, 5);
+}
+
 TEST_F(Layers, HideWhatLiesBelow) {
   unpack_entries({{"a/.wh.gone", AE_IFREG},
                   {"b/", AE_IFDIR, "", 0755},

@@ -97,6 +97,11 @@ TEST_F(FilesOfACapsule, ReachTheControllerAndAreReadOnceWhereverItRuns) {
   const auto moved = cluster_.underway({"capsule", "move", "slurm-services", "-to", to}, seconds(150));
   ASSERT_EQ(moved.exit_code, 0) << moved.out << moved.err;
   EXPECT_EQ(inside("id -u ann"), "4711\n");
+  // What holds the controller's nodes while it moves lets go by reconfiguring it, too, and in its own time.
+  ASSERT_TRUE(eventually(seconds(60), [&] {
+    const auto told = reconfigured();
+    return stays(seconds(3), [&] { return reconfigured() == told; });
+  }));
   const int there = std::stoi(reconfigured());
   master("slurm.conf", conf + "MaxJobCount=4003\n");
   apply();

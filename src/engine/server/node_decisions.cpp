@@ -342,6 +342,17 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
   return decision;
 }
 
+Decision<std::vector<std::string>> decide_evaluate_node(const Tables& tables, const std::string& node_id,
+                                                        const Context& context) {
+  const auto node = get_node(tables, node_id);
+  Decision<std::vector<std::string>> decision;
+  evaluate_jobs_of(decision.changes, tables, {node->id}, context);
+  for (const auto& change : decision.changes) {
+    if (const auto* put = std::get_if<tables::PutEvaluation>(&change)) decision.result.push_back(put->evaluation.id);
+  }
+  return decision;
+}
+
 Decision<std::string> decide_stop_allocation(const Tables& tables, const std::string& id, const Context& context) {
   const auto current = tables.find_allocation(id);
   if (!current) throw Error(Code::not_found, "alloc not found").because(fmt::format("no allocation with id '{}'", id));

@@ -33,6 +33,9 @@ Decision<Nothing> decide_nodes_given_up(const Tables&, const std::vector<std::st
 /// Whether new allocations may come to the node. Throws not_found; conflict: not to one that is drained.
 Decision<Nothing> decide_eligibility(const Tables&, const std::string& node_id, model::Eligibility, const Context&);
 
+/// Has the jobs that run on the node, and system jobs, looked at again. Returns the evaluations' ids. Throws not_found.
+Decision<std::vector<std::string>> decide_evaluate_node(const Tables&, const std::string& node_id, const Context&);
+
 /// Forgets a node that is not heard of, with its allocations. Throws not_found; conflict when it is linked.
 Decision<Nothing> decide_purge_node(const Tables&, const std::string& node_id, const Context&);
 

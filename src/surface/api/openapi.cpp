@@ -203,6 +203,7 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/node/:id/drain/plan", "Tells what a drain would do to those who use the cluster.",
        nullptr, &structure_of<impact::Judgement>()},
       {"PUT|POST", "/v1/node/:id/eligibility", "Whether new allocations may come: {Eligibility}."},
+      {"PUT|POST", "/v1/node/:id/evaluate", "Has the node's jobs, and system jobs, looked at again."},
       {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
       {"GET", "/v1/allocations", "Lists allocations.", nullptr, &allocation_stub, true},
       {"GET", "/v1/allocation/:id", "Reads an allocation with its job.", nullptr, &allocation},

@@ -114,6 +114,21 @@ awaitable<Response> drain_node(Api& api, Request request) {
       index);
 }
 
+awaitable<Response> evaluate_node(Api& api, Request request) {
+  auto decide = [id = request.param("id")](const server::Tables& tables, const server::Context& context) {
+    return server::decide_evaluate_node(tables, id, context);
+  };
+  const auto evaluations = co_await api.server.writer().submit(std::move(decide));
+  const auto* tables = co_await api.server.read();
+  const model::Revision index = tables->revision();
+  co_return written(boost::json::serialize(boost::json::object{
+                        {"EvalIDs", json::to_value(evaluations)},
+                        {"EvalCreateIndex", index},
+                        {"NodeModifyIndex", tables->revision_of({Topic::nodes, request.param("id")})},
+                        {"Index", index}}),
+                    index);
+}
+
 awaitable<Response> purge_node(Api& api, Request request) {
   co_await api.server.purge_node(request.param("id"));
   const auto* tables = co_await api.server.read();
@@ -137,6 +152,7 @@ void add_node_routes(Routes& routes, Api& api) {
              with(plan_drain), {.effect = Effect::reads});
   routes.add("PUT|POST", "/v1/node/:id/eligibility", "node eligibility", right::node(Level::write),
              with(set_eligibility));
+  routes.add("PUT|POST", "/v1/node/:id/evaluate", "evaluate node", right::node(Level::write), with(evaluate_node));
   routes.add("PUT|POST", "/v1/node/:id/purge", "purge node", right::node(Level::write), with(purge_node));
 }
 

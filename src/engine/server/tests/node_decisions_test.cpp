@@ -326,6 +326,24 @@ TEST(AllocationUpdates, OfAnEndMakeRoomForWhoWaits) {
   EXPECT_TRUE(desk.tables.blocked_evaluations().empty());
 }
 
+TEST(EvaluateNode, LooksAtTheJobsOnItAndAtSystemJobs) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.join(make_node(2));
+  desk.register_job(make_job("web"));
+  desk.register_job(make_job("everywhere", 1, model::JobType::system));
+  const auto there = desk.only("web")->node_id;
+  const auto elsewhere = there == uuid(1) ? uuid(2) : uuid(1);
+  const auto evaluate = [&](const std::string& node) {
+    return desk.run([&](const Tables& t, const Context& c) { return decide_evaluate_node(t, node, c); });
+  };
+  const auto both = evaluate(there);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(desk.tables.find_evaluation(both[0])->triggered_by, EvalTrigger::node_update);
+  EXPECT_EQ(evaluate(elsewhere).size(), 1u);
+  EXPECT_THROW(decide_evaluate_node(desk.tables, uuid(9), desk.context()), Error);
+}
+
 TEST(StopAllocation, BringsAReplacement) {
   Desk desk;
   desk.join(make_node(1));

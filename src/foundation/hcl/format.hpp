@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The canonical layout of native HCL: indentation by brackets, one space where spaces belong, `=` and trailing comments
-/// of neighbouring lines below each other. Only white space changes; comments, blank lines, heredocs and quoted texts
-/// stay as they are. Rules: those of HCL's own `hclwrite`, as `terraform fmt` and `nomad fmt` show them.
+/// The canonical layout of native HCL: indentation by brackets, one space where spaces belong, `=` and trailing
+/// comments of neighbouring lines below each other. Only white space changes; comments, blank lines, heredocs and
+/// quoted texts stay as they are. Rules: those of HCL's own `hclwrite`, as `terraform fmt` and `nomad fmt` show them.
 
 #include <string>
 #include <string_view>

@@ -25,10 +25,13 @@ const Field kSeconds{"second", 0, 59};
 const Field kMinutes{"minute", 0, 59};
 const Field kHours{"hour", 0, 23};
 const Field kDays{"day of month", 1, 31};
-const Field kMonths{"month", 1, 12, {"january", "february", "march", "april", "may", "june", "july", "august",
-                                     "september", "october", "november", "december"}};
-const Field kWeekdays{"day of week", 0, 7,
-                      {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}};
+const Field kMonths{"month",
+                    1,
+                    12,
+                    {"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+                     "november", "december"}};
+const Field kWeekdays{
+    "day of week", 0, 7, {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}};
 const Field kYears{"year", 1970, 2099};
 
 [[noreturn]] void refuse(const Field& field, std::string_view item, std::string_view why) {
@@ -130,8 +133,8 @@ Cron Cron::parse(std::string_view text) {
   std::erase_if(fields, [](const auto& field) { return field.empty(); });
   if (fields.size() < 5 || fields.size() > 7) {
     throw Error(Code::invalid, fmt::format("'{}' is no cron expression", text))
-        .because(fmt::format("it has {} fields; there are 5, 6 with a year, or 7 with seconds and a year",
-                             fields.size()));
+        .because(
+            fmt::format("it has {} fields; there are 5, 6 with a year, or 7 with seconds and a year", fields.size()));
   }
   if (fields.size() < 7) fields.insert(fields.begin(), "0");
   if (fields.size() < 7) fields.emplace_back("*");

@@ -39,13 +39,14 @@ class Cron {
   std::uint32_t hours_ = 0;
   std::uint32_t months_ = 0;  ///< bit 1 is January
   std::bitset<kLastYear - kFirstYear + 1> years_;
-  // Days: of the month (bit 1 is the first), or of the week (bit 0 is Sunday). When both are restricted, either will do.
+  // Days: of the month (bit 1 is the first), or of the week (bit 0 is Sunday). When both are restricted, either will
+  // do.
   bool any_day_of_month_ = false, any_day_of_week_ = false;
   std::uint32_t days_ = 0;
   std::uint32_t workdays_nearest_ = 0;  ///< nW
   bool last_day_ = false, last_workday_ = false;
   std::uint8_t weekdays_ = 0;
-  std::uint8_t last_weekdays_ = 0;                ///< nL
+  std::uint8_t last_weekdays_ = 0;                 ///< nL
   std::array<std::uint8_t, 6> nth_weekdays_ = {};  ///< n#k, by k
 };
 

@@ -14,7 +14,7 @@
 namespace underway::model {
 namespace {
 
-constexpr std::size_t kMostBytes = 256U << 10;  // the largest file of tzdata 2024a has 3.5 KiB
+constexpr std::size_t kMostBytes = 256U << 10;   // the largest file of tzdata 2024a has 3.5 KiB
 constexpr std::int64_t kMostOffset = 26 * 3600;  // RFC 8536 §3.2: more than -25 h, less than 26 h
 constexpr std::string_view kDatabase = "/usr/share/zoneinfo/";
 
@@ -59,8 +59,8 @@ Header read_header(Bytes& in) {
   Header header{};
   header.version = in.take(1).front();
   in.take(15);
-  for (auto* field : {&header.utc_flags, &header.standard_flags, &header.leaps, &header.times, &header.types,
-                      &header.letters}) {
+  for (auto* field :
+       {&header.utc_flags, &header.standard_flags, &header.leaps, &header.times, &header.types, &header.letters}) {
     const std::int64_t count = in.number(4);
     if (count < 0 || static_cast<std::size_t>(count) > kMostBytes) refuse("a count is out of all bounds");
     *field = static_cast<std::size_t>(count);

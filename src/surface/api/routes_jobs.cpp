@@ -169,9 +169,7 @@ awaitable<Response> job_allocations(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     const auto job = tables.find_job(ns, id);
     auto allocations = tables.allocations_of_job(ns, id);
-    std::erase_if(allocations, [&](const auto& row) {
-      return !all && job && row->create_index < job->create_index;
-    });
+    std::erase_if(allocations, [&](const auto& row) { return !all && job && row->create_index < job->create_index; });
     return json_list(allocations, [&](const auto& row) { return json::encode(stub(tables, *row)); });
   });
 }

@@ -1,0 +1,6 @@
+job "a"{
+# c
+x=1 // one
+longer = [1,
+2,] /* two */
+}

@@ -1,8 +1,0 @@
-x = cidrsubnets("10.0.0.0/8", 4, 4)
-y = yamldecode("a: [1, {b: 2}]")
-z = csvdecode("a,b\n1,2")
-w = formatdate("YYYY", timeadd("2020-01-01T00:00:00Z", "1h"))
-v = regex_replace("abc", "(b)", "$1$1")
-u = jsondecode(jsonencode({a = [1]}))
-t = setproduct([1,2],["a"])
-s = range(1, 9, 2)

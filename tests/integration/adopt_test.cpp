@@ -274,14 +274,14 @@ TEST_F(Adopt, CanaryNodesOfAnOldServerLiveOnTheCapsulesOfThePlanAndSayNothingToI
   EXPECT_EQ(enter("c1", "awk 'NR > 1 && $1 - last > 10 { print $1 - last } { last = $1 }' /tmp/ticks").out, "");
 
   // And the way back.
-  EXPECT_THAT(steps, HasSubstr("scontrol update nodename=c3,c4 state=idle"));
+  EXPECT_THAT(steps, HasSubstr("scontrol update nodename=c3,c4 state=resume"));
+  const auto back = enter("sms", "scontrol update nodename=c3,c4 state=resume");
+  EXPECT_EQ(back.exit_code, 0) << back.err;
   for (const char* host : {"c3", "c4"}) {
     enter(host, "pkill -x slurmd");
     ASSERT_TRUE(eventually(seconds(20), [&] { return enter(host, "pgrep -x slurmd").exit_code != 0; }));
     daemon(host, fmt::format("slurmd -D -N {}", host));
   }
-  const auto back = enter("sms", "scontrol update nodename=c3,c4 state=idle");
-  EXPECT_EQ(back.exit_code, 0) << back.err;
   EXPECT_TRUE(eventually(seconds(60), [&] { return enter("c1", "sinfo -h -o %A").out == "1/3\n"; }))
       << enter("c1", "sinfo -N").out;
 }

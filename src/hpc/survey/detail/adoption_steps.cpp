@@ -259,9 +259,10 @@ class PlanWriter {
                       "# the proof: an hour of capture", "timeout 3600 tcpdump -i IFACE -w canary.pcap",
                       "underway survey check-silent -nodes NODES -server SERVER -after AFTER canary.pcap"},
          .done_when = "the job ends, and `survey check-silent` exits with 0.",
-         .back = {"# on each of these nodes", "pkill -F /run/slurmd-canary.pid; systemctl start slurmd",
-                  "underway job stop -purge slurm-canary", "underway file remove /etc/slurm/canary.conf",
-                  "scontrol update nodename=" + shell_word(nodes) + " state=idle"}});
+         // Slurm takes a node out of FUTURE by `resume` alone, and by a registration: once slurmd runs it is too late.
+         .back = {"scontrol update nodename=" + shell_word(nodes) + " state=resume", "# on each of these nodes",
+                  "pkill -F /run/slurmd-canary.pid; systemctl start slurmd", "underway job stop -purge slurm-canary",
+                  "underway file remove /etc/slurm/canary.conf"}});
   }
 
   void eliminate() {

@@ -166,7 +166,7 @@ void full_scan(Cluster& cluster, std::int64_t count) {
       double most = -1;
       for (const auto slot : index.ordered()) {
         if (!scheduler::detail::fits(index, slot, ask)) continue;
-        const double score = scheduler::detail::binpack_score(index.room(slot), ask.amount);
+        const double score = scheduler::detail::fit_score(index.room(slot), ask.amount);
         if (score <= most) continue;
         most = score;
         best = slot;
@@ -202,6 +202,16 @@ int main(int argc, char** argv) {
   place(cluster, "  pinned by hostname, 100000 jobs of 1", 100'000, 1, [&](model::Job& job, int i) {
     job.constraints.push_back({"${attr.unique.hostname}", "=", fmt::format("c{}", i % nodes)});
   });
+  place(cluster, "  an affinity of the class and one of the node, 100 jobs of 1000", 100, 1000,
+        [](model::Job& job, int) {
+          job.affinities = {{"${meta.rack}", "regexp", "^r1", 50}, {"${attr.unique.hostname}", "regexp", "7$", 50}};
+        });
+  place(cluster, "  spread evenly over 250 racks, 100 jobs of 1000", 100, 1000,
+        [](model::Job& job, int) { job.spreads = {{"${meta.rack}", 50, {}}}; });
+  place(cluster, "  spread over 3 racks by targets, 100 jobs of 1000", 100, 1000,
+        [](model::Job& job, int) { job.spreads = {{"${meta.rack}", 50, {{"r1", 50}, {"r2", 30}, {"r3", 20}}}}; });
+  place(cluster, "  spread evenly over all nodes, 10 jobs of 1000", 10, 1000,
+        [](model::Job& job, int) { job.spreads = {{"${node.unique.id}", 50, {}}}; });
   place(cluster, "  a dynamic port each, 100 jobs of 1000", 100, 1000, [](model::Job& job, int) {
     job.groups[0].networks.resize(1);
     job.groups[0].networks[0].dynamic_ports = {{"http"}};

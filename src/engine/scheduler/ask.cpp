@@ -126,6 +126,7 @@ std::string Ask::shape_key() const {
   add_number(amount.cpu);
   add_number(amount.memory_mb);
   add_number(amount.disk_mb);
+  add_number(static_cast<std::int64_t>(algorithm));
   add(job->node_pool);
   for (const auto& pattern : job->datacenters) add(pattern);
   for (const auto* list : {&class_constraints, &node_constraints}) {
@@ -286,11 +287,12 @@ std::optional<PortAssignment> assign_ports(FleetIndex& fleet, Slot slot, const A
   return out;
 }
 
-double binpack_score(const Room& room, const Amount& amount) {
+double fit_score(const Room& room, const Amount& amount, model::SchedulerAlgorithm algorithm) {
   const double free_cpu = static_cast<double>(room.cpu - amount.cpu) * room.per_cpu;
   const double free_memory = static_cast<double>(room.memory_mb - amount.memory_mb) * room.per_memory;
   const double total = std::exp(free_cpu * std::numbers::ln10) + std::exp(free_memory * std::numbers::ln10);
-  return std::clamp(20.0 - total, 0.0, 18.0) / 18.0;
+  const double score = algorithm == model::SchedulerAlgorithm::binpack ? 20.0 - total : total - 2.0;
+  return std::clamp(score, 0.0, 18.0) / 18.0;
 }
 
 double attraction(const std::vector<Attraction>& affinities, const model::Node& node) {

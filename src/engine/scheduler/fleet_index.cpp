@@ -176,6 +176,16 @@ bool same_hold(const model::Allocation& before, const model::Allocation& after) 
 
 void FleetIndex::set_allocation(const model::Allocation* before, const model::Allocation* after) {
   const bool held = before != nullptr && !before->terminal(), holds = after != nullptr && !after->terminal();
+  const auto priority_of = [](const model::Allocation& allocation) {
+    return allocation.job ? allocation.job->priority : model::Job{}.priority;
+  };
+  if (held != holds || (held && before->job != after->job)) {
+    if (held) {
+      const auto it = priorities_.find(priority_of(*before));
+      if (--it->second == 0) priorities_.erase(it);
+    }
+    if (holds) ++priorities_[priority_of(*after)];
+  }
   // Most changes are reports from the node that move nothing.
   const auto same_port = [](const model::AllocatedPort& a, const model::AllocatedPort& b) {
     return a.value == b.value && a.host_ip == b.host_ip;

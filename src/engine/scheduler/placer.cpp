@@ -154,10 +154,14 @@ std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
   if (shape_->verdict(fleet_, slot) != ShapeIndex::kFeasible || !fits(fleet_, slot, shape_->ask()) ||
       !allowed_beside_peers(slot) || !has_own_volumes(slot, hint.index))
     return std::nullopt;
+  return score(slot, fleet_.room(slot), hint);
+}
+
+Choice Placer::score(Slot slot, const Room& room, const Hint& hint) {
   Choice choice;
   choice.slot = slot;
   const Worth worth = worth_on(fleet_, slot, shape_->ask());
-  choice.binpack = binpack_score(fleet_.room(slot), worth.amount);
+  choice.binpack = fit_score(room, worth.amount, shape_->ask().algorithm);
   choice.terms = {choice.binpack, 1};
   const auto add = [](Terms& terms, double term) {
     terms.sum += term;
@@ -177,6 +181,67 @@ std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
   }
   choice.score = all.mean();
   return choice;
+}
+
+std::optional<Choice> Placer::weigh_by_force(const Preemption& preemption, Slot slot, const Hint& hint) {
+  if (shape_->verdict(fleet_, slot) != ShapeIndex::kFeasible || !allowed_beside_peers(slot) ||
+      !has_own_volumes(slot, hint.index))
+    return std::nullopt;
+  auto victims = preemption.choose(slot, shape_->ask());
+  if (!victims || victims->empty()) return std::nullopt;
+  // Cores and devices are worth what they are once the victims are gone. Where none is asked for their room is added by
+  // hand: every change of the fleet makes all score indexes look at the node again.
+  const bool holds = shape_->ask().holds;
+  const std::size_t mark = fleet_.mark();
+  Room room = fleet_.room(slot);
+  for (const auto& victim : *victims) {
+    if (holds) {
+      fleet_.give(*victim);
+      continue;
+    }
+    const Amount amount = amount_of(*victim);
+    room.cpu += amount.cpu;
+    room.memory_mb += amount.memory_mb;
+  }
+  Choice choice = score(slot, holds ? fleet_.room(slot) : room, hint);
+  fleet_.rollback(mark);
+  choice.preemption = Preemption::term(*victims);
+  const int terms = choice.terms.count + (choice.spread ? 1 : 0);
+  choice.score = (choice.score * terms + *choice.preemption) / (terms + 1);
+  choice.victims = std::move(*victims);
+  return choice;
+}
+
+std::optional<Choice> Placer::take_by_force(Preemption& preemption, std::optional<Choice> choice) {
+  if (!choice) return choice;
+  for (const auto& victim : choice->victims) fleet_.give(*victim);
+  preemption.take(choice->victims);
+  return take(std::move(choice), mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull));
+}
+
+std::optional<Choice> Placer::place_by_force(Preemption& preemption, const Hint& hint) {
+  if (!preemption.possible()) return std::nullopt;
+  if (!forced_) {
+    forced_.emplace();
+    for (const Slot slot : pinned_ ? pinned_slots_ : fleet_.ordered()) {
+      if (const auto choice = weigh_by_force(preemption, slot, hint)) forced_->emplace(choice->score, slot);
+    }
+  }
+  while (!forced_->empty()) {
+    const auto [expected, slot] = forced_->top();
+    forced_->pop();
+    auto choice = weigh_by_force(preemption, slot, hint);
+    if (!choice) continue;
+    forced_->emplace(choice->score, slot);
+    if (choice->score < expected && forced_->top().second != slot) continue;
+    return take_by_force(preemption, std::move(choice));
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> Placer::place_on_by_force(Preemption& preemption, Slot slot) {
+  if (!preemption.possible()) return std::nullopt;
+  return take_by_force(preemption, weigh_by_force(preemption, slot, Hint{}));
 }
 
 /// For slots whose change is in the fleet's log anyway.
@@ -299,6 +364,7 @@ model::AllocMetric Placer::metric(const Choice& choice) const {
   if (choice.affinity) score.scores.emplace("node-affinity", *choice.affinity);
   if (choice.devices) score.scores.emplace("devices", *choice.devices);
   if (choice.spread) score.scores.emplace("allocation-spread", *choice.spread);
+  if (choice.preemption) score.scores.emplace("preemption", *choice.preemption);
   return metric;
 }
 

@@ -1,5 +1,7 @@
 #include "scheduler/detail/planner.hpp"
 
+#include <set>
+
 namespace underway::scheduler::detail {
 
 using model::Allocation;
@@ -17,7 +19,8 @@ Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluati
       now_(unix_nanos(context.now)),
       seed_(hash_text(evaluation.id)),
       peers_(fleet_),
-      rollout_(situation, context) {
+      rollout_(situation, context),
+      preemption_(fleet_, situation) {
   plan_.job = situation.job;
   plan_.evaluation = evaluation;
   // One that was blocked still tells of its last outcome.
@@ -126,9 +129,10 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
     template_.group = group.name;
     template_.resources.disk_mb = group.ephemeral_disk.size_mb;
     for (const auto& task : group.tasks)
-      template_.resources.tasks[task.name] = {.cpu = task.resources.cpu,
-                                              .memory_mb = task.resources.memory_mb,
-                                              .memory_max_mb = task.resources.memory_max_mb};
+      template_.resources.tasks[task.name] = {
+          .cpu = task.resources.cpu,
+          .memory_mb = task.resources.memory_mb,
+          .memory_max_mb = situation_.rules.memory_beyond ? task.resources.memory_max_mb : 0};
     template_.create_time = template_.modify_time = now_;
     template_.alloc_modify_index = tables::Tables::kThisRevision;
     template_of_ = &group;
@@ -150,8 +154,53 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
   }
   row.metrics = std::move(metric);
   if (previous != nullptr) row.previous_allocation = previous->id;
+  evict(choice.victims, row);
   ++live_;
   return row;
+}
+
+std::optional<Choice> Planner::find_place(Placer& placer, const Placer::Hint& hint) {
+  auto choice = placer.place(hint);
+  if (!choice && situation_.rules.preempts) choice = placer.place_by_force(preemption_, hint);
+  return choice;
+}
+
+std::optional<Choice> Planner::find_place_on(Placer& placer, Slot slot) {
+  auto choice = placer.place_on(slot);
+  if (!choice && situation_.rules.preempts) choice = placer.place_on_by_force(preemption_, slot);
+  return choice;
+}
+
+void Planner::evict(const Victims& victims, Allocation& row) {
+  for (const auto& victim : victims) {
+    Allocation evicted = *victim;
+    evicted.desired_status = model::DesiredStatus::evict;
+    evicted.desired_description = fmt::format("Preempted by alloc ID {}", row.id);
+    evicted.preempted_by = row.id;
+    evicted.unknown_since = 0;
+    evicted.modify_time = now_;
+    evicted.alloc_modify_index = tables::Tables::kThisRevision;
+    row.preempted.push_back(victim->id);
+    ++plan_.groups[row.group].preempted;
+    plan_.preempted.push_back(std::move(evicted));
+  }
+}
+
+void Planner::evaluate_evicted() {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& evicted : plan_.preempted) {
+    if (!seen.emplace(evicted.ns, evicted.job_id).second) continue;
+    model::Evaluation evaluation;
+    evaluation.id = context_.ids.uuid();
+    evaluation.ns = evicted.ns;
+    evaluation.priority = evicted.job->priority;
+    evaluation.type = evicted.job->type;
+    evaluation.triggered_by = EvalTrigger::preemption;
+    evaluation.job_id = evicted.job_id;
+    evaluation.job_modify_index = evicted.job->modify_index;
+    evaluation.create_time = evaluation.modify_time = now_;
+    plan_.evaluations.push_back(std::move(evaluation));
+  }
 }
 
 void Planner::fail(const model::TaskGroup& group, Placer& placer, std::int64_t count) {
@@ -208,6 +257,7 @@ void Planner::conclude() {
     for (const auto& group : situation_.job->groups) done.queued.try_emplace(group.name, 0);
   }
   rollout_.conclude(plan_);
+  evaluate_evicted();
   conclude_blocked();
   look_again();
   bool open =

@@ -99,7 +99,7 @@ void Planner::replace(const model::TaskGroup& group, Placer& placer, const Alloc
   Placer::Hint hint;
   hint.prefer = fleet_.find(old->node_id);
   hint.index = std::max<std::int64_t>(0, old->index());
-  const auto choice = placer.place(hint);
+  const auto choice = find_place(placer, hint);
   if (!choice) {
     // Asked while its place is still free: it is about what stands in the way besides itself.
     fail(group, placer, 1);
@@ -120,7 +120,7 @@ void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& g
   placer.release(*old);
   Placer::Hint hint;
   hint.index = std::max<std::int64_t>(0, old->index());
-  const auto choice = placer.place(hint);
+  const auto choice = find_place(placer, hint);
   if (choice) {
     --live_;
     const auto index = std::max<std::int64_t>(0, old->index());
@@ -147,7 +147,7 @@ bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& g
   Placer::Hint hint;
   hint.index = missing.index;
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
-  const auto choice = placer.place(hint);
+  const auto choice = find_place(placer, hint);
   if (!choice) return false;
   const std::string next =
       create(job, group, missing.index, *choice, placer.metric(*choice), missing.previous.get()).id;
@@ -165,6 +165,16 @@ bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& g
 
 /// all_at_once: what would start does not, and what it would have replaced goes on.
 void Planner::refuse_partial() {
+  std::string missing;
+  std::int64_t wanted = static_cast<std::int64_t>(plan_.created.size());
+  for (const auto& [group, metric] : plan_.evaluation.failed_groups) {
+    const std::int64_t queued = plan_.evaluation.queued[group];
+    missing += fmt::format("{}{} of {}", missing.empty() ? "" : ", ", queued, group);
+    wanted += queued;
+  }
+  std::string& told = plan_.evaluation.status_description;
+  told = fmt::format("all at once: none of {} is placed, as there is no room for {}{}{}", wanted, missing,
+                     told.empty() ? "" : "; ", told);
   for (const auto& row : plan_.created) {
     ++plan_.evaluation.queued[row.group];
     GroupChanges& changes = plan_.groups[row.group];
@@ -178,7 +188,9 @@ void Planner::refuse_partial() {
     }
   }
   live_ -= static_cast<std::int64_t>(plan_.created.size());
+  for (auto& [name, changes] : plan_.groups) changes.preempted = 0;
   plan_.created.clear();
+  plan_.preempted.clear();
 }
 
 }  // namespace underway::scheduler::detail

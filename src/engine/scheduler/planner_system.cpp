@@ -102,7 +102,7 @@ void Planner::collect(SystemWork& work, const std::vector<AllocationRow>& alloca
 }
 
 void Planner::plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations) {
-  SystemWork work(*situation_.job, group, fleet_, peers_, Ask(situation_.job, group),
+  SystemWork work(*situation_.job, group, fleet_, peers_, ask_of(situation_.job, group),
                   mix(seed_ ^ hash_text(group.name)));
   collect(work, allocations);
   work.created_begin = plan_.created.size();
@@ -226,7 +226,7 @@ void Planner::visit_live(SystemWork& work, Slot slot, const AllocationRow& live)
 
 /// False when there is no room.
 bool Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previous) {
-  const auto choice = work.placer.place_on(slot);
+  const auto choice = find_place_on(work.placer, slot);
   if (!choice) {
     work.placer.judge(slot, work.metric);
     ++plan_.evaluation.queued[work.group.name];
@@ -248,7 +248,7 @@ bool Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previou
 /// As replace(), but on this node only. False when the new one does not fit there.
 bool Planner::replace_on(SystemWork& work, Slot slot, const AllocationRow& old) {
   work.placer.release(*old);
-  const auto choice = work.placer.place_on(slot);
+  const auto choice = find_place_on(work.placer, slot);
   if (!choice) {
     ++work.metric.nodes_evaluated;
     work.placer.judge(slot, work.metric);

@@ -10,9 +10,10 @@ Plan schedule(const Situation& situation, Fleet& fleet, const model::Evaluation&
 
 std::vector<tables::Change> Plan::take_changes() && {
   std::vector<tables::Change> changes;
-  changes.reserve(created.size() + stopped.size() + updated.size() + evaluations.size() + deployments.size() + 2);
+  changes.reserve(created.size() + stopped.size() + preempted.size() + updated.size() + evaluations.size() +
+                  deployments.size() + 2);
   // What stops comes first: who follows the changes one by one never sees a node hold both.
-  for (auto* list : {&noted, &stopped, &updated, &created}) {
+  for (auto* list : {&noted, &stopped, &preempted, &updated, &created}) {
     for (auto& allocation : *list) changes.emplace_back(tables::PutAllocation{std::move(allocation)});
   }
   for (auto& deployment : deployments) changes.emplace_back(tables::PutDeployment{std::move(deployment)});

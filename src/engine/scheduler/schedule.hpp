@@ -3,11 +3,22 @@
 /// From state and an evaluation to a plan. Deterministic: the same state, evaluation, `now` and ids give the same plan.
 
 #include "base/random.hpp"
+#include "model/scheduler_configuration.hpp"
 #include "scheduler/fleet.hpp"
 
 #include <span>
 
 namespace underway::scheduler {
+
+/// A job pushes aside what is at least so far below its priority.
+inline constexpr std::int64_t kPreemptionDistance = 10;
+
+/// What operators have set for jobs of a type in a pool.
+struct Rules {
+  model::SchedulerAlgorithm algorithm = model::SchedulerAlgorithm::binpack;
+  bool preempts = false;      ///< may push aside what is of lower priority
+  bool memory_beyond = true;  ///< tasks may have up to `memory_max`
+};
 
 struct Options {
   /// Seconds of clock difference by which a delayed replacement may start early.
@@ -28,16 +39,18 @@ struct GroupChanges {
   std::int64_t stop = 0;
   std::int64_t in_place = 0;
   std::int64_t destructive = 0;
-  std::int64_t migrate = 0;  ///< moved by a drain
-  std::int64_t lost = 0;     ///< stopped because their node is gone; what replaces them counts as placed
-  std::int64_t ignore = 0;   ///< left as they are
-  std::int64_t canary = 0;   ///< placed to be judged before the others follow
+  std::int64_t migrate = 0;    ///< moved by a drain
+  std::int64_t lost = 0;       ///< stopped because their node is gone; what replaces them counts as placed
+  std::int64_t ignore = 0;     ///< left as they are
+  std::int64_t canary = 0;     ///< placed to be judged before the others follow
+  std::int64_t preempted = 0;  ///< of other jobs, that make way
 };
 
 struct Plan {
-  std::vector<model::Allocation> created;  ///< complete rows
-  std::vector<model::Allocation> stopped;  ///< rows as they shall be: desired stop, with the reason
-  std::vector<model::Allocation> updated;  ///< in place: only the job version (and evaluation) changed
+  std::vector<model::Allocation> created;    ///< complete rows
+  std::vector<model::Allocation> stopped;    ///< rows as they shall be: desired stop, with the reason
+  std::vector<model::Allocation> updated;    ///< in place: only the job version (and evaluation) changed
+  std::vector<model::Allocation> preempted;  ///< of other jobs: rows as they shall be, desired evict
   /// Nothing is done about them; only what is known changed: unknown, heard of again, when they will be replaced.
   std::vector<model::Allocation> noted;
   model::Evaluation evaluation;  ///< the one that was scheduled, as it shall be: complete, or blocked again
@@ -64,6 +77,9 @@ struct Situation {
   std::function<tables::Row<model::Job>()> stable;
   /// Allocations on a node, to name the one that holds a port; may be empty.
   std::function<std::span<const tables::Row<model::Allocation>>(const std::string& node_id)> on_node;
+  /// Whether an allocation makes way for nobody of this priority, though its own is low enough; may be empty.
+  std::function<bool(const model::Allocation&, std::int64_t priority)> spared;
+  Rules rules;
   /// Options::home, of these tables; may be empty.
   std::function<std::optional<std::string>(const model::Job&, const model::TaskGroup&)> home;
 };

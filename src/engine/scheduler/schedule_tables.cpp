@@ -1,8 +1,46 @@
 #include "scheduler/schedule.hpp"
 
+#include "tables/scheduler_configuration.hpp"
+
 namespace underway::scheduler {
 
 namespace {
+
+/// What operators have set; until they have, tasks may have up to memory_max.
+Rules rules_of(const tables::Tables& tables, model::JobType type) {
+  const auto configuration = tables::scheduler_configuration(tables);
+  Rules rules;
+  rules.algorithm = configuration.algorithm;
+  rules.preempts = configuration.preemption.allows(type);
+  rules.memory_beyond = configuration.memory_oversubscription || configuration.modify_index == 0;
+  return rules;
+}
+
+/// Whether a task of it is a capsule, whose data and addresses are its node's for as long as it runs.
+bool has_capsule(const model::Allocation& allocation) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  return group != nullptr && std::any_of(group->tasks.begin(), group->tasks.end(),
+                                         [](const auto& task) { return task.driver == "capsule"; });
+}
+
+bool depends_on(const model::Job& job, const std::string& other) {
+  const auto named = [&](const model::Dependency& one) { return one.job == other; };
+  return std::any_of(job.depends_on.begin(), job.depends_on.end(), named) ||
+         std::any_of(job.groups.begin(), job.groups.end(), [&](const model::TaskGroup& group) {
+           return std::any_of(group.depends_on.begin(), group.depends_on.end(), named);
+         });
+}
+
+/// Eviction is an outage of a capsule, and of every job that depends on what is evicted: neither happens for the sake
+/// of a placement, unless those that depend on it may be pushed aside themselves.
+bool spared_of(const tables::Tables& tables, const model::Allocation& allocation, std::int64_t priority) {
+  if (has_capsule(allocation)) return true;
+  for (const auto& job : tables.jobs(allocation.ns)) {
+    if (!job->stop && job->priority + kPreemptionDistance > priority && depends_on(*job, allocation.job_id))
+      return true;
+  }
+  return false;
+}
 
 Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job, const std::string& ns,
                        const std::string& id, const Options& options) {
@@ -17,6 +55,14 @@ Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job
       if (version->job.stable) return tables.find_job_version(ns, id, version->job.version);
     }
     return nullptr;
+  };
+  if (situation.job) situation.rules = rules_of(tables, situation.job->type);
+  // Asked for every allocation that might go, but there are few jobs with one answer.
+  const auto answers = std::make_shared<std::map<std::pair<std::string, std::string>, bool>>();
+  situation.spared = [&tables, answers](const model::Allocation& allocation, std::int64_t priority) {
+    const auto [it, fresh] = answers->try_emplace({allocation.ns, allocation.job_id + "/" + allocation.group});
+    if (fresh) it->second = spared_of(tables, allocation, priority);
+    return it->second;
   };
   situation.on_node = [&tables](const std::string& node_id) {
     return std::span<const tables::Row<model::Allocation>>(tables.allocations_on_node(node_id));

@@ -103,7 +103,7 @@ Terms ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
   if (!feasible || !fits(fleet, slot, ask_)) return {};
   const double attracted = affinity(fleet, slot);
   const Worth worth = worth_on(fleet, slot, ask_);
-  return {binpack_score(fleet.room(slot), worth.amount) + attracted + worth.devices.value_or(0),
+  return {fit_score(fleet.room(slot), worth.amount, ask_.algorithm) + attracted + worth.devices.value_or(0),
           1 + (attracted == 0 ? 0 : 1) + (worth.devices ? 1 : 0)};
 }
 

@@ -2,6 +2,7 @@
 /// @file
 /// What one allocation of a group asks of a node, drawn together from job, group and tasks.
 
+#include "model/scheduler_configuration.hpp"
 #include "scheduler/detail/fleet_index.hpp"
 
 namespace underway::scheduler::detail {
@@ -26,6 +27,7 @@ struct Ask {
   tables::Row<model::Job> job;
   const model::TaskGroup* group = nullptr;
   Amount amount;
+  model::SchedulerAlgorithm algorithm = model::SchedulerAlgorithm::binpack;
   std::vector<const model::Constraint*> class_constraints;  ///< same answer for all nodes of a computed class
   std::vector<const model::Constraint*> node_constraints;   ///< name a `unique.` property
   std::vector<const std::string*> drivers;
@@ -88,9 +90,10 @@ struct PortAssignment {
 /// that `seed` chooses, so that a port just given up is not given out again at once.
 std::optional<PortAssignment> assign_ports(FleetIndex& fleet, Slot slot, const Ask& ask, std::uint64_t seed);
 
-/// Nomad's bin packing score of the node with the ask placed on it, 0 to 1.
-/// Source: Google's BestFit v3 as in nomad/structs/funcs.go, ScoreFitBinPack.
-double binpack_score(const Room& room, const Amount& amount);
+/// Nomad's score of the node with so much placed on it, 0 to 1: the higher the fuller it is, or, by the algorithm
+/// `spread`, the emptier. Source: Google's BestFit v3 as in nomad/structs/funcs.go, ScoreFitBinPack, ScoreFitSpread.
+double fit_score(const Room& room, const Amount& amount,
+                 model::SchedulerAlgorithm algorithm = model::SchedulerAlgorithm::binpack);
 
 /// The sum of the weights of those that hold on the node.
 double attraction(const std::vector<Attraction>& affinities, const model::Node& node);

@@ -94,6 +94,9 @@ class FleetIndex {
   std::optional<std::uint16_t> address_of_network(Slot slot, const std::string& host_network);
   bool port_taken(Slot slot, std::uint16_t address, std::int64_t port) const;
 
+  /// Whether any allocation that holds something is of a job of at most this priority.
+  bool any_of_priority(std::int64_t most) const { return !priorities_.empty() && priorities_.begin()->first <= most; }
+
   /// Accounts for a placement, or takes one back. Undone by rollback() down to an earlier mark().
   void take(Slot slot, const Amount& amount, std::span<const PortUse> ports, HoldRow hold = nullptr) {
     change(slot, amount, ports, std::move(hold), 1);
@@ -156,6 +159,8 @@ class FleetIndex {
   std::unordered_map<std::string, std::uint32_t> class_ids_;
   std::uint64_t class_generation_ = 1;
   std::map<std::string, std::map<std::string, std::int64_t>> ready_;
+
+  std::map<std::int64_t, std::int64_t> priorities_;  ///< how many allocations hold something, by their job's priority
 
   std::vector<Slot> log_;
   std::uint64_t log_begin_ = 1;

@@ -3,7 +3,10 @@
 /// Places the allocations of one group, one after the other, each on the best node that is left. Accounts for each in
 /// the fleet as it goes.
 
+#include "scheduler/detail/preemption.hpp"
 #include "scheduler/detail/shape_index.hpp"
+
+#include <queue>
 
 namespace underway::scheduler::detail {
 
@@ -43,6 +46,8 @@ struct Choice {
   std::optional<double> spread;
   std::optional<double> devices;
   std::optional<Assignment> held;  ///< cores and devices, by task
+  std::optional<double> preemption;
+  Victims victims;  ///< that make way for it
   PortAssignment ports;
 };
 
@@ -68,6 +73,11 @@ class Placer {
   std::optional<Choice> place(const Hint& hint);
   /// The same on this node or nowhere.
   std::optional<Choice> place_on(Slot slot);
+
+  /// When place() and place_on() find nothing: the same with others pushed aside, who are freed and taken out of
+  /// `preemption`.
+  std::optional<Choice> place_by_force(Preemption& preemption, const Hint& hint);
+  std::optional<Choice> place_on_by_force(Preemption& preemption, Slot slot);
 
   /// Frees what `allocation` of this group holds, so that its replacement may take its place, and the reverse.
   void release(const model::Allocation& allocation);
@@ -113,6 +123,10 @@ class Placer {
   bool has_own_volumes(Slot slot, std::int64_t index) const;
   /// The terms for the slot, or nothing when it cannot be taken.
   std::optional<Choice> weigh(Slot slot, const Hint& hint);
+  std::optional<Choice> weigh_by_force(const Preemption& preemption, Slot slot, const Hint& hint);
+  /// Of a slot that can be taken and has this much room.
+  Choice score(Slot slot, const Room& room, const Hint& hint);
+  std::optional<Choice> take_by_force(Preemption& preemption, std::optional<Choice> choice);
   void refresh(Slot slot);
   Slot best_slot(const Hint& hint, std::uint64_t seed);
   void add_peer(Slot slot);
@@ -136,6 +150,9 @@ class Placer {
   std::vector<Slot> overridden_;
   std::int64_t in_scope_ = 0;
   std::int64_t index_ = 0;  ///< of the allocation that was placed last, or could not be
+  /// Nodes on which others could make way, the best first, as they were when last looked at: a placement changes the
+  /// score of its own node, and hardly ever raises another's.
+  std::optional<std::priority_queue<std::pair<double, Slot>>> forced_;
   std::optional<Collision> collision_;
 };
 

@@ -37,6 +37,13 @@ class Planner {
   tables::Row<model::Job> version_of(const model::Allocation& allocation) const;
   model::Allocation& create(const tables::Row<model::Job>& job, const model::TaskGroup& group, std::int64_t index,
                             const Choice& choice, model::AllocMetric metric, const model::Allocation* previous);
+  /// Where an allocation goes: with others pushed aside when it has to be and may.
+  std::optional<Choice> find_place(Placer& placer, const Placer::Hint& hint);
+  std::optional<Choice> find_place_on(Placer& placer, Slot slot);
+  /// Writes down who makes way for `row`.
+  void evict(const Victims& victims, model::Allocation& row);
+  /// Their jobs shall see where else they go.
+  void evaluate_evicted();
   void fail(const model::TaskGroup& group, Placer& placer, std::int64_t count);
   void describe_collision(const model::TaskGroup& group, const Placer& placer);
   /// Its node is not heard of from now on.
@@ -45,7 +52,9 @@ class Planner {
   void note_return(const AllocationRow& allocation);
 
   Ask ask_of(const tables::Row<model::Job>& job, const model::TaskGroup& group) const {
-    return {job, group, situation_.home ? situation_.home(*job, group) : std::nullopt};
+    Ask ask(job, group, situation_.home ? situation_.home(*job, group) : std::nullopt);
+    ask.algorithm = situation_.rules.algorithm;
+    return ask;
   }
 
   // Service and batch: planner_groups.cpp.
@@ -111,6 +120,7 @@ class Planner {
   std::uint64_t seed_;
   Peers peers_;
   Rollout rollout_;
+  Preemption preemption_;
   Plan plan_;
   model::Evaluation eligibility_;       ///< collects classes of groups that could not be placed
   bool one_node_ = false;               ///< only the node that the evaluation is about is looked at

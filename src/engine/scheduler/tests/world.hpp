@@ -105,7 +105,10 @@ class World {
     evaluation.id = ids_.uuid();
     evaluation.job_id = job_id;
     evaluation.triggered_by = trigger;
-    if (jobs_.contains(job_id)) evaluation.type = jobs_[job_id]->type;
+    if (jobs_.contains(job_id)) {
+      evaluation.type = jobs_[job_id]->type;
+      evaluation.priority = jobs_[job_id]->priority;
+    }
     return evaluation;
   }
 
@@ -139,6 +142,8 @@ class World {
       }
       return std::span<const Row<Allocation>>(on_node);
     };
+    situation.rules = rules;
+    situation.spared = spared;
     return schedule(situation, fleet, evaluation, Context{clock_.now(), ids});
   }
 
@@ -222,6 +227,9 @@ class World {
   const std::map<std::string, Row<Allocation>>& allocations() const { return allocations_; }
   const std::map<std::string, Row<Evaluation>>& evaluations() const { return evaluations_; }
   const std::map<std::string, Row<Job>>& jobs() const { return jobs_; }
+  /// For every plan from now on.
+  Rules rules;
+  std::function<bool(const Allocation&, std::int64_t)> spared;
   Fleet& fleet() { return fleet_; }
   VirtualClock& clock() { return clock_; }
 

@@ -43,10 +43,13 @@ void each_dependency(const Allocation& allocation, Visit visit) {
   for (const auto& dependency : group->depends_on) visit(dependency);
 }
 
-/// What it replaces on this node, known by its name, may still hold its ports and files.
+/// What it replaces on this node, known by its name, may still hold its ports and files; and so may what makes way for
+/// it.
 const Allocation* ending_predecessor(const tables::Tables& tables, const Allocation& allocation) {
   for (const auto& other : tables.allocations_on_node(allocation.node_id)) {
-    if (is_stopping(*other) && other->name == allocation.name && other->ns == allocation.ns) return other.get();
+    if (!is_stopping(*other)) continue;
+    const bool predecessor = other->name == allocation.name && other->ns == allocation.ns;
+    if (predecessor || other->preempted_by == allocation.id) return other.get();
   }
   return nullptr;
 }

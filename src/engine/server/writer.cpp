@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "server/job_decisions.hpp"
+#include "server/node_decisions.hpp"
 
 namespace underway::server {
 namespace {
@@ -103,20 +104,39 @@ void Writer::decide_requests(std::vector<store::Operation>& operations, const Co
 }
 
 void Writer::schedule_pending(std::vector<store::Operation>& operations, const Context& context) {
-  using Evaluations = std::vector<tables::Row<model::Evaluation>>;
-  const auto pending = paused() ? Evaluations{} : tables_.pending_evaluations();
-  std::size_t taken = 0;
   TimePoint next_due = trouble_ && try_again_at_ > context.now ? try_again_at_ : TimePoint::max();
-  for (const auto& evaluation : pending) {
-    const TimePoint due = from_unix_nanos(evaluation->wait_until);
-    if (due > context.now) {
-      next_due = std::min(next_due, due);
-      continue;
+  std::size_t taken = 0;
+  // The highest priority first; and what waits for room hears of it before anybody lower is asked.
+  for (bool again = !paused(); again;) {
+    again = false;
+    wake_blocked(operations, context);
+    for (const auto& evaluation : tables_.pending_evaluations()) {
+      const TimePoint due = from_unix_nanos(evaluation->wait_until);
+      if (due > context.now) {
+        next_due = std::min(next_due, due);
+        continue;
+      }
+      if (++taken > kMostEvaluations || operations.size() >= kMostOperations) break;
+      apply(operations, schedule(*evaluation, context), context.revision);
+      again = wake_blocked(operations, context);
+      if (again) break;
     }
-    if (++taken > kMostEvaluations || operations.size() >= kMostOperations) break;
-    apply(operations, schedule(*evaluation, context), context.revision);
   }
   if (next_due != TimePoint::max()) set_timer(next_due, context.now);
+}
+
+bool Writer::wake_blocked(std::vector<store::Operation>& operations, const Context& context) {
+  bool woken = false;
+  std::set<std::string> classes;
+  for (const auto& id : std::exchange(freed_nodes_, {})) {
+    const auto node = tables_.find_node(id);
+    if (!node || !node->ready() || !classes.insert(node->computed_class).second) continue;
+    std::vector<Change> changes;
+    unblock(changes, tables_, *node, context);
+    woken = woken || !changes.empty();
+    apply(operations, std::move(changes), context.revision);
+  }
+  return woken;
 }
 
 /// A fault of ours met in one job's evaluation must neither stop the others nor come back with every group.
@@ -148,8 +168,13 @@ void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change
     if (const auto* job = std::get_if<tables::PutJob>(&change)) touched_jobs_.emplace(job->job.ns, job->job.id);
     if (const auto* evaluation = std::get_if<tables::PutEvaluation>(&change))
       touched_jobs_.emplace(evaluation->evaluation.ns, evaluation->evaluation.job_id);
-    if (const auto* allocation = std::get_if<tables::PutAllocation>(&change))
-      touched_jobs_.emplace(allocation->allocation.ns, allocation->allocation.job_id);
+    if (const auto* allocation = std::get_if<tables::PutAllocation>(&change)) {
+      const model::Allocation& row = allocation->allocation;
+      touched_jobs_.emplace(row.ns, row.job_id);
+      if (!row.terminal() || !row.next_allocation.empty()) continue;
+      if (const auto before = tables_.find_allocation(row.id); before && !before->terminal())
+        freed_nodes_.insert(row.node_id);
+    }
   }
   auto made = tables_.apply(std::move(changes), revision);
   operations.insert(operations.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));

@@ -81,6 +81,8 @@ class Writer {
   void run_group();
   void decide_requests(std::vector<store::Operation>& operations, const Context& context);
   void schedule_pending(std::vector<store::Operation>& operations, const Context& context);
+  /// Evaluations that wait for room of which some was freed are pending again. Whether there is any.
+  bool wake_blocked(std::vector<store::Operation>& operations, const Context& context);
   std::vector<Change> schedule(const model::Evaluation& evaluation, const Context& context);
   void update_job_statuses(std::vector<store::Operation>& operations, const Context& context);
   void apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision);
@@ -105,6 +107,7 @@ class Writer {
   std::deque<std::shared_ptr<Request>> queue_;
   std::vector<std::shared_ptr<Request>> group_;
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group
+  std::set<std::string> freed_nodes_;  ///< on which something will not be replaced that held room until now
   std::vector<std::function<void()>> durable_callbacks_;
   async::Event settled_;
   asio::steady_timer timer_;                                    ///< the next evaluation that has to wait for its time

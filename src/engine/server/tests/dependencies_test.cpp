@@ -1,5 +1,6 @@
 #include "server/dependencies.hpp"
 
+#include "server/operator_decisions.hpp"
 #include "server/orders.hpp"
 #include "server/testing/desk.hpp"
 
@@ -143,6 +144,49 @@ TEST(Gate, AReplacementWaitsUntilItsPredecessorHasEndedOnTheSameNode) {
   EXPECT_EQ(waits(desk, *desk.only("web")), "allocation " + old.substr(0, 8) + " to stop");
   desk.update(uuid(1), {report(old, ClientStatus::complete)});
   EXPECT_EQ(waits(desk, *desk.only("web")), std::nullopt);
+}
+
+TEST(Gate, WhatPushedAnotherAsideWaitsUntilThatHasEnded) {
+  Desk desk;
+  desk.join(make_node(1));
+  model::SchedulerConfiguration configuration;
+  configuration.preemption.service = true;
+  desk.run(
+      [&](const Tables& t, const Context& c) { return decide_put_scheduler_configuration(t, {configuration, {}}, c); });
+  const auto sized = [](const std::string& id, std::int64_t priority) {
+    model::Job job = make_job(id);
+    job.priority = priority;
+    job.groups[0].tasks[0].resources.cpu = 3500;  // of 4000
+    return job;
+  };
+  desk.register_job(sized("low", 30));
+  const auto low = desk.only("low")->id;
+  desk.update(uuid(1), {report(low, ClientStatus::running, true)});
+  desk.register_job(sized("high", 80));
+  EXPECT_EQ(desk.tables.find_allocation(low)->desired_status, model::DesiredStatus::evict);
+  EXPECT_EQ(waits(desk, *desk.only("high")), "allocation " + low.substr(0, 8) + " to stop");
+  desk.update(uuid(1), {report(low, ClientStatus::complete)});
+  EXPECT_EQ(waits(desk, *desk.only("high")), std::nullopt);
+}
+
+TEST(Gate, NobodyIsPushedAsideOnWhomAnotherDepends) {
+  Desk desk;
+  desk.join(make_node(1));
+  model::SchedulerConfiguration configuration;
+  configuration.preemption.service = true;
+  desk.run(
+      [&](const Tables& t, const Context& c) { return decide_put_scheduler_configuration(t, {configuration, {}}, c); });
+  const auto sized = [](const std::string& id, std::int64_t priority, std::int64_t cpu) {
+    model::Job job = make_job(id);
+    job.priority = priority;
+    job.groups[0].tasks[0].resources.cpu = cpu;
+    return job;
+  };
+  desk.register_job(sized("munge", 30, 3500));
+  desk.register_job(depending_on(sized("slurmctld", 75, 100), "munge"));
+  desk.register_job(sized("high", 80, 3500));
+  EXPECT_TRUE(desk.tables.allocations_of_job("default", "high").empty());
+  EXPECT_FALSE(desk.only("munge")->terminal());
 }
 
 TEST(Gate, AnAllocationThatANodeBroughtBackEndsBeforeItsNameIsUsedAgain) {

@@ -345,6 +345,33 @@ TEST_F(WriterTest, TakesNothingNewOnceItStops) {
   EXPECT_EQ(late.failure, "the server is stopping");
 }
 
+TEST_F(WriterTest, RoomThatIsFreedGoesToTheHighestPriorityThatWaitsForIt) {
+  put_node(1);  // 4000 MHz
+  const auto sized = [](const std::string& id, std::int64_t cpu, std::int64_t priority) {
+    model::Job job = make_job(id);
+    job.groups[0].tasks[0].resources.cpu = cpu;
+    job.priority = priority;
+    return job;
+  };
+  Outcome old, urgent, huge, late;
+  begin(sized("old", 3500, 50), old);
+  settle();
+  begin(sized("huge", 5000, 90), huge);
+  begin(sized("urgent", 3000, 80), urgent);
+  settle();
+  EXPECT_TRUE(tables.allocations_of_job("default", "urgent").empty());
+  // Registered together with the stop that makes room, and by the order of evaluations alone its turn would come first.
+  auto stop = [](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "old"}, c); };
+  auto run = [](Writer& w, decltype(stop) d) -> awaitable<void> { co_await w.submit(d); };
+  tasks.spawn("stop", run(*writer, stop));
+  begin(sized("late", 3000, 40), late);
+  settle();
+  EXPECT_EQ(tables.allocations_of_job("default", "urgent").size(), 1u);
+  EXPECT_TRUE(tables.allocations_of_job("default", "late").empty());
+  // What could never be placed holds up nobody.
+  EXPECT_TRUE(tables.allocations_of_job("default", "huge").empty());
+}
+
 TEST_F(WriterTest, LooksAtHundredsOfEvaluationsInSeveralGroups) {
   put_node(1);
   std::vector<Change> changes;

@@ -56,7 +56,9 @@ class Judge {
     const auto& stopped = change.allocation;
     const auto current = view_.tables.find_allocation(stopped.id);
     if (!current || current->terminal() || stopped.desired_status == model::DesiredStatus::run) return;
-    findings_.push_back(disturbed(*current, "is stopped, and placed anew"));
+    const bool evicted = stopped.desired_status == model::DesiredStatus::evict;
+    findings_.push_back(
+        disturbed(*current, evicted ? "makes way for a job of higher priority" : "is stopped, and placed anew"));
   }
   void look_at(const tables::PutRecord& change) {
     const auto& record = change.row;

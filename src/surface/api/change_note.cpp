@@ -43,6 +43,7 @@ impact::Judgement judged(const Api& api, const tables::Tables& tables, const std
 impact::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
   std::vector<server::Change> changes;
   changes.push_back(tables::PutJob{plan.proposed, std::nullopt});
+  for (const auto& evicted : plan.plan.preempted) changes.push_back(tables::PutAllocation{evicted});
   return judged(api, api.server.writer().tables(), changes);
 }
 

@@ -39,6 +39,7 @@ JobChange describe_plan(const server::JobPlan& plan) {
     updates.in_place = counts.in_place;
     updates.destructive = counts.destructive;
     updates.canary = counts.canary;
+    updates.preemptions = counts.preempted;
     for (auto& part : change.diff.groups) {
       if (part.name == group) part.updates = counted(updates);
     }
@@ -48,13 +49,15 @@ JobChange describe_plan(const server::JobPlan& plan) {
     const bool replaces = !created.previous_allocation.empty();
     if (replaces) replaced.insert(created.previous_allocation);
     const char* what = created.health.canary ? "canary" : replaces ? "replace" : "place";
-    change.touched.push_back({created.name, created.node_name, what});
+    change.touched.push_back({created.name, created.node_name, what, created.metrics.scores});
   }
   for (const auto& stopped : plan.plan.stopped) {
-    if (!replaced.contains(stopped.id)) change.touched.push_back({stopped.name, stopped.node_name, "stop"});
+    if (!replaced.contains(stopped.id)) change.touched.push_back({stopped.name, stopped.node_name, "stop", {}});
   }
+  for (const auto& row : plan.plan.preempted)
+    change.evicted.push_back({row.id, row.name, row.ns, row.job_id, row.group, row.node_id, row.node_name});
   for (const auto& updated : plan.plan.updated)
-    change.touched.push_back({updated.name, updated.node_name, "update in place"});
+    change.touched.push_back({updated.name, updated.node_name, "update in place", {}});
   std::sort(change.touched.begin(), change.touched.end(),
             [](const auto& a, const auto& b) { return std::tie(a.name, a.node) < std::tie(b.name, b.node); });
   return change;
@@ -97,6 +100,20 @@ const Structure& description(Tag<Touched>) {
                                  .wire<&Touched::name>("Name", "")
                                  .wire<&Touched::node>("Node", "")
                                  .wire<&Touched::what>("What", "")
+                                 .wire<&Touched::scores>("Scores", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<Evicted>) {
+  static const Structure s = Builder<Evicted>("evicted", "An allocation that makes way for the job's.")
+                                 .wire<&Evicted::id>("ID", "")
+                                 .wire<&Evicted::name>("Name", "")
+                                 .wire<&Evicted::ns>("Namespace", "")
+                                 .wire<&Evicted::job_id>("JobID", "")
+                                 .wire<&Evicted::group>("TaskGroup", "")
+                                 .wire<&Evicted::node_id>("NodeID", "")
+                                 .wire<&Evicted::node>("NodeName", "")
                                  .done();
   return s;
 }
@@ -107,6 +124,7 @@ const Structure& description(Tag<JobChange>) {
                                  .wire<&JobChange::diff>("Diff", "")
                                  .wire<&JobChange::updates>("DesiredTGUpdates", "")
                                  .wire<&JobChange::touched>("Touched", "")
+                                 .wire<&JobChange::evicted>("PreemptedAllocs", "")
                                  .wire<&JobChange::failed>("FailedTGAllocs", "")
                                  .wire<&JobChange::job_modify_index>("JobModifyIndex", "")
                                  .wire<&JobChange::impact>("Impact", "")

@@ -30,7 +30,13 @@ struct DesiredUpdates {
 struct Touched {
   std::string name;  ///< job.group[index]
   std::string node;
-  std::string what;  ///< place, stop, update in place, replace
+  std::string what;                      ///< place, stop, update in place, replace
+  std::vector<model::NodeScore> scores;  ///< of the node on which it would be placed
+};
+
+/// An allocation of another job that makes way; the names are those of Nomad's list of allocations.
+struct Evicted {
+  std::string id, name, ns, job_id, group, node_id, node;
 };
 
 struct JobChange {
@@ -38,6 +44,7 @@ struct JobChange {
   model::JobDiff diff;
   std::map<std::string, DesiredUpdates> updates;  ///< by group
   std::vector<Touched> touched;
+  std::vector<Evicted> evicted;
   std::map<std::string, model::AllocMetric> failed;
   model::Revision job_modify_index = 0;
   impact::Judgement impact;  ///< what those who use it would notice
@@ -60,6 +67,7 @@ JobChange describe_plan(const server::JobPlan& plan);
 const describe::Structure& description(describe::Tag<JobWithSource>);
 const describe::Structure& description(describe::Tag<ClusterBody>);
 const describe::Structure& description(describe::Tag<DesiredUpdates>);
+const describe::Structure& description(describe::Tag<Evicted>);
 const describe::Structure& description(describe::Tag<Touched>);
 const describe::Structure& description(describe::Tag<JobChange>);
 const describe::Structure& description(describe::Tag<ClusterPlan>);

@@ -29,7 +29,8 @@ awaitable<Response> plan_job(Api& api, Request request) {
   auto change = describe_plan(plan);
   change.impact = impact_of(api, plan);
   std::string out = "{\"Diff\":" + (diff ? json::encode(change.diff) : std::string("null"));
-  out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) + ",\"PreemptedAllocs\":[]}";
+  out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) +
+         ",\"PreemptedAllocs\":" + json::encode(change.evicted) + "}";
   out += ",\"FailedTGAllocs\":" + json::encode(change.failed);
   out += ",\"Touched\":" + json::encode(change.touched);
   out += ",\"Impact\":" + json::encode(change.impact);

@@ -2,6 +2,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/score_text.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -51,6 +52,16 @@ std::string in_words(const model::AllocHealth& health) {
   return health.description.empty() ? "no" : "no: " + health.description;
 }
 
+/// Nomad's "Placement Metrics".
+void print_metrics(const model::Allocation& allocation) {
+  const std::string scores = scores_text(allocation.metrics.scores, {{allocation.node_id, allocation.node_name}});
+  if (scores.empty()) return;
+  print("\nPlacement Metrics\n");
+  print(fmt::format("* Nodes evaluated: {}, of which {} were filtered\n", allocation.metrics.nodes_evaluated,
+                    allocation.metrics.nodes_filtered));
+  print(scores);
+}
+
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto allocation = client.allocation(resolve_allocation(client, arguments.positional().front()));
@@ -79,19 +90,21 @@ int run(const Arguments& arguments) {
   for (auto& line : prospects(client, allocation)) lines.push_back(std::move(line));
   print(key_values(lines));
   for (const auto& [name, state] : allocation.task_states) print_task(name, state);
+  if (arguments.has("verbose")) print_metrics(allocation);
   return kDone;
 }
 
 }  // namespace
 
 const Command& alloc_status_command() {
-  static const Command command{.name = "alloc status",
-                               .arguments = "ID",
-                               .summary = "Shows an allocation, its tasks and what happened to them.",
-                               .flags = {{"json", "", "As JSON."}},
-                               .least = 1,
-                               .most = 1,
-                               .run = run};
+  static const Command command{
+      .name = "alloc status",
+      .arguments = "ID",
+      .summary = "Shows an allocation, its tasks and what happened to them.",
+      .flags = {{"verbose", "", "The scores that led to its node too."}, {"json", "", "As JSON."}},
+      .least = 1,
+      .most = 1,
+      .run = run};
   return command;
 }
 

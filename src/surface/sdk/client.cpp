@@ -151,8 +151,9 @@ api::JobChange Client::plan_job(const model::Job& job) {
   auto value = json::parse(response.body);
   auto change = json::decode<api::JobChange>(value, "plan");
   change.id = job.id;
-  change.updates =
-      json::decode<std::map<std::string, api::DesiredUpdates>>(value.at("Annotations").at("DesiredTGUpdates"), "plan");
+  const auto& annotations = value.at("Annotations");
+  change.updates = json::decode<std::map<std::string, api::DesiredUpdates>>(annotations.at("DesiredTGUpdates"), "plan");
+  change.evicted = json::decode<std::vector<api::Evicted>>(annotations.at("PreemptedAllocs"), "plan");
   return change;
 }
 

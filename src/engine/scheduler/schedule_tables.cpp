@@ -1,18 +1,24 @@
 #include "scheduler/schedule.hpp"
 
+#include "tables/node_pools.hpp"
 #include "tables/scheduler_configuration.hpp"
 
 namespace underway::scheduler {
 
 namespace {
 
-/// What operators have set; until they have, tasks may have up to memory_max.
-Rules rules_of(const tables::Tables& tables, model::JobType type) {
+/// What operators have set, for the job's pool before what they have for all; until they have, tasks may have up to
+/// memory_max.
+Rules rules_of(const tables::Tables& tables, const model::Job& job) {
   const auto configuration = tables::scheduler_configuration(tables);
   Rules rules;
   rules.algorithm = configuration.algorithm;
-  rules.preempts = configuration.preemption.allows(type);
+  rules.preempts = configuration.preemption.allows(job.type);
   rules.memory_beyond = configuration.memory_oversubscription || configuration.modify_index == 0;
+  if (const auto pool = tables::find_record<model::NodePool>(tables, job.node_pool)) {
+    rules.algorithm = pool->scheduling.algorithm.value_or(rules.algorithm);
+    rules.memory_beyond = pool->scheduling.memory_oversubscription.value_or(rules.memory_beyond);
+  }
   return rules;
 }
 
@@ -56,7 +62,7 @@ Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job
     }
     return nullptr;
   };
-  if (situation.job) situation.rules = rules_of(tables, situation.job->type);
+  if (situation.job) situation.rules = rules_of(tables, *situation.job);
   // Asked for every allocation that might go, but there are few jobs with one answer.
   const auto answers = std::make_shared<std::map<std::pair<std::string, std::string>, bool>>();
   situation.spared = [&tables, answers](const model::Allocation& allocation, std::int64_t priority) {

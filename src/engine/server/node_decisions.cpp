@@ -11,6 +11,7 @@
 #include "server/dependencies.hpp"
 #include "server/deployment_decisions.hpp"
 #include "server/job_decisions.hpp"
+#include "server/node_pool_decisions.hpp"
 
 namespace underway::server {
 
@@ -198,6 +199,7 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   const bool changed = current && (current->computed_class != node.computed_class ||
                                    !describe::equal(current->resources, node.resources) ||
                                    !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
+  ensure_node_pool(decision.changes, tables, node.node_pool);
   adopt_host(decision.changes, tables, node);
   take_back(decision.changes, tables, node.id, running, context);
   if (decision.result.became_ready || changed) {

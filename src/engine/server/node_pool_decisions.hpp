@@ -1,0 +1,18 @@
+#pragma once
+/// @file
+/// Node pools, by Nomad's rules: the two that are built in stay, one that is used is not deleted, and a node that joins
+/// one that is not there makes it.
+
+#include "server/decision.hpp"
+#include "tables/node_pools.hpp"
+
+namespace underway::server {
+
+/// Throws invalid (the pool itself, or one that is built in).
+Decision<Nothing> decide_put_node_pool(const Tables&, const model::NodePool&, const Context&);
+/// Throws not_found, conflict: it is built in, or jobs or nodes are in it.
+Decision<Nothing> decide_delete_node_pool(const Tables&, const std::string& name, const Context&);
+/// Makes the pool if it is not there. Throws invalid for a name that no pool may have, and for `all`.
+void ensure_node_pool(std::vector<Change>& changes, const Tables&, const std::string& name);
+
+}  // namespace underway::server

@@ -67,8 +67,10 @@ std::vector<Preemption::Candidate> Preemption::candidates_on(Slot slot) const {
 
 std::optional<Victims> Preemption::choose(Slot slot, const Ask& ask) const {
   auto candidates = candidates_on(slot);
-  const auto lower = [](const Candidate& a, const Candidate& b) { return a.priority < b.priority; };
-  std::stable_sort(candidates.begin(), candidates.end(), lower);
+  const auto lower = [](const Candidate& a, const Candidate& b) {
+    return std::tie(a.priority, a.row->id) < std::tie(b.priority, b.row->id);
+  };
+  std::sort(candidates.begin(), candidates.end(), lower);
   const Room& room = fleet_.room(slot);
   const Amount free{room.cpu, room.memory_mb, room.disk_mb};
   // Nobody else can give up a port that is held.

@@ -113,6 +113,7 @@ std::optional<model::Allocation> reported(const model::Allocation& current, cons
   row.client_description = update.client_description;
   row.task_states = update.task_states;
   row.health.ready = update.health.ready;
+  if (update.network_status) row.network_status = update.network_status;
   // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
   const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
   const bool of_this_version = !update.job_version || (*update.job_version == current.job_version &&

@@ -145,6 +145,17 @@ const Structure& description(Tag<AllocHealth>) {
   return s;
 }
 
+const Structure& description(Tag<AllocNetworkStatus>) {
+  static const Structure s =
+      Builder<AllocNetworkStatus>("allocation network status", "Where an allocation with a network of its own is reached.")
+          .wire<&AllocNetworkStatus::interface_name>("InterfaceName", "")
+          .wire<&AllocNetworkStatus::address>("Address", "")
+          .wire<&AllocNetworkStatus::address_ipv6>("AddressIPv6", "")
+          .wire<&AllocNetworkStatus::dns>("DNS", "")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<RescheduleEvent>) {
   static const Structure s = Builder<RescheduleEvent>("reschedule event", "")
                                  .wire<&RescheduleEvent::time>("RescheduleTime", "")
@@ -182,6 +193,7 @@ const Structure& description(Tag<Allocation>) {
                                  .wire<&Allocation::client_description>("ClientDescription", "")
                                  .wire<&Allocation::task_states>("TaskStates", "")
                                  .wire<&Allocation::health>("DeploymentStatus", "")
+                                 .wire<&Allocation::network_status>("NetworkStatus", "")
                                  .wire<&Allocation::metrics>("Metrics", "")
                                  .wire<&Allocation::previous_allocation>("PreviousAllocation", "")
                                  .wire<&Allocation::next_allocation>("NextAllocation", "")
@@ -210,6 +222,7 @@ const Structure& description(Tag<AllocationUpdate>) {
                                  .wire<&AllocationUpdate::health>("DeploymentStatus", "")
                                  .wire<&AllocationUpdate::job_version>("JobVersion", "")
                                  .wire<&AllocationUpdate::deployment_id>("DeploymentID", "")
+                                 .wire<&AllocationUpdate::network_status>("NetworkStatus", "")
                                  .done();
   return s;
 }

@@ -88,6 +88,14 @@ struct AllocHealth {
   bool ready = false;
 };
 
+/// Where the allocation is reached, when its group has a network of its own.
+struct AllocNetworkStatus {
+  std::string interface_name;  ///< in the group's network namespace
+  std::string address;         ///< IPv4
+  std::string address_ipv6;
+  std::optional<Dns> dns;  ///< that its tasks resolve names with
+};
+
 /// One replacement in the chain that led here.
 struct RescheduleEvent {
   std::int64_t time = 0;  ///< ns since the epoch
@@ -120,6 +128,7 @@ struct Allocation {
   std::string client_description;
   std::map<std::string, TaskState> task_states;
   AllocHealth health;
+  std::optional<AllocNetworkStatus> network_status;
   AllocMetric metrics;
   std::string previous_allocation;
   std::string next_allocation;
@@ -176,6 +185,7 @@ struct AllocationUpdate {
   /// ones.
   std::optional<std::int64_t> job_version;
   std::string deployment_id;
+  std::optional<AllocNetworkStatus> network_status;
 };
 
 const describe::Enumeration& description(describe::Tag<DesiredStatus>);
@@ -189,6 +199,7 @@ const describe::Structure& description(describe::Tag<AllocatedResources>);
 const describe::Structure& description(describe::Tag<NodeScore>);
 const describe::Structure& description(describe::Tag<AllocMetric>);
 const describe::Structure& description(describe::Tag<AllocHealth>);
+const describe::Structure& description(describe::Tag<AllocNetworkStatus>);
 const describe::Structure& description(describe::Tag<RescheduleEvent>);
 const describe::Structure& description(describe::Tag<DesiredTransition>);
 const describe::Structure& description(describe::Tag<Allocation>);

@@ -126,6 +126,7 @@ const Structure& description(Tag<AllocMetric>) {
                                  .wire<&AllocMetric::nodes_exhausted>("NodesExhausted", "")
                                  .wire<&AllocMetric::class_exhausted>("ClassExhausted", "")
                                  .wire<&AllocMetric::dimension_exhausted>("DimensionExhausted", "")
+                                 .wire<&AllocMetric::quota_exhausted>("QuotaExhausted", "")
                                  .wire<&AllocMetric::scores>("ScoreMetaData", "")
                                  .wire<&AllocMetric::allocation_time>("AllocationTime", "")
                                  .wire<&AllocMetric::coalesced_failures>("CoalescedFailures", "")

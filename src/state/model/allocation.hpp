@@ -73,6 +73,7 @@ struct AllocMetric {
   std::int64_t nodes_exhausted = 0;
   std::map<std::string, std::int64_t> class_exhausted;
   std::map<std::string, std::int64_t> dimension_exhausted;  ///< by resource, in words
+  std::vector<std::string> quota_exhausted;                 ///< what the namespace's quota has too little of, in words
   std::vector<NodeScore> scores;
   Duration allocation_time{0};
   std::int64_t coalesced_failures = 0;  ///< further allocations that failed the same way

@@ -61,6 +61,7 @@ const Structure& description(Tag<Evaluation>) {
                                  .wire<&Evaluation::queued>("QueuedAllocations", "")
                                  .wire<&Evaluation::class_eligibility>("ClassEligibility", "")
                                  .wire<&Evaluation::escaped_class>("EscapedComputedClass", "")
+                                 .wire<&Evaluation::quota_limit_reached>("QuotaLimitReached", "")
                                  .wire<&Evaluation::wait_until>("WaitUntil", "")
                                  .time()
                                  .wire<&Evaluation::create_time>("CreateTime", "")

@@ -49,6 +49,7 @@ struct Evaluation {
   std::map<std::string, std::int64_t> queued;        ///< by group: allocations still to be placed
   std::map<std::string, bool> class_eligibility;     ///< blocked: by computed class, whether it could ever fit
   bool escaped_class = false;                        ///< blocked: a constraint names a `unique.` attribute
+  std::string quota_limit_reached;                   ///< the quota that leaves no room for what is still to be placed
   std::int64_t wait_until = 0;  ///< pending: not to be looked at before, ns since the epoch; 0: now
   std::int64_t create_time = 0;
   std::int64_t modify_time = 0;

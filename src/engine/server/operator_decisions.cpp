@@ -1,28 +1,12 @@
 #include "server/operator_decisions.hpp"
 
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "tables/scheduler_configuration.hpp"
 
 namespace underway::server {
-namespace {
-
-/// What would be kept and change nothing: who sets it would rely on it.
-void refuse_inert(const model::SchedulerConfiguration& wanted) {
-  const auto refuse = [](bool asked, const char* what, const char* why) {
-    if (asked) throw Error(Code::unsupported, fmt::format("{} is not yet supported", what)).because(why);
-  };
-  refuse(wanted.algorithm != model::SchedulerAlgorithm::binpack, "SchedulerAlgorithm 'spread'",
-         "placement packs; a job's own `spread` block shares it out");
-  const auto& preemption = wanted.preemption;
-  refuse(preemption.service || preemption.batch || preemption.sysbatch, "preemption", "no job pushes another one off");
-}
-
-}  // namespace
 
 Decision<bool> decide_put_scheduler_configuration(const Tables& tables, const PutSchedulerConfiguration& request,
                                                   const Context&) {
-  refuse_inert(request.configuration);
   Decision<bool> decision;
   if (request.cas && *request.cas != tables::scheduler_configuration(tables).modify_index) return decision;
   auto row = request.configuration;

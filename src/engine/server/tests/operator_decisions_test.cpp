@@ -31,40 +31,21 @@ TEST(SchedulerConfiguration, HasNomadsDefaultsUntilItIsWritten) {
 TEST(SchedulerConfiguration, IsWrittenOnlyFromTheStateThatWasSeen) {
   Desk desk;
   model::SchedulerConfiguration wanted;
-  wanted.pause_eval_broker = true;
-  wanted.preemption.system = false;
+  wanted.algorithm = model::SchedulerAlgorithm::spread;
+  wanted.preemption.service = true;
   EXPECT_FALSE(put(desk, wanted, 7));
   EXPECT_TRUE(put(desk, wanted, 0));
   const auto first = tables::scheduler_configuration(desk.tables);
-  EXPECT_TRUE(first.pause_eval_broker);
-  EXPECT_FALSE(first.preemption.allows(model::JobType::system));
+  EXPECT_EQ(first.algorithm, model::SchedulerAlgorithm::spread);
+  EXPECT_TRUE(first.preemption.allows(model::JobType::service));
   EXPECT_GT(first.modify_index, 0);
   EXPECT_FALSE(put(desk, {}, 0));
   EXPECT_TRUE(put(desk, {}, first.modify_index));
   tables::SchedulerConfigurationReader reader;
-  EXPECT_FALSE(reader.read(desk.tables).pause_eval_broker);
+  EXPECT_EQ(reader.read(desk.tables).algorithm, model::SchedulerAlgorithm::binpack);
   EXPECT_TRUE(put(desk, wanted));
-  EXPECT_TRUE(reader.read(desk.tables).pause_eval_broker);
+  EXPECT_EQ(reader.read(desk.tables).algorithm, model::SchedulerAlgorithm::spread);
   EXPECT_EQ(reader.read(desk.tables).create_index, first.create_index);
-}
-
-TEST(SchedulerConfiguration, RefusesWhatNothingWouldActOn) {
-  Desk desk;
-  const auto refused = [&](auto change) {
-    model::SchedulerConfiguration wanted;
-    change(wanted);
-    try {
-      put(desk, wanted);
-    } catch (const Error& error) {
-      return error.code() == Code::unsupported;
-    }
-    return false;
-  };
-  EXPECT_TRUE(refused([](auto& wanted) { wanted.algorithm = model::SchedulerAlgorithm::spread; }));
-  EXPECT_TRUE(refused([](auto& wanted) { wanted.preemption.service = true; }));
-  EXPECT_TRUE(refused([](auto& wanted) { wanted.preemption.batch = true; }));
-  EXPECT_TRUE(refused([](auto& wanted) { wanted.preemption.sysbatch = true; }));
-  EXPECT_EQ(tables::scheduler_configuration(desk.tables).modify_index, 0);
 }
 
 TEST(SchedulerConfiguration, MayLeaveRegistrationToThoseWhoManage) {

@@ -43,16 +43,26 @@ std::vector<std::string> explain(const model::AllocMetric& metric) {
     lines.push_back(fmt::format("* Class {} exhausted on {} nodes", quoted(name), nodes));
   for (const auto& [dimension, nodes] : metric.dimension_exhausted)
     lines.push_back(fmt::format("* Dimension {} exhausted on {} nodes", quoted(dimension), nodes));
+  for (const auto& what : metric.quota_exhausted) lines.push_back(fmt::format("* Quota limit hit {}", quoted(what)));
   return lines;
 }
 
 bool could_unblock(const model::Evaluation& blocked, const model::Node& changed) {
   if (blocked.status != model::EvalStatus::blocked || !changed.ready()) return false;
+  // Where only the quota leaves no room, no node helps.
+  const bool only_quota = !blocked.quota_limit_reached.empty() &&
+                          std::all_of(blocked.failed_groups.begin(), blocked.failed_groups.end(),
+                                      [](const auto& group) { return !group.second.quota_exhausted.empty(); });
+  if (only_quota) return false;
   if (blocked.escaped_class) return true;
   const std::string name = changed.computed_class.empty() ? model::compute_class(changed) : changed.computed_class;
   const auto it = blocked.class_eligibility.find(name);
   // A class that was not there when it blocked may be just what it waits for.
   return it == blocked.class_eligibility.end() || it->second;
+}
+
+bool could_unblock(const model::Evaluation& blocked, std::string_view quota) {
+  return blocked.status == model::EvalStatus::blocked && !quota.empty() && blocked.quota_limit_reached == quota;
 }
 
 }  // namespace underway::scheduler

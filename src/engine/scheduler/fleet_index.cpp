@@ -186,6 +186,10 @@ void FleetIndex::set_allocation(const model::Allocation* before, const model::Al
     }
     if (holds) ++priorities_[priority_of(*after)];
   }
+  if (held != holds && !quota_uses_.empty()) {
+    const model::Allocation& one = held ? *before : *after;
+    if (const auto it = quota_uses_.find(one.ns); it != quota_uses_.end()) it->second.add(use_of(one), held ? -1 : 1);
+  }
   // Most changes are reports from the node that move nothing.
   const auto same_port = [](const model::AllocatedPort& a, const model::AllocatedPort& b) {
     return a.value == b.value && a.host_ip == b.host_ip;
@@ -202,6 +206,11 @@ void FleetIndex::set_allocation(const model::Allocation* before, const model::Al
   };
   if (held) move(*before, -1);
   if (holds) move(*after, 1);
+}
+
+const QuotaUse& FleetIndex::quota_use(const std::string& ns, const std::function<QuotaUse(const std::string&)>& count) {
+  const auto it = quota_uses_.find(ns);
+  return it != quota_uses_.end() ? it->second : quota_uses_.emplace(ns, count(ns)).first->second;
 }
 
 std::uint16_t FleetIndex::intern_address(Slot slot, const std::string& ip) {

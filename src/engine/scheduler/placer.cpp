@@ -46,9 +46,10 @@ std::int64_t count_in_scope(const FleetIndex& fleet, const Ask& ask) {
 
 }  // namespace
 
-Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use use)
+Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use use, QuotaBook* quota)
     : fleet_(fleet),
       peers_(peers),
+      quota_(quota),
       seed_(seed),
       group_(ask.group->name),
       group_counts_(&peers.of_group(group_)),
@@ -56,6 +57,7 @@ Placer::Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use
       pinned_(use == Use::ranking && ask.pin != Pin::none),
       ranked_(use == Use::ranking && !pinned_),
       in_scope_(count_in_scope(fleet, ask)) {
+  if (quota_ != nullptr) use_ = use_of(*ask.group);
   if (pinned_) {
     pinned_slots_ = ask.pinned_slots(fleet, pinned_slots_);
     shape_ = std::make_shared<ShapeIndex>(std::move(ask), ShapeIndex::Memory::none);
@@ -214,13 +216,16 @@ std::optional<Choice> Placer::weigh_by_force(const Preemption& preemption, Slot 
 
 std::optional<Choice> Placer::take_by_force(Preemption& preemption, std::optional<Choice> choice) {
   if (!choice) return choice;
-  for (const auto& victim : choice->victims) fleet_.give(*victim);
+  for (const auto& victim : choice->victims) {
+    fleet_.give(*victim);
+    if (quota_ != nullptr) quota_->give(*victim);
+  }
   preemption.take(choice->victims);
   return take(std::move(choice), mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull));
 }
 
 std::optional<Choice> Placer::place_by_force(Preemption& preemption, const Hint& hint) {
-  if (!preemption.possible()) return std::nullopt;
+  if (!preemption.possible() || !lacking_quota().empty()) return std::nullopt;
   if (!forced_) {
     forced_.emplace();
     for (const Slot slot : pinned_ ? pinned_slots_ : fleet_.ordered()) {
@@ -240,7 +245,7 @@ std::optional<Choice> Placer::place_by_force(Preemption& preemption, const Hint&
 }
 
 std::optional<Choice> Placer::place_on_by_force(Preemption& preemption, Slot slot) {
-  if (!preemption.possible()) return std::nullopt;
+  if (!preemption.possible() || !lacking_quota().empty()) return std::nullopt;
   return take_by_force(preemption, weigh_by_force(preemption, slot, Hint{}));
 }
 
@@ -273,6 +278,7 @@ Slot Placer::best_slot(const Hint& hint, std::uint64_t seed) {
 }
 
 std::optional<Choice> Placer::place(const Hint& hint) {
+  if (!lacking_quota().empty()) return std::nullopt;
   const std::uint64_t seed = mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull);
   index_ = hint.index;
   const bool penalised = hint.penalise != kNoSlot && ranked_ && fleet_.node(hint.penalise).node != nullptr;
@@ -292,6 +298,7 @@ std::optional<Choice> Placer::place(const Hint& hint) {
 }
 
 std::optional<Choice> Placer::place_on(Slot slot) {
+  if (!lacking_quota().empty()) return std::nullopt;
   return take(weigh(slot, Hint{}), mix(seed_ + ++placed_ * 0x9e3779b97f4a7c15ull));
 }
 
@@ -311,6 +318,7 @@ std::optional<Choice> Placer::take(std::optional<Choice> choice, std::uint64_t s
     hold = std::make_shared<const Hold>(choice->held->hold);
   }
   fleet_.take(choice->slot, amount, choice->ports.uses, std::move(hold));
+  if (quota_ != nullptr) quota_->take(use_);
   add_peer(choice->slot);
   return choice;
 }
@@ -336,11 +344,13 @@ void Placer::remove_peer(Slot slot) {
 
 void Placer::release(const model::Allocation& allocation) {
   fleet_.give(allocation);
+  if (quota_ != nullptr) quota_->give(allocation);
   remove_peer(fleet_.find(allocation.node_id));
 }
 
 void Placer::retake(const model::Allocation& allocation) {
   fleet_.take(allocation);
+  if (quota_ != nullptr) quota_->take(allocation);
   add_peer(fleet_.find(allocation.node_id));
 }
 

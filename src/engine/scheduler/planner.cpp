@@ -21,6 +21,7 @@ Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluati
       peers_(fleet_),
       rollout_(situation, context),
       preemption_(fleet_, situation) {
+  if (situation.quota) quota_.emplace(fleet_, *situation.quota);
   plan_.job = situation.job;
   plan_.evaluation = evaluation;
   // One that was blocked still tells of its last outcome.
@@ -28,6 +29,7 @@ Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluati
   plan_.evaluation.queued.clear();
   plan_.evaluation.class_eligibility.clear();
   plan_.evaluation.escaped_class = false;
+  plan_.evaluation.quota_limit_reached.clear();
   plan_.evaluation.status_description.clear();
   plan_.evaluation.blocked_eval.clear();
   plan_.evaluation.next_eval.clear();
@@ -86,6 +88,7 @@ void Planner::stop_and_free(const Stop& one) {
   stop(one);
   if (one.allocation->terminal()) return;
   fleet_.give(*one.allocation);
+  if (quota_) quota_->give(*one.allocation);
   --live_;
 }
 
@@ -207,6 +210,7 @@ void Planner::fail(const model::TaskGroup& group, Placer& placer, std::int64_t c
   auto [it, first] = plan_.evaluation.failed_groups.try_emplace(group.name);
   if (first) {
     it->second = placer.failure();
+    note_quota(placer, it->second);
     placer.add_class_eligibility(eligibility_);
     describe_collision(group, placer);
     it->second.coalesced_failures = count - 1;
@@ -214,6 +218,11 @@ void Planner::fail(const model::TaskGroup& group, Placer& placer, std::int64_t c
     it->second.coalesced_failures += count;
   }
   plan_.evaluation.queued[group.name] += count;
+}
+
+void Planner::note_quota(const Placer& placer, model::AllocMetric& metric) {
+  metric.quota_exhausted = placer.lacking_quota();
+  if (!metric.quota_exhausted.empty()) plan_.evaluation.quota_limit_reached = situation_.quota->name;
 }
 
 void Planner::describe_collision(const model::TaskGroup& group, const Placer& placer) {
@@ -379,12 +388,14 @@ void Planner::conclude_blocked() {
   }
   // It tells why it waits by itself: the evaluation that found out is collected long before.
   std::string description = done.status_description.empty() ? kBlockedDescription : done.status_description;
-  const bool same_reasons = blocked.queued == done.queued && blocked.status_description == description &&
+  const bool same_reasons = blocked.queued == done.queued && blocked.quota_limit_reached == done.quota_limit_reached &&
+                            blocked.status_description == description &&
                             describe::equal(blocked.failed_groups, done.failed_groups);
   blocked.status_description = std::move(description);
   blocked.failed_groups = done.failed_groups;
   blocked.queued = done.queued;
   blocked.job_modify_index = done.job_modify_index;
+  blocked.quota_limit_reached = done.quota_limit_reached;
   blocked.class_eligibility = std::move(eligibility_.class_eligibility);
   blocked.escaped_class = eligibility_.escaped_class;
   if (blocked.escaped_class) blocked.class_eligibility.clear();

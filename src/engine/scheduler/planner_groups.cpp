@@ -59,7 +59,8 @@ void Planner::take_note(const model::TaskGroup& group, const GroupPlan& plan) {
 void Planner::plan_group(GroupWork& work) {
   const model::TaskGroup& group = *work.group;
   if (work.idle()) return;
-  Placer placer(fleet_, peers_, ask_of(situation_.job, group), mix(seed_ ^ hash_text(group.name)));
+  Placer placer(fleet_, peers_, ask_of(situation_.job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::ranking,
+                quota());
   for (auto& old : work.plan.outdated) {
     const bool same = old->job && !tasks_updated(*old->job, *situation_.job, group.name);
     (same && placer.suits(fleet_.find(old->node_id)) ? work.in_place : work.destructive).push_back(std::move(old));

@@ -49,7 +49,8 @@ void Planner::move_all(GroupWork& work, Placer& placer) {
       move(situation_.job, group, placer, old);
       continue;
     }
-    Placer another(fleet_, peers_, ask_of(job, *as_before), mix(seed_ ^ hash_text(group.name)));
+    Placer another(fleet_, peers_, ask_of(job, *as_before), mix(seed_ ^ hash_text(group.name)), Placer::Use::ranking,
+                   quota());
     move(job, *as_before, another, old);
   }
 }

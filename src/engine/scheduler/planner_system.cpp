@@ -103,7 +103,7 @@ void Planner::collect(SystemWork& work, const std::vector<AllocationRow>& alloca
 
 void Planner::plan_system_group(const model::TaskGroup& group, const std::vector<AllocationRow>& allocations) {
   SystemWork work(*situation_.job, group, fleet_, peers_, ask_of(situation_.job, group),
-                  mix(seed_ ^ hash_text(group.name)));
+                  mix(seed_ ^ hash_text(group.name)), quota());
   collect(work, allocations);
   work.created_begin = plan_.created.size();
   if (!one_node_) open_system_rollout(work);
@@ -229,6 +229,7 @@ bool Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previou
   const auto choice = find_place_on(work.placer, slot);
   if (!choice) {
     work.placer.judge(slot, work.metric);
+    note_quota(work.placer, work.metric);
     ++plan_.evaluation.queued[work.group.name];
     ++work.tally.outstanding;
     --work.desired;
@@ -252,6 +253,7 @@ bool Planner::replace_on(SystemWork& work, Slot slot, const AllocationRow& old) 
   if (!choice) {
     ++work.metric.nodes_evaluated;
     work.placer.judge(slot, work.metric);
+    note_quota(work.placer, work.metric);
     work.placer.retake(*old);
     ++plan_.evaluation.queued[work.group.name];
     ++plan_.groups[work.group.name].ignore;

@@ -97,12 +97,13 @@ void Planner::restore_on_nodes(SystemWork& work) {
   for (const auto& [version, entry] : versions) {
     const auto& [job, list] = entry;
     const model::TaskGroup& group = *job->find_group(work.group.name);
-    Placer placer(fleet_, peers_, Ask(job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::visiting);
+    Placer placer(fleet_, peers_, Ask(job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::visiting, quota());
     for (const auto& [slot, previous] : list) {
       ++work.tally.outstanding;
       const auto choice = placer.place_on(slot);
       if (!choice) {
         placer.judge(slot, work.metric);
+        note_quota(placer, work.metric);
         ++plan_.evaluation.queued[group.name];
         continue;
       }

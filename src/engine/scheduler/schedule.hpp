@@ -5,6 +5,7 @@
 #include "base/random.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "scheduler/fleet.hpp"
+#include "scheduler/quota.hpp"
 
 #include <span>
 
@@ -80,6 +81,7 @@ struct Situation {
   /// Whether an allocation makes way for nobody of this priority, though its own is low enough; may be empty.
   std::function<bool(const model::Allocation&, std::int64_t priority)> spared;
   Rules rules;
+  std::optional<QuotaBound> quota;  ///< of the job's namespace
   /// Options::home, of these tables; may be empty.
   std::function<std::optional<std::string>(const model::Job&, const model::TaskGroup&)> home;
 };
@@ -93,6 +95,9 @@ Plan preview(const tables::Tables& tables, Fleet& fleet, tables::Row<model::Job>
 
 /// Whether a change of `changed` (more capacity, new, eligible again) could let the blocked evaluation place more.
 bool could_unblock(const model::Evaluation& blocked, const model::Node& changed);
+
+/// Whether more room in the quota could.
+bool could_unblock(const model::Evaluation& blocked, std::string_view quota);
 
 /// Lines as `job plan` prints them below "WARNING: Failed to place all allocations": `* Constraint "${attr.kernel.name}
 /// = linux": 3 nodes excluded by filter`. Empty when nothing is wrong.

@@ -1,6 +1,7 @@
 #include "scheduler/schedule.hpp"
 
 #include "tables/node_pools.hpp"
+#include "tables/quotas.hpp"
 #include "tables/scheduler_configuration.hpp"
 
 namespace underway::scheduler {
@@ -20,6 +21,16 @@ Rules rules_of(const tables::Tables& tables, const model::Job& job) {
     rules.memory_beyond = pool->scheduling.memory_oversubscription.value_or(rules.memory_beyond);
   }
   return rules;
+}
+
+std::optional<QuotaBound> quota_of(const tables::Tables& tables, const model::Job& job) {
+  const std::string name = tables::quota_of(tables, job.ns);
+  if (name.empty()) return std::nullopt;
+  const auto quota = tables::find_record<model::Quota>(tables, name);
+  const auto* limit = quota ? quota->limit_of(job.region) : nullptr;
+  if (limit == nullptr) return std::nullopt;
+  return QuotaBound{name, limit->region_limit, tables::namespaces_of_quota(tables, name),
+                    [&tables](const std::string& ns) { return quota_use(tables, ns); }};
 }
 
 /// Whether a task of it is a capsule, whose data and addresses are its node's for as long as it runs.
@@ -62,7 +73,10 @@ Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job
     }
     return nullptr;
   };
-  if (situation.job) situation.rules = rules_of(tables, *situation.job);
+  if (situation.job) {
+    situation.rules = rules_of(tables, *situation.job);
+    situation.quota = quota_of(tables, *situation.job);
+  }
   // Asked for every allocation that might go, but there are few jobs with one answer.
   const auto answers = std::make_shared<std::map<std::pair<std::string, std::string>, bool>>();
   situation.spared = [&tables, answers](const model::Allocation& allocation, std::int64_t priority) {

@@ -6,6 +6,15 @@
 
 namespace underway::server {
 
+Change awake(const model::Evaluation& blocked, const Context& context) {
+  model::Evaluation evaluation = blocked;
+  evaluation.status = model::EvalStatus::pending;
+  evaluation.status_description.clear();
+  evaluation.triggered_by = model::EvalTrigger::queued_allocs;
+  evaluation.modify_time = unix_nanos(context.now);
+  return tables::PutEvaluation{std::move(evaluation)};
+}
+
 Decision<std::size_t> decide_delete_evaluations(const Tables& tables, const std::vector<std::string>& ids) {
   if (ids.size() > kMostDeletedEvaluations)
     throw Error(Code::invalid, "too many evaluations in one request")

@@ -1,10 +1,13 @@
 #pragma once
 /// @file
-/// Decisions about evaluations that people take: to forget some of a backlog.
+/// Evaluations: those that waited are woken, and people have some of a backlog forgotten.
 
 #include "server/decision.hpp"
 
 namespace underway::server {
+
+/// The blocked evaluation, pending again.
+Change awake(const model::Evaluation& blocked, const Context&);
 
 /// At most so many in one request. Source: Nomad's limit of ids in one of its writes.
 inline constexpr std::size_t kMostDeletedEvaluations = 7281;

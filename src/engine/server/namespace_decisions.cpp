@@ -1,6 +1,7 @@
 #include "server/namespace_decisions.hpp"
 
 #include "base/text.hpp"
+#include "server/quota_decisions.hpp"
 
 namespace underway::server {
 
@@ -47,15 +48,18 @@ bool same_namespace(const Namespace& a, const Namespace& b) {
   return describe::equal(stripped(a), stripped(b));
 }
 
-Decision<Nothing> decide_put_namespace(const Tables& tables, const Namespace& ns, const Context&) {
+Decision<Nothing> decide_put_namespace(const Tables& tables, const Namespace& ns, const Context& context) {
   if (const auto problems = model::problems(ns); !problems.empty()) {
     Error error(Code::invalid, fmt::format("namespace '{}' is not valid", ns.name));
     for (const auto& problem : problems) error.because(problem);
     throw error;
   }
+  check_quota_of(tables, ns);
   Decision<Nothing> decision;
   const auto current = tables.find<Namespace>(ns.name);
-  if (!current || !same_namespace(*current, ns)) decision.changes.push_back(tables::PutNamespace{ns});
+  if (current && same_namespace(*current, ns)) return decision;
+  if (current && current->quota != ns.quota) unblock_quota(decision.changes, tables, current->quota, context);
+  decision.changes.push_back(tables::PutNamespace{ns});
   return decision;
 }
 

@@ -10,6 +10,7 @@
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
 #include "server/deployment_decisions.hpp"
+#include "server/evaluation_decisions.hpp"
 #include "server/job_decisions.hpp"
 #include "server/node_pool_decisions.hpp"
 
@@ -90,13 +91,7 @@ void check_node_secret(const Tables& tables, const std::string& node_id, const s
 
 void unblock(std::vector<Change>& changes, const Tables& tables, const model::Node& node, const Context& context) {
   for (const auto& blocked : tables.blocked_evaluations()) {
-    if (!scheduler::could_unblock(*blocked, node)) continue;
-    model::Evaluation evaluation = *blocked;
-    evaluation.status = EvalStatus::pending;
-    evaluation.status_description.clear();
-    evaluation.triggered_by = EvalTrigger::queued_allocs;
-    evaluation.modify_time = unix_nanos(context.now);
-    changes.push_back(tables::PutEvaluation{std::move(evaluation)});
+    if (scheduler::could_unblock(*blocked, node)) changes.push_back(awake(*blocked, context));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "server/variable_decisions.hpp"
 
+#include "server/quota_decisions.hpp"
+
 namespace underway::server {
 namespace {
 
@@ -105,6 +107,7 @@ Decision<VariableOutcome> decide_put_variable(const Tables& tables, const Variab
   if (!claim.lock_id.empty() && !standing.held_by(claim.lock_id)) return conflict(standing);
   Variable variable = changed(standing, claim.ns, claim.path, context);
   set_items(variable, items);
+  refuse_by_quota(tables, variable, standing.variable.get());
   return written(std::move(variable));
 }
 
@@ -114,6 +117,7 @@ Decision<Nothing> decide_make_variable(const Tables& tables, const NewVariable& 
   if (standing.variable) return decision;
   Variable variable = changed(standing, wanted.ns, wanted.path, context);
   set_items(variable, wanted.items);
+  refuse_by_quota(tables, variable, nullptr);
   decision.changes.push_back(tables::PutVariable{std::move(variable)});
   return decision;
 }
@@ -138,6 +142,7 @@ Decision<VariableOutcome> decide_acquire_lock(const Tables& tables, const Acquir
   if (!again && (standing.held() || standing.delayed() || !request.lock.id.empty())) return conflict(standing);
   Variable variable = changed(standing, request.ns, request.path, context);
   if (!standing.variable || !request.keep_items) set_items(variable, request.items);
+  refuse_by_quota(tables, variable, standing.variable.get());
   variable.lock = request.lock;
   if (!again) variable.lock->id = context.ids.uuid();
   auto lease = lease_of(variable, context.now);

@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "server/job_decisions.hpp"
 #include "server/node_decisions.hpp"
+#include "server/quota_decisions.hpp"
 
 namespace underway::server {
 namespace {
@@ -127,6 +128,12 @@ void Writer::schedule_pending(std::vector<store::Operation>& operations, const C
 
 bool Writer::wake_blocked(std::vector<store::Operation>& operations, const Context& context) {
   bool woken = false;
+  for (const auto& quota : std::exchange(freed_quotas_, {})) {
+    std::vector<Change> changes;
+    unblock_quota(changes, tables_, quota, context);
+    woken = woken || !changes.empty();
+    apply(operations, std::move(changes), context.revision);
+  }
   std::set<std::string> classes;
   for (const auto& id : std::exchange(freed_nodes_, {})) {
     const auto node = tables_.find_node(id);
@@ -172,8 +179,10 @@ void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change
       const model::Allocation& row = allocation->allocation;
       touched_jobs_.emplace(row.ns, row.job_id);
       if (!row.terminal() || !row.next_allocation.empty()) continue;
-      if (const auto before = tables_.find_allocation(row.id); before && !before->terminal())
-        freed_nodes_.insert(row.node_id);
+      const auto before = tables_.find_allocation(row.id);
+      if (!before || before->terminal()) continue;
+      freed_nodes_.insert(row.node_id);
+      if (auto quota = tables::quota_of(tables_, row.ns); !quota.empty()) freed_quotas_.insert(std::move(quota));
     }
   }
   auto made = tables_.apply(std::move(changes), revision);

@@ -107,6 +107,7 @@ class Writer {
   std::deque<std::shared_ptr<Request>> queue_;
   std::vector<std::shared_ptr<Request>> group_;
   std::set<std::pair<std::string, std::string>> touched_jobs_;  ///< (namespace, id) changed in this group
+  std::set<std::string> freed_quotas_;                          ///< of which something was given back
   std::set<std::string> freed_nodes_;  ///< on which something will not be replaced that held room until now
   std::vector<std::function<void()>> durable_callbacks_;
   async::Event settled_;

@@ -5,6 +5,7 @@
 
 #include "scheduler/detail/holdings.hpp"
 #include "scheduler/fleet.hpp"
+#include "scheduler/quota.hpp"
 
 #include <span>
 
@@ -97,6 +98,9 @@ class FleetIndex {
   /// Whether any allocation that holds something is of a job of at most this priority.
   bool any_of_priority(std::int64_t most) const { return !priorities_.empty() && priorities_.begin()->first <= most; }
 
+  /// What the allocations of the namespace use. `count` is asked the first time; from then on changes are followed.
+  const QuotaUse& quota_use(const std::string& ns, const std::function<QuotaUse(const std::string&)>& count);
+
   /// Accounts for a placement, or takes one back. Undone by rollback() down to an earlier mark().
   void take(Slot slot, const Amount& amount, std::span<const PortUse> ports, HoldRow hold = nullptr) {
     change(slot, amount, ports, std::move(hold), 1);
@@ -160,6 +164,7 @@ class FleetIndex {
   std::uint64_t class_generation_ = 1;
   std::map<std::string, std::map<std::string, std::int64_t>> ready_;
 
+  std::map<std::string, QuotaUse> quota_uses_;       ///< by namespace: of those that a quota bounds
   std::map<std::int64_t, std::int64_t> priorities_;  ///< how many allocations hold something, by their job's priority
 
   std::vector<Slot> log_;

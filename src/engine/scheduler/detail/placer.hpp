@@ -4,6 +4,7 @@
 /// the fleet as it goes.
 
 #include "scheduler/detail/preemption.hpp"
+#include "scheduler/detail/quota_book.hpp"
 #include "scheduler/detail/shape_index.hpp"
 
 #include <queue>
@@ -57,8 +58,9 @@ class Placer {
     ranking,   ///< place(): the best of all nodes
     visiting,  ///< place_on(): one node after the other, as system jobs do; nothing is ranked
   };
-  /// `seed` decides between nodes of equal score.
-  Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use use = Use::ranking);
+  /// `seed` decides between nodes of equal score; `quota`, when not null, outlives it.
+  Placer(FleetIndex& fleet, Peers& peers, Ask ask, std::uint64_t seed, Use use = Use::ranking,
+         QuotaBook* quota = nullptr);
   ~Placer();
   Placer(const Placer&) = delete;
   Placer& operator=(const Placer&) = delete;
@@ -89,6 +91,10 @@ class Placer {
   std::int16_t verdict(Slot slot) { return shape_->verdict(fleet_, slot); }
   bool in_scope(Slot slot) const;
 
+  /// What the quota has too little of for another one, in words; empty when there is enough, or no quota.
+  std::vector<std::string> lacking_quota() const {
+    return quota_ != nullptr ? quota_->lacking(use_) : std::vector<std::string>();
+  }
   /// Whether an allocation that finds no place means that the others of the group find none either.
   bool alike() const { return !shape_->ask().has_own_volumes(); }
   /// Figures of a successful placement.
@@ -137,6 +143,8 @@ class Placer {
   FleetIndex& fleet_;
   Peers& peers_;
   std::shared_ptr<ShapeIndex> shape_;
+  QuotaBook* quota_;
+  QuotaUse use_;  ///< of one allocation; only with a quota
   std::uint64_t seed_;
   std::uint64_t placed_ = 0;
   std::string group_;

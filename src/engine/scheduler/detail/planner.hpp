@@ -45,6 +45,8 @@ class Planner {
   /// Their jobs shall see where else they go.
   void evaluate_evicted();
   void fail(const model::TaskGroup& group, Placer& placer, std::int64_t count);
+  /// Notes in the evaluation and the group's metric that the quota leaves no room, when that is so.
+  void note_quota(const Placer& placer, model::AllocMetric& metric);
   void describe_collision(const model::TaskGroup& group, const Placer& placer);
   /// Its node is not heard of from now on.
   void note_unknown(const AllocationRow& allocation);
@@ -56,6 +58,8 @@ class Planner {
     ask.algorithm = situation_.rules.algorithm;
     return ask;
   }
+
+  QuotaBook* quota() { return quota_ ? &*quota_ : nullptr; }
 
   // Service and batch: planner_groups.cpp.
   struct GroupWork;
@@ -121,6 +125,7 @@ class Planner {
   Peers peers_;
   Rollout rollout_;
   Preemption preemption_;
+  std::optional<QuotaBook> quota_;
   Plan plan_;
   model::Evaluation eligibility_;       ///< collects classes of groups that could not be placed
   bool one_node_ = false;               ///< only the node that the evaluation is about is looked at

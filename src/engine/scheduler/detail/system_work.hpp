@@ -15,11 +15,11 @@ struct Planner::OnNode {
 
 struct Planner::SystemWork {
   SystemWork(const model::Job& job, const model::TaskGroup& g, FleetIndex& fleet, Peers& peers, Ask ask,
-             std::uint64_t seed)
+             std::uint64_t seed, QuotaBook* quota)
       : group(g),
         policy(update_policy(job, g)),
         reschedule(reschedule_policy(job, g)),
-        placer(fleet, peers, std::move(ask), seed, Placer::Use::visiting) {}
+        placer(fleet, peers, std::move(ask), seed, Placer::Use::visiting, quota) {}
 
   struct There {
     Slot slot;

@@ -144,6 +144,8 @@ class World {
     };
     situation.rules = rules;
     situation.spared = spared;
+    situation.quota = quota;
+    if (quota) situation.quota->count = [this](const std::string& ns) { return quota_use(ns); };
     return schedule(situation, fleet, evaluation, Context{clock_.now(), ids});
   }
 
@@ -228,6 +230,16 @@ class World {
   const std::map<std::string, Row<Evaluation>>& evaluations() const { return evaluations_; }
   const std::map<std::string, Row<Job>>& jobs() const { return jobs_; }
   /// For every plan from now on.
+  /// Of all that hold something there, counted anew.
+  QuotaUse quota_use(const std::string& ns) const {
+    QuotaUse sum;
+    for (const auto& [id, row] : allocations_) {
+      if (row->ns == ns && !row->terminal()) sum.add(use_of(*row));
+    }
+    return sum;
+  }
+
+  std::optional<QuotaBound> quota;
   Rules rules;
   std::function<bool(const Allocation&, std::int64_t)> spared;
   Fleet& fleet() { return fleet_; }

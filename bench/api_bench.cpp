@@ -1,6 +1,7 @@
 // The HTTP API under its heaviest readers, through the real server and real sockets: a list of 10,000 jobs in one page,
-// plain and filtered, and 1,000 who follow 1,000 events a second. The clients are another process, so what is told of
-// the processor is the server's alone. Usage: api_bench [lists|events]
+// plain and filtered, the plan of a job of 1,000 groups, and 1,000 who follow 1,000 events a second. The clients are
+// another process, so what is told of the processor is the server's alone. Usage: api_bench
+// [lists|plan|events|deaf|bodies]
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -80,6 +81,16 @@ void ask(int fd, const std::string& target) {
   if (::send(fd, request.data(), request.size(), 0) < 0) ::_exit(1);
 }
 
+void put(int fd, const std::string& target, const std::string& body) {
+  const std::string request =
+      fmt::format("PUT {} HTTP/1.1\r\nHost: bench\r\nContent-Length: {}\r\n\r\n{}", target, body.size(), body);
+  for (std::size_t sent = 0; sent < request.size();) {
+    const ssize_t size = ::send(fd, request.data() + sent, request.size() - sent, 0);
+    if (size <= 0) ::_exit(1);
+    sent += static_cast<std::size_t>(size);
+  }
+}
+
 /// Reads one whole response; returns the size of its body.
 std::size_t answer(int fd) {
   std::vector<char> buffer(1 << 20);
@@ -124,6 +135,40 @@ void time_lists(std::uint16_t port) {
     fmt::print("list of {} jobs, {:<34} {:7.1f} ms median, {:7.1f} ms best, {:9} bytes\n", kJobs, name,
                took[took.size() / 2], took.front(), size);
   }
+}
+
+constexpr int kGroups = 1'000, kNodes = 1'000;
+
+/// Each group asks for something of its own, so that none is placed by what was found for another.
+model::Job make_wide_job() {
+  model::Job job = make_job(0);
+  job.id = "wide";
+  const model::TaskGroup group = job.groups[0];
+  job.groups.assign(kGroups, group);
+  for (int i = 0; i < kGroups; ++i) {
+    auto& one = job.groups[static_cast<std::size_t>(i)];
+    one.name = fmt::format("group-{}", i);
+    one.tasks[0].resources.cpu = 100 + i;
+    one.tasks[0].env["NUMBER"] = std::to_string(i);
+  }
+  return job;
+}
+
+void time_plans(std::uint16_t port) {
+  const std::string body = fmt::format(R"({{"Job":{},"Diff":true}})", json::encode(make_wide_job()));
+  const int fd = connect_to(port);
+  std::vector<double> took;
+  std::size_t size = 0;
+  for (int i = 0; i < 15; ++i) {
+    const auto begin = SteadyClock::now();
+    put(fd, "/v1/job/wide/plan", body);
+    size = answer(fd);
+    took.push_back(std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count());
+  }
+  ::close(fd);
+  std::sort(took.begin(), took.end());
+  fmt::print("plan of a job of {} groups on {} nodes, {} bytes of JSON: {:.1f} ms median, {:.1f} ms best, {} bytes\n",
+             kGroups, kNodes, body.size(), took[took.size() / 2], took.front(), size);
 }
 
 /// Follows until the server hangs up; returns lines that every follower has read, as the slowest has.
@@ -266,6 +311,29 @@ void bench_lists() {
   fmt::print("the server used {:.2f} s of a processor for 60 lists\n", processor_seconds() - before);
 }
 
+void bench_plan() {
+  World world;
+  auto decide = [](const server::Tables&, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    for (int i = 0; i < kNodes; ++i) {
+      model::Node node;
+      node.id = fmt::format("{:08x}-0000-4000-8000-000000000000", i);
+      node.name = fmt::format("c{}", i);
+      node.attributes = {{"kernel.name", "linux"}, {"unique.hostname", node.name}};
+      node.resources.cpu = 64'000;
+      node.resources.memory_mb = 131'072;
+      node.resources.disk_mb = 1'000'000;
+      node.drivers["raw_exec"] = {true, true, "", {}};
+      node.status = model::NodeStatus::ready;
+      node.computed_class = model::compute_class(node);
+      decision.changes.push_back(tables::PutNode{std::move(node)});
+    }
+    return decision;
+  };
+  world.loop.run_until_done(world.server.writer().submit(std::move(decide)));
+  beside(world, time_plans, [](World&) { return until_ended(); });
+}
+
 /// `hearing`: whether those who follow read.
 async::awaitable<void> make_events(World& world, int ready, bool hearing) {
   long word = 0;
@@ -329,6 +397,7 @@ int main(int count, char** words) {
   rlimit files{4096, 4096};
   ::setrlimit(RLIMIT_NOFILE, &files);
   if (what.empty() || what == "lists") bench_lists();
+  if (what.empty() || what == "plan") bench_plan();
   if (what.empty() || what == "events") bench_events(true);
   if (what.empty() || what == "deaf") bench_events(false);
   if (what.empty() || what == "bodies") bench_bodies();

@@ -189,8 +189,9 @@ Worth worth_on(const FleetIndex& fleet, Slot slot, const Ask& ask) {
 }
 
 std::optional<Assignment> assign_on(const FleetIndex& fleet, Slot slot, const Ask& ask, std::string* lacking) {
+  static const Holdings kNothing;
   const NodeSlot& entry = fleet.node(slot);
-  return assign(*entry.node, entry.holdings, *ask.group, lacking);
+  return assign(*entry.node, entry.holdings ? *entry.holdings : kNothing, *ask.group, lacking);
 }
 
 const model::Port* colliding_port(FleetIndex& fleet, Slot slot, const Ask& ask) {

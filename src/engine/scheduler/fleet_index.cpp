@@ -262,7 +262,10 @@ void FleetIndex::account(Slot slot, const Amount& amount, std::span<const PortUs
     PortSet& set = entry.addresses[use.address].second;
     sign > 0 ? set.add(use.port) : set.remove(use.port);
   }
-  if (hold != nullptr) sign > 0 ? entry.holdings.take(*hold) : entry.holdings.give(*hold);
+  if (hold != nullptr) {
+    if (!entry.holdings) entry.holdings = std::make_unique<Holdings>();
+    sign > 0 ? entry.holdings->take(*hold) : entry.holdings->give(*hold);
+  }
   log_change(slot);
 }
 

@@ -312,10 +312,11 @@ std::optional<Choice> Placer::take(std::optional<Choice> choice, std::uint64_t s
   Amount amount = shape_->ask().amount;
   HoldRow hold;
   if (shape_->ask().holds) {
-    choice->held = assign_on(fleet_, choice->slot, shape_->ask());
-    if (!choice->held) return std::nullopt;
-    amount.cpu += choice->held->cpu;
-    hold = std::make_shared<const Hold>(choice->held->hold);
+    auto assigned = assign_on(fleet_, choice->slot, shape_->ask());
+    if (!assigned) return std::nullopt;
+    amount.cpu += assigned->cpu;
+    hold = std::make_shared<const Hold>(assigned->hold);
+    choice->held = std::make_shared<const Assignment>(std::move(*assigned));
   }
   fleet_.take(choice->slot, amount, choice->ports.uses, std::move(hold));
   if (quota_ != nullptr) quota_->take(use_);

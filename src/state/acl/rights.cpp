@@ -159,6 +159,11 @@ bool Rights::node_pool(std::string_view name, Level level) const {
   return management_ || reaches(closest_level(rules_.node_pools, name), level);
 }
 
+bool Rights::some_node_pool(Level level) const {
+  return management_ || std::any_of(rules_.node_pools.begin(), rules_.node_pools.end(),
+                                    [&](const auto& rule) { return reaches(rule.second, level); });
+}
+
 bool Rights::host_volume(std::string_view name, Level level) const {
   return management_ || reaches(closest_level(rules_.host_volumes, name), level);
 }

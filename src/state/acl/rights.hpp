@@ -38,6 +38,7 @@ class Rights {
   bool quota(Level level) const { return reaches(rules_.quota, level); }
   bool plugin(Level level) const { return reaches(rules_.plugin, level); }
   bool node_pool(std::string_view name, Level level) const;
+  bool some_node_pool(Level level) const;
   bool host_volume(std::string_view name, Level level) const;
   bool snapshot() const { return rules_.operators != Level::deny && (rules_.snapshots || operators(Level::write)); }
 

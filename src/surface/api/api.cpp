@@ -34,6 +34,8 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_audit_routes(routes, api);
   add_change_routes(routes, api);
   add_namespace_routes(routes, api);
+  add_quota_routes(routes, api);
+  add_node_pool_routes(routes, api);
   add_image_routes(routes, api);
   add_sync_file_routes(routes, api);
   add_capsule_state_routes(routes, api);

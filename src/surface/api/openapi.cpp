@@ -20,6 +20,8 @@
 #include "model/auth_method.hpp"
 #include "model/evaluation.hpp"
 #include "model/node.hpp"
+#include "model/node_pool.hpp"
+#include "model/quota.hpp"
 #include "model/saving.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
@@ -278,6 +280,20 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/namespace", "Makes or changes a namespace.", &structure_of<model::Namespace>()},
       {"PUT|POST", "/v1/namespace/:name", "Makes or changes a namespace.", &structure_of<model::Namespace>()},
       {"DELETE", "/v1/namespace/:name", "Deletes a namespace without jobs."},
+      {"GET", "/v1/node/pools", "Lists node pools.", nullptr, &structure_of<model::NodePool>(), true},
+      {"PUT|POST", "/v1/node/pools", "Makes or changes a node pool.", &structure_of<model::NodePool>()},
+      {"GET", "/v1/node/pool/:name", "Reads a node pool.", nullptr, &structure_of<model::NodePool>()},
+      {"PUT|POST", "/v1/node/pool/:name", "Makes or changes a node pool.", &structure_of<model::NodePool>()},
+      {"DELETE", "/v1/node/pool/:name", "Deletes a node pool without nodes and jobs."},
+      {"GET", "/v1/node/pool/:name/jobs", "Lists the jobs of a node pool."},
+      {"GET", "/v1/node/pool/:name/nodes", "Lists the nodes of a node pool."},
+      {"GET", "/v1/quotas", "Lists quotas.", nullptr, &structure_of<model::Quota>(), true},
+      {"GET", "/v1/quota-usages", "Lists what is used of quotas.", nullptr, &structure_of<model::QuotaUsage>(), true},
+      {"GET", "/v1/quota/usage/:name", "What is used of a quota.", nullptr, &structure_of<model::QuotaUsage>()},
+      {"GET", "/v1/quota/:name", "Reads a quota.", nullptr, &structure_of<model::Quota>()},
+      {"PUT|POST", "/v1/quota", "Makes or changes a quota.", &structure_of<model::Quota>()},
+      {"PUT|POST", "/v1/quota/:name", "Makes or changes a quota.", &structure_of<model::Quota>()},
+      {"DELETE", "/v1/quota/:name", "Deletes a quota that bounds no namespace."},
       {"PUT|POST", "/v1/acl/bootstrap", "Makes the first management token, once."},
       {"GET", "/v1/acl/policies", "Lists policies.", nullptr, nullptr, true},
       {"GET", "/v1/acl/policy/:name", "Reads a policy.", nullptr, &structure_of<model::AclPolicy>()},

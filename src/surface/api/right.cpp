@@ -42,6 +42,7 @@ Need need_of(const Right& right, const tables::Tables& tables, const http::Reque
                                right.kind == Right::Kind::variables;
   if (about_namespace) need.ns = right.where(tables, request);
   if (right.kind == Right::Kind::variable) need.path = parameter(request, "path");
+  if (right.kind == Right::Kind::node_pool) need.path = parameter(request, "name");
   return need;
 }
 
@@ -71,6 +72,8 @@ bool allows(const acl::Rights& rights, const Need& need) {
       return rights.plugin(right.level);
     case Right::Kind::quota:
       return rights.quota(right.level);
+    case Right::Kind::node_pool:
+      return need.path.empty() ? rights.some_node_pool(right.level) : rights.node_pool(need.path, right.level);
   }
   return false;
 }
@@ -100,6 +103,8 @@ std::string spell(const Right& right) {
       return fmt::format("plugin:{}", acl::spell(right.level));
     case Right::Kind::quota:
       return fmt::format("quota:{}", acl::spell(right.level));
+    case Right::Kind::node_pool:
+      return fmt::format("node_pool:{}", acl::spell(right.level));
   }
   return {};
 }

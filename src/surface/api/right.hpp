@@ -39,6 +39,7 @@ struct Right {
     operators,
     plugin,
     quota,
+    node_pool,  ///< the pool `:name`; without one in the path some pool, and the handler requires that of the body
   };
   Kind kind = Kind::management;
   acl::Capability capability = acl::Capability::deny;
@@ -68,6 +69,7 @@ constexpr Right node(Level level) { return {.kind = Right::Kind::node, .level = 
 constexpr Right agent(Level level) { return {.kind = Right::Kind::agent, .level = level}; }
 constexpr Right operators(Level level) { return {.kind = Right::Kind::operators, .level = level}; }
 constexpr Right plugin(Level level) { return {.kind = Right::Kind::plugin, .level = level}; }
+constexpr Right node_pool(Level level) { return {.kind = Right::Kind::node_pool, .level = level}; }
 constexpr Right quota(Level level) { return {.kind = Right::Kind::quota, .level = level}; }
 
 }  // namespace right
@@ -76,7 +78,7 @@ constexpr Right quota(Level level) { return {.kind = Right::Kind::quota, .level 
 struct Need {
   Right right;
   std::string ns;
-  std::string path;  ///< of a variable
+  std::string path;  ///< of a variable, or the name of a node pool
 };
 
 Need need_of(const Right& right, const tables::Tables& tables, const http::Request& request);

@@ -5,6 +5,8 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "server/namespace_decisions.hpp"
+#include "tables/node_pools.hpp"
+#include "tables/quotas.hpp"
 
 namespace underway::api {
 namespace {
@@ -26,9 +28,9 @@ bool may_see(const Request& request, std::string_view context) {
   const auto& rights = request.rights();
   const std::string ns = namespace_of(request);
   const auto in = [&](Capability capability) { return rights.in(ns, capability) || (ns == "*" && rights.any()); };
-  if (context == "nodes" || context == "node_pools") return rights.node(Level::read);
+  if (context == "nodes") return rights.node(Level::read);
   if (context == "jobs") return in(Capability::list_jobs) || in(Capability::read_job);
-  if (context == "namespaces" || context == "vars") return rights.any();
+  if (context == "namespaces" || context == "node_pools" || context == "vars") return rights.any();
   if (context == "plugins") return rights.plugin(Level::read);
   if (context == "quotas") return rights.quota(Level::read);
   return in(Capability::read_job);
@@ -48,12 +50,6 @@ std::set<std::string> contexts_of(const Request& request, const std::string& con
   }
   if (out.empty()) throw Error(Code::denied, acl::kPermissionDenied);
   return out;
-}
-
-std::set<std::string> pools(const Tables& tables) {
-  std::set<std::string> names{"all", "default"};
-  for (const auto& node : tables.nodes()) names.insert(node->node_pool);
-  return names;
 }
 
 /// Walks over what a context has, calling visit(row) for what the caller may see, until that returns false.
@@ -88,6 +84,12 @@ class Walk {
   void namespaces(Visit visit) const {
     for (const auto& ns : server::namespaces(tables_)) {
       if (request_.rights().sees(ns.name) && !visit(ns)) return;
+    }
+  }
+  template <class Visit>
+  void node_pools(Visit visit) const {
+    for (const auto& pool : tables::node_pools(tables_)) {
+      if (request_.rights().node_pool(pool.name, Level::read) && !visit(pool)) return;
     }
   }
 
@@ -133,9 +135,11 @@ void add_by_prefix(const Tables& tables, const Request& request, const std::stri
   if (context == "vars") walk.variables(prefix, [&](const auto& row) { return add(row.path); });
   if (context == "namespaces")
     walk.namespaces([&](const auto& ns) { return !ns.name.starts_with(prefix) || add(ns.name); });
-  if (context == "node_pools") {
-    for (const auto& pool : pools(tables)) {
-      if (pool.starts_with(prefix) && !add(pool)) break;
+  if (context == "node_pools")
+    walk.node_pools([&](const auto& pool) { return !pool.name.starts_with(prefix) || add(pool.name); });
+  if (context == "quotas") {
+    for (const auto& quota : tables::records<model::Quota>(tables, prefix)) {
+      if (!add(quota.name)) break;
     }
   }
   if (context == "nodes") {
@@ -259,7 +263,10 @@ Found<FuzzyMatch> fuzzy_search(const Tables& tables, const Request& request, con
     });
   }
   if (contexts.contains("node_pools")) {
-    for (const auto& pool : pools(tables)) finds.add("node_pools", pool, {});
+    walk.node_pools([&](const auto& pool) {
+      finds.add("node_pools", pool.name, {});
+      return true;
+    });
   }
   auto found = finds.best(contexts);
   // What has an id and no name is found by its beginning.

@@ -56,7 +56,7 @@ struct NodeSlot {
   std::uint32_t allocations = 0;
   std::uint64_t last_change = 0;  ///< place of its newest entry in the log
   std::vector<std::pair<std::string, PortSet>> addresses;
-  Holdings holdings;
+  std::unique_ptr<Holdings> holdings;  ///< null: nothing was ever held; slots are read by the million, so it lies apart
 
   bool ready() const { return node && node->ready(); }
 };

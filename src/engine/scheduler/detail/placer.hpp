@@ -46,7 +46,7 @@ struct Choice {
   std::optional<double> penalty;
   std::optional<double> spread;
   std::optional<double> devices;
-  std::optional<Assignment> held;  ///< cores and devices, by task
+  std::shared_ptr<const Assignment> held;  ///< cores and devices, by task; null: none
   std::optional<double> preemption;
   Victims victims;  ///< that make way for it
   PortAssignment ports;

@@ -49,6 +49,8 @@ std::string enough(const Right& right) {
       return level("plugin");
     case Kind::quota:
       return level("quota");
+    case Kind::node_pool:
+      return level("node_pool \"*\"");
     case Kind::something:
       return "namespace \"default\" { capabilities = [\"list-jobs\"] }";
     case Kind::open:
@@ -75,11 +77,9 @@ std::string too_little(const Right& right) {
   std::string rules =
       fmt::format("namespace \"*\" {{\n capabilities = [{}]\n", capabilities) +
       (variables ? "}\n" : " variables { path \"*\" { capabilities = [\"read\", \"write\", \"destroy\"] } }\n}\n");
-  const std::pair<Kind, const char*> levels[] = {{Kind::node, "node"},
-                                                 {Kind::agent, "agent"},
-                                                 {Kind::operators, "operator"},
-                                                 {Kind::plugin, "plugin"},
-                                                 {Kind::quota, "quota"}};
+  const std::pair<Kind, const char*> levels[] = {{Kind::node, "node"},          {Kind::agent, "agent"},
+                                                 {Kind::operators, "operator"}, {Kind::plugin, "plugin"},
+                                                 {Kind::quota, "quota"},        {Kind::node_pool, "node_pool \"*\""}};
   for (const auto& [kind, name] : levels) {
     if (kind != right.kind)
       rules += fmt::format("{} {{ policy = \"write\" }}\n", name);

@@ -9,15 +9,15 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "detail/config.hpp"
 #include "driver/seccomp.hpp"
+#include "driver/settings.hpp"
 #include "os/file.hpp"
 
 namespace underway::driver {
 namespace {
 
-using detail::text;
-using detail::texts;
+using settings::text;
+using settings::texts;
 
 struct Device {
   std::string path;
@@ -71,7 +71,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_limit(std::string_v
 
 std::vector<std::string> confinement_problems(const boost::json::value& config) {
   std::vector<std::string> found;
-  for (const auto& [name, value] : detail::map(config, "ulimits")) {
+  for (const auto& [name, value] : settings::map(config, "ulimits")) {
     if (!find_resource(name))
       found.push_back(fmt::format("config.ulimits.{}: is no limit that getrlimit(2) knows", name));
     else if (!is_open_text(value) && !parse_limit(value))
@@ -95,7 +95,7 @@ std::vector<std::string> confinement_problems(const boost::json::value& config) 
 
 std::vector<os::SpawnSpec::Limit> limits_of(const boost::json::value& config) {
   std::vector<os::SpawnSpec::Limit> limits;
-  for (const auto& [name, value] : detail::map(config, "ulimits")) {
+  for (const auto& [name, value] : settings::map(config, "ulimits")) {
     const auto resource = find_resource(name);
     const auto limit = parse_limit(value);
     if (resource && limit) limits.push_back({*resource, limit->first, limit->second});

@@ -8,10 +8,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "detail/config.hpp"
 #include "detail/volumes.hpp"
 #include "driver/confine.hpp"
 #include "driver/local_task.hpp"
+#include "driver/settings.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 
@@ -19,6 +19,7 @@ namespace underway::driver {
 namespace {
 
 using namespace detail;
+using namespace settings;
 using namespace local;
 
 const std::vector<Key>& keys() {

@@ -1,4 +1,5 @@
 #include "driver/local_task.hpp"
+#include "driver/settings.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "detail/config.hpp"
 #include "os/file.hpp"
 
 namespace underway::driver {
@@ -27,7 +27,7 @@ std::string_view to_string(TaskStatus::Phase phase) {
 
 namespace local {
 
-using detail::text;
+using settings::text;
 
 namespace {
 

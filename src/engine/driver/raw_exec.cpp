@@ -3,13 +3,13 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "detail/config.hpp"
 #include "driver/local_task.hpp"
+#include "driver/settings.hpp"
 
 namespace underway::driver {
 namespace {
 
-using namespace detail;
+using namespace settings;
 using namespace local;
 
 const std::vector<Key>& keys() {

@@ -29,4 +29,11 @@ std::optional<std::int64_t> as_number(const boost::json::value& value) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
+std::optional<bool> as_flag(const boost::json::value& value) {
+  if (value.is_bool()) return value.get_bool();
+  if (!value.is_string()) return std::nullopt;
+  if (value.get_string() == "true") return true;
+  return value.get_string() == "false" ? std::optional(false) : std::nullopt;
+}
+
 }  // namespace underway::driver

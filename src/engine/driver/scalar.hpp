@@ -15,5 +15,7 @@ bool is_open(const boost::json::value& value);
 std::optional<std::string> as_text(const boost::json::value& value);
 /// Texts of digits count as numbers.
 std::optional<std::int64_t> as_number(const boost::json::value& value);
+/// The texts "true" and "false" count as what they say.
+std::optional<bool> as_flag(const boost::json::value& value);
 
 }  // namespace underway::driver

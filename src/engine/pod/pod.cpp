@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "detail/parts.hpp"
+#include "detail/surroundings.hpp"
 #include "driver/seccomp.hpp"
 #include "os/file.hpp"
 
@@ -24,29 +25,9 @@ namespace json = boost::json;
 using namespace detail;
 namespace local = driver::local;
 
-constexpr std::string_view kLease = "image lease";
-
-std::string owner_of(const TaskSpec& spec) { return fmt::format("pod/{}/{}", spec.alloc_id, spec.task); }
-
 int entered(const Config& config) {
   return CLONE_NEWNS | CLONE_NEWCGROUP | (config.own_pids ? CLONE_NEWPID : 0) | (config.own_ipc ? CLONE_NEWIPC : 0) |
          (config.own_uts ? CLONE_NEWUTS : 0) | (config.own_network ? CLONE_NEWNET : 0);
-}
-
-struct Surroundings {
-  std::string owner, directory;
-  os::Ledger* ledger = nullptr;
-  std::shared_ptr<oci::Store> store;
-  std::string lease;
-};
-
-void clear_away(const Surroundings& around) {
-  os::remove_tree(around.directory);
-  around.store->release(around.lease);
-  if (around.ledger == nullptr) return;
-  auto failures = around.ledger->undo(
-      [&](const os::LedgerItem& item) { return item.owner == around.owner && item.object == around.lease; });
-  if (!failures.empty()) throw std::move(failures.front());
 }
 
 class PodTask final : public driver::TaskHandle {
@@ -66,7 +47,7 @@ class PodTask final : public driver::TaskHandle {
   driver::ExecSession exec(const driver::ExecRequest& request) override { return task_->exec(request); }
   void destroy() override {
     task_->destroy();
-    clear_away(around_);
+    around_.clear_away();
   }
 
  private:
@@ -93,7 +74,7 @@ class Start {
       image_.lease.keep();
       return std::make_unique<PodTask>(std::move(task), std::move(around_), stop_signal());
     } catch (Error& e) {
-      undo(e);
+      around_.clear_away(e);
       const auto where = fmt::format("on node '{}'", spec_.node);
       if (std::find(e.reasons().begin(), e.reasons().end(), where) == e.reasons().end()) e.because(where);
       e.while_doing(fmt::format("starting container {}", local::describe(spec_)));
@@ -128,9 +109,7 @@ class Start {
   }
 
   void pull() {
-    if (around_.ledger != nullptr)
-      around_.ledger->record(
-          {.kind = std::string(kLease), .object = around_.lease, .context = {}, .owner = around_.owner});
+    around_.record();
     oci::PullOptions how;
     const auto& config = bundle_.config;
     if (!config.username.empty()) how.credentials = oci::Credentials{config.username, config.password, {}};
@@ -293,14 +272,6 @@ class Start {
 
   int stop_signal() const { return os::find_signal(image_.config.stop_signal).value_or(SIGTERM); }
 
-  void undo(Error& cause) {
-    try {
-      clear_away(around_);
-    } catch (const Error& second) {
-      cause.because(fmt::format("and what was made of it stays: {}", second.one_line()));
-    }
-  }
-
   const Options& options_;
   const Runtime& runtime_;
   const TaskSpec& spec_;
@@ -312,12 +283,7 @@ class Start {
 
 class Pods final : public driver::Driver {
  public:
-  explicit Pods(Options options) : options_(std::move(options)) {
-    if (options_.driver.ledger != nullptr) {
-      options_.driver.ledger->on_undo(
-          std::string(kLease), [store = options_.store](const os::LedgerItem& item) { store->release(item.object); });
-    }
-  }
+  explicit Pods(Options options) : options_(std::move(options)) { undo_leases(options_.driver.ledger, options_.store); }
 
   std::string name() const override { return options_.name; }
 
@@ -390,9 +356,7 @@ class Pods final : public driver::Driver {
   bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_.driver, end_them); }
 
  private:
-  Surroundings around(const TaskSpec& spec) const {
-    return {owner_of(spec), Place(spec).directory, options_.driver.ledger, options_.store, spec.keeper_dir};
-  }
+  Surroundings around(const TaskSpec& spec) const { return {spec, options_.driver.ledger, options_.store}; }
 
   Options options_;
 };

@@ -7,6 +7,7 @@
 #include "capsule/running.hpp"
 #include "image/verified.hpp"
 #include "move/node_side.hpp"
+#include "pod/charliecloud.hpp"
 #include "pod/pod.hpp"
 #include "provision/sync_node.hpp"
 #include "provision/sync_target.hpp"
@@ -135,6 +136,10 @@ std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, 
   const auto containers = std::make_shared<oci::Store>(config.data_dir + "/oci", helper("underway-pull"));
   for (const auto* name : {"podman", "docker"})
     drivers.push_back(pod::make_pod(pod_options(config, options, name, containers)));
+  drivers.push_back(pod::make_charliecloud({.driver = options,
+                                            .store = containers,
+                                            .auth_file = pod_options(config, options, "podman", containers).auth_file,
+                                            .program = {}}));
   drivers.push_back(capsule::make_capsule(capsule_options(config, options, std::move(images))));
   return drivers;
 }

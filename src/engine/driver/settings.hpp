@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace underway::driver::detail {
+namespace underway::driver::settings {
 
-enum class Kind { text, texts, number, map };
+enum class Kind { text, texts, number, flag, map };
 struct Key {
   std::string name;
   Kind kind = Kind::text;
@@ -27,6 +27,7 @@ std::string text(const boost::json::value& config, std::string_view key);
 std::vector<std::string> texts(const boost::json::value& config, std::string_view key);
 /// Of a block, or of a list of blocks.
 std::map<std::string, std::string> map(const boost::json::value& config, std::string_view key);
+bool flag(const boost::json::value& config, std::string_view key, bool otherwise = false);
 std::optional<std::int64_t> number(const boost::json::value& config, std::string_view key);
 
-}  // namespace underway::driver::detail
+}  // namespace underway::driver::settings

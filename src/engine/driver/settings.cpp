@@ -1,10 +1,10 @@
-#include "detail/config.hpp"
+#include "driver/settings.hpp"
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "driver/scalar.hpp"
 
-namespace underway::driver::detail {
+namespace underway::driver::settings {
 namespace {
 
 namespace json = boost::json;
@@ -35,6 +35,8 @@ bool fits(const json::value& value, Kind kind) {
     case Kind::number:
       // A variable that is not replaced yet is a number to be.
       return as_number(value) || is_open(value);
+    case Kind::flag:
+      return as_flag(value) || is_open(value);
     case Kind::map:
       return as_map(value).has_value();
     case Kind::texts:
@@ -50,6 +52,8 @@ std::string_view wanted(Kind kind) {
       return "a string";
     case Kind::texts:
       return "a list of strings";
+    case Kind::flag:
+      return "true or false";
     case Kind::map:
       return "a block of strings";
     case Kind::number:
@@ -118,9 +122,14 @@ std::map<std::string, std::string> map(const json::value& config, std::string_vi
                           : std::map<std::string, std::string>();
 }
 
+bool flag(const json::value& config, std::string_view key, bool otherwise) {
+  const auto* value = find(config, key);
+  return value != nullptr ? as_flag(*value).value_or(otherwise) : otherwise;
+}
+
 std::optional<std::int64_t> number(const json::value& config, std::string_view key) {
   const auto* value = find(config, key);
   return value != nullptr ? as_number(*value) : std::nullopt;
 }
 
-}  // namespace underway::driver::detail
+}  // namespace underway::driver::settings

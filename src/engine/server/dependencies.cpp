@@ -43,13 +43,50 @@ void each_dependency(const Allocation& allocation, Visit visit) {
   for (const auto& dependency : group->depends_on) visit(dependency);
 }
 
+/// Whether the group says of the port that others may have it too (`ignore_collision`).
+bool may_be_shared(const Allocation& allocation, const model::AllocatedPort& port) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr) return false;
+  for (const auto& network : group->networks) {
+    for (const auto& asked : network.reserved_ports)
+      if (asked.label == port.label) return asked.ignore_collision;
+  }
+  return false;
+}
+
+/// Whether both were given something that only one can have at a time: a port, a core, a device.
+bool exclude_each_other(const Allocation& a, const Allocation& b) {
+  for (const auto& port : a.resources.ports) {
+    for (const auto& other : b.resources.ports)
+      if (port.value == other.value && port.host_ip == other.host_ip && !may_be_shared(a, port)) return true;
+  }
+  const auto shared = [](const auto& ours, const auto& theirs) {
+    return std::any_of(ours.begin(), ours.end(),
+                       [&](const auto& one) { return std::find(theirs.begin(), theirs.end(), one) != theirs.end(); });
+  };
+  for (const auto& [name, task] : a.resources.tasks) {
+    for (const auto& [other_name, other] : b.resources.tasks) {
+      if (shared(task.cores, other.cores)) return true;
+      for (const auto& device : task.devices) {
+        for (const auto& held : other.devices) {
+          if (device.vendor == held.vendor && device.type == held.type && device.name == held.name &&
+              shared(device.ids, held.ids))
+            return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
 /// What it replaces on this node, known by its name, may still hold its ports and files; and so may what makes way for
-/// it.
+/// it. Room is free in the books from the decision to stop; what cannot be shared is free once it has stopped.
 const Allocation* ending_predecessor(const tables::Tables& tables, const Allocation& allocation) {
   for (const auto& other : tables.allocations_on_node(allocation.node_id)) {
     if (!is_stopping(*other)) continue;
     const bool predecessor = other->name == allocation.name && other->ns == allocation.ns;
-    if (predecessor || other->preempted_by == allocation.id) return other.get();
+    if (predecessor || other->preempted_by == allocation.id || exclude_each_other(allocation, *other))
+      return other.get();
   }
   return nullptr;
 }

@@ -169,6 +169,27 @@ TEST(Gate, WhatPushedAnotherAsideWaitsUntilThatHasEnded) {
   EXPECT_EQ(waits(desk, *desk.only("high")), std::nullopt);
 }
 
+TEST(Gate, APortIsNotUsedBeforeWhoHadItHasStopped) {
+  Desk desk;
+  desk.join(make_node(1));
+  const auto listening = [](const std::string& id) {
+    model::Job job = make_job(id);
+    job.groups[0].networks.resize(1);
+    job.groups[0].networks[0].reserved_ports.push_back({.label = "http", .value = 8080});
+    return job;
+  };
+  desk.register_job(listening("old"));
+  const auto old = desk.only("old")->id;
+  desk.update(uuid(1), {report(old, ClientStatus::running, true)});
+  desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "old", false}, c); });
+  desk.register_job(listening("new"));
+  desk.register_job(make_job("other"));
+  EXPECT_EQ(waits(desk, *desk.only("new")), "allocation " + old.substr(0, 8) + " to stop");
+  EXPECT_EQ(waits(desk, *desk.only("other")), std::nullopt);
+  desk.update(uuid(1), {report(old, ClientStatus::complete)});
+  EXPECT_EQ(waits(desk, *desk.only("new")), std::nullopt);
+}
+
 TEST(Gate, NobodyIsPushedAsideOnWhomAnotherDepends) {
   Desk desk;
   desk.join(make_node(1));

@@ -12,21 +12,7 @@ using tables::Tables;
 
 namespace {
 
-constexpr int kJobs = 6;
 constexpr int kPatience = 4;  // steps without a link before a node is given up
-
-std::string job_id(int number) { return fmt::format("job{}", number); }
-
-model::JobType type_of(int number) {
-  switch (number) {
-    case 0:
-      return model::JobType::system;
-    case 1:
-      return model::JobType::batch;
-    default:
-      return model::JobType::service;
-  }
-}
 
 }  // namespace
 
@@ -57,20 +43,6 @@ void ControlPlane::settle() {
     poll();
   } while (store_.step());
   poll();
-}
-
-/// `done` is told the result, or null when it was refused or not written. A caller whose server dies hears nothing.
-template <class Decide, class Done>
-void ControlPlane::submit(Decide decide, Done done) {
-  auto run = [](server::Writer& writer, Decide what, Done then) -> async::awaitable<void> {
-    try {
-      const auto result = co_await writer.submit(std::move(what));
-      then(&result);
-    } catch (const Error&) {
-      then(nullptr);
-    }
-  };
-  callers_->spawn("request", run(process_->writer, std::move(decide), std::move(done)));
 }
 
 void ControlPlane::restart_server() {
@@ -189,50 +161,6 @@ std::int64_t ControlPlane::working(const std::string& job) const {
   return count;
 }
 
-bool ControlPlane::quiet() const {
-  for (const auto& machine : machines_) {
-    if (!machine.linked || !machine.messages.empty() || !machine.unreported.empty()) return false;
-    for (const auto& [id, local] : machine.locals) {
-      const auto& allocation = local.order.allocation;
-      const bool starts = local.status == ClientStatus::pending && local.order.start;
-      const bool becomes_well = local.status == ClientStatus::running && !local.healthy;
-      const bool ends = allocation.server_terminal() || allocation.job_id == job_id(1);
-      if (!local.over() && (starts || becomes_well || ends)) return false;
-    }
-  }
-  return process_->tables.pending_evaluations().empty();
-}
-
-// --- what people do
-
-void ControlPlane::run_job() {
-  const int which = number(0, kJobs - 1);
-  model::Job job = make_job(job_id(which), number(0, 4), type_of(which));
-  auto& task = job.groups[0].tasks[0];
-  task.resources.cpu = 250 * number(1, 5);
-  if (chance(0.5)) task.env["VERSION"] = std::to_string(number(1, 3));
-  if (which == 2) {
-    job.groups[0].networks.resize(1);
-    job.groups[0].networks[0].reserved_ports.push_back({"http", 8080, 0, "default", false});
-  }
-  if (which == 3) job.depends_on.push_back({job_id(2), model::DependencyScope::any});
-  if (which == 4) {
-    job.groups[0].disconnect = model::DisconnectStrategy{.lost_after = std::chrono::minutes(number(1, 3)),
-                                                         .replace = chance(0.7),
-                                                         .reconcile = static_cast<model::Reconcile>(number(0, 3))};
-    job.groups[0].migrate = model::MigrateStrategy{.max_parallel = number(1, 3)};
-  }
-  if (job.type == model::JobType::system) job.groups[0].count = 1;
-  register_job(job);
-}
-
-void ControlPlane::register_job(const model::Job& job) {
-  submit([job](const Tables& t, const Context& c) { return server::decide_register(t, {job, {}, {}}, c); },
-         [this, id = job.id](const server::Registered* done) {
-           if (done != nullptr) acknowledged_[id] = std::max(acknowledged_[id], done->job_modify_index);
-         });
-}
-
 std::vector<std::string> ControlPlane::children(const std::string& parent) {
   std::vector<std::string> ids;
   const auto& tables = process_->tables;
@@ -249,42 +177,18 @@ std::vector<std::string> ControlPlane::children(const std::string& parent) {
   return ids;
 }
 
-void ControlPlane::administrate() {
-  const int what = number(0, 11);
-  if (what <= 4) return run_job();
-  if (what == 5) {
-    submit([id = job_id(number(0, kJobs - 1))](
-               const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id, false}, c); },
-           [](const server::Registered*) {});
-    return;
+bool ControlPlane::quiet() const {
+  for (const auto& machine : machines_) {
+    if (!machine.linked || !machine.messages.empty() || !machine.unreported.empty()) return false;
+    for (const auto& [id, local] : machine.locals) {
+      const auto& allocation = local.order.allocation;
+      const bool starts = local.status == ClientStatus::pending && local.order.start;
+      const bool becomes_well = local.status == ClientStatus::running && !local.healthy;
+      const bool ends = allocation.server_terminal() || allocation.job_id == job_id(1);
+      if (!local.over() && (starts || becomes_well || ends)) return false;
+    }
   }
-  if (what == 6) {
-    const auto rows = process_->tables.allocations();
-    if (rows.empty()) return;
-    const auto id = rows[static_cast<std::size_t>(number(0, static_cast<int>(rows.size()) - 1))]->id;
-    submit([id](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, id, c); },
-           [](const std::string*) {});
-    return;
-  }
-  Machine& machine = machines_[static_cast<std::size_t>(number(0, static_cast<int>(machines_.size()) - 1))];
-  if (what == 7) {
-    const auto eligibility = chance(0.5) ? model::Eligibility::eligible : model::Eligibility::ineligible;
-    submit([id = machine.node.id, eligibility](
-               const Tables& t, const Context& c) { return server::decide_eligibility(t, id, eligibility, c); },
-           [](const Nothing*) {});
-    return;
-  }
-  if (what >= 10) {
-    const std::array<Duration, 4> deadlines = {Duration(-1), Duration(0), std::chrono::seconds(30),
-                                               std::chrono::minutes(10)};
-    const auto which = static_cast<int>(&machine - machines_.data());
-    return drain(which, chance(0.6) ? std::optional(deadlines[static_cast<std::size_t>(number(0, 3))]) : std::nullopt);
-  }
-  // The machine dies, and with it everything that it ran.
-  machine.up = false;
-  cut(machine);
-  machine.locals.clear();
-  machine.unreported.clear();
+  return process_->tables.pending_evaluations().empty();
 }
 
 // --- nodes
@@ -319,6 +223,14 @@ void ControlPlane::cut(Machine& machine) {
 }
 
 namespace {
+
+bool share_a_port(const model::Allocation& a, const model::Allocation& b) {
+  for (const auto& port : a.resources.ports) {
+    for (const auto& other : b.resources.ports)
+      if (port.value == other.value) return true;
+  }
+  return false;
+}
 
 model::AllocationUpdate update_of(const std::string& id, const Local& local) {
   auto update = server::testing::report(id, local.status, local.healthy);
@@ -376,8 +288,11 @@ void ControlPlane::work(Machine& machine, const Mischief& mischief) {
       if (!local.order.start || !chance(0.7)) continue;
       local.status = ClientStatus::running;
       for (const auto& [other_id, other] : machine.locals) {
-        if (other_id != id && other.status == ClientStatus::running && other.order.allocation.name == allocation.name)
+        if (other_id == id || other.status != ClientStatus::running) continue;
+        if (other.order.allocation.name == allocation.name)
           wrong(fmt::format("{} starts on {} while {} of the same name runs there", id, machine.node.name, other_id));
+        if (share_a_port(other.order.allocation, allocation))
+          wrong(fmt::format("{} starts on {} while {} has its port", id, machine.node.name, other_id));
       }
     } else if (mischief.crashes && chance(0.02)) {
       local.status = ClientStatus::failed;
@@ -432,6 +347,7 @@ void ControlPlane::check() {
     scheduler::Amount used;
     std::set<std::int64_t> ports;
     for (const auto& row : tables.allocations_on_node(node->id)) {
+      if (row->desired_status == model::DesiredStatus::evict) check_eviction(*row);
       if (row->terminal()) continue;
       const auto amount = scheduler::amount_of(*row);
       used.cpu += amount.cpu;
@@ -453,6 +369,18 @@ void ControlPlane::check() {
     const auto job = tables.find_job("default", id);
     if (!job || job->job_modify_index < index) wrong(fmt::format("the registration of {} at {} is lost", id, index));
   }
+}
+
+void ControlPlane::check_eviction(const model::Allocation& evicted) {
+  if (!evictions_.insert(evicted.id).second) return;
+  const auto by = process_->tables.find_allocation(evicted.preempted_by);
+  if (!by || !evicted.job) return wrong(fmt::format("{} made way for nobody", evicted.name));
+  // Within the same step it may have been updated to a version of another priority.
+  std::int64_t most = by->job ? by->job->priority : 0;
+  for (const auto& version : process_->tables.job_versions(by->ns, by->job_id))
+    most = std::max(most, version->job.priority);
+  if (evicted.job->priority + scheduler::kPreemptionDistance > most)
+    wrong(fmt::format("{} of priority {} made way for {} of {}", evicted.name, evicted.job->priority, by->name, most));
 }
 
 std::vector<std::string> ControlPlane::unfulfilled() const {

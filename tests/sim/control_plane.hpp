@@ -14,6 +14,9 @@
 
 namespace underway::sim {
 
+inline constexpr int kJobs = 6;
+inline std::string job_id(int number) { return fmt::format("job{}", number); }
+
 using model::ClientStatus;
 using server::testing::make_job;
 using server::testing::make_node;
@@ -93,14 +96,26 @@ class ControlPlane {
   std::vector<std::string> unfulfilled() const;
 
  private:
+  /// `done` is told the result, or null when it was refused or not written. A caller whose server dies hears nothing.
   template <class Decide, class Done>
-  void submit(Decide decide, Done done);
+  void submit(Decide decide, Done done) {
+    auto run = [](server::Writer& writer, Decide what, Done then) -> async::awaitable<void> {
+      try {
+        const auto result = co_await writer.submit(std::move(what));
+        then(&result);
+      } catch (const Error&) {
+        then(nullptr);
+      }
+    };
+    callers_->spawn("request", run(process_->writer, std::move(decide), std::move(done)));
+  }
   void poll();
   void settle();
   void step(const Mischief& mischief);
   void tend();
   void administrate();
   void run_job();
+  void change_rules();
   void make_eligible(const Machine& machine);
   void live(Machine& machine, const Mischief& mischief);
   void link(Machine& machine);
@@ -110,6 +125,7 @@ class ControlPlane {
   void report(Machine& machine);
   void give_up_silent();
   void check();
+  void check_eviction(const model::Allocation& evicted);
   bool quiet() const;
   bool chance(double probability) { return std::uniform_real_distribution<>(0, 1)(random_) < probability; }
   int number(int from, int to) { return std::uniform_int_distribution<>(from, to)(random_); }
@@ -124,6 +140,7 @@ class ControlPlane {
   std::unique_ptr<Process> process_;
   std::vector<Machine> machines_;
   std::map<std::string, model::Revision> acknowledged_;  ///< by job: the newest index that somebody was told
+  std::set<std::string> evictions_;  ///< that were looked at
   std::vector<std::string> violations_;
   int steps_ = 0;
 };

@@ -31,6 +31,12 @@ std::optional<NodeUsage> Fleet::usage(const std::string& node_id) const {
                    index_->node(slot).allocations};
 }
 
+Amount capacity_of(const model::Node& node) {
+  const auto left = [](std::int64_t has, std::int64_t kept) { return std::max<std::int64_t>(0, has - kept); };
+  const auto &has = node.resources, &kept = node.reserved;
+  return {left(has.cpu, kept.cpu), left(has.memory_mb, kept.memory_mb), left(has.disk_mb, kept.disk_mb)};
+}
+
 Amount amount_of(const model::Allocation& allocation) {
   if (allocation.job) {
     if (const auto* group = allocation.job->find_group(allocation.group)) {

@@ -54,6 +54,8 @@ class Fleet final : public tables::Tables::Follower {
   std::unique_ptr<detail::FleetIndex> index_;
 };
 
+/// What a node has, without what is reserved.
+Amount capacity_of(const model::Node& node);
 /// What `allocation` holds while it is not terminal.
 Amount amount_of(const model::Allocation& allocation);
 

@@ -108,13 +108,7 @@ void FleetIndex::leave(Slot slot) {
 void FleetIndex::set_capacity(Slot slot) {
   NodeSlot& entry = slots_[slot];
   Room& room = rooms_[slot];
-  Amount now;
-  if (entry.node) {
-    const auto& has = entry.node->resources;
-    const auto& kept = entry.node->reserved;
-    now = {std::max<std::int64_t>(0, has.cpu - kept.cpu), std::max<std::int64_t>(0, has.memory_mb - kept.memory_mb),
-           std::max<std::int64_t>(0, has.disk_mb - kept.disk_mb)};
-  }
+  const Amount now = entry.node ? capacity_of(*entry.node) : Amount{};
   room.cpu += now.cpu - entry.capacity.cpu;
   room.memory_mb += now.memory_mb - entry.capacity.memory_mb;
   room.disk_mb += now.disk_mb - entry.capacity.disk_mb;

@@ -54,31 +54,6 @@ bool may_be_shared(const Allocation& allocation, const model::AllocatedPort& por
   return false;
 }
 
-/// Whether both were given something that only one can have at a time: a port, a core, a device.
-bool exclude_each_other(const Allocation& a, const Allocation& b) {
-  for (const auto& port : a.resources.ports) {
-    for (const auto& other : b.resources.ports)
-      if (port.value == other.value && port.host_ip == other.host_ip && !may_be_shared(a, port)) return true;
-  }
-  const auto shared = [](const auto& ours, const auto& theirs) {
-    return std::any_of(ours.begin(), ours.end(),
-                       [&](const auto& one) { return std::find(theirs.begin(), theirs.end(), one) != theirs.end(); });
-  };
-  for (const auto& [name, task] : a.resources.tasks) {
-    for (const auto& [other_name, other] : b.resources.tasks) {
-      if (shared(task.cores, other.cores)) return true;
-      for (const auto& device : task.devices) {
-        for (const auto& held : other.devices) {
-          if (device.vendor == held.vendor && device.type == held.type && device.name == held.name &&
-              shared(device.ids, held.ids))
-            return true;
-        }
-      }
-    }
-  }
-  return false;
-}
-
 /// What it replaces on this node, known by its name, may still hold its ports and files; and so may what makes way for
 /// it. Room is free in the books from the decision to stop; what cannot be shared is free once it has stopped.
 const Allocation* ending_predecessor(const tables::Tables& tables, const Allocation& allocation) {
@@ -161,6 +136,30 @@ Gate gate_of_unwanted(const tables::Tables& tables, Dependents& dependents, cons
 }
 
 }  // namespace
+
+bool exclude_each_other(const Allocation& a, const Allocation& b) {
+  for (const auto& port : a.resources.ports) {
+    for (const auto& other : b.resources.ports)
+      if (port.value == other.value && port.host_ip == other.host_ip && !may_be_shared(a, port)) return true;
+  }
+  const auto shared = [](const auto& ours, const auto& theirs) {
+    return std::any_of(ours.begin(), ours.end(),
+                       [&](const auto& one) { return std::find(theirs.begin(), theirs.end(), one) != theirs.end(); });
+  };
+  for (const auto& [name, task] : a.resources.tasks) {
+    for (const auto& [other_name, other] : b.resources.tasks) {
+      if (shared(task.cores, other.cores)) return true;
+      for (const auto& device : task.devices) {
+        for (const auto& held : other.devices) {
+          if (device.vendor == held.vendor && device.type == held.type && device.name == held.name &&
+              shared(device.ids, held.ids))
+            return true;
+        }
+      }
+    }
+  }
+  return false;
+}
 
 bool replaced(const tables::Tables& tables, const model::Job& job, const Allocation& lost) {
   const bool one_per_node = job.type == model::JobType::system || job.type == model::JobType::sysbatch;

@@ -54,6 +54,8 @@ Gate gate_of(const tables::Tables&, Dependents&, const model::Allocation&);
 /// What a wanted allocation waits for before it may start, or start again, in words; nothing when it may. `guard` may
 /// be null.
 std::optional<std::string> waiting_for(const tables::Tables&, const model::Allocation&, const Guard* guard);
+/// Whether both were given something that only one can have at a time: a port, a core, a device.
+bool exclude_each_other(const model::Allocation& a, const model::Allocation& b);
 /// Whether another allocation of its name, on its node for a system job, has taken the place of `lost`.
 bool replaced(const tables::Tables&, const model::Job&, const model::Allocation& lost);
 

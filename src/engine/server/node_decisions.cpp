@@ -134,12 +134,34 @@ void heard_again(std::vector<Change>& changes, const Tables& tables, model::Allo
   }
 }
 
+/// Whether what was given up can be had again: nothing that was placed there since has its port, core or device, or
+/// needs its room.
+bool has_its_place(const Tables& tables, const model::Node& node, const model::Allocation& given_up,
+                   const std::vector<tables::Row<model::Allocation>>& taken_back) {
+  auto others = taken_back;
+  for (const auto& row : tables.allocations_on_node(node.id)) {
+    if (!row->terminal() && row->id != given_up.id) others.push_back(row);
+  }
+  scheduler::Amount used = scheduler::amount_of(given_up);
+  bool taken = false;
+  for (const auto& other : others) {
+    if (exclude_each_other(given_up, *other)) return false;
+    taken = taken || other->create_index > given_up.alloc_modify_index;
+    const auto amount = scheduler::amount_of(*other);
+    used.cpu += amount.cpu;
+    used.memory_mb += amount.memory_mb;
+  }
+  const auto capacity = scheduler::capacity_of(node);
+  return !taken || (used.cpu <= capacity.cpu && used.memory_mb <= capacity.memory_mb);
+}
+
 /// What a node that comes back still runs: reported as ever, and wanted again if it was only given up with the node.
-void take_back(std::vector<Change>& changes, const Tables& tables, const std::string& node_id,
+void take_back(std::vector<Change>& changes, const Tables& tables, const model::Node& node,
                const std::vector<model::AllocationUpdate>& running, const Context& context) {
+  std::vector<tables::Row<model::Allocation>> taken_back;
   for (const auto& update : running) {
     const auto current = tables.find_allocation(update.id);
-    if (!current || current->node_id != node_id) continue;
+    if (!current || current->node_id != node.id) continue;
     auto row = reported(*current, update);
     if (!row) continue;
     row->modify_time = unix_nanos(context.now);
@@ -147,7 +169,8 @@ void take_back(std::vector<Change>& changes, const Tables& tables, const std::st
     const auto job = tables.find_job(row->ns, row->job_id);
     const bool stands = job && !job->stop && job->create_index <= row->create_index;
     if (current->client_status == ClientStatus::lost && !row->client_terminal() && stands &&
-        !replaced(tables, *job, *row)) {
+        !replaced(tables, *job, *row) && has_its_place(tables, node, *current, taken_back)) {
+      taken_back.push_back(current);
       row->desired_status = model::DesiredStatus::run;
       row->desired_description = "the node came back with it";
       row->alloc_modify_index = context.revision;
@@ -197,7 +220,7 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
                                    !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
   ensure_node_pool(decision.changes, tables, node.node_pool);
   adopt_host(decision.changes, tables, node);
-  take_back(decision.changes, tables, node.id, running, context);
+  take_back(decision.changes, tables, node, running, context);
   if (decision.result.became_ready || changed) {
     evaluate_jobs_of(decision.changes, tables, {node.id}, context);
     if (node.ready()) unblock(decision.changes, tables, node, context);

@@ -185,6 +185,32 @@ TEST(Loss, OfWhatEndedMeanwhileIsAnEnd) {
   EXPECT_EQ(desk.only("web")->previous_allocation, id);
 }
 
+TEST(Loss, OfWhatSomebodyHasTakenThePortOfIsNotUndone) {
+  for (const bool taken : {false, true}) {
+    Desk desk;
+    desk.join(make_node(1));
+    const auto listening = [](const std::string& id) {
+      model::Job job = make_job(id, 1, JobType::batch);
+      job.groups[0].networks.resize(1);
+      job.groups[0].networks[0].reserved_ports.push_back({.label = "http", .value = 8080});
+      return job;
+    };
+    const auto old = run(desk, listening("old"));
+    desk.down({uuid(1)});
+    EXPECT_EQ(desk.tables.find_allocation(old)->client_status, ClientStatus::lost);
+    come_back(desk, 1, {});  // it does not say yet what it runs
+    desk.run([](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "old", false}, c); });
+    if (taken) desk.register_job(listening("new"));
+    desk.register_job(listening("old"));  // its evaluation waits for the port, or places another one
+    come_back(desk, 1, {report(old, ClientStatus::running, true)});
+    const auto row = desk.tables.find_allocation(old);
+    std::size_t holders = 0;
+    for (const auto& other : desk.tables.allocations_on_node(uuid(1))) holders += other->terminal() ? 0 : 1;
+    EXPECT_EQ(holders, 1u) << (taken ? "taken" : "free");
+    EXPECT_TRUE(row->server_terminal());
+  }
+}
+
 TEST(Loss, EndsTheWaitForWhatWasToStopThere) {
   Desk desk;
   desk.join(make_node(1));

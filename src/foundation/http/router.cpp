@@ -160,7 +160,32 @@ std::size_t Router::body_limit(std::string_view method, std::string_view target,
                                                                              : otherwise;
 }
 
-awaitable<Response> Router::handle(Request request) const {
+bool Router::streams_body(std::string_view method, std::string_view target) const {
+  const Match found = match(method, target);
+  return found.endpoint != nullptr && found.endpoint->options.streamed != nullptr;
+}
+
+namespace {
+
+/// A body that is all there.
+class WholeBody final : public BodyReader {
+ public:
+  explicit WholeBody(std::string body) : body_(std::move(body)) {}
+  awaitable<std::string> read() override { co_return std::exchange(body_, {}); }
+
+ private:
+  std::string body_;
+};
+
+}  // namespace
+
+awaitable<Response> Router::serve(const Endpoint& endpoint, Request request, BodyReader* body) {
+  if (!endpoint.options.streamed) co_return co_await endpoint.handler(std::move(request));
+  WholeBody whole(body == nullptr ? std::exchange(request.body, {}) : std::string());
+  co_return co_await endpoint.options.streamed(std::move(request), body == nullptr ? whole : *body);
+}
+
+awaitable<Response> Router::handle(Request request, BodyReader* body) const {
   const auto started = std::chrono::steady_clock::now();
   Access access;
   if (observer_) {
@@ -178,7 +203,7 @@ awaitable<Response> Router::handle(Request request) const {
       for (std::size_t i = 0; i < found.values.size(); ++i) {
         request.params.emplace_back(found.endpoint->params.at(i), percent_decode(found.values[i]));
       }
-      response = co_await found.endpoint->handler(std::move(request));
+      response = co_await serve(*found.endpoint, std::move(request), body);
     } else if (found.node != nullptr) {
       std::string allowed;
       for (const auto& [method, endpoint] : found.node->endpoints) allowed += (allowed.empty() ? "" : ", ") + method;

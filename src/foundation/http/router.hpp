@@ -10,8 +10,20 @@
 
 namespace underway::http {
 
+/// A request's body that its handler takes piece by piece, instead of finding it in memory.
+class BodyReader {
+ public:
+  virtual ~BodyReader() = default;
+  /// The next piece; empty at the end. Throws Error: too_large beyond the route's limit, unavailable or timeout when
+  /// the client goes or stands still, invalid (malformed).
+  virtual awaitable<std::string> read() = 0;
+};
+
 struct RouteOptions {
   std::size_t body_limit = 0;  ///< bytes; 0 is the server's default
+  /// Serves the route in the place of its handler: it sees the head first, so that whoever may not send a large body
+  /// is refused before any of it is taken. What it leaves unread is thrown away with the connection.
+  std::function<awaitable<Response>(Request, BodyReader&)> streamed = {};
 };
 
 /// What is known about a registered route, for an OpenAPI check and for metrics.
@@ -53,7 +65,11 @@ class Router {
 
   /// Finds the handler, runs it and maps its Errors; unknown paths are 404, unknown methods of a known path 405 with
   /// Allow. Every other exception but a cancellation is logged and answered 500.
-  awaitable<Response> handle(Request request) const;
+  /// `body`: what a streamed route reads from; absent: from the request's own body.
+  awaitable<Response> handle(Request request, BodyReader* body = nullptr) const;
+
+  /// Whether the route wants its body piece by piece.
+  bool streams_body(std::string_view method, std::string_view target) const;
 
   /// The limit of the route that `method` and `target` lead to; `otherwise` when it has none.
   std::size_t body_limit(std::string_view method, std::string_view target, std::size_t otherwise) const;
@@ -65,6 +81,7 @@ class Router {
   struct Endpoint;
   struct Match;
   Match match(std::string_view method, std::string_view target) const;
+  static awaitable<Response> serve(const Endpoint& endpoint, Request request, BodyReader* body);
 
   std::unique_ptr<Node> root_;
   std::vector<Route> routes_;

@@ -120,6 +120,7 @@ awaitable<bool> Connection::serve_one() {
   try {
     const auto parser = co_await read_head();
     if (parser == nullptr) co_return false;
+    if (server_->router.streams_body(parser->method(), parser->target())) co_return co_await serve_streamed(*parser);
     co_await read_body(*parser);
     facts.keep_alive = parser->keep_alive();
     facts.http_1_0 = parser->is_http_1_0();
@@ -161,13 +162,67 @@ awaitable<std::unique_ptr<RequestParser>> Connection::read_head() {
   }
 }
 
+/// The body of a streamed route, as its handler asks for it.
+class Connection::Body final : public BodyReader {
+ public:
+  Body(Connection& connection, RequestParser& parser) : connection_(connection), parser_(parser) {}
+
+  awaitable<std::string> read() override {
+    if (!std::exchange(begun_, true)) co_await connection_.begin_body(parser_);
+    try {
+      co_return co_await connection_.next_of_body(parser_);
+    } catch (const Refused& refusal) {
+      throw Error(refusal.status == 413 ? Code::too_large : Code::invalid, refusal.text);
+    }
+  }
+
+ private:
+  Connection& connection_;
+  RequestParser& parser_;
+  bool begun_ = false;
+};
+
+/// The handler runs while the body comes. What it did not want is not read: the connection ends.
+awaitable<bool> Connection::serve_streamed(RequestParser& parser) {
+  Facts facts;
+  facts.http_1_0 = parser.is_http_1_0();
+  Request request = parser.head();
+  complete(facts, request);
+  parse_target(request.target, request.path, request.query);
+  request.remote = transport_->peer();
+  if (!parser.done())
+    parser.body_limit(server_->router.body_limit(parser.method(), parser.target(), server_->options.body_limit));
+  Body body(*this, parser);
+  Response response = co_await server_->router.handle(std::move(request), &body);
+  facts.keep_alive = parser.done() && parser.keep_alive() && !server_->stopping;
+  const bool more = co_await send(response, facts);
+  if (!parser.done()) co_await linger();
+  co_return more;
+}
+
+awaitable<std::string> Connection::next_of_body(RequestParser& parser) {
+  transport_->expires_at(async::deadline_in(server_->options.body_timeout));
+  while (true) {
+    consume(inbox_.empty() || parser.done() ? 0 : parser.put(inbox_));
+    std::string piece = parser.take_body();
+    if (!piece.empty() || parser.done()) {
+      transport_->expires_at(async::kNever);
+      co_return piece;
+    }
+    if (!co_await transport_->read_into(inbox_)) throw transport_->lost("it ended within a request");
+  }
+}
+
+awaitable<void> Connection::begin_body(const RequestParser& parser) {
+  if (parser.done() || !parser.expects_continue() || !inbox_.empty()) co_return;
+  co_await transport_->write_all("HTTP/1.1 100 Continue\r\n\r\n", server_->options.send_timeout);
+}
+
 awaitable<void> Connection::read_body(RequestParser& parser) {
   if (parser.done()) co_return;
   const auto& options = server_->options;
   parser.body_limit(server_->router.body_limit(parser.method(), parser.target(), options.body_limit));
-  if (parser.expects_continue() && inbox_.empty()) {
-    co_await transport_->write_all("HTTP/1.1 100 Continue\r\n\r\n", options.send_timeout);
-  }
+  co_await begin_body(parser);
   transport_->expires_at(async::deadline_in(options.body_timeout));
   std::size_t progress = 0;
   while (true) {
@@ -295,11 +350,15 @@ awaitable<void> Connection::refuse(Refused why) {
       response_head(response, Framing::length, response.body.size(), false, options.server_name, server_->date());
   co_await transport_->write_all(head + response.body, options.send_timeout);
   transport_->finish_sending();
-  // Closing with unread data would reset the connection and destroy the answer on its way.
+  co_await linger();
+}
+
+/// Closing with unread data would reset the connection and destroy the answer on its way.
+awaitable<void> Connection::linger() {
   transport_->expires_at(async::deadline_in(kLinger));
   inbox_.clear();
   std::size_t drained = 0;
-  while (drained < options.body_limit && co_await transport_->read_into(inbox_)) {
+  while (drained < server_->options.body_limit && co_await transport_->read_into(inbox_)) {
     drained += inbox_.size();
     inbox_.clear();
   }

@@ -56,6 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   class Watch;
   class ChunkWriter;
+  class Body;
   /// What the answer depends on, kept while the handler owns the request.
   struct Facts {
     bool head_only = false;
@@ -69,12 +70,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   awaitable<bool> serve_one();
   awaitable<std::unique_ptr<RequestParser>> read_head();
   awaitable<void> read_body(RequestParser& parser);
+  awaitable<bool> serve_streamed(RequestParser& parser);
+  awaitable<void> begin_body(const RequestParser& parser);
+  awaitable<std::string> next_of_body(RequestParser& parser);
   awaitable<bool> answer(Request request, Facts facts);
   awaitable<bool> send(Response& response, const Facts& facts);
   awaitable<void> send_stream(Response& response, const Facts& facts);
   awaitable<void> compress(Response& response) const;
   awaitable<bool> upgrade(Response& response, const Facts& facts);
   awaitable<void> refuse(Refused why);
+  awaitable<void> linger();
   void consume(std::size_t used);
   static void complete(Facts& facts, const Request& request);
 

@@ -109,6 +109,16 @@ Request RequestParser::take() {
   return request;
 }
 
+Request RequestParser::head() const {
+  const auto& message = impl_->parser.get();
+  Request request;
+  request.method = std::string(view(message.method_string()));
+  request.target = std::string(view(message.target()));
+  request.headers = copy_headers(message);
+  return request;
+}
+std::string RequestParser::take_body() { return std::exchange(impl_->parser.get().body(), {}); }
+
 struct ResponseParser::Impl {
   beast::response_parser<beast::string_body> parser;
 };

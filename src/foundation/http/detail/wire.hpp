@@ -38,6 +38,10 @@ class RequestParser {
   std::string_view target() const;
   /// The parsed request, without path and query.
   Request take();
+  /// The same without the body, before that is there.
+  Request head() const;
+  /// The body that came since the last call.
+  std::string take_body();
 
  private:
   struct Impl;

@@ -45,6 +45,11 @@ class MemoryBackend final : public detail::Backend {
     if (after != nullptr) *after = key_value(put.key, entry);
   }
 
+  void restore(const KeyValue& kv) override {
+    entries_[kv.key] = {kv.value, kv.create_revision, kv.mod_revision, kv.version};
+    undo_.emplace_back(kv.key, std::nullopt);
+  }
+
   std::size_t erase(const KeyRange& range, std::vector<std::string>* keys) override {
     std::size_t count = 0;
     for (auto it = entries_.lower_bound(range.begin); it != entries_.end() && range.contains(it->first); ++count) {
@@ -109,6 +114,14 @@ RangeResult MemoryStore::range(const KeyRange& range, std::size_t limit) {
 Revision MemoryStore::revision() const { return impl_->sequencer.revision(); }
 std::unique_ptr<Store::Watch> MemoryStore::watch(KeyRange range, WatchCallback notify) {
   return impl_->sequencer.watch(std::move(range), std::move(notify));
+}
+Revision MemoryStore::copy(const std::string&, const std::function<void(KeyValue&&)>& visit) {
+  auto all = range(KeyRange::prefix(""), 0);
+  for (auto& kv : all.key_values) visit(std::move(kv));
+  return all.revision;
+}
+Revision MemoryStore::replace(Revision above, const std::function<std::optional<KeyValue>()>& next) {
+  return impl_->sequencer.replace(above, next);
 }
 void MemoryStore::fail_next_commit(Error error) { impl_->backend.fail_next_commit(std::move(error)); }
 void MemoryStore::hold() { impl_->sequencer.hold(); }

@@ -3,11 +3,11 @@
 /// A store that keeps nothing: tests, the simulator, `agent -dev`. Same semantics as the durable ones, and faults on
 /// request.
 
-#include "store/store.hpp"
+#include "store/whole.hpp"
 
 namespace underway::store {
 
-class MemoryStore final : public Store {
+class MemoryStore final : public Store, public Whole {
  public:
   enum class Mode {
     own_thread,  ///< like the durable stores
@@ -20,6 +20,9 @@ class MemoryStore final : public Store {
   RangeResult range(const KeyRange& range, std::size_t limit = 0) override;
   Revision revision() const override;
   [[nodiscard]] std::unique_ptr<Watch> watch(KeyRange range, WatchCallback notify) override;
+
+  Revision copy(const std::string& scratch, const std::function<void(KeyValue&&)>& visit) override;
+  Revision replace(Revision above, const std::function<std::optional<KeyValue>()>& next) override;
 
   /// The next group that would write fails with `error`, and none of it is written.
   void fail_next_commit(Error error);

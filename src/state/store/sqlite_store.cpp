@@ -3,6 +3,7 @@
 #include "store/detail/sequencer.hpp"
 #include "store/detail/sqlite_backend.hpp"
 
+#include <cstdio>
 #include <future>
 
 namespace underway::store {
@@ -41,6 +42,43 @@ void SqliteStore::backup(const std::string& path) {
     impl_->backend.start_backup(path, [&promise](std::optional<Error> error) { promise.set_value(std::move(error)); });
   });
   if (auto error = result.get()) throw std::move(*error);
+}
+
+namespace {
+
+constexpr std::size_t kPage = 1024;
+
+/// A database of our own that nobody needs afterwards.
+class ScratchDatabase {
+ public:
+  explicit ScratchDatabase(std::string path) : path_(std::move(path)) {}
+  ~ScratchDatabase() {
+    for (const char* end : {"", "-wal", "-shm", ".lock", ".partial"}) std::remove((path_ + end).c_str());
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+/// Opening the copy reads all of it: a damaged database makes no snapshot.
+Revision SqliteStore::copy(const std::string& scratch, const std::function<void(KeyValue&&)>& visit) {
+  const ScratchDatabase database(scratch + "/copy.db");
+  backup(database.path());
+  SqliteStore copied(database.path());
+  KeyRange rest = KeyRange::prefix("");
+  while (true) {
+    auto page = copied.range(rest, kPage).key_values;
+    if (page.empty()) return copied.revision();
+    rest.begin = page.back().key + '\0';
+    for (auto& kv : page) visit(std::move(kv));
+  }
+}
+
+Revision SqliteStore::replace(Revision above, const std::function<std::optional<KeyValue>()>& next) {
+  return impl_->sequencer.replace(above, next);
 }
 
 SqliteStore::Statistics SqliteStore::statistics() const {

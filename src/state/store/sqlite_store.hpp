@@ -5,11 +5,11 @@
 /// Beside `path` lie `path`-wal while it is open, and `path`.lock, which names the process that has it.
 /// Source of the one-connection rule: SQLite's "WAL-reset" fault (3.7.0 to 3.51.2) needs two connections.
 
-#include "store/store.hpp"
+#include "store/whole.hpp"
 
 namespace underway::store {
 
-class SqliteStore final : public Store {
+class SqliteStore final : public Store, public Whole {
  public:
   struct Options {
     std::int64_t cache_kib = 2048;              ///< page cache; the state itself is cached by tables
@@ -34,6 +34,10 @@ class SqliteStore final : public Store {
   /// everything that was durable at the call, and maybe later revisions, never half of one. Blocks: disk.
   /// Thread: any but the store's own.
   void backup(const std::string& path);
+
+  /// As a copy that backup() makes: `scratch` needs room for the whole database.
+  Revision copy(const std::string& scratch, const std::function<void(KeyValue&&)>& visit) override;
+  Revision replace(Revision above, const std::function<std::optional<KeyValue>()>& next) override;
 
   struct Statistics {
     std::uint64_t groups = 0;       ///< commits to the disk, of one or more transactions each

@@ -15,6 +15,8 @@ class Backend {
   virtual std::optional<KeyValue> find(const std::string& key, bool with_value) = 0;
   /// `after`, when given, becomes the key as it is then.
   virtual void put(const Put& put, Revision revision, KeyValue* after) = 0;
+  /// Puts a key that is not there, with the revisions that it names.
+  virtual void restore(const KeyValue& key_value) = 0;
   /// How many keys went; `keys`, when given, gets them in order.
   virtual std::size_t erase(const KeyRange& range, std::vector<std::string>* keys) = 0;
   /// Makes everything since begin() durable; when it throws, nothing of it is.

@@ -242,6 +242,38 @@ void Sequencer::commit_group(std::vector<Request> group) {
   }
 }
 
+Revision Sequencer::replace(Revision above, const std::function<std::optional<KeyValue>()>& next) {
+  Revision made = 0;
+  call([&] {
+    made = std::max<Revision>(revision_, above) + 1;
+    replace_now(made, next);
+  });
+  return made;
+}
+
+void Sequencer::replace_now(Revision revision, const std::function<std::optional<KeyValue>()>& next) {
+  std::erase_if(watches_, [](const auto& watch) { return !watch->active; });
+  Effect effect;
+  effect.outcome = {true, revision};
+  try {
+    backend_.begin();
+    apply({Delete{KeyRange::prefix("")}}, revision, effect.events);
+    while (auto kv = next()) {
+      kv->mod_revision = revision;
+      if (auto refused = refusal({{}, {Put{kv->key, {}}}, {}})) throw std::move(*refused);
+      backend_.restore(*kv);
+      if (watched(KeyRange::one(kv->key))) effect.events.push_back({Event::Kind::put, std::move(*kv)});
+    }
+    backend_.commit(revision);
+  } catch (const Error&) {
+    backend_.rollback();
+    throw;
+  }
+  revision_.store(revision, std::memory_order_release);
+  groups_.fetch_add(1, std::memory_order_relaxed);
+  notify(effect);
+}
+
 Sequencer::Effect Sequencer::execute(Transaction& transaction, Revision& revision) {
   Effect effect;
   effect.refused = refusal(transaction);

@@ -36,6 +36,9 @@ class Sequencer {
   Revision revision() const { return revision_.load(std::memory_order_acquire); }
   std::unique_ptr<Store::Watch> watch(KeyRange range, Store::WatchCallback notify);
 
+  /// See Whole::replace.
+  Revision replace(Revision above, const std::function<std::optional<KeyValue>()>& next);
+
   /// Runs `job` on the writer's thread between two groups, and waits; throws the Error that it
   /// throws. On that thread itself: at once.
   void call(const std::function<void()>& job);
@@ -70,6 +73,7 @@ class Sequencer {
   Effect execute(Transaction& transaction, Revision& revision);
   bool apply(const std::vector<Operation>& operations, Revision revision, std::vector<Event>& events);
   std::optional<Error> refusal(const Transaction& transaction) const;
+  void replace_now(Revision revision, const std::function<std::optional<KeyValue>()>& next);
   bool holds(const Compare& compare);
   bool watched(const KeyRange& range) const;
   void notify(const Effect& effect);

@@ -70,11 +70,12 @@ struct SqliteBackend::Statements {
         find(c, "SELECT create_revision, mod_revision, version FROM kv WHERE key = ?1"),
         find_value(c, "SELECT create_revision, mod_revision, version, value FROM kv WHERE key = ?1"),
         put(c, kPut),
+        restore(c, "INSERT INTO kv (key, value, create_revision, mod_revision, version) VALUES (?1, ?2, ?3, ?4, ?5)"),
         set_revision(c, "UPDATE state SET revision = ?1"),
         erase(c, "DELETE FROM kv", ""),
         keys(c, "SELECT key FROM kv", " ORDER BY key"),
         range(c, "SELECT key, value, create_revision, mod_revision, version FROM kv", " ORDER BY key LIMIT ?3") {}
-  Statement begin, commit, rollback, find, find_value, put, set_revision;
+  Statement begin, commit, rollback, find, find_value, put, restore, set_revision;
   RangeStatements erase, keys, range;
 };
 
@@ -222,6 +223,11 @@ void SqliteBackend::put(const Put& put, Revision revision, KeyValue* after) {
   if (after == nullptr) return;
   *after = find(put.key, false).value_or(KeyValue{});
   after->value = put.value;
+}
+
+void SqliteBackend::restore(const KeyValue& kv) {
+  statements_->restore.bind_blob(1, kv.key).bind_blob(2, kv.value);
+  statements_->restore.bind(3, kv.create_revision).bind(4, kv.mod_revision).bind(5, kv.version).run();
 }
 
 std::size_t SqliteBackend::erase(const KeyRange& range, std::vector<std::string>* keys) {

@@ -23,6 +23,7 @@ class SqliteBackend final : public Backend {
   void begin() override;
   std::optional<KeyValue> find(const std::string& key, bool with_value) override;
   void put(const Put& put, Revision revision, KeyValue* after) override;
+  void restore(const KeyValue& key_value) override;
   std::size_t erase(const KeyRange& range, std::vector<std::string>* keys) override;
   void commit(Revision revision) override;
   void rollback() noexcept override;

@@ -2,12 +2,15 @@
 /// @file
 /// What every Store must do, as one suite of tests. An implementation instantiates StoreContract with a ContractCase.
 
-#include "store/store.hpp"
+#include "store/whole.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -248,6 +251,86 @@ TEST_P(StoreContract, LetsAWatchEndItselfAndBeginAnother) {
   put("a", "");
   put("a", "");
   EXPECT_EQ(seen, (std::vector<Revision>{2, 3}));
+}
+
+/// A directory for what a copy needs.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "underway-copy-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  ~Scratch() { std::filesystem::remove_all(path); }
+  bool empty() const { return std::filesystem::is_empty(path); }
+  std::string path;
+};
+
+/// Yields these.
+inline std::function<std::optional<KeyValue>()> yielding(std::vector<KeyValue> all) {
+  return [all = std::move(all), at = std::size_t{0}]() mutable {
+    return at < all.size() ? std::optional(all[at++]) : std::nullopt;
+  };
+}
+
+TEST_P(StoreContract, CopiesEveryKeyAsOfOneRevision) {
+  put("b", "1");
+  put("a", "2");
+  put("b", "3");
+  auto* whole = dynamic_cast<Whole*>(store.get());
+  ASSERT_NE(whole, nullptr);
+  std::vector<KeyValue> seen;
+  const Scratch scratch;
+  EXPECT_EQ(whole->copy(scratch.path, [&](KeyValue&& kv) { seen.push_back(std::move(kv)); }), 3);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].key, "a");
+  EXPECT_EQ(seen[1].value, "3");
+  EXPECT_EQ(seen[1].create_revision, 1);
+  EXPECT_EQ(seen[1].mod_revision, 3);
+  EXPECT_EQ(seen[1].version, 2);
+  const auto refuse = [](KeyValue&&) { throw Error(Code::exhausted, "full"); };
+  EXPECT_THROW(whole->copy(scratch.path, refuse), Error);
+  EXPECT_TRUE(scratch.empty());
+  EXPECT_EQ(put("c", "").revision, 4) << "it goes on";
+}
+
+TEST_P(StoreContract, ReplacesEverythingInOneCommitThatIsNewerThanAll) {
+  put("old", "1");
+  put("both", "1");
+  auto* whole = dynamic_cast<Whole*>(store.get());
+  ASSERT_NE(whole, nullptr);
+  std::vector<std::string> told;
+  const auto watch = store->watch(KeyRange::prefix(""), [&](Revision revision, const std::vector<Event>& events) {
+    for (const auto& event : events) {
+      EXPECT_EQ(event.key_value.mod_revision, revision);
+      told.push_back((event.kind == Event::Kind::put ? "+" : "-") + event.key_value.key);
+    }
+  });
+  EXPECT_EQ(whole->replace(40, yielding({{"both", "2", 7, 30, 4}, {"new", "2", 9, 9, 1}})), 41);
+  EXPECT_EQ(store->revision(), 41);
+  EXPECT_EQ(keys(KeyRange::prefix("")), (Keys{"both", "new"}));
+  EXPECT_EQ(get("both")->value, "2");
+  EXPECT_EQ(get("both")->create_revision, 7);
+  EXPECT_EQ(get("both")->mod_revision, 41);
+  EXPECT_EQ(get("both")->version, 4);
+  EXPECT_EQ(put("new", "3").revision, 42);
+  EXPECT_EQ(told, (Keys{"-both", "-old", "+both", "+new", "+new"}));
+  EXPECT_EQ(whole->replace(0, yielding({})), 43) << "never back";
+  EXPECT_TRUE(keys(KeyRange::prefix("")).empty());
+}
+
+TEST_P(StoreContract, KeepsWhatItHasWhenAReplacementFails) {
+  put("a", "1");
+  auto* whole = dynamic_cast<Whole*>(store.get());
+  ASSERT_NE(whole, nullptr);
+  int given = 0;
+  const auto broken = [&]() -> std::optional<KeyValue> {
+    if (++given == 3) throw Error(Code::invalid, "it ends here");
+    return KeyValue{fmt::format("k{}", given), "", 1, 1, 1};
+  };
+  EXPECT_THROW(whole->replace(9, broken), Error);
+  EXPECT_EQ(store->revision(), 1);
+  EXPECT_EQ(keys(KeyRange::prefix("")), (Keys{"a"}));
+  EXPECT_EQ(put("b", "1").revision, 2);
 }
 
 TEST_P(StoreContract, LetsCallbacksReadAndCommit) {

@@ -8,7 +8,7 @@ namespace underway::store::testing {
 namespace {
 
 /// A SQLite store in a directory of its own, which goes with it.
-class TemporarySqliteStore final : public Store {
+class TemporarySqliteStore final : public Store, public Whole {
  public:
   void commit(Transaction transaction, CommitCallback done) override {
     store_.commit(std::move(transaction), std::move(done));
@@ -17,6 +17,12 @@ class TemporarySqliteStore final : public Store {
   Revision revision() const override { return store_.revision(); }
   std::unique_ptr<Watch> watch(KeyRange range, WatchCallback notify) override {
     return store_.watch(std::move(range), std::move(notify));
+  }
+  Revision copy(const std::string& scratch, const std::function<void(KeyValue&&)>& visit) override {
+    return store_.copy(scratch, visit);
+  }
+  Revision replace(Revision above, const std::function<std::optional<KeyValue>()>& next) override {
+    return store_.replace(above, next);
   }
 
  private:

@@ -92,5 +92,55 @@ TEST(SqliteStoreCrash, LosesNothingAcknowledgedAndTearsNothing) {
   EXPECT_GT(acknowledged, kRounds);
 }
 
+constexpr int kReplacedKeys = 400;
+
+/// Replaces everything by keys of one generation after the other, until it is killed.
+[[noreturn]] void replace_for_ever(const std::string& path, int pipe) {
+  SqliteStore store(path, {.checkpoint_pages = 64});
+  for (int generation = 1;; ++generation) {
+    int made = 0;
+    store.replace(0, [&]() -> std::optional<KeyValue> {
+      if (made == kReplacedKeys + generation % 7) return std::nullopt;
+      return KeyValue{fmt::format("k/{:04}", made++), std::to_string(generation), 1, 1, 1};
+    });
+    if (::write(pipe, &generation, sizeof generation) != sizeof generation) ::_exit(1);
+  }
+}
+
+TEST(SqliteStoreCrash, HasTheOldOrTheNewStateAfterAReplacementAndNeverAMixture) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("s.db");
+  std::mt19937 random(20261122);
+  for (int round = 0; round < kRounds; ++round) {
+    SCOPED_TRACE(round);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      replace_for_ever(path, ends[1]);
+    }
+    ::close(ends[1]);
+    pollfd readable{ends[0], POLLIN, 0};
+    EXPECT_EQ(::poll(&readable, 1, 30'000), 1) << "the child replaced nothing";
+    std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution(0, 60'000)(random)));
+    ::kill(child, SIGKILL);
+    int acknowledged = 0, generation = 0;
+    while (::read(ends[0], &generation, sizeof generation) == sizeof generation) acknowledged = generation;
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    SqliteStore store(path);
+    const auto all = store.range(KeyRange::prefix("")).key_values;
+    ASSERT_FALSE(all.empty());
+    const int found = std::stoi(all.front().value);
+    EXPECT_GE(found, acknowledged);
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(kReplacedKeys + found % 7));
+    for (const auto& kv : all) {
+      EXPECT_EQ(kv.value, all.front().value) << kv.key;
+      EXPECT_EQ(kv.mod_revision, store.revision());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace underway::store

@@ -156,6 +156,16 @@ std::string Ask::shape_key() const {
     add(volume->source);
     add(volume->per_alloc ? "a" : "");
     add(volume->read_only ? "r" : "");
+    add(volume->access_mode);
+    add(volume->attachment_mode);
+    add(job->ns);
+    // What it is bound to is the group's own, and each of its allocations'.
+    if (volume->sticky) add(job->id + '\x1f' + group->name);
+  }
+  for (const auto& claim : claims) {
+    add(claim.volume_name);
+    add(claim.volume_id);
+    add_number(claim.index);
   }
   for (const auto* list : {&static_ports, &dynamic_ports}) {
     key += '\x1e';

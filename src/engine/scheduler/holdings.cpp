@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "scheduler/detail/device_match.hpp"
+#include "scheduler/detail/volumes.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -171,6 +172,10 @@ std::shared_ptr<const Hold> hold_of(const model::Allocation& allocation) {
       for (const auto& id : device.ids)
         hold->devices.push_back(instance_key(device.vendor + "/" + device.type + "/" + device.name, id));
   }
+  for (auto& volume : volumes_held_alone(allocation)) {
+    if (!hold) hold = std::make_shared<Hold>();
+    hold->devices.push_back(std::move(volume));
+  }
   return hold;
 }
 
@@ -182,6 +187,7 @@ std::int64_t held_cpu(const model::Allocation& allocation) {
 }
 
 bool asks_to_hold(const model::TaskGroup& group) {
+  if (!volumes_held_alone(group).empty()) return true;
   return std::any_of(group.tasks.begin(), group.tasks.end(),
                      [](const model::Task& task) { return holds_something(task.resources); });
 }
@@ -197,6 +203,7 @@ std::string hold_key(const model::TaskGroup& group) {
     key += json::encode(held);
     key += '\x1f';
   }
+  for (const auto& volume : volumes_held_alone(group)) key += volume + '\x1f';
   return key;
 }
 
@@ -232,6 +239,13 @@ std::optional<Assignment> assign(const model::Node& node, const Holdings& taken,
     }
     work.out.cpu += mine.cpu;
     work.out.tasks.push_back(std::move(mine));
+  }
+  for (auto& volume : volumes_held_alone(group)) {
+    if (taken.device_taken(volume)) {
+      if (lacking != nullptr) *lacking = "host volume has a writer";
+      return std::nullopt;
+    }
+    work.out.hold.devices.push_back(std::move(volume));
   }
   if (work.weights > 0) work.out.affinity = work.matched / work.weights;
   return std::move(work.out);

@@ -148,7 +148,9 @@ bool Placer::allowed_beside_peers(Slot slot) const {
 bool Placer::has_own_volumes(Slot slot, std::int64_t index) const {
   const auto& volumes = shape_->ask().volumes;
   return std::all_of(volumes.begin(), volumes.end(), [&](const model::VolumeRequest* volume) {
-    return !volume->per_alloc || has_volume(*fleet_.node(slot).node, *volume, index);
+    const Ask& ask = shape_->ask();
+    return (!volume->per_alloc || has_volume(*fleet_.node(slot).node, *volume, index, ask.job->ns)) &&
+           claims_allow(ask.claims, *fleet_.node(slot).node, *ask.group, *volume, index);
   });
 }
 

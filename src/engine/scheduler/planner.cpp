@@ -1,5 +1,7 @@
 #include "scheduler/detail/planner.hpp"
 
+#include "scheduler/detail/volumes.hpp"
+
 #include <set>
 
 namespace underway::scheduler::detail {
@@ -157,6 +159,10 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
   }
   row.metrics = std::move(metric);
   if (previous != nullptr) row.previous_allocation = previous->id;
+  if (!system()) {
+    for (auto& claim : bind_volumes(situation_.claims, node, group, row, index, context_.ids))
+      plan_.claims.push_back(std::move(claim));
+  }
   evict(choice.victims, row);
   ++live_;
   return row;

@@ -1,6 +1,7 @@
 #include "scheduler/schedule.hpp"
 
 #include "scheduler/detail/planner.hpp"
+#include "tables/host_volumes.hpp"
 
 namespace underway::scheduler {
 
@@ -17,6 +18,7 @@ std::vector<tables::Change> Plan::take_changes() && {
     for (auto& allocation : *list) changes.emplace_back(tables::PutAllocation{std::move(allocation)});
   }
   for (auto& deployment : deployments) changes.emplace_back(tables::PutDeployment{std::move(deployment)});
+  for (const auto& claim : claims) changes.push_back(tables::put_record(claim));
   changes.emplace_back(tables::PutEvaluation{std::move(evaluation)});
   for (auto& other : evaluations) changes.emplace_back(tables::PutEvaluation{std::move(other)});
   if ((job_status || stable) && job) {

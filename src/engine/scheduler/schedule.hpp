@@ -3,6 +3,7 @@
 /// From state and an evaluation to a plan. Deterministic: the same state, evaluation, `now` and ids give the same plan.
 
 #include "base/random.hpp"
+#include "model/host_volume.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "scheduler/fleet.hpp"
 #include "scheduler/quota.hpp"
@@ -57,6 +58,7 @@ struct Plan {
   model::Evaluation evaluation;  ///< the one that was scheduled, as it shall be: complete, or blocked again
   std::vector<model::Evaluation> evaluations;  ///< others to put: blocked, delayed (wait_until), canceled
   std::vector<model::Deployment> deployments;  ///< begun, moved on or ended
+  std::vector<model::HostVolumeClaim> claims;  ///< on sticky volumes
   bool stable = false;                         ///< the version was rolled out: it is one to go back to
   std::optional<model::JobStatus> job_status;  ///< when it changes
   tables::Row<model::Job> job;                 ///< what was planned for; null when the job is gone
@@ -81,7 +83,8 @@ struct Situation {
   /// Whether an allocation makes way for nobody of this priority, though its own is low enough; may be empty.
   std::function<bool(const model::Allocation&, std::int64_t priority)> spared;
   Rules rules;
-  std::optional<QuotaBound> quota;  ///< of the job's namespace
+  std::optional<QuotaBound> quota;             ///< of the job's namespace
+  std::vector<model::HostVolumeClaim> claims;  ///< of the job
   /// Options::home, of these tables; may be empty.
   std::function<std::optional<std::string>(const model::Job&, const model::TaskGroup&)> home;
 };

@@ -1,5 +1,6 @@
 #include "scheduler/schedule.hpp"
 
+#include "tables/host_volumes.hpp"
 #include "tables/node_pools.hpp"
 #include "tables/quotas.hpp"
 #include "tables/scheduler_configuration.hpp"
@@ -59,6 +60,13 @@ bool spared_of(const tables::Tables& tables, const model::Allocation& allocation
   return false;
 }
 
+/// Records are decoded when they are read: only where there may be some.
+bool has_sticky_volume(const model::Job& job) {
+  return std::any_of(job.groups.begin(), job.groups.end(), [](const model::TaskGroup& group) {
+    return std::any_of(group.volumes.begin(), group.volumes.end(), [](const auto& one) { return one.second.sticky; });
+  });
+}
+
 Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job, const std::string& ns,
                        const std::string& id, const Options& options) {
   Situation situation;
@@ -74,6 +82,7 @@ Situation situation_of(const tables::Tables& tables, tables::Row<model::Job> job
     return nullptr;
   };
   if (situation.job) {
+    if (has_sticky_volume(*situation.job)) situation.claims = tables::claims_of_job(tables, ns, id);
     situation.rules = rules_of(tables, *situation.job);
     situation.quota = quota_of(tables, *situation.job);
   }

@@ -49,7 +49,8 @@ std::int16_t ShapeIndex::compute_verdict(FleetIndex& fleet, Slot slot) {
   }
   if (ask_.holds && !has_devices(*fleet.node(slot).node, *ask_.group)) return reason_code("missing devices");
   for (const auto* volume : ask_.volumes) {
-    if (!volume->per_alloc && !has_volume(*fleet.node(slot).node, *volume, 0)) return reason_code(kNoVolumes);
+    if (!volume->per_alloc && !has_volume(*fleet.node(slot).node, *volume, 0, ask_.job->ns))
+      return reason_code(kNoVolumes);
   }
   for (const auto* list : {&ask_.static_ports, &ask_.dynamic_ports}) {
     for (const auto* port : *list) {

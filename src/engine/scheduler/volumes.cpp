@@ -1,12 +1,109 @@
 #include "scheduler/detail/volumes.hpp"
 
+#include <algorithm>
+
+#include "base/text.hpp"
 #include "model/volume_name.hpp"
 
 namespace underway::scheduler::detail {
+namespace {
 
-bool has_volume(const model::Node& node, const model::VolumeRequest& request, std::int64_t index) {
+using model::HostVolumeClaim;
+using model::VolumeRequest;
+
+/// Before the name, where a device has its vendor, type and model: no device is called so.
+constexpr const char* kHeldAlone = "host-volume///";
+
+bool is_single_writer(const VolumeRequest& request) {
+  return request.access_mode == model::kSingleWriter && !request.read_only;
+}
+
+std::string access_of(const VolumeRequest& request) {
+  if (!request.access_mode.empty()) return request.access_mode;
+  return request.read_only ? model::kReaderOnly : model::kWriter;
+}
+
+/// As it was made to be used. Nodes of volumes that were written into a configuration say nothing of it.
+bool lends(const model::Node& node, const model::NodeVolume& volume, const VolumeRequest& request,
+           const std::string& ns) {
+  const auto of = [&](const std::string& attribute) {
+    const auto it = node.attributes.find(attribute);
+    return it == node.attributes.end() ? std::string() : it->second;
+  };
+  if (of(model::namespace_attribute(volume.name)) != ns) return false;
+  const std::string attachment = request.attachment_mode.empty() ? model::kFileSystem : request.attachment_mode;
+  const auto offered = split(of(model::access_attribute(volume.name)), ',');
+  return std::find(offered.begin(), offered.end(), access_of(request) + ":" + attachment) != offered.end();
+}
+
+const HostVolumeClaim* find_claim(const std::vector<HostVolumeClaim>& claims, const std::string& group,
+                                  const std::string& volume, std::int64_t index) {
+  const auto it = std::find_if(claims.begin(), claims.end(), [&](const HostVolumeClaim& claim) {
+    return claim.group == group && claim.volume_name == volume && claim.index == index;
+  });
+  return it == claims.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+bool has_volume(const model::Node& node, const VolumeRequest& request, std::int64_t index, const std::string& ns) {
   const auto it = node.volumes.find(model::volume_name(request, index));
-  return it != node.volumes.end() && (request.read_only || !it->second.read_only);
+  if (it == node.volumes.end()) return false;
+  const model::NodeVolume& volume = it->second;
+  if (access_of(request) == model::kReaderOnly ? !request.read_only : volume.read_only && !request.read_only)
+    return false;
+  if (volume.id.empty()) return !request.sticky;
+  return lends(node, volume, request, ns);
+}
+
+std::vector<std::string> volumes_held_alone(const model::TaskGroup& group) {
+  std::vector<std::string> keys;
+  for (const auto& [name, request] : group.volumes) {
+    if (is_single_writer(request) && !request.per_alloc) keys.push_back(kHeldAlone + request.source);
+  }
+  return keys;
+}
+
+std::vector<std::string> volumes_held_alone(const model::Allocation& allocation) {
+  std::vector<std::string> keys;
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr) return keys;
+  for (const auto& [name, request] : group->volumes) {
+    if (is_single_writer(request))
+      keys.push_back(kHeldAlone + model::volume_name(request, std::max<std::int64_t>(0, allocation.index())));
+  }
+  return keys;
+}
+
+bool claims_allow(const std::vector<HostVolumeClaim>& claims, const model::Node& node, const model::TaskGroup& group,
+                  const VolumeRequest& request, std::int64_t index) {
+  if (!request.sticky) return true;
+  const auto it = node.volumes.find(request.source);
+  if (it == node.volumes.end()) return false;
+  const auto* claim = find_claim(claims, group.name, request.source, index);
+  return claim == nullptr || claim->volume_id == it->second.id;
+}
+
+std::vector<HostVolumeClaim> bind_volumes(const std::vector<HostVolumeClaim>& claims, const model::Node& node,
+                                          const model::TaskGroup& group, const model::Allocation& allocation,
+                                          std::int64_t index, IdSource& ids) {
+  std::vector<HostVolumeClaim> bound;
+  for (const auto& [name, request] : group.volumes) {
+    const auto it = node.volumes.find(request.source);
+    if (!request.sticky || it == node.volumes.end()) continue;
+    const auto* known = find_claim(claims, group.name, request.source, index);
+    HostVolumeClaim claim = known == nullptr ? HostVolumeClaim{} : *known;
+    if (known == nullptr) claim.id = ids.uuid();
+    claim.ns = allocation.ns;
+    claim.job_id = allocation.job_id;
+    claim.group = group.name;
+    claim.alloc_id = allocation.id;
+    claim.index = index;
+    claim.volume_id = it->second.id;
+    claim.volume_name = request.source;
+    bound.push_back(std::move(claim));
+  }
+  return bound;
 }
 
 }  // namespace underway::scheduler::detail

@@ -2,6 +2,7 @@
 /// @file
 /// What one allocation of a group asks of a node, drawn together from job, group and tasks.
 
+#include "model/host_volume.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "scheduler/detail/fleet_index.hpp"
 
@@ -32,6 +33,7 @@ struct Ask {
   std::vector<const model::Constraint*> node_constraints;   ///< name a `unique.` property
   std::vector<const std::string*> drivers;
   std::vector<const model::VolumeRequest*> volumes;
+  std::vector<model::HostVolumeClaim> claims;  ///< of its sticky volumes
   std::vector<const model::Port*> static_ports;
   std::vector<const model::Port*> dynamic_ports;
   bool holds = false;  ///< its tasks hold cores or devices alone
@@ -53,7 +55,8 @@ struct Ask {
   std::vector<std::string> spread_attributes() const;
   /// Whether each of its allocations asks for volumes of its own, so that they are no longer alike.
   bool has_own_volumes() const {
-    return std::any_of(volumes.begin(), volumes.end(), [](const auto* volume) { return volume->per_alloc; });
+    return std::any_of(volumes.begin(), volumes.end(),
+                       [](const auto* volume) { return volume->per_alloc || volume->sticky; });
   }
   bool has_ports() const { return !static_ports.empty() || !dynamic_ports.empty(); }
   /// Whether pool and datacenter are right: other nodes do not even count as evaluated.

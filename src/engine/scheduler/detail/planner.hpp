@@ -56,6 +56,7 @@ class Planner {
   Ask ask_of(const tables::Row<model::Job>& job, const model::TaskGroup& group) const {
     Ask ask(job, group, situation_.home ? situation_.home(*job, group) : std::nullopt);
     ask.algorithm = situation_.rules.algorithm;
+    if (!system()) ask.claims = situation_.claims;
     return ask;
   }
 

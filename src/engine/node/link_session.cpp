@@ -113,6 +113,7 @@ awaitable<RegisterReply> Node::Impl::present(link::Connection& connection) {
   unpresented_ = false;
   RegisterRequest request{self_, identity_.secret, {}};
   for (const auto& [key, value] : more_attributes_) request.node.attributes[key] = value;
+  for (const auto& [name, volume] : lent_) request.node.volumes[name] = volume;
   request.node.meta = metadata_.now().meta;
   request.node.computed_class = model::compute_class(request.node);
   for (const auto& [id, runner] : runners_)

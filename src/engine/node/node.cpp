@@ -74,7 +74,9 @@ awaitable<void> Node::Impl::start() {
     self_.meta = metadata_.now().meta;
     self_.computed_class = model::compute_class(self_);
   });
+  co_await open_volumes();
   context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});
+  context_->host_volumes = &lent_;
   context_->server = &server_data_;
   context_->cluster_data = &template_data_;
   files_.emplace(options_.data_dir);

@@ -57,6 +57,8 @@ struct Options {
   std::vector<ConfiguredDevice> devices;
   std::string nvidia_library = "libnvidia-ml.so.1";  ///< where dlopen(3) looks; empty: GPUs are not looked for
   std::vector<model::NodeVolume> host_volumes;       ///< directories that it lends to tasks
+  std::string host_volume_plugin_dir;                ///< empty: host_volume_plugins in data_dir
+  std::string host_volumes_dir;                      ///< where plugins put volumes; empty: host_volumes in data_dir
   std::int64_t min_dynamic_port = 20000;
   std::int64_t max_dynamic_port = 32000;
 

@@ -326,7 +326,9 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     LaunchSpec spec = launch_spec();
     if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
       spec.devices = devices_of(context_.node, given->second.devices).paths;
-    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation_);
+    static const std::map<std::string, model::NodeVolume> kNoVolumes;
+    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation_,
+                              context_.host_volumes != nullptr ? *context_.host_volumes : kNoVolumes);
     process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();
     ++context_.stats.task_starts;

@@ -29,6 +29,8 @@ struct RunnerContext {
   NodeStats& stats;
   ClusterData* cluster_data = nullptr;  ///< null: templates that ask for variables or services wait
   ServerData* server = nullptr;         ///< null: there is none, and templates and identities do without (tests)
+  /// Dynamic host volumes of the node, by name; null: there are none.
+  const std::map<std::string, model::NodeVolume>* host_volumes = nullptr;
 };
 
 class TaskRunner {

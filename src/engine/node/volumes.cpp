@@ -6,7 +6,8 @@
 namespace underway::node {
 
 std::vector<VolumeUse> volumes_of(const model::Node& node, const model::Allocation& allocation, const model::Task& task,
-                                  const Interpolation& interpolation) {
+                                  const Interpolation& interpolation,
+                                  const std::map<std::string, model::NodeVolume>& dynamic) {
   std::vector<VolumeUse> uses;
   const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
   for (const auto& mount : task.volume_mounts) {
@@ -20,8 +21,9 @@ std::vector<VolumeUse> volumes_of(const model::Node& node, const model::Allocati
           .because(fmt::format("group '{}' asks for no volume of that name", allocation.group))
           .advise("add a `volume` block to the group");
     const std::string name = model::volume_name(*asked, std::max<std::int64_t>(0, allocation.index()));
-    const auto volume = node.volumes.find(name);
-    if (volume == node.volumes.end())
+    auto volume = node.volumes.find(name);
+    if (volume == node.volumes.end()) volume = dynamic.find(name);
+    if (volume == dynamic.end())
       throw Error(Code::not_found, fmt::format("task '{}' cannot mount volume '{}'", task.name, mount.volume))
           .because(fmt::format("there is no host volume '{}' on node '{}'", name, node.name))
           .advise("add a host_volume block to the client block of its agent's configuration");

@@ -16,9 +16,11 @@ struct VolumeUse {
   model::Propagation propagation = model::Propagation::isolated;
 };
 
-/// All of the task's, with their variables replaced.
+/// All of the task's, with their variables replaced. `dynamic`: volumes beside those of the node's configuration, by
+/// name.
 /// Errors: not_found when the node has no such volume; invalid for one that the group does not ask for.
 std::vector<VolumeUse> volumes_of(const model::Node& node, const model::Allocation& allocation, const model::Task& task,
-                                  const Interpolation& interpolation);
+                                  const Interpolation& interpolation,
+                                  const std::map<std::string, model::NodeVolume>& dynamic = {});
 
 }  // namespace underway::node

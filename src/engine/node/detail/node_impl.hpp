@@ -17,6 +17,7 @@
 #include "node/extension.hpp"
 #include "node/fingerprint.hpp"
 #include "node/host_stats.hpp"
+#include "node/host_volumes.hpp"
 #include "node/kernel_runtime.hpp"
 #include "node/log_reader.hpp"
 #include "node/node.hpp"
@@ -77,6 +78,10 @@ class Node::Impl {
   awaitable<boost::json::value> stat_file(FileRequest request);
   awaitable<boost::json::value> remove_now(TaskRequest request);
 
+  // volume_handlers.cpp
+  awaitable<void> open_volumes();
+  awaitable<boost::json::value> answer_for_volumes(std::string method, boost::json::value body);
+
   // self_handlers.cpp: what the server asks about the node itself
   awaitable<boost::json::value> answer_for_self(std::string method, boost::json::value body);
   awaitable<boost::json::value> apply_metadata(MetadataRequest request);
@@ -102,6 +107,10 @@ class Node::Impl {
   /// As options_.more_attributes found them last. Kept apart: tasks read self_, on other threads too.
   model::StringMap more_attributes_;
   DynamicMeta metadata_;  ///< kept apart as well
+  std::optional<HostVolumes> volumes_;
+  std::map<std::string, model::NodeVolume> lent_;  ///< dynamic ones, by name
+  std::set<std::string> volumes_busy_;             ///< ids and names of those that are being made or deleted
+  async::Event volume_done_;
   bool applying_metadata_ = false;
   async::Event metadata_applied_;
   HostSampler host_sampler_;

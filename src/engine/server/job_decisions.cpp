@@ -145,18 +145,18 @@ void refuse_other_start(const Job& current, const Job& job) {
 
 }  // namespace
 
-std::optional<Job> next_version(const Tables& tables, Job job, const Context& context) {
+std::optional<Job> next_version(const Tables& tables, Job job, const Context& context, bool stopped) {
   const auto current = tables.find_job(job.ns, job.id);
-  job.stop = false;
+  job.stop = stopped;
   job.stable = false;
-  job.status = model::JobStatus::pending;
+  job.status = stopped ? model::JobStatus::dead : model::JobStatus::pending;
   job.status_description.clear();
   job.version = 0;
   job.version_tag.reset();  // it names one version
   job.submit_time = unix_nanos(context.now);
   job.job_modify_index = context.revision;
   if (current) {
-    if (!current->stop && same_specification(*current, job)) return std::nullopt;
+    if (current->stop == stopped && same_specification(*current, job)) return std::nullopt;
     if (current->type != job.type && !current->stop) {
       throw Error(Code::invalid, fmt::format("job '{}' cannot change its type from {} to {}", job.id,
                                              describe::spell(current->type), describe::spell(job.type)))
@@ -164,7 +164,7 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
     }
     if (!current->stop) refuse_other_start(*current, job);
     job.version = current->version + 1;
-    job.status = current->status;
+    if (!stopped || !current->stop) job.status = current->status;
   }
   return job;
 }
@@ -172,7 +172,7 @@ std::optional<Job> next_version(const Tables& tables, Job job, const Context& co
 Registered register_into(std::vector<Change>& changes, const Tables& tables, const RegisterJob& request,
                          const Context& context) {
   Registered result;
-  auto job = next_version(tables, request.job, context);
+  auto job = next_version(tables, request.job, context, request.stopped);
   const auto current = tables.find_job(request.job.ns, request.job.id);
   const Job& standing = job ? *job : *current;
   result.job_modify_index = standing.job_modify_index;

@@ -17,6 +17,7 @@ struct RegisterJob {
   bool preserve_counts = false;                    ///< groups that are there already keep their counts
   bool preserve_resources = false;                 ///< and their tasks what they ask of a node
   std::optional<std::int64_t> eval_priority = {};  ///< of the evaluation alone; absent: the job's
+  bool stopped = false;                            ///< it is kept, and nothing of it runs (the wire's Job.Stop)
 };
 
 struct Registered {
@@ -67,8 +68,8 @@ model::JobStatus job_status(const Tables&, const model::Job&);
 /// The fields that a client may set, so that the rest (status, version, indexes) never makes a new version.
 bool same_specification(const model::Job&, const model::Job&);
 
-/// The job as its next version will stand, stamped; nothing when it equals the current one.
-std::optional<model::Job> next_version(const Tables&, model::Job job, const Context&);
+/// The job as its next version will stand, stamped, running or `stopped`; nothing when it equals the current one.
+std::optional<model::Job> next_version(const Tables&, model::Job job, const Context&, bool stopped = false);
 /// Puts the job, if it differs from the current one, and its evaluation; refuses nothing.
 Registered register_into(std::vector<Change>& changes, const Tables&, const RegisterJob&, const Context&);
 

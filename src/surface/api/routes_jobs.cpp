@@ -69,6 +69,7 @@ awaitable<Response> registered(Api& api, const server::Registered& done) {
 server::RegisterJob registration_of(const Request& request, const boost::json::object& body) {
   server::RegisterJob out;
   out.job = job_of(request, body);
+  out.stopped = out.job.stop;
   if (const auto* submission = body.if_contains("Submission"); submission != nullptr && submission->is_object()) {
     out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
   }

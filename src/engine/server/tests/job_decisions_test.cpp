@@ -70,6 +70,29 @@ TEST(Register, BringsAStoppedJobBack) {
   EXPECT_EQ(job->version, 1);
 }
 
+TEST(Register, KeepsAJobThatComesStoppedUntilItComesAgain) {
+  Desk desk;
+  const auto register_web = [&](bool stopped) {
+    return desk.run([&](const Tables& t, const Context& c) {
+      RegisterJob request{make_job("web"), {}, {}};
+      request.stopped = stopped;
+      return decide_register(t, request, c);
+    });
+  };
+  const auto web = [&] { return desk.tables.find_job("default", "web"); };
+  register_web(true);
+  EXPECT_TRUE(web()->stop);
+  EXPECT_EQ(web()->status, JobStatus::dead);
+  register_web(true);
+  EXPECT_EQ(web()->version, 0) << "it is the same";
+  register_web(false);
+  EXPECT_FALSE(web()->stop);
+  EXPECT_EQ(web()->version, 1);
+  register_web(true);
+  EXPECT_TRUE(web()->stop);
+  EXPECT_EQ(web()->version, 2);
+}
+
 TEST(Register, IgnoresWhatOnlyTheServerMaySet) {
   Desk desk;
   model::Job forged = make_job("web");

@@ -9,6 +9,7 @@
 #include "model/validate.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,5 +66,25 @@ model::Job job_from_json(const boost::json::value& json);
 
 /// Canonical HCL: parse_job(write_job(job)) gives the job again, without what the server keeps.
 std::string write_job(const model::Job& job);
+
+/// For a reader that knows less than we do, or means something else by what is left out.
+struct WriteOptions {
+  /// Whether it knows a field of a block; what it does not know is written as a comment. Empty: it knows all.
+  std::function<bool(const describe::Structure& block, const describe::Field& field)> knows{};
+  /// The same for a key of a task's `config`.
+  std::function<bool(const std::string& driver, std::string_view key)> knows_config{};
+  /// Services name their provider even where it is the one that we take without a name.
+  bool names_providers = false;
+};
+struct LeftOut {
+  std::size_t line = 0;  ///< of the comment, from 1
+  std::string where;     ///< "group 'web' task 'api'"; empty: the job
+  std::string name;      ///< as it is spelled in HCL
+};
+struct WrittenJob {
+  std::string text;
+  std::vector<LeftOut> left_out;
+};
+WrittenJob write_job(const model::Job& job, const WriteOptions& options);
 
 }  // namespace underway::jobspec

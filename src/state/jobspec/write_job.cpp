@@ -4,6 +4,9 @@
 
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
+#include <span>
+
 namespace underway::jobspec {
 namespace {
 
@@ -101,20 +104,26 @@ void append_heredoc(std::string& out, std::string_view text) {
 
 class Writer {
  public:
-  std::string take() { return std::move(out_); }
+  Writer(model::JobType type, const WriteOptions& options) : type_(type), options_(options) {}
+
+  WrittenJob take() { return {std::move(out_), std::move(left_out_)}; }
 
   /// `name "label" { … }`
   void block(std::string_view name, const Structure& structure, const void* object, const void* defaults) {
     indent();
     out_ += name;
+    std::string place(name);
     for (const auto& field : structure.fields) {
       if (field.form != Form::label) continue;
       out_ += ' ';
       append_quoted(out_, scalar_text(*field.type, field.in(object)), References::escape);
+      place += fmt::format(" '{}'", scalar_text(*field.type, field.in(object)));
     }
     out_ += " {";
     open();
+    places_.push_back(std::move(place));
     fields(structure, object, defaults);
+    places_.pop_back();
     close();
   }
 
@@ -130,30 +139,50 @@ class Writer {
     out_ += "}\n";
   }
 
+  /// What was written since `begin` becomes a comment, which is told of.
+  void leave_out(std::size_t begin, std::string_view name) {
+    if (begin == out_.size()) return;
+    std::string commented;
+    const auto lines = split(std::string_view(out_).substr(begin, out_.size() - 1 - begin), '\n');
+    for (const auto& line : lines) commented += "# " + line + "\n";
+    out_.resize(begin);
+    const auto before = static_cast<std::size_t>(std::count(out_.begin(), out_.end(), '\n'));
+    const auto inner = places_.size() > 1 ? std::span(places_).subspan(1) : std::span<const std::string>();
+    left_out_.push_back({before + 1, join(inner, " "), std::string(name)});
+    out_ += commented;
+  }
+
   void fields(const Structure& structure, const void* object, const void* defaults) {
+    if (structure.name == "task") task_ = static_cast<const model::Task*>(object);
     for (const auto& field : structure.fields) {
-      if (structure.name == "task" && field.json == "Identity")
-        default_identity(*static_cast<const model::Task*>(object));
-      if (structure.name == "task" && field.json == "ScalingPolicies")
-        vertical_scaling(*static_cast<const model::Task*>(object));
-      if (structure.name == "resources" && field.json == "CPU" &&
-          static_cast<const model::Resources*>(object)->cores > 0)
-        continue;  // it is what the cores amount to
-      if (field.form == Form::wire || field.form == Form::label) continue;
-      const void* value = field.in(object);
-      if (!field.required && describe::equal(*field.type, value, field.in(defaults))) continue;
-      if (field.form == Form::attribute) {
-        if (field.type->kind == Kind::optional && field.type->size(value) == 0) continue;
-        attribute(field.hcl, *field.type, value);
-      } else if (field.form == Form::block) {
-        blocks(field, value, object, structure);
-      } else {
-        free_form(field, value);
-      }
+      const std::size_t begin = out_.size();
+      this->field(structure, field, object, defaults);
+      if (options_.knows && !options_.knows(structure, field)) leave_out(begin, field.hcl);
     }
     if (structure.name == "network") ports(*static_cast<const model::NetworkResource*>(object));
     if (structure.name == "job") {
       for (const auto& group : static_cast<const model::Job*>(object)->groups) this->group(group);
+    }
+  }
+
+  void field(const Structure& structure, const Field& field, const void* object, const void* defaults) {
+    if (structure.name == "task" && field.json == "Identity")
+      default_identity(*static_cast<const model::Task*>(object));
+    if (structure.name == "task" && field.json == "ScalingPolicies")
+      vertical_scaling(*static_cast<const model::Task*>(object));
+    if (structure.name == "resources" && field.json == "CPU" && static_cast<const model::Resources*>(object)->cores > 0)
+      return;  // it is what the cores amount to
+    if (field.form == Form::wire || field.form == Form::label) return;
+    const void* value = field.in(object);
+    const bool named = options_.names_providers && structure.name == "service" && field.json == "Provider";
+    if (!field.required && !named && describe::equal(*field.type, value, field.in(defaults))) return;
+    if (field.form == Form::attribute) {
+      if (field.type->kind == Kind::optional && field.type->size(value) == 0) return;
+      attribute(field.hcl, *field.type, value);
+    } else if (field.form == Form::block) {
+      blocks(field, value, object, structure);
+    } else {
+      free_form(field, value);
     }
   }
 
@@ -287,13 +316,17 @@ class Writer {
     out_ += field.hcl;
     out_ += as_block ? " {" : " = {";
     open();
+    const bool is_config = field.type->kind == Kind::any && field.hcl == "config" && task_ != nullptr;
     for (const auto& [key, text] : members) {
+      const std::size_t begin = out_.size();
       indent();
       if (as_block)
         out_ += key;
       else
         append_quoted(out_, key);
       out_ += " = " + text + "\n";
+      if (is_config && options_.knows_config && !options_.knows_config(task_->driver, key))
+        leave_out(begin, "config." + key);
     }
     close();
   }
@@ -405,21 +438,23 @@ class Writer {
     }
   }
 
- public:
-  explicit Writer(model::JobType type) : type_(type) {}
-
- private:
   std::string out_;
   int depth_ = 0;
   int nesting_ = 0;  ///< of lists and objects around what is being written
   model::JobType type_;
   const model::TaskGroup* group_ = nullptr;
+  const model::Task* task_ = nullptr;  ///< the one that is being written, or the last one
+  const WriteOptions& options_;
+  std::vector<std::string> places_;  ///< the blocks around what is being written
+  std::vector<LeftOut> left_out_;
 };
 
 }  // namespace
 
-std::string write_job(const model::Job& job) {
-  Writer writer(job.type);
+std::string write_job(const model::Job& job) { return write_job(job, WriteOptions{}).text; }
+
+WrittenJob write_job(const model::Job& job, const WriteOptions& options) {
+  Writer writer(job.type, options);
   const auto& structure = describe::structure_of<model::Job>();
   // The name is the ID's unless it was given.
   model::Job standard = *static_cast<const model::Job*>(structure.defaults());

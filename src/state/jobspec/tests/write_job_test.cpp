@@ -1,6 +1,9 @@
 #include "jobspec/jobspec.hpp"
 
+#include <algorithm>
 #include <random>
+
+#include "base/text.hpp"
 
 namespace underway::jobspec {
 namespace {
@@ -154,6 +157,48 @@ TEST(WriteJob, GivesBackTheJobThatWasWritten) {
     ASSERT_TRUE(parsed.job) << text << parsed.diagnostics.render();
     ASSERT_TRUE(describe::equal(*parsed.job, job)) << text << write_job(*parsed.job);
     ASSERT_EQ(write_job(*parsed.job), text);
+  }
+}
+
+/// No field that a reader does not know.
+std::vector<std::string> left_in(const model::Job& job) {
+  std::vector<std::string> out;
+  if (!job.meta.empty() || !job.constraints.empty() || job.ui) out.emplace_back("job");
+  for (const auto& group : job.groups) {
+    if (!group.meta.empty() || !group.constraints.empty()) out.push_back(group.name);
+    for (const auto& task : group.tasks) {
+      const auto* config = task.config.if_object();
+      const bool keyed = config != nullptr && std::any_of(config->begin(), config->end(), [](const auto& member) {
+                           return member.key().size() % 2 == 0;
+                         });
+      if (!task.meta.empty() || !task.constraints.empty() || keyed) out.push_back(group.name + "." + task.name);
+      for (const auto& written : task.templates) {
+        if (!written.data.empty()) out.push_back(written.destination);
+      }
+    }
+  }
+  return out;
+}
+
+TEST(WriteJob, LeavesOutAsAWholeCommentWhatItsReaderDoesNotKnow) {
+  const WriteOptions options{
+      .knows =
+          [](const Structure&, const describe::Field& field) {
+            return field.hcl != "meta" && field.hcl != "constraint" && field.hcl != "ui" && field.hcl != "data";
+          },
+      .knows_config = [](const std::string&, std::string_view key) { return key.size() % 2 == 1; }};
+  Inputs inputs;
+  inputs.validate = false;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto written = write_job(JobMaker(seed).make(), options);
+    const auto parsed = parse_job(written.text, "job.hcl", inputs);
+    ASSERT_TRUE(parsed.job) << written.text << parsed.diagnostics.render();
+    ASSERT_EQ(left_in(*parsed.job), std::vector<std::string>{}) << written.text;
+    const auto lines = split(written.text, '\n');
+    for (const auto& left : written.left_out) {
+      ASSERT_TRUE(lines.at(left.line - 1).starts_with("#")) << left.name << " at " << left.line << "\n" << written.text;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "agent/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -112,14 +113,17 @@ std::vector<std::filesystem::path> files_of(const std::vector<std::string>& path
 
 }  // namespace
 
-Config load(const std::vector<std::string>& paths, Config base) {
+Config load(const std::vector<std::string>& paths, Config base, std::vector<std::string>* warnings) {
   hcl::Diagnostics diagnostics;
   for (const auto& path : files_of(paths)) {
     const auto body = hcl::parse_file(path, diagnostics);
     const hcl::Context context;
-    jobspec::decode(body, describe::structure_of<Config>(), &base, context, diagnostics);
+    jobspec::decode(body, describe::structure_of<Config>(), &base, context, diagnostics, nomad_keys());
   }
   diagnostics.throw_errors("the agent's configuration is not valid");
+  for (const auto& one : diagnostics.all()) {
+    if (warnings != nullptr) warnings->push_back(fmt::format("{}: {}", one.summary, one.detail));
+  }
   return base;
 }
 

@@ -177,8 +177,9 @@ struct Config {
 inline constexpr const char* kDefaultDataDir = "/var/lib/underway";
 
 /// Reads files, and *.hcl and *.json of directories in order of their names, over `base`.
+/// Nomad's keys that have nothing to set here are told in `warnings`.
 /// Throws Error(invalid) with every diagnostic of every file; not_found.
-Config load(const std::vector<std::string>& paths, Config base);
+Config load(const std::vector<std::string>& paths, Config base, std::vector<std::string>* warnings = nullptr);
 
 /// All problems at once: no role, no data directory, ports out of range, …
 std::vector<std::string> problems(const Config& config);

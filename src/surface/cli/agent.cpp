@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "cli/commands.hpp"
 
 namespace underway::cli {
@@ -24,6 +25,8 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   const auto text = [&](const char* flag, std::string& target) {
     if (const auto value = arguments.find(flag)) target = *value;
   };
+  text("region", config.region);
+  text("network-interface", config.client.network_interface);
   text("name", config.name);
   text("datacenter", config.datacenter);
   text("data-dir", config.data_dir);
@@ -37,6 +40,7 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   text("join-token-file", config.client.join_token_file);
   if (arguments.has("server")) config.server.enabled = true;
   if (arguments.has("client")) config.client.enabled = true;
+  if (arguments.find("acl-enabled")) config.acl.enabled = arguments.has("acl-enabled");
   if (arguments.has("hosts")) config.hosts.enabled = true;
   for (const auto& server : arguments.all("servers")) config.client.servers.push_back(server);
   for (const auto& plugin : arguments.all("plugin"))
@@ -51,7 +55,9 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   std::string temporary;
-  auto config = agent::load(arguments.all("config"), base_config(arguments, temporary));
+  std::vector<std::string> warnings;
+  auto config = agent::load(arguments.all("config"), base_config(arguments, temporary), &warnings);
+  for (const auto& warning : warnings) log::warn("agent: {}", warning);
   apply_flags(config, arguments);
   agent::run(std::move(config), arguments.all("config"));
   std::error_code ignored;
@@ -77,6 +83,9 @@ const Command& agent_command() {
                 {"data-dir", "DIR", "Where it keeps everything."},
                 {"name", "NAME", "Its name; the host's when not given."},
                 {"datacenter", "NAME", "Its datacenter."},
+                {"region", "NAME", "Its region."},
+                {"acl-enabled", "", "Requests need a token, or with =false none."},
+                {"network-interface", "NAME", "The interface whose address is the node's."},
                 {"bind", "ADDRESS", "Address to listen at; 127.0.0.1."},
                 {"http", "ADDRESS", "Address of the HTTP API, or `none` for the unix socket alone."},
                 {"servers", "URL", "A server to link to.", true},

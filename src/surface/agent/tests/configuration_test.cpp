@@ -166,5 +166,124 @@ TEST(Configuration, PortsAreNumbersAndRanges) {
   for (const char* wrong : {"x", "1-", "5-3", "0", "70000", "1-2-3"}) EXPECT_THROW(parse_ports(wrong), Error) << wrong;
 }
 
+/// A file with this text, removed at the end.
+class NomadsFile : public testing::Test {
+ protected:
+  NomadsFile() : directory_(fmt::format("/tmp/underway-nomads-file-{}", ::getpid())) {
+    std::filesystem::create_directories(directory_);
+  }
+  ~NomadsFile() override { std::filesystem::remove_all(directory_); }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    const auto path = directory_ / name;
+    std::ofstream(path) << text;
+    return path;
+  }
+  std::string refusal(const std::string& text) const {
+    try {
+      load({file("refused.hcl", text)}, {});
+    } catch (const Error& error) {
+      return error.text();
+    }
+    return {};
+  }
+
+  std::filesystem::path directory_;
+};
+
+constexpr const char* kSite = R"(
+data_dir  = "/opt/nomad/data"
+bind_addr = "0.0.0.0"
+log_json  = true
+leave_on_terminate = true
+advertise { http = "10.0.0.1" }
+ports {
+  http = 4646
+  rpc  = 4647
+  serf = 4648
+}
+server {
+  enabled          = true
+  bootstrap_expect = 1
+  raft_protocol    = 3
+  encrypt          = "cg8StVXbQJ0gPvMd9o7yrg=="
+  server_join { retry_join = ["10.0.0.2:4648"] }
+  default_scheduler_config {
+    scheduler_algorithm = "spread"
+    preemption_config { batch_scheduler_enabled = true }
+  }
+}
+client {
+  enabled = true
+  servers = ["10.0.0.1:4647", "[fd00::1]:4647", "server.site", "https://other.site:4000"]
+  options = { "driver.raw_exec.enable" = "1" }
+  meta { rack = "r7" }
+  host_volume "scratch" { path = "/scratch" }
+  chroot_env = { "/bin" = "/bin" }
+  template { max_stale = "30s" }
+}
+plugin "raw_exec" { config { enabled = true } }
+plugin "nomad-driver-podman" {
+  config {}
+}
+consul { address = "127.0.0.1:8500" }
+vault { enabled = false }
+telemetry {
+  prometheus_metrics         = true
+  publish_allocation_metrics = true
+}
+tls {
+  http = true
+  rpc  = true
+  rpc_upgrade_mode = false
+}
+)";
+
+TEST_F(NomadsFile, IsTakenAndWhatSetsNothingIsTold) {
+  std::vector<std::string> warnings;
+  const auto config = load({file("nomad.hcl", kSite)}, {}, &warnings);
+  EXPECT_EQ(config.data_dir, "/opt/nomad/data");
+  EXPECT_TRUE(config.server.enabled && config.client.enabled && config.raw_exec_enabled());
+  EXPECT_EQ(config.client.meta.at("rack"), "r7");
+  ASSERT_EQ(config.client.host_volumes.size(), 1u);
+  ASSERT_EQ(config.plugins.size(), 2u);
+  EXPECT_EQ(config.plugins[1].name, "podman");
+  EXPECT_EQ(config.client.servers, (std::vector<std::string>{"https://10.0.0.1:4646", "https://[fd00::1]:4646",
+                                                             "https://server.site:4646", "https://other.site:4000"}));
+  EXPECT_TRUE(problems(config).empty());
+  const auto told = [&](const std::string& key) {
+    return std::any_of(warnings.begin(), warnings.end(),
+                       [&](const auto& warning) { return warning.starts_with("`" + key + "` has no effect: "); });
+  };
+  for (const char* key : {"log_json", "leave_on_terminate", "advertise", "rpc", "serf", "raft_protocol", "encrypt",
+                          "server_join", "default_scheduler_config", "options", "chroot_env", "max_stale", "consul",
+                          "vault", "telemetry", "rpc_upgrade_mode"})
+    EXPECT_TRUE(told(key)) << key;
+  EXPECT_FALSE(told("bootstrap_expect")) << "1 is what it is";
+}
+
+TEST_F(NomadsFile, ThatWouldProtectLessOrNeedsMoreServersIsRefused) {
+  EXPECT_NE(refusal("server { bootstrap_expect = 3 }").find("more than 1"), std::string::npos);
+  EXPECT_NE(refusal("server { authoritative_region = \"eu\" }").find("authoritative_region"), std::string::npos);
+  EXPECT_NE(refusal("client { disable_remote_exec = true }").find("disable_remote_exec"), std::string::npos);
+  EXPECT_NE(refusal("keyring \"awskms\" { active = true }").find("keyring"), std::string::npos);
+  EXPECT_NE(refusal("client { servers = [\"provider=aws tag_key=x\"] }").find("no address"), std::string::npos);
+  EXPECT_NE(refusal("client { serverz = [\"x\"] }").find("serverz"), std::string::npos) << "no key of Nomad either";
+}
+
+TEST_F(NomadsFile, OfADirectoryAreReadInOrderHclAndJsonAlike) {
+  file("10-base.hcl", "name = \"first\"\nregion = \"eu\"\nserver { enabled = true }\n");
+  file("20-more.json", R"({"name": "second", "client": {"enabled": true, "node_class": "gpu"}})");
+  file("30-last.hcl", "client { node_class = \"cpu\" }\n");
+  file("40-ignored.txt", "name = \"third\"\n");
+  const auto more = file("../" + directory_.filename().string() + "/more.conf", "datacenter = \"dc7\"\n");
+  const auto config = load({directory_, more}, {});
+  EXPECT_EQ(config.name, "second");
+  EXPECT_EQ(config.region, "eu");
+  EXPECT_EQ(config.datacenter, "dc7");
+  EXPECT_TRUE(config.server.enabled && config.client.enabled);
+  EXPECT_EQ(config.client.node_class, "cpu");
+}
+
 }  // namespace
 }  // namespace underway::agent

@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
 
@@ -30,10 +31,7 @@ std::string mappings(const std::map<std::string, std::string>& map) {
 
 /// As Nomad prints it; what is secret the server does not tell.
 int print_method(const boost::json::value& value, const Arguments& arguments) {
-  if (arguments.has("json")) {
-    print_json(value);
-    return kDone;
-  }
+  if (print_formatted(arguments, value)) return kDone;
   const auto method = json::decode<AuthMethod>(value, "answer");
   const auto& config = method.config;
   print(key_values({{"Name", method.name},
@@ -110,10 +108,7 @@ int update(const Arguments& arguments) {
 int list(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto methods = ask(client, "GET", "/v1/acl/auth-methods");
-  if (arguments.has("json")) {
-    print_json(methods);
-    return kDone;
-  }
+  if (print_formatted(arguments, methods)) return kDone;
   Table table({"Name", "Type", "Default"});
   for (const auto& row : methods.as_array()) {
     const auto method = json::decode<AuthMethod>(row, "answer");
@@ -144,7 +139,8 @@ std::vector<Flag> method_flags() {
           {"token-name-format", "TEXT", "The tokens' names; ${value.x} is a mapped claim."},
           {"default", "", "Used by a login that names no method."},
           {"config", "JSON|@FILE|-", "The rest, as JSON; give secrets in a file or on standard input."},
-          {"json", "", "As JSON."}};
+          {"json", "", "As JSON."},
+          kTemplate};
 }
 
 }  // namespace
@@ -172,10 +168,8 @@ const Command& acl_auth_method_update_command() {
 }
 
 const Command& acl_auth_method_list_command() {
-  static const Command command{.name = "acl auth-method list",
-                               .summary = "Lists auth methods.",
-                               .flags = {{"json", "", "As JSON."}},
-                               .run = list};
+  static const Command command{
+      .name = "acl auth-method list", .summary = "Lists auth methods.", .flags = with_format_flags(), .run = list};
   return command;
 }
 
@@ -183,7 +177,7 @@ const Command& acl_auth_method_info_command() {
   static const Command command{.name = "acl auth-method info",
                                .arguments = "NAME",
                                .summary = "Shows an auth method, without its secrets.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = info};

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
 
@@ -14,7 +15,8 @@ std::string path_of(const std::string& id) { return "/v1/acl/binding-rule/" + ht
 /// By a part of its id.
 std::string resolve(sdk::Client& client, const std::string& prefix) {
   std::vector<std::string> found;
-  for (const auto& row : ask(client, "GET", "/v1/acl/binding-rules").as_array()) {
+  const auto rules = ask(client, "GET", "/v1/acl/binding-rules");
+  for (const auto& row : rules.as_array()) {
     const std::string id(row.at("ID").as_string());
     if (id == prefix) return id;
     if (id.starts_with(prefix)) found.push_back(id);
@@ -25,10 +27,7 @@ std::string resolve(sdk::Client& client, const std::string& prefix) {
 }
 
 int print_rule(const boost::json::value& value, const Arguments& arguments) {
-  if (arguments.has("json")) {
-    print_json(value);
-    return kDone;
-  }
+  if (print_formatted(arguments, value)) return kDone;
   const auto rule = json::decode<BindingRule>(value, "answer");
   print(key_values({{"ID", rule.id},
                     {"Description", rule.description.empty() ? "<none>" : rule.description},
@@ -70,10 +69,7 @@ int update(const Arguments& arguments) {
 int list(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto rules = ask(client, "GET", "/v1/acl/binding-rules");
-  if (arguments.has("json")) {
-    print_json(rules);
-    return kDone;
-  }
+  if (print_formatted(arguments, rules)) return kDone;
   Table table({"ID", "Description", "Auth Method"});
   for (const auto& row : rules.as_array()) {
     const auto rule = json::decode<BindingRule>(row, "answer");
@@ -103,7 +99,8 @@ std::vector<Flag> rule_flags() {
           {"bind-type", "role|policy|management", "What those get."},
           {"bind-name", "NAME", "Which role or policy; ${value.x} is a mapped claim."},
           {"description", "TEXT", "For people."},
-          {"json", "", "As JSON."}};
+          {"json", "", "As JSON."},
+          kTemplate};
 }
 
 }  // namespace
@@ -130,10 +127,8 @@ const Command& acl_binding_rule_update_command() {
 }
 
 const Command& acl_binding_rule_list_command() {
-  static const Command command{.name = "acl binding-rule list",
-                               .summary = "Lists binding rules.",
-                               .flags = {{"json", "", "As JSON."}},
-                               .run = list};
+  static const Command command{
+      .name = "acl binding-rule list", .summary = "Lists binding rules.", .flags = with_format_flags(), .run = list};
   return command;
 }
 
@@ -141,7 +136,7 @@ const Command& acl_binding_rule_info_command() {
   static const Command command{.name = "acl binding-rule info",
                                .arguments = "ID",
                                .summary = "Shows a binding rule.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = info};

@@ -1,7 +1,7 @@
 #include "acl/policy.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -27,10 +27,7 @@ int apply(const Arguments& arguments) {
 
 int list(const Arguments& arguments) {
   const auto policies = make_client(arguments).acl_policies();
-  if (arguments.has("json")) {
-    print_json(json::to_value(policies));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(policies))) return kDone;
   Table table({"Name", "Description"});
   for (const auto& policy : policies) table.add({policy.name, policy.description});
   table.print();
@@ -39,10 +36,7 @@ int list(const Arguments& arguments) {
 
 int info(const Arguments& arguments) {
   const auto policy = make_client(arguments).acl_policy(arguments.positional().front());
-  if (arguments.has("json")) {
-    print_json(json::to_value(policy));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(policy))) return kDone;
   std::vector<std::pair<std::string, std::string>> lines = {{"Name", policy.name},
                                                             {"Description", policy.description},
                                                             {"CreateIndex", std::to_string(policy.create_index)},
@@ -83,7 +77,7 @@ const Command& acl_policy_apply_command() {
 
 const Command& acl_policy_list_command() {
   static const Command command{
-      .name = "acl policy list", .summary = "Lists policies.", .flags = {{"json", "", "As JSON."}}, .run = list};
+      .name = "acl policy list", .summary = "Lists policies.", .flags = with_format_flags(), .run = list};
   return command;
 }
 
@@ -91,7 +85,7 @@ const Command& acl_policy_info_command() {
   static const Command command{.name = "acl policy info",
                                .arguments = "NAME",
                                .summary = "Shows a policy with its rules.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = info};

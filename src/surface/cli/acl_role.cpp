@@ -3,7 +3,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -16,15 +16,13 @@ std::string policies_of(const model::AclRole& role) {
 }
 
 int print_role(const model::AclRole& role, const Arguments& arguments) {
-  if (arguments.has("json"))
-    print_json(json::to_value(role));
-  else
-    print(key_values({{"ID", role.id},
-                      {"Name", role.name},
-                      {"Description", role.description},
-                      {"Policies", policies_of(role)},
-                      {"Create Index", std::to_string(role.create_index)},
-                      {"Modify Index", std::to_string(role.modify_index)}}));
+  if (print_formatted(arguments, json::to_value(role))) return kDone;
+  print(key_values({{"ID", role.id},
+                    {"Name", role.name},
+                    {"Description", role.description},
+                    {"Policies", policies_of(role)},
+                    {"Create Index", std::to_string(role.create_index)},
+                    {"Modify Index", std::to_string(role.modify_index)}}));
   return kDone;
 }
 
@@ -55,10 +53,7 @@ int update(const Arguments& arguments) {
 
 int list(const Arguments& arguments) {
   const auto roles = make_client(arguments).acl_roles();
-  if (arguments.has("json")) {
-    print_json(json::to_value(roles));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(roles))) return kDone;
   Table table({"ID", "Name", "Description", "Policies"});
   for (const auto& role : roles) table.add({role.id, role.name, role.description, policies_of(role)});
   table.print();
@@ -82,7 +77,8 @@ std::vector<Flag> role_flags() {
   return {{"name", "NAME", "The role's name."},
           {"description", "TEXT", "For people."},
           {"policy", "NAME", "A policy that the role has; on update, these alone.", true},
-          {"json", "", "As JSON."}};
+          {"json", "", "As JSON."},
+          kTemplate};
 }
 
 }  // namespace
@@ -109,7 +105,7 @@ const Command& acl_role_update_command() {
 
 const Command& acl_role_list_command() {
   static const Command command{
-      .name = "acl role list", .summary = "Lists roles.", .flags = {{"json", "", "As JSON."}}, .run = list};
+      .name = "acl role list", .summary = "Lists roles.", .flags = with_format_flags(), .run = list};
   return command;
 }
 
@@ -117,7 +113,7 @@ const Command& acl_role_info_command() {
   static const Command command{.name = "acl role info",
                                .arguments = "ID|NAME",
                                .summary = "Shows a role.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = info};

@@ -4,7 +4,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -46,12 +46,9 @@ void print_token(const model::AclToken& token, const std::string& secret = {}) {
 }
 
 int print_made(const sdk::NewToken& made, const Arguments& arguments) {
-  if (arguments.has("json")) {
-    auto value = without_hash(json::to_value(made.token));
-    if (!made.secret.empty()) value.as_object()["SecretID"] = made.secret;
-    print_json(value);
-    return kDone;
-  }
+  auto value = without_hash(json::to_value(made.token));
+  if (!made.secret.empty()) value.as_object()["SecretID"] = made.secret;
+  if (print_formatted(arguments, value)) return kDone;
   print_token(made.token, made.secret);
   if (!made.secret.empty()) say("The secret is told this once: keep it where only its owner reads it.");
   return kDone;
@@ -122,10 +119,7 @@ int update(const Arguments& arguments) {
 
 int list(const Arguments& arguments) {
   const auto tokens = make_client(arguments).acl_tokens();
-  if (arguments.has("json")) {
-    print_json(without_hash(json::to_value(tokens)));
-    return kDone;
-  }
+  if (print_formatted(arguments, without_hash(json::to_value(tokens)))) return kDone;
   Table table({"Name", "Type", "Global", "Accessor ID", "Expired"});
   const TimePoint now = SystemClock().now();
   for (const auto& token : tokens) {
@@ -139,19 +133,15 @@ int list(const Arguments& arguments) {
 int info(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto token = client.acl_token(resolve_token(client, arguments.positional().front()));
-  if (arguments.has("json"))
-    print_json(without_hash(json::to_value(token)));
-  else
-    print_token(token);
+  if (print_formatted(arguments, without_hash(json::to_value(token)))) return kDone;
+  print_token(token);
   return kDone;
 }
 
 int self(const Arguments& arguments) {
   const auto token = make_client(arguments).acl_token_self();
-  if (arguments.has("json"))
-    print_json(without_hash(json::to_value(token)));
-  else
-    print_token(token);
+  if (print_formatted(arguments, without_hash(json::to_value(token)))) return kDone;
+  print_token(token);
   return kDone;
 }
 
@@ -167,7 +157,8 @@ std::vector<Flag> link_flags(std::vector<Flag> more) {
   more.insert(more.end(), {{"policy", "NAME", "A policy that the token has.", true},
                            {"role-name", "NAME", "A role that the token has.", true},
                            {"role-id", "ID", "The same by its id.", true},
-                           {"json", "", "As JSON."}});
+                           {"json", "", "As JSON."},
+                           kTemplate});
   return more;
 }
 
@@ -181,7 +172,7 @@ const Command& acl_bootstrap_command() {
           "Root on the server machine needs no token. If the first one is lost, make another as root there, or write "
           "the "
           "index that a second bootstrap names into server/acl-bootstrap-reset below the state directory.",
-      .flags = {{"json", "", "As JSON."}},
+      .flags = with_format_flags(),
       .run = bootstrap};
   return command;
 }
@@ -214,7 +205,7 @@ const Command& acl_token_update_command() {
 const Command& acl_token_list_command() {
   static const Command command{.name = "acl token list",
                                .summary = "Lists tokens, without their secrets.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = list};
   return command;
 }
@@ -223,7 +214,7 @@ const Command& acl_token_info_command() {
   static const Command command{.name = "acl token info",
                                .arguments = "ACCESSOR",
                                .summary = "Shows a token, without its secret.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = info};
@@ -233,7 +224,7 @@ const Command& acl_token_info_command() {
 const Command& acl_token_self_command() {
   static const Command command{.name = "acl token self",
                                .summary = "Shows who the server takes you for.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = self};
   return command;
 }

@@ -1,7 +1,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -10,10 +10,7 @@ namespace {
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto results = client.allocation_checks(resolve_allocation(client, arguments.positional().front()));
-  if (arguments.has("json")) {
-    print_json(json::to_value(results));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(results))) return kDone;
   if (results.empty()) say("the allocation has no checks");
   Table table({"Check", "Service", "Task", "Status", "Code", "Last", "Output"});
   for (const auto& [id, result] : results) {
@@ -36,7 +33,7 @@ const Command& alloc_checks_command() {
                                .details =
                                    "Its node is asked. Each line is the newest attempt of one check; -json has "
                                    "the whole output.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = run};

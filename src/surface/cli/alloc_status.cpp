@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/score_text.hpp"
 #include "cli/terminal.hpp"
 
@@ -65,10 +65,7 @@ void print_metrics(const model::Allocation& allocation) {
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto allocation = client.allocation(resolve_allocation(client, arguments.positional().front()));
-  if (arguments.has("json")) {
-    print_json(json::to_value(allocation));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(allocation))) return kDone;
   std::string ports;
   for (const auto& port : allocation.resources.ports)
     ports += fmt::format("{}{}={}:{}", ports.empty() ? "" : " ", port.label, port.host_ip, port.value);
@@ -101,7 +98,7 @@ const Command& alloc_status_command() {
       .name = "alloc status",
       .arguments = "ID",
       .summary = "Shows an allocation, its tasks and what happened to them.",
-      .flags = {{"verbose", "", "The scores that led to its node too."}, {"json", "", "As JSON."}},
+      .flags = {{"verbose", "", "The scores that led to its node too."}, {"json", "", "As JSON."}, kTemplate},
       .least = 1,
       .most = 1,
       .run = run};

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/login_commands.hpp"
+#include "cli/operator_commands.hpp"
 
 namespace underway::cli {
 
@@ -173,6 +174,27 @@ const std::vector<const Command*>& commands() {
                                                   &operator_root_keyring_list_command(),
                                                   &operator_root_keyring_rotate_command(),
                                                   &operator_root_keyring_remove_command(),
+                                                  &quota_apply_command(),
+                                                  &quota_list_command(),
+                                                  &quota_status_command(),
+                                                  &quota_inspect_command(),
+                                                  &quota_delete_command(),
+                                                  &quota_init_command(),
+                                                  &node_pool_apply_command(),
+                                                  &node_pool_list_command(),
+                                                  &node_pool_info_command(),
+                                                  &node_pool_nodes_command(),
+                                                  &node_pool_jobs_command(),
+                                                  &node_pool_delete_command(),
+                                                  &node_pool_init_command(),
+                                                  &operator_snapshot_save_command(),
+                                                  &operator_snapshot_restore_command(),
+                                                  &operator_snapshot_inspect_command(),
+                                                  &operator_metrics_command(),
+                                                  &operator_debug_command(),
+                                                  &system_reconcile_summaries_command(),
+                                                  &config_validate_command(),
+                                                  &tls_cert_info_command(),
                                                   &agent_command(),
                                                   &agent_info_command(),
                                                   &completion_command(),

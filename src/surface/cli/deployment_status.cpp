@@ -41,9 +41,8 @@ int of_job(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto deployments = client.job_deployments(resolve_job(client, arguments.positional().front()));
   if (arguments.has("latest") && deployments.size() > 1) deployments.resize(1);
-  if (arguments.has("json"))
-    print_json(json::to_value(deployments));
-  else if (arguments.has("latest") && !deployments.empty())
+  if (print_formatted(arguments, json::to_value(deployments))) return kDone;
+  if (arguments.has("latest") && !deployments.empty())
     print(deployment_text(deployments.front()));
   else
     print_list(deployments);
@@ -73,7 +72,7 @@ const Command& job_deployments_command() {
   static const Command command{.name = "job deployments",
                                .arguments = "ID",
                                .summary = "Lists a job's rollouts, newest first.",
-                               .flags = {{"latest", "", "The newest in full."}, {"json", "", "As JSON."}},
+                               .flags = {{"latest", "", "The newest in full."}, {"json", "", "As JSON."}, kTemplate},
                                .least = 1,
                                .most = 1,
                                .run = of_job};

@@ -1,10 +1,10 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
 #include "cli/diff_text.hpp"
 #include "cli/follow_evaluation.hpp"
 #include "cli/job_version.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
 
@@ -39,10 +39,7 @@ int history(const Arguments& arguments) {
   const auto number = only ? std::optional(resolve_version(client, id, *only)) : std::nullopt;
   const auto diff = arguments.find("diff-tag") ? arguments.find("diff-tag") : arguments.find("diff-version");
   const auto fixed = diff ? std::optional(version_of(client, id, resolve_version(client, id, *diff))) : std::nullopt;
-  if (arguments.has("json")) {
-    print_json(json::to_value(versions));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(versions))) return kDone;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const auto& job = versions[i];
     if (number && job.version != *number) continue;
@@ -98,7 +95,8 @@ const Command& job_history_command() {
                                          {"version", "VERSION|TAG", "This version only."},
                                          {"diff-version", "VERSION", "Compares each with this version."},
                                          {"diff-tag", "TAG", "Compares each with the version that has this tag."},
-                                         {"json", "", "As JSON."}},
+                                         {"json", "", "As JSON."},
+                                         kTemplate},
                                .least = 1,
                                .most = 1,
                                .run = history};

@@ -4,8 +4,8 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
 #include "cli/follow_evaluation.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "model/scaling_event.hpp"
 
@@ -45,10 +45,7 @@ int scale(const Arguments& arguments) {
 int events(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto status = client.job_scale(resolve_job(client, arguments.positional().front()));
-  if (arguments.has("json")) {
-    print_json(status);
-    return kDone;
-  }
+  if (print_formatted(arguments, status)) return kDone;
   Table table({"Task Group", "Count", "PrevCount", "Error", "Message", "Date"});
   for (const auto& [group, one] : status.at("TaskGroups").as_object()) {
     for (const auto& value : one.at("Events").as_array()) {
@@ -70,10 +67,7 @@ std::string text_at(const boost::json::value& value, const char* key) {
 int list_policies(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto policies = client.scaling_policies(arguments.get("job"), arguments.get("type"));
-  if (arguments.has("json")) {
-    print_json(policies);
-    return kDone;
-  }
+  if (print_formatted(arguments, policies)) return kDone;
   Table table({"ID", "Enabled", "Type", "Target"});
   for (const auto& policy : policies.as_array()) {
     const auto& target = policy.at("Target");
@@ -90,7 +84,8 @@ int show_policy(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string& prefix = arguments.positional().front();
   std::vector<std::string> ids;
-  for (const auto& policy : client.scaling_policies({}, {}).as_array()) {
+  const auto policies = client.scaling_policies({}, {});
+  for (const auto& policy : policies.as_array()) {
     if (text_at(policy, "ID").starts_with(prefix)) ids.push_back(text_at(policy, "ID"));
   }
   if (ids.empty())
@@ -122,7 +117,7 @@ const Command& job_scaling_events_command() {
   static const Command command{.name = "job scaling-events",
                                .arguments = "ID",
                                .summary = "Lists what was asked of the counts of a job's groups.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = events};
@@ -134,7 +129,8 @@ const Command& scaling_policy_list_command() {
                                .summary = "Lists the scaling blocks of jobs.",
                                .flags = {{"job", "ID", "Of this job only."},
                                          {"type", "TYPE", "Of this type only: horizontal, vertical_cpu, vertical_mem."},
-                                         {"json", "", "As JSON."}},
+                                         {"json", "", "As JSON."},
+                                         kTemplate},
                                .run = list_policies};
   return command;
 }

@@ -2,7 +2,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -27,10 +27,7 @@ int create(const Arguments& arguments) {
     request.ttl = *ttl;
   }
   const auto created = make_client(arguments).create_join_token(request);
-  if (arguments.has("json")) {
-    print_json(json::to_value(created));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(created))) return kDone;
   print(created.token + "\n");
   say(
       fmt::format("One node may join with it, once, until {}. It is not shown again.\n"
@@ -41,10 +38,7 @@ int create(const Arguments& arguments) {
 
 int list(const Arguments& arguments) {
   const auto tokens = make_client(arguments).join_tokens();
-  if (arguments.has("json")) {
-    print_json(json::to_value(tokens));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(tokens))) return kDone;
   Table table({"ID", "Name", "Node Pool", "Cluster", "Expires", "State"});
   for (const auto& token : tokens)
     table.add({token.id, token.name, token.pool, token.cluster, time_of(token.expire_time), state_of(token)});
@@ -77,7 +71,8 @@ const Command& join_token_create_command() {
                 {"pool", "NAME", "The only pool that the node may be in."},
                 {"name", "NAME", "The only name that the node may have."},
                 {"cluster", "NAME", "The cluster that the node becomes a member of."},
-                {"json", "", "As JSON."}},
+                {"json", "", "As JSON."},
+                kTemplate},
       .run = create};
   return command;
 }
@@ -85,7 +80,7 @@ const Command& join_token_create_command() {
 const Command& join_token_list_command() {
   static const Command command{.name = "node join-token list",
                                .summary = "Lists join tokens, and by whom they were used.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = list};
   return command;
 }

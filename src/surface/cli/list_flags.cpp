@@ -40,7 +40,7 @@ gotemplate::Value data_of(const boost::json::value& json) {
 
 void add_format_flags(std::vector<Flag>& flags) {
   flags.push_back({"json", "", "As JSON."});
-  flags.push_back({"t", "TEMPLATE", "As a Go template makes it of the JSON: '{{range .}}{{.ID}} {{end}}'."});
+  flags.push_back(kTemplate);
 }
 
 }  // namespace

@@ -6,6 +6,10 @@
 
 namespace underway::cli {
 
+/// Beside a -json: the same, as a Go template makes it of the JSON.
+inline constexpr Flag kTemplate{"t", "TEMPLATE", "As a Go template makes it of the JSON: '{{range .}}{{.ID}} {{end}}'.",
+                                false};
+
 /// `own` and -filter, -per-page, -page-token, -json, -t.
 std::vector<Flag> with_list_flags(std::vector<Flag> own = {});
 /// `own` and -json, -t: of commands that show one thing.

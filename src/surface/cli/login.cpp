@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
 #include "http/server.hpp"
@@ -127,10 +128,7 @@ int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const Method method = choose(client, arguments);
   const auto token = method.type == "OIDC" ? by_oidc(client, method, arguments) : by_jwt(client, method, arguments);
-  if (arguments.has("json")) {
-    print_json(token);
-    return kDone;
-  }
+  if (print_formatted(arguments, token)) return kDone;
   const bool management = member(token, "Type") == "management";
   say(fmt::format("Successfully logged in via {} and {}\n", method.type, method.name));
   print(key_values({{"Accessor ID", member(token, "AccessorID")},
@@ -160,7 +158,8 @@ const Command& login_command() {
       .flags = {{"method", "NAME", "The auth method; else the default one."},
                 {"type", "OIDC|JWT", "Of which type the default is looked for."},
                 {"oidc-callback-addr", "ADDR", "Where the browser comes back to; localhost:4649."},
-                {"json", "", "As JSON."}},
+                {"json", "", "As JSON."},
+                kTemplate},
       .most = 1,
       .run = run};
   return command;

@@ -7,7 +7,7 @@
 #include "base/json.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -21,10 +21,7 @@ int collect(const Arguments& arguments) {
 int members(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto answer = client.members();
-  if (arguments.has("json")) {
-    print_json(answer);
-    return kDone;
-  }
+  if (print_formatted(arguments, answer)) return kDone;
   Table table({"Name", "Address", "Status", "Build", "Datacenter", "Region"});
   for (const auto& member : answer.at("Members").as_array()) {
     const auto text = [&](const boost::json::value& value) { return std::string(std::string_view(value.as_string())); };
@@ -89,7 +86,7 @@ const Command& system_gc_command() {
 
 const Command& server_members_command() {
   static const Command command{
-      .name = "server members", .summary = "Lists the servers.", .flags = {{"json", "", "As JSON."}}, .run = members};
+      .name = "server members", .summary = "Lists the servers.", .flags = with_format_flags(), .run = members};
   return command;
 }
 

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
@@ -85,10 +85,7 @@ std::string or_all(const std::vector<std::string>& list) { return list.empty() ?
 
 int list(const Arguments& arguments) {
   const auto namespaces = make_client(arguments).namespaces();
-  if (arguments.has("json")) {
-    print_json(json::to_value(namespaces));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(namespaces))) return kDone;
   Table table({"Name", "Description"});
   for (const auto& ns : namespaces) table.add({ns.name, ns.description.empty() ? "<none>" : ns.description});
   table.print();
@@ -97,10 +94,7 @@ int list(const Arguments& arguments) {
 
 int status(const Arguments& arguments) {
   const auto ns = make_client(arguments).ns(arguments.positional().front());
-  if (arguments.has("json")) {
-    print_json(json::to_value(ns));
-    return kDone;
-  }
+  if (print_formatted(arguments, json::to_value(ns))) return kDone;
   const auto& disabled = ns.capabilities.disabled_task_drivers;
   print(key_values({{"Name", ns.name},
                     {"Description", ns.description.empty() ? "<none>" : ns.description},
@@ -113,7 +107,8 @@ int status(const Arguments& arguments) {
 }
 
 int inspect(const Arguments& arguments) {
-  print_json(json::to_value(make_client(arguments).ns(arguments.positional().front())));
+  const auto ns = json::to_value(make_client(arguments).ns(arguments.positional().front()));
+  if (!print_formatted(arguments, ns)) print_json(ns);
   return kDone;
 }
 
@@ -154,7 +149,7 @@ const Command& namespace_apply_command() {
 
 const Command& namespace_list_command() {
   static const Command command{
-      .name = "namespace list", .summary = "Lists namespaces.", .flags = {{"json", "", "As JSON."}}, .run = list};
+      .name = "namespace list", .summary = "Lists namespaces.", .flags = with_format_flags(), .run = list};
   return command;
 }
 
@@ -162,7 +157,7 @@ const Command& namespace_status_command() {
   static const Command command{.name = "namespace status",
                                .arguments = "NAME",
                                .summary = "Shows a namespace.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = status};
@@ -173,6 +168,7 @@ const Command& namespace_inspect_command() {
   static const Command command{.name = "namespace inspect",
                                .arguments = "NAME",
                                .summary = "Prints a namespace as JSON.",
+                               .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
                                .run = inspect};

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
 #include "model/scheduler_configuration.hpp"
@@ -16,10 +17,7 @@ std::string spell(bool value) { return value ? "true" : "false"; }
 int get_config(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto answer = ask(client, "GET", kPath);
-  if (arguments.has("json")) {
-    print_json(answer);
-    return kDone;
-  }
+  if (print_formatted(arguments, answer)) return kDone;
   const auto found = json::decode<Configuration>(answer.at("SchedulerConfig"), "answer");
   print(key_values({{"Scheduler Algorithm", std::string(describe::spell(found.algorithm))},
                     {"Memory Oversubscription", spell(found.memory_oversubscription)},
@@ -72,7 +70,7 @@ int set_config(const Arguments& arguments) {
 const Command& operator_scheduler_get_config_command() {
   static const Command command{.name = "operator scheduler get-config",
                                .summary = "Shows what is set of scheduling.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = get_config};
   return command;
 }

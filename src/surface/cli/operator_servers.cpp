@@ -1,6 +1,7 @@
 // What Nomad's operators ask of its servers. There is one here; what there is no part for the server refuses by name.
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
 #include "model/scheduler_configuration.hpp"
@@ -22,7 +23,8 @@ std::string text_of(const boost::json::value& value) {
 int list_peers(const Arguments& arguments) {
   auto client = make_client(arguments);
   Table table({"Node", "ID", "Address", "State", "Voter", "RaftProtocol"});
-  for (const auto& server : ask(client, "GET", "/v1/operator/raft/configuration").at("Servers").as_array()) {
+  const auto answer = ask(client, "GET", "/v1/operator/raft/configuration");
+  for (const auto& server : answer.at("Servers").as_array()) {
     table.add({text_of(server.at("Node")), text_of(server.at("ID")), text_of(server.at("Address")),
                server.at("Leader").as_bool() ? "leader" : "follower", text_of(server.at("Voter")),
                text_of(server.at("RaftProtocol"))});
@@ -46,10 +48,7 @@ int transfer(const Arguments& arguments) {
 int get_autopilot(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto answer = ask(client, "GET", kAutopilot);
-  if (arguments.has("json")) {
-    print_json(answer);
-    return kDone;
-  }
+  if (print_formatted(arguments, answer)) return kDone;
   const auto found = json::decode<Autopilot>(answer, "answer");
   print(key_values({{"CleanupDeadServers", spell(found.cleanup_dead_servers)},
                     {"LastContactThreshold", format_duration(found.last_contact_threshold)},
@@ -92,10 +91,7 @@ int health(const Arguments& arguments) {
   if (response.status != 200 && response.status != 429)
     throw Error(http::code_of_status(response.status), response.body);
   const auto answer = json::parse(response.body);
-  if (arguments.has("json")) {
-    print_json(answer);
-    return kDone;
-  }
+  if (print_formatted(arguments, answer)) return kDone;
   print(key_values({{"Healthy", text_of(answer.at("Healthy"))},
                     {"FailureTolerance", text_of(answer.at("FailureTolerance"))},
                     {"Leader", text_of(answer.at("Leader"))}}));
@@ -139,7 +135,7 @@ const Command& operator_raft_transfer_leadership_command() {
 const Command& operator_autopilot_get_config_command() {
   static const Command command{.name = "operator autopilot get-config",
                                .summary = "Shows what is kept of autopilot for Nomad's clients.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = get_autopilot};
   return command;
 }
@@ -162,7 +158,7 @@ const Command& operator_autopilot_set_config_command() {
 const Command& operator_autopilot_health_command() {
   static const Command command{.name = "operator autopilot health",
                                .summary = "Tells whether the server is well.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = health};
   return command;
 }

@@ -1,6 +1,6 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
-#include "cli/context.hpp"
+#include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -15,10 +15,7 @@ void add_row(Table& table, const boost::json::value& key) {
 
 int list(const Arguments& arguments) {
   const auto keys = make_client(arguments).root_keys();
-  if (arguments.has("json")) {
-    print_json(keys);
-    return kDone;
-  }
+  if (print_formatted(arguments, keys)) return kDone;
   Table table({"Key", "State", "Create Time"});
   for (const auto& key : keys.as_array()) add_row(table, key);
   table.print();
@@ -45,7 +42,7 @@ int remove(const Arguments& arguments) {
 const Command& operator_root_keyring_list_command() {
   static const Command command{.name = "operator root keyring list",
                                .summary = "Lists the root keys under which variables are sealed.",
-                               .flags = {{"json", "", "As JSON."}},
+                               .flags = with_format_flags(),
                                .run = list};
   return command;
 }

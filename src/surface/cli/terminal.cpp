@@ -23,7 +23,8 @@ int terminal_width(int fd) { return terminal_size(fd).first; }
 
 std::string paint(Colour colour, std::string_view text, int fd) {
   static const bool unwanted = std::getenv("NO_COLOR") != nullptr;
-  if (unwanted || !is_terminal(fd)) return std::string(text);
+  static const bool forced = std::getenv("NOMAD_CLI_FORCE_COLOR") != nullptr;
+  if (unwanted || (!forced && !is_terminal(fd))) return std::string(text);
   const char* code = "0";
   switch (colour) {
     case Colour::red:

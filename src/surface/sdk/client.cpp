@@ -66,7 +66,16 @@ Address address_from_environment(const std::string& socket) {
 
 namespace {
 
+/// A proxy in front of the agent may want to know who asks.
+void add_proxy_access(http::ClientOptions& options) {
+  const std::string access = environment("UNDERWAY_HTTP_AUTH", "NOMAD_HTTP_AUTH");
+  if (access.empty()) return;
+  const bool has_password = access.find(':') != std::string::npos;
+  options.headers.set("Authorization", "Basic " + base64_encode(has_password ? access : access + ":"));
+}
+
 http::ClientOptions with_tls(http::ClientOptions options, const Address& address) {
+  add_proxy_access(options);
   const Tls& tls = address.tls;
   if (http::parse_url(address.url).tls && !options.tls)
     options.tls = http::TlsContext::client(tls.files, tls.server_name, tls.verify);

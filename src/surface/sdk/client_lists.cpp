@@ -1,5 +1,6 @@
 // Lists by expression and page; what nodes tell of themselves; the log.
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {
@@ -56,12 +57,38 @@ node::NodeMetadata Client::apply_node_metadata(const std::string& id, const node
       send("PUT", "/v1/client/metadata", {}, boost::json::serialize(body)).body, "answer");
 }
 
+namespace {
+
+/// Takes a stream of objects apart: {"Data": base64}, and {} for a heartbeat, which is told as nothing.
+class LogFrames {
+ public:
+  explicit LogFrames(const std::function<bool(std::string_view)>& piece) : piece_(piece) {}
+
+  bool take(std::string_view bytes) {
+    rest_ += bytes;
+    for (std::size_t end; (end = rest_.find('}')) != std::string::npos; rest_.erase(0, end + 1)) {
+      const auto frame = json::parse(std::string_view(rest_).substr(0, end + 1));
+      const auto* data = frame.as_object().if_contains("Data");
+      if (!piece_(data == nullptr ? std::string() : base64_decode(data->as_string()))) return false;
+    }
+    return true;
+  }
+
+ private:
+  const std::function<bool(std::string_view)>& piece_;
+  std::string rest_;
+};
+
+}  // namespace
+
+// Not as plain text: a heartbeat lets `piece` end it while nothing is logged.
 void Client::monitor(const std::string& node, const std::string& level, bool as_json,
                      const std::function<bool(std::string_view)>& piece) {
-  http::Query query{{"plain", "true"}, {"log_level", level}};
+  http::Query query{{"log_level", level}};
   if (as_json) query.add("log_json", "true");
   if (!node.empty()) query.add("node_id", node);
-  stream("/v1/agent/monitor", std::move(query), piece);
+  LogFrames frames(piece);
+  stream("/v1/agent/monitor", std::move(query), [&](std::string_view bytes) { return frames.take(bytes); });
 }
 
 }  // namespace underway::sdk

@@ -9,6 +9,11 @@ install(TARGETS underway RUNTIME DESTINATION bin COMPONENT cli)
 install(TARGETS underway-keeper underway-fetch underway-pull underway-capsule-init RUNTIME DESTINATION libexec/underway COMPONENT node)
 install(TARGETS underway-init RUNTIME DESTINATION libexec/underway COMPONENT control)
 
+# The name under which the program is Nomad's client. In a directory of its own, so that it meets no other program of
+# that name: whoever wants it puts the directory into PATH (docs/how-to/use-the-nomad-command.md).
+file(CREATE_LINK ../../../bin/underway ${CMAKE_BINARY_DIR}/generated/nomad SYMBOLIC)
+install(FILES ${CMAKE_BINARY_DIR}/generated/nomad DESTINATION lib/underway/bin COMPONENT cli)
+
 # Manual and completion are made from the commands' own descriptions by the program that was built.
 set(generated ${CMAKE_BINARY_DIR}/generated/share)
 add_custom_command(

@@ -1,5 +1,6 @@
 /// What of Nomad is here, measured: each attribute in a job, each function evaluated, each operator asked, each path
-/// looked up. The result is a page of the reference, and a line that was "yes" and is no more fails this test.
+/// and each flag of the command line looked up. The result is a page of the reference, and a line that was "yes" and is
+/// no more fails this test.
 
 #include "api/openapi.hpp"
 #include "base/json.hpp"
@@ -9,6 +10,8 @@
 #include "conformance/table.hpp"
 #include "hcl/functions.hpp"
 #include "jobspec/jobspec.hpp"
+#include "nomad/program.hpp"
+#include "nomad/table.hpp"
 #include "scheduler/constraint.hpp"
 
 #include <gtest/gtest.h>
@@ -177,10 +180,80 @@ Section paths() {
   return section;
 }
 
+/// Flags of every command that talks to a server, in the one that any of them would do.
+Row measure_general(const Line& line) {
+  const auto& command = *nomad::find_command("job status");
+  for (const auto& flag : cli::flags_of(command)) {
+    if ("-" + std::string(flag.name) == line[1])
+      return {{"every command", "`" + line[1] + "`"}, Verdict::supported, line[2]};
+  }
+  return {{"every command", "`" + line[1] + "`"}, Verdict::not_yet, line[2]};
+}
+
+Row measure_environment(const Line& line) {
+  const auto& heard = nomad::environment();
+  const bool found = std::find(heard.begin(), heard.end(), line[1]) != heard.end();
+  const bool licence = line[1].starts_with("NOMAD_LICENSE");
+  Row row{{"environment", "`" + line[1] + "`"}, found ? Verdict::supported : Verdict::not_yet, line[2]};
+  if (licence) row = {row.cells, Verdict::refused, "There is no licence, and one build."};
+  return row;
+}
+
+/// -version, -h and the like: what is asked of the program itself.
+Row measure_program(const Line& line) {
+  Row row{{"the program", "`" + line[1] + "`"}, Verdict::not_yet, line[2]};
+  if (line[1].starts_with("-autocomplete"))
+    return {row.cells, Verdict::refused, "`underway completion bash` prints the script."};
+  testing::internal::CaptureStdout();
+  if (nomad::run_program({line[1]}) == 0) row.verdict = Verdict::supported;
+  EXPECT_FALSE(testing::internal::GetCapturedStdout().empty()) << line[1];
+  return row;
+}
+
+/// The command by its name, or the one that the note says it is another word for.
+Row measure_command(const Line& line) {
+  Row row{{"`" + line[0] + "`", ""}, Verdict::not_yet, line[2]};
+  const auto* command = nomad::find_command(line[0]);
+  if (command == nullptr) return row;
+  if (line[2].starts_with("= ")) EXPECT_EQ(command->name, line[2].substr(2));
+  row.verdict = nomad::is_refused(command->summary) ? Verdict::refused : Verdict::supported;
+  if (row.note.empty()) row.note = std::string(command->summary);
+  return row;
+}
+
+Row measure_flag(const Line& line) {
+  Row row{{"`" + line[0] + "`", "`" + line[1] + "`"}, Verdict::not_yet, line[2]};
+  const auto* command = nomad::find_command(line[0]);
+  if (command == nullptr) return row;
+  if (nomad::is_refused(command->summary)) return {row.cells, Verdict::refused, "With its command."};
+  for (const auto& flag : cli::flags_of(*command)) {
+    if ("-" + std::string(flag.name) != line[1]) continue;
+    row.verdict = nomad::is_refused(flag.doc) ? Verdict::refused : Verdict::supported;
+    if (row.note.empty()) row.note = std::string(flag.doc);
+  }
+  return row;
+}
+
+Section flags() {
+  Section section{"Command line",
+                  "Whether the program, called by the name `nomad`, has the command and the flag.",
+                  {"command", "flag"},
+                  {}};
+  for (const auto& line : read_lines("flags.txt", 3)) {
+    SCOPED_TRACE(line[0] + " " + line[1]);
+    section.rows.push_back(line[0] == "*"       ? measure_general(line)
+                           : line[0] == "$"     ? measure_environment(line)
+                           : line[0] == "nomad" ? measure_program(line)
+                           : line[1].empty()    ? measure_command(line)
+                                                : measure_flag(line));
+  }
+  return section;
+}
+
 TEST(Conformance, IsWhatThePageSays) {
   std::ifstream differences(std::string(UNDERWAY_SOURCE_DIR) + "/tests/conformance/differences.md");
   const std::string text{std::istreambuf_iterator<char>(differences), {}};
-  const std::string generated = page({attributes(), functions(), operators(), paths()}, text);
+  const std::string generated = page({attributes(), functions(), operators(), paths(), flags()}, text);
   const auto path = std::filesystem::path(UNDERWAY_SOURCE_DIR) / "docs/reference/compatibility.md";
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) std::ofstream(path) << generated;
   std::ifstream in(path);

@@ -56,8 +56,9 @@ std::string table(const Section& section) {
 std::string page(const std::vector<Section>& sections, const std::string& differences) {
   std::string out =
       "# Compatibility with Nomad\n\nEvery line of this page was measured by the test `unit.conformance`: it reads the "
-      "attribute in a job, evaluates the\nfunction, looks the path up among the routes. What it measures stands in "
-      "`tests/conformance/`.\n\n<!-- generated; UNDERWAY_ACCEPT=1 with the conformance test rewrites it -->\n\n";
+      "attribute in a job, evaluates the\nfunction, looks the path up among the routes and the flag among those of the "
+      "commands. What it measures stands in\n`tests/conformance/`.\n\n<!-- generated; UNDERWAY_ACCEPT=1 with the "
+      "conformance test rewrites it -->\n\n";
   out += sums(sections);
   out += "\n" + differences;
   for (const auto& section : sections) out += table(section);

@@ -1,0 +1,103 @@
+#include <thread>
+
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "nomad/deployment_status.hpp"
+#include "nomad/find.hpp"
+#include "nomad/monitor.hpp"
+#include "nomad/rows.hpp"
+#include "nomad/table.hpp"
+
+namespace underway::nomad {
+namespace {
+
+using cli::elements;
+using cli::print;
+
+int list(const Arguments& arguments) {
+  Api api(arguments);
+  const Json all = api.get("/v1/deployments", cli::list_query_of(arguments));
+  if (cli::print_formatted(arguments, all)) return 0;
+  print(deployments_text(elements(all), arguments.has("verbose")));
+  cli::tell_next_page(api, arguments, "nomad deployment list");
+  return 0;
+}
+
+std::string named(Api& api, const Arguments& arguments) { return find_deployment(api, arguments.positional().front()); }
+
+int promote(const Arguments& arguments) {
+  Api api(arguments);
+  const auto promoted = api.client().promote_deployment(named(api, arguments), arguments.all("group"));
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", promoted.eval_id));
+  return watch_unless_detached(api, arguments, promoted.eval_id);
+}
+
+int fail(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = named(api, arguments);
+  const auto failed = api.client().fail_deployment(id);
+  print(fmt::format("Deployment \"{}\" failed\n", id));
+  if (failed.reverted_version) print(fmt::format("Job reverted to version {}\n", *failed.reverted_version));
+  if (failed.eval_id.empty()) return 0;
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", failed.eval_id));
+  print("\n");
+  return watch_unless_detached(api, arguments, failed.eval_id);
+}
+
+int pause(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = named(api, arguments);
+  api.client().pause_deployment(id, true);
+  print(fmt::format("Deployment \"{}\" paused\n", id));
+  return 0;
+}
+
+int resume(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = named(api, arguments);
+  const auto resumed = api.client().pause_deployment(id, false);
+  print(fmt::format("Deployment \"{}\" resumed\n", id));
+  if (arguments.has("detach") && !resumed.eval_id.empty()) print(fmt::format("Evaluation ID: {}\n", resumed.eval_id));
+  return watch_unless_detached(api, arguments, resumed.eval_id);
+}
+
+Command with_run(Command command, int (*run_it)(const Arguments&)) {
+  command.run = run_it;
+  return command;
+}
+
+}  // namespace
+
+int deployment_status(const Arguments& arguments) {
+  Api api(arguments);
+  if (arguments.positional().empty()) {
+    const Json all = api.get("/v1/deployments");
+    if (!cli::print_formatted(arguments, all)) print(deployments_text(elements(all), arguments.has("verbose")));
+    return 0;
+  }
+  const std::string id = named(api, arguments);
+  if (arguments.has("monitor")) return watch_deployment(api, id, arguments.has("verbose"));
+  const Json deployment = api.get("/v1/deployment/" + cli::part(id));
+  if (!cli::print_formatted(arguments, deployment)) print(deployment_text(deployment, arguments.has("verbose")));
+  return 0;
+}
+
+void add_deployment_commands(Table& table) {
+  table.push_back(with_run(shared(cli::deployment_list_command(), {kVerbose}), list));
+  table.push_back({.name = "deployment status",
+                   .arguments = "[<deployment>]",
+                   .summary = "Shows how far a deployment is.",
+                   .flags = cli::with_format_flags({kVerbose,
+                                                    {"monitor", "", "Until it is over, or waits for a person."},
+                                                    {"wait", "DURATION", "How often it is looked at; twice a second."},
+                                                    kUi}),
+                   .most = 1,
+                   .run = deployment_status});
+  table.push_back(with_run(shared(cli::deployment_promote_command(), {kVerbose}), promote));
+  table.push_back(with_run(shared(cli::deployment_fail_command(), {kVerbose}), fail));
+  table.push_back(with_run(shared(cli::deployment_pause_command(), {kVerbose}), pause));
+  table.push_back(with_run(shared(cli::deployment_resume_command(), {kVerbose}), resume));
+}
+
+}  // namespace underway::nomad

@@ -1,0 +1,121 @@
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "nomad/deployment_status.hpp"
+#include "nomad/find.hpp"
+#include "nomad/monitor.hpp"
+#include "nomad/rows.hpp"
+#include "nomad/table.hpp"
+
+namespace underway::nomad {
+namespace {
+
+using cli::elements;
+using cli::id_text;
+using cli::members;
+using cli::number;
+using cli::print;
+using cli::text;
+using Rows = std::vector<std::vector<std::string>>;
+
+int list(const Arguments& arguments) {
+  Api api(arguments);
+  auto query = cli::list_query_of(arguments);
+  if (const auto job = arguments.find("job")) query.add("job", *job);
+  if (const auto status = arguments.find("status")) query.add("status", *status);
+  const Json all = api.get("/v1/evaluations", std::move(query));
+  if (cli::print_formatted(arguments, all)) return 0;
+  if (elements(all).empty()) {
+    print("No evals found\n");
+    return 0;
+  }
+  const bool verbose = arguments.has("verbose");
+  Rows rows;
+  for (const auto& one : elements(all))
+    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
+                    text(one, "JobID"), text(one, "Namespace"), id_text(text(one, "NodeID"), verbose),
+                    text(one, "Status"), placement_failures(one)});
+  print(cli::table_text(
+      {"ID", "Priority", "Triggered By", "Job ID", "Namespace", "Node ID", "Status", "Placement Failures"}, rows));
+  cli::tell_next_page(api, arguments, "nomad eval list");
+  return 0;
+}
+
+std::string facts(const Json& evaluation, bool verbose) {
+  const auto when = [&](const char* name) {
+    const auto nanos = number(evaluation, name);
+    return verbose ? cli::moment(nanos) : cli::since(nanos);
+  };
+  cli::Lines lines{{"ID", id_text(text(evaluation, "ID"), verbose)},
+                   {"Create Time", when("CreateTime")},
+                   {"Modify Time", when("ModifyTime")},
+                   {"Status", text(evaluation, "Status")},
+                   {"Status Description", text(evaluation, "StatusDescription")},
+                   {"Type", text(evaluation, "Type")},
+                   {"TriggeredBy", text(evaluation, "TriggeredBy")},
+                   {"Job ID", text(evaluation, "JobID")},
+                   {"Namespace", text(evaluation, "Namespace")}};
+  if (const auto node = text(evaluation, "NodeID"); !node.empty())
+    lines.emplace_back("Node ID", id_text(node, verbose));
+  lines.emplace_back("Priority", text(evaluation, "Priority"));
+  lines.emplace_back("Placement Failures", placement_failures(evaluation));
+  for (const auto& [name, member] : {std::pair("Previous Eval", "PreviousEval"), std::pair("Next Eval", "NextEval"),
+                                     std::pair("Blocked Eval", "BlockedEval")})
+    lines.emplace_back(name, id_text(text(evaluation, member), verbose));
+  if (const auto until = cli::moment_of(cli::member(evaluation, "WaitUntil")); !until.empty())
+    lines.emplace_back("Wait Until", until);
+  return cli::facts_text(lines);
+}
+
+void print_related(const Json& evaluation, bool verbose) {
+  Rows rows;
+  for (const auto& one : elements(evaluation, "RelatedEvals"))
+    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
+                    id_text(text(one, "NodeID"), verbose), text(one, "Status"), text(one, "StatusDescription")});
+  if (rows.empty()) return;
+  print("\nRelated Evaluations\n" +
+        cli::table_text({"ID", "Priority", "Triggered By", "Node ID", "Status", "Description"}, rows));
+}
+
+}  // namespace
+
+int eval_status(const Arguments& arguments) {
+  Api api(arguments);
+  const bool verbose = arguments.has("verbose");
+  if (arguments.positional().empty()) {
+    if (!cli::print_formatted(arguments, api.get("/v1/evaluations")))
+      throw Error(Code::invalid, "This command takes an evaluation ID, or -json or -t for all");
+    return 0;
+  }
+  const std::string id = find_evaluation(api, arguments.positional().front());
+  if (arguments.has("monitor")) return watch_evaluation(api, id, verbose);
+  const Json evaluation = api.get("/v1/evaluation/" + cli::part(id), {{"related", "true"}});
+  if (cli::print_formatted(arguments, evaluation)) return 0;
+  print(facts(evaluation, verbose));
+  print_related(evaluation, verbose);
+  const Json placed = api.get("/v1/evaluation/" + cli::part(id) + "/allocations");
+  if (!elements(placed).empty()) print("\nPlaced Allocations\n" + allocations_text(elements(placed), verbose));
+  if (members(evaluation, "FailedTGAllocs").empty()) return 0;
+  print("\nFailed Placements\n" + failures_text(evaluation));
+  if (const auto blocked = text(evaluation, "BlockedEval"); !blocked.empty())
+    print(fmt::format("\nEvaluation \"{}\" waiting for additional capacity to place remainder\n",
+                      id_text(blocked, verbose)));
+  return 0;
+}
+
+void add_eval_commands(Table& table) {
+  auto listing = shared(cli::eval_list_command(),
+                        {{"job", "ID", "Of this job only."}, {"status", "STATUS", "With this status only."}, kUi});
+  listing.run = list;
+  table.push_back(std::move(listing));
+  table.push_back(
+      {.name = "eval status",
+       .arguments = "<evaluation>",
+       .summary = "Shows an evaluation, and why something could not be placed.",
+       .details = "With -monitor exits 0 when all was placed, 2 when something could not be, 1 on other failures.",
+       .flags = cli::with_format_flags({{"monitor", "", "Watches it to its end."}, kVerbose, kUi}),
+       .most = 1,
+       .run = eval_status});
+}
+
+}  // namespace underway::nomad

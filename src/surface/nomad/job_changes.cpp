@@ -1,0 +1,299 @@
+// What changes jobs: run, plan, stop, start, eval, revert, scale, promote, dispatch, periodic force, restart.
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/diff_text.hpp"
+#include "cli/job_version.hpp"
+#include "cli/terminal.hpp"
+#include "jobspec/jobspec.hpp"
+#include "model/cron.hpp"
+#include "nomad/find.hpp"
+#include "nomad/monitor.hpp"
+#include "nomad/table.hpp"
+
+namespace underway::nomad {
+namespace {
+
+using boost::json::object;
+using cli::print;
+using cli::text;
+
+std::string job_path(const std::string& id, std::string_view what = {}) {
+  return "/v1/job/" + cli::part(id) + std::string(what);
+}
+
+/// The file as HCL, or with -json as what `job inspect` and `job run -output` print.
+cli::LoadedJob load(const Arguments& arguments) {
+  const std::string& path = arguments.positional().front();
+  if (path.starts_with("http://") || path.starts_with("https://"))
+    throw Error(Code::invalid, fmt::format("the job file '{}' is not fetched", path))
+        .advise(fmt::format("`curl -fsS {} | nomad job run -`", path));
+  if (!arguments.has("json")) return cli::load_job(path, arguments);
+  const std::string source = cli::read_input(path);
+  const Json value = json::parse(source), inner = cli::member(value, "Job");
+  cli::LoadedJob loaded{jobspec::job_from_json(inner.is_null() ? value : inner), {}};
+  loaded.submission.source = source;
+  loaded.submission.format = "json";
+  return loaded;
+}
+
+std::int64_t whole_number(const Arguments& arguments, const char* flag) {
+  const std::string given = arguments.get(flag);
+  std::int64_t out = 0;
+  const auto [end, failed] = std::from_chars(given.data(), given.data() + given.size(), out);
+  if (failed != std::errc{} || end != given.data() + given.size())
+    throw Error(Code::invalid, fmt::format("-{} '{}' is no number", flag, given));
+  return out;
+}
+
+int run(const Arguments& arguments) {
+  const auto loaded = load(arguments);
+  if (arguments.has("output")) {
+    cli::print_json(object{{"Job", json::to_value(loaded.job)}});
+    return 0;
+  }
+  Api api(arguments);
+  api.use_namespace(loaded.job.ns);
+  std::optional<model::Revision> enforce;
+  if (const auto index = arguments.find("check-index")) enforce = cli::parse_index(*index);
+  sdk::Registration how{arguments.has("preserve-counts"), arguments.has("preserve-resources")};
+  if (arguments.find("eval-priority")) how.eval_priority = whole_number(arguments, "eval-priority");
+  const auto registered = api.client().register_job(loaded.job, loaded.submission, enforce, how);
+  if (!registered.warnings.empty()) print("Job Warnings:\n" + registered.warnings + "\n\n");
+  if (loaded.job.starts_others()) {
+    print("Job registration successful\n");
+    if (loaded.job.periodic && loaded.job.periodic->enabled && !loaded.job.parameterized) {
+      const auto& periodic = *loaded.job.periodic;
+      const auto next = model::next_time(periodic.expressions(), periodic.time_zone, SystemClock().now());
+      if (next)
+        print(fmt::format("Approximate next launch time: {} ({})\n", cli::moment(unix_nanos(*next)),
+                          cli::since(unix_nanos(*next))));
+    }
+    return 0;
+  }
+  if (arguments.has("detach"))
+    print(fmt::format("Job registration successful\nEvaluation ID: {}\n", registered.eval_id));
+  return watch_unless_detached(api, arguments, registered.eval_id);
+}
+
+int plan(const Arguments& arguments) {
+  const auto loaded = load(arguments);
+  Api api(arguments);
+  api.use_namespace(loaded.job.ns);
+  const auto change = api.client().plan_job(loaded.job);
+  bool touches = !change.failed.empty();
+  for (const auto& [group, updates] : change.updates)
+    touches = touches || updates.place + updates.stop + updates.in_place + updates.destructive > 0;
+  if (arguments.get("diff", "true") != "false") print(cli::diff_text(change.diff) + "\n");
+  print("Scheduler dry-run:\n");
+  if (change.failed.empty())
+    print("- All tasks successfully allocated.\n");
+  else
+    print("- WARNING: Failed to place all allocations.\n" + cli::failures_text(change.failed));
+  if (!change.evicted.empty()) {
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& one : change.evicted) rows.push_back({one.id, one.job_id, one.group});
+    print("\nPreemptions:\n\n" + cli::table_text({"Alloc ID", "Job ID", "Task Group"}, rows));
+  }
+  print(
+      fmt::format("\nJob Modify Index: {0}\nTo submit the job with version verification run:\n\n"
+                  "nomad job run -check-index {0} {1}\n\n"
+                  "With that flag the job is refused when somebody has changed it since this plan.\n",
+                  change.job_modify_index, arguments.positional().front()));
+  return touches ? 1 : 0;
+}
+
+/// A beginning of the id is enough after a question, or with -yes.
+bool is_meant(const std::string& given, const std::string& id, const Arguments& arguments) {
+  if (given == id || arguments.has("yes")) return true;
+  if (!cli::is_terminal(0))
+    throw Error(Code::invalid, fmt::format("'{}' is only the beginning of job \"{}\"", given, id))
+        .advise("give the whole ID, or -yes");
+  return cli::confirm(fmt::format("Are you sure you want to stop job \"{}\"?", id));
+}
+
+int stop_one(Api& api, const std::string& given, const Arguments& arguments) {
+  const std::string id = find_job(api, given);
+  if (!is_meant(given, id, arguments)) {
+    print("Cancelling job stop\n");
+    return 0;
+  }
+  http::Query query;
+  if (arguments.has("purge")) query.add("purge", "true");
+  if (arguments.find("eval-priority"))
+    query.add("eval_priority", std::to_string(whole_number(arguments, "eval-priority")));
+  const std::string eval = text(api.remove(job_path(id), query), "EvalID");
+  if (arguments.has("detach") && !eval.empty()) print(eval + "\n");
+  return watch_unless_detached(api, arguments, eval);
+}
+
+int stop(const Arguments& arguments) {
+  Api api(arguments);
+  int code = 0;
+  for (const auto& given : arguments.positional()) code = std::max(code, stop_one(api, given, arguments));
+  return code;
+}
+
+/// The newest version anew, without its stop.
+int start(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = find_job(api, arguments.positional().front());
+  Json job = api.get(job_path(id));
+  if (!cli::truth(job, "Stop")) throw Error(Code::conflict, fmt::format("Job \"{}\" is not stopped", id));
+  job.as_object()["Stop"] = false;
+  object body{{"Job", job}};
+  try {
+    body["Submission"] = api.get(job_path(id, "/submission"), {{"version", text(job, "Version")}});
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;  // a job that was registered without its source
+  }
+  const std::string eval = text(api.put("/v1/jobs", body), "EvalID");
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", eval));
+  return watch_unless_detached(api, arguments, eval);
+}
+
+int evaluate(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = find_job(api, arguments.positional().front());
+  const std::string eval = text(api.put(job_path(id, "/evaluate"), object{{"JobID", id}}), "EvalID");
+  if (arguments.has("detach"))
+    print(fmt::format("Created eval ID: \"{}\"\n", cli::id_text(eval, arguments.has("verbose"))));
+  return watch_unless_detached(api, arguments, eval);
+}
+
+int revert(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = find_job(api, arguments.positional().front());
+  const auto version = cli::resolve_version(api.client(), id, arguments.positional().back());
+  const auto answer = api.put(job_path(id, "/revert"), object{{"JobID", id}, {"JobVersion", version}});
+  const std::string eval = text(answer, "EvalID");
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", eval));
+  return watch_unless_detached(api, arguments, eval);
+}
+
+std::string only_group(Api& api, const std::string& job) {
+  const auto& groups = cli::elements(api.get(job_path(job)), "TaskGroups");
+  if (groups.size() != 1)
+    throw Error(Code::invalid, "Group name required")
+        .because(fmt::format("job \"{}\" has {} groups", job, groups.size()));
+  return text(groups.front(), "Name");
+}
+
+int scale(const Arguments& arguments) {
+  Api api(arguments);
+  const auto& given = arguments.positional();
+  const std::string id = find_job(api, given.front()), group = given.size() > 2 ? given[1] : only_group(api, id);
+  std::int64_t count = -1;
+  const auto [end, failed] = std::from_chars(given.back().data(), given.back().data() + given.back().size(), count);
+  if (failed != std::errc{} || end != given.back().data() + given.back().size() || count < 0)
+    throw Error(Code::invalid, fmt::format("'{}' is not a count", given.back()));
+  if (const auto index = arguments.find("check-index")) {
+    const auto now = cli::number(api.get(job_path(id)), "JobModifyIndex");
+    if (now != cli::parse_index(*index))
+      throw Error(Code::conflict, fmt::format("Enforcing job modify index {}: job exists with conflicting job modify "
+                                              "index: {}",
+                                              *index, now));
+  }
+  const auto scaled = api.client().scale_job(id, group, count, "submitted using the Nomad CLI");
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", scaled.eval_id));
+  return watch_unless_detached(api, arguments, scaled.eval_id);
+}
+
+int promote(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string id = find_job(api, arguments.positional().front());
+  const Json deployment = api.get(job_path(id, "/deployment"));
+  if (text(deployment, "ID").empty())
+    throw Error(Code::not_found, fmt::format("Job \"{}\" has no deployment to promote", id));
+  const auto promoted = api.client().promote_deployment(text(deployment, "ID"), arguments.all("group"));
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", promoted.eval_id));
+  return watch_unless_detached(api, arguments, promoted.eval_id);
+}
+
+int dispatch(const Arguments& arguments) {
+  Api api(arguments);
+  sdk::Dispatch wanted;
+  wanted.job = find_job(api, arguments.positional().front());
+  if (arguments.positional().size() > 1) wanted.payload = cli::read_input(arguments.positional().back());
+  for (const auto& pair : arguments.all("meta")) {
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos) throw Error(Code::invalid, fmt::format("-meta '{}' is not KEY=VALUE", pair));
+    wanted.meta[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  wanted.id_prefix_template = arguments.get("id-prefix-template");
+  wanted.idempotency_token = arguments.get("idempotency-token");
+  if (arguments.find("priority")) wanted.priority = whole_number(arguments, "priority");
+  const auto started = api.client().dispatch_job(wanted);
+  cli::Lines lines{{"Dispatched Job ID", started.job_id}};
+  if (!started.eval_id.empty())
+    lines.emplace_back("Evaluation ID", cli::id_text(started.eval_id, arguments.has("verbose")));
+  print(cli::facts_text(lines));
+  if (started.eval_id.empty() || arguments.has("detach")) return 0;
+  print("\n");
+  return watch_unless_detached(api, arguments, started.eval_id);
+}
+
+int force(const Arguments& arguments) {
+  Api api(arguments);
+  const auto started = api.client().force_periodic(find_job(api, arguments.positional().front()));
+  if (arguments.has("detach") || started.eval_id.empty())
+    print(fmt::format("Force periodic successful\nEvaluation ID: {}\n", started.eval_id));
+  return watch_unless_detached(api, arguments, started.eval_id);
+}
+
+Command with_run(Command command, int (*run_it)(const Arguments&)) {
+  command.run = run_it;
+  return command;
+}
+
+constexpr Flag kNoShutdownDelay{"no-shutdown-delay", "", "Refused: what is stopped keeps its shutdown_delay here.",
+                                false};
+constexpr Flag kJson{"json", "", "The file is JSON, as `job inspect` prints it.", false};
+constexpr Flag kPriority{"eval-priority", "NUMBER", "The priority of the evaluation alone.", false};
+
+}  // namespace
+
+void add_job_changes(Table& table) {
+  table.push_back(
+      with_run(shared(cli::job_run_command(), {kJson,
+                                               {"output", "", "Prints what would be sent, as JSON, and sends nothing."},
+                                               kVerbose,
+                                               kUi,
+                                               kPolicyOverride,
+                                               kConsulNamespace,
+                                               kVaultNamespace}),
+               run));
+  auto planning = shared(cli::job_plan_command(), {kPolicyOverride, kVaultNamespace});
+  for (auto& flag : planning.flags) {
+    if (flag.name == "json") flag = kJson;
+  }
+  table.push_back(with_run(std::move(planning), plan));
+  auto stopping = shared(cli::job_stop_command(),
+                         {kVerbose, kPriority, kNoShutdownDelay, {"global", "", "In all regions: there is one."}});
+  stopping.arguments = "<job> [<job>…]";
+  stopping.most = 1000;
+  table.push_back(with_run(std::move(stopping), stop));
+  table.push_back({.name = "job start",
+                   .arguments = "<job>",
+                   .summary = "Starts a stopped job again.",
+                   .flags = {kDetach, kVerbose},
+                   .least = 1,
+                   .most = 1,
+                   .run = start});
+  table.push_back(with_run(
+      shared(cli::job_eval_command(),
+             {kVerbose, {"force-reschedule", "", "Refused: what waits to be rescheduled waits for its delay here."}}),
+      evaluate));
+  table.push_back(with_run(shared(cli::job_revert_command(), {kVerbose}), revert));
+  table.push_back(with_run(
+      shared(cli::job_scale_command(), {kVerbose, {"check-index", "INDEX", "Only if the job's modify index is this."}}),
+      scale));
+  table.push_back(with_run(shared(cli::job_promote_command(), {kVerbose}), promote));
+  table.push_back(with_run(shared(cli::job_dispatch_command(), {kVerbose, kUi}), dispatch));
+  table.push_back(with_run(shared(cli::job_periodic_force_command(), {kVerbose}), force));
+  table.push_back(shared(cli::job_restart_command(), {kVerbose, kNoShutdownDelay, kAllTasks}));
+}
+
+}  // namespace underway::nomad

@@ -1,0 +1,21 @@
+#pragma once
+/// @file
+/// The tables that several commands show.
+
+#include "cli/wire.hpp"
+
+namespace underway::nomad {
+
+/// Of allocations, newest first: "ID  Node ID  Task Group  Version  Desired  Status  Created  Modified".
+std::string allocations_text(boost::json::array allocations, bool verbose);
+/// Of evaluations of one job, newest first.
+std::string job_evaluations_text(boost::json::array evaluations, bool verbose);
+/// "ID  Job ID  Job Version  Status  Description", newest first.
+std::string deployments_text(boost::json::array deployments, bool verbose);
+
+/// By a member that is a number, the greatest first.
+void newest_first(boost::json::array& rows, std::string_view by);
+/// "true" for those that failed to place; of one that waits "N/A - In Progress".
+std::string placement_failures(const cli::Json& evaluation);
+
+}  // namespace underway::nomad

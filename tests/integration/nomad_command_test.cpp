@@ -1,0 +1,198 @@
+// A site's scripts under Nomad's name: the link, a real agent, and what each line answers.
+#include <csignal>
+#include <filesystem>
+
+#include "harness/machine.hpp"
+
+namespace underway::harness {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* kWeb = R"(job "web" {
+  group "g" {
+    count = 1
+    reschedule {
+      attempts  = 0
+      unlimited = false
+    }
+    update {
+      min_healthy_time = "100ms"
+      health_check     = "task_states"
+    }
+    task "t" {
+      driver = "raw_exec"
+      user   = "nobody"
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "for i in 1 2 3; do echo line $i; done; echo wrong >&2; exec sleep 600"]
+      }
+      resources {
+        cpu    = 20
+        memory = 20
+      }
+    }
+  }
+}
+)";
+
+class NomadCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    link_ = machine_.directory() + "/bin/nomad";
+    std::filesystem::create_directory(machine_.directory() + "/bin");
+    std::filesystem::create_symlink(std::filesystem::canonical(machine_.command({}).argv.front()), link_);
+  }
+
+  /// A script as a site has it: `nomad` is the link, and NOMAD_ADDR says where the agent is.
+  Finished script(const std::string& text, seconds limit = seconds(90)) const {
+    Command command{.argv = {"/bin/sh", "-euc", text}, .directory = machine_.directory(), .limit = limit};
+    command.env["PATH"] = machine_.directory() + "/bin:/usr/bin:/bin";
+    command.env["NOMAD_ADDR"] = "unix://" + machine_.state() + "/run/agent.sock";
+    return run(command);
+  }
+  std::string printed(const std::string& text) const {
+    const auto done = script(text);
+    EXPECT_EQ(done.exit_code, 0) << text << "\n" << done.out << done.err;
+    return done.out;
+  }
+  int code(const std::string& text) const { return script(text).exit_code; }
+  void write(const std::string& name, const std::string& text) const {
+    write_text(machine_.directory() + "/" + name, text);
+  }
+  static bool has(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
+  static std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  }
+
+  /// An agent of its own, by the link; it answers at the address before this returns.
+  Background agent(const std::string& words, const std::string& address) const {
+    Command command{.argv = {"/bin/sh", "-c", "exec " + link_ + " agent " + words + " 2>agent-by-link.log"},
+                    .directory = machine_.directory()};
+    Background running(command);
+    EXPECT_TRUE(eventually(seconds(30), [&] { return code("NOMAD_ADDR=" + address + " nomad server members") == 0; }))
+        << read_text(machine_.directory() + "/agent-by-link.log");
+    return running;
+  }
+
+  Machine machine_;
+  std::string link_;
+};
+
+TEST_F(NomadCommand, RunsAScriptOfASite) {
+  write("web.hcl", kWeb);
+  EXPECT_EQ(code("nomad job plan web.hcl"), 1) << "something would be placed";
+  const auto ran = printed("nomad job run web.hcl");
+  EXPECT_TRUE(has(ran, ": Monitoring evaluation \"")) << ran;
+  EXPECT_TRUE(has(ran, "finished with status \"complete\"")) << ran;
+  EXPECT_TRUE(has(ran, "✓ Deployment \"")) << ran;
+  EXPECT_EQ(code("nomad plan web.hcl"), 0) << "nothing would change";
+  EXPECT_EQ(code("nomad plan no-such.hcl"), 255);
+
+  // What scripts take out of it: a template, ids of eight characters, JSON.
+  EXPECT_EQ(printed("nomad job status -t '{{.Status}} {{range .TaskGroups}}{{.Name}}={{.Count}}{{end}}' web"),
+            "running g=1\n");
+  const auto allocs = printed("nomad job allocs -t '{{range .}}{{.ID}}{{end}}' web");
+  const auto id = allocs.substr(0, 8);
+  const auto table = printed("nomad job status web");
+  EXPECT_TRUE(has(table, "Task Group  Queued  Starting  Running  Failed  Complete  Lost  Unknown")) << table;
+  EXPECT_TRUE(has(table, "\nID        Node ID   Task Group  Version  Desired  Status   Created")) << table;
+  EXPECT_TRUE(has(table, "\n" + id + "  ")) << table;
+  EXPECT_TRUE(has(printed("nomad alloc status -json " + id), "\"ClientStatus\": \"running\""));
+  EXPECT_TRUE(has(printed("nomad alloc status " + id), "\nTask \"t\" is \"running\"\n"));
+  EXPECT_TRUE(has(printed("nomad status " + id), "\nTask \"t\" is \"running\"\n")) << "an id of any kind";
+  EXPECT_TRUE(has(printed("nomad node status"), "ID        Node Pool  DC   Name"));
+  EXPECT_TRUE(has(printed("nomad node status -self"), "\nAllocated Resources\n"));
+  EXPECT_EQ(printed("nomad operator api /v1/jobs?prefix=we < /dev/null").substr(0, 1), "[");
+
+  // Logs: the end of one, both followed, and the session's exit code.
+  EXPECT_TRUE(eventually(seconds(30), [&] { return printed("nomad alloc logs " + id) == "line 1\nline 2\nline 3\n"; }));
+  EXPECT_EQ(printed("nomad alloc logs -tail -n 1 " + id), "line 3\n");
+  EXPECT_EQ(printed("nomad logs -stderr -job web"), "wrong\n");
+  EXPECT_EQ(code("nomad alloc exec " + id + " /bin/sh -c 'exit 7'"), 7);
+  EXPECT_EQ(printed("nomad exec -job web /bin/echo -n hello"), "hello");
+  EXPECT_TRUE(has(printed("nomad alloc fs " + id), "alloc/"));
+  const auto followed =
+      script("timeout 20 nomad alloc logs -f " + id + " & sleep 3; nomad job stop -detach web; wait $!");
+  EXPECT_TRUE(has(followed.out, "line 3\n")) << followed.out << followed.err;
+  EXPECT_TRUE(has(followed.err, "wrong\n")) << followed.err;
+
+  // Stopped, started again, and taken away.
+  EXPECT_TRUE(eventually(seconds(20), [&] { return has(printed("nomad status"), "dead (stopped)"); }));
+  EXPECT_EQ(printed("nomad job start -detach web").substr(0, 15), "Evaluation ID: ");
+  EXPECT_TRUE(has(printed("nomad job stop -purge -yes we"), "finished with status \"complete\""));
+  EXPECT_EQ(code("nomad job status web"), 1);
+  EXPECT_TRUE(has(script("nomad job status web").err, "No job(s) with prefix or ID \"web\" found"));
+}
+
+TEST_F(NomadCommand, SaysWithItsExitCodeWhatBecameOfAJob) {
+  write("large.hcl", replaced(kWeb, "memory = 20", "memory = 90000000"));
+  const auto unplaced = script("nomad job run large.hcl");
+  EXPECT_EQ(unplaced.exit_code, 2) << unplaced.out;
+  EXPECT_TRUE(has(unplaced.out, "but failed to place all allocations:")) << unplaced.out;
+  printed("nomad job stop -purge web");
+
+  write("broken.hcl", replaced(kWeb, "min_healthy_time = \"100ms\"",
+                               "min_healthy_time  = \"30s\"\n      healthy_deadline  = \"40s\"\n      "
+                               "progress_deadline = \"0s\""));
+  write("broken.hcl", replaced(read_text(machine_.directory() + "/broken.hcl"), "exec sleep 600", "exit 3"));
+  write("broken.hcl", replaced(read_text(machine_.directory() + "/broken.hcl"), "    update {",
+                               "    restart {\n      attempts = 0\n      mode     = \"fail\"\n    }\n    update {"));
+  const auto failed = script("nomad job run broken.hcl");
+  EXPECT_EQ(failed.exit_code, 1) << failed.out << failed.err;
+  EXPECT_TRUE(has(failed.out, "! Deployment \"")) << failed.out;
+
+  EXPECT_EQ(code("nomad job run -check-index 7 web.hcl"), 1) << "there is no such file";
+  EXPECT_EQ(code("nomad nonsense"), 127);
+  EXPECT_EQ(code("nomad license get"), 1);
+  EXPECT_EQ(code("NOMAD_ADDR=http://127.0.0.1:1 nomad node status"), 1);
+}
+
+TEST_F(NomadCommand, TellsOperatorsWhatTheyAskFor) {
+  EXPECT_TRUE(has(printed("nomad server members"), "Name"));
+  EXPECT_TRUE(has(printed("nomad agent-info"), "\n  "));
+  EXPECT_TRUE(has(printed("nomad operator metrics -format prometheus"), "# TYPE "));
+  EXPECT_TRUE(has(printed("nomad operator debug -duration 1s -interval 1s -output ."), "Created debug directory: "));
+  EXPECT_TRUE(has(printed("cat nomad-debug-*/cluster/agent-self.json"), "\"stats\""));
+  EXPECT_TRUE(has(printed("nomad var put -force -in json a/b key=value && nomad var get -item key a/b"), "value"));
+  EXPECT_EQ(printed("nomad var get -out go-template -template '{{.Items.key}}' a/b"), "value\n");
+  EXPECT_EQ(printed("nomad var list -out terse"), "a/b\n");
+  EXPECT_TRUE(has(printed("nomad namespace list -t '{{range .}}{{.Name}} {{end}}'"), "default "));
+  EXPECT_TRUE(has(printed("nomad quota init q.hcl && nomad node pool init p.hcl && nomad fmt -check q.hcl p.hcl"),
+                  "written to p.hcl"));
+  write("agent.hcl.site", "server { enabled = true }\ndata_dir = \"/x\"\nconsul { address = \"a\" }\n");
+  const auto valid = script("nomad config validate agent.hcl.site");
+  EXPECT_EQ(valid.exit_code, 0) << valid.err;
+  EXPECT_TRUE(has(valid.err, "`consul` has no effect")) << valid.err;
+}
+
+TEST_F(NomadCommand, StartsAnAgentWithTheFilesOfASite) {
+  ASSERT_EQ(shell("mkdir " + machine_.directory() + "/nomad.d").exit_code, 0);
+  write("nomad.d/10-server.hcl", "data_dir = \"" + machine_.directory() +
+                                     "/by-link\"\nserver {\n  enabled = true\n  bootstrap_expect = 1\n}\n"
+                                     "consul { address = \"127.0.0.1:8500\" }\nacl { enabled = false }\n");
+  write("nomad.d/20-ports.json", R"({"ports": {"http": 4747}, "tls": {"http": false}, "name": "by-file"})");
+  {
+    const auto running = agent("-config nomad.d -log-json", "http://127.0.0.1:4747");
+    EXPECT_TRUE(has(printed("nomad server members -address http://127.0.0.1:4747"), "\nby-file"));
+    EXPECT_TRUE(has(read_text(machine_.directory() + "/agent-by-link.log"), "`consul` has no effect"));
+  }
+  const auto refused = script("nomad agent -config nomad.d -bootstrap-expect 3");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(has(refused.err, "the only one")) << refused.err;
+}
+
+TEST_F(NomadCommand, StartsAnAgentToTryThingsWith) {
+  auto running = agent("-dev", "http://127.0.0.1:4646");
+  const std::string dev = "NOMAD_ADDR=http://127.0.0.1:4646 ";
+  EXPECT_TRUE(eventually(seconds(30), [&] { return has(printed(dev + "nomad node status"), "ready"); }));
+  EXPECT_EQ(code(dev + "nomad job init -short && " + dev + "nomad job validate example.nomad.hcl"), 0);
+  write("web.hcl", kWeb);
+  EXPECT_EQ(code(dev + "nomad job run web.hcl"), 0);
+  EXPECT_EQ(code(dev + "nomad job stop -purge web"), 0);
+  running.signal(SIGTERM);
+  EXPECT_EQ(running.wait(seconds(30)), 0);
+}
+
+}  // namespace
+}  // namespace underway::harness

@@ -13,6 +13,8 @@ const std::vector<const Command*>& commands() {
                                                   &events_command(),
                                                   &changes_command(),
                                                   &fmt_command(),
+                                                  &migrate_from_nomad_command(),
+                                                  &export_command(),
                                                   &job_run_command(),
                                                   &job_plan_command(),
                                                   &job_status_command(),

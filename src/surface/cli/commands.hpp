@@ -22,6 +22,8 @@ const Command& job_dispatch_command();
 const Command& job_periodic_force_command();
 const Command& job_validate_command();
 const Command& fmt_command();
+const Command& migrate_from_nomad_command();
+const Command& export_command();
 const Command& job_inspect_command();
 const Command& job_history_command();
 const Command& job_revert_command();

@@ -86,7 +86,8 @@ int run_program(const std::vector<std::string>& words) {
     return found.command->run(arguments);
   } catch (const Error& error) {
     say(error.text());
-    if (found.command->name == "job plan" || found.command->name == "plan") return kPlanFailed;
+    const auto name = found.command->name;
+    if (name == "job plan" || name == "plan" || name == "migrate from-nomad") return kPlanFailed;
     return error.code() == Code::unavailable && found.command->talks_to_server ? kUnreachable : kFailed;
   }
 }

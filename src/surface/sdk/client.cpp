@@ -481,13 +481,13 @@ void Client::stream(std::string_view path, http::Query query, const std::functio
   if (refused) throw Error(http::code_of_status(status), std::string(trim(refusal)));
 }
 
-http::Response Client::raw(const std::string& method, const std::string& target, std::string body) {
+http::Response Client::raw(const std::string& method, const std::string& target, std::string body, Duration within) {
   http::Request request;
   request.method = method;
   request.target = target;
   request.body = std::move(body);
   if (!address_.token.empty()) request.headers.set("X-Nomad-Token", address_.token);
-  return client_.send(std::move(request), std::chrono::minutes(6));
+  return client_.send(std::move(request), within);
 }
 
 }  // namespace underway::sdk

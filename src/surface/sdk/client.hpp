@@ -388,8 +388,9 @@ class Client {
   int exec_in_allocation(const std::string& allocation, const ExecSession& session);
   int exec_on_host(const std::string& cluster, const std::string& host, const ExecSession& session);
 
-  /// Any request: `operator api`.
-  http::Response raw(const std::string& method, const std::string& target, std::string body = {});
+  /// Any request: `operator api`. Throws timeout when the answer is not there `within` this time.
+  http::Response raw(const std::string& method, const std::string& target, std::string body = {},
+                     Duration within = std::chrono::minutes(6));
 
   const Address& address() const { return address_; }
   /// For requests from now on.

@@ -80,11 +80,6 @@ int update_role(const Arguments& arguments) {
   return 0;
 }
 
-int show_role(const Arguments& arguments) {
-  // Ours finds by id or name; -by-name is no more than a promise about the argument.
-  return cli::acl_role_info_command().run(arguments);
-}
-
 }  // namespace
 
 void add_acl_commands(Table& table) {
@@ -97,9 +92,8 @@ void add_acl_commands(Table& table) {
                    .summary = "Lists the policies of the token.",
                    .flags = cli::with_format_flags(),
                    .run = own_policies});
-  auto info = shared(cli::acl_role_info_command(), {{"by-name", "", "The argument is a name."}});
-  info.run = show_role;
-  table.push_back(std::move(info));
+  table.push_back(shared(cli::acl_role_info_command(),
+                         {{"by-name", "", "The argument is a name; ids and names are both found without it."}}));
   auto update = shared(cli::acl_role_update_command(), {kNoMerge});
   update.run = update_role;
   table.push_back(std::move(update));

@@ -136,7 +136,7 @@ std::string list_text(const boost::json::array& entries, bool for_machines) {
   return cli::table_text({"Mode", "Size", "Modified Time", "Name"}, rows);
 }
 
-/// A file by its end, or as it grows: the frames of the stream hold base64.
+/// A file by its end, or as it grows, piece by piece.
 void stream_file(Api& api, const std::string& id, const std::string& path, const Tail& tail, bool follow,
                  std::int64_t size) {
   std::int64_t offset = tail.wanted ? std::max<std::int64_t>(0, size - tail.from_end()) : 0;

@@ -136,8 +136,11 @@ awaitable<void> Node::Impl::stop() {
 }
 
 awaitable<void> Node::Impl::stop_everything() {
-  for (const auto& [id, runner] : runners_) destroy(id);
-  while (!runners_.empty()) co_await tasks_changed_.wait();
+  // The server is still there, and may send orders meanwhile: what they begin is ended too.
+  while (!runners_.empty()) {
+    for (const auto& [id, runner] : runners_) destroy(id);
+    co_await tasks_changed_.wait();
+  }
   co_await drivers_.tend_leftovers(true);
   co_await stop();
 }

@@ -184,16 +184,23 @@ Decision<Nothing> decide_stable(const Tables& tables, const std::string& ns, con
                                 std::int64_t version, bool stable, const Context&) {
   const auto current = tables.find_job(ns, id);
   if (!current) throw Error(Code::not_found, "job not found");
-  if (version != current->version) {
-    throw Error(Code::unsupported, "only the current version can be said to be stable, or not")
-        .because(fmt::format("version {} was asked for, {} is current", version, current->version));
-  }
   Decision<Nothing> decision;
-  if (current->stable == stable) return decision;
-  model::Job job = *current;
-  job.stable = stable;
-  decision.changes.push_back(tables::PutJob{std::move(job), std::nullopt});
-  return decision;
+  const auto say = [&](model::Job job) {
+    if (job.stable == stable) return;
+    job.stable = stable;
+    decision.changes.push_back(tables::PutJob{std::move(job), std::nullopt});
+  };
+  if (version == current->version) {
+    say(*current);
+    return decision;
+  }
+  for (const auto& known : tables.job_versions(ns, id)) {
+    if (known->job.version != version) continue;
+    say(known->job);
+    return decision;
+  }
+  throw Error(Code::not_found, fmt::format("job '{}' has no version {}", id, version))
+      .advise(fmt::format("`underway job history {}` lists the versions that are kept", id));
 }
 
 std::int64_t collect_deployments(std::vector<Change>& changes, const Tables& tables, Duration keep,

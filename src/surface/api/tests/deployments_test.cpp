@@ -104,6 +104,23 @@ TEST_F(Deployments, JobsGoBackAndAreCalledStable) {
   EXPECT_EQ(world.read("/v1/job/web").at("Stable"), true);
 }
 
+TEST_F(Deployments, EarlierVersionsAreCalledStableToo) {
+  const auto stable = [&](int version) {
+    const auto list = world.read("/v1/job/web/versions");
+    for (const auto& one : list.at("Versions").as_array()) {
+      if (one.at("Version") == version) return one.at("Stable").as_bool();
+    }
+    throw Error(Code::not_found, "no such version");
+  };
+  ASSERT_TRUE(stable(0));
+  put("/v1/job/web/stable", R"({"JobID":"web","JobVersion":0,"Stable":false})");
+  EXPECT_FALSE(stable(0));
+  EXPECT_EQ(world.read("/v1/job/web").at("Version"), 1) << "the current one is as it was";
+  put("/v1/job/web/stable", R"({"JobID":"web","JobVersion":0,"Stable":true})");
+  EXPECT_TRUE(stable(0));
+  EXPECT_EQ(world.put("/v1/job/web/stable", R"({"JobID":"web","JobVersion":7,"Stable":true})").status, 404);
+}
+
 TEST_F(Deployments, AreRefusedInWords) {
   struct Case {
     const char* name;

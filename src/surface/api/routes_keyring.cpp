@@ -14,7 +14,10 @@ object describe_key(const server::RootKey& key) {
   return {{"KeyID", key.id},
           {"Algorithm", "aes256-gcm"},
           {"State", key.active ? "active" : "inactive"},
-          {"CreateTime", key.create_time}};
+          {"CreateTime", key.create_time},
+          // Keys lie beside the store, and have no revision: clients that ask for one get the first.
+          {"CreateIndex", 1},
+          {"ModifyIndex", 1}};
 }
 
 Response with_revision(const Api& api, std::string body) {
@@ -42,7 +45,7 @@ awaitable<Response> rotate(Api& api, Request request) {
   const std::string id = co_await api.server.variables().rotate(request.query.flag("full"));
   if (api.files != nullptr && request.query.flag("full")) co_await api.files->seal_anew();
   if (request.query.flag("full")) co_await seal_auth_methods_anew(api);
-  object answer;
+  object answer{{"Index", api.server.writer().tables().revision()}};
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);
   }
@@ -53,7 +56,7 @@ awaitable<Response> delete_key(Api& api, Request request) {
   if (api.files != nullptr) api.files->refuse_removal(*co_await api.server.read(), request.param("id"));
   server::refuse_key_removal(*co_await api.server.read(), request.param("id"));
   co_await api.server.variables().remove_key(request.param("id"));
-  co_return with_revision(api, "{}");
+  co_return with_revision(api, boost::json::serialize(object{{"Index", api.server.writer().tables().revision()}}));
 }
 
 awaitable<Response> jwks(Api& api, Request) {

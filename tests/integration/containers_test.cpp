@@ -100,6 +100,13 @@ TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
     EXPECT_THAT(machine.underway({"alloc", "logs", allocations[name]}).out, HasSubstr("begun t image"));
     born[name] = inside(name, "cat /proc/1/stat");
   }
+  // Both have the image: it is no garbage.
+  const auto layers = [&] { return shell("ls " + machine.state() + "/oci/layers | wc -l").out; };
+  const auto collect = [&] { return machine.underway({"operator", "api", "/v1/client/gc"}).exit_code; };
+  const std::string held = layers();
+  EXPECT_NE(held, "0\n");
+  EXPECT_EQ(collect(), 0);
+  EXPECT_EQ(layers(), held) << "an image in use was collected";
   machine.kill_agent();
   machine.start();
   for (const auto& [name, stat] : born) {
@@ -114,6 +121,7 @@ TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
     const auto stopped = machine.underway({"job", "stop", "-purge", name});
     EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
   }
+  EXPECT_TRUE(eventually(seconds(20), [&] { return collect() == 0 && layers() == "0\n"; })) << "nobody uses it";
 }
 
 }  // namespace

@@ -110,6 +110,7 @@ awaitable<void> Node::Impl::start() {
     if (runner->wanted_gone()) destroy(id);
   }
   work_.spawn("leftovers", tend_leftovers());
+  if (options_.collect) work_.spawn("collection", collect_regularly());
   co_await start_extensions();
   if (options_.servers.empty()) co_return;
   open_membership();

@@ -72,6 +72,9 @@ struct Options {
   /// Further attributes of the machine, found anew every minute: what differs then is told to the server. Absent: none.
   /// Blocks: yes.
   std::function<model::StringMap()> more_attributes;
+  /// Removes what no task here needs any more (images of containers); `all`: also what one may need again soon. Called
+  /// every hour, and when somebody asks this node to collect. Must not throw. Absent: nothing. Blocks: yes.
+  std::function<void(bool all)> collect;
   /// What capabilities above the engine add; see node/extension.hpp.
   std::vector<std::shared_ptr<Extension>> extensions;
 };

@@ -6,6 +6,14 @@
 
 namespace underway::node {
 
+/// Beside the directories of allocations, which go as others end.
+awaitable<void> Node::Impl::collect_regularly() {
+  while (true) {
+    co_await async::sleep_for(std::chrono::hours(1));
+    co_await blocking(runtime_, [this] { options_.collect(false); });
+  }
+}
+
 awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, boost::json::value body) {
   if (method == "node.metadata") co_return json::to_value(metadata_.now());
   if (method == "node.metadata.apply") co_return co_await apply_metadata(json::decode<MetadataRequest>(body));
@@ -27,6 +35,7 @@ awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, bo
     for (const auto& [id, runner] : runners_)
       if (runner->dead() && !runner->unreported) ended.push_back(id);
     for (const auto& id : ended) destroy(id);
+    if (options_.collect) co_await blocking(runtime_, [this] { options_.collect(true); });
     co_return boost::json::object{};
   }
   throw Error(Code::unsupported, fmt::format("this node does not know '{}'", method))

@@ -391,7 +391,8 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
     add_capsule_extensions(options, config, ledger, pool, images);
     options.more_attributes = [slurmd = std::make_shared<slurm::InstalledSlurmd>()] { return slurmd->attributes(); };
-    node.emplace(std::move(options), make_drivers(config, ledger, std::move(images)), loop, pool);
+    auto drivers = make_drivers(options, config, ledger, std::move(images));
+    node.emplace(std::move(options), std::move(drivers), loop, pool);
   }
 
   const auto life = [&]() -> async::awaitable<void> {

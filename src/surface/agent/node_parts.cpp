@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/log.hpp"
 #include "capsule/capsule.hpp"
 #include "capsule/extension.hpp"
 #include "capsule/running.hpp"
@@ -123,17 +124,30 @@ rehearsal::Options rehearsal_options(const Config& config, os::Ledger& ledger,
   return options;
 }
 
+/// What a task has is leased, and stays.
+void collect_images(oci::Store& store, bool all) {
+  constexpr Duration kUnused = std::chrono::hours(24 * 7);
+  try {
+    const auto gone = store.collect({.unused_for = all ? Duration{0} : kUnused}, SystemClock().now());
+    for (const auto& image : gone.images) log::info("agent: removed the image '{}', which no task uses", image);
+  } catch (const Error& error) {
+    log::warn("agent: images of containers were not collected: {}", error.one_line());
+  }
+}
+
 }  // namespace
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger,
+std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& node_options, const Config& config,
+                                                          os::Ledger& ledger,
                                                           std::shared_ptr<imageshare::NodeImages> images) {
   const auto options = driver_options(config, ledger);
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(driver::make_exec(options));
   if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
   const auto containers = std::make_shared<oci::Store>(config.data_dir + "/oci", helper("underway-pull"));
+  node_options.collect = [containers](bool all) { collect_images(*containers, all); };
   for (const auto* name : {"podman", "docker"})
     drivers.push_back(pod::make_pod(pod_options(config, options, name, containers)));
   drivers.push_back(pod::make_charliecloud({.driver = options,

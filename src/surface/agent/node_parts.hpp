@@ -13,7 +13,9 @@ namespace underway::agent {
 /// Path of the program that runs.
 std::string own_program();
 
-std::vector<std::unique_ptr<driver::Driver>> make_drivers(const Config& config, os::Ledger& ledger,
+/// The drivers, and in `options` what collects the images of containers that no task needs.
+std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& options, const Config& config,
+                                                          os::Ledger& ledger,
                                                           std::shared_ptr<imageshare::NodeImages> images);
 
 /// Images, and what is done with capsules here: told of, moved, rehearsed, saved. `ledger` and `pool` outlive the node.

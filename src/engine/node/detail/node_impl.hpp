@@ -50,6 +50,7 @@ class Node::Impl {
   void destroy(const std::string& id);
   awaitable<void> remove_when_dead(std::string id);
   void collect_garbage();
+  awaitable<void> collect_regularly();
   void reported(const std::string& id);
   AllocationRunner& get(const std::string& id) const;
   awaitable<void> tend_leftovers();

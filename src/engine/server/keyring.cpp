@@ -37,6 +37,11 @@ const describe::Structure& description(describe::Tag<KeyFile>) {
 
 crypto::Secret read_secret(const std::string& path) { return crypto::Secret::take(os::read_file(path, 4096)); }
 
+/// It becomes a file's name.
+bool is_key_id(std::string_view id) {
+  return !id.empty() && id.size() <= 64 && id.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
 crypto::SealingKey load_wrapping_key(const std::string& directory, const std::string& elsewhere) {
   const std::string path = elsewhere.empty() ? directory + "/" + kWrapping : elsewhere;
   if (elsewhere.empty() && !os::exists(path)) os::write_file(path, crypto::Secret::random(kKeySize).bytes(), 0600);
@@ -102,6 +107,44 @@ std::string Keyring::make_key(TimePoint now) {
   }
   add(std::move(key), unix_nanos(now));
   return id;
+}
+
+std::vector<snapshot::WrappedKey> Keyring::wrapped() const {
+  std::vector<snapshot::WrappedKey> out;
+  if (directory_.empty()) return out;
+  for (const auto& key : keys_)
+    out.push_back(
+        {key.id, key.active, key.create_time, base64_encode(crypto::wrap(wrapping_, *ring_.find(key.id)).bytes)});
+  return out;
+}
+
+std::vector<snapshot::WrappedKey> Keyring::missing(const std::vector<snapshot::WrappedKey>& keys) const {
+  std::vector<snapshot::WrappedKey> out;
+  for (const auto& key : keys) {
+    if (ring_.find(key.id) != nullptr) continue;
+    try {
+      if (directory_.empty()) throw Error(Code::denied, "this server keeps its keys in memory");
+      if (!is_key_id(key.id)) throw Error(Code::denied, "its id is none");
+      static_cast<void>(crypto::unwrap(wrapping_, key.id, {wrapping_.id, base64_decode(key.wrapped)}));
+    } catch (const Error& error) {
+      throw Error(Code::denied, fmt::format("the root key '{}' cannot be opened here", key.id))
+          .because(error.one_line())
+          .advise(
+              "what is sealed under it would be lost: stop this server, give it the wrapping key of the server that "
+              "made the snapshot (server { wrapping_key = \"…\" }, or keyring/wrapping.key in its data directory), "
+              "remove the other files of its keyring directory, and start it again");
+    }
+    out.push_back(key);
+  }
+  return out;
+}
+
+void Keyring::adopt(const std::vector<snapshot::WrappedKey>& keys) {
+  for (const auto& key : missing(keys)) {
+    os::write_file(file_of(key.id), json::encode(KeyFile{key.id, key.create_time, key.wrapped}) + "\n", 0600);
+    load(key.id);
+  }
+  std::ranges::sort(keys_, {}, &RootKey::create_time);
 }
 
 void Keyring::load(const std::string& id) {

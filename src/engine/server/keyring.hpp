@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "crypto/seal.hpp"
 #include "crypto/sign.hpp"
+#include "snapshot/metadata.hpp"
 
 namespace underway::server {
 
@@ -32,6 +33,13 @@ class Keyring {
   /// Throws Error(not_found); conflict for the active key. Whether something is sealed under it is the caller's to
   /// know. Blocks: yes (disk).
   void remove(const std::string& id);
+
+  /// As they lie in the directory; none of a keyring that is in memory only.
+  std::vector<snapshot::WrappedKey> wrapped() const;
+  /// Those of them that are not here, opened. Throws Error(denied) when another wrapping key has sealed one of them.
+  std::vector<snapshot::WrappedKey> missing(const std::vector<snapshot::WrappedKey>& keys) const;
+  /// Adds keys that missing() has returned. None of them becomes active. Blocks: yes (disk).
+  void adopt(const std::vector<snapshot::WrappedKey>& keys);
 
   /// See crypto::Keyring.
   crypto::Sealed seal(std::string_view plain, std::string_view context) const { return ring_.seal(plain, context); }

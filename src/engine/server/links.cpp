@@ -250,10 +250,10 @@ async::awaitable<std::shared_ptr<link::Connection>> Server::connection_of(std::s
       .advise("look at its agent: `journalctl -u underway` there, or the host's console log");
 }
 
-async::awaitable<boost::json::value> Server::call_node(std::string node_id, std::string method,
-                                                       boost::json::value body) {
+async::awaitable<boost::json::value> Server::call_node(std::string node_id, std::string method, boost::json::value body,
+                                                       std::optional<Duration> timeout) {
   const auto connection = co_await connection_of(std::move(node_id));
-  co_return co_await connection->call(std::move(method), std::move(body));
+  co_return co_await connection->call(std::move(method), std::move(body), timeout);
 }
 
 async::awaitable<std::shared_ptr<link::Stream>> Server::open_stream(std::string node_id, std::string method,

@@ -11,6 +11,7 @@
 #include "server/dependencies.hpp"
 #include "server/deployment_decisions.hpp"
 #include "server/evaluation_decisions.hpp"
+#include "server/host_volume_decisions.hpp"
 #include "server/job_decisions.hpp"
 #include "server/node_pool_decisions.hpp"
 
@@ -206,6 +207,7 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   node.status = model::NodeStatus::ready;
   node.status_description.clear();
   node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
+  admit_volumes(decision.changes, tables, node);
   node.computed_class = model::compute_class(node);
   if (current) {
     node.eligibility = current->eligibility;

@@ -31,7 +31,8 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
       variables_(writer_, keyring_, clock),
       tasks_(executor, "server"),
-      started_at_(clock.now()) {
+      started_at_(clock.now()),
+      snapshots_(std::make_shared<SnapshotPlace>(options_.snapshot_directory)) {
   writer_.on_durable([this] { events_.publish(); });
   writer_.on_durable([this] { send_differences(); });
   const auto grace = async::deadline_in(options_.start_grace);
@@ -48,6 +49,7 @@ void Server::start() {
   tasks_.spawn("drains", tending());
   tasks_.spawn("deployments", watch_deployments());
   tasks_.spawn("periodic jobs", start_by_the_clock(writer_, clock_));
+  tasks_.spawn("volumes of hosts", host_volumes_.tend());
   tasks_.spawn("locks of variables", variables_.expire_locks());
 }
 

@@ -12,10 +12,12 @@
 #include "server/events.hpp"
 #include "server/extension.hpp"
 #include "server/guard.hpp"
+#include "server/host_volumes.hpp"
 #include "server/job_decisions.hpp"
 #include "server/join_decisions.hpp"
 #include "server/node_decisions.hpp"
 #include "server/preview.hpp"
+#include "server/snapshots.hpp"
 #include "server/variables.hpp"
 #include "server/writer.hpp"
 #include "trust/messages.hpp"
@@ -37,6 +39,7 @@ struct Options {
       certify;
   std::size_t event_buffer = 8192;     ///< events kept for those who follow
   std::string keyring_directory;       ///< of the root keys; empty: in memory only
+  std::string snapshot_directory;      ///< where snapshots are packed and unpacked; empty: a temporary one
   std::string wrapping_key;            ///< a file, when it lies elsewhere than in the keyring's directory
   std::string oidc_issuer;             ///< `iss` of the tokens of tasks: a URL under which others reach this server
   bool root_by_raw_exec = false;       ///< see Context
@@ -70,6 +73,13 @@ class Server {
   const Keyring& keyring() const { return keyring_; }
   Variables& variables() { return variables_; }
   const EventBuffer& events() const { return events_; }
+  HostVolumes& host_volumes() { return host_volumes_; }
+
+  /// See server/snapshots.hpp.
+  async::awaitable<std::shared_ptr<const SavedSnapshot>> save_snapshot();
+  async::awaitable<RestoredSnapshot> restore_snapshot(std::string archive, bool force);
+  /// A file of this server's own, for a snapshot that comes; gone with the last that has it.
+  std::shared_ptr<SnapshotFile> new_snapshot_file();
 
   async::awaitable<Registered> register_job(RegisterJob request, Beside beside = {});
   async::awaitable<Registered> deregister_job(DeregisterJob request, Beside beside = {});
@@ -103,7 +113,8 @@ class Server {
   /// Whether the node's link stands now.
   bool linked(const std::string& node_id) const;
   /// A request to the node. Throws not_found (no such node), unavailable (no link, nor soon), or what the node answers.
-  async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body);
+  async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body,
+                                                 std::optional<Duration> timeout = {});
   /// A byte stream to the node: "logs", "exec", "fs.stream", …
   async::awaitable<std::shared_ptr<link::Stream>> open_stream(std::string node_id, std::string method,
                                                               boost::json::value header);
@@ -115,6 +126,8 @@ class Server {
   struct Session;
   struct Linked;
   struct Links;
+  async::awaitable<std::string> cluster_id();
+  void follow_restoration();
   async::awaitable<void> heartbeats();
   void forgive(Duration span);
   void end_silent_sessions(async::SteadyTime heard_before);
@@ -152,6 +165,8 @@ class Server {
   SeededIds preview_ids_{1};  ///< what a preview makes is thrown away
   async::TaskGroup tasks_;
   TimePoint started_at_;
+  std::shared_ptr<SnapshotPlace> snapshots_;
+  HostVolumes host_volumes_{*this};
 };
 
 }  // namespace underway::server

@@ -1,6 +1,7 @@
 #include "server/writer.hpp"
 
 #include "base/log.hpp"
+#include "server/host_volume_decisions.hpp"
 #include "server/job_decisions.hpp"
 #include "server/node_decisions.hpp"
 #include "server/quota_decisions.hpp"
@@ -171,7 +172,9 @@ void Writer::set_timer(TimePoint due, TimePoint now) {
 }
 
 void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision) {
+  std::vector<Change> more;
   for (const auto& change : changes) {
+    if (const auto* gone = std::get_if<tables::DeleteJob>(&change)) delete_claims_of(more, tables_, gone->ns, gone->id);
     if (const auto* job = std::get_if<tables::PutJob>(&change)) touched_jobs_.emplace(job->job.ns, job->job.id);
     if (const auto* evaluation = std::get_if<tables::PutEvaluation>(&change))
       touched_jobs_.emplace(evaluation->evaluation.ns, evaluation->evaluation.job_id);
@@ -185,6 +188,7 @@ void Writer::apply(std::vector<store::Operation>& operations, std::vector<Change
       if (auto quota = tables::quota_of(tables_, row.ns); !quota.empty()) freed_quotas_.insert(std::move(quota));
     }
   }
+  std::move(more.begin(), more.end(), std::back_inserter(changes));
   auto made = tables_.apply(std::move(changes), revision);
   operations.insert(operations.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
@@ -270,6 +274,29 @@ void Writer::answer() {
     return from_unix_nanos(e->wait_until) <= clock_.now();
   });
   if (!queue_.empty() || due) wake();
+}
+
+async::awaitable<void> Writer::replace(async::Pool& pool, std::function<void(store::Store&)> work) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  while (committing_) co_await settled_.wait();
+  if (stopping_) throw Error(Code::unavailable, "the server is stopping");
+  committing_ = true;
+  std::exception_ptr failure;
+  auto job = [&] { work(store_); };
+  try {
+    co_await async::on_pool(pool, job);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  committing_ = false;
+  if (!failure) {
+    freed_nodes_.clear();
+    tables_.load(store_);
+    tables_.publish();
+    for (const auto& callback : durable_callbacks_) callback();
+  }
+  answer();
+  if (failure) std::rethrow_exception(failure);
 }
 
 async::awaitable<void> Writer::stop() {

@@ -59,6 +59,12 @@ class Writer {
     return tables_.wait(std::move(scopes), std::move(wake));
   }
 
+  /// Runs `work`, which replaces everything in the store, on the pool: nothing is decided and nobody reads meanwhile.
+  /// Then the tables are as the store is, and everybody who waits is woken. Throws what `work` throws, which has then
+  /// changed nothing. It cannot be cancelled.
+  async::awaitable<void> replace(async::Pool& pool, std::function<void(store::Store&)> work);
+  store::Store& store() { return store_; }
+
   /// Called after each group became durable: sessions send differences from here.
   void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
 

@@ -9,7 +9,6 @@ void check_pending(const Place& place, const Job& job) {
   };
   for (const auto& group : job.groups) {
     const Place inside = place.inside("group", group.name);
-    for (const auto& [name, volume] : group.volumes) refuse(inside, volume.sticky, "volume: sticky");
     for (const auto& network : group.networks) refuse(inside, network.dns.has_value(), "network: dns");
     for (const auto& task : group.tasks) {
       const Place deeper = inside.inside("task", task.name);

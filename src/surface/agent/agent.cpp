@@ -171,6 +171,7 @@ class ServerRoleRunner {
     options.heartbeat_grace = config.server.heartbeat_grace;
     options.start_grace = config.server.start_grace;
     options.keyring_directory = config.data_dir + "/server/keyring";
+    options.snapshot_directory = config.data_dir + "/server/snapshots";
     options.wrapping_key = config.server.wrapping_key;
     options.oidc_issuer = config.server.oidc_issuer;
     options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,
@@ -279,6 +280,11 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
     options.devices.push_back({device.name, device.paths, device.shared_paths, device.attributes});
   for (const auto& volume : config.client.host_volumes)
     options.host_volumes.push_back({volume.name, volume.path, volume.read_only, ""});
+  const auto in_data_dir = [&](const std::string& configured, const char* name) {
+    return configured.empty() ? config.data_dir + "/" + name : configured;
+  };
+  options.host_volume_plugin_dir = in_data_dir(config.client.host_volume_plugin_dir, "host_volume_plugins");
+  options.host_volumes_dir = in_data_dir(config.client.host_volumes_dir, "host_volumes");
   options.min_dynamic_port = config.client.min_dynamic_port;
   options.max_dynamic_port = config.client.max_dynamic_port;
   options.max_kill_timeout = config.client.max_kill_timeout;

@@ -358,6 +358,12 @@ const Structure& description(Tag<ClientRole>) {
                                                      "The interface whose address is the node's.")
           .block<&ClientRole::host_networks>("host_network", "host_network", "More networks of the node.")
           .block<&ClientRole::host_volumes>("host_volume", "host_volume", "Directories that are lent to tasks.")
+          .attribute<&ClientRole::host_volume_plugin_dir>(
+              "host_volume_plugin_dir", "host_volume_plugin_dir",
+              "Where programs lie that make volumes; without it: host_volume_plugins in data_dir.")
+          .attribute<&ClientRole::host_volumes_dir>(
+              "host_volumes_dir", "host_volumes_dir",
+              "Where plugins put the volumes that they make; without it: host_volumes in data_dir.")
           .block<&ClientRole::devices>("device", "device", "Devices that tasks may hold.")
           .attribute<&ClientRole::reservable_cores>(
               "reservable_cores", "reservable_cores",

@@ -94,6 +94,8 @@ struct ClientRole {
   std::string network_interface;
   std::vector<HostNetwork> host_networks;
   std::vector<HostVolume> host_volumes;
+  std::string host_volume_plugin_dir;  ///< empty: host_volume_plugins in data_dir
+  std::string host_volumes_dir;        ///< empty: host_volumes in data_dir
   std::vector<DeviceSettings> devices;
   std::string reservable_cores;  ///< "2-7"; empty: all but reserved.cores
   std::int64_t cpu_total_compute = 0;

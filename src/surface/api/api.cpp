@@ -46,6 +46,8 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_monitor_routes(routes, api);
   add_refused_routes(routes, api);
   add_search_routes(routes, api);
+  add_snapshot_routes(routes, api);
+  add_volume_routes(routes, api);
   return routes.all();
 }
 

@@ -19,6 +19,7 @@
 #include "impact/entries.hpp"
 #include "model/auth_method.hpp"
 #include "model/evaluation.hpp"
+#include "model/host_volume.hpp"
 #include "model/node.hpp"
 #include "model/node_pool.hpp"
 #include "model/quota.hpp"
@@ -358,6 +359,25 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/var/*path",
        "Writes a variable: {Items, Lock}; ?cas=, ?lock-acquire, ?lock-renew, ?lock-release. 409 has what was there."},
       {"DELETE", "/v1/var/*path", "Deletes a variable; ?cas=."},
+      {"GET", "/v1/operator/snapshot", "The whole state in one file (gzip tar); the header Digest has its SHA-256."},
+      {"PUT|POST", "/v1/operator/snapshot",
+       "Replaces the state by such a file; one of another cluster only with ?force=true."},
+      {"GET", "/v1/volumes", "Lists volumes; ?type=host|csi (of csi there are none), node_id, node_pool, plugin_id."},
+      {"PUT|POST", "/v1/volume/host/create",
+       "Has a node make a volume: {Volume} -> {Volume, Warnings}. It is pending while the node cannot be reached."},
+      {"PUT|POST", "/v1/volume/host/register", "Lends a directory that is on a node: {Volume} -> {Volume, Warnings}."},
+      {"GET", "/v1/volume/host/:id", "Reads a volume, with the allocations that use it.", nullptr,
+       &structure_of<model::HostVolume>()},
+      {"DELETE", "/v1/volume/host/:id/delete",
+       "Deletes a volume that nobody uses; ?force: also when its node is gone."},
+      {"DELETE", "/v1/volume/host/:id", "The same."},
+      {"GET", "/v1/volumes/claims", "Which volumes groups are bound to; ?job_id, task_group, volume_name."},
+      {"DELETE", "/v1/volumes/claims/:id", "Unbinds: the next placement may have another volume."},
+      {"GET", "/v1/plugins", "Lists CSI plugins: there are none."},
+      {"GET", "/v1/plugin/csi/:id", "Refused (404): there is no CSI here."},
+      {"GET", "/v1/volume/csi/:id", "Refused (404): there is no CSI here."},
+      {"GET", "/v1/recommendations", "Refused: nothing watches usage to recommend resources."},
+      {"GET", "/v1/sentinel/policies", "Refused: there is no Sentinel."},
       {"GET", "/v1/operator/keyring/keys", "Lists the root keys."},
       {"PUT|POST", "/v1/operator/keyring/rotate", "Makes a new root key; ?full seals every variable anew."},
       {"DELETE", "/v1/operator/keyring/key/:id", "Forgets a root key under which nothing is sealed."},

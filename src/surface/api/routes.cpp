@@ -128,4 +128,17 @@ void Routes::add(std::string_view methods, std::string_view pattern, std::string
               {.body_limit = traits.body_limit});
 }
 
+void Routes::add_streamed(std::string_view methods, std::string_view pattern, std::string name, Right right,
+                          StreamedHandler handler, RouteTraits traits) {
+  all_.push_back({std::string(methods), std::string(pattern), name, right, traits});
+  http::RouteOptions options{.body_limit = traits.body_limit};
+  options.streamed = [gate = gate_, &api = api_, route = all_.back(), handler = std::move(handler)](
+                         http::Request raw, http::BodyReader& body) {
+    Handler with_body = [handler, &body](Request request) { return handler(std::move(request), body); };
+    auto served = std::make_shared<const Served>(Served{gate, api, route, std::move(with_body)});
+    return serve(std::move(served), std::move(raw));
+  };
+  router_.add(methods, pattern, std::move(name), {}, std::move(options));
+}
+
 }  // namespace underway::api

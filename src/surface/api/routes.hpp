@@ -46,6 +46,11 @@ class Routes {
   /// As http::Router::add.
   void add(std::string_view methods, std::string_view pattern, std::string name, Right right, Handler handler,
            RouteTraits traits = {});
+  /// A route that takes its body piece by piece (http::RouteOptions::streamed): it is behind the gate before any of it
+  /// has come.
+  using StreamedHandler = std::function<awaitable<Response>(Request, http::BodyReader&)>;
+  void add_streamed(std::string_view methods, std::string_view pattern, std::string name, Right right,
+                    StreamedHandler handler, RouteTraits traits = {});
   const std::vector<GuardedRoute>& all() const { return all_; }
 
  private:
@@ -101,5 +106,7 @@ void add_job_status_routes(Routes& routes, Api& api);
 void add_monitor_routes(Routes& routes, Api& api);
 void add_refused_routes(Routes& routes, Api& api);
 void add_search_routes(Routes& routes, Api& api);
+void add_snapshot_routes(Routes& routes, Api& api);
+void add_volume_routes(Routes& routes, Api& api);
 
 }  // namespace underway::api

@@ -292,6 +292,22 @@ class Client {
   boost::json::value root_keys();
   boost::json::value rotate_root_key(bool full);
   void remove_root_key(const std::string& id);
+  // --- the whole state, in a file
+  /// Writes it to `path`, mode 0600, once all of it has come and its digest fits; its size. A file that is there is
+  /// replaced.
+  std::int64_t save_snapshot(const std::string& path);
+  /// Replaces the server's state. `force`: also by one of another cluster.
+  void restore_snapshot(const std::string& path, bool force = false);
+  // --- volumes of hosts, in Nomad's shapes
+  /// `query`: node_id, node_pool, prefix, per_page, next_token, filter; type is "host".
+  boost::json::value volumes(http::Query query = {});
+  boost::json::value volume(const std::string& id, std::optional<Wait> wait = {});
+  /// `volume`: the specification; {Volume, Warnings}.
+  boost::json::value create_volume(const boost::json::value& volume);
+  boost::json::value register_volume(const boost::json::value& volume);
+  void delete_volume(const std::string& id, bool force = false);
+  boost::json::value volume_claims(http::Query query = {});
+  void delete_volume_claim(const std::string& id);
   // --- rights
   /// `secret` empty: the server chooses it.
   NewToken bootstrap_acl(const std::string& secret = {});

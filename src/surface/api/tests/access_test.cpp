@@ -124,6 +124,8 @@ class AccessToEveryRoute : public AccessTest {
     return out;
   }
   static std::string body(const GuardedRoute& route) {
+    if (route.pattern.starts_with("/v1/volume/host/"))
+      return R"({"Volume": {"Name": "data", "Namespace": "default", "RequestedCapabilities": []}})";
     const bool job = route.right.where == in_body;
     return job ? World::job_body(make_job("web")) : "{}";
   }
@@ -209,8 +211,10 @@ TEST_F(AccessToEveryRoute, InANamespaceIsRefusedToTheRightInAnotherNamespace) {
     rules.replace(rules.find("default"), 7, "other");
     make_token("other", rules);
     world.token = "other";
-    // A policy's namespace is known once it is found; of one that is nowhere nothing is told.
-    const bool by_what_is_found = target.starts_with("/v1/scaling/policy/");
+    // The namespace of a policy, volume or claim is known once it is found; of one that is nowhere nothing is told.
+    const bool by_what_is_found = target.starts_with("/v1/scaling/policy/") ||
+                                  target.starts_with("/v1/volumes/claims/") ||
+                                  (target.starts_with("/v1/volume/host/") && !method.starts_with('P'));
     EXPECT_EQ(status(method, target, body(route)), by_what_is_found ? 404 : 403);
   });
 }

@@ -95,13 +95,14 @@ TEST(Bodies, EveryRouteHasALimitThatFitsWhatItReads) {
   for (const auto& route : world.routes) {
     SCOPED_TRACE(route.methods + " " + route.pattern);
     EXPECT_GT(route.traits.body_limit, 0u);
-    EXPECT_LE(route.traits.body_limit, kClusterBodyLimit);
     for (const auto& method : split(route.methods, '|')) {
       std::string target;
       for (const auto& segment : split(route.pattern, '/')) {
         if (!segment.empty()) target += "/" + (segment[0] == ':' || segment[0] == '*' ? "x" : segment);
       }
       EXPECT_EQ(world.router.body_limit(method, target, 1), route.traits.body_limit);
+      // What is taken piece by piece is held by the disk.
+      if (!world.router.streams_body(method, target)) EXPECT_LE(route.traits.body_limit, kClusterBodyLimit);
     }
   }
 }

@@ -440,5 +440,41 @@ TEST(AddressFromEnvironment, PrefersOursThenNomadsThenTheSocketOfThisMachine) {
   for (const auto& [name, value] : before) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
+TEST_F(ClientTest, SavesTheStateAndRestoresIt) {
+  Client api = serve();
+  const std::string file = directory + "/state.tgz";
+  api.register_job(make_job("kept"), {}, {}, {});
+  const auto size = api.save_snapshot(file);
+  struct stat st{};
+  ASSERT_EQ(::stat(file.c_str(), &st), 0);
+  EXPECT_EQ(st.st_size, size);
+  EXPECT_EQ(st.st_mode & 0777, 0600u);
+  api.register_job(make_job("later"), {}, {}, {});
+  api.restore_snapshot(file);
+  EXPECT_EQ(refusal([&] { api.job("later"); }).code(), Code::not_found);
+  EXPECT_EQ(api.job("kept").id, "kept");
+  ASSERT_EQ(::truncate(file.c_str(), size / 2), 0);
+  EXPECT_EQ(refusal([&] { api.restore_snapshot(file); }).code(), Code::invalid);
+  EXPECT_EQ(api.job("kept").id, "kept");
+  ::unlink(file.c_str());
+}
+
+TEST_F(ClientTest, MakesListsAndDeletesVolumes) {
+  node->answers["volume.create"] = [](const boost::json::value&) {
+    return boost::json::value(boost::json::object{{"Path", "/srv/made"}, {"Bytes", 7}});
+  };
+  Client api = serve();
+  const boost::json::object capability{{"AccessMode", "single-node-writer"}, {"AttachmentMode", "file-system"}};
+  const auto made = api.create_volume(boost::json::object{
+      {"Name", "data"}, {"PluginID", "mkdir"}, {"RequestedCapabilities", boost::json::array{capability}}});
+  const std::string id(made.at("Volume").at("ID").as_string());
+  EXPECT_EQ(api.volume(id).at("HostPath"), "/srv/made");
+  EXPECT_EQ(api.volumes().as_array().size(), 1u);
+  EXPECT_EQ(api.volume_claims().as_array().size(), 0u);
+  EXPECT_EQ(refusal([&] { api.delete_volume_claim("none"); }).code(), Code::not_found);
+  api.delete_volume(id);
+  EXPECT_EQ(api.volumes().as_array().size(), 0u);
+}
+
 }  // namespace
 }  // namespace underway::sdk

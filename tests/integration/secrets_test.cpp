@@ -67,6 +67,48 @@ TEST(Secrets, AreReadBackAfterACrashAndLieNowhereInTheClear) {
   EXPECT_EQ(files_with(machine, kSecret), "");
 }
 
+std::string secret_block(const std::string& path) {
+  return "      secret \"db\" {\n        provider = \"nomad\"\n        path = \"" + path +
+         "\"\n      }\n      env {\n        DSN = \"user:${secret.db.password}\"\n      }\n      template {\n"
+         "        destination = \"secrets/conf\"\n        data = \"pass=${secret.db.password}\"\n      }\n";
+}
+
+TEST(Secrets, OfABlockAreInTheTasksEnvironmentAndTemplatesAndNowhereElse) {
+  Machine machine;
+  ASSERT_EQ(put(machine, "nomad/jobs/web", kSecret).exit_code, 0);
+  const auto started = machine.run_job("web", sleeper("web", secret_block("nomad/jobs/web")));
+  ASSERT_EQ(started.exit_code, 0) << started.err;
+  const std::string allocation = only_allocation(machine, "web");
+  const auto seen = [&] { return in_task(machine, allocation, "echo \"$DSN\"; cat $NOMAD_SECRETS_DIR/conf"); };
+  EXPECT_EQ(seen(), "user:" + kSecret + "\npass=" + kSecret);
+  EXPECT_EQ(files_with(machine, kSecret), "");
+  // A pattern that does not find itself.
+  const std::string pattern = "[" + kSecret.substr(0, 1) + "]" + kSecret.substr(1);
+  EXPECT_EQ(shell("grep -la -e '" + pattern + "' /proc/[0-9]*/cmdline 2>/dev/null").out, "");
+  EXPECT_EQ(machine.underway({"operator", "api", "/v1/allocation/" + allocation}).out.find(kSecret), std::string::npos);
+
+  machine.kill_agent();
+  machine.start();
+  ASSERT_EQ(put(machine, "nomad/jobs/web", "another-one", {"-force"}).exit_code, 0);
+  EXPECT_EQ(machine.underway({"alloc", "restart", allocation}).exit_code, 0);
+  EXPECT_TRUE(eventually(seconds(20), [&] { return seen() == "user:another-one\npass=another-one"; })) << seen();
+}
+
+TEST(Secrets, OfABlockAreRefusedToATaskThatMayNotReadThem) {
+  Machine machine;
+  ASSERT_EQ(put(machine, "nomad/jobs/other", kSecret).exit_code, 0);
+  write_text(machine.directory() + "/web.hcl", sleeper("web", secret_block("nomad/jobs/other")));
+  EXPECT_EQ(machine.underway({"job", "run", "-detach", machine.directory() + "/web.hcl"}).exit_code, 0);
+  std::string told;
+  const auto refused = [&] {
+    told = machine.underway({"alloc", "status", only_allocation(machine, "web")}).out;
+    return told.find("Setup Failure") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(seconds(20), refused)) << told;
+  EXPECT_NE(told.find("nomad/jobs/other"), std::string::npos) << told;
+  machine.underway({"job", "stop", "-purge", "web"});
+}
+
 TEST(Secrets, AreNotWrittenOverByAccident) {
   Machine machine;
   ASSERT_EQ(put(machine, "a/b", "first").exit_code, 0);

@@ -102,6 +102,7 @@ std::string unquote(std::string_view value, std::size_t line) {
 
 Interpolation build_environment(const EnvironmentInputs& in) {
   Interpolation interpolation(in.node, in.region);
+  interpolation.set_secrets(in.secrets);
   StringMap env = in.host;
   add_identity(in, env);
   add_resources(in, env);

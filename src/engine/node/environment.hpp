@@ -28,6 +28,7 @@ struct EnvironmentInputs {
   std::string user;           ///< name of the task's user, when one was asked for
   std::string home;           ///< and its home
   model::StringMap host;      ///< the agent's own environment, filtered (host_environment)
+  model::StringMap secrets;   ///< of `secret` blocks, by "secret.<block>.<item>"
   model::StringMap rendered;  ///< of templates with `env = true`; covers everything else
 };
 

@@ -50,6 +50,7 @@ std::optional<std::string> Interpolation::find(std::string_view name) const {
   const std::string plain(name);
   if (const std::string* value = look_up(properties_, plain)) return *value;
   if (const std::string* value = look_up(environment_, plain)) return *value;
+  if (const std::string* value = look_up(secrets_, plain)) return *value;
   return std::nullopt;
 }
 

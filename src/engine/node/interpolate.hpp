@@ -21,6 +21,9 @@ class Interpolation {
   /// The task's environment, for `${NAME}` and `${env["any name"]}`.
   void set_environment(model::StringMap environment) { environment_ = std::move(environment); }
   const model::StringMap& environment() const { return environment_; }
+  /// Values of the task's `secret` blocks, by "secret.<block>.<item>".
+  void set_secrets(model::StringMap secrets) { secrets_ = std::move(secrets); }
+  const model::StringMap& secrets() const { return secrets_; }
   /// "attr.…", "meta.…", "node.…".
   const model::StringMap& properties() const { return properties_; }
 
@@ -34,6 +37,7 @@ class Interpolation {
  private:
   model::StringMap properties_;
   model::StringMap environment_;
+  model::StringMap secrets_;
 };
 
 }  // namespace underway::node

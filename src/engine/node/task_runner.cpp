@@ -46,6 +46,8 @@ Duration TaskRunner::kill_timeout() const { return std::min(task_->kill_timeout,
 std::string TaskRunner::kill_signal() const { return task_->kill_signal.empty() ? "SIGINT" : task_->kill_signal; }
 
 void TaskRunner::record_event(model::TaskEvent event) {
+  event.message = without_secrets(std::move(event.message));
+  for (auto& [name, text] : event.details) text = without_secrets(std::move(text));
   event::append(record_.state, std::move(event), context_.runtime.now());
   changed();
 }
@@ -160,6 +162,7 @@ void TaskRunner::fail(model::TaskEvent event) {
 
 awaitable<void> TaskRunner::let_go() {
   watch_.reset();
+  secrets_watch_.reset();
   settle_timer_.reset();
   co_await side_.stop();
 }
@@ -300,13 +303,14 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
 
 void TaskRunner::note_failure(std::string what) {
   ++record_.failures.count;
-  record_.failures.last = std::move(what);
+  record_.failures.last = without_secrets(std::move(what));
 }
 
 void TaskRunner::finish(bool failed) {
   record_.state.failed = failed;
   record_.launched = false;
   record_.handle = nullptr;
+  secrets_watch_.reset();
   become(TaskRunState::dead);
   changed();
 }
@@ -348,7 +352,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   if (kill_) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = event::kFailedArtifactDownload;
-  record_.failures.last = failed->one_line();  // counted when it is not tried again
+  record_.failures.last = without_secrets(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
   const bool hopeless =
       step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||

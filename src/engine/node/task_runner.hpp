@@ -128,6 +128,13 @@ class TaskRunner {
   TimePoint renewal_of(const model::Identity& identity);
   std::string identity_path(const model::Identity& identity) const;
 
+  /// Waits until the variables of all `secret` blocks are there, and takes them in; once per start.
+  awaitable<void> fetch_secrets();
+  /// Those of `task`, if all are there; else what is missing. Nothing: the server has not answered for all of them yet.
+  std::optional<std::vector<std::string>> take_secrets(const model::Task& task, const TemplateAsker& asker);
+  /// The text without values of secrets.
+  std::string without_secrets(std::string text) const;
+
   awaitable<void> apply_update();
   awaitable<void> update_once();
   awaitable<void> run_change(TemplateChange change, std::shared_ptr<RunningTask> process);
@@ -156,6 +163,11 @@ class TaskRunner {
     TimePoint issued, expires;
   };
   std::map<std::string, Token> tokens_;  ///< by identity
+
+  model::StringMap secrets_;  ///< as Interpolation::secrets
+  bool secrets_known_ = false;
+  bool secrets_changed_ = false;
+  std::shared_ptr<void> secrets_watch_;  ///< kept, so that a start without a link finds what was known
 
   bool permitted_ = false;
   std::string waiting_for_;  ///< while it is not permitted; empty: nothing special

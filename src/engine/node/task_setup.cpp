@@ -25,6 +25,7 @@ void TaskRunner::build_interpolation() {
                            .user = task_->user.empty() || image ? "" : user_.name,
                            .home = task_->user.empty() || image ? "" : user_.home,
                            .host = image ? model::StringMap() : context_.host_environment,
+                           .secrets = secrets_,
                            .rendered = std::move(rendered)};
   interpolation_ = build_environment(inputs);
 }
@@ -72,6 +73,8 @@ awaitable<void> TaskRunner::prepare() {
   });
   build_interpolation();
   if (!kill_) co_await fetch_identities();
+  secrets_known_ = false;  // a start takes what the variables hold now
+  if (!kill_) co_await fetch_secrets();
   build_interpolation();
   const TemplateInputs inputs = template_inputs(task, interpolation_);
   if (!kill_ && !task.artifacts.empty()) co_await fetch_artifacts(inputs);
@@ -236,6 +239,8 @@ awaitable<void> TaskRunner::update_once() {
   model::StringMap environment = rendered_environment_;
   try {
     co_await find_user();
+    co_await fetch_secrets();
+    if (process_ != process || kill_) co_return;
     // As at the start: templates do not see what other templates put into the environment.
     rendered_environment_.clear();
     build_interpolation();

@@ -153,9 +153,11 @@ hcl::Context template_context(const Interpolation& interpolation) {
   context.functions(hcl::pure_functions());
   std::map<std::string, Tree> trees;
   for (const char* root : {"attr", "meta", "node"}) trees[root];
-  for (const auto& [name, value] : interpolation.properties()) {
-    const std::size_t dot = name.find('.');
-    trees[name.substr(0, dot)].add(name.substr(dot + 1), value);
+  for (const model::StringMap* values : {&interpolation.properties(), &interpolation.secrets()}) {
+    for (const auto& [name, value] : *values) {
+      const std::size_t dot = name.find('.');
+      trees[name.substr(0, dot)].add(name.substr(dot + 1), value);
+    }
   }
   for (const auto& [root, tree] : trees) context.set(root, tree.value());
   hcl::Value::Object environment;

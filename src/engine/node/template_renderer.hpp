@@ -4,7 +4,8 @@
 /// evaluated once already, when the file was parsed; what is left in it is each `${…}` that only the node can answer,
 /// which is filled in before the template is read. A `source` file is a template as it is.
 ///
-/// Roots of `${…}`: env (the task's environment), attr, meta, node, and every NOMAD_* variable by its name.
+/// Roots of `${…}`: env (the task's environment), attr, meta, node, secret (when the task has such blocks), and every
+/// NOMAD_* variable by its name.
 
 #include <map>
 #include <string>

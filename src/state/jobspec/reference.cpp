@@ -145,7 +145,9 @@ class Reference {
   /// What the dialect reads beyond the description, and what it refuses.
   void sugar(std::string_view structure) {
     if (structure == "job" || structure == "group")
-      out_ += "| `vault`, `secret` | blocks |  | Of each task that has none of its own. |\n";
+      out_ +=
+          "| `vault` | block |  | Of each task that has none of its own. |\n"
+          "| `secret` | blocks |  | Of each task that has none of that name. |\n";
     if (structure == "task") out_ += "| `scaling` | blocks |  | Bounds of its `cpu` or `mem`, which is the label. |\n";
     if (structure == "template") out_ += "| `vault_grace` | string |  | Of old files: means nothing. |\n";
     if (structure == "logs") out_ += "| `enabled` | bool |  | Of old files: the opposite of `disabled`. |\n";

@@ -43,17 +43,20 @@ const Structure& description(Tag<Action>) {
 }
 
 const Structure& description(Tag<SecretRequest>) {
-  static const Structure s = Builder<SecretRequest>("secret", "Values that the task sees as `${secret.<name>.<key>}`.")
-                                 .label<&SecretRequest::name>("name", "Name", "Unique in its task.")
-                                 .attribute<&SecretRequest::provider>("provider", "Provider", "`nomad`: a variable.")
-                                 .destructive()
-                                 .attribute<&SecretRequest::path>("path", "Path", "The variable's path.")
-                                 .destructive()
-                                 .block_or_attribute<&SecretRequest::config>("config", "Config", "The provider's own.")
-                                 .destructive()
-                                 .block_or_attribute<&SecretRequest::env>("env", "Env", "Environment of the provider.")
-                                 .destructive()
-                                 .done();
+  static const Structure s =
+      Builder<SecretRequest>("secret", "Values that the task sees as `${secret.<name>.<key>}`.")
+          .label<&SecretRequest::name>("name", "Name", "Unique in its task.")
+          .attribute<&SecretRequest::provider>("provider", "Provider", "`nomad`: a variable.")
+          .destructive()
+          .attribute<&SecretRequest::path>("path", "Path", "The variable's path; the task must be allowed to read it.")
+          .destructive()
+          .block_or_attribute<&SecretRequest::config>("config", "Config",
+                                                      "`namespace`: the variable's, when it is not the job's.")
+          .destructive()
+          .block_or_attribute<&SecretRequest::env>("env", "Env",
+                                                   "Of providers that are programs: refused with `nomad`.")
+          .destructive()
+          .done();
   return s;
 }
 

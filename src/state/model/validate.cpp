@@ -140,6 +140,28 @@ void check_identities(const Place& place, const Task& task) {
   }
 }
 
+/// Source of the names: Nomad's `secret` block, https://developer.hashicorp.com/nomad/docs/job-specification/secret.
+void check_secrets(const Place& place, const Task& task) {
+  std::set<std::string> names;
+  for (const auto& secret : task.secrets) {
+    const Place here = place.inside("secret", secret.name);
+    here.require(!secret.name.empty() && consists_of(secret.name, "_-"), "a name is of letters, digits, '_' and '-'");
+    here.require(names.insert(secret.name).second, "it is declared twice");
+    here.require(!secret.path.empty(), "path is empty");
+    if (secret.provider != "nomad") {
+      here.say("provider '{}' is not supported: values come from variables, which is provider \"nomad\"",
+               secret.provider);
+      continue;
+    }
+    here.require(secret.env.empty(), "env is for providers that are programs; \"nomad\" is none");
+    const auto* config = secret.config.if_object();
+    here.require(config != nullptr, "config is not an object");
+    if (config == nullptr) continue;
+    for (const auto& [key, value] : *config)
+      here.require(key == "namespace" && value.is_string(), "config: '{}' is not the text namespace", key);
+  }
+}
+
 void check_files(const Place& place, const Task& task) {
   for (const auto& artifact : task.artifacts) {
     const Place here = place.inside("artifact", artifact.source);
@@ -189,6 +211,7 @@ void check_task(const Place& place, const Task& task, std::int64_t disk_mb, cons
   if (task.restart) check_restart(place, *task.restart);
   check_files(place, task);
   check_identities(place, task);
+  check_secrets(place, task);
 }
 
 void check_tasks(const Place& place, const TaskGroup& group, const ValidateOptions& options) {

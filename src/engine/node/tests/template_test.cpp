@@ -20,10 +20,12 @@ class FakeClusterData final : public ClusterData {
   bool linked = true;
   std::vector<gotemplate::Dependencies> watched;
   TemplateAsker last_asker;
+  std::string last_namespace;
 
   Answer<std::optional<gotemplate::Variable>> variable(const TemplateAsker& asker, const std::string& path,
-                                                       const std::string&) override {
+                                                       const std::string& ns) override {
     last_asker = asker;
+    last_namespace = ns;
     if (!linked) return std::nullopt;
     const auto found = passwords.find(path);
     if (found == passwords.end()) return std::optional<gotemplate::Variable>();
@@ -86,6 +88,34 @@ class TaskTemplateTest : public ::testing::Test {
     runner->start();
     runtime.settle();
   }
+  /// A task with a secret of that path, and what uses it.
+  static model::Task secret_task(const std::string& path) {
+    auto task = make_task("main");
+    task.secrets = {{.name = "db", .provider = "nomad", .path = path}};
+    task.env["DSN"] = "user:${secret.db.password}@db";
+    task.templates = {{.destination = "local/conf", .data = "pass=${secret.db.password}\n", .splay = 0s}};
+    task.config = boost::json::object{{"token", "${secret.db.password}"}};
+    return task;
+  }
+  void run(model::Task task) {
+    auto order = make_order({std::move(task)});
+    files.write_order(kAllocationId, order);
+    runner = std::make_unique<AllocationRunner>(context, files, std::move(order), AllocationState{}, [] {});
+    runner->start();
+    runtime.settle();
+  }
+  /// What SIGKILL of the agent leaves: files, and tasks that run on.
+  void restart_agent() {
+    runtime.run(runner->let_go());
+    runner.reset();
+    runtime.settle();
+    std::vector<std::string> problems;
+    auto all = files.read_all(problems);
+    runner = std::make_unique<AllocationRunner>(context, files, all.at(0).order, all.at(0).state, [] {});
+    runtime.run(runner->reattach());
+    runner->start();
+    runtime.settle();
+  }
   void tell() {
     ASSERT_TRUE(cluster.tell());
     runtime.settle();
@@ -121,6 +151,69 @@ TEST_F(TaskTemplateTest, ATaskWaitsForAVariableAndSaysSo) {
   EXPECT_EQ(state().state, TaskRunState::running);
   EXPECT_EQ(rendered(), "pass=s3cret\n");
   EXPECT_EQ(cluster.last_asker.task, "main");
+}
+
+TEST_F(TaskTemplateTest, ASecretIsSeenByTheEnvironmentTheTemplatesAndTheConfig) {
+  auto task = secret_task("nomad/jobs/${NOMAD_JOB_NAME}");
+  task.secrets[0].config = boost::json::object{{"namespace", "ops"}};
+  cluster.passwords["nomad/jobs/web"] = "s3cret";
+  run(task);
+  EXPECT_EQ(state().state, TaskRunState::running);
+  EXPECT_EQ(rendered(), "pass=s3cret\n");
+  EXPECT_EQ(drivers.running.at("main")->spec.environment.at("DSN"), "user:s3cret@db");
+  EXPECT_EQ(drivers.running.at("main")->spec.config.at("token").as_string(), "s3cret");
+  EXPECT_EQ(cluster.last_asker.task, "main");
+  EXPECT_EQ(cluster.last_namespace, "ops");
+  EXPECT_THAT(cluster.watched.front().variables, ElementsAre("nomad/jobs/web@ops"));
+}
+
+TEST_F(TaskTemplateTest, ATaskWaitsForItsSecretAndSaysWhichVariable) {
+  run(secret_task("nomad/jobs/x"));
+  EXPECT_EQ(state().state, TaskRunState::pending);
+  EXPECT_EQ(state().events.back().message, "Missing: variable 'nomad/jobs/x' of namespace 'default' for secret 'db'");
+  cluster.passwords["nomad/jobs/x"] = "s3cret";
+  tell();
+  EXPECT_EQ(state().state, TaskRunState::running);
+  EXPECT_EQ(rendered(), "pass=s3cret\n");
+}
+
+TEST_F(TaskTemplateTest, AChangedSecretIsSeenWhenTheTaskStartsAgain) {
+  cluster.passwords["nomad/jobs/x"] = "first";
+  run(secret_task("nomad/jobs/x"));
+  cluster.passwords["nomad/jobs/x"] = "second";
+  tell();
+  EXPECT_EQ(rendered(), "pass=first\n");
+  EXPECT_EQ(drivers.order.size(), 1u);
+  runner->restart("main");
+  runtime.settle();
+  EXPECT_EQ(drivers.order.size(), 2u);
+  EXPECT_EQ(rendered(), "pass=second\n");
+  EXPECT_EQ(drivers.running.at("main")->spec.environment.at("DSN"), "user:second@db");
+}
+
+TEST_F(TaskTemplateTest, AfterARestartOfTheAgentTemplatesStillSeeTheSecret) {
+  cluster.passwords["nomad/jobs/x"] = "s3cret";
+  run(secret_task("nomad/jobs/x"));
+  cluster.linked = false;
+  restart_agent();
+  EXPECT_EQ(rendered(), "pass=s3cret\n");
+  EXPECT_EQ(state().state, TaskRunState::running);
+  cluster.linked = true;
+  tell();
+  EXPECT_EQ(rendered(), "pass=s3cret\n");
+  EXPECT_EQ(drivers.order.size(), 1u);
+}
+
+TEST_F(TaskTemplateTest, ASecretIsInNoEventAndNoFileOfTheAgent) {
+  cluster.passwords["nomad/jobs/x"] = "s3cret";
+  drivers.failures = {Error(Code::invalid, "cannot log in with 's3cret'")};
+  run(secret_task("nomad/jobs/x"));
+  EXPECT_THAT(state().events.at(state().events.size() - 2).message,
+              HasSubstr("cannot log in with '${secret.db.password}'"));
+  std::string kept;
+  for (const char* name : {"order.json", "state.json"})
+    kept += os::read_file(directory.path() + "/node/allocations/" + kAllocationId + "/" + name);
+  EXPECT_EQ(kept.find("s3cret"), std::string::npos) << kept;
 }
 
 TEST_F(TaskTemplateTest, ATaskThatWaitsCanBeStopped) {

@@ -64,6 +64,22 @@ TEST(Validate, NamesPlaceAndValueOfEveryProblem) {
       {[](Job&, TaskGroup&, Task& t) { t.name = "alloc"; },
        "group 'g' task 'alloc': a task may not be called 'alloc', the name of the shared directory"},
       {[](Job&, TaskGroup&, Task& t) { t.name = "a/b"; }, "group 'g' task 'a/b': the name may not hold slashes or NUL"},
+      {[](Job&, TaskGroup&, Task& t) { t.secrets = {{.name = "s", .provider = "vault", .path = "p"}}; },
+       "group 'g' task 't' secret 's': provider 'vault' is not supported: values come from variables, which is "
+       "provider "
+       "\"nomad\""},
+      {[](Job&, TaskGroup&, Task& t) { t.secrets = {{.name = "s.s", .provider = "nomad", .path = "p"}}; },
+       "group 'g' task 't' secret 's.s': a name is of letters, digits, '_' and '-'"},
+      {[](Job&, TaskGroup&, Task& t) { t.secrets = {{.name = "s", .provider = "nomad"}}; },
+       "group 'g' task 't' secret 's': path is empty"},
+      {[](Job&, TaskGroup&, Task& t) {
+         t.secrets = {{.name = "s", .provider = "nomad", .path = "p", .env = {{"A", "b"}}}};
+       },
+       "group 'g' task 't' secret 's': env is for providers that are programs; \"nomad\" is none"},
+      {[](Job&, TaskGroup&, Task& t) {
+         t.secrets = {{.name = "s", .provider = "nomad", .path = "p", .config = boost::json::object{{"engine", "kv"}}}};
+       },
+       "group 'g' task 't' secret 's': config: 'engine' is not the text namespace"},
       {[](Job&, TaskGroup&, Task& t) { t.driver = ""; }, "group 'g' task 't': driver is missing"},
       {[](Job&, TaskGroup&, Task& t) { t.resources.cpu = 0; }, "group 'g' task 't': cpu = 0 is below 1 MHz"},
       {[](Job&, TaskGroup&, Task& t) { t.resources.memory_mb = 9; }, "group 'g' task 't': memory = 9 is below 10 MiB"},

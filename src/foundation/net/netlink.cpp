@@ -281,6 +281,15 @@ bool Netlink::port_forwards(const std::string& name) const {
   return rtnl_link_bridge_get_port_state(port.get()) == BR_STATE_FORWARDING;
 }
 
+void Netlink::set_hairpin(const std::string& name) {
+  const LinkObject changes(rtnl_link_alloc());
+  rtnl_link_set_family(changes.get(), AF_BRIDGE);  // a port of a bridge, not a link of kind bridge
+  rtnl_link_set_ifindex(changes.get(), get_link(name).index);
+  rtnl_link_bridge_set_flags(changes.get(), RTNL_BRIDGE_HAIRPIN_MODE);
+  const int code = rtnl_link_change(socket_->raw, changes.get(), changes.get(), 0);
+  if (code < 0) throw nl_error(code, socket_->where(fmt::format("cannot set the hairpin mode of '{}'", name)));
+}
+
 void Netlink::set_mac(const std::string& name, const std::string& mac) {
   const LinkObject changes(rtnl_link_alloc());
   rtnl_link_set_addr(changes.get(), parse_mac(mac).get());

@@ -83,6 +83,8 @@ class Netlink {
   /// Whether a bridge passes on what comes from its port `name`: a moment after both ends of the port are up. What is
   /// sent before is lost. Errors: not_found (no such port).
   bool port_forwards(const std::string& name) const;
+  /// Frames that came by this port of a bridge may leave by it again. Errors: not_found (no such port).
+  void set_hairpin(const std::string& name);
   /// Also while it is up, where the driver can (veth, bridge).
   void set_mac(const std::string& name, const std::string& mac);
   void set_mtu(const std::string& name, unsigned mtu);

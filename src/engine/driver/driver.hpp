@@ -41,6 +41,14 @@ struct TaskMount {
   Propagation propagation = Propagation::isolated;
 };
 
+/// Where a task has its network, and by what it finds names. Files are of the machine; empty: as on the machine.
+struct TaskNetwork {
+  std::string namespace_path;  ///< where the group's network namespace is pinned; empty: the machine's network
+  std::string hostname;        ///< for tasks with a file tree of their own, as the rest
+  std::string hosts_file;
+  std::string resolver_file;
+};
+
 /// One run of one task. The same spec finds the run again after a restart of the agent.
 struct TaskSpec {
   std::string alloc_id;
@@ -77,6 +85,8 @@ struct TaskSpec {
   std::vector<std::string> devices;
   /// Only for drivers that mount.
   std::vector<TaskMount> mounts;
+  /// With a namespace only for drivers that join networks.
+  TaskNetwork network;
 
   std::uint32_t log_files = 10;  ///< of either stream; 0: output is discarded
   std::uint64_t log_bytes = 10U << 20;
@@ -156,6 +166,8 @@ class Driver {
   virtual std::string name() const = 0;
   /// Whether its tasks have a file tree of their own, into which TaskSpec::mounts go. Others are given none.
   virtual bool mounts() const { return false; }
+  /// Whether its tasks can be in the network of their group.
+  virtual bool joins_networks() const { return false; }
   virtual Fingerprint fingerprint() const = 0;
   /// All problems of a `config`, each naming its key; variables may not be replaced yet. Pure.
   virtual std::vector<std::string> validate(const boost::json::value& config) const = 0;

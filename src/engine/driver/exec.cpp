@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <set>
 
 #include "base/error.hpp"
@@ -82,12 +83,28 @@ void add_machine(os::LaunchPlan& plan, const std::string& root) {
   for (const auto& name : kOwn) plan.make_directory(fmt::format("{}/{}", root, name), 0755);
 }
 
+/// The group's own /etc/hosts and /etc/resolv.conf over the machine's, which may be links: followed here, because an
+/// absolute one would lead out of the new root.
+void add_names(os::LaunchPlan& plan, const TaskSpec& spec, const std::string& root) {
+  const std::pair<const char*, const std::string*> kFiles[] = {{"/etc/hosts", &spec.network.hosts_file},
+                                                               {"/etc/resolv.conf", &spec.network.resolver_file}};
+  for (const auto& [name, ours] : kFiles) {
+    if (ours->empty()) continue;
+    std::error_code missing;
+    const auto target = std::filesystem::canonical(name, missing);
+    if (missing) continue;  // there is nothing to put it over
+    plan.bind(*ours, root + target.string());
+    plan.set_mount_attributes(root + target.string(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
+  }
+}
+
 class Exec final : public Driver {
  public:
   explicit Exec(Options options) : options_(std::move(options)) {}
 
   std::string name() const override { return "exec"; }
   bool mounts() const override { return true; }
+  bool joins_networks() const override { return true; }
 
   Fingerprint fingerprint() const override {
     Fingerprint found;
@@ -153,7 +170,9 @@ class Exec final : public Driver {
     prepare_mounts(spec);
     const std::string root = spec.keeper_dir + "/root";
     os::make_directories(root, 0700);
+    const auto network = network_of(spec);
     LocalLaunch launch;
+    launch.network = network ? &*network : nullptr;
     launch.limits = limits(spec);
     launch.own_process_numbers = own_process_numbers(spec);
     launch.kill_mode = kill_mode(spec.config);
@@ -171,10 +190,11 @@ class Exec final : public Driver {
  private:
   static bool own_process_numbers(const TaskSpec& spec) { return text(spec.config, "pid_mode") != "host"; }
   static int namespaces(const TaskSpec& spec) {
-    return CLONE_NEWNS | (text(spec.config, "ipc_mode") != "host" ? CLONE_NEWIPC : 0);
+    return CLONE_NEWNS | (text(spec.config, "ipc_mode") != "host" ? CLONE_NEWIPC : 0) |
+           (spec.network.hostname.empty() ? 0 : CLONE_NEWUTS);
   }
   static int entered(const TaskSpec& spec) {
-    return namespaces(spec) | CLONE_NEWCGROUP | (own_process_numbers(spec) ? CLONE_NEWPID : 0);
+    return namespaces(spec) | entered_network(spec) | CLONE_NEWCGROUP | (own_process_numbers(spec) ? CLONE_NEWPID : 0);
   }
   static os::User user_of_task(const TaskSpec& spec) { return user_of(spec, spec.user.empty() ? "nobody" : spec.user); }
 
@@ -233,6 +253,7 @@ class Exec final : public Driver {
     for (const auto* name : {"/local", "/secrets", "/tmp"}) plan.bind(spec.task_dir + name, root + name);
     plan.optionally().bind(spec.task_dir + "/tmp", root + "/var/tmp");
     plan.bind(spec.alloc_dir, root + "/alloc");
+    add_names(plan, spec, root);
     attach_mounts(plan, spec, root);
     confine_paths(plan, spec.config, root);
     plan.pivot_root(root);
@@ -248,6 +269,7 @@ class Exec final : public Driver {
     plan.optionally().write_file("/proc/self/oom_score_adj",
                                  std::to_string(number(spec.config, "oom_score_adj").value_or(0)));
     plan.new_session().unshare(CLONE_NEWCGROUP);
+    if (!spec.network.hostname.empty()) plan.set_hostname(spec.network.hostname);
     add_root(plan, spec, root, group);
     for (const auto& limit : limits_of(spec.config)) plan.limit(limit.resource, limit.soft, limit.hard);
     plan.change_directory(work_dir(spec)).bound_capabilities(bounding(spec));

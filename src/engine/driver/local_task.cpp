@@ -277,6 +277,13 @@ void LocalTask::destroy() {
   }
 }
 
+std::optional<os::Namespace> network_of(const TaskSpec& spec) {
+  if (spec.network.namespace_path.empty()) return std::nullopt;
+  return os::Namespace::open(spec.network.namespace_path, CLONE_NEWNET);
+}
+
+int entered_network(const TaskSpec& spec) { return spec.network.namespace_path.empty() ? 0 : CLONE_NEWNET; }
+
 std::string describe(const TaskSpec& spec) { return fmt::format("{}/{}", spec.alloc_id.substr(0, 8), spec.task); }
 
 std::map<std::string, std::string> environment_of(const TaskSpec& spec) {

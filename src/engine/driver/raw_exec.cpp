@@ -24,6 +24,7 @@ class RawExec final : public Driver {
   explicit RawExec(Options options) : options_(std::move(options)) {}
 
   std::string name() const override { return "raw_exec"; }
+  bool joins_networks() const override { return true; }
 
   Fingerprint fingerprint() const override {
     return {.attributes = {{"driver.raw_exec", "1"}}, .detected = true, .healthy = true, .description = {}};
@@ -48,7 +49,9 @@ class RawExec final : public Driver {
     const auto env = environment(spec);
     const auto user = user_of_task(spec);
     prepare_directories(spec, user.value_or(os::current_user()));
+    const auto network = network_of(spec);
     LocalLaunch launch;
+    launch.network = network ? &*network : nullptr;
     launch.limits = common_limits(options_, spec);
     launch.kill_mode = kill_mode(spec.config);
     launch.plan = [&](const os::Cgroup& group) {
@@ -65,11 +68,11 @@ class RawExec final : public Driver {
       return plan.exec(candidates_of(argv[0], {spec.task_dir + "/local", spec.task_dir}, env), argv,
                        os::environment(env));
     };
-    return LocalTask::start(options_, spec, launch, command(spec), 0);
+    return LocalTask::start(options_, spec, launch, command(spec), entered_network(spec));
   }
 
   std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) override {
-    return LocalTask::recover(options_, spec, command(spec), 0);
+    return LocalTask::recover(options_, spec, command(spec), entered_network(spec));
   }
 
   bool tend_leftovers(bool end_them) override { return local::tend_leftovers(options_, end_them); }

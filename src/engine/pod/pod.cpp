@@ -25,9 +25,9 @@ namespace json = boost::json;
 using namespace detail;
 namespace local = driver::local;
 
-int entered(const Config& config) {
+int entered(const TaskSpec& spec, const Config& config) {
   return CLONE_NEWNS | CLONE_NEWCGROUP | (config.own_pids ? CLONE_NEWPID : 0) | (config.own_ipc ? CLONE_NEWIPC : 0) |
-         (config.own_uts ? CLONE_NEWUTS : 0) | (config.own_network ? CLONE_NEWNET : 0);
+         (config.own_uts ? CLONE_NEWUTS : 0) | (config.own_network ? CLONE_NEWNET : local::entered_network(spec));
 }
 
 class PodTask final : public driver::TaskHandle {
@@ -62,6 +62,7 @@ class Start {
   Start(const Options& options, const Runtime& runtime, const TaskSpec& spec, Config config, Surroundings around)
       : options_(options), runtime_(runtime), spec_(spec), place_(spec), around_(std::move(around)) {
     bundle_.config = std::move(config);
+    if (bundle_.config.hostname.empty()) bundle_.config.hostname = spec_.network.hostname;
     lend();
   }
 
@@ -95,7 +96,8 @@ class Start {
     for (const auto& path : spec_.devices) bundle_.config.devices.push_back({path, path});
   }
 
-  /// With the network of the host a port of the group is where the container binds it; what is not there is a typo.
+  /// A port of the group is where the container binds it, in the host's network or the group's own; what is not there
+  /// is a typo.
   void check_ports() const {
     for (const auto& label : bundle_.config.ports) {
       std::string name = "NOMAD_PORT_" + label;
@@ -166,8 +168,12 @@ class Start {
       os::write_file(in.etc + "/" + name, text, 0644, {}, os::Durability::cached);
     };
     put("hostname", hostname + "\n");
-    put("hosts", hosts_file(in.config, hostname, os::find_file("/etc/hosts").value_or("")));
-    put("resolv.conf", resolv_conf(in.config, os::find_file("/etc/resolv.conf").value_or("")));
+    put("hosts", hosts_file(in.config, hostname, names("/etc/hosts", spec_.network.hosts_file)));
+    put("resolv.conf", resolv_conf(in.config, names("/etc/resolv.conf", spec_.network.resolver_file)));
+  }
+
+  static std::string names(const char* of_host, const std::string& of_group) {
+    return os::find_file(of_group.empty() ? of_host : of_group).value_or("");
   }
 
   void refuse_an_overlay() const {
@@ -228,10 +234,13 @@ class Start {
     local::LocalLaunch launch;
     launch.limits = limits_of(options_.driver, spec_, bundle_.config);
     launch.adopts = true;
+    // The runtime starts in the group's network, and leaves its container there.
+    const auto network = local::network_of(spec_);
+    if (network && !bundle_.config.own_network) launch.network = &*network;
     launch.plan = [&](const os::Cgroup& group) { return plan(group); };
     try {
       return local::LocalTask::start(options_.driver, spec, launch, command_of(place_.directory),
-                                     entered(bundle_.config));
+                                     entered(spec_, bundle_.config));
     } catch (const Error&) {
       const auto said = last_error(os::find_file(place_.path("runtime.log"), 1U << 20).value_or(""));
       if (said.empty()) throw;
@@ -314,6 +323,7 @@ class Pods final : public driver::Driver {
   }
 
   bool mounts() const override { return true; }
+  bool joins_networks() const override { return true; }
 
   std::vector<std::string> validate(const json::value& config) const override {
     std::vector<std::string> problems;
@@ -349,7 +359,8 @@ class Pods final : public driver::Driver {
     } catch (const Error&) {
       // Its agent died before it had the image: there is nothing to stop.
     }
-    auto task = local::LocalTask::recover(options_.driver, spec, command_of(Place(spec).directory), entered(config));
+    auto task =
+        local::LocalTask::recover(options_.driver, spec, command_of(Place(spec).directory), entered(spec, config));
     return std::make_unique<PodTask>(std::move(task), around(spec), stop_signal);
   }
 

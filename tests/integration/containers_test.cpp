@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "harness/image.hpp"
 #include "harness/machine.hpp"
 
 namespace underway::harness {
@@ -11,28 +12,6 @@ namespace {
 
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-/// An OCI layout with one layer: busybox and a user.
-constexpr const char* kMakeImage = R"sh(set -e
-cd "$1"; mkdir -p root/bin root/etc image/blobs/sha256
-cp /bin/busybox root/bin/
-for tool in sh cat echo id sleep hostname stat; do ln -s busybox root/bin/$tool; done
-echo 'web:x:33:33::/:/bin/sh' > root/etc/passwd
-blob() { sum=$(sha256sum "$1" | cut -d' ' -f1); size=$(stat -c %s "$1"); mv "$1" image/blobs/sha256/$sum; }
-kind=application/vnd.oci.image
-tar -C root --owner 0 --group 0 -cf layer .
-blob layer; layer=$sum; layer_size=$size
-printf '{"architecture":"%s","os":"linux","config":{"Cmd":["/bin/sh"],"Env":["OF=image"]},' "$(dpkg --print-architecture)" > file
-printf '"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' $layer >> file
-blob file; config=$sum; config_size=$size
-printf '{"schemaVersion":2,"mediaType":"%s.manifest.v1+json",' $kind > file
-printf '"config":{"mediaType":"%s.config.v1+json","digest":"sha256:%s","size":%s},' $kind $config $config_size >> file
-printf '"layers":[{"mediaType":"%s.layer.v1.tar","digest":"sha256:%s","size":%s}]}' $kind $layer $layer_size >> file
-blob file
-echo '{"imageLayoutVersion":"1.0.0"}' > image/oci-layout
-printf '{"schemaVersion":2,"manifests":[{"mediaType":"%s.manifest.v1+json","digest":"sha256:%s",' $kind $sum > image/index.json
-printf '"size":%s,"annotations":{"org.opencontainers.image.ref.name":"v1"}}]}' $size >> image/index.json
-)sh";
 
 std::string job(const std::string& id, const std::string& driver, const std::string& image) {
   return fmt::format(R"(job "{0}" {{
@@ -80,7 +59,7 @@ TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
   if (shell("command -v crun || command -v runc").exit_code != 0) GTEST_SKIP() << "needs crun or runc";
   if (shell("test -x /bin/busybox").exit_code != 0) GTEST_SKIP() << "needs busybox-static";
   Machine machine;
-  const auto made = run({.argv = {"/bin/bash", "-c", kMakeImage, "make", machine.directory()}});
+  const auto made = make_image(machine.directory());
   ASSERT_EQ(made.exit_code, 0) << made.err;
   std::map<std::string, std::string> allocations, born;
   const auto inside = [&](const std::string& id, const std::string& line) {

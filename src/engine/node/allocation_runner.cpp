@@ -54,6 +54,7 @@ AllocationRunner::AllocationRunner(RunnerContext& context, StateFiles& files, St
 AllocationRunner::~AllocationRunner() = default;
 
 awaitable<void> AllocationRunner::reattach() {
+  co_await find_network();
   for (const auto& [name, runner] : runners_) co_await runner->reattach();
 }
 
@@ -62,6 +63,10 @@ void AllocationRunner::start() {
   started_ = true;
   for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
   if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
+  if (!dead() && (wants_disk() || own_network() != nullptr || wants_names()))
+    work_.spawn("preparation", prepare());
+  else
+    prepared_ = true;
   measure_health();
   review();
 }
@@ -98,6 +103,7 @@ model::AllocationUpdate AllocationRunner::update() const {
   update.health = health_.health();
   update.job_version = health_.measured().job_version;
   update.deployment_id = health_.measured().deployment_id;
+  if (network_) update.network_status = network_->status;
   return update;
 }
 
@@ -150,12 +156,14 @@ void AllocationRunner::review() {
         group.tasks, [&](const model::Task& task) { return !is_work(task) || runners_.at(task.name)->dead(); });
     const bool has_work = std::ranges::any_of(group.tasks, is_work);
     if (work_over && has_work) kill_all(event::make(event::kMainDead, "Main tasks in the group died"), "");
-    if (order_.start || stopping_) {
+    if ((order_.start && prepared_) || stopping_) {
       for (const auto& name : startable(group, states()))
         if (!stopping_ || is_poststop(runners_.at(name)->task())) runners_.at(name)->permit();
     }
   } while (review_again_);
   reviewing_ = false;
+  if (dead() && own_network() != nullptr && !std::exchange(network_left_, true))
+    work_.spawn("end of its network", leave_network());
 }
 
 void AllocationRunner::kill_all(const model::TaskEvent& reason, const std::string& except) {
@@ -210,7 +218,7 @@ HealthSigns AllocationRunner::health_signs(const std::map<std::string, model::Ta
 
 void AllocationRunner::measure_health() {
   // What waits for others is not late.
-  if (started_ && order_.start && !stopping_) health_.measure(*allocation_, failures());
+  if (started_ && order_.start && prepared_ && !stopping_) health_.measure(*allocation_, failures());
 }
 
 void AllocationRunner::health_changed() {
@@ -290,7 +298,7 @@ void AllocationRunner::obey(StoredOrder order) {
                        !describe::equal(order.order.allocation.resources, allocation_->resources);
   order_ = std::move(order.order);
   const auto previous = allocation_;
-  allocation_ = std::make_shared<const model::Allocation>(order_.allocation);
+  allocation_ = with_network(order_.allocation);
   if (new_job) {
     for (const auto& [name, runner] : runners_) runner->update(allocation_);
   }
@@ -363,6 +371,8 @@ awaitable<void> AllocationRunner::wait_until_dead() {
 awaitable<void> AllocationRunner::remove_directories() {
   if (!dead()) throw Error(Code::conflict, fmt::format("allocation {} still runs", id()));
   co_await let_go();
+  if (own_network() != nullptr && context_.networks != nullptr)
+    co_await blocking(context_.runtime, [this] { context_.networks->detach(id()); });
   const AllocationDirectory directory = directory_;
   co_await blocking(context_.runtime, [&directory] { directory.destroy(); });
   files_.remove(id());

@@ -73,6 +73,9 @@ class AllocationRunner final : private CheckSubject {
   /// The newest result of each check.
   std::vector<model::CheckResult> check_results() const;
   const AllocationDirectory& directory() const { return directory_; }
+  bool awaits_disk_of(const std::string& other) const {
+    return allocation_->previous_allocation == other && wants_disk();
+  }
 
   /// Set when what the server knows is older than update(). Cleared by who sends it.
   bool unreported = true;
@@ -104,6 +107,22 @@ class AllocationRunner final : private CheckSubject {
   awaitable<void> stop_in_order();
   void begin_stop();
 
+  // allocation_preparation.cpp: what all its tasks need before the first of them starts
+  awaitable<void> prepare();
+  /// The network of the group, when that is not the host's, and the files by which it finds names.
+  awaitable<void> find_network();
+  awaitable<void> join_network();
+  awaitable<void> leave_network();
+  void adopt_network(network::Attachment attachment);
+  void give_names();
+  bool wants_names() const;
+  const model::NetworkResource* own_network() const;
+  std::shared_ptr<const model::Allocation> with_network(model::Allocation allocation) const;
+  awaitable<void> settle_disk();
+  awaitable<void> bring_disk(const std::vector<std::string>& parts);
+  bool wants_disk() const;
+  void tell_all(const model::TaskEvent& event);
+
   RunnerContext& context_;
   StateFiles& files_;
   AllocationOrder order_;
@@ -114,6 +133,9 @@ class AllocationRunner final : private CheckSubject {
   std::map<std::string, std::unique_ptr<TaskRunner>> runners_;
   bool started_ = false;
   bool stopping_ = false;
+  bool prepared_ = false, preparing_ = false;
+  bool network_left_ = false;
+  std::optional<network::Attachment> network_;
   HealthMonitor health_;
   std::vector<std::shared_ptr<CheckRunner>> checks_;
   bool reviewing_ = false, review_again_ = false;

@@ -18,13 +18,13 @@ std::string identity(std::initializer_list<std::string_view> parts) {
 void find_address(CheckPlan& plan, const model::Service& service, const model::Allocation& allocation,
                   const model::Node& node) {
   const std::string& label = plan.check.port.empty() ? service.port : plan.check.port;
-  const auto port = model::find_port(allocation, label, &node);
+  const auto port = model::find_service_address(allocation, label, plan.check.address_mode, &node);
   if (!port || port->port == 0) {
     plan.problem = fmt::format("the allocation has no port '{}'", label);
     return;
   }
   plan.address = port->ip.empty() ? "127.0.0.1" : port->ip;
-  plan.port = plan.check.address_mode == "alloc" ? port->to : port->port;
+  plan.port = port->port;
 }
 
 CheckPlan plan_check(const model::Check& check, const model::DeclaredService& declared,

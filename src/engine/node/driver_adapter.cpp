@@ -42,6 +42,8 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   for (const auto& volume : spec.volumes)
     out.mounts.push_back({volume.path, volume.destination, volume.read_only, propagation(volume.propagation)});
   out.devices = spec.devices;
+  out.network = {spec.network.namespace_path, spec.network.hostname, spec.network.hosts_file,
+                 spec.network.resolver_file};
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;
@@ -258,6 +260,10 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
     throw Error(Code::unsupported, fmt::format("task '{}' cannot mount its volumes", spec.task))
         .because(fmt::format("driver '{}' gives its tasks no file tree of their own", spec.driver))
         .advise("use the exec driver, or name the volume's directory on the node in the task's config");
+  if (!task.network.namespace_path.empty() && !driver.joins_networks())
+    throw Error(Code::unsupported, fmt::format("task '{}' cannot be in the network of its group", spec.task))
+        .because(fmt::format("driver '{}' gives its tasks networks of its own", spec.driver))
+        .advise("use mode \"host\" in the group's network block, or another driver");
   std::unique_ptr<driver::TaskHandle> handle;
   hold_cores(task, spec);
   task.cpuset = spec.cores.empty() ? cores_.shared() : to_text(spec.cores);

@@ -20,6 +20,7 @@ struct FetchRequest {
   model::StringMap headers;
   bool insecure = false;          ///< do not verify the server
   bool chown = false;             ///< what was fetched belongs to `uid`, `gid`
+  bool keep_owner = false;        ///< what was packed belongs to whom it belonged to, by number
   std::int64_t uid = 0, gid = 0;  ///< the task's user; local files are read with its rights
   /// Source of the limits: Nomad's `artifact` block of the client configuration.
   std::int64_t max_bytes = 100LL << 30;

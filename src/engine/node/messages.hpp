@@ -8,6 +8,9 @@
 ///   call   "update"       UpdateRequest -> {}                batched; sent again until it is acknowledged
 ///   call   "template.watch"  WatchRequest -> {}            all that its templates need to know; replaces the last one
 ///   call   "identity.sign"   IdentityRequest -> IdentityReply
+///   stream "disk.read"       FileRequest   the disk of the allocation's predecessor, from the node that has it, as a
+///   tar
+///                            archive, once nothing of the predecessor runs; Alloc is the successor
 /// Server to node:
 ///   notify "template.data"  DataMessage                  of what it watches: at first all, then what changed
 ///   notify "allocations"  AllocationsMessage                 differences; the first after "register" is Full
@@ -19,6 +22,7 @@
 ///   call   "fs.stat"        FileRequest -> FileInfo
 ///   stream "logs"           LogRequest    bytes come, until the end of the log or, with Follow, of the task
 ///   stream "fs.cat", "fs.readat", "fs.stream"  FileRequest   bytes come; "fs.stream" follows the file
+///   stream "disk.read"      FileRequest   the allocation's own disk, likewise
 ///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
 ///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
 ///

@@ -53,6 +53,7 @@ Node::Impl::Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> d
   if (!options_.data_dir.starts_with('/'))
     throw Error(Code::invalid, fmt::format("the data directory '{}' is no absolute path", options_.data_dir));
   options_.fetch_program = fetch_program(options_);
+  if (options_.networks.directory.empty()) options_.networks.directory = options_.data_dir + "/network";
 }
 
 awaitable<void> Node::Impl::start() {
@@ -71,6 +72,8 @@ awaitable<void> Node::Impl::start() {
     if (!options_.nvidia_library.empty()) nvidia_ = Nvidia::load(options_.nvidia_library);
     self_.resources.devices = find_devices();
     if (options_.more_attributes) more_attributes_ = options_.more_attributes();
+    for (auto& [name, value] : network::fingerprint(options_.networks)) self_.attributes.insert_or_assign(name, value);
+    if (::geteuid() == 0) networks_ = network::make_networks(options_.networks);
     self_.meta = metadata_.now().meta;
     self_.computed_class = model::compute_class(self_);
   });
@@ -79,6 +82,8 @@ awaitable<void> Node::Impl::start() {
   context_->host_volumes = &lent_;
   context_->server = &server_data_;
   context_->cluster_data = &template_data_;
+  context_->predecessors = this;
+  context_->networks = networks_.get();
   files_.emplace(options_.data_dir);
 
   std::vector<std::string> problems;
@@ -97,6 +102,9 @@ awaitable<void> Node::Impl::start() {
     co_await blocking(runtime_, [&] {
       for (const auto& id : remove_strays(options_.data_dir, known))
         log::info("node: removed the directory of unknown allocation {}", id);
+      if (!networks_) return;
+      for (const auto& id : networks_->keep_only(known))
+        log::info("node: removed the network of unknown allocation {}", id);
     });
   }
   for (const auto& [id, runner] : runners_) co_await runner->reattach();
@@ -297,12 +305,17 @@ awaitable<void> Node::Impl::remove_when_dead(std::string id) {
 void Node::Impl::collect_garbage() {
   std::vector<std::pair<std::int64_t, std::string>> finished;
   for (const auto& [id, runner] : runners_)
-    if (runner->dead() && !runner->unreported && !removing_.contains(id))
+    if (runner->dead() && !runner->unreported && !removing_.contains(id) && !has_heir(id))
       finished.emplace_back(runner->finished_at(), id);
   if (static_cast<std::int64_t>(finished.size()) <= options_.gc_max_allocs) return;
   std::ranges::sort(finished);
   finished.resize(finished.size() - static_cast<std::size_t>(options_.gc_max_allocs));
   for (const auto& [when, id] : finished) destroy(id);
+}
+
+/// Whether another one still waits for its disk.
+bool Node::Impl::has_heir(const std::string& id) const {
+  return std::ranges::any_of(runners_, [&](const auto& entry) { return entry.second->awaits_disk_of(id); });
 }
 
 AllocationRunner& Node::Impl::get(const std::string& id) const {

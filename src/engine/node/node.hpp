@@ -14,6 +14,7 @@
 #include "http/tls.hpp"
 #include "model/allocation.hpp"
 #include "model/node.hpp"
+#include "network/network.hpp"
 #include "node/devices.hpp"
 
 namespace underway::driver {
@@ -54,6 +55,7 @@ struct Options {
   std::string network_interface;  ///< empty: that of the default route, else the first that is up and not loopback
   /// More networks for `port { host_network = … }`: name, and what tells the address: device, cidr, or both.
   std::vector<model::NodeNetwork> host_networks;
+  network::Options networks;  ///< of allocations; without a directory, below data_dir
   std::vector<ConfiguredDevice> devices;
   std::string nvidia_library = "libnvidia-ml.so.1";  ///< where dlopen(3) looks; empty: GPUs are not looked for
   std::vector<model::NodeVolume> host_volumes;       ///< directories that it lends to tasks

@@ -102,6 +102,11 @@ struct TaskUsage {
   std::uint64_t pids = 0;
 };
 
+/// As driver::TaskNetwork.
+struct TaskNetwork {
+  std::string namespace_path, hostname, hosts_file, resolver_file;
+};
+
 /// What a driver is asked to start: everything is interpolated.
 struct LaunchSpec {
   std::string driver;
@@ -120,6 +125,7 @@ struct LaunchSpec {
   std::vector<std::int64_t> cores;   ///< that it holds alone
   std::vector<std::string> devices;  ///< /dev files of the devices that it holds; only to start
   std::string cgroup_parent;
+  TaskNetwork network;
 };
 
 /// An interactive command beside a task, or on the host.

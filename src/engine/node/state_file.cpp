@@ -34,6 +34,7 @@ const Structure& description(Tag<AllocationState>) {
                                          .wire<&AllocationState::measure>("HealthMeasure", "And what for.")
                                          .wire<&AllocationState::checks>("Checks", "What the checks said.")
                                          .wire<&AllocationState::destroy>("Destroy", "Whether it is to be removed.")
+                                         .wire<&AllocationState::disk_settled>("DiskSettled", "Its predecessor's disk.")
                                          .done();
   return structure;
 }

@@ -36,6 +36,7 @@ struct AllocationState {
   HealthMeasure measure;
   std::map<std::string, model::CheckResult> checks;  ///< by id; as of the newest change of a status
   bool destroy = false;                              ///< the server has forgotten it
+  bool disk_settled = false;                         ///< nothing of its predecessor's disk is to come any more
 };
 
 struct StoredOrder {

@@ -63,6 +63,8 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
     co_await serve_log(json::decode<LogRequest>(header), std::move(stream));
   } else if (method == "fs.cat" || method == "fs.readat" || method == "fs.stream") {
     co_await serve_file(method, json::decode<FileRequest>(header), std::move(stream));
+  } else if (method == "disk.read") {
+    co_await serve_disk(json::decode<FileRequest>(header), std::move(stream));
   } else if (method == "node.monitor") {
     co_await serve_monitor(json::decode<MonitorRequest>(header), std::move(stream));
   } else if (method == "exec" || method == "host.exec") {

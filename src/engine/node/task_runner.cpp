@@ -388,6 +388,7 @@ LaunchSpec TaskRunner::launch_spec() const {
   spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;
   spec.log_disabled = task_->logs.disabled;
   spec.cgroup_parent = context_.options.cgroup_parent;
+  spec.network = network_;
   return spec;
 }
 

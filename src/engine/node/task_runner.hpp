@@ -10,6 +10,8 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
+#include "network/network.hpp"
+#include "node/disk.hpp"
 #include "node/node.hpp"
 #include "node/restart_tracker.hpp"
 #include "node/runtime.hpp"
@@ -27,8 +29,10 @@ struct RunnerContext {
   const model::Node& node;
   const model::StringMap& host_environment;
   NodeStats& stats;
-  ClusterData* cluster_data = nullptr;  ///< null: templates that ask for variables or services wait
-  ServerData* server = nullptr;         ///< null: there is none, and templates and identities do without (tests)
+  ClusterData* cluster_data = nullptr;              ///< null: templates that ask for variables or services wait
+  network::AllocationNetworks* networks = nullptr;  ///< null: this agent can make none
+  Predecessors* predecessors = nullptr;             ///< null: every disk begins empty (tests)
+  ServerData* server = nullptr;  ///< null: there is none, and templates and identities do without (tests)
   /// Dynamic host volumes of the node, by name; null: there are none.
   const std::map<std::string, model::NodeVolume>* host_volumes = nullptr;
 };
@@ -66,6 +70,10 @@ class TaskRunner {
   void update(std::shared_ptr<const model::Allocation> allocation);
   /// Failed or over before it could run: it never starts.
   void fail(model::TaskEvent event);
+  /// Something that people should know of it.
+  void tell(model::TaskEvent event) { record_event(std::move(event)); }
+  /// Before it is started or re-attached.
+  void set_network(TaskNetwork network) { network_ = std::move(network); }
 
   const model::Task& task() const { return *task_; }
   const TaskRecord& record() const { return record_; }
@@ -146,6 +154,7 @@ class TaskRunner {
   TaskRecord record_;
   std::function<void()> changed_callback_;
   AllocationDirectory directory_;
+  TaskNetwork network_;
   RestartTracker tracker_;
   Interpolation interpolation_;
   os::User user_;

@@ -80,6 +80,11 @@ void Planner::plan_group(GroupWork& work) {
   work.created_end = plan_.created.size();
 }
 
+/// A disk that stays with its allocation is where its predecessor was, also when that failed there.
+Slot Planner::place_of_disk(const model::TaskGroup& group, const Allocation* previous) const {
+  return previous != nullptr && group.ephemeral_disk.sticky ? fleet_.find(previous->node_id) : kNoSlot;
+}
+
 void Planner::fill_all(const model::TaskGroup& group, Placer& placer, const std::vector<Missing>& missing) {
   plan_.created.reserve(plan_.created.size() + missing.size());
   for (std::size_t i = 0; i < missing.size(); ++i) {
@@ -120,6 +125,7 @@ void Planner::move(const tables::Row<model::Job>& job, const model::TaskGroup& g
                    const AllocationRow& old) {
   placer.release(*old);
   Placer::Hint hint;
+  hint.prefer = place_of_disk(group, old.get());
   hint.index = std::max<std::int64_t>(0, old->index());
   const auto choice = find_place(placer, hint);
   if (choice) {
@@ -147,6 +153,7 @@ bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& g
                    const Missing& missing) {
   Placer::Hint hint;
   hint.index = missing.index;
+  hint.prefer = place_of_disk(group, missing.previous.get());
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
   const auto choice = find_place(placer, hint);
   if (!choice) return false;

@@ -14,10 +14,24 @@ std::int16_t ShapeIndex::reason_code(std::string reason) {
   return static_cast<std::int16_t>(kFirstReason + static_cast<std::int16_t>(reasons_.size()) - 1);
 }
 
+namespace {
+
+/// A node tells by attributes which networks it makes for groups: "network.bridge", "network.cni.<name>".
+bool has_network(const model::Node& node, std::string mode) {
+  std::replace(mode.begin(), mode.end(), '/', '.');
+  return node.attributes.contains("network." + mode);
+}
+
+}  // namespace
+
 std::int16_t ShapeIndex::compute_class_verdict(const model::Node& node) {
   if (!ask_.in_scope(node.node_pool, node.datacenter)) return kOutOfScope;
   for (const auto* constraint : ask_.class_constraints) {
     if (!holds(*constraint, node)) return reason_code(in_words(*constraint));
+  }
+  for (const auto& network : ask_.group->networks) {
+    // As Nomad says it of a node that cannot make the group's network.
+    if (network.mode != "host" && !has_network(node, network.mode)) return reason_code("missing network");
   }
   for (const auto* driver : ask_.drivers) {
     const auto it = node.drivers.find(*driver);

@@ -74,6 +74,11 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
                                           std::shared_ptr<link::Stream> stream) {
   const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");
+  if (method == "disk.read") {
+    auto allocation = json::decode<node::FileRequest>(header).alloc;
+    co_await serve_disk(session->node_id, std::move(allocation), std::move(stream));
+    co_return;
+  }
   const auto* extension = extension_for(method);
   if (extension == nullptr || !extension->stream)
     throw Error(Code::unsupported, fmt::format("the server has no stream '{}'", method));

@@ -146,6 +146,7 @@ class Server {
   boost::json::value renew_certificate(Session& session, const boost::json::value& body);
   void send_differences();
   async::awaitable<void> send_data(std::shared_ptr<Session> session);
+  async::awaitable<void> serve_disk(std::string node_id, std::string allocation, std::shared_ptr<link::Stream> stream);
   async::awaitable<boost::json::value> sign_identity(std::string node_id, node::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);

@@ -97,12 +97,20 @@ std::optional<PortAddress> find_port(const Allocation& allocation, const std::st
   return std::nullopt;
 }
 
+std::optional<PortAddress> find_service_address(const Allocation& allocation, const std::string& port,
+                                                const std::string& mode, const Node* node) {
+  auto found = find_port(allocation, port, node);
+  if (!found || (mode != "alloc" && mode != "driver")) return found;
+  const bool own = allocation.network_status && !allocation.network_status->address.empty();
+  return PortAddress{own ? allocation.network_status->address : found->ip, found->to, found->to};
+}
+
 StringMap port_variables(const Allocation& allocation, const Node* node) {
   StringMap out;
   for (const auto& port : allocation.resources.ports) {
     const std::string label = variable_name(port.label);
     const PortAddress address = find_port(allocation, port.label, node).value();
-    // In the host's network a task's own address is the host's.
+    // In the host's network the allocation's own address is the host's.
     for (const std::string_view prefix : {"NOMAD_", "NOMAD_HOST_", "NOMAD_ALLOC_"}) {
       out[fmt::format("{}ADDR_{}", prefix, label)] = with_port(address.ip, address.port);
       out[fmt::format("{}IP_{}", prefix, label)] = address.ip;
@@ -113,6 +121,12 @@ StringMap port_variables(const Allocation& allocation, const Node* node) {
     if (node != nullptr)
       for (const auto& network : node->networks)
         if (network.ip == address.ip) out["NOMAD_ALLOC_INTERFACE_" + label] = network.device;
+    if (allocation.network_status && !allocation.network_status->address.empty()) {
+      const AllocNetworkStatus& own = *allocation.network_status;
+      out["NOMAD_ALLOC_INTERFACE_" + label] = own.interface_name;
+      out["NOMAD_ALLOC_IP_" + label] = own.address;
+      out["NOMAD_ALLOC_ADDR_" + label] = with_port(own.address, address.to);
+    }
     const TaskGroup* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
     if (group == nullptr) continue;
     for (const auto& task : group->tasks) {
@@ -172,9 +186,9 @@ ServiceInstance service_instance(const Allocation& allocation, const DeclaredSer
     out.tags.push_back(fill(tag));
   for (const auto& [key, value] : canary && !service.canary_meta.empty() ? service.canary_meta : service.meta)
     out.meta[key] = fill(value);
-  if (const auto port = find_port(allocation, service.port, node)) {
+  if (const auto port = find_service_address(allocation, service.port, service.address_mode, node)) {
     out.address = port->ip;
-    out.port = service.address_mode == "alloc" ? port->to : port->port;
+    out.port = port->port;
   }
   if (!service.address.empty()) out.address = fill(service.address);
   out.ready = allocation.is_ready();

@@ -43,6 +43,11 @@ struct PortAddress {
 };
 /// `label` may be a number. Empty: the address without a port. Nothing when the allocation has no such port. Without a
 /// node, ports that name no address of their own have none.
+/// Where a service, or a check of it, is reached: `port` is a label or a number, `mode` its `address_mode`. The
+/// allocation's own address where it is asked for and there is one ("alloc", and "driver", whose tasks have none
+/// besides), else the node's.
+std::optional<PortAddress> find_service_address(const Allocation& allocation, const std::string& port,
+                                                const std::string& mode, const Node* node);
 std::optional<PortAddress> find_port(const Allocation& allocation, const std::string& label, const Node* node);
 
 /// NOMAD_ADDR_<label> and its kin, of the allocation's ports, and NOMAD_ADDR_<task>_<label> of all its tasks.

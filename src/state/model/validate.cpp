@@ -70,6 +70,16 @@ void check_port(const Place& place, const Port& port, std::set<std::string>& lab
                 port.to);
 }
 
+/// Labels of letters, digits and '-' (RFC 1123), or nothing; parts that are interpolated are not looked at.
+bool is_host_name(const std::string& name) {
+  if (name.empty() || name.find("${") != std::string::npos) return true;
+  const auto labels = split(name, '.');
+  return name.size() <= 64 && std::all_of(labels.begin(), labels.end(), [](const std::string& label) {
+           return !label.empty() && label.size() <= 63 && consists_of(label, "-") && label.front() != '-' &&
+                  label.back() != '-';
+         });
+}
+
 void check_networks(const Place& place, const TaskGroup& group) {
   std::set<std::string> labels;
   std::map<std::pair<std::string, std::int64_t>, std::string> taken;
@@ -78,8 +88,15 @@ void check_networks(const Place& place, const TaskGroup& group) {
     const bool known = network.mode == "host" || network.mode == "bridge" || network.mode == "none" ||
                        network.mode.starts_with("cni/");
     place.require(known, "network: mode '{}' is none of host, bridge, none, cni/<name>", network.mode);
-    place.require(!known || network.mode == "host", "network: mode '{}' is not yet supported", network.mode);
-    place.require(network.hostname.empty(), "network: hostname is not yet supported");
+    place.require(network.mode != "cni/" && network.mode.find('/', 4) == std::string::npos,
+                  "network: mode '{}' names no CNI network", network.mode);
+    place.require(is_host_name(network.hostname), "network: hostname '{}' is no name of a host", network.hostname);
+    if (network.mode != "host") {
+      for (const auto& task : group.tasks)
+        place.require(task.driver != "capsule",
+                      "network: mode '{}' is not for task '{}': a capsule has its own networks", network.mode,
+                      task.name);
+    }
     for (const auto& port : network.reserved_ports) {
       check_port(place, port, labels);
       if (port.value < 1 || port.value > 65535) {
@@ -238,8 +255,6 @@ void check_group(const Place& place, const TaskGroup& group, const Job& job, con
                 format_duration(group.shutdown_delay));
   place.require(group.ephemeral_disk.size_mb >= kMinDiskMb, "ephemeral_disk: size = {} is below {} MB",
                 group.ephemeral_disk.size_mb, kMinDiskMb);
-  place.require(!group.ephemeral_disk.sticky, "ephemeral_disk: sticky is not yet supported");
-  place.require(!group.ephemeral_disk.migrate, "ephemeral_disk: migrate is not yet supported");
   detail::check_constraints(place, group.constraints, options, false);
   place.require(!on_every_node || (group.affinities.empty() && group.spreads.empty()),
                 "a {} job runs on every node: affinities and spreads have nothing to choose from",
@@ -288,7 +303,6 @@ std::vector<Problem> validate(const Job& job, const ValidateOptions& options) {
   detail::check_affinities(place, job.affinities, options);
   detail::check_spreads(place, job.spreads);
   detail::check_starts(place, job);
-  detail::check_pending(place, job);
   check_dependencies(place, job.depends_on, job);
   place.require(!job.groups.empty(), "the job has no group");
   std::set<std::string> names;

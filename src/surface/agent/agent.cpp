@@ -272,6 +272,7 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.reservable_cores = node::parse_cores(config.client.reservable_cores);
   options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
   options.network_interface = config.client.network_interface;
+  options.networks = network_options(config.client);
   for (const auto& network : config.client.host_networks) {
     options.host_networks.push_back({network.name, network.interface, "", network.cidr});
     for (const auto port : parse_ports(network.reserved_ports)) options.reserved.ports.push_back(port);

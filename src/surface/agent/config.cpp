@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "network/network.hpp"
 #include "node/topology.hpp"
 
 namespace underway::agent {
@@ -127,6 +128,15 @@ Config load(const std::vector<std::string>& paths, Config base, std::vector<std:
   return base;
 }
 
+network::Options network_options(const ClientRole& client) {
+  return {.directory = {},
+          .bridge = client.bridge_network_name,
+          .subnet = client.bridge_network_subnet,
+          .hairpin = client.bridge_network_hairpin_mode,
+          .cni_path = client.cni_path,
+          .cni_config_dir = client.cni_config_dir};
+}
+
 std::vector<std::string> problems(const Config& config) {
   std::vector<std::string> out;
   if (!config.server.enabled && !config.client.enabled)
@@ -151,6 +161,9 @@ std::vector<std::string> problems(const Config& config) {
         fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
   add_problems(out, config.server);
   add_problems(out, config.client.host_volumes);
+  if (config.client.enabled)
+    for (auto& problem : network::problems(network_options(config.client)))
+      out.push_back("client: " + std::move(problem));
   add_problems(out, config.client.devices);
   for (const auto& [name, cores] : {std::pair("reserved.cores", &config.client.reserved.cores),
                                     std::pair("reservable_cores", &config.client.reservable_cores)}) {
@@ -379,6 +392,16 @@ const Structure& description(Tag<ClientRole>) {
           .attribute<&ClientRole::gc_max_allocs>("gc_max_allocs", "gc_max_allocs", "Finished allocations kept on disk.")
           .attribute<&ClientRole::pids_limit>("pids_limit", "pids_limit",
                                               "Processes and threads of a task that says nothing.")
+          .attribute<&ClientRole::bridge_network_name>("bridge_network_name", "bridge_network_name",
+                                                       "The bridge of groups with a network of mode `bridge`.")
+          .attribute<&ClientRole::bridge_network_subnet>("bridge_network_subnet", "bridge_network_subnet",
+                                                         "Their addresses; the bridge has the first.")
+          .attribute<&ClientRole::bridge_network_hairpin_mode>(
+              "bridge_network_hairpin_mode", "bridge_network_hairpin_mode",
+              "Whether the bridge sends frames back by the port that they came from.")
+          .attribute<&ClientRole::cni_path>("cni_path", "cni_path", "Where CNI plugins are, divided by `:`.")
+          .attribute<&ClientRole::cni_config_dir>("cni_config_dir", "cni_config_dir",
+                                                  "Where the networks of mode `cni/…` are configured.")
           .attribute<&ClientRole::join_token_file>("join_token_file", "join_token_file",
                                                    "A file with a join token, for a node that has not joined yet.")
           .block<&ClientRole::templates>("template", "template", "How templates are rendered.")

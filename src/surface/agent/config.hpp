@@ -8,6 +8,7 @@
 
 #include "base/describe.hpp"
 #include "model/job.hpp"
+#include "network/network.hpp"
 
 namespace underway::agent {
 
@@ -108,6 +109,11 @@ struct ClientRole {
   std::int64_t pids_limit = 4096;
   TemplateSettings templates;
   FileSettings files;
+  std::string bridge_network_name = "underway0";
+  std::string bridge_network_subnet = "172.26.64.0/20";
+  bool bridge_network_hairpin_mode = false;
+  std::string cni_path = "/opt/cni/bin:/usr/lib/cni";
+  std::string cni_config_dir = "/opt/cni/config";
   std::string join_token_file;
   std::string host;  ///< the host it runs on, when a provider of ours made it
   std::string cluster;
@@ -182,6 +188,9 @@ inline constexpr const char* kDefaultDataDir = "/var/lib/underway";
 /// Nomad's keys that have nothing to set here are told in `warnings`.
 /// Throws Error(invalid) with every diagnostic of every file; not_found.
 Config load(const std::vector<std::string>& paths, Config base, std::vector<std::string>* warnings = nullptr);
+
+/// Of the networks that the node makes for allocations; the directory is the node's to say.
+network::Options network_options(const ClientRole& client);
 
 /// All problems at once: no role, no data directory, ports out of range, …
 std::vector<std::string> problems(const Config& config);

@@ -28,7 +28,7 @@
 
 namespace underway::node {
 
-class Node::Impl {
+class Node::Impl : private Predecessors {
  public:
   Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool);
 
@@ -51,6 +51,7 @@ class Node::Impl {
   awaitable<void> remove_when_dead(std::string id);
   void collect_garbage();
   awaitable<void> collect_regularly();
+  bool has_heir(const std::string& id) const;
   void reported(const std::string& id);
   AllocationRunner& get(const std::string& id) const;
   awaitable<void> tend_leftovers();
@@ -65,6 +66,11 @@ class Node::Impl {
   bool has_news() const;
   bool has_urgent_news() const;
   void open_membership();
+
+  // predecessors.cpp
+  awaitable<std::optional<std::string>> wait_for_directory(std::string allocation) override;
+  awaitable<void> fetch_disk(std::string allocation, std::string to) override;
+  awaitable<void> serve_disk(FileRequest request, std::shared_ptr<link::Stream> stream);
 
   // link_loss.cpp: what is stopped while no server is heard of
   awaitable<void> stop_what_outlives_the_link();
@@ -122,6 +128,7 @@ class Node::Impl {
   NodeStats stats_;
   ServerData server_data_;
   TemplateData template_data_{server_data_};
+  std::unique_ptr<network::AllocationNetworks> networks_;  ///< null: this agent may make none
   std::optional<RunnerContext> context_;
   std::optional<StateFiles> files_;
   std::map<std::string, std::unique_ptr<AllocationRunner>> runners_;

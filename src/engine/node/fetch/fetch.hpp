@@ -26,6 +26,10 @@ void check_digest(const os::Fd& file, const std::string& checksum);
 void unpack(const os::Fd& file, const std::string& kind, const os::Fd& directory, const std::string& name,
             const FetchRequest& request);
 
+/// Writes files, directories and links of `parts`, which are paths below `root`, to `out` as a tar archive, with their
+/// owners' numbers. Links that lead outside are left out, and so are sockets and the like.
+void pack(const std::string& root, const std::vector<std::string>& parts, const os::Fd& out);
+
 /// Does the request. Throws Error.
 void fetch(const FetchRequest& request);
 

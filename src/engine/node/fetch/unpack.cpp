@@ -86,8 +86,10 @@ void unpack(const os::Fd& file, const std::string& kind, const os::Fd& directory
   if (::fchdir(directory.get()) != 0) throw errno_error(errno, "cannot enter the destination");
   const Reader reader = open_reader(file, kind);
   const Writer writer(archive_write_disk_new(), &archive_write_free);
-  archive_write_disk_set_options(writer.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_UNLINK |
-                                                   ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS |
+  const int owner = request.keep_owner && ::geteuid() == 0 ? ARCHIVE_EXTRACT_OWNER : 0;
+  archive_write_disk_set_options(writer.get(), owner | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+                                                   ARCHIVE_EXTRACT_UNLINK | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+                                                   ARCHIVE_EXTRACT_SECURE_SYMLINKS |
                                                    ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS);
   const bool raw = kind != "zip" && !kind.starts_with("tar");
   std::int64_t left = request.max_unpacked_bytes;

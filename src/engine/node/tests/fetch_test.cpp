@@ -134,6 +134,41 @@ TEST_F(FetchTest, NothingLeadsOutside) {
   EXPECT_FALSE(os::exists(root + "/main/x"));
 }
 
+TEST_F(FetchTest, ADiskIsPackedAndUnpackedAsItWasWithoutWhatMeansNothingElsewhere) {
+  const std::string from = directory.path() + "/before", to = directory.path() + "/after";
+  os::make_directories(from + "/alloc/data/deep");
+  os::make_directories(from + "/main/secrets");
+  os::make_directories(to);
+  std::ofstream(from + "/alloc/data/deep/db") << "rows";
+  std::ofstream(from + "/main/secrets/token") << "not to be carried";
+  ASSERT_EQ(::symlink("deep/db", (from + "/alloc/data/inside").c_str()), 0);
+  ASSERT_EQ(::symlink("/etc/passwd", (from + "/alloc/data/outside").c_str()), 0);
+  ASSERT_EQ(::mkfifo((from + "/alloc/data/pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::chmod((from + "/alloc/data/deep/db").c_str(), 0640), 0);
+  ASSERT_EQ(::chown((from + "/alloc/data/deep/db").c_str(), 1234, 1234), ::geteuid() == 0 ? 0 : -1);
+  const std::string program = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-fetch";
+  const std::string line = program + " pack " + from + " alloc/data main/local | " + program + " unpack " + to;
+  ASSERT_EQ(::system(line.c_str()), 0);
+  EXPECT_EQ(os::read_file(to + "/alloc/data/inside"), "rows");
+  for (const char* gone : {"/alloc/data/outside", "/alloc/data/pipe", "/main"})
+    EXPECT_FALSE(os::exists(to + gone)) << gone;
+  struct stat status{};
+  ASSERT_EQ(::stat((to + "/alloc/data/deep/db").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(status.st_uid, 1234u);
+  }
+}
+
+TEST_F(FetchTest, ADiskThatLeadsOutsideIsRefused) {
+  const std::string archive = directory.path() + "/disk.tar", to = directory.path() + "/after";
+  os::make_directories(to);
+  pack(archive, "tar", {{"alloc/data/l", AE_IFLNK, "../../../victim"}});
+  const std::string line = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-fetch unpack " + to + " < " + archive;
+  EXPECT_NE(::system((line + " 2>/dev/null").c_str()), 0);
+  EXPECT_FALSE(os::exists(to + "/alloc/data/l"));
+}
+
 TEST_F(FetchTest, ALinkThatWasThereBeforeIsReplacedNotFollowed) {
   os::make_directories(directory.path() + "/outside");
   ASSERT_EQ(::symlink((directory.path() + "/outside").c_str(), (root + "/main/local/d").c_str()), 0);

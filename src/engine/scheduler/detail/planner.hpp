@@ -38,6 +38,7 @@ class Planner {
   model::Allocation& create(const tables::Row<model::Job>& job, const model::TaskGroup& group, std::int64_t index,
                             const Choice& choice, model::AllocMetric metric, const model::Allocation* previous);
   /// Where an allocation goes: with others pushed aside when it has to be and may.
+  Slot place_of_disk(const model::TaskGroup& group, const model::Allocation* previous) const;
   std::optional<Choice> find_place(Placer& placer, const Placer::Hint& hint);
   std::optional<Choice> find_place_on(Placer& placer, Slot slot);
   /// Writes down who makes way for `row`.

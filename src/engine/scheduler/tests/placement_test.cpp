@@ -171,6 +171,20 @@ TEST(Placement, TellsAddressesApart) {
       Lines{"* Constraint \"missing host network \\\"ib\\\" for port \\\"slurmctl\\\"\": 1 nodes excluded by filter"});
 }
 
+TEST(Placement, FindsNodesThatMakeTheGroupsNetwork) {
+  World world(1, 2);
+  Job job = make_job("web");
+  job.groups[0].networks.resize(1);
+  job.groups[0].networks[0].mode = "cni/lab";
+  EXPECT_EQ(reasons(world.run(job)), Lines{"* Constraint \"missing network\": 2 nodes excluded by filter"});
+  Node node = make_node("c3");
+  node.attributes["network.cni.lab"] = "1";
+  world.put_node(node);
+  const Plan plan = world.again("web");
+  ASSERT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.created[0].node_name, "c3");
+}
+
 TEST(Placement, GivesDynamicPortsUntilTheRangeIsUsedUp) {
   World world(1);
   Node node = make_node("c1", 100'000, 100'000);

@@ -328,5 +328,43 @@ TEST(Drain, StopsSystemJobsThatAreMarkedAndBringsThemBackAfterwards) {
   EXPECT_EQ(plan.created[0].node_id, row->node_id);
 }
 
+TEST(StickyDisk, DrawsTheReplacementToItsNodeUnlessThatCannotTakeIt) {
+  for (const bool sticky : {true, false}) {
+    SCOPED_TRACE(sticky);
+    World world(1, 5);
+    Job job = make_job("db");
+    job.groups[0].ephemeral_disk.sticky = sticky;
+    job.groups[0].reschedule = model::RescheduleStrategy{.delay = 0s, .unlimited = true};
+    world.run(job);
+    world.start_all();
+    const auto first = world.live("db")[0];
+    world.set_client(first->id, ClientStatus::failed);
+    Plan plan = world.again("db");
+    ASSERT_EQ(plan.created.size(), 1u);
+    EXPECT_EQ(plan.created[0].node_id == first->node_id, sticky) << "a failure elsewhere draws away";
+
+    world.start_all();
+    const auto second = world.live("db")[0];
+    drain(world, second->node_id);
+    plan = world.again("db");
+    ASSERT_EQ(plan.created.size(), 1u);
+    EXPECT_NE(plan.created[0].node_id, second->node_id);
+  }
+}
+
+TEST(StickyDisk, StaysWhenAPersonStopsItsAllocation) {
+  World world(1, 5);
+  Job job = make_job("db");
+  job.groups[0].ephemeral_disk.sticky = true;
+  world.run(job);
+  world.start_all();
+  Allocation asked = *world.live("db")[0];
+  asked.transition.migrate = true;
+  world.put(asked);
+  const Plan plan = world.again("db");
+  ASSERT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.created[0].node_id, asked.node_id);
+}
+
 }  // namespace
 }  // namespace underway::scheduler

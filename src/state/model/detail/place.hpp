@@ -43,8 +43,6 @@ void check_volumes(const Place& place, const TaskGroup& group);
 void check_starts(const Place& place, const Job& job);
 /// `scaling`, `max_run_duration`, `action`, `dispatch_payload`.
 void check_batch_group(const Place& place, const Job& job, const TaskGroup& group);
-/// What nothing acts on yet.
-void check_pending(const Place& place, const Job& job);
 /// `update`, `migrate`, `reschedule`, `disconnect`.
 void check_policies(const Place& place, const Job& job, const TaskGroup& group);
 /// `service` and `check`, of the group and of its tasks.

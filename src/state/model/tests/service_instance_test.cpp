@@ -53,6 +53,25 @@ TEST_F(ServiceInstanceTest, HasTheAddressOfItsPortAndNomadsId) {
   EXPECT_EQ(found.tags, std::vector<std::string>{"v1"});
 }
 
+TEST_F(ServiceInstanceTest, OfAnAllocationWithANetworkOfItsOwnIsWhereItsModeSays) {
+  allocation.network_status = AllocNetworkStatus{"eth0", "172.26.64.2", "", std::nullopt};
+  struct Case {
+    const char* port;
+    const char* mode;
+    const char* address;
+    std::int64_t expect;
+  };
+  for (const Case& c : {Case{"mgmt-port", "auto", "192.168.7.5", 8443}, Case{"mgmt-port", "host", "192.168.7.5", 8443},
+                        Case{"mgmt-port", "alloc", "172.26.64.2", 443}, Case{"mgmt-port", "driver", "172.26.64.2", 443},
+                        Case{"9090", "alloc", "172.26.64.2", 9090}}) {
+    SCOPED_TRACE(fmt::format("{} {}", c.port, c.mode));
+    job.groups[0].services.clear();
+    take({.name = "web", .port = c.port, .address_mode = c.mode});
+    EXPECT_EQ(instance().address, c.address);
+    EXPECT_EQ(instance().port, c.expect);
+  }
+}
+
 TEST_F(ServiceInstanceTest, OfATaskNamesTheTask) {
   take({.port = "http"}, true);
   EXPECT_EQ(instance().service_name, "shop-front-web");

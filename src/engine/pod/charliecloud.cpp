@@ -159,8 +159,11 @@ class Start {
       os::make_directories(kPlace, 0755);
       local::LocalLaunch launch;
       launch.limits = limits_of(options_.driver, spec_, Config{});
+      const auto network = local::network_of(spec_);
+      if (network) launch.network = &*network;
       launch.plan = [&](const os::Cgroup& group) { return plan(group); };
-      auto task = local::LocalTask::start(options_.driver, spec_, launch, command_in(spec_), 0);
+      auto task =
+          local::LocalTask::start(options_.driver, spec_, launch, command_in(spec_), local::entered_network(spec_));
       if (pulled_) image_.lease.keep();
       return std::make_unique<CharliecloudTask>(std::move(task), std::move(around_), program_);
     } catch (Error& e) {
@@ -232,7 +235,17 @@ class Start {
     }
   }
 
+  /// The files by which programs find names in the group's network, and where they go.
+  std::vector<std::pair<std::string, std::string>> name_files() const {
+    std::vector<std::pair<std::string, std::string>> files;
+    if (!spec_.network.hosts_file.empty()) files.emplace_back(spec_.network.hosts_file, "hosts");
+    if (!spec_.network.resolver_file.empty()) files.emplace_back(spec_.network.resolver_file, "resolv.conf");
+    return files;
+  }
+
   void add_volumes(os::LaunchPlan& plan) const {
+    for (const auto& [source, name] : name_files())
+      plan.touch(kPlace + "/" + name, 0644).bind(source, kPlace + "/" + name);
     for (std::size_t i = 0; i < spec_.mounts.size(); ++i) {
       const std::string at = fmt::format("{}/volume-{}", kPlace, i);
       plan.make_directory(at, 0755).bind(spec_.mounts[i].source, at, true);
@@ -247,6 +260,8 @@ class Start {
     for (const auto& name : kOwn) argv.push_back(fmt::format("--bind={0}/{1}:/{1}", kPlace, name));
     for (std::size_t i = 0; i < spec_.mounts.size(); ++i)
       argv.push_back(fmt::format("--bind={}/volume-{}:{}", kPlace, i, spec_.mounts[i].destination));
+    for (const auto& [source, name] : name_files())
+      argv.push_back(fmt::format("--bind={0}/{1}:/etc/{1}", kPlace, name));
     for (const auto& bind : settings::texts(spec_.config, "bind")) argv.push_back("--bind=" + bind);
     for (const auto& variable : settings::texts(spec_.config, "set_env")) argv.push_back("--set-env=" + variable);
     for (const auto& glob : settings::texts(spec_.config, "unset_env")) argv.push_back("--unset-env=" + glob);
@@ -296,6 +311,7 @@ class Charliecloud final : public driver::Driver {
 
   std::string name() const override { return "charliecloud"; }
   bool mounts() const override { return true; }
+  bool joins_networks() const override { return true; }
 
   driver::Fingerprint fingerprint() const override {
     driver::Fingerprint found;
@@ -359,7 +375,7 @@ class Charliecloud final : public driver::Driver {
   }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {
-    auto task = local::LocalTask::recover(options_.driver, spec, command_in(spec), 0);
+    auto task = local::LocalTask::recover(options_.driver, spec, command_in(spec), local::entered_network(spec));
     return std::make_unique<CharliecloudTask>(std::move(task),
                                               Surroundings(spec, options_.driver.ledger, options_.store),
                                               find_program(options_.program).value_or("ch-run"));

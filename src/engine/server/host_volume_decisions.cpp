@@ -8,6 +8,7 @@
 #include "scheduler/constraint.hpp"
 #include "server/evaluation_decisions.hpp"
 #include "server/node_decisions.hpp"
+#include "server/quota_decisions.hpp"
 
 namespace underway::server {
 
@@ -206,6 +207,7 @@ Decision<HostVolume> decide_put_host_volume(const Tables& tables, const PutHostV
   volume.deleting = false;
   volume.modify_time = unix_nanos(context.now);
   volume.create_index = volume.modify_index = 0;
+  refuse_by_quota(tables, volume);
   decision.changes.push_back(tables::put_record(volume));
   return decision;
 }

@@ -51,6 +51,30 @@ std::int64_t variable_bytes(const Tables& tables, const std::vector<std::string>
   return sum;
 }
 
+/// What a volume may grow to, or has.
+std::int64_t volume_bytes(const model::HostVolume& volume) {
+  return std::max({volume.capacity, volume.capacity_min, volume.capacity_max});
+}
+
+/// Without the volume `except`.
+std::int64_t volume_bytes(const Tables& tables, const std::vector<std::string>& namespaces,
+                          const std::string& except = {}) {
+  std::int64_t sum = 0;
+  for (const auto& volume : tables::records<model::HostVolume>(tables)) {
+    const bool counts = std::find(namespaces.begin(), namespaces.end(), volume.ns) != namespaces.end();
+    if (counts && volume.id != except) sum += volume_bytes(volume);
+  }
+  return sum;
+}
+
+/// The limits of storage of the namespace's quota; nothing when there is none.
+std::optional<std::pair<std::string, model::QuotaStorage>> storage_of(const Tables& tables, const std::string& ns) {
+  const std::string name = tables::quota_of(tables, ns);
+  const auto quota = name.empty() ? std::nullopt : tables::find_record<Quota>(tables, name);
+  if (!quota || quota->limits.empty()) return std::nullopt;
+  return std::pair(name, quota->limits.front().region_limit.storage);
+}
+
 }  // namespace
 
 Decision<Nothing> decide_put_quota(const Tables& tables, Quota quota, const std::string& region,
@@ -106,6 +130,7 @@ model::QuotaUsage quota_usage(const Tables& tables, const std::string& name) {
     sum.memory_max_mb = use.memory_max_mb;
     for (const auto& device : limit.region_limit.devices) sum.devices.push_back({device.name, use.count(device.name)});
     sum.storage.variables_mb = (variable_bytes(tables, namespaces) + kMiB - 1) / kMiB;
+    sum.storage.host_volumes_mb = (volume_bytes(tables, namespaces) + kMiB - 1) / kMiB;
   }
   return usage;
 }
@@ -118,20 +143,33 @@ void unblock_quota(std::vector<Change>& changes, const Tables& tables, const std
 }
 
 void refuse_by_quota(const Tables& tables, const model::Variable& variable, const model::Variable* before) {
-  const std::string name = tables::quota_of(tables, variable.ns);
-  const auto quota = name.empty() ? std::nullopt : tables::find_record<Quota>(tables, name);
-  if (!quota || quota->limits.empty()) return;
-  const std::int64_t most = quota->limits.front().region_limit.storage.variables_mb;
-  if (most == 0) return;
-  const auto namespaces = tables::namespaces_of_quota(tables, name);
+  const auto storage = storage_of(tables, variable.ns);
+  if (!storage || storage->second.variables_mb == 0) return;
+  const auto namespaces = tables::namespaces_of_quota(tables, storage->first);
   const std::int64_t there = variable_bytes(tables, namespaces) - (before != nullptr ? stored_bytes(*before) : 0);
   const std::int64_t needed = there + stored_bytes(variable);
-  const std::int64_t limit = std::max<std::int64_t>(most, 0) * kMiB;
+  const std::int64_t limit = std::max<std::int64_t>(storage->second.variables_mb, 0) * kMiB;
   if (needed <= limit) return;
-  throw Error(Code::exhausted, fmt::format("variable '{}' would exceed quota '{}'", variable.path, name))
+  throw Error(Code::exhausted, fmt::format("variable '{}' would exceed quota '{}'", variable.path, storage->first))
       .because(fmt::format("the variables of {} would take {} bytes; the limit is {}", join(namespaces, ", "), needed,
                            limit))
       .advise("delete variables, or raise `storage { variables }` of the quota");
+}
+
+void refuse_by_quota(const Tables& tables, const model::HostVolume& volume) {
+  const auto storage = storage_of(tables, volume.ns);
+  if (!storage || storage->second.host_volumes_mb == 0) return;
+  const auto namespaces = tables::namespaces_of_quota(tables, storage->first);
+  const std::int64_t limit = std::max<std::int64_t>(storage->second.host_volumes_mb, 0) * kMiB;
+  const std::int64_t needed = volume_bytes(tables, namespaces, volume.id) + volume_bytes(volume);
+  if (limit > 0 && needed <= limit && volume_bytes(volume) > 0) return;
+  Error error(Code::exhausted, fmt::format("volume '{}' would exceed quota '{}'", volume.name, storage->first));
+  if (volume_bytes(volume) == 0)
+    throw error.because("it has no capacity, so that it could grow beyond any limit").advise("give it a capacity_max");
+  throw error
+      .because(fmt::format("the volumes of {} would take {} bytes; the limit is {}", join(namespaces, ", "), needed,
+                           limit))
+      .advise("delete volumes, or raise `storage { host_volumes }` of the quota");
 }
 
 }  // namespace underway::server

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
+#include "server/host_volume_decisions.hpp"
 #include "server/namespace_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "server/variable_decisions.hpp"
@@ -121,6 +122,32 @@ TEST(Quotas, BoundTheVariablesOfTheirNamespaces) {
   desk.put_variable(1 << 20);  // takes its own place
   desk.put(bounded(0, -1));
   EXPECT_THAT(refusal([&] { desk.put_variable(10); }), HasSubstr("would exceed quota"));
+}
+
+TEST(Quotas, BoundTheHostVolumesOfTheirNamespaces) {
+  QuotaDesk desk;
+  model::Node node = make_node(1);
+  node.attributes["plugins.host_volume.mkdir.version"] = "1";
+  desk.join(node);
+  model::Quota quota = bounded(0);
+  quota.limits[0].region_limit.storage.host_volumes_mb = 10;
+  desk.put(quota);
+  desk.bind("physics");
+  const auto create = [&](const std::string& name, std::int64_t bytes) {
+    model::HostVolume volume;
+    volume.name = name;
+    volume.plugin_id = "mkdir";
+    volume.capacity_max = bytes;
+    volume.capabilities.push_back({"file-system", "single-node-writer"});
+    return refusal([&] {
+      desk.run([&](const Tables& t, const Context& c) { return decide_put_host_volume(t, {volume, false}, c); });
+    });
+  };
+  EXPECT_EQ(create("a", 6 << 20), "");
+  EXPECT_THAT(create("b", 6 << 20), HasSubstr("would exceed quota 'physics'"));
+  EXPECT_THAT(create("c", 0), HasSubstr("it has no capacity"));
+  EXPECT_EQ(create("d", 4 << 20), "");
+  EXPECT_EQ(quota_usage(desk.tables, "physics").used.begin()->second.region_limit.storage.host_volumes_mb, 10);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ int status(const Arguments& arguments) {
   if (print_formatted(arguments, value)) return kDone;
   const bool whole = arguments.has("verbose");
   print(volume_text(json::decode<model::HostVolume>(value, "answer"), whole));
+  if (arguments.has("short")) return kDone;
   print("\nAllocations\n");
   Table table({"ID", "Node ID", "Task Group", "Version", "Desired", "Status"});
   for (const auto& user : value.at("Allocations").as_array()) {
@@ -134,6 +135,7 @@ const Command& volume_status_command() {
       .flags = with_list_flags({{"node", "ID", "Only those on this node."},
                                 {"node-pool", "NAME", "Only those in this pool."},
                                 {"type", "host", "For scripts: other types are not kept here."},
+                                {"short", "", "Without the allocations that use it."},
                                 {"verbose", "", "Whole ids."}}),
       .most = 1,
       .run = status};

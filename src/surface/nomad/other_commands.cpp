@@ -220,6 +220,16 @@ void add_certificates(Table& table) {
                          {{"domain", "NAME", "Refused: names end in .nomad; -additional-dnsname adds others."}}));
 }
 
+void add_volumes(Table& table) {
+  constexpr std::string_view kCsi = "Refused: there are no CSI volumes here.";
+  table.push_back(shared(cli::volume_create_command(), {kPolicyOverride}));
+  table.push_back(shared(cli::volume_register_command(), {kPolicyOverride}));
+  table.push_back(shared(cli::volume_delete_command(), {{"secret", "KEY=VALUE", kCsi}}));
+  table.push_back(shared(cli::volume_status_command(), {{"plugin", "ID", kCsi}}));
+  table.push_back(
+      shared(cli::volume_init_command(), {{"json", "", "Refused: the example is HCL, as `volume create` reads it."}}));
+}
+
 }  // namespace
 
 void add_other_commands(Table& table) {
@@ -261,6 +271,7 @@ void add_other_commands(Table& table) {
   table.push_back(shared(cli::scaling_policy_info_command(), cli::with_format_flags({kVerbose})));
   table.push_back(shared(cli::scaling_policy_list_command(), {kVerbose}));
   add_variables(table);
+  add_volumes(table);
   add_certificates(table);
 }
 

@@ -11,6 +11,7 @@ void add_refused_commands(Table& table) {
   constexpr std::string_view kServers = "Refused: servers meet in the store, they do not join each other.";
   constexpr std::string_view kRaft = "Refused: there is no Raft log; the state is in the store.";
   constexpr std::string_view kWindows = "Refused: Underway runs on Linux.";
+  constexpr std::string_view kCsi = "Refused: there are no CSI volumes; host volumes are here.";
   constexpr std::string_view kIdentity =
       "Refused: nodes have certificates here, not tokens; they renew them by themselves.";
   for (const auto& [name, words] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
@@ -49,6 +50,11 @@ void add_refused_commands(Table& table) {
            {"server join", kServers},
            {"setup consul", "Refused: there is no Consul here; services are in the built-in catalogue."},
            {"setup vault", "Refused: there is no Vault here; secrets are in variables."},
+           {"volume deregister", kCsi},
+           {"volume detach", kCsi},
+           {"volume snapshot create", kCsi},
+           {"volume snapshot delete", kCsi},
+           {"volume snapshot list", kCsi},
            {"windows service install", kWindows},
            {"windows service uninstall", kWindows}})
     table.push_back(refused(name, words));

@@ -9,14 +9,13 @@ namespace underway::scheduler {
 
 namespace {
 
-/// What operators have set, for the job's pool before what they have for all; until they have, tasks may have up to
-/// memory_max.
+/// What operators have set, for the job's pool before what they have for all.
 Rules rules_of(const tables::Tables& tables, const model::Job& job) {
   const auto configuration = tables::scheduler_configuration(tables);
   Rules rules;
   rules.algorithm = configuration.algorithm;
   rules.preempts = configuration.preemption.allows(job.type);
-  rules.memory_beyond = configuration.memory_oversubscription || configuration.modify_index == 0;
+  rules.memory_beyond = configuration.memory_oversubscription;
   if (const auto pool = tables::find_record<model::NodePool>(tables, job.node_pool)) {
     rules.algorithm = pool->scheduling.algorithm.value_or(rules.algorithm);
     rules.memory_beyond = pool->scheduling.memory_oversubscription.value_or(rules.memory_beyond);

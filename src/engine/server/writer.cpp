@@ -291,6 +291,7 @@ async::awaitable<void> Writer::replace(async::Pool& pool, std::function<void(sto
   committing_ = false;
   if (!failure) {
     freed_nodes_.clear();
+    freed_quotas_.clear();
     tables_.load(store_);
     tables_.publish();
     for (const auto& callback : durable_callbacks_) callback();

@@ -16,6 +16,13 @@ struct RecordOf<model::SchedulerConfiguration> {
 /// To wait for a change of it.
 inline Scope scheduler_configuration_scope() { return record_scope<model::SchedulerConfiguration>("cluster"); }
 
+/// What holds until somebody writes it: tasks may have up to the memory_max that their jobs ask for, unlike in Nomad.
+inline model::SchedulerConfiguration default_scheduler_configuration() {
+  model::SchedulerConfiguration configuration;
+  configuration.memory_oversubscription = true;
+  return configuration;
+}
+
 /// Reads it often for little: it is decoded when its row has changed. The defaults until it is written. Thread: that of
 /// the tables.
 class SchedulerConfigurationReader {
@@ -24,14 +31,14 @@ class SchedulerConfigurationReader {
   const model::SchedulerConfiguration& read(const Tables& tables) {
     auto row = tables.find<model::Record>(record_key<model::SchedulerConfiguration>("cluster"));
     if (row == row_) return value_;
-    value_ = row ? decode_record<model::SchedulerConfiguration>(*row) : model::SchedulerConfiguration{};
+    value_ = row ? decode_record<model::SchedulerConfiguration>(*row) : default_scheduler_configuration();
     row_ = std::move(row);
     return value_;
   }
 
  private:
   Row<model::Record> row_;
-  model::SchedulerConfiguration value_;
+  model::SchedulerConfiguration value_ = default_scheduler_configuration();
 };
 
 inline model::SchedulerConfiguration scheduler_configuration(const Tables& tables) {

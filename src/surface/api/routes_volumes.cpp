@@ -128,7 +128,7 @@ awaitable<Response> register_volume(Api& api, Request request) { return put_volu
 awaitable<Response> delete_volume(Api& api, Request request) {
   co_await request.about(tables::record_scope<HostVolume>(request.param("id")));
   co_await api.server.host_volumes().remove(request.param("id"), request.query.flag("force"));
-  co_return written("", api.server.writer().tables().revision());
+  co_return written("{}", api.server.writer().tables().revision());
 }
 
 object claim_of(const HostVolumeClaim& claim) {
@@ -158,7 +158,7 @@ awaitable<Response> delete_claim(Api& api, Request request) {
     return server::decide_delete_volume_claim(tables, id, context);
   };
   co_await api.server.writer().submit(std::move(decide));
-  co_return written("", api.server.writer().tables().revision());
+  co_return written("{}", api.server.writer().tables().revision());
 }
 
 /// Of CSI, which has none here.

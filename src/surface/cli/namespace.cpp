@@ -101,6 +101,7 @@ int status(const Arguments& arguments) {
                     {"Enabled Drivers", or_all(ns.capabilities.enabled_task_drivers)},
                     {"Disabled Drivers", disabled.empty() ? "<none>" : join(disabled, ",")},
                     {"Allowed Users", or_all(ns.allowed_users)},
+                    {"Quota", ns.quota.empty() ? "<none>" : ns.quota},
                     {"raw_exec as root", ns.raw_exec_as_root ? "allowed" : "refused"}}));
   if (!ns.meta.empty()) print("\nMetadata\n" + key_values({ns.meta.begin(), ns.meta.end()}));
   return kDone;

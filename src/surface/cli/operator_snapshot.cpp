@@ -9,39 +9,21 @@
 #include "cli/snapshot_file.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
-#include "crypto/digest.hpp"
 #include "crypto/hasher.hpp"
 #include "os/file.hpp"
 
 namespace underway::cli {
 namespace {
 
-constexpr const char* kPath = "/v1/operator/snapshot";
-
 std::string default_name() {
   const std::string now = moment(unix_nanos(SystemClock().now()));
   return fmt::format("nomad-state-{}.snap", now.substr(0, 10));
 }
 
-/// "SHA-256=<base64>", as the server tells it.
-void verify(const http::Response& response) {
-  const auto digest = response.headers.find("Digest");
-  if (!digest) return;
-  const std::string expected = "SHA-256=" + base64_encode(crypto::sha256(response.body));
-  if (*digest != expected)
-    throw Error(Code::unavailable, "the snapshot came with errors").because("its digest is not the one that was told");
-}
-
 int save(const Arguments& arguments) {
   const std::string file = arguments.positional().empty() ? default_name() : arguments.positional().front();
   if (os::exists(file)) throw Error(Code::conflict, fmt::format("Destination file already exists: '{}'", file));
-  auto client = make_client(arguments);
-  const auto response = client.raw("GET", arguments.has("stale") ? std::string(kPath) + "?stale=true" : kPath);
-  if (response.status >= 300)
-    throw Error(http::code_of_status(response.status),
-                fmt::format("Unexpected response code: {} ({})", response.status, trim(response.body)));
-  verify(response);
-  os::write_file(file, response.body, 0600);
+  make_client(arguments).save_snapshot(file);
   inspect_snapshot(file);
   print(fmt::format("State file written to {}\n", file));
   return kDone;
@@ -50,11 +32,7 @@ int save(const Arguments& arguments) {
 int restore(const Arguments& arguments) {
   const std::string& file = arguments.positional().front();
   inspect_snapshot(file);  // nothing is sent that is not whole
-  auto client = make_client(arguments);
-  const auto response = client.raw("PUT", kPath, os::read_file(file, std::size_t{1} << 30));
-  if (response.status >= 300)
-    throw Error(http::code_of_status(response.status),
-                fmt::format("Error restoring snapshot: {} ({})", response.status, trim(response.body)));
+  make_client(arguments).restore_snapshot(file, arguments.has("force"));
   print("Snapshot Restored\n");
   return kDone;
 }
@@ -134,21 +112,25 @@ const Command& operator_snapshot_save_command() {
       .summary = "Saves the state of the servers into one file.",
       .details = "What came is verified before the command says that it is there. The file holds secrets: mode 0600.",
       .examples = {"underway operator snapshot save backup.snap"},
-      .flags = {{"stale", "", "From any server."}},
+      .flags = {{"stale", "", "For scripts: there is one server."}},
       .most = 1,
       .run = save};
   return command;
 }
 
 const Command& operator_snapshot_restore_command() {
-  static const Command command{.name = "operator snapshot restore",
-                               .arguments = "FILE",
-                               .summary = "Puts the state of a file in the place of the servers' state.",
-                               .details = "A file that is damaged is not sent.",
-                               .examples = {"underway operator snapshot restore backup.snap"},
-                               .least = 1,
-                               .most = 1,
-                               .run = restore};
+  static const Command command{
+      .name = "operator snapshot restore",
+      .arguments = "FILE",
+      .summary = "Puts the state of a file in the place of the servers' state.",
+      .details =
+          "A file that is damaged is not sent. Jobs that run are taken back as their nodes "
+          "report them.",
+      .examples = {"underway operator snapshot restore backup.snap"},
+      .flags = {{"force", "", "Also the snapshot of another cluster, in the place of what is here."}},
+      .least = 1,
+      .most = 1,
+      .run = restore};
   return command;
 }
 

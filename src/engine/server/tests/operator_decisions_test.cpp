@@ -17,7 +17,7 @@ bool put(Desk& desk, model::SchedulerConfiguration configuration, std::optional<
   });
 }
 
-TEST(SchedulerConfiguration, HasNomadsDefaultsUntilItIsWritten) {
+TEST(SchedulerConfiguration, HasNomadsDefaultsButForMemoryUntilItIsWritten) {
   Desk desk;
   const auto found = tables::scheduler_configuration(desk.tables);
   EXPECT_EQ(found.algorithm, model::SchedulerAlgorithm::binpack);
@@ -25,6 +25,7 @@ TEST(SchedulerConfiguration, HasNomadsDefaultsUntilItIsWritten) {
   EXPECT_FALSE(found.preemption.allows(model::JobType::service));
   EXPECT_FALSE(found.preemption.allows(model::JobType::batch));
   EXPECT_FALSE(found.preemption.allows(model::JobType::sysbatch));
+  EXPECT_TRUE(found.memory_oversubscription) << "who sets something else shall not take memory_max away with it";
   EXPECT_EQ(found.modify_index, 0);
 }
 

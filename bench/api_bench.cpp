@@ -58,7 +58,7 @@ model::Job make_job(int number) {
   job.groups[0].name = "group";
   job.groups[0].tasks.resize(1);
   job.groups[0].tasks[0].name = "task";
-  job.groups[0].tasks[0].driver = "raw_exec";
+  job.groups[0].tasks[0].driver = "exec";
   job.canonicalize();
   return job;
 }
@@ -323,7 +323,7 @@ void bench_plan() {
       node.resources.cpu = 64'000;
       node.resources.memory_mb = 131'072;
       node.resources.disk_mb = 1'000'000;
-      node.drivers["raw_exec"] = {true, true, "", {}};
+      node.drivers["exec"] = {true, true, "", {}};
       node.status = model::NodeStatus::ready;
       node.computed_class = model::compute_class(node);
       decision.changes.push_back(tables::PutNode{std::move(node)});

@@ -91,9 +91,8 @@ class DisksTest : public testing::Test {
   }
   void TearDown() override {
     underway({"job", "stop", "-purge", "db"});
-    eventually(seconds(10), [&] {
-      return ask("/v1/allocations", "[.[] | select(.ClientStatus == \"running\")] | length") == "0";
-    });
+    eventually(seconds(10),
+               [&] { return ask("/v1/allocations", "[.[] | select(.ClientStatus == \"running\")] | length") == "0"; });
     nodes_.clear();
     server_.reset();
     shell("for p in /proc/[0-9]*; do grep -qsz " + directory_.path() +

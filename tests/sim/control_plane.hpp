@@ -140,7 +140,7 @@ class ControlPlane {
   std::unique_ptr<Process> process_;
   std::vector<Machine> machines_;
   std::map<std::string, model::Revision> acknowledged_;  ///< by job: the newest index that somebody was told
-  std::set<std::string> evictions_;  ///< that were looked at
+  std::set<std::string> evictions_;                      ///< that were looked at
   std::vector<std::string> violations_;
   int steps_ = 0;
 };

@@ -114,7 +114,8 @@ std::optional<Victims> Preemption::choose(Slot slot, const Ask& ask) const {
   }
   if (!ask.has_ports() && !ask.holds) return needed_of(std::move(chosen), available, ask.amount);
   while (!fits_without(slot, ask, chosen)) {
-    const auto holds = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& one) { return one.holds; });
+    const auto holds =
+        std::find_if(candidates.begin(), candidates.end(), [](const Candidate& one) { return one.holds; });
     if (!ask.holds || holds == candidates.end()) return std::nullopt;
     choose_one(static_cast<std::size_t>(holds - candidates.begin()));
   }
@@ -147,7 +148,8 @@ Victims Preemption::needed_on(Slot slot, const Ask& ask, std::vector<Candidate> 
   for (std::size_t i = chosen.size(); i-- > 0;) {
     Candidate one = std::move(chosen[i]);
     chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
-    if (!fits_without(slot, ask, chosen)) chosen.insert(chosen.begin() + static_cast<std::ptrdiff_t>(i), std::move(one));
+    if (!fits_without(slot, ask, chosen))
+      chosen.insert(chosen.begin() + static_cast<std::ptrdiff_t>(i), std::move(one));
   }
   Victims victims;
   for (auto& one : chosen) victims.push_back(std::move(one.row));

@@ -167,8 +167,8 @@ void refuse_by_quota(const Tables& tables, const model::HostVolume& volume) {
   if (volume_bytes(volume) == 0)
     throw error.because("it has no capacity, so that it could grow beyond any limit").advise("give it a capacity_max");
   throw error
-      .because(fmt::format("the volumes of {} would take {} bytes; the limit is {}", join(namespaces, ", "), needed,
-                           limit))
+      .because(
+          fmt::format("the volumes of {} would take {} bytes; the limit is {}", join(namespaces, ", "), needed, limit))
       .advise("delete volumes, or raise `storage { host_volumes }` of the quota");
 }
 

@@ -28,7 +28,8 @@ void unblock_quota(std::vector<Change>& changes, const Tables& tables, const std
 /// Throws Error(exhausted) when a variable that takes the place of `before` (null: of none) would be more than the
 /// namespace's quota leaves.
 void refuse_by_quota(const Tables& tables, const model::Variable& variable, const model::Variable* before);
-/// The same of a dynamic host volume, which counts with the most that it may have; one of the same id is replaced by it.
+/// The same of a dynamic host volume, which counts with the most that it may have; one of the same id is replaced by
+/// it.
 void refuse_by_quota(const Tables& tables, const model::HostVolume& volume);
 
 }  // namespace underway::server

@@ -147,13 +147,13 @@ const Structure& description(Tag<AllocHealth>) {
 }
 
 const Structure& description(Tag<AllocNetworkStatus>) {
-  static const Structure s =
-      Builder<AllocNetworkStatus>("allocation network status", "Where an allocation with a network of its own is reached.")
-          .wire<&AllocNetworkStatus::interface_name>("InterfaceName", "")
-          .wire<&AllocNetworkStatus::address>("Address", "")
-          .wire<&AllocNetworkStatus::address_ipv6>("AddressIPv6", "")
-          .wire<&AllocNetworkStatus::dns>("DNS", "")
-          .done();
+  static const Structure s = Builder<AllocNetworkStatus>("allocation network status",
+                                                         "Where an allocation with a network of its own is reached.")
+                                 .wire<&AllocNetworkStatus::interface_name>("InterfaceName", "")
+                                 .wire<&AllocNetworkStatus::address>("Address", "")
+                                 .wire<&AllocNetworkStatus::address_ipv6>("AddressIPv6", "")
+                                 .wire<&AllocNetworkStatus::dns>("DNS", "")
+                                 .done();
   return s;
 }
 

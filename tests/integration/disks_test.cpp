@@ -95,10 +95,13 @@ class DisksTest : public testing::Test {
                [&] { return ask("/v1/allocations", "[.[] | select(.ClientStatus == \"running\")] | length") == "0"; });
     nodes_.clear();
     server_.reset();
-    shell("for p in /proc/[0-9]*; do grep -qsz " + directory_.path() +
-          " $p/environ $p/cmdline && kill -9 ${p#/proc/}; done; sleep 0.2; awk '{print $5}' /proc/self/mountinfo | "
-          "grep " +
-          directory_.path() + " | xargs -r umount -q");
+    // Tasks of an agent that was killed are held by their keepers, which have files of ours open.
+    shell(
+        fmt::format("for p in /proc/[0-9]*; do pid=${{p#/proc/}}; [ $pid = $$ ] || [ $pid = {1} ] && continue; "
+                    "{{ grep -qsz {0} $p/environ $p/cmdline || ls -l $p/fd 2>/dev/null | grep -q {0}; }} && "
+                    "kill -9 $pid; done; sleep 0.2; "
+                    "awk '{{print $5}}' /proc/self/mountinfo | grep {0} | xargs -r umount -q",
+                    directory_.path(), ::getpid()));
   }
 
   void start(const std::string& name) {

@@ -47,9 +47,13 @@ void Machine::start() {
   if (const std::string config = directory() + "/agent.hcl"; ::access(config.c_str(), R_OK) == 0)
     agent.argv.push_back("-config=" + config);
   agent.argv.insert(agent.argv.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>>" + log()});
+  // The server knows its node as ready from before it was killed: that the node is there again, only the node can say.
+  const auto links = [&] { return shell("cat " + log() + " 2>/dev/null | grep -c 'node: linked as'").out; };
+  const std::string before = links();
   agent_.emplace(agent);
-  const bool ready =
-      eventually(seconds(20), [&] { return underway({"node", "status"}).out.find("ready") != std::string::npos; });
+  const bool ready = eventually(seconds(20), [&] {
+    return links() != before && underway({"node", "status"}).out.find("ready") != std::string::npos;
+  });
   ASSERT_TRUE(ready) << "the agent did not come up";
   const auto trusted = underway({"namespace", "apply", "-raw-exec-as-root", "default"});
   ASSERT_EQ(trusted.exit_code, 0) << trusted.err;

@@ -1,5 +1,7 @@
 #include "model/acl.hpp"
 
+#include "model/detail/words.hpp"
+
 namespace underway::model {
 
 using describe::Builder;
@@ -7,27 +9,8 @@ using describe::Enumeration;
 using describe::Structure;
 using describe::Tag;
 
-namespace {
-
-// Nomad's limits (its structs, validPolicyName and the maxima beside it).
-constexpr std::size_t kLongestName = 128;
-constexpr std::size_t kLongestDescription = 256;
-
-void check_name(const char* what, const std::string& name, std::vector<std::string>& out) {
-  static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-  if (name.empty() || name.size() > kLongestName || name.find_first_not_of(kAllowed) != std::string::npos) {
-    out.push_back(fmt::format("{} name '{}' is not of 1 to {} letters, digits, '-' and '_'", what,
-                              name.substr(0, kLongestName), kLongestName));
-  }
-}
-
-void check_description(const char* what, const std::string& text, std::vector<std::string>& out) {
-  if (text.size() > kLongestDescription)
-    out.push_back(fmt::format("the description of the {} has {} bytes; at most {} are kept", what, text.size(),
-                              kLongestDescription));
-}
-
-}  // namespace
+using detail::check_description;
+using detail::check_name;
 
 std::vector<std::string> problems(const AclPolicy& policy) {
   std::vector<std::string> out;

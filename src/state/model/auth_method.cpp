@@ -1,5 +1,7 @@
 #include "model/auth_method.hpp"
 
+#include "model/detail/words.hpp"
+
 namespace underway::model {
 
 using describe::Builder;
@@ -9,16 +11,10 @@ using describe::Tag;
 
 namespace {
 
-constexpr std::size_t kLongestName = 128;
 constexpr std::size_t kLongestText = 256;
 constexpr std::size_t kLongestSelector = 4096;
 constexpr std::size_t kMostEntries = 64;
 constexpr std::size_t kLongestValue = 64U << 10;
-
-bool is_name(const std::string& name) {
-  static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-  return !name.empty() && name.size() <= kLongestName && name.find_first_not_of(kAllowed) == std::string::npos;
-}
 
 void check_sizes(const AuthMethodConfig& config, std::vector<std::string>& out) {
   for (const auto* list :
@@ -52,9 +48,9 @@ void check_jwt(const AuthMethodConfig& config, std::vector<std::string>& out) {
 
 std::vector<std::string> problems(const AuthMethod& method) {
   std::vector<std::string> out;
-  if (!is_name(method.name))
+  if (!detail::is_name(method.name))
     out.push_back(fmt::format("invalid name '{}': 1 to {} letters, digits, '-' and '_'",
-                              method.name.substr(0, kLongestName), kLongestName));
+                              method.name.substr(0, detail::kLongestName), detail::kLongestName));
   if (method.max_token_ttl <= Duration{0}) out.push_back("missing MaxTokenTTL");
   if (method.token_name_format.size() > kLongestText) out.push_back("TokenNameFormat is longer than 256 bytes");
   check_sizes(method.config, out);

@@ -1,5 +1,7 @@
 #include "model/node_pool.hpp"
 
+#include "model/detail/words.hpp"
+
 namespace underway::model {
 
 using describe::Builder;
@@ -8,24 +10,14 @@ using describe::Tag;
 
 namespace {
 
-// Nomad's (its structs, validNodePoolName and maxNodePoolDescriptionLength).
-constexpr std::size_t kLongestName = 128;
-constexpr std::size_t kLongestDescription = 256;
 constexpr std::size_t kMostEntries = 256;
 
 }  // namespace
 
 std::vector<std::string> problems(const NodePool& pool) {
-  static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   std::vector<std::string> out;
-  if (pool.name.empty() || pool.name.size() > kLongestName ||
-      pool.name.find_first_not_of(kAllowed) != std::string::npos) {
-    out.push_back(fmt::format("node pool name '{}' is not of 1 to {} letters, digits, '-' and '_'",
-                              pool.name.substr(0, kLongestName), kLongestName));
-  }
-  if (pool.description.size() > kLongestDescription)
-    out.push_back(
-        fmt::format("the description has {} bytes; at most {} are kept", pool.description.size(), kLongestDescription));
+  detail::check_name("node pool", pool.name, out);
+  detail::check_description("node pool", pool.description, out);
   if (pool.meta.size() > kMostEntries)
     out.push_back(fmt::format("meta has {} entries; at most {} are kept", pool.meta.size(), kMostEntries));
   return out;

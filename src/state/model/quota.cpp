@@ -1,5 +1,7 @@
 #include "model/quota.hpp"
 
+#include "model/detail/words.hpp"
+
 #include <set>
 
 namespace underway::model {
@@ -10,8 +12,6 @@ using describe::Tag;
 
 namespace {
 
-constexpr std::size_t kLongestName = 128;
-constexpr std::size_t kLongestDescription = 256;
 constexpr std::size_t kMostDevices = 256;
 
 bool valid_device(const std::string& name) {
@@ -52,17 +52,9 @@ void canonicalize(Quota& quota) {
 }
 
 std::vector<std::string> problems(const Quota& quota) {
-  static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   std::vector<std::string> out;
-  if (quota.name.empty() || quota.name.size() > kLongestName ||
-      quota.name.find_first_not_of(kAllowed) != std::string::npos) {
-    out.push_back(fmt::format("quota name '{}' is not of 1 to {} letters, digits, '-' and '_'",
-                              quota.name.substr(0, kLongestName), kLongestName));
-  }
-  if (quota.description.size() > kLongestDescription) {
-    out.push_back(fmt::format("the description has {} bytes; at most {} are kept", quota.description.size(),
-                              kLongestDescription));
-  }
+  detail::check_name("quota", quota.name, out);
+  detail::check_description("quota", quota.description, out);
   if (quota.limits.empty()) out.emplace_back("there is no limit in it");
   std::set<std::string> regions;
   for (const auto& limit : quota.limits) check_limit(out, limit, regions);

@@ -12,40 +12,8 @@ namespace {
 struct Free {
   void operator()(struct archive* one) const { ::archive_free(one); }
 };
-using Reader = std::unique_ptr<struct archive, Free>;
-
-constexpr std::size_t kPiece = 64 * 1024;
-
-[[noreturn]] void fail(struct archive* one, const std::string& what) {
-  const char* why = ::archive_error_string(one);
-  throw Error(Code::invalid, what).because(why == nullptr ? "the archive ends early" : why);
-}
 
 }  // namespace
-
-void read_archive(const std::string& path,
-                  const std::function<void(const ArchivedFile&, const std::function<std::string()>&)>& file) {
-  Reader reader(::archive_read_new());
-  ::archive_read_support_filter_gzip(reader.get());
-  ::archive_read_support_format_tar(reader.get());
-  const std::string what = fmt::format("'{}' cannot be read as a snapshot", path);
-  if (::archive_read_open_filename(reader.get(), path.c_str(), kPiece) != ARCHIVE_OK) fail(reader.get(), what);
-  while (true) {
-    struct archive_entry* entry = nullptr;
-    const int found = ::archive_read_next_header(reader.get(), &entry);
-    if (found == ARCHIVE_EOF) return;
-    if (found != ARCHIVE_OK) fail(reader.get(), what);
-    const char* name = ::archive_entry_pathname(entry);
-    const ArchivedFile head{name == nullptr ? "" : name, ::archive_entry_size(entry), ::archive_entry_mtime(entry)};
-    file(head, [&] {
-      std::string piece(kPiece, '\0');
-      const auto got = ::archive_read_data(reader.get(), piece.data(), piece.size());
-      if (got < 0) fail(reader.get(), what);
-      piece.resize(static_cast<std::size_t>(got));
-      return piece;
-    });
-  }
-}
 
 struct ArchiveWriter::Impl {
   std::string path;

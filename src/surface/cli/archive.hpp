@@ -1,25 +1,12 @@
 #pragma once
 /// @file
-/// Archives (.tar.gz) of a few files, in memory one file at a time.
+/// Writes an archive (.tar.gz) of a few files, in memory one file at a time.
 
-#include <ctime>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace underway::cli {
-
-struct ArchivedFile {
-  std::string name;
-  std::int64_t size = 0;
-  std::time_t changed = 0;
-};
-
-/// Calls `file` for each of the archive, with a reader of its bytes: it may be called until it returns "".
-/// Throws invalid for what is no archive, or is cut short.
-void read_archive(const std::string& path,
-                  const std::function<void(const ArchivedFile&, const std::function<std::string()>&)>& file);
 
 class ArchiveWriter {
  public:

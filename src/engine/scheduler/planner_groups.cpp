@@ -86,7 +86,6 @@ Slot Planner::place_of_disk(const model::TaskGroup& group, const Allocation* pre
 }
 
 void Planner::fill_all(const model::TaskGroup& group, Placer& placer, const std::vector<Missing>& missing) {
-  plan_.created.reserve(plan_.created.size() + missing.size());
   for (std::size_t i = 0; i < missing.size(); ++i) {
     if (fill(situation_.job, group, placer, missing[i])) continue;
     if (!placer.alike()) {

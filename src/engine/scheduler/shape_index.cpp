@@ -108,6 +108,15 @@ double ShapeIndex::affinity(FleetIndex& fleet, Slot slot) {
   return known.term;
 }
 
+double ShapeIndex::fit(const Room& room, const Amount& amount) {
+  const Fit asked{room.cpu - amount.cpu, room.memory_mb - amount.memory_mb, room.per_cpu, room.per_memory};
+  if (!(asked == fit_of_)) {
+    fit_of_ = asked;
+    fit_ = fit_score(room, amount, ask_.algorithm);
+  }
+  return fit_;
+}
+
 Terms ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
   const bool feasible = verdict(fleet, slot) == kFeasible;
   Known& known = known_[slot];
@@ -118,7 +127,7 @@ Terms ShapeIndex::base_score(FleetIndex& fleet, Slot slot) {
   if (!feasible || !fits(fleet, slot, ask_)) return {};
   const double attracted = affinity(fleet, slot);
   const Worth worth = worth_on(fleet, slot, ask_);
-  return {fit_score(fleet.room(slot), worth.amount, ask_.algorithm) + attracted + worth.devices.value_or(0),
+  return {fit(fleet.room(slot), worth.amount) + attracted + worth.devices.value_or(0),
           1 + (attracted == 0 ? 0 : 1) + (worth.devices ? 1 : 0)};
 }
 

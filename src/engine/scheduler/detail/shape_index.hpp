@@ -64,6 +64,7 @@ class ShapeIndex {
   std::int16_t compute_class_verdict(const model::Node& node);
   std::int16_t compute_verdict(FleetIndex& fleet, Slot slot);
   std::int16_t reason_code(std::string reason);
+  double fit(const Room& room, const Amount& amount);
   Terms base_score(FleetIndex& fleet, Slot slot);
   void rebuild(FleetIndex& fleet);
 
@@ -84,6 +85,14 @@ class ShapeIndex {
     double term = 0;
   };
   std::vector<Attracted> attracted_;  ///< by slot; only for an ask that has affinities
+  /// All that fit_score() reads of a node, and the last answer: most of a fleet is alike, and equally full or empty.
+  struct Fit {
+    std::int64_t cpu = 0, memory_mb = 0;
+    double per_cpu = -1, per_memory = -1;  ///< no node's
+    bool operator==(const Fit&) const = default;
+  };
+  Fit fit_of_;
+  double fit_ = 0;
 
   std::uint64_t membership_ = 0;
   std::uint64_t seen_ = 0;

@@ -1,6 +1,7 @@
 #include "base/json.hpp"
 
 #include "base/error.hpp"
+#include "base/json_place.hpp"
 #include "base/text.hpp"
 
 #include <boost/json/parse.hpp>
@@ -129,82 +130,85 @@ void append_map(std::string& out, const Type& type, const void* value, Encoding 
   out += '}';
 }
 
-[[noreturn]] void refuse(const std::string& path, std::string_view expected, const boost::json::value& json) {
+void decode_value(const boost::json::value& json, const Type& type, void* value, const Place& at);
+
+[[noreturn]] void refuse(const Place& at, std::string_view expected, const boost::json::value& json) {
   std::string shown = boost::json::serialize(json);
   if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
+  const std::string path = at.text();
   throw Error(Code::invalid, fmt::format("{}: expected {}", path.empty() ? "document" : path, expected))
       .because(fmt::format("found {}", shown));
 }
 
-std::int64_t decode_integer(const boost::json::value& json, const std::string& path) {
+std::int64_t decode_integer(const boost::json::value& json, const Place& at) {
   if (json.is_int64()) return json.get_int64();
-  if (json.is_uint64()) refuse(path, "an integer below 2^63", json);
+  if (json.is_uint64()) refuse(at, "an integer below 2^63", json);
   if (json.is_double() && std::abs(json.get_double()) < 9.0e15 && std::trunc(json.get_double()) == json.get_double()) {
     return static_cast<std::int64_t>(json.get_double());
   }
-  refuse(path, "an integer", json);
+  refuse(at, "an integer", json);
 }
 
-Duration decode_duration(const boost::json::value& json, const std::string& path) {
-  if (!json.is_string()) return Duration{decode_integer(json, path)};
+Duration decode_duration(const boost::json::value& json, const Place& at) {
+  if (!json.is_string()) return Duration{decode_integer(json, at)};
   const auto parsed = parse_duration(std::string_view(json.get_string()));
-  if (!parsed) refuse(path, "a duration like \"30s\" or an integer of nanoseconds", json);
+  if (!parsed) refuse(at, "a duration like \"30s\" or an integer of nanoseconds", json);
   return *parsed;
 }
 
-std::int64_t decode_time(const boost::json::value& json, const std::string& path) {
-  if (!json.is_string()) return decode_integer(json, path);
+std::int64_t decode_time(const boost::json::value& json, const Place& at) {
+  if (!json.is_string()) return decode_integer(json, at);
   const std::string_view text(json.get_string());
   if (text == kZeroTime) return 0;
   const auto time = parse_time(text);
-  if (!time) refuse(path, "a time like \"2026-11-21T11:40:00Z\"", json);
+  if (!time) refuse(at, "a time like \"2026-11-21T11:40:00Z\"", json);
   return unix_nanos(*time);
 }
 
-void decode_field(const boost::json::value& json, const describe::Field& field, void* value, const std::string& path) {
-  const std::string at = path.empty() ? std::string(field.json) : path + "." + std::string(field.json);
+void decode_field(const boost::json::value& json, const describe::Field& field, void* value, const Place& above) {
+  const Place at = above.field(field.json);
   if (field.time)
     *static_cast<std::int64_t*>(field.get(value)) = decode_time(json, at);
   else
-    decode(json, *field.type, field.get(value), at);
+    decode_value(json, *field.type, field.get(value), at);
 }
 
-void decode_structure(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
-  if (!json.is_object()) refuse(path, "an object", json);
+void decode_structure(const boost::json::value& json, const Type& type, void* value, const Place& at) {
+  if (!json.is_object()) refuse(at, "an object", json);
   const auto& structure = type.structure();
   for (const auto& [key, member] : json.get_object()) {
     if (member.is_null()) continue;
     const std::string_view name(key.data(), key.size());
     if (const auto* field = structure.find_json(name)) {
-      decode_field(member, *field, value, path);
+      decode_field(member, *field, value, at);
     } else if (member.is_object() && structure.nests(name)) {
       for (const auto& [inner, nested] : member.get_object()) {
         const auto* below = structure.find_json(std::string(name) + "." + std::string(inner.data(), inner.size()));
-        if (below != nullptr && !nested.is_null()) decode_field(nested, *below, value, path);
+        if (below != nullptr && !nested.is_null()) decode_field(nested, *below, value, at);
       }
     }
   }
 }
 
-void decode_list(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
-  if (!json.is_array()) refuse(path, "a list", json);
+void decode_list(const boost::json::value& json, const Type& type, void* value, const Place& at) {
+  if (!json.is_array()) refuse(at, "a list", json);
   type.clear(value);
   std::size_t index = 0;
   for (const auto& element : json.get_array()) {
-    decode(element, *type.element, type.append(value), fmt::format("{}[{}]", path, index++));
+    decode_value(element, *type.element, type.append(value), at.element(index++));
   }
 }
 
-void decode_map(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
-  if (!json.is_object()) refuse(path, "an object", json);
+void decode_map(const boost::json::value& json, const Type& type, void* value, const Place& at) {
+  if (!json.is_object()) refuse(at, "an object", json);
   type.clear(value);
   for (const auto& [key, element] : json.get_object()) {
     const std::string name(key.data(), key.size());
-    decode(element, *type.element, type.insert(value, name), fmt::format("{}[\"{}\"]", path, name));
+    decode_value(element, *type.element, type.insert(value, name), at.key(name));
   }
 }
 
-void decode_enumeration(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
+void decode_enumeration(const boost::json::value& json, const Type& type, void* value, const Place& at) {
   const auto& enumeration = type.enumeration();
   if (json.is_string()) {
     if (json.get_string().empty()) return;  // Go clients send "" for "not given"
@@ -213,7 +217,51 @@ void decode_enumeration(const boost::json::value& json, const Type& type, void* 
       return;
     }
   }
-  refuse(path, "one of " + join(enumeration.names(), ", "), json);
+  refuse(at, "one of " + join(enumeration.names(), ", "), json);
+}
+
+void decode_value(const boost::json::value& json, const Type& type, void* value, const Place& at) {
+  switch (type.kind) {
+    case Kind::boolean:
+      if (!json.is_bool()) refuse(at, "true or false", json);
+      *static_cast<bool*>(value) = json.get_bool();
+      return;
+    case Kind::integer:
+      *static_cast<std::int64_t*>(value) = decode_integer(json, at);
+      return;
+    case Kind::number:
+      if (!json.is_number()) refuse(at, "a number", json);
+      *static_cast<double*>(value) = json.to_number<double>();
+      return;
+    case Kind::string:
+      if (!json.is_string()) refuse(at, "a string", json);
+      *static_cast<std::string*>(value) = std::string_view(json.get_string());
+      return;
+    case Kind::duration:
+      *static_cast<Duration*>(value) = decode_duration(json, at);
+      return;
+    case Kind::any:
+      *static_cast<boost::json::value*>(value) = json;
+      return;
+    case Kind::enumeration:
+      decode_enumeration(json, type, value, at);
+      return;
+    case Kind::optional:
+      if (json.is_null())
+        type.clear(value);
+      else
+        decode_value(json, *type.element, type.append(value), at);
+      return;
+    case Kind::list:
+      decode_list(json, type, value, at);
+      return;
+    case Kind::map:
+      decode_map(json, type, value, at);
+      return;
+    case Kind::structure:
+      decode_structure(json, type, value, at);
+      return;
+  }
 }
 
 void indent(std::string& out, const boost::json::value& value, std::size_t depth) {
@@ -246,6 +294,22 @@ void indent(std::string& out, const boost::json::value& value, std::size_t depth
 }
 
 }  // namespace
+
+std::string Place::text() const {
+  if (above_ == nullptr) return std::string(name_);
+  const std::string before = above_->text();
+  switch (step_) {
+    case Step::root:
+      break;
+    case Step::field:
+      return before.empty() ? std::string(name_) : fmt::format("{}.{}", before, name_);
+    case Step::element:
+      return fmt::format("{}[{}]", before, index_);
+    case Step::key:
+      return fmt::format("{}[\"{}\"]", before, name_);
+  }
+  return before;
+}
 
 void append_string(std::string& out, std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -324,47 +388,7 @@ void append(std::string& out, const Type& type, const void* value, Encoding enco
 }
 
 void decode(const boost::json::value& json, const Type& type, void* value, const std::string& path) {
-  switch (type.kind) {
-    case Kind::boolean:
-      if (!json.is_bool()) refuse(path, "true or false", json);
-      *static_cast<bool*>(value) = json.get_bool();
-      return;
-    case Kind::integer:
-      *static_cast<std::int64_t*>(value) = decode_integer(json, path);
-      return;
-    case Kind::number:
-      if (!json.is_number()) refuse(path, "a number", json);
-      *static_cast<double*>(value) = json.to_number<double>();
-      return;
-    case Kind::string:
-      if (!json.is_string()) refuse(path, "a string", json);
-      *static_cast<std::string*>(value) = std::string_view(json.get_string());
-      return;
-    case Kind::duration:
-      *static_cast<Duration*>(value) = decode_duration(json, path);
-      return;
-    case Kind::any:
-      *static_cast<boost::json::value*>(value) = json;
-      return;
-    case Kind::enumeration:
-      decode_enumeration(json, type, value, path);
-      return;
-    case Kind::optional:
-      if (json.is_null())
-        type.clear(value);
-      else
-        decode(json, *type.element, type.append(value), path);
-      return;
-    case Kind::list:
-      decode_list(json, type, value, path);
-      return;
-    case Kind::map:
-      decode_map(json, type, value, path);
-      return;
-    case Kind::structure:
-      decode_structure(json, type, value, path);
-      return;
-  }
+  decode_value(json, type, value, Place(path));
 }
 
 boost::json::value parse(std::string_view text) {

@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "base/json_place.hpp"
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "jobspec/detail/parse.hpp"
@@ -19,32 +20,36 @@ bool is_empty(const boost::json::value& value) {
   return value.is_null() || (value.is_bool() && !value.get_bool());
 }
 
-void find_refused(const boost::json::value& json, const Type& type, const std::string& path,
+void find_refused(const boost::json::value& json, const Type& type, const json::Place& at,
                   std::vector<std::string>& out);
 
-void find_refused(const boost::json::object& object, const Structure& structure, const std::string& path,
+void find_refused(const boost::json::object& object, const Structure& structure, const json::Place& at,
                   std::vector<std::string>& out) {
+  std::vector<const detail::Refused*> refused;
+  for (const auto& name : detail::refused_names()) {
+    if (name.structure == structure.name) refused.push_back(&name);
+  }
   for (const auto& [key, value] : object) {
-    const std::string name(key.data(), key.size());
-    for (const auto& refused : detail::refused_names()) {
-      if (refused.structure == structure.name && lower(refused.json) == lower(name) && !is_empty(value))
-        out.push_back(fmt::format("{}.{}: {}", path, refused.json, refused.why));
+    const std::string_view name(key.data(), key.size());
+    for (const auto* one : refused) {
+      if (lower(one->json) == lower(name) && !is_empty(value))
+        out.push_back(fmt::format("{}.{}: {}", at.text(), one->json, one->why));
     }
     const describe::Field* field = structure.find_json(name);
     if (field != nullptr && field->type->kind != Kind::any)
-      find_refused(value, *field->type, fmt::format("{}.{}", path, field->json), out);
+      find_refused(value, *field->type, at.field(field->json), out);
   }
 }
 
-void find_refused(const boost::json::value& json, const Type& type, const std::string& path,
+void find_refused(const boost::json::value& json, const Type& type, const json::Place& at,
                   std::vector<std::string>& out) {
   if (type.kind == Kind::structure) {
-    if (const auto* object = json.if_object()) find_refused(*object, type.structure(), path, out);
+    if (const auto* object = json.if_object()) find_refused(*object, type.structure(), at, out);
   } else if (type.kind == Kind::optional) {
-    find_refused(json, *type.element, path, out);
+    find_refused(json, *type.element, at, out);
   } else if (const auto* array = json.if_array(); array != nullptr && type.kind == Kind::list) {
     std::size_t index = 0;
-    for (const auto& element : *array) find_refused(element, *type.element, fmt::format("{}[{}]", path, index++), out);
+    for (const auto& element : *array) find_refused(element, *type.element, at.element(index++), out);
   }
 }
 
@@ -70,7 +75,7 @@ const boost::json::value* job_in(const boost::json::value& document) {
 
 model::Job job_from_json(const boost::json::value& json) {
   std::vector<std::string> refused;
-  find_refused(json, describe::kType<model::Job>, "Job", refused);
+  find_refused(json, describe::kType<model::Job>, json::Place("Job"), refused);
   if (!refused.empty()) {
     Error error(Code::invalid, "the job asks for what is not supported");
     for (auto& name : refused) error.because(std::move(name));

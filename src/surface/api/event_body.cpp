@@ -123,6 +123,7 @@ void EventTexts::forget_old(const Batch* except) {
 
 void append_event_lines(std::string& out, const std::shared_ptr<const server::EventBuffer::Batch>& batch,
                         const EventPredicate& wanted, EventTexts& texts) {
+  const std::string index = std::to_string(batch->index);
   std::size_t count = 0;
   for (std::size_t position = 0; position < batch->events.size(); ++position) {
     if (!wanted(batch->events[position])) continue;
@@ -130,7 +131,10 @@ void append_event_lines(std::string& out, const std::shared_ptr<const server::Ev
       out += "]}\n";
       count = 0;
     }
-    out += count++ == 0 ? fmt::format(R"({{"Index":{},"Events":[)", batch->index) : ",";
+    if (count++ == 0)
+      out.append(R"({"Index":)").append(index).append(R"(,"Events":[)");
+    else
+      out += ',';
     out += texts.of(batch, position);
   }
   if (count > 0) out += "]}\n";

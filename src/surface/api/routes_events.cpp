@@ -21,6 +21,7 @@ constexpr Duration kGatherAtMost = std::chrono::milliseconds(50);
 struct Followers {
   EventTexts texts;
   std::size_t count = 0;
+  std::size_t piece = 0;  ///< bytes of the last one that was sent: those of others will be about as long
 
   Duration gathering() const {
     if (count <= kFewFollowers) return Duration{0};
@@ -47,6 +48,7 @@ awaitable<void> stream_events(const EventBuffer& events, EventBuffer::Reader rea
   bool greeted = false;
   while (true) {
     std::string piece;
+    piece.reserve(followers->piece + followers->piece / 4);
     bool failed = false;
     try {
       while (piece.size() < kPiece) {
@@ -59,6 +61,7 @@ awaitable<void> stream_events(const EventBuffer& events, EventBuffer::Reader rea
       failed = true;
     }
     if (!piece.empty()) {
+      followers->piece = piece.size();
       co_await writer.write(std::move(piece));
       if (failed) co_return;
       continue;  // what has come meanwhile is not told again

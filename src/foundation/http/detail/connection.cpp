@@ -66,7 +66,7 @@ class Connection::ChunkWriter final : public BodyWriter {
       : transport_(transport), chunked_(chunked), send_timeout_(send_timeout) {}
   awaitable<void> write(std::string data) override {
     if (data.empty()) co_return;
-    const std::string wire = chunked_ ? chunk(data) : std::move(data);
+    const std::string wire = chunked_ ? chunk(std::move(data)) : std::move(data);
     co_await transport_.write_all(wire, send_timeout_);
   }
 

@@ -167,7 +167,11 @@ std::string request_head(const Request& request, std::string_view host, std::str
   return head + "\r\n";
 }
 
-std::string chunk(std::string_view data) { return fmt::format("{:x}\r\n{}\r\n", data.size(), data); }
+std::string chunk(std::string data) {
+  data.insert(0, fmt::format("{:x}\r\n", data.size()));
+  data += "\r\n";
+  return data;
+}
 
 std::string http_date(std::time_t time) {
   static constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};

@@ -81,7 +81,7 @@ std::string response_head(const Response& response, Framing framing, std::size_t
                           std::string_view server, std::string_view date);
 std::string request_head(const Request& request, std::string_view host, std::string_view path_prefix);
 /// `data` as one chunk of a chunked body; not for empty data, which would end the body.
-std::string chunk(std::string_view data);
+std::string chunk(std::string data);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 /// "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, section 5.6.7).

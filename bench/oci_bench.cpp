@@ -77,18 +77,21 @@ void measure(const std::string& directory, const std::string& compression) {
   const std::string program = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-pull";
   const double ours = best_of_rounds("underway", clear,
                                      [&] { oci::Store(at("store"), program).pull(oci::parse_reference(reference)); });
-  const double skopeo = best_of_rounds("skopeo copy, umoci unpack", clear, [&] {
-    run({"skopeo", "--insecure-policy", "copy", "--quiet", "--src-tls-verify=false", reference,
-         "oci:" + at("copy") + ":1"},
-        directory);
-    run({"umoci", "unpack", "--image", at("copy") + ":1", at("bundle")}, directory);
-  });
+  // Debian 12's umoci knows no other layers.
+  const bool umoci = compression == "gzip";
+  const double skopeo =
+      best_of_rounds(umoci ? "skopeo copy, umoci unpack" : "skopeo copy (unpacks nothing)", clear, [&] {
+        run({"skopeo", "--insecure-policy", "copy", "--quiet", "--src-tls-verify=false", reference,
+             "oci:" + at("copy") + ":1"},
+            directory);
+        if (umoci) run({"umoci", "unpack", "--image", at("copy") + ":1", at("bundle")}, directory);
+      });
   const double podman = best_of_rounds("podman pull", clear, [&] {
     run({"podman", "--root", at("podman/root"), "--runroot", at("podman/run"), "--storage-driver", "overlay", "pull",
          "--quiet", "--tls-verify=false", reference},
         directory);
   });
-  fmt::print("ratio to the quicker of them: {:.2f}\n", ours / std::min(skopeo, podman));
+  fmt::print("ratio to the quicker that unpacks: {:.2f}\n", ours / (umoci ? std::min(skopeo, podman) : podman));
   clear();
 }
 

@@ -238,6 +238,8 @@ void decode_value(const boost::json::value& json, const Type& type, void* value,
       *static_cast<std::string*>(value) = std::string_view(json.get_string());
       return;
     case Kind::duration:
+      // Go clients send "" for "not given".
+      if (json.is_string() && json.get_string().empty()) return;
       *static_cast<Duration*>(value) = decode_duration(json, at);
       return;
     case Kind::any:

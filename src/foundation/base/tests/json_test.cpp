@@ -101,6 +101,12 @@ TEST(Json, KeepsDefaultsForMissingNullAndUnknownKeys) {
   EXPECT_TRUE(cart.wheels.empty());
 }
 
+TEST(Json, KeepsDefaultsForEmptyWordsOfGoClients) {
+  const auto cart = json::decode_text<Cart>(R"({"Wait":"","Colour":""})");
+  EXPECT_EQ(cart.wait, Cart{}.wait);
+  EXPECT_EQ(cart.colour, Cart{}.colour);
+}
+
 TEST(Json, NamesThePathOfWhatIsWrong) {
   struct Case {
     const char* text;

@@ -18,6 +18,7 @@ void LogFile::begin(int directory, const char* prefix, std::uint32_t index, std:
   max_bytes_ = max_bytes > 0 ? max_bytes : 1;
   prefix_size_ = strnlen(prefix, sizeof name_ - 16);
   memcpy(name_, prefix, prefix_size_);
+  open();  // what fails now is tried again with the first byte
 }
 
 const char* LogFile::name(std::uint32_t index) {

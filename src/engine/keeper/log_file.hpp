@@ -9,7 +9,7 @@ namespace underway::keeper {
 
 class LogFile {
  public:
-  /// Goes on at `index`; no file is touched before the first byte comes. `directory` stays open while this lives.
+  /// Goes on at `index`, whose file is there from now on, if it can be made. `directory` stays open while this lives.
   void begin(int directory, const char* prefix, std::uint32_t index, std::uint32_t max_files, std::uint64_t max_bytes);
   /// Writes everything; starts the next file when this one is full, at the end of a line if one lies in the
   /// rest, and removes the file that falls out of the window. Returns the bytes that could not be written.

@@ -28,6 +28,16 @@ TEST_F(Keeper, CapturesBothStreamsAndTellsTheExitCode) {
   EXPECT_FALSE(os::exists(path_ + "/keeper"));
 }
 
+TEST_F(Keeper, HasBothLogsOfATaskThatIsSilent) {
+  Client client = launch(spec("exec sleep 86391"));
+  EXPECT_EQ(client.state().phase, Phase::running);
+  EXPECT_EQ(os::read_file(path_ + "/logs/web.stdout.0"), "");
+  EXPECT_EQ(os::read_file(path_ + "/logs/web.stderr.0"), "");
+  client.stop(SIGKILL, seconds{0});
+  ASSERT_TRUE(client.wait(seconds{20}));
+  client.collect();
+}
+
 TEST_F(Keeper, DiscardsOutputWhenNoLogFilesAreWanted) {
   auto silent = spec("readlink /proc/$$/fd/1 /proc/$$/fd/2 > '" + path_ + "/where'; head -c 300000 /dev/zero; exit 3");
   silent.logs.max_files = 0;

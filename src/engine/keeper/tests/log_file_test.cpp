@@ -67,6 +67,14 @@ TEST_F(LogFileTest, LosesNoByteHoweverTheOutputIsChopped) {
   EXPECT_EQ(read, all);
 }
 
+TEST_F(LogFileTest, IsThereBeforeAnythingIsWritten) {
+  begin(0, 10, 100);
+  EXPECT_EQ(file(0), "");
+  write("first run\n");
+  begin(0, 10, 100);
+  EXPECT_EQ(file(0), "first run\n") << "nothing of an earlier run is lost";
+}
+
 TEST_F(LogFileTest, GoesOnInTheLastFileOfAnEarlierRun) {
   begin(0, 10, 100);
   write("first run\n");

@@ -189,6 +189,12 @@ TEST_F(NomadCommand, StartsAnAgentToTryThingsWith) {
   EXPECT_EQ(code(dev + "nomad job init -short && " + dev + "nomad job validate example.nomad.hcl"), 0);
   write("web.hcl", kWeb);
   EXPECT_EQ(code(dev + "nomad job run web.hcl"), 0);
+  EXPECT_EQ(code(dev + "nomad job validate -json http://127.0.0.1:4646/v1/job/web"), 0) << "a job file at a URL";
+  EXPECT_EQ(code(dev + "nomad job plan -json http://127.0.0.1:4646/v1/job/web"), 0);
+  const auto nowhere = script(dev + "nomad job run http://127.0.0.1:4646/v1/job/no-such");
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_TRUE(has(nowhere.err, "'http://127.0.0.1:4646/v1/job/no-such' cannot be fetched")) << nowhere.err;
+  EXPECT_TRUE(has(nowhere.err, "the server answered 404")) << nowhere.err;
   // It ends with everything that it runs, also what it is told to begin just then.
   EXPECT_EQ(code(dev + "nomad job scale -detach web 4"), 0);
   running.signal(SIGTERM);

@@ -12,6 +12,7 @@
 #include "agent/config.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/job_url.hpp"
 #include "cli/terminal.hpp"
 #include "host/reconcile.hpp"
 #include "slurm/configuration.hpp"
@@ -149,8 +150,8 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
 
 LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   auto inputs = inputs_of(arguments);
-  const std::string text = read_input(path), name = path == "-" ? "standard input" : path;
-  if (path != "-") inputs.base_dir = std::filesystem::absolute(path).parent_path();
+  const std::string text = read_job_file(path), name = path == "-" ? "standard input" : without_password(path);
+  if (path != "-" && !is_url(path)) inputs.base_dir = std::filesystem::absolute(path).parent_path();
   const auto parsed = jobspec::parse_job(text, name, inputs);
   if (!parsed.job) refuse(parsed.diagnostics, fmt::format("the job file '{}'", name));
   LoadedJob loaded{*parsed.job, {}};

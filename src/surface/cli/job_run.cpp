@@ -62,7 +62,7 @@ const Command& job_run_command() {
   static const Command command{
       .name = "job run",
       .arguments = "FILE",
-      .summary = "Registers a job from a file, or `-` for standard input, and follows it.",
+      .summary = "Registers a job from a file, a URL, or `-` for standard input, and follows it.",
       .details =
           "A rollout is watched to its end, with a bar for each group, who is in trouble and why, and the last line "
           "that "

@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/job_url.hpp"
 #include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
@@ -24,14 +25,11 @@ std::string job_path(const std::string& id, std::string_view what = {}) {
   return "/v1/job/" + cli::part(id) + std::string(what);
 }
 
-/// The file as HCL, or with -json as what `job inspect` and `job run -output` print.
+/// The file or what lies at the URL, as HCL, or with -json as what `job inspect` and `job run -output` print.
 cli::LoadedJob load(const Arguments& arguments) {
   const std::string& path = arguments.positional().front();
-  if (path.starts_with("http://") || path.starts_with("https://"))
-    throw Error(Code::invalid, fmt::format("the job file '{}' is not fetched", path))
-        .advise(fmt::format("`curl -fsS {} | nomad job run -`", path));
   if (!arguments.has("json")) return cli::load_job(path, arguments);
-  const std::string source = cli::read_input(path);
+  const std::string source = cli::read_job_file(path);
   const Json value = json::parse(source), inner = cli::member(value, "Job");
   cli::LoadedJob loaded{jobspec::job_from_json(inner.is_null() ? value : inner), {}};
   loaded.submission.source = source;

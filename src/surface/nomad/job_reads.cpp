@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/job_url.hpp"
 #include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
@@ -145,7 +146,7 @@ int inspect(const Arguments& arguments) {
 int validate(const Arguments& arguments) {
   const std::string& path = arguments.positional().front();
   if (arguments.has("json")) {
-    const Json value = json::parse(cli::read_input(path)), inner = cli::member(value, "Job");
+    const Json value = json::parse(cli::read_job_file(path)), inner = cli::member(value, "Job");
     jobspec::job_from_json(inner.is_null() ? value : inner);
   } else {
     cli::load_job(path, arguments);

@@ -274,14 +274,31 @@ Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob
   return decision;
 }
 
-Decision<Registered> decide_evaluate(const Tables& tables, const std::string& ns, const std::string& id,
-                                     const Context& context) {
-  const auto job = get_job(tables, ns, id);
+namespace {
+
+/// Its end is left as it is: delays of those that follow it are counted from there.
+void force_rescheduling(std::vector<Change>& changes, const Tables& tables, const Job& job, const Context& context) {
+  for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
+    const bool waits = allocation->client_status == model::ClientStatus::failed && !allocation->server_terminal() &&
+                       allocation->next_allocation.empty();
+    if (!waits || allocation->transition.reschedule) continue;
+    model::Allocation row = *allocation;
+    row.transition.reschedule = true;
+    row.alloc_modify_index = context.revision;
+    changes.push_back(tables::PutAllocation{std::move(row)});
+  }
+}
+
+}  // namespace
+
+Decision<Registered> decide_evaluate(const Tables& tables, const EvaluateJob& request, const Context& context) {
+  const auto job = get_job(tables, request.ns, request.id);
   if (job->starts_others())
     throw Error(Code::invalid, fmt::format("can't evaluate {} job", job->periodic ? "periodic" : "parameterized"));
   auto evaluation = new_evaluation(*job, EvalTrigger::job_register, context);
   Decision<Registered> decision;
   decision.result = {evaluation.id, job->job_modify_index, {}};
+  if (request.force_reschedule) force_rescheduling(decision.changes, tables, *job, context);
   decision.changes.push_back(tables::PutEvaluation{std::move(evaluation)});
   return decision;
 }

@@ -38,8 +38,14 @@ struct DeregisterJob {
 /// Stops the job; `purge` forgets it at once instead of at garbage collection. Throws not_found.
 Decision<Registered> decide_deregister(const Tables&, const DeregisterJob&, const Context&);
 
-/// Looks at the job again though nothing changed. Throws not_found.
-Decision<Registered> decide_evaluate(const Tables&, const std::string& ns, const std::string& id, const Context&);
+struct EvaluateJob {
+  std::string ns, id;
+  /// What has failed and is not replaced yet is replaced now: it waits no longer, and has attempts though its
+  /// `reschedule` leaves it none.
+  bool force_reschedule = false;
+};
+/// Looks at the job again though nothing changed. Throws not_found; invalid when the job starts others.
+Decision<Registered> decide_evaluate(const Tables&, const EvaluateJob&, const Context&);
 
 struct ApplyCluster {
   model::Cluster cluster;

@@ -77,9 +77,9 @@ async::awaitable<Registered> Server::deregister_job(DeregisterJob request, Besid
   co_return co_await writer_.submit(std::move(both));
 }
 
-async::awaitable<Registered> Server::evaluate_job(std::string ns, std::string id) {
-  auto decide = [ns = std::move(ns), id = std::move(id)](const Tables& tables, const Context& context) {
-    return decide_evaluate(tables, ns, id, context);
+async::awaitable<Registered> Server::evaluate_job(EvaluateJob request) {
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_evaluate(tables, request, context);
   };
   co_return co_await writer_.submit(std::move(decide));
 }

@@ -83,7 +83,7 @@ class Server {
 
   async::awaitable<Registered> register_job(RegisterJob request, Beside beside = {});
   async::awaitable<Registered> deregister_job(DeregisterJob request, Beside beside = {});
-  async::awaitable<Registered> evaluate_job(std::string ns, std::string id);
+  async::awaitable<Registered> evaluate_job(EvaluateJob request);
   async::awaitable<AppliedCluster> apply_cluster(ApplyCluster request, Beside beside = {});
   async::awaitable<void> stop_cluster(std::string name, Beside beside = {});
   async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);

@@ -23,6 +23,11 @@ std::int64_t integer_member(const boost::json::object& object, const char* key, 
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
+bool flag_member(const boost::json::object& object, const char* key) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
 /// A filter looks at the whole job, as far as its caller may: what a job holds may be secret, and an expression that
 /// matches tells of it.
 awaitable<Response> list_jobs(Api& api, Request request) {
@@ -73,15 +78,9 @@ server::RegisterJob registration_of(const Request& request, const boost::json::o
   if (const auto* submission = body.if_contains("Submission"); submission != nullptr && submission->is_object()) {
     out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
   }
-  const auto* enforce = body.if_contains("EnforceIndex");
-  if (enforce != nullptr && enforce->is_bool() && enforce->get_bool())
-    out.enforce_index = integer_member(body, "JobModifyIndex", 0);
-  const auto flag = [&](const char* key) {
-    const auto* value = body.if_contains(key);
-    return value != nullptr && value->is_bool() && value->get_bool();
-  };
-  out.preserve_counts = flag("PreserveCounts");
-  out.preserve_resources = flag("PreserveResources");
+  if (flag_member(body, "EnforceIndex")) out.enforce_index = integer_member(body, "JobModifyIndex", 0);
+  out.preserve_counts = flag_member(body, "PreserveCounts");
+  out.preserve_resources = flag_member(body, "PreserveResources");
   if (const auto priority = integer_member(body, "EvalPriority", 0); priority != 0) out.eval_priority = priority;
   return out;
 }
@@ -196,9 +195,17 @@ awaitable<Response> job_summary(Api& api, Request request) {
   });
 }
 
+/// An empty body is fine.
 awaitable<Response> evaluate_job(Api& api, Request request) {
-  request.tell("evaluated again");
-  const auto evaluated = co_await api.server.evaluate_job(namespace_of(request), request.param("id"));
+  server::EvaluateJob evaluate{namespace_of(request), request.param("id")};
+  if (!request.body.empty()) {
+    const auto body = parse_body(request);
+    const auto* options = body.if_contains("EvalOptions");
+    evaluate.force_reschedule =
+        options != nullptr && options->is_object() && flag_member(options->get_object(), "ForceReschedule");
+  }
+  request.tell(evaluate.force_reschedule ? "evaluated again, and what has failed rescheduled" : "evaluated again");
+  const auto evaluated = co_await api.server.evaluate_job(std::move(evaluate));
   co_return co_await registered(api, evaluated);
 }
 

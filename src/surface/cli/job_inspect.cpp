@@ -68,7 +68,8 @@ int validate(const Arguments& arguments) {
 
 int evaluate(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const auto evaluated = client.evaluate_job(resolve_job(client, arguments.positional().front()));
+  const auto evaluated =
+      client.evaluate_job(resolve_job(client, arguments.positional().front()), arguments.has("force-reschedule"));
   if (!arguments.has("detach")) return follow_evaluation(client, evaluated.eval_id, std::chrono::minutes(1));
   print(fmt::format("Created eval ID: \"{}\"\n", short_id(evaluated.eval_id)));
   return kDone;
@@ -119,7 +120,10 @@ const Command& job_eval_command() {
   static const Command command{.name = "job eval",
                                .arguments = "ID",
                                .summary = "Has the scheduler look at a job again.",
-                               .flags = {{"detach", "", "Returns at once."}},
+                               .flags = {{"force-reschedule", "",
+                                          "What has failed is replaced now: without its delay, and when it has no "
+                                          "attempts left."},
+                                         {"detach", "", "Returns at once."}},
                                .least = 1,
                                .most = 1,
                                .run = evaluate};

@@ -155,7 +155,9 @@ int start(const Arguments& arguments) {
 int evaluate(const Arguments& arguments) {
   Api api(arguments);
   const std::string id = find_job(api, arguments.positional().front());
-  const std::string eval = text(api.put(job_path(id, "/evaluate"), object{{"JobID", id}}), "EvalID");
+  const object options{{"ForceReschedule", arguments.has("force-reschedule")}};
+  const std::string eval =
+      text(api.put(job_path(id, "/evaluate"), object{{"JobID", id}, {"EvalOptions", options}}), "EvalID");
   if (arguments.has("detach"))
     print(fmt::format("Created eval ID: \"{}\"\n", cli::id_text(eval, arguments.has("verbose"))));
   return watch_unless_detached(api, arguments, eval);
@@ -280,10 +282,7 @@ void add_job_changes(Table& table) {
                    .least = 1,
                    .most = 1,
                    .run = start});
-  table.push_back(with_run(
-      shared(cli::job_eval_command(),
-             {kVerbose, {"force-reschedule", "", "Refused: what waits to be rescheduled waits for its delay here."}}),
-      evaluate));
+  table.push_back(with_run(shared(cli::job_eval_command(), {kVerbose}), evaluate));
   table.push_back(with_run(shared(cli::job_revert_command(), {kVerbose}), revert));
   table.push_back(with_run(
       shared(cli::job_scale_command(), {kVerbose, {"check-index", "INDEX", "Only if the job's modify index is this."}}),

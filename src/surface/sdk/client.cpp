@@ -169,8 +169,9 @@ api::JobChange Client::plan_job(const model::Job& job) {
 RegisteredJob Client::stop_job(const std::string& id, bool purge) {
   return registered_of(send("DELETE", job_path(id), purge ? http::Query{{"purge", "true"}} : http::Query{}));
 }
-RegisteredJob Client::evaluate_job(const std::string& id) {
-  return registered_of(send("PUT", job_path(id, "/evaluate")));
+RegisteredJob Client::evaluate_job(const std::string& id, bool force_reschedule) {
+  const boost::json::object body{{"JobID", id}, {"EvalOptions", {{"ForceReschedule", force_reschedule}}}};
+  return registered_of(send("PUT", job_path(id, "/evaluate"), {}, boost::json::serialize(body)));
 }
 std::vector<api::JobStub> Client::jobs(const std::string& prefix) {
   return get<std::vector<api::JobStub>>("/v1/jobs", {{"prefix", prefix}});

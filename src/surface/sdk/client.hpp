@@ -156,7 +156,8 @@ class Client {
                              std::optional<model::Revision> enforce_index = {}, const Registration& registration = {});
   api::JobChange plan_job(const model::Job& job);
   RegisteredJob stop_job(const std::string& id, bool purge);
-  RegisteredJob evaluate_job(const std::string& id);
+  /// `force_reschedule`: what has failed is replaced now, whatever its `reschedule` says.
+  RegisteredJob evaluate_job(const std::string& id, bool force_reschedule = false);
   std::vector<api::JobStub> jobs(const std::string& prefix = {});
   Page<api::JobStub> jobs(const ListQuery& query);
   model::Job job(const std::string& id);

@@ -43,7 +43,7 @@ class GuardTest : public ::testing::Test {
     return job;
   }
   void evaluate() {
-    desk.run([](const Tables& t, const Context& c) { return decide_evaluate(t, "default", "kept", c); });
+    desk.run([](const Tables& t, const Context& c) { return decide_evaluate(t, {"default", "kept"}, c); });
   }
   Keeper keeper;
   Desk desk;

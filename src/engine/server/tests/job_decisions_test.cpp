@@ -8,6 +8,7 @@ namespace {
 
 using model::EvalTrigger;
 using model::JobStatus;
+using std::chrono::hours;
 
 template <class Call>
 Error refusal(Call call) {
@@ -214,10 +215,56 @@ TEST(Deregister, RefusesAJobThatIsNotThere) {
 TEST(Evaluate, LooksAgainWithoutChangingTheJob) {
   Desk desk;
   const auto first = desk.register_job(make_job("web"));
-  const auto decision = decide_evaluate(desk.tables, "default", "web", desk.context());
+  const auto decision = decide_evaluate(desk.tables, {"default", "web"}, desk.context());
   EXPECT_EQ(decision.changes.size(), 1u);
   EXPECT_EQ(decision.result.job_modify_index, first.job_modify_index);
-  EXPECT_EQ(refusal([&] { decide_evaluate(desk.tables, "default", "no", desk.context()); }).code(), Code::not_found);
+  EXPECT_EQ(refusal([&] { decide_evaluate(desk.tables, {"default", "no"}, desk.context()); }).code(), Code::not_found);
+}
+
+TEST(Evaluate, ReplacesWhatHasFailedAtOnceWhenItIsForced) {
+  struct Case {
+    const char* name;
+    model::RescheduleStrategy reschedule;
+    model::JobType type = model::JobType::service;
+  };
+  for (const auto& c :
+       {Case{"waits for its delay", {.delay = hours(1), .unlimited = true}},
+        Case{"has no attempts left", {.attempts = 0, .unlimited = false}},
+        Case{"of a batch job", {.attempts = 1, .interval = hours(24), .delay = hours(1)}, model::JobType::batch},
+        Case{"of a system job", {.delay = hours(1), .unlimited = true}, model::JobType::system}}) {
+    SCOPED_TRACE(c.name);
+    Desk desk;
+    desk.join(make_node(1));
+    model::Job job = make_job("web", 1, c.type);
+    job.groups[0].reschedule = c.reschedule;
+    desk.register_job(std::move(job));
+    const auto failed = desk.only("web");
+    desk.update(failed->node_id, {report(failed->id, model::ClientStatus::failed)});
+    const auto evaluate = [&](bool force) {
+      desk.run([&](const Tables& t, const Context& now) { return decide_evaluate(t, {"default", "web", force}, now); });
+    };
+    const auto end = desk.tables.find_allocation(failed->id)->modify_time;
+    evaluate(false);
+    EXPECT_TRUE(desk.live("web").empty()) << "waits";
+    evaluate(true);
+    EXPECT_EQ(desk.only("web")->previous_allocation, failed->id);
+    EXPECT_EQ(desk.only("web")->reschedules.size(), 1u);
+    const auto row = desk.tables.find_allocation(failed->id);
+    EXPECT_EQ(row->next_allocation, desk.only("web")->id);
+    EXPECT_EQ(desk.only("web")->reschedules.back().time, end) << "the virtual clock stands still";
+    evaluate(true);
+    EXPECT_EQ(desk.only("web")->previous_allocation, failed->id) << "only once";
+  }
+}
+
+TEST(Evaluate, LeavesAloneWhatRunsOrHasEndedWell) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("web", 2));
+  const auto rows = desk.live("web");
+  desk.update(rows[0]->node_id, {report(rows[0]->id, model::ClientStatus::running, true)});
+  const auto decision = decide_evaluate(desk.tables, {"default", "web", true}, desk.context());
+  EXPECT_EQ(decision.changes.size(), 1u) << "the evaluation";
 }
 
 // --- clusters

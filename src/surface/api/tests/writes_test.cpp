@@ -73,6 +73,22 @@ TEST(RegisterJob, KeepsItsSourceBesideItsVersions) {
   EXPECT_EQ(world.read("/v1/job/web/versions").at("Versions").as_array().size(), 2u);
 }
 
+TEST(EvaluateJob, ReplacesWhatHasFailedWhenToldTo) {
+  World world;
+  world.join(make_node(1));
+  auto job = make_job("web");
+  job.groups[0].reschedule = model::RescheduleStrategy{.delay = std::chrono::hours(1), .unlimited = true};
+  world.run(job);
+  const auto failed = world.allocation_of("web");
+  world.update(uuid(1), report(failed, model::ClientStatus::failed));
+  for (const std::string body : {"", "{}", R"({"EvalOptions":{"ForceReschedule":false}})"}) {
+    ASSERT_EQ(world.put("/v1/job/web/evaluate", body).status, 200) << body;
+    EXPECT_TRUE(world.tables().find_allocation(failed)->next_allocation.empty()) << body;
+  }
+  ASSERT_EQ(world.put("/v1/job/web/evaluate", R"({"JobID":"web","EvalOptions":{"ForceReschedule":true}})").status, 200);
+  EXPECT_FALSE(world.tables().find_allocation(failed)->next_allocation.empty());
+}
+
 TEST(Refusals, AreStatusAndPlainText) {
   World world;
   world.join(make_node(1));

@@ -92,7 +92,7 @@ void ControlPlane::administrate() {
     const auto rows = process_->tables.allocations();
     if (rows.empty()) return;
     const auto id = rows[static_cast<std::size_t>(number(0, static_cast<int>(rows.size()) - 1))]->id;
-    submit([id](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, id, c); },
+    submit([id](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, {id}, c); },
            [](const std::string*) {});
     return;
   }

@@ -311,6 +311,10 @@ void AllocationRunner::obey(StoredOrder order) {
       allocation_ = previous;
       break;
     }
+  if (order_.allocation.transition.no_shutdown_delay) {
+    for (const auto& [name, runner] : runners_) runner->skip_shutdown_delay();
+    task_event_.notify_all();
+  }
   if (order_.allocation.server_terminal()) {
     begin_stop();
     return;
@@ -343,13 +347,14 @@ void AllocationRunner::begin_stop() {
 awaitable<void> AllocationRunner::stop_in_order() {
   const model::TaskGroup& group = group_of(*allocation_);
   const Duration delay = group.shutdown_delay;
-  if (delay > Duration{0} && !dead()) {
+  const auto skipped = [this] { return order_.allocation.transition.no_shutdown_delay; };
+  if (delay > Duration{0} && !dead() && !skipped()) {
     bool over = false;
     const auto timer = context_.runtime.after(delay, [this, &over] {
       over = true;
       task_event_.notify_all();
     });
-    while (!over && !dead()) co_await task_event_.wait();
+    while (!over && !dead() && !skipped()) co_await task_event_.wait();
   }
   const auto phase_of = [](const model::Task& task) {
     return task.leader ? 0 : is_work(task) ? 1 : task.is_sidecar() ? 2 : 3;

@@ -27,6 +27,7 @@ TaskRunner::TaskRunner(RunnerContext& context, std::shared_ptr<const model::Allo
       changed_callback_(std::move(changed)),
       directory_(context.options.data_dir, allocation_->id),
       tracker_({}, {record_.restart_count, record_.restart_interval_start}),
+      shutdown_delay_skipped_(allocation_->transition.no_shutdown_delay),
       side_(context.runtime.executor(), "task " + task) {
   if (task_ == nullptr)
     throw Error(Code::not_found, fmt::format("group '{}' has no task '{}'", allocation_->group, task));
@@ -108,19 +109,25 @@ void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
 void TaskRunner::begin_stop() {
   // Written first: an agent that dies now must not start it again when it comes back.
   record_.stopping = kill_.has_value();
-  const auto stop = [this] {
-    shutdown_timer_.reset();
-    if (!process_) return;
-    record_event(event::killing(kill_signal(), kill_timeout()));
-    process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
-  };
-  if (task_->shutdown_delay > Duration{0}) {
+  if (task_->shutdown_delay > Duration{0} && !shutdown_delay_skipped_) {
     record_event(event::make(event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
                                                           human_duration(task_->shutdown_delay))));
-    shutdown_timer_ = context_.runtime.after(task_->shutdown_delay, stop);
+    shutdown_timer_ = context_.runtime.after(task_->shutdown_delay, [this] { stop_now(); });
   } else {
-    stop();
+    stop_now();
   }
+}
+
+void TaskRunner::stop_now() {
+  shutdown_timer_.reset();
+  if (!process_) return;
+  record_event(event::killing(kill_signal(), kill_timeout()));
+  process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
+}
+
+void TaskRunner::skip_shutdown_delay() {
+  shutdown_delay_skipped_ = true;
+  if (shutdown_timer_) stop_now();
 }
 
 void TaskRunner::restart(const std::string& reason) {

@@ -60,6 +60,8 @@ class TaskRunner {
   void hold(const std::string& what, bool stop_now);
   /// Ends it for good. The reason is recorded; `fails` marks the task as failed. Only the first call counts.
   void kill(std::optional<model::TaskEvent> reason, bool fails);
+  /// When it is stopped, now or later, that does not wait for its `shutdown_delay`.
+  void skip_shutdown_delay();
   /// Stops it and starts it again, without counting as a failure. Errors: invalid when it does not run.
   void restart(const std::string& reason);
   /// The same because it does not work: counts as a failure. Nothing happens when it does not run.
@@ -115,6 +117,8 @@ class TaskRunner {
   void ask_restart(EndKind kind, const std::string& reason);
   void finish(bool failed);
   void begin_stop();
+  /// Sends the signal that ends it.
+  void stop_now();
 
   TemplateInputs template_inputs(const model::Task& task, const Interpolation& interpolation) const;
   /// Renders until nothing is missing.
@@ -186,6 +190,7 @@ class TaskRunner {
   std::string unhealthy_reason_;
   std::shared_ptr<RunningTask> process_;
   std::shared_ptr<Program> fetching_;
+  bool shutdown_delay_skipped_;
   std::shared_ptr<void> shutdown_timer_;
   async::Event wake_;
   async::TaskGroup side_;  ///< updates of templates beside the main story

@@ -265,11 +265,27 @@ Decision<Registered> decide_register(const Tables& tables, const RegisterJob& re
   return decision;
 }
 
+namespace {
+
+void skip_shutdown_delays(std::vector<Change>& changes, const Tables& tables, const Job& job, const Context& context) {
+  for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
+    if (allocation->client_terminal() || allocation->transition.no_shutdown_delay) continue;
+    model::Allocation row = *allocation;
+    row.transition.no_shutdown_delay = true;
+    row.modify_time = unix_nanos(context.now);
+    row.alloc_modify_index = context.revision;
+    changes.push_back(tables::PutAllocation{std::move(row)});
+  }
+}
+
+}  // namespace
+
 Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob& request, const Context& context) {
   const auto current = get_job(tables, request.ns, request.id);
   Decision<Registered> decision;
   stop_into(decision.changes, tables, *current, EvalTrigger::job_deregister, context, &decision.result.eval_id);
   decision.result.job_modify_index = context.revision;
+  if (request.no_shutdown_delay) skip_shutdown_delays(decision.changes, tables, *current, context);
   if (request.purge) forget_job(decision.changes, request.ns, request.id);
   return decision;
 }

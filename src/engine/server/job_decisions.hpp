@@ -34,6 +34,7 @@ Decision<Registered> decide_register(const Tables&, const RegisterJob&, const Co
 struct DeregisterJob {
   std::string ns, id;
   bool purge = false;
+  bool no_shutdown_delay = false;  ///< its allocations stop without waiting for `shutdown_delay`
 };
 /// Stops the job; `purge` forgets it at once instead of at garbage collection. Throws not_found.
 Decision<Registered> decide_deregister(const Tables&, const DeregisterJob&, const Context&);

@@ -376,14 +376,17 @@ Decision<std::vector<std::string>> decide_evaluate_node(const Tables& tables, co
   return decision;
 }
 
-Decision<std::string> decide_stop_allocation(const Tables& tables, const std::string& id, const Context& context) {
-  const auto current = tables.find_allocation(id);
-  if (!current) throw Error(Code::not_found, "alloc not found").because(fmt::format("no allocation with id '{}'", id));
+Decision<std::string> decide_stop_allocation(const Tables& tables, const StopAllocation& request,
+                                             const Context& context) {
+  const auto current = tables.find_allocation(request.id);
+  if (!current)
+    throw Error(Code::not_found, "alloc not found").because(fmt::format("no allocation with id '{}'", request.id));
   Decision<std::string> decision;
   const auto job = tables.find_job(current->ns, current->job_id);
   model::Allocation allocation = *current;
   allocation.desired_status = model::DesiredStatus::stop;
   allocation.desired_description = "alloc was stopped by an operator";
+  if (request.no_shutdown_delay) allocation.transition.no_shutdown_delay = true;
   allocation.alloc_modify_index = context.revision;
   allocation.modify_time = unix_nanos(context.now);
   decision.changes.push_back(tables::PutAllocation{std::move(allocation)});

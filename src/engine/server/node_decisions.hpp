@@ -44,9 +44,13 @@ Decision<Nothing> decide_purge_node(const Tables&, const std::string& node_id, c
 Decision<Nothing> decide_allocation_updates(const Tables&, const std::string& node_id,
                                             const std::vector<model::AllocationUpdate>&, const Context&);
 
+struct StopAllocation {
+  std::string id;
+  bool no_shutdown_delay = false;  ///< without waiting for `shutdown_delay`, even when it is waiting already
+};
 /// Stops the allocation; the job is evaluated, so that a replacement is placed. Returns the evaluation's id. Throws
 /// not_found.
-Decision<std::string> decide_stop_allocation(const Tables&, const std::string& id, const Context&);
+Decision<std::string> decide_stop_allocation(const Tables&, const StopAllocation&, const Context&);
 
 /// How long things are kept after their end. Source: Nomad's defaults (its agent configuration, *_gc_threshold).
 struct Retention {

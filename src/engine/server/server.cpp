@@ -125,9 +125,9 @@ async::awaitable<void> Server::purge_node(std::string node_id) {
   co_await writer_.submit(std::move(decide));
 }
 
-async::awaitable<std::string> Server::stop_allocation(std::string id, Beside beside) {
-  auto decide = [id = std::move(id)](const Tables& tables, const Context& context) {
-    return decide_stop_allocation(tables, id, context);
+async::awaitable<std::string> Server::stop_allocation(StopAllocation request, Beside beside) {
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_stop_allocation(tables, request, context);
   };
   auto both = with_beside(std::move(decide), std::move(beside));
   co_return co_await writer_.submit(std::move(both));

@@ -89,7 +89,7 @@ class Server {
   async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);
   async::awaitable<void> drain_node(DrainNode request, Beside beside = {});
   async::awaitable<void> purge_node(std::string node_id);
-  async::awaitable<std::string> stop_allocation(std::string id, Beside beside = {});
+  async::awaitable<std::string> stop_allocation(StopAllocation request, Beside beside = {});
   async::awaitable<Collected> collect(Retention retention);
   /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
   async::awaitable<JobPlan> plan_job(model::Job job, std::vector<model::Namespace> coming = {});

@@ -53,7 +53,7 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/validate/job", "Tells what is wrong with a job: {Job}."},
       {"GET", "/v1/job/*id", "Reads a job.", nullptr, &job},
       {"PUT|POST", "/v1/job/*id", "Registers a job, as PUT /v1/jobs does."},
-      {"DELETE", "/v1/job/*id", "Stops a job; ?purge forgets it."},
+      {"DELETE", "/v1/job/*id", "Stops a job; ?purge forgets it, ?no_shutdown_delay waits for no shutdown_delay."},
       {"GET", "/v1/job/*id/versions",
        "Reads the job's versions; ?diffs compares each with the one before it, diff_tag= or diff_version= all with "
        "one."},
@@ -97,7 +97,8 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
       {"GET", "/v1/allocations", "Lists allocations.", nullptr, &allocation_stub, true},
       {"GET", "/v1/allocation/:id", "Reads an allocation with its job.", nullptr, &allocation},
-      {"PUT|POST", "/v1/allocation/:id/stop", "Stops an allocation; a replacement is placed."},
+      {"PUT|POST", "/v1/allocation/:id/stop",
+       "Stops an allocation; a replacement is placed. ?no_shutdown_delay waits for no shutdown_delay."},
       {"PUT|POST", "/v1/client/allocation/:id/restart", "Restarts a task, or all: {TaskName}."},
       {"PUT|POST", "/v1/client/allocation/:id/signal", "Signals a task, or all: {Task, Signal}."},
       {"GET", "/v1/client/allocation/:id/stats", "What the allocation uses."},

@@ -59,7 +59,8 @@ awaitable<Response> stop_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
   auto note = noted(api, request, fmt::format("stop allocation '{}'", row->name), row->ns);
-  const std::string eval = co_await api.server.stop_allocation(row->id, std::move(note));
+  server::StopAllocation stop{row->id, request.query.flag("no_shutdown_delay")};
+  const std::string eval = co_await api.server.stop_allocation(std::move(stop), std::move(note));
   tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});
   co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);

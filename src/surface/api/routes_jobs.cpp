@@ -142,7 +142,8 @@ awaitable<Response> read_job(Api& api, Request request) {
 }
 
 awaitable<Response> stop_job(Api& api, Request request) {
-  server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge")};
+  server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge"),
+                             request.query.flag("no_shutdown_delay")};
   if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
   auto note = noted(api, request, fmt::format("stop job '{}'", stop.id), stop.ns);
   const auto stopped = co_await api.server.deregister_job(std::move(stop), std::move(note));

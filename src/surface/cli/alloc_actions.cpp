@@ -109,7 +109,8 @@ int send_signal(const Arguments& arguments) {
 
 int stop(const Arguments& arguments) {
   auto client = make_client(arguments);
-  const std::string eval = client.stop_allocation(resolve_allocation(client, arguments.positional()[0]));
+  const std::string eval =
+      client.stop_allocation(resolve_allocation(client, arguments.positional()[0]), arguments.has("no-shutdown-delay"));
   if (!arguments.has("detach") && !eval.empty()) return follow_evaluation(client, eval, std::chrono::minutes(1));
   print(eval + "\n");
   return kDone;
@@ -219,7 +220,8 @@ const Command& alloc_stop_command() {
   static const Command command{.name = "alloc stop",
                                .arguments = "ID",
                                .summary = "Stops an allocation; a replacement is placed.",
-                               .flags = {{"detach", "", "Returns at once; prints the evaluation's id."}},
+                               .flags = {{"no-shutdown-delay", "", "Does not wait for shutdown_delay."},
+                                         {"detach", "", "Returns at once; prints the evaluation's id."}},
                                .least = 1,
                                .most = 1,
                                .run = stop};

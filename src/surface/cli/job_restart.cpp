@@ -15,7 +15,7 @@ using Stubs = std::vector<api::AllocationStub>;
 struct Plan {
   std::size_t batch = 1;
   Duration pause{0};
-  bool reschedule = false, ask = true;
+  bool reschedule = false, no_shutdown_delay = false, ask = true;
   std::vector<std::string> tasks;  ///< none: all that run
 };
 
@@ -45,6 +45,7 @@ Plan plan_of(const Arguments& arguments, std::size_t count) {
     throw Error(Code::invalid, fmt::format("-batch-wait '{}' is no span of time", pause));
   plan.pause = *parsed;
   plan.reschedule = arguments.has("reschedule");
+  plan.no_shutdown_delay = arguments.has("no-shutdown-delay");
   plan.tasks = arguments.all("task");
   if (plan.reschedule && !plan.tasks.empty())
     throw Error(Code::invalid, "-reschedule replaces whole allocations: it goes without -task");
@@ -75,7 +76,7 @@ void wait_for_replacement(sdk::Client& client, const std::string& job, const std
 
 void restart_one(sdk::Client& client, const std::string& job, const api::AllocationStub& allocation, const Plan& plan) {
   if (plan.reschedule) {
-    client.stop_allocation(allocation.id);
+    client.stop_allocation(allocation.id, plan.no_shutdown_delay);
     return wait_for_replacement(client, job, allocation.id);
   }
   if (plan.tasks.empty()) return client.restart_allocation(allocation.id, {});
@@ -134,6 +135,7 @@ const Command& job_restart_command() {
                 {"group", "NAME", "Only allocations of this group; may be given again.", true},
                 {"task", "NAME", "Only this task; may be given again.", true},
                 {"reschedule", "", "Stops each allocation and waits for what replaces it, perhaps elsewhere."},
+                {"no-shutdown-delay", "", "With -reschedule: does not wait for shutdown_delay; a restart never does."},
                 {"on-error", "ask|fail", "What to do when one cannot be restarted; ask, and fail without a terminal."},
                 {"yes", "", "Does not ask."}},
       .least = 1,

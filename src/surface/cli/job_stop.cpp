@@ -61,7 +61,7 @@ int run(const Arguments& arguments) {
     say("nothing was changed");
     return kFailed;
   }
-  const auto stopped = client.stop_job(id, arguments.has("purge"));
+  const auto stopped = client.stop_job(id, {arguments.has("purge"), arguments.has("no-shutdown-delay")});
   if (arguments.has("detach")) {
     print(stopped.eval_id + "\n");
     return kDone;
@@ -81,6 +81,7 @@ const Command& job_stop_command() {
                                    "script, typing it was the decision.",
                                .examples = {"underway job stop web", "underway job stop -yes -purge web"},
                                .flags = {{"purge", "", "Forgets the job at once instead of after a while."},
+                                         {"no-shutdown-delay", "", "Does not wait for shutdown_delay."},
                                          {"detach", "", "Returns once it is registered; prints the evaluation's id."},
                                          {"yes", "", "Does not ask when other jobs depend on it."}},
                                .least = 1,

@@ -218,7 +218,7 @@ int send_signal(const Arguments& arguments) {
 int stop(const Arguments& arguments) {
   Api api(arguments);
   const std::string id = find_allocation(api, arguments.positional().front());
-  const std::string eval = text(api.put("/v1/allocation/" + cli::part(id) + "/stop"), "EvalID");
+  const std::string eval = api.client().stop_allocation(id, arguments.has("no-shutdown-delay"));
   if (arguments.has("detach")) print(eval + "\n");
   return watch_unless_detached(api, arguments, eval);
 }
@@ -289,10 +289,7 @@ void add_alloc_commands(Table& table) {
   table.push_back(with_run(shared(cli::alloc_exec_command(), {kGroup, kEscape}), exec));
   table.push_back(with_run(shared(cli::alloc_restart_command(), {kVerbose, kAllTasks}), restart));
   table.push_back(with_run(shared(cli::alloc_signal_command(), {kVerbose}), send_signal));
-  table.push_back(
-      with_run(shared(cli::alloc_stop_command(),
-                      {kVerbose, {"no-shutdown-delay", "", "Refused: what is stopped keeps its shutdown_delay here."}}),
-               stop));
+  table.push_back(with_run(shared(cli::alloc_stop_command(), {kVerbose}), stop));
   table.push_back(with_run(shared(cli::alloc_checks_command(), {kVerbose}), checks));
 }
 

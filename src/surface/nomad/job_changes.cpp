@@ -120,6 +120,7 @@ int stop_one(Api& api, const std::string& given, const Arguments& arguments) {
   }
   http::Query query;
   if (arguments.has("purge")) query.add("purge", "true");
+  if (arguments.has("no-shutdown-delay")) query.add("no_shutdown_delay", "true");
   if (arguments.find("eval-priority"))
     query.add("eval_priority", std::to_string(whole_number(arguments, "eval-priority")));
   const std::string eval = text(api.remove(job_path(id), query), "EvalID");
@@ -248,8 +249,6 @@ Command with_run(Command command, int (*run_it)(const Arguments&)) {
   return command;
 }
 
-constexpr Flag kNoShutdownDelay{"no-shutdown-delay", "", "Refused: what is stopped keeps its shutdown_delay here.",
-                                false};
 constexpr Flag kJson{"json", "", "The file is JSON, as `job inspect` prints it.", false};
 constexpr Flag kPriority{"eval-priority", "NUMBER", "The priority of the evaluation alone.", false};
 
@@ -270,8 +269,8 @@ void add_job_changes(Table& table) {
     if (flag.name == "json") flag = kJson;
   }
   table.push_back(with_run(std::move(planning), plan));
-  auto stopping = shared(cli::job_stop_command(),
-                         {kVerbose, kPriority, kNoShutdownDelay, {"global", "", "In all regions: there is one."}});
+  auto stopping =
+      shared(cli::job_stop_command(), {kVerbose, kPriority, {"global", "", "In all regions: there is one."}});
   stopping.arguments = "<job> [<job>…]";
   stopping.most = 1000;
   table.push_back(with_run(std::move(stopping), stop));
@@ -290,7 +289,7 @@ void add_job_changes(Table& table) {
   table.push_back(with_run(shared(cli::job_promote_command(), {kVerbose}), promote));
   table.push_back(with_run(shared(cli::job_dispatch_command(), {kVerbose, kUi}), dispatch));
   table.push_back(with_run(shared(cli::job_periodic_force_command(), {kVerbose}), force));
-  table.push_back(shared(cli::job_restart_command(), {kVerbose, kNoShutdownDelay, kAllTasks}));
+  table.push_back(shared(cli::job_restart_command(), {kVerbose, kAllTasks}));
 }
 
 }  // namespace underway::nomad

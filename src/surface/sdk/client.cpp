@@ -166,8 +166,11 @@ api::JobChange Client::plan_job(const model::Job& job) {
   return change;
 }
 
-RegisteredJob Client::stop_job(const std::string& id, bool purge) {
-  return registered_of(send("DELETE", job_path(id), purge ? http::Query{{"purge", "true"}} : http::Query{}));
+RegisteredJob Client::stop_job(const std::string& id, const Stop& how) {
+  http::Query query;
+  if (how.purge) query.add("purge", "true");
+  if (how.no_shutdown_delay) query.add("no_shutdown_delay", "true");
+  return registered_of(send("DELETE", job_path(id), std::move(query)));
 }
 RegisteredJob Client::evaluate_job(const std::string& id, bool force_reschedule) {
   const boost::json::object body{{"JobID", id}, {"EvalOptions", {{"ForceReschedule", force_reschedule}}}};
@@ -314,8 +317,10 @@ model::Allocation Client::allocation(const std::string& id) {
   }
   return allocation;
 }
-std::string Client::stop_allocation(const std::string& id) {
-  return text_of(json::parse(send("PUT", "/v1/allocation/" + segment(id) + "/stop").body), "EvalID");
+std::string Client::stop_allocation(const std::string& id, bool no_shutdown_delay) {
+  http::Query query;
+  if (no_shutdown_delay) query.add("no_shutdown_delay", "true");
+  return text_of(json::parse(send("PUT", "/v1/allocation/" + segment(id) + "/stop", std::move(query)).body), "EvalID");
 }
 void Client::restart_allocation(const std::string& id, const std::string& task) {
   send("PUT", "/v1/client/allocation/" + segment(id) + "/restart", {},

@@ -84,6 +84,12 @@ struct Registration {
   std::int64_t eval_priority = 0;  ///< 0: the job's
 };
 
+/// How a job is stopped.
+struct Stop {
+  bool purge = false;              ///< it is forgotten at once
+  bool no_shutdown_delay = false;  ///< its allocations do not wait for `shutdown_delay`
+};
+
 /// A child of a job that starts others.
 struct StartedJob {
   std::string job_id;   ///< of a dispatch
@@ -155,7 +161,7 @@ class Client {
   RegisteredJob register_job(const model::Job& job, const std::optional<model::JobSubmission>& submission,
                              std::optional<model::Revision> enforce_index = {}, const Registration& registration = {});
   api::JobChange plan_job(const model::Job& job);
-  RegisteredJob stop_job(const std::string& id, bool purge);
+  RegisteredJob stop_job(const std::string& id, const Stop& how = {});
   /// `force_reschedule`: what has failed is replaced now, whatever its `reschedule` says.
   RegisteredJob evaluate_job(const std::string& id, bool force_reschedule = false);
   std::vector<api::JobStub> jobs(const std::string& prefix = {});
@@ -216,7 +222,9 @@ class Client {
   void purge_node(const std::string& node_id);
   std::vector<api::AllocationStub> allocations(const std::string& prefix = {});
   model::Allocation allocation(const std::string& id);
-  std::string stop_allocation(const std::string& id);
+  /// Returns the evaluation that places another one.
+  std::string stop_allocation(const std::string& id, bool no_shutdown_delay = false);
+  /// `task` empty: all that run.
   void restart_allocation(const std::string& id, const std::string& task);
   void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
   /// The newest result of each check, by id. Asked of the node.

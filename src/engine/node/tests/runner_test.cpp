@@ -175,6 +175,41 @@ TEST_F(RunnerTest, StoppingSendsTheTasksSignalAndTellsSo) {
   EXPECT_FALSE(os::exists(directory.path() + "/node/allocations/" + kAllocationId));
 }
 
+TEST_F(RunnerTest, StoppingDoesNotWaitForAShutdownDelayThatIsToBeSkipped) {
+  enum class Told { with_the_stop, while_it_waits, before_the_agent_died };
+  for (const auto told : {Told::with_the_stop, Told::while_it_waits, Told::before_the_agent_died}) {
+    for (const bool of_group : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(told), of_group));
+      drop();
+      files.remove(kAllocationId);
+      drivers.end_when_stopped = false;
+      auto task = make_task("main");
+      if (!of_group) task.shutdown_delay = 1h;
+      auto order = make_order({task});
+      if (of_group) order.job.groups[0].shutdown_delay = 1h;
+      order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+      run(order);
+      order.order.allocation.desired_status = model::DesiredStatus::stop;
+      if (told != Told::with_the_stop) {
+        runner->obey(order);
+        runtime.settle();
+        EXPECT_TRUE(process().stops.empty()) << "it waits";
+      }
+      order.order.allocation.transition.no_shutdown_delay = true;
+      if (told == Told::before_the_agent_died) {
+        files.write_order(kAllocationId, order);
+        restart_agent();
+      } else {
+        runner->obey(order);
+        runtime.settle();
+      }
+      EXPECT_EQ(process().stops.size(), 1u);
+      end("main", {.signal = SIGINT});
+      EXPECT_EQ(status(), ClientStatus::complete);
+    }
+  }
+}
+
 TEST_F(RunnerTest, TheLeaderIsStoppedBeforeTheOthersAndSidecarsLast) {
   drivers.end_when_stopped = false;
   auto leader = make_task("leader");

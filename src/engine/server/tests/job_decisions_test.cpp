@@ -212,6 +212,27 @@ TEST(Deregister, RefusesAJobThatIsNotThere) {
   EXPECT_EQ(error.message(), "job not found");
 }
 
+TEST(Deregister, TellsTheNodesNotToWaitWhenItIsToldSo) {
+  for (const bool skip : {false, true}) {
+    for (const bool purge : {false, true}) {
+      Desk desk;
+      desk.join(make_node(1));
+      desk.register_job(make_job("web", 2));
+      desk.register_job(make_job("other"));
+      const auto rows = desk.live("web");
+      desk.update(rows[0]->node_id, {report(rows[0]->id, model::ClientStatus::complete)});
+      const auto id = rows[1]->id;
+      desk.run(
+          [&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", "web", purge, skip}, c); });
+      const auto row = desk.tables.find_allocation(id);
+      EXPECT_EQ(row->desired_status, model::DesiredStatus::stop);
+      EXPECT_EQ(row->transition.no_shutdown_delay, skip);
+      EXPECT_FALSE(desk.tables.find_allocation(rows[0]->id)->transition.no_shutdown_delay) << "it has ended";
+      EXPECT_FALSE(desk.only("other")->transition.no_shutdown_delay);
+    }
+  }
+}
+
 TEST(Evaluate, LooksAgainWithoutChangingTheJob) {
   Desk desk;
   const auto first = desk.register_job(make_job("web"));

@@ -349,11 +349,11 @@ TEST(StopAllocation, BringsAReplacement) {
   desk.join(make_node(1));
   desk.register_job(make_job("web"));
   const auto id = desk.only("web")->id;
-  const auto eval = desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, id, c); });
+  const auto eval = desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id}, c); });
   EXPECT_EQ(desk.tables.find_evaluation(eval)->triggered_by, EvalTrigger::alloc_stop);
   EXPECT_EQ(desk.tables.find_allocation(id)->desired_status, model::DesiredStatus::stop);
   EXPECT_NE(desk.only("web")->id, id);
-  EXPECT_THROW(decide_stop_allocation(desk.tables, uuid(5), desk.context()), Error);
+  EXPECT_THROW(decide_stop_allocation(desk.tables, {uuid(5)}, desk.context()), Error);
 }
 
 // --- collection

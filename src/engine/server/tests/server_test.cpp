@@ -363,7 +363,7 @@ TEST_F(ServerTest, StopsAnAllocationAndAJobOnRequest) {
   run(make_job("web"));
   until([&] { return healthy("web"); });
   const auto old = live("web").front()->id;
-  const auto eval = loop.run_until_done(server->stop_allocation(old));
+  const auto eval = loop.run_until_done(server->stop_allocation({old}));
   EXPECT_TRUE(tables().find_evaluation(eval));
   until([&] { return healthy("web") && live("web").front()->id != old; });
   DeregisterJob stop_request{"default", "web", false};

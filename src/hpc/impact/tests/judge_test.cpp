@@ -191,7 +191,7 @@ TEST_F(JudgeTest, OfWhatTheNodesTellNothingIsNoted) {
   }),
             "");
   EXPECT_EQ(
-      site.judged([&](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, row->id, c); }),
+      site.judged([&](const Tables& t, const Context& c) { return server::decide_stop_allocation(t, {row->id}, c); }),
       "brief: 'mail.g[0]' is stopped, and placed anew");
   site.run(Site::job_in("night", "infra", JobType::batch));
   EXPECT_EQ(disturbed(*site.desk.only("night"), "is restarted where it is").impact, Impact::outage);

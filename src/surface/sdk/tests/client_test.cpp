@@ -187,9 +187,9 @@ TEST_F(ClientTest, PlansStopsAndForgetsAJobWhoseIdHasASlash) {
   EXPECT_EQ(plan.updates.at("g").place, 2);
   EXPECT_EQ(plan.touched.size(), 3u);
   EXPECT_EQ(plan.diff.type, model::DiffType::edited);
-  EXPECT_FALSE(client.stop_job("night/1", false).eval_id.empty());
+  EXPECT_FALSE(client.stop_job("night/1").eval_id.empty());
   EXPECT_TRUE(client.job("night/1").stop);
-  client.stop_job("night/1", true);
+  client.stop_job("night/1", {.purge = true});
   EXPECT_EQ(refusal([&] { client.job("night/1"); }).code(), Code::not_found);
 }
 

@@ -60,8 +60,9 @@ awaitable<void> AllocationRunner::reattach() {
 
 void AllocationRunner::start() {
   plan_checks();
-  started_ = true;
   for (const auto& [name, runner] : runners_) work_.spawn(name, runner->run());
+  if (state_.begins_anew && !allocation_->server_terminal()) begin_anew();  // an agent before us died over it
+  started_ = true;
   if (allocation_->server_terminal()) begin_stop();  // an agent before us died while it stopped it
   if (!dead() && (wants_disk() || own_network() != nullptr || wants_names()))
     work_.spawn("preparation", prepare());
@@ -156,7 +157,14 @@ void AllocationRunner::review() {
         group.tasks, [&](const model::Task& task) { return !is_work(task) || runners_.at(task.name)->dead(); });
     const bool has_work = std::ranges::any_of(group.tasks, is_work);
     if (work_over && has_work) kill_all(event::make(event::kMainDead, "Main tasks in the group died"), "");
-    if ((order_.start && prepared_) || stopping_) {
+    const auto stops = [](const auto& entry) {
+      return !is_poststop(entry.second->task()) && entry.second->record().launched;
+    };
+    if (state_.begins_anew && (stopping_ || std::ranges::none_of(runners_, stops))) {
+      state_.begins_anew = false;
+      write_state();
+    }
+    if (((order_.start && prepared_) || stopping_) && !state_.begins_anew) {
       for (const auto& name : startable(group, states()))
         if (!stopping_ || is_poststop(runners_.at(name)->task())) runners_.at(name)->permit();
     }
@@ -324,7 +332,7 @@ void AllocationRunner::obey(StoredOrder order) {
       if (!is_poststop(runner->task())) runner->hold(order_.waiting_for, order_.pause);
   } else {
     for (const auto& [name, runner] : runners_)
-      if (runner->running()) runner->permit();
+      if (runner->running() && !state_.begins_anew) runner->permit();
   }
   measure_health();
   if (started_) review();
@@ -401,6 +409,24 @@ void AllocationRunner::restart(const std::string& task) {
     any = true;
   }
   if (!any) throw Error(Code::invalid, fmt::format("no task of allocation {} is running", id().substr(0, 8)));
+}
+
+void AllocationRunner::restart_all() {
+  const auto ending = [](const auto& entry) { return entry.second->ending(); };
+  if (stopping_ || dead() || std::ranges::any_of(runners_, ending))
+    throw Error(Code::invalid, fmt::format("allocation {} cannot be restarted", id().substr(0, 8)))
+        .because(dead() ? "all of its tasks have ended" : "it is being stopped");
+  state_.begins_anew = true;
+  write_state();
+  begin_anew();
+  review();
+}
+
+void AllocationRunner::begin_anew() {
+  for (const auto& [name, runner] : runners_) {
+    if (is_poststop(runner->task())) continue;
+    if (runner->begin_anew("User requested all tasks to restart")) work_.spawn(name, runner->run());
+  }
 }
 
 void AllocationRunner::signal(const std::string& task, const std::string& name) {

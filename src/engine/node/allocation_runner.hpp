@@ -56,6 +56,9 @@ class AllocationRunner final : private CheckSubject {
 
   /// Without a task: every one that runs. Errors: not_found, invalid.
   void restart(const std::string& task);
+  /// Stops what runs, then begins as at first: those that have ended too, in the order of their lifecycle. Poststop
+  /// tasks wait for the end as ever. Errors: invalid when it has ended or is about to.
+  void restart_all();
   void signal(const std::string& task, const std::string& signal);
 
   const std::string& id() const { return allocation_->id; }
@@ -100,6 +103,7 @@ class AllocationRunner final : private CheckSubject {
   void health_changed();
   std::map<std::string, model::TaskState> states() const;
   TaskRunner& get_task(const std::string& name) const;
+  void begin_anew();
   void kill_all(const model::TaskEvent& reason, const std::string& except);
   /// `max_run_duration`, counted from the first start of a task, whether or not a server is heard of.
   void limit_run_time(const std::map<std::string, model::TaskState>& tasks);

@@ -30,7 +30,7 @@ bool mains_are(const model::TaskGroup& group, const std::map<std::string, TaskSt
   return std::ranges::all_of(group.tasks, [&](const model::Task& task) {
     if (!task.is_main()) return true;
     const TaskState& state = state_of(tasks, task.name);
-    return begun ? state.started_at != 0 : state.state == TaskRunState::dead;
+    return begun ? state.state != TaskRunState::pending : state.state == TaskRunState::dead;
   });
 }
 

@@ -28,7 +28,10 @@ awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json
   if (method == "alloc.gc") co_return co_await remove_now(request);
   AllocationRunner& runner = get(request.id);
   if (method == "alloc.restart") {
-    runner.restart(request.task);
+    if (request.all_tasks)
+      runner.restart_all();
+    else
+      runner.restart(request.task);
   } else if (method == "alloc.signal") {
     runner.signal(request.task, request.signal.empty() ? "SIGKILL" : request.signal);
   } else if (method == "alloc.checks") {

@@ -157,6 +157,7 @@ const Structure& description(Tag<TaskRequest>) {
                                          .wire<&TaskRequest::id>("id", "The allocation.")
                                          .wire<&TaskRequest::task>("task", "The task; empty: all.")
                                          .wire<&TaskRequest::signal>("signal", "The signal's name.")
+                                         .wire<&TaskRequest::all_tasks>("all_tasks", "Those that have ended too.")
                                          .done();
   return structure;
 }

@@ -14,7 +14,8 @@
 /// Server to node:
 ///   notify "template.data"  DataMessage                  of what it watches: at first all, then what changed
 ///   notify "allocations"  AllocationsMessage                 differences; the first after "register" is Full
-///   call   "alloc.restart"  TaskRequest -> {}                without Task: every task that runs
+///   call   "alloc.restart"  TaskRequest -> {}                without task: every one that runs; with all_tasks
+///                            those that have ended, too
 ///   call   "alloc.signal"   TaskRequest -> {}
 ///   call   "alloc.stats"    TaskRequest -> Nomad's AllocResourceUsage
 ///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
@@ -133,7 +134,8 @@ struct IdentityReply {
 struct TaskRequest {
   std::string id;
   std::string task;
-  std::string signal;  ///< "SIGHUP"; only for alloc.signal
+  std::string signal;      ///< "SIGHUP"; only for alloc.signal
+  bool all_tasks = false;  ///< only for alloc.restart: also those that have ended
 };
 
 struct LogRequest {

@@ -35,6 +35,7 @@ const Structure& description(Tag<AllocationState>) {
                                          .wire<&AllocationState::checks>("Checks", "What the checks said.")
                                          .wire<&AllocationState::destroy>("Destroy", "Whether it is to be removed.")
                                          .wire<&AllocationState::disk_settled>("DiskSettled", "Its predecessor's disk.")
+                                         .wire<&AllocationState::begins_anew>("BeginsAnew", "Whether all starts again.")
                                          .done();
   return structure;
 }

@@ -37,6 +37,7 @@ struct AllocationState {
   std::map<std::string, model::CheckResult> checks;  ///< by id; as of the newest change of a status
   bool destroy = false;                              ///< the server has forgotten it
   bool disk_settled = false;                         ///< nothing of its predecessor's disk is to come any more
+  bool begins_anew = false;                          ///< what runs of it is being stopped, so that all begins again
 };
 
 struct StoredOrder {

@@ -142,6 +142,24 @@ void TaskRunner::restart_unhealthy(const std::string& reason) {
   ask_restart(EndKind::unhealthy, reason);
 }
 
+bool TaskRunner::begin_anew(const std::string& reason) {
+  permitted_ = false;
+  waiting_for_.clear();
+  if (!dead()) {
+    stop_at_start_ = record_.launched && !process_;
+    if (process_ && !restart_asked_) ask_restart(EndKind::asked_restart, reason);
+    return false;
+  }
+  kill_.reset();
+  record_.stopping = false;
+  record_.state.failed = false;
+  ++record_.state.restarts;
+  record_.state.last_restart = unix_nanos(context_.runtime.now());
+  become(TaskRunState::pending);
+  record_event(event::make(event::kRestartSignaled, reason));
+  return true;
+}
+
 void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
   record_event(event::make(event::kRestartSignaled, reason));
   restart_asked_ = kind;
@@ -232,7 +250,14 @@ awaitable<void> TaskRunner::reattach() {
 }
 
 awaitable<void> TaskRunner::run() {
+  // What an earlier call ended may still be cleared away.
+  while (in_run_) co_await wake_.wait();
   if (dead()) co_return;
+  in_run_ = true;
+  const auto returned = std::shared_ptr<void>(nullptr, [this](void*) {
+    in_run_ = false;
+    wake_.notify_all();
+  });
   if (record_.state.events.empty()) record_event(event::make(event::kReceived, "Task received by client"));
   if (process_) {
     side_.spawn("templates", apply_update());
@@ -328,11 +353,13 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   const std::shared_ptr<const model::Allocation> version = allocation_;
   try {
     co_await prepare();
+    co_await until_permitted();  // its turn may have been taken back meanwhile
     if (kill_) co_return EndKind::start_failed;
     step = event::kDriverFailure;
     ++record_.attempt;
     record_.launched = true;
     record_.handle = nullptr;
+    stop_at_start_ = false;
     changed();
     LaunchSpec spec = launch_spec();
     if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
@@ -347,6 +374,10 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     record_event(event::make(event::kStarted, "Task started by client"));
     if (kill_) {
       begin_stop();
+      co_return std::nullopt;
+    }
+    if (std::exchange(stop_at_start_, false)) {
+      ask_restart(EndKind::asked_restart, "Its turn comes again");
       co_return std::nullopt;
     }
     if (allocation_ != version) side_.spawn("templates", apply_update());

@@ -66,6 +66,9 @@ class TaskRunner {
   void restart(const std::string& reason);
   /// The same because it does not work: counts as a failure. Nothing happens when it does not run.
   void restart_unhealthy(const std::string& reason);
+  /// Its turn in the lifecycle comes again: what runs is stopped, what has ended is as if it never had begun, and it
+  /// waits until it is permitted. That costs no attempt. True: it had ended, and run() is to be called again.
+  bool begin_anew(const std::string& reason);
   /// Errors: invalid when it does not run or the signal is unknown.
   void signal(const std::string& name, const std::string& reason);
   /// A new version of its job, or of its allocation, that needs no restart: policies, templates, metadata.
@@ -80,6 +83,8 @@ class TaskRunner {
   const model::Task& task() const { return *task_; }
   const TaskRecord& record() const { return record_; }
   const model::TaskState& state() const { return record_.state; }
+  /// Told to end for good, and not dead yet.
+  bool ending() const { return kill_ && !dead(); }
   bool dead() const { return record_.state.state == model::TaskRunState::dead; }
   bool running() const { return record_.state.state == model::TaskRunState::running; }
   /// Null while it does not run.
@@ -187,6 +192,8 @@ class TaskRunner {
   bool held_ = false;        ///< changes are collected into one write
   std::optional<Kill> kill_;
   std::optional<EndKind> restart_asked_;
+  bool in_run_ = false;         ///< run() has not returned
+  bool stop_at_start_ = false;  ///< begin_anew() came while the driver started it
   std::string unhealthy_reason_;
   std::shared_ptr<RunningTask> process_;
   std::shared_ptr<Program> fetching_;

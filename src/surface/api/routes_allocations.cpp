@@ -81,8 +81,13 @@ awaitable<boost::json::value> ask_node(Api& api, const Request& request, const c
     };
     ask.task = !text("TaskName").empty() ? text("TaskName") : text("Task");
     ask.signal = text("Signal");
+    const auto* all = body.if_contains("AllTasks");
+    ask.all_tasks = all != nullptr && all->is_bool() && all->get_bool();
   }
   if (const auto task = request.query.find("task"); task && ask.task.empty()) ask.task = *task;
+  if (ask.all_tasks && !ask.task.empty())
+    throw Error(Code::invalid, "AllTasks and a task's name exclude each other")
+        .because(fmt::format("all tasks and task '{}' are asked for", ask.task));
   co_return co_await api.server.call_node(allocation->node_id, method, json::to_value(ask));
 }
 

@@ -94,8 +94,14 @@ int exec(const Arguments& arguments) {
 
 int restart(const Arguments& arguments) {
   auto client = make_client(arguments);
+  const std::string task = arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task");
+  if (arguments.has("all-tasks") && !task.empty())
+    throw Error(Code::invalid, fmt::format("-all-tasks goes without a task, and '{}' is one", task));
   const std::string id = resolve_allocation(client, arguments.positional()[0]);
-  client.restart_allocation(id, arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task"));
+  if (arguments.has("all-tasks"))
+    client.restart_all_tasks(id);
+  else
+    client.restart_allocation(id, task);
   return kDone;
 }
 
@@ -195,13 +201,14 @@ const Command& alloc_exec_command() {
 }
 
 const Command& alloc_restart_command() {
-  static const Command command{.name = "alloc restart",
-                               .arguments = "ID [TASK]",
-                               .summary = "Restarts a task, or all that run.",
-                               .flags = {kTask},
-                               .least = 1,
-                               .most = 2,
-                               .run = restart};
+  static const Command command{
+      .name = "alloc restart",
+      .arguments = "ID [TASK]",
+      .summary = "Restarts a task, or all that run.",
+      .flags = {kTask, {"all-tasks", "", "Also those that have ended, in the order of their lifecycle."}},
+      .least = 1,
+      .most = 2,
+      .run = restart};
   return command;
 }
 

@@ -15,7 +15,7 @@ using Stubs = std::vector<api::AllocationStub>;
 struct Plan {
   std::size_t batch = 1;
   Duration pause{0};
-  bool reschedule = false, no_shutdown_delay = false, ask = true;
+  bool reschedule = false, no_shutdown_delay = false, all_tasks = false, ask = true;
   std::vector<std::string> tasks;  ///< none: all that run
 };
 
@@ -49,6 +49,9 @@ Plan plan_of(const Arguments& arguments, std::size_t count) {
   plan.tasks = arguments.all("task");
   if (plan.reschedule && !plan.tasks.empty())
     throw Error(Code::invalid, "-reschedule replaces whole allocations: it goes without -task");
+  plan.all_tasks = arguments.has("all-tasks");
+  if (plan.all_tasks && (plan.reschedule || !plan.tasks.empty()))
+    throw Error(Code::invalid, "-all-tasks restarts whole allocations: it goes without -task and -reschedule");
   const std::string on_error = arguments.get("on-error", "ask");
   if (on_error != "ask" && on_error != "fail")
     throw Error(Code::invalid, fmt::format("-on-error '{}' is neither ask nor fail", on_error));
@@ -79,6 +82,7 @@ void restart_one(sdk::Client& client, const std::string& job, const api::Allocat
     client.stop_allocation(allocation.id, plan.no_shutdown_delay);
     return wait_for_replacement(client, job, allocation.id);
   }
+  if (plan.all_tasks) return client.restart_all_tasks(allocation.id);
   if (plan.tasks.empty()) return client.restart_allocation(allocation.id, {});
   for (const auto& task : plan.tasks) client.restart_allocation(allocation.id, task);
 }
@@ -134,6 +138,7 @@ const Command& job_restart_command() {
                 {"batch-wait", "SPAN", "How long to pause after each batch; 0s."},
                 {"group", "NAME", "Only allocations of this group; may be given again.", true},
                 {"task", "NAME", "Only this task; may be given again.", true},
+                {"all-tasks", "", "Also tasks that have ended, in the order of their lifecycle."},
                 {"reschedule", "", "Stops each allocation and waits for what replaces it, perhaps elsewhere."},
                 {"no-shutdown-delay", "", "With -reschedule: does not wait for shutdown_delay; a restart never does."},
                 {"on-error", "ask|fail", "What to do when one cannot be restarted; ask, and fail without a terminal."},

@@ -203,8 +203,15 @@ std::string any_task(const Arguments& arguments) {
 }
 
 int restart(const Arguments& arguments) {
+  const std::string task = any_task(arguments);
+  if (arguments.has("all-tasks") && !task.empty())
+    throw Error(Code::invalid, "The -all-tasks option is not allowed when restarting a specific task.");
   Api api(arguments);
-  api.client().restart_allocation(find_allocation(api, arguments.positional().front()), any_task(arguments));
+  const std::string id = find_allocation(api, arguments.positional().front());
+  if (arguments.has("all-tasks"))
+    api.client().restart_all_tasks(id);
+  else
+    api.client().restart_allocation(id, task);
   return 0;
 }
 
@@ -287,7 +294,7 @@ void add_alloc_commands(Table& table) {
   looking.least = 0;
   table.push_back(std::move(looking));
   table.push_back(with_run(shared(cli::alloc_exec_command(), {kGroup, kEscape}), exec));
-  table.push_back(with_run(shared(cli::alloc_restart_command(), {kVerbose, kAllTasks}), restart));
+  table.push_back(with_run(shared(cli::alloc_restart_command(), {kVerbose}), restart));
   table.push_back(with_run(shared(cli::alloc_signal_command(), {kVerbose}), send_signal));
   table.push_back(with_run(shared(cli::alloc_stop_command(), {kVerbose}), stop));
   table.push_back(with_run(shared(cli::alloc_checks_command(), {kVerbose}), checks));

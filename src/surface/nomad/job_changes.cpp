@@ -289,7 +289,7 @@ void add_job_changes(Table& table) {
   table.push_back(with_run(shared(cli::job_promote_command(), {kVerbose}), promote));
   table.push_back(with_run(shared(cli::job_dispatch_command(), {kVerbose, kUi}), dispatch));
   table.push_back(with_run(shared(cli::job_periodic_force_command(), {kVerbose}), force));
-  table.push_back(shared(cli::job_restart_command(), {kVerbose, kAllTasks}));
+  table.push_back(shared(cli::job_restart_command(), {kVerbose}));
 }
 
 }  // namespace underway::nomad

@@ -326,6 +326,10 @@ void Client::restart_allocation(const std::string& id, const std::string& task) 
   send("PUT", "/v1/client/allocation/" + segment(id) + "/restart", {},
        boost::json::serialize(boost::json::object{{"TaskName", task}}));
 }
+void Client::restart_all_tasks(const std::string& id) {
+  send("PUT", "/v1/client/allocation/" + segment(id) + "/restart", {},
+       boost::json::serialize(boost::json::object{{"AllTasks", true}}));
+}
 void Client::signal_allocation(const std::string& id, const std::string& task, const std::string& signal) {
   send("PUT", "/v1/client/allocation/" + segment(id) + "/signal", {},
        boost::json::serialize(boost::json::object{{"Task", task}, {"Signal", signal}}));

@@ -226,6 +226,8 @@ class Client {
   std::string stop_allocation(const std::string& id, bool no_shutdown_delay = false);
   /// `task` empty: all that run.
   void restart_allocation(const std::string& id, const std::string& task);
+  /// Also those that have ended, in the order of their lifecycle.
+  void restart_all_tasks(const std::string& id);
   void signal_allocation(const std::string& id, const std::string& task, const std::string& signal);
   /// The newest result of each check, by id. Asked of the node.
   std::map<std::string, model::CheckResult> allocation_checks(const std::string& id);

@@ -535,6 +535,84 @@ TEST_F(RunnerTest, APersonsRestartCostsNoAttempt) {
   EXPECT_THROW(runner->restart("other"), Error);
 }
 
+TEST_F(RunnerTest, AllTasksBeginAnewInTheOrderOfTheirLifecycle) {
+  drivers.end_when_stopped = false;
+  run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart),
+                  make_hook("proxy", LifecycleHook::prestart, true), make_hook("after", LifecycleHook::poststart),
+                  make_hook("clean", LifecycleHook::poststop)}));
+  end("init", {});
+  end("after", {});
+  ASSERT_EQ(drivers.order.size(), 4u);
+  drivers.order.clear();
+
+  runner->restart_all();
+  runner->restart_all();  // the same, while the first is under way
+  runtime.settle();
+  EXPECT_TRUE(drivers.order.empty()) << "nothing begins before the old ones have ended";
+  EXPECT_EQ(state("init").state, TaskRunState::pending);
+  EXPECT_EQ(process("main").stops.size(), 1u);
+  EXPECT_EQ(process("proxy").stops.size(), 1u);
+  end("main", {.signal = SIGINT});
+  EXPECT_TRUE(drivers.order.empty());
+  end("proxy", {.signal = SIGINT});
+  EXPECT_THAT(drivers.order, UnorderedElementsAre("init", "proxy"));
+  end("init", {});
+  ASSERT_EQ(drivers.order.size(), 4u);
+  EXPECT_EQ(drivers.order[2], "main");
+  EXPECT_EQ(drivers.order[3], "after");
+  EXPECT_EQ(status(), ClientStatus::running);
+  EXPECT_EQ(state("clean").state, TaskRunState::pending);
+  for (const char* task : {"main", "init", "proxy", "after"}) {
+    EXPECT_EQ(state(task).restarts, 1) << task;
+    EXPECT_FALSE(state(task).failed) << task;
+  }
+}
+
+TEST_F(RunnerTest, AnAgentThatDiedWhileAllTasksBeganAnewGoesOnWithIt) {
+  drivers.end_when_stopped = false;
+  run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart)}));
+  end("init", {});
+  drivers.order.clear();
+  runner->restart_all();
+  runtime.settle();
+  restart_agent();
+  EXPECT_EQ(process("main").stops.size(), 2u);
+  EXPECT_TRUE(drivers.order.empty());
+  end("main", {.signal = SIGINT});
+  EXPECT_EQ(drivers.order, std::vector<std::string>{"init"});
+  end("init", {});
+  EXPECT_EQ(drivers.order.back(), "main");
+  restart_agent();
+  EXPECT_EQ(process("main").stops.size(), 0u) << "that is done with";
+}
+
+TEST_F(RunnerTest, AllTasksBeginAnewAlsoWhileOneIsBeingStarted) {
+  run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart)}));
+  drivers.before_start = [this] {
+    drivers.before_start = nullptr;
+    runner->restart_all();
+  };
+  end("init", {});
+  EXPECT_EQ(drivers.order, (std::vector<std::string>{"init", "main", "init"}));
+  end("init", {});
+  EXPECT_EQ(drivers.order.back(), "main");
+  EXPECT_EQ(status(), ClientStatus::running);
+}
+
+TEST_F(RunnerTest, NothingBeginsAnewThatHasEndedOrIsBeingStopped) {
+  drivers.end_when_stopped = false;
+  auto order = make_order({make_task("main"), make_hook("init", LifecycleHook::prestart)}, model::JobType::batch);
+  run(order);
+  end("init", {});
+  order.order.allocation.desired_status = model::DesiredStatus::stop;
+  runner->obey(order);
+  runtime.settle();
+  EXPECT_THROW(runner->restart_all(), Error);
+  end("main", {});
+  EXPECT_THROW(runner->restart_all(), Error);
+  EXPECT_EQ(drivers.order.size(), 2u);
+}
+
 TEST_F(RunnerTest, OnlyTheNewestTenEventsAreKept) {
   auto order = make_order({make_task("main")});
   order.job.groups[0].tasks[0].restart = model::RestartPolicy{.attempts = 100, .delay = 1s};

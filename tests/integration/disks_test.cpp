@@ -181,6 +181,33 @@ TEST_F(DisksTest, StayWithTheirAllocationOnItsNodeAndFollowItToAnother) {
   EXPECT_EQ(shell("ls -d " + file("c1") + "/client/alloc/*/.arriv* " + file("c2") + "/client/alloc/*/.arriv*").out, "");
 }
 
+TEST_F(DisksTest, FollowAnAllocationThatAPersonStops) {
+  const auto follows = [&](const std::string& old, const std::string& with) {
+    return eventually(seconds(30), [&] { return !running(".ID").empty() && running(".ID") != old && disk() == with; });
+  };
+  const std::string disk_follows = "sticky = true\nmigrate = true";
+  run_version(disk_follows, "one");
+  const std::string first = running(".ID"), node = running(".NodeName");
+  ASSERT_EQ(underway({"alloc", "stop", "-detach", first}).exit_code, 0);
+  ASSERT_TRUE(follows(first, "one\none\none\none\n")) << log("server");
+  EXPECT_EQ(running(".NodeName"), node);
+  const std::string second = running(".ID");
+  EXPECT_EQ(ask("/v1/allocation/" + second, ".PreviousAllocation"), first);
+  EXPECT_EQ(ask("/v1/allocation/" + first, ".NextAllocation"), second);
+
+  // Its node takes nothing more: to the other one, over the links.
+  const std::string node_id = running(".NodeID");
+  ASSERT_EQ(underway({"node", "eligibility", "-disable", node_id}).exit_code, 0);
+  ASSERT_EQ(underway({"alloc", "stop", "-detach", second}).exit_code, 0);
+  ASSERT_TRUE(follows(second, "one\none\none\none\none\none\n")) << log("server");
+  EXPECT_EQ(running(".NodeName"), other_than(node));
+
+  // Nothing follows what is not wanted.
+  ASSERT_EQ(underway({"job", "stop", "db"}).exit_code, 0);
+  run_version(disk_follows, "two");
+  EXPECT_EQ(disk(), "two\ntwo\n");
+}
+
 TEST_F(DisksTest, OfANodeThatIsGoneAreEmpty) {
   run_version("sticky = true\nmigrate = true", "one");
   const std::string first = running(".NodeName");

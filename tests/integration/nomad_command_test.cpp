@@ -148,6 +148,94 @@ TEST_F(NomadCommand, SaysWithItsExitCodeWhatBecameOfAJob) {
   EXPECT_EQ(code("NOMAD_ADDR=http://127.0.0.1:1 nomad node status"), 1);
 }
 
+constexpr const char* kSlow = R"(job "slow" {
+  group "g" {
+    reschedule {
+      delay     = "1h"
+      unlimited = true
+    }
+    restart {
+      attempts = 0
+      mode     = "fail"
+    }
+    shutdown_delay = "1h"
+    task "init" {
+      driver = "exec"
+      lifecycle {
+        hook = "prestart"
+      }
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "echo begun >> $NOMAD_ALLOC_DIR/data/begun"]
+      }
+    }
+    task "t" {
+      driver         = "exec"
+      shutdown_delay = "1h"
+      config {
+        command = "/bin/sleep"
+        args    = ["86387"]
+      }
+    }
+  }
+}
+)";
+
+TEST_F(NomadCommand, StopsRestartsAndReschedulesWithoutWaiting) {
+  write("slow.hcl", kSlow);
+  printed("nomad job run -detach slow.hcl");
+  const auto ids = [&](const std::string& condition) {
+    return printed("nomad job allocs -t '{{range .}}{{if " + condition + "}}{{.ID}} {{end}}{{end}}' slow");
+  };
+  const auto running = [&] {
+    const auto id = ids("and (eq .ClientStatus \"running\") (eq .DesiredStatus \"run\")");
+    return id.empty() ? id : id.substr(0, id.size() - 1);
+  };
+  const auto runs_after = [&](const std::string& old) {
+    return eventually(seconds(30), [&] { return !running().empty() && running() != old; });
+  };
+  ASSERT_TRUE(runs_after("")) << printed("nomad job allocs -json slow");
+  const auto first = running();
+
+  // Those that have ended too.
+  EXPECT_EQ(printed("nomad alloc fs " + first + " alloc/data/begun"), "begun\n");
+  EXPECT_EQ(code("nomad alloc restart -all-tasks " + first + " t"), 1);
+  printed("nomad alloc restart -all-tasks " + first);
+  EXPECT_TRUE(
+      eventually(seconds(30), [&] { return printed("nomad fs " + first + " alloc/data/begun") == "begun\nbegun\n"; }));
+  EXPECT_TRUE(eventually(seconds(30), [&] { return running() == first; }));
+  printed("nomad job restart -yes -all-tasks slow");
+  EXPECT_TRUE(eventually(
+      seconds(30), [&] { return has(printed("nomad fs " + first + " alloc/data/begun"), "begun\nbegun\nbegun"); }));
+  EXPECT_TRUE(eventually(seconds(30), [&] { return running() == first; }));
+
+  // It failed, and would be tried again in an hour. Its logs are there though it never wrote.
+  EXPECT_EQ(printed("nomad alloc fs " + first + " alloc/logs/t.stdout.0"), "");
+  EXPECT_EQ(printed("nomad alloc fs " + first + " alloc/logs/t.stderr.0"), "");
+  printed("nomad alloc signal -s SIGKILL " + first + " t");
+  EXPECT_TRUE(eventually(seconds(30), [&] { return has(ids("eq .ClientStatus \"failed\""), first); }));
+  printed("nomad job eval -detach slow");
+  EXPECT_EQ(running(), "");
+  printed("nomad job eval -force-reschedule -detach slow");
+  ASSERT_TRUE(runs_after(first));
+
+  // No delay of an hour.
+  const auto ended = [&](const std::string& id) {
+    return eventually(seconds(30), [&] { return has(ids("eq .ClientStatus \"complete\""), id); });
+  };
+  const auto second = running();
+  printed("nomad alloc stop -detach " + second);
+  printed("nomad alloc stop -no-shutdown-delay -detach " + second);
+  EXPECT_TRUE(ended(second)) << "it waited already";
+  ASSERT_TRUE(runs_after(second));
+  const auto third = running();
+  printed("nomad job restart -yes -reschedule -no-shutdown-delay slow");
+  EXPECT_TRUE(ended(third));
+  const auto last = running();
+  printed("nomad job stop -no-shutdown-delay -detach slow");
+  EXPECT_TRUE(ended(last));
+}
+
 TEST_F(NomadCommand, TellsOperatorsWhatTheyAskFor) {
   EXPECT_TRUE(has(printed("nomad server members"), "Name"));
   EXPECT_TRUE(has(printed("nomad agent-info"), "\n  "));

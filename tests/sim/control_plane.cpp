@@ -348,6 +348,9 @@ void ControlPlane::check() {
     std::set<std::int64_t> ports;
     for (const auto& row : tables.allocations_on_node(node->id)) {
       if (row->desired_status == model::DesiredStatus::evict) check_eviction(*row);
+      const auto next = row->next_allocation.empty() ? nullptr : tables.find_allocation(row->next_allocation);
+      if (next && next->previous_allocation != row->id)
+        wrong(fmt::format("{} is not the successor that {} says it is", next->id, row->id));
       if (row->terminal()) continue;
       const auto amount = scheduler::amount_of(*row);
       used.cpu += amount.cpu;

@@ -1,5 +1,6 @@
 #include "scheduler/detail/planner.hpp"
 
+#include "scheduler/detail/reschedule.hpp"
 #include "scheduler/detail/volumes.hpp"
 
 #include <set>
@@ -178,6 +179,20 @@ std::optional<Choice> Planner::find_place_on(Placer& placer, Slot slot) {
   auto choice = placer.place_on(slot);
   if (!choice && situation_.rules.preempts) choice = placer.place_on_by_force(preemption_, slot);
   return choice;
+}
+
+void Planner::follow(const AllocationRow& previous, const model::ReschedulePolicy& policy) {
+  Allocation& next = plan_.created.back();
+  if (!previous->server_terminal() && previous->client_status == ClientStatus::failed) {
+    next.reschedules = reschedules_after(*previous, policy, now_);
+    return stop({previous, kRescheduled, false}, next.id);
+  }
+  const auto is_previous = [&](const Allocation& row) { return row.id == previous->id; };
+  const auto stopped = std::find_if(plan_.stopped.begin(), plan_.stopped.end(), is_previous);
+  if (stopped != plan_.stopped.end())
+    stopped->next_allocation = next.id;
+  else if (previous->server_terminal())  // one that is not heard of may yet come back, and be what goes on
+    plan_.noted.emplace_back(*previous).next_allocation = next.id;
 }
 
 void Planner::evict(const Victims& victims, Allocation& row) {

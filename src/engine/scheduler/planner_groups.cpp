@@ -1,5 +1,4 @@
 #include "scheduler/detail/group_work.hpp"
-#include "scheduler/detail/reschedule.hpp"
 
 namespace underway::scheduler::detail {
 
@@ -156,17 +155,9 @@ bool Planner::fill(const tables::Row<model::Job>& job, const model::TaskGroup& g
   if (missing.previous_failed) hint.penalise = fleet_.find(missing.previous->node_id);
   const auto choice = find_place(placer, hint);
   if (!choice) return false;
-  const std::string next =
-      create(job, group, missing.index, *choice, placer.metric(*choice), missing.previous.get()).id;
+  create(job, group, missing.index, *choice, placer.metric(*choice), missing.previous.get());
   ++plan_.groups[group.name].place;
-  if (missing.previous_failed) {
-    plan_.created.back().reschedules = reschedules_after(*missing.previous, reschedule_policy(*job, group), now_);
-    stop({missing.previous, kRescheduled, false}, next);
-  } else if (missing.previous) {
-    const auto is_previous = [&](const Allocation& row) { return row.id == missing.previous->id; };
-    const auto row = std::find_if(plan_.stopped.begin(), plan_.stopped.end(), is_previous);
-    if (row != plan_.stopped.end()) row->next_allocation = next;
-  }
+  if (missing.previous) follow(missing.previous, reschedule_policy(*job, group));
   return true;
 }
 
@@ -189,6 +180,9 @@ void Planner::refuse_partial() {
     if (row.previous_allocation.empty()) continue;
     std::erase_if(plan_.stopped, [&](const Allocation& stopped) {
       return stopped.id == row.previous_allocation && stopped.client_status != model::ClientStatus::lost;
+    });
+    std::erase_if(plan_.noted, [&](const Allocation& noted) {
+      return noted.id == row.previous_allocation && !noted.next_allocation.empty();
     });
     for (auto& stopped : plan_.stopped) {
       if (stopped.id == row.previous_allocation) stopped.next_allocation.clear();

@@ -77,11 +77,16 @@ void Planner::collect(SystemWork& work, const std::vector<AllocationRow>& alloca
   for (const auto& allocation : allocations) {
     const bool earlier = of_earlier_job(*allocation, job);
     if (!earlier) work.first_of_version = false;
-    if (allocation->server_terminal() && job.type != JobType::sysbatch) continue;
+    const bool history = allocation->server_terminal() && job.type != JobType::sysbatch;
+    if (history && allocation->create_index < job.create_index) continue;
     const Slot slot = fleet_.find(allocation->node_id);
     if (slot == kNoSlot || !fleet_.node(slot).node || fleet_.node(slot).node->status == model::NodeStatus::down)
       continue;
     OnNode& found = work.here[slot];
+    if (history) {
+      if (!found.gone || found.gone->create_index < allocation->create_index) found.gone = allocation;
+      continue;
+    }
     if (!allocation->terminal()) {
       if (!stays(allocation, plan_.groups[work.group.name])) continue;
       if (!found.live) {
@@ -157,20 +162,21 @@ void Planner::visit(SystemWork& work, Slot slot, const OnNode& here) {
   // has failed a canary takes nothing away.
   if (older && (!rollout_.held(work.group.name) || rollout_.canarying_now(work.group.name)))
     return work.failed_before.push_back({slot, here.failed});
-  try_again(work, slot, here.failed);
+  const bool follows = !here.failed && here.gone && wants_successor(*here.gone);
+  try_again(work, slot, follows ? here.gone : here.failed);
 }
 
-/// On a node that has nothing, or something that failed: now, or when its time comes; as it was while nothing new may
-/// begin.
-void Planner::try_again(SystemWork& work, Slot slot, const AllocationRow& failed) {
-  if (failed) {
-    const bool owned = rollout_.owns(*failed);
-    const auto when = replacement_time(*failed, work.reschedule);
+/// On a node that has nothing, or something that failed or was stopped there alone: now, or when its time comes; as it
+/// was while nothing new may begin.
+void Planner::try_again(SystemWork& work, Slot slot, const AllocationRow& previous) {
+  if (previous && !previous->server_terminal()) {
+    const bool owned = rollout_.owns(*previous);
+    const auto when = replacement_time(*previous, work.reschedule);
     const bool given_up = owned && rollout_.failed() && rollout_.stable();
     if (given_up || (when && *when > now_ + context_.options.clock_slack.count())) {
       if (!given_up) {
         next_attempt_ = earlier(next_attempt_, *when);
-        waiting_.push_back(failed);
+        waiting_.push_back(previous);
       }
       ++plan_.groups[work.group.name].ignore;
       if (owned) {
@@ -182,8 +188,8 @@ void Planner::try_again(SystemWork& work, Slot slot, const AllocationRow& failed
       return;
     }
   }
-  if (rollout_.held(work.group.name)) return work.held.push_back({slot, failed});
-  place_on(work, slot, failed);
+  if (rollout_.held(work.group.name)) return work.held.push_back({slot, previous});
+  place_on(work, slot, previous);
 }
 
 void Planner::visit_live(SystemWork& work, Slot slot, const AllocationRow& live) {
@@ -235,12 +241,8 @@ bool Planner::place_on(SystemWork& work, Slot slot, const AllocationRow& previou
     --work.desired;
     return false;
   }
-  const std::string next =
-      create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), previous.get()).id;
-  if (previous) {
-    plan_.created.back().reschedules = reschedules_after(*previous, work.reschedule, now_);
-    stop({previous, kRescheduled, false}, next);
-  }
+  create(situation_.job, work.group, 0, *choice, work.placer.metric(*choice), previous.get());
+  if (previous) follow(previous, work.reschedule);
   ++plan_.groups[work.group.name].place;
   ++work.in_flight;
   return true;

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "scheduler/detail/reschedule.hpp"
 #include "scheduler/detail/system_work.hpp"
 
 namespace underway::scheduler::detail {
@@ -107,11 +106,8 @@ void Planner::restore_on_nodes(SystemWork& work) {
         ++plan_.evaluation.queued[group.name];
         continue;
       }
-      const std::string next = create(job, group, 0, *choice, placer.metric(*choice), previous.get()).id;
-      if (previous) {
-        plan_.created.back().reschedules = reschedules_after(*previous, work.reschedule, now_);
-        stop({previous, kRescheduled, false}, next);
-      }
+      create(job, group, 0, *choice, placer.metric(*choice), previous.get());
+      if (previous) follow(previous, work.reschedule);
       ++plan_.groups[group.name].place;
     }
   }

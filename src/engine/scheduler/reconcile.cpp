@@ -1,5 +1,6 @@
 #include "scheduler/detail/reconcile.hpp"
 
+#include <map>
 #include <set>
 
 #include "scheduler/detail/reschedule.hpp"
@@ -13,6 +14,12 @@ using model::JobType;
 bool of_earlier_job(const Allocation& allocation, const model::Job& job) {
   if (allocation.job_version != job.version) return true;
   return allocation.create_index > 0 && allocation.create_index < job.create_index;
+}
+
+bool wants_successor(const Allocation& allocation) {
+  if (!allocation.server_terminal() || !allocation.next_allocation.empty()) return false;
+  return allocation.transition.migrate || allocation.desired_status == model::DesiredStatus::evict ||
+         allocation.client_status == ClientStatus::lost;
 }
 
 namespace {
@@ -45,7 +52,8 @@ class GroupReconciler {
 
   void classify(const AllocationRow& allocation) {
     const Allocation& a = *allocation;
-    if (batch() && a.client_status == ClientStatus::complete) {
+    if (a.server_terminal()) note_gone(allocation);
+    if (batch() && a.client_status == ClientStatus::complete && !sent_away(a)) {
       if (of_earlier_job(a, job_)) return;
       ++finished_;
       ++plan_.ignore;
@@ -71,6 +79,17 @@ class GroupReconciler {
       case Standing::stands:
         live_.push_back(allocation);
     }
+  }
+
+  /// Of a batch job: it was ended before its work was done.
+  static bool sent_away(const Allocation& a) {
+    return a.server_terminal() && (a.transition.migrate || a.desired_status == model::DesiredStatus::evict);
+  }
+
+  void note_gone(const AllocationRow& allocation) {
+    if (job_.create_index > 0 && allocation->create_index < job_.create_index) return;
+    AllocationRow& newest = gone_[allocation->index()];
+    if (!newest || newest->create_index < allocation->create_index) newest = allocation;
   }
 
   /// It keeps its place among the count, unless a replacement shall stand in for it.
@@ -182,7 +201,9 @@ class GroupReconciler {
     for (std::int64_t index = 0; room_ > 0; ++index) {
       if (!indexes_.insert(index).second) continue;
       --room_;
-      plan_.missing.push_back({index, nullptr, false});
+      const auto gone = gone_.find(index);
+      const bool follows = gone != gone_.end() && wants_successor(*gone->second);
+      plan_.missing.push_back({index, follows ? gone->second : nullptr, false});
     }
   }
 
@@ -208,8 +229,9 @@ class GroupReconciler {
   std::vector<AllocationRow> returned_;
   std::vector<AllocationRow> waiting_;  ///< failed, not to be replaced yet or ever
   std::vector<Missing> replaceable_;
-  std::set<std::int64_t> indexes_;  ///< numbers in use
-  std::int64_t finished_ = 0;       ///< batch: ended well
+  std::map<std::int64_t, AllocationRow> gone_;  ///< by number: the newest that is not wanted any more
+  std::set<std::int64_t> indexes_;              ///< numbers in use
+  std::int64_t finished_ = 0;                   ///< batch: ended well
   std::int64_t room_ = 0;
 };
 

@@ -386,6 +386,8 @@ Decision<std::string> decide_stop_allocation(const Tables& tables, const StopAll
   model::Allocation allocation = *current;
   allocation.desired_status = model::DesiredStatus::stop;
   allocation.desired_description = "alloc was stopped by an operator";
+  // What has done its work is over; anything else goes on in another one, which is its successor.
+  if (allocation.client_status != ClientStatus::complete) allocation.transition.migrate = true;
   if (request.no_shutdown_delay) allocation.transition.no_shutdown_delay = true;
   allocation.alloc_modify_index = context.revision;
   allocation.modify_time = unix_nanos(context.now);

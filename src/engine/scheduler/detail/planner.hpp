@@ -41,6 +41,8 @@ class Planner {
   Slot place_of_disk(const model::TaskGroup& group, const model::Allocation* previous) const;
   std::optional<Choice> find_place(Placer& placer, const Placer::Hint& hint);
   std::optional<Choice> find_place_on(Placer& placer, Slot slot);
+  /// What was created last takes the place of `previous`: one more try when that failed, else what it was.
+  void follow(const AllocationRow& previous, const model::ReschedulePolicy& policy);
   /// Writes down who makes way for `row`.
   void evict(const Victims& victims, model::Allocation& row);
   /// Their jobs shall see where else they go.
@@ -97,7 +99,7 @@ class Planner {
   void collect(SystemWork& work, const std::vector<AllocationRow>& allocations);
   void visit(SystemWork& work, Slot slot, const OnNode& here);
   void visit_live(SystemWork& work, Slot slot, const AllocationRow& live);
-  void try_again(SystemWork& work, Slot slot, const AllocationRow& failed);
+  void try_again(SystemWork& work, Slot slot, const AllocationRow& previous);
   bool place_on(SystemWork& work, Slot slot, const AllocationRow& previous);
   bool replace_on(SystemWork& work, Slot slot, const AllocationRow& old);
   void explain_system(SystemWork& work);

@@ -51,6 +51,10 @@ struct GroupPlan {
 /// A terminal allocation of an earlier version (or of a job of the same name that was purged): history.
 bool of_earlier_job(const model::Allocation& allocation, const model::Job& job);
 
+/// Stopped only where it was (by a person, a drain, a more urgent job, the loss of its node), and nothing has followed
+/// it yet: what takes its number is its successor, which has its disk.
+bool wants_successor(const model::Allocation& allocation);
+
 GroupPlan reconcile_group(const model::Job& job, const model::TaskGroup& group,
                           const std::vector<AllocationRow>& allocations, const FleetIndex& fleet, std::int64_t now,
                           Duration slack);

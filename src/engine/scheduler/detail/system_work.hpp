@@ -10,6 +10,7 @@ namespace underway::scheduler::detail {
 struct Planner::OnNode {
   AllocationRow live;
   AllocationRow failed;   ///< the newest that failed and was not replaced
+  AllocationRow gone;     ///< the newest that is not wanted any more
   bool finished = false;  ///< sysbatch: ran to its end, well or not
 };
 
@@ -23,7 +24,7 @@ struct Planner::SystemWork {
 
   struct There {
     Slot slot;
-    AllocationRow row;  ///< what failed there, or null
+    AllocationRow row;  ///< what failed or was stopped there, or null
   };
 
   const model::TaskGroup& group;

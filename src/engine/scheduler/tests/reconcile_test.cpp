@@ -4,6 +4,7 @@ namespace underway::scheduler {
 namespace {
 
 using namespace underway::scheduler::testing;
+using model::DesiredStatus;
 using Names = std::vector<std::string>;
 using namespace std::chrono_literals;
 
@@ -172,6 +173,102 @@ TEST(Service, IsReplacedWhenItsNodeIsLost) {
   EXPECT_NE(plan.created[0].node_id, victim->node_id);
 }
 
+/// As a person, a drain at its deadline, or a more urgent job stops it, or its node's end.
+void stop_to_go_elsewhere(World& world, Allocation row, DesiredStatus desired = DesiredStatus::stop) {
+  row.desired_status = desired;
+  row.transition.migrate = desired == DesiredStatus::stop;
+  world.put(std::move(row));
+}
+
+TEST(Service, IsFollowedByWhatTakesItsNumber) {
+  struct Case {
+    const char* name;
+    std::function<void(World&, Allocation)> stop;
+    bool followed;
+  };
+  const std::vector<Case> cases = {
+      {"stopped by a person", [](World& w, Allocation row) { stop_to_go_elsewhere(w, std::move(row)); }, true},
+      {"evicted", [](World& w, Allocation row) { stop_to_go_elsewhere(w, std::move(row), DesiredStatus::evict); },
+       true},
+      {"lost before there was a place",
+       [](World& w, Allocation row) {
+         row.desired_status = DesiredStatus::stop;
+         row.client_status = ClientStatus::lost;
+         w.put(std::move(row));
+       },
+       true},
+      {"one too many, until the count grew again",
+       [](World& w, Allocation row) {
+         row.desired_status = DesiredStatus::stop;
+         w.put(std::move(row));
+       },
+       false},
+      {"stopped, and followed already",
+       [](World& w, Allocation row) {
+         row.next_allocation = "another";
+         stop_to_go_elsewhere(w, std::move(row));
+       },
+       false},
+      {"of a job of the same name that was purged",
+       [](World& w, Allocation row) {
+         stop_to_go_elsewhere(w, row);
+         w.remake("web");
+       },
+       false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    World world(1, 2);
+    world.run(make_job("web", 2));
+    world.start_all();
+    const auto old = world.live("web")[1];
+    c.stop(world, *old);
+    const Plan plan = world.again("web", EvalTrigger::alloc_stop);
+    const auto it = std::find_if(plan.created.begin(), plan.created.end(),
+                                 [&](const Allocation& row) { return row.name == old->name; });
+    ASSERT_NE(it, plan.created.end());
+    EXPECT_EQ(it->previous_allocation, c.followed ? old->id : "");
+    if (c.followed) EXPECT_EQ(world.alloc(old->id)->next_allocation, it->id);
+    EXPECT_TRUE(it->reschedules.empty());
+    EXPECT_FALSE(world.again("web").changes_allocations());
+  }
+}
+
+TEST(Service, IsFollowedHoweverLongItsSuccessorHadToWait) {
+  World world(1, 1);
+  Job job = make_job("web");
+  job.groups[0].ephemeral_disk.sticky = true;
+  world.run(job);
+  const auto old = world.live("web")[0];
+  Node node = *world.nodes().at(old->node_id);
+  node.eligibility = model::Eligibility::ineligible;
+  world.put_node(node);
+  stop_to_go_elsewhere(world, *old);
+  EXPECT_TRUE(world.again("web", EvalTrigger::alloc_stop).created.empty());
+  job.groups[0].tasks[0].env["A"] = "1";
+  EXPECT_TRUE(world.run(job).created.empty());
+  world.put_node(make_node("c0"));
+  node.eligibility = model::Eligibility::eligible;
+  world.put_node(node);
+  EXPECT_EQ(world.work(&node), 1u);
+  EXPECT_EQ(world.live("web")[0]->previous_allocation, old->id);
+  EXPECT_EQ(world.live("web")[0]->node_id, old->node_id) << "where its disk is";
+}
+
+TEST(Service, ThatStartsAtOnceOrNotAtAllFollowsNothingUntilAllOfItFits) {
+  World world(1, 1);
+  Job job = make_job("web", 2, 1500);
+  job.all_at_once = true;
+  world.run(job);
+  for (const auto& row : world.live("web")) stop_to_go_elsewhere(world, *row);
+  world.run(make_job("other", 1, 1500));
+  const Plan plan = world.again("web", EvalTrigger::alloc_stop);
+  EXPECT_TRUE(plan.created.empty());
+  EXPECT_TRUE(plan.noted.empty());
+  world.put_node(make_node("c2"));
+  EXPECT_EQ(world.again("web").created.size(), 2u);
+  for (const auto& row : world.live("web")) EXPECT_EQ(world.alloc(row->previous_allocation)->next_allocation, row->id);
+}
+
 TEST(Service, StaysOnADisconnectedOrIneligibleNode) {
   World world(1, 2);
   world.run(make_job("web", 1));
@@ -238,6 +335,24 @@ TEST(Batch, IsDoneWhenItHasRun) {
   EXPECT_EQ(world.run(job).created.size(), 2u) << "a new version runs again";
 }
 
+TEST(Batch, IsNotDoneWhenItWasStoppedToGoElsewhere) {
+  for (const auto desired : {DesiredStatus::stop, DesiredStatus::evict}) {
+    World world(1, 2);
+    Job job = make_job("sim", 1);
+    job.type = JobType::batch;
+    world.run(job);
+    world.start_all();
+    const auto old = world.live("sim")[0];
+    stop_to_go_elsewhere(world, *old, desired);
+    EXPECT_EQ(world.again("sim").created.at(0).previous_allocation, old->id);
+    world.set_client(old->id, ClientStatus::complete);  // what was killed has not failed
+    EXPECT_FALSE(world.again("sim").changes_allocations());
+    const auto successor = world.live("sim").at(0);
+    world.set_client(successor->id, ClientStatus::complete);
+    EXPECT_EQ(world.again("sim").job_status, model::JobStatus::dead);
+  }
+}
+
 TEST(Batch, IsTriedOnceMoreAfterAFailure) {
   World world(1, 2);
   Job job = make_job("sim", 1);
@@ -253,6 +368,23 @@ TEST(Batch, IsTriedOnceMoreAfterAFailure) {
   EXPECT_FALSE(plan.changes_allocations());
   EXPECT_TRUE(plan.evaluations.empty());
   EXPECT_EQ(plan.job_status, model::JobStatus::dead);
+}
+
+TEST(System, IsFollowedOnItsNodeWhenItWasStoppedThere) {
+  World world(1, 2);
+  Job job = make_job("agent");
+  job.type = JobType::system;
+  world.run(job);
+  world.start_all();
+  const auto old = world.live("agent")[0];
+  stop_to_go_elsewhere(world, *old);
+  const Plan plan = world.again("agent", EvalTrigger::alloc_stop);
+  ASSERT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.created[0].node_id, old->node_id);
+  EXPECT_EQ(plan.created[0].previous_allocation, old->id);
+  EXPECT_TRUE(plan.created[0].reschedules.empty());
+  EXPECT_EQ(world.alloc(old->id)->next_allocation, plan.created[0].id);
+  EXPECT_EQ(world.alloc(old->id)->desired_description, old->desired_description);
 }
 
 TEST(System, RunsOnEveryNodeThatMayAndIsHealthy) {

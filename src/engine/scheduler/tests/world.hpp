@@ -95,6 +95,12 @@ class World {
     jobs_[id] = std::make_shared<const Job>(std::move(job));
     return evaluate(new_evaluation(id, EvalTrigger::job_deregister));
   }
+  /// The job is purged, and another one of its name registered.
+  void remake(const std::string& id) {
+    Job job = *jobs_.at(id);
+    job.create_index = ++revision_;
+    jobs_[id] = std::make_shared<const Job>(std::move(job));
+  }
   /// Plans again without that anything changed.
   Plan again(const std::string& id, EvalTrigger trigger = EvalTrigger::node_update) {
     return evaluate(new_evaluation(id, trigger));

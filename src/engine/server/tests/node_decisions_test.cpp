@@ -352,8 +352,37 @@ TEST(StopAllocation, BringsAReplacement) {
   const auto eval = desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id}, c); });
   EXPECT_EQ(desk.tables.find_evaluation(eval)->triggered_by, EvalTrigger::alloc_stop);
   EXPECT_EQ(desk.tables.find_allocation(id)->desired_status, model::DesiredStatus::stop);
-  EXPECT_NE(desk.only("web")->id, id);
+  EXPECT_EQ(desk.only("web")->previous_allocation, id);
+  EXPECT_EQ(desk.tables.find_allocation(id)->next_allocation, desk.only("web")->id);
   EXPECT_THROW(decide_stop_allocation(desk.tables, {uuid(5)}, desk.context()), Error);
+}
+
+TEST(StopAllocation, LeavesWorkThatIsDoneDone) {
+  Desk desk;
+  desk.join(make_node(1));
+  desk.register_job(make_job("sim", 1, model::JobType::batch));
+  const auto id = desk.only("sim")->id;
+  desk.update(uuid(1), {report(id, ClientStatus::complete)});
+  desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id}, c); });
+  EXPECT_TRUE(desk.live("sim").empty());
+}
+
+TEST(StopAllocation, TellsTheNodeNotToWaitWhenItIsToldSo) {
+  for (const bool skip : {false, true}) {
+    Desk desk;
+    desk.join(make_node(1));
+    desk.register_job(make_job("web"));
+    const auto id = desk.only("web")->id;
+    const auto stop = [&](bool now) {
+      desk.run([&](const Tables& t, const Context& c) { return decide_stop_allocation(t, {id, now}, c); });
+      return desk.tables.find_allocation(id);
+    };
+    EXPECT_EQ(stop(skip)->transition.no_shutdown_delay, skip);
+    EXPECT_EQ(desk.only("web")->transition.no_shutdown_delay, false);
+    const auto before = desk.tables.find_allocation(id)->alloc_modify_index;
+    EXPECT_TRUE(stop(true)->transition.no_shutdown_delay) << "it waits already";
+    EXPECT_GT(desk.tables.find_allocation(id)->alloc_modify_index, before) << "so that its node is told";
+  }
 }
 
 // --- collection

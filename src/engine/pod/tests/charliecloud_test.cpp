@@ -3,14 +3,10 @@
 
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/error.hpp"
 #include "oci/tests/maker.hpp"
-#include "os/file.hpp"
-#include "os/mount.hpp"
+#include "pod/tests/pod_fixture.hpp"
 
 namespace underway::pod {
 namespace {
@@ -19,49 +15,21 @@ using driver::TaskStatus;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
-class Charliecloud : public testing::Test {
+class Charliecloud : public testing::Test, protected PodFixture {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
     if (::access("/usr/bin/ch-run", X_OK) != 0) GTEST_SKIP() << "needs charliecloud-runtime";
     const auto busybox = os::find_file("/bin/busybox");
     if (!busybox) GTEST_SKIP() << "needs busybox-static";
-    char name[] = "/var/lib/underway-ch-XXXXXX";
-    path_ = ::mkdtemp(name);  // 0700: as an agent's directory may be
+    make_place("solver", options_);
     make_directory_image(*busybox);
     make_layout(*busybox);
-    ledger_.emplace(path_ + "/ledger");
-    options_.driver.keeper_program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
-    options_.driver.ledger = &*ledger_;
-    options_.store = std::make_shared<oci::Store>(path_ + "/store", UNDERWAY_BINARY_DIR "/bin/underway-pull");
-    parent_ = fmt::format("underway-test-{}", ::getpid());
-    spec_.alloc_id = "7f3a9c12-0000-4000-8000-000000000000";
-    spec_.task = "solver";
-    spec_.node = "c1";
-    spec_.task_dir = path_ + "/alloc/solver";
-    spec_.alloc_dir = path_ + "/alloc/alloc";
-    spec_.keeper_dir = path_ + "/keepers/solver-1";
-    spec_.cgroup = parent_ + "/7f3a9c12/solver";
-    spec_.run_cgroup = parent_ + "/7f3a9c12.runs/solver/1";
-    spec_.env = {{"NAME", "value"}};
-    os::make_directories(path_ + "/keepers");
     driver_ = make_charliecloud(options_);
   }
   void TearDown() override {
-    if (path_.empty()) return;
-    task_.reset();
-    EXPECT_TRUE(ledger_->unsettled().empty());
-    EXPECT_FALSE(os::exists(spec_.keeper_dir)) << "a keeper is left";
-    EXPECT_FALSE(os::exists(spec_.keeper_dir + ".pod")) << "a directory is left";
-    EXPECT_TRUE(options_.store->leases().empty());
-    for (const auto& mount : os::list_mounts()) EXPECT_THAT(mount.target, Not(HasSubstr("underway-task")));
-    if (auto left = os::Cgroup::find(options_.driver.cgroups, parent_)) {
-      EXPECT_TRUE(left->processes().empty());
-      left->remove();
-    }
-    os::remove_tree(path_);
+    remove_place();
     os::remove_tree(image_);
   }
 
@@ -99,44 +67,9 @@ class Charliecloud : public testing::Test {
     keys["args"] = {"-c", text};
     spec_.config = std::move(keys);
   }
-  TaskStatus finish() {
-    task_ = driver_->start(spec_);
-    EXPECT_TRUE(task_->wait(seconds{60}));
-    const auto status = task_->status();
-    task_->destroy();
-    task_.reset();
-    return status;
-  }
-  std::string failure() {
-    try {
-      task_ = driver_->start(spec_);
-    } catch (const Error& e) {
-      return e.text();
-    }
-    end();
-    return "it started";
-  }
-  void end() {
-    task_->stop(SIGKILL, {});
-    ASSERT_TRUE(task_->wait(seconds{20}));
-    task_->destroy();
-  }
-  std::string file(const std::string& stream) const {
-    return os::find_file(fmt::format("{}/logs/solver.{}.0", spec_.alloc_dir, stream)).value_or("");
-  }
-  std::string out() const { return file("stdout"); }
-  std::string err() const { return file("stderr"); }
-  bool says(const std::string& text) const {
-    for (int i = 0; i < 4000 && out().find(text) == std::string::npos; ++i) ::usleep(5000);
-    return out().find(text) != std::string::npos;
-  }
 
-  std::string path_, image_, parent_;
+  std::string image_;
   CharliecloudOptions options_;
-  std::optional<os::Ledger> ledger_;
-  driver::TaskSpec spec_;
-  std::unique_ptr<driver::Driver> driver_;
-  std::unique_ptr<driver::TaskHandle> task_;
 };
 
 TEST_F(Charliecloud, RunsADirectoryAsTheTasksUserWithoutAnyPrivilege) {
@@ -176,10 +109,8 @@ TEST_F(Charliecloud, RunsCommandsBesideATaskAndStopsIt) {
   script("trap 'echo asked; exit 0' INT; echo up; while :; do busybox sleep 0.1; done");
   task_ = driver_->start(spec_);
   ASSERT_TRUE(says("up")) << err();
-  auto session = task_->exec({.argv = {"/bin/busybox", "sh", "-c", "id -u; cat /etc/release; ls -d /local"}});
-  EXPECT_EQ(os::read_all(session.out, 1 << 16, "output"), "65534\nof the directory\n/local\n")
-      << os::read_all(session.err, 1 << 16, "output");
-  session.child.wait();
+  EXPECT_EQ(run({"/bin/busybox", "sh", "-c", "id -u; cat /etc/release; ls -d /local"}),
+            "65534\nof the directory\n/local\n");
   task_->stop(SIGINT, seconds{20});
   ASSERT_TRUE(task_->wait(seconds{30}));
   EXPECT_TRUE(task_->status().exit.success());

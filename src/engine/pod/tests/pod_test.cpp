@@ -1,18 +1,11 @@
 // Containers by the real crun and the real runc.
 #include "pod/pod.hpp"
 
-#include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <boost/json/serialize.hpp>
-
-#include "base/error.hpp"
-#include "base/text.hpp"
 #include "oci/tests/maker.hpp"
-#include "os/file.hpp"
-#include "os/mount.hpp"
 #include "pod/runtime.hpp"
+#include "pod/tests/pod_fixture.hpp"
 
 namespace underway::pod {
 namespace {
@@ -20,11 +13,10 @@ namespace {
 using driver::TaskStatus;
 using std::chrono::seconds;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kUsers = "root:x:0:0::/root:/bin/sh\nweb:x:33:34::/srv:/bin/sh\n";
 
-class Pods : public testing::TestWithParam<const char*> {
+class Pods : public testing::TestWithParam<const char*>, protected PodFixture {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
@@ -32,8 +24,7 @@ class Pods : public testing::TestWithParam<const char*> {
     if (!find_runtime(GetParam(), why_not)) GTEST_SKIP() << why_not;
     const auto busybox = os::find_file("/bin/busybox");
     if (!busybox) GTEST_SKIP() << "needs busybox-static";
-    char name[] = "/var/lib/underway-pod-XXXXXX";
-    path_ = ::mkdtemp(name);
+    make_place("web", options_);
     ::chmod(path_.c_str(), 0755);
     std::vector<oci::Entry> files = {{"bin/", AE_IFDIR, "", 0755},
                                      {"bin/busybox", AE_IFREG, *busybox, 0755},
@@ -49,40 +40,11 @@ class Pods : public testing::TestWithParam<const char*> {
         path_ + "/image",
         oci::make_image({oci::tar_of(files), second},
                         R"({"Cmd":["/bin/sh","-c","echo by the image"],"Env":["FROM=image"],"StopSignal":"SIGUSR1"})"));
-    ledger_.emplace(path_ + "/ledger");
-    options_.driver.keeper_program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
-    options_.driver.ledger = &*ledger_;
-    options_.store = std::make_shared<oci::Store>(path_ + "/store", UNDERWAY_BINARY_DIR "/bin/underway-pull");
     options_.runtime = GetParam();
     options_.policy.privileged = true;
-    parent_ = fmt::format("underway-test-{}", ::getpid());
-    spec_.alloc_id = "7f3a9c12-0000-4000-8000-000000000000";
-    spec_.task = "web";
-    spec_.node = "gpu-014";
-    spec_.task_dir = path_ + "/alloc/web";
-    spec_.alloc_dir = path_ + "/alloc/alloc";
-    spec_.keeper_dir = path_ + "/keepers/web-1";
-    spec_.cgroup = parent_ + "/7f3a9c12/web";
-    spec_.run_cgroup = parent_ + "/7f3a9c12.runs/web/1";
-    spec_.env = {{"NAME", "value"}};
-    os::make_directories(path_ + "/keepers");
     driver_ = make_pod(options_);
   }
-  void TearDown() override {
-    if (path_.empty()) return;
-    task_.reset();
-    EXPECT_TRUE(ledger_->unsettled().empty());
-    EXPECT_FALSE(os::exists(spec_.keeper_dir)) << "a keeper is left";
-    EXPECT_FALSE(os::exists(spec_.keeper_dir + ".pod")) << "a bundle is left";
-    EXPECT_TRUE(options_.store->leases().empty());
-    for (const auto& mount : os::list_mounts()) EXPECT_THAT(mount.target, Not(HasSubstr(path_)));
-    if (auto left = os::Cgroup::find(options_.driver.cgroups, parent_)) {
-      EXPECT_TRUE(left->processes().empty());
-      left->remove();
-    }
-    EXPECT_FALSE(os::exists("/sys/fs/cgroup/systemd/" + parent_)) << "the runtime's own group is left";
-    os::remove_tree(path_);
-  }
+  void TearDown() override { remove_place(); }
 
   void config(boost::json::object keys) {
     keys["image"] = "oci:" + path_ + "/image:v1";
@@ -93,54 +55,8 @@ class Pods : public testing::TestWithParam<const char*> {
     keys["args"] = {"-c", text};
     config(std::move(keys));
   }
-  TaskStatus finish() {
-    task_ = driver_->start(spec_);
-    EXPECT_TRUE(task_->wait(seconds{60}));
-    const auto status = task_->status();
-    task_->destroy();
-    task_.reset();
-    return status;
-  }
-  std::string failure() {
-    try {
-      task_ = driver_->start(spec_);
-    } catch (const Error& e) {
-      return e.text();
-    }
-    end();
-    return "it started";
-  }
-  void end() {
-    task_->stop(SIGKILL, {});
-    ASSERT_TRUE(task_->wait(seconds{20}));
-    task_->destroy();
-  }
-  bool says(const std::string& text) const {
-    for (int i = 0; i < 4000 && out().find(text) == std::string::npos; ++i) ::usleep(5000);
-    return out().find(text) != std::string::npos;
-  }
-  std::string run(const std::vector<std::string>& argv) {
-    auto session = task_->exec({.argv = argv});
-    auto text = os::read_all(session.out, 1 << 20, "output");
-    text += os::read_all(session.err, 1 << 20, "output");
-    session.child.wait();
-    return text;
-  }
-  std::string file(const std::string& stream) const {
-    std::string all;
-    const auto directory = spec_.alloc_dir + "/logs";
-    for (int i = 0; i < 10; ++i) all += os::find_file(fmt::format("{}/web.{}.{}", directory, stream, i)).value_or("");
-    return all;
-  }
-  std::string out() const { return file("stdout"); }
-  std::string err() const { return file("stderr"); }
 
-  std::string path_, parent_;
   Options options_;
-  std::optional<os::Ledger> ledger_;
-  driver::TaskSpec spec_;
-  std::unique_ptr<driver::Driver> driver_;
-  std::unique_ptr<driver::TaskHandle> task_;
 };
 
 TEST_P(Pods, RunWhatTheImageSays) {

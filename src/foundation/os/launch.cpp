@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // <sys/mount.h> clashes with <linux/mount.h> in glibc 2.36, so these three are declared here.
@@ -171,6 +172,64 @@ int execute(Strings strings, const StepHead& head) {
   return error;
 }
 
+/// A path below /proc/<pid>; `name` begins with a slash.
+class ProcPath {
+ public:
+  ProcPath(long pid, const char* name) {
+    std::size_t at = strlen(text_);
+    char digits[20];
+    std::size_t count = 0;
+    for (; pid > 0; pid /= 10) digits[count++] = static_cast<char>('0' + pid % 10);
+    while (count > 0) text_[at++] = digits[--count];
+    strcpy(text_ + at, name);
+  }
+  const char* get() const { return text_; }
+
+ private:
+  char text_[48] = "/proc/";
+};
+
+/// A user namespace with these maps, as a descriptor. It is made by a process of its own: one that enters it could do
+/// nothing more to the mounts here.
+int open_user_namespace(View uids, View gids, int& space) {
+  int gate[2];
+  if (pipe2(gate, O_CLOEXEC) != 0) return errno;
+  const long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0UL);
+  if (pid == 0) {
+    close(gate[1]);
+    char end = 0;
+    [[maybe_unused]] const ssize_t n = read(gate[0], &end, 1);  // until the gate is closed, however that happens
+    _exit(0);
+  }
+  int error = check(pid);
+  if (error == 0) error = write_text(ProcPath(pid, "/uid_map").get(), uids);
+  if (error == 0) error = write_text(ProcPath(pid, "/gid_map").get(), gids);
+  if (error == 0) error = check(space = open(ProcPath(pid, "/ns/user").get(), O_RDONLY | O_CLOEXEC));
+  close(gate[0]);
+  close(gate[1]);
+  if (pid > 0) waitpid(static_cast<pid_t>(pid), nullptr, 0);
+  return error;
+}
+
+int map_mount(const char* source, const char* target, View uids, View gids) {
+  int space = -1;
+  if (const int error = open_user_namespace(uids, gids, space)) return error;
+  const auto tree =
+      static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  int error = check(tree);
+  if (error == 0) {
+    mount_attr attributes{};
+    attributes.attr_set = MOUNT_ATTR_IDMAP;
+    attributes.userns_fd = static_cast<std::uint64_t>(space);
+    // Nobody may have used the mount before: it is mapped while it is attached nowhere.
+    error = check(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes));
+    if (error == 0) error = check(syscall(SYS_move_mount, tree, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH));
+    close(tree);
+  }
+  close(space);
+  return error;
+}
+
 void send(int report_fd, const Report& report) {
   [[maybe_unused]] ssize_t n = write(report_fd, &report, sizeof report);  // a dead reader changes nothing here
 }
@@ -234,6 +293,13 @@ int apply(const StepHead& head, const char* step, int report_fd) {
       const char* source = text();
       return check(mount(source, text(), nullptr, kMove, nullptr));
     }
+    case Op::map_mount: {
+      const char *source = text(), *target = text();
+      const View uids = strings.next();
+      return map_mount(source, target, uids, strings.next());
+    }
+    case Op::give_fd:
+      return check(fchown(static_cast<int>(head.a), static_cast<uid_t>(head.b), static_cast<gid_t>(head.c)));
     case Op::pivot_root:
       return enter_root(text());
     case Op::change_directory:
@@ -318,8 +384,8 @@ bool well_formed(const char* bytes, std::size_t size) {
     }
     if (in != end) return false;
     // How many strings each step reads; exec reads as many as it says.
-    constexpr std::uint8_t kStrings[] = {0, 2, 0, 0, 0, 0, 4, 1, 1, 2, 1, 1, 1, 1, 1, 1,
-                                         1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2};
+    constexpr std::uint8_t kStrings[] = {0, 2, 0, 0, 0, 0, 4, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1,
+                                         1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 4, 0};
     if (head.op >= sizeof kStrings) return false;
     const bool is_exec = static_cast<Op>(head.op) == Op::exec;
     if (!is_exec && head.strings != kStrings[head.op]) return false;

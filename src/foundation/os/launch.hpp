@@ -43,6 +43,8 @@ enum class Op : std::uint16_t {
   controlling_terminal = 29,
   exec = 30,
   move_mount = 31,
+  map_mount = 32,
+  give_fd = 33,
 };
 
 /// The head of a plan and of each of its steps; the strings follow, each as a 32-bit length, the bytes, and a NUL.

@@ -38,6 +38,10 @@ LaunchPlan& LaunchPlan::mount(const std::string& source, const std::string& targ
 LaunchPlan& LaunchPlan::bind(const std::string& source, const std::string& target, bool recursive) {
   return mount(source, target, "", recursive ? MS_BIND | MS_REC : MS_BIND);
 }
+LaunchPlan& LaunchPlan::map_mount(const std::string& source, const std::string& target, const IdMap& uids,
+                                  const IdMap& gids) {
+  return add(Op::map_mount, {source, target, to_text(uids), to_text(gids)});
+}
 LaunchPlan& LaunchPlan::make_mounts_private() { return mount("", "/", "", MS_REC | MS_PRIVATE); }
 LaunchPlan& LaunchPlan::set_mount_attributes(const std::string& path, std::uint64_t attributes, bool recursive) {
   return add(Op::set_mount_attributes, {path}, static_cast<std::int64_t>(attributes), recursive ? 1 : 0);
@@ -71,6 +75,7 @@ LaunchPlan& LaunchPlan::limit(int resource, std::uint64_t soft, std::uint64_t ha
 LaunchPlan& LaunchPlan::set_umask(mode_t mask) { return add(Op::set_umask, {}, mask); }
 LaunchPlan& LaunchPlan::move_fd(int from, int to) { return add(Op::move_fd, {}, from, to); }
 LaunchPlan& LaunchPlan::controlling_terminal(int fd) { return add(Op::controlling_terminal, {}, fd); }
+LaunchPlan& LaunchPlan::give_fd(int fd, uid_t uid, gid_t gid) { return add(Op::give_fd, {}, fd, uid, gid); }
 
 LaunchPlan& LaunchPlan::bound_capabilities(Capabilities keep) {
   return add(Op::bound_capabilities, {}, static_cast<std::int64_t>(keep));
@@ -232,6 +237,10 @@ std::string LaunchPlan::describe(std::size_t index) const {
     }
     case Op::move_mount:
       return fmt::format("move the mount '{}' to '{}'", text(0), text(1));
+    case Op::map_mount:
+      return fmt::format("map the owners of '{}'", text(0));
+    case Op::give_fd:
+      return fmt::format("give file descriptor {} to user {}", step.a, step.b);
   }
   return "take an unknown step";
 }

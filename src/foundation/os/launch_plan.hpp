@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "os/capability.hpp"
+#include "os/id_map.hpp"
 #include "os/launch.hpp"
 #include "os/user.hpp"
 
@@ -37,6 +38,10 @@ class LaunchPlan {
                     unsigned long flags = 0, const std::string& data = {});
   /// Recursive when `recursive`; the source is a directory or a file.
   LaunchPlan& bind(const std::string& source, const std::string& target, bool recursive = false);
+  /// As a recursive bind, with owners mapped: what belongs to an id of `uids` or `gids` inside belongs to the one
+  /// outside when seen through it, and what is written through it the other way round. EINVAL where a file system below
+  /// `source` has no such mounts (mount_setattr(2), "ID-mapped mounts").
+  LaunchPlan& map_mount(const std::string& source, const std::string& target, const IdMap& uids, const IdMap& gids);
   /// No mount goes from here to others or back.
   LaunchPlan& make_mounts_private();
   /// MOUNT_ATTR_* bits (mount_setattr(2), kernel 5.12), for `path` and the mounts below when `recursive`.
@@ -63,6 +68,8 @@ class LaunchPlan {
   /// Makes `from` known as `to` in the program; all other descriptors above 2 are closed by exec.
   LaunchPlan& move_fd(int from, int to);
   LaunchPlan& controlling_terminal(int fd);
+  /// fchown(2).
+  LaunchPlan& give_fd(int fd, uid_t uid, gid_t gid);
 
   /// The bounding set becomes `keep`: nothing outside it can be gained by exec.
   LaunchPlan& bound_capabilities(Capabilities keep);

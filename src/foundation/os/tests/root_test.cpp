@@ -105,6 +105,35 @@ TEST_F(Root, ProgramInNewNamespacesHasItsOwnRootHostnameAndProcessNumbers) {
   EXPECT_EQ(output.out, "1\nn7\nbin\nlib\nlib64\nold\nproc\nsys\nusr\n0x9\n") << output.err;
 }
 
+TEST_F(Root, AMountWithMappedOwnersShowsAndKeepsThemBothWays) {
+  const Temporary dir;
+  make_directories(dir / "on-disk");
+  make_directories(dir / "seen");
+  write_file(dir / "on-disk/file", "");
+  SpawnSpec spec{.argv = {"sh", "-c", "stat -c %u:%g file && touch new && chown 500007:600007 new"}};
+  spec.cwd = dir / "seen";
+  spec.unshare = CLONE_NEWNS;
+  spec.setup.make_mounts_private().map_mount(dir / "on-disk", dir / "seen", {{0, 500000, 10}}, {{0, 600000, 10}});
+  // Root itself is nobody's number there.
+  spec.user = User{.name = "", .uid = 500000, .gid = 600000, .home = "", .shell = "", .groups = {}};
+  spec.ambient = *find_capability("chown");
+  const auto output = run_program(spec, seconds{20});
+  EXPECT_EQ(output.out, "500000:600000\n") << output.err;
+  struct stat st{};
+  ASSERT_EQ(::stat((dir / "on-disk/new").c_str(), &st), 0) << output.err;
+  EXPECT_EQ(st.st_uid, 7U);
+  EXPECT_EQ(st.st_gid, 7U);
+
+  spec.setup = LaunchPlan();
+  spec.setup.make_mounts_private().map_mount("/proc", dir / "seen", {{0, 500000, 10}}, {{0, 600000, 10}});
+  try {
+    run_program(spec, seconds{20});
+    FAIL() << "proc cannot be mapped";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.one_line(), testing::HasSubstr("cannot map the owners of '/proc'"));
+  }
+}
+
 TEST_F(Root, JoiningAllNamespacesOfAProcessGivesAChildOfOursInside) {
   SpawnSpec host{.argv = {"sleep", "60"}};
   host.unshare = kHostNamespaces;

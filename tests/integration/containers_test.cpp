@@ -103,5 +103,48 @@ TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
   EXPECT_TRUE(eventually(seconds(20), [&] { return collect() == 0 && layers() == "0\n"; })) << "nobody uses it";
 }
 
+TEST(Containers, WhoseRootIsNobodyOnTheHostKeepTheirNumbersWhileTheyRun) {
+  if (shell("command -v crun || command -v runc").exit_code != 0) GTEST_SKIP() << "needs crun or runc";
+  if (shell("test -x /bin/busybox").exit_code != 0) GTEST_SKIP() << "needs busybox-static";
+  Machine machine;
+  const auto made = make_image(machine.directory());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  std::map<std::string, std::string> allocations, maps;
+  const auto inside = [&](const std::string& id, const std::string& line) {
+    const auto done = machine.underway({"alloc", "exec", allocations[id], "/bin/sh", "-c", line});
+    return done.out + done.err;
+  };
+  const auto start = [&](const std::string& name) {
+    std::string text = job(name, "podman", "oci:" + machine.directory() + "/image:v1");
+    text.insert(text.find("        command "), "        userns          = \"auto\"\n");
+    const auto started = machine.run_job(name, text);
+    ASSERT_EQ(started.exit_code, 0) << started.out << started.err << read_text(machine.log());
+    allocations[name] = only_allocation(machine, name);
+    maps[name] = inside(name, "cat /proc/self/uid_map");
+    EXPECT_EQ(inside(name, "id -u; cat /local/file; echo; stat -c %U /secrets /local; echo x > /local/mine"),
+              "33\nrendered\nweb\nweb\n");
+    EXPECT_EQ(shell(fmt::format("stat -c %u {}/client/alloc/{}/t/local/mine", machine.state(), allocations[name])).out,
+              "33\n");
+    EXPECT_THAT(machine.underway({"alloc", "logs", allocations[name]}).out, HasSubstr("begun t image"));
+  };
+  start("first");
+  start("second");
+  EXPECT_NE(maps["first"], maps["second"]);
+  machine.kill_agent();
+  machine.start();
+  EXPECT_TRUE(eventually(seconds(20), [&] { return inside("first", "cat /proc/self/uid_map") == maps["first"]; }));
+  start("third");
+  EXPECT_NE(maps["third"], maps["first"]) << "the next agent knows who has which";
+  EXPECT_NE(maps["third"], maps["second"]);
+  const auto run = fmt::format("ls -d {}/client/alloc/{}/t/private/*.pod", machine.state(), allocations["first"]);
+  EXPECT_EQ(shell(run).exit_code, 0);
+  EXPECT_EQ(machine.underway({"job", "stop", "-purge", "first"}).exit_code, 0);
+  EXPECT_TRUE(eventually(seconds(20), [&] { return shell(run).exit_code != 0; })) << "it is not cleared away";
+  start("fourth");
+  EXPECT_EQ(maps["fourth"], maps["first"]) << "what was given back is there again";
+  for (const auto* name : {"second", "third", "fourth"})
+    EXPECT_EQ(machine.underway({"job", "stop", "-purge", name}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace underway::harness

@@ -223,6 +223,12 @@ void LocalTask::set_cpuset(const std::string& cores) {
   if (Visited group(cgroups_, cgroup_); group && !cores.empty()) group->set({.cpuset = cores});
 }
 
+uid_t LocalTask::host_uid(uid_t uid) const {
+  if ((entered_ & CLONE_NEWUSER) == 0) return uid;
+  const auto map = os::parse_id_map(os::find_file(fmt::format("/proc/{}/uid_map", client_.task().pid)).value_or(""));
+  return os::find_outside(map, uid).value_or(uid);
+}
+
 ExecSession LocalTask::exec(const ExecRequest& request) {
   const auto gone = [&] {
     return Error(Code::conflict, fmt::format("cannot run a command in task {}", description_)).because("it has ended");
@@ -243,7 +249,7 @@ ExecSession LocalTask::exec(const ExecRequest& request) {
   if (request.terminal) {
     os::Terminal terminal = os::open_terminal();
     os::resize_terminal(terminal.master, request.rows, request.columns);
-    if (spec.user && ::fchown(terminal.slave.get(), spec.user->uid, static_cast<gid_t>(-1)) != 0) {
+    if (spec.user && ::fchown(terminal.slave.get(), host_uid(spec.user->uid), static_cast<gid_t>(-1)) != 0) {
       throw errno_error(errno, "cannot give the terminal to the task's user");
     }
     spec.in = spec.out = spec.err = terminal.slave.get();

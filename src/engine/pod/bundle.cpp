@@ -39,17 +39,27 @@ json::object show(const std::string& source, const std::string& target, bool rea
   return {{"destination", target}, {"type", "bind"}, {"source", source}, {"options", std::move(options)}};
 }
 
+/// Whether the container has that number of a user or a group.
+bool is_there(const os::IdMap& map, std::uint32_t id) { return map.empty() || os::find_outside(map, id).has_value(); }
+
 json::array mounts(const BundleInput& in) {
   const Config& c = in.config;
   json::array out;
-  out.push_back(mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
+  if (in.proc.empty())
+    out.push_back(mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
+  else
+    out.push_back(show(in.proc, "/proc", false, {"nosuid", "noexec", "nodev"}));
   out.push_back(mount("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}));
-  if (c.privileged)
+  if (!in.sys.empty())
+    out.push_back(show(in.sys, "/sys", !c.privileged, {"nosuid", "noexec", "nodev"}));
+  else if (c.privileged)
     out.push_back(mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "rw"}));
   else
     out.push_back(mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
-  out.push_back(mount("/dev/pts", "devpts", "devpts",
-                      {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
+  json::object terminals =
+      mount("/dev/pts", "devpts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"});
+  if (is_there(in.gids, 5)) terminals["options"].as_array().emplace_back("gid=5");
+  out.push_back(std::move(terminals));
   if (c.own_ipc) {
     out.push_back(mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
     out.push_back(mount("/dev/shm", "tmpfs", "shm",
@@ -85,6 +95,10 @@ json::array mounts(const BundleInput& in) {
     out.push_back(show(source, volume.target, volume.read_only, volume.options));
   }
   if (c.init) out.push_back(show(in.init, "/run/init", true));
+  // Nobody can make a device file in a user namespace: it gets those of the host (mknod(2), EPERM).
+  if (!in.uids.empty()) {
+    for (const auto& node : in.devices) out.push_back(show(node.source, node.target, false));
+  }
   return out;
 }
 
@@ -151,8 +165,10 @@ json::object process(const BundleInput& in) {
   return out;
 }
 
-json::array namespaces(const Config& c) {
+json::array namespaces(const BundleInput& in) {
+  const Config& c = in.config;
   json::array out = {{{"type", "mount"}}, {{"type", "cgroup"}}};
+  if (!in.uids.empty()) out.push_back({{"type", "user"}});
   if (c.own_pids) out.push_back({{"type", "pid"}});
   if (c.own_ipc) out.push_back({{"type", "ipc"}});
   if (c.own_uts) out.push_back({{"type", "uts"}});
@@ -160,9 +176,19 @@ json::array namespaces(const Config& c) {
   return out;
 }
 
+json::array mappings(const os::IdMap& map) {
+  json::array out;
+  for (const auto& range : map)
+    out.push_back({{"containerID", range.inside}, {"hostID", range.outside}, {"size", range.count}});
+  return out;
+}
+
 json::object linux_part(const BundleInput& in) {
-  json::object out{
-      {"namespaces", namespaces(in.config)}, {"cgroupsPath", in.cgroup}, {"rootfsPropagation", "rprivate"}};
+  json::object out{{"namespaces", namespaces(in)}, {"cgroupsPath", in.cgroup}, {"rootfsPropagation", "rprivate"}};
+  if (!in.uids.empty()) {
+    out["uidMappings"] = mappings(in.uids);
+    out["gidMappings"] = mappings(in.gids);
+  }
   json::array devices, rules;
   for (const auto& node : in.devices) {
     devices.push_back({{"path", node.target},
@@ -179,7 +205,7 @@ json::object linux_part(const BundleInput& in) {
                      {"access", node.access}});
   }
   rules.insert(rules.begin(), json::value(json::object{{"allow", in.config.privileged}, {"access", "rwm"}}));
-  if (!devices.empty()) out["devices"] = std::move(devices);
+  if (!devices.empty() && in.uids.empty()) out["devices"] = std::move(devices);
   out["resources"] = {{"devices", std::move(rules)}};
   if (!in.config.sysctl.empty()) {
     json::object settings;

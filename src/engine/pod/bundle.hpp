@@ -13,6 +13,7 @@
 
 #include "oci/config.hpp"
 #include "oci/user.hpp"
+#include "os/id_map.hpp"
 #include "pod/config.hpp"
 
 namespace underway::pod {
@@ -20,7 +21,8 @@ namespace underway::pod {
 /// A device file of the host that the container gets.
 struct DeviceNode {
   std::string target;
-  char type = 'c';  ///< or 'b'
+  std::string source;  ///< of the host
+  char type = 'c';     ///< or 'b'
   unsigned major = 0, minor = 0;
   mode_t mode = 0666;
   uid_t uid = 0;
@@ -43,6 +45,11 @@ struct BundleInput {
       cgroups;  ///< the task's group in each hierarchy, and its mount point
   std::vector<DeviceNode> devices;
   boost::json::object seccomp;  ///< empty: unconfined
+  /// Of a user namespace of its own. Empty: it has that of the host.
+  os::IdMap uids, gids;
+  /// Mounted for it where it may not do so itself: where it has a user namespace, but process numbers or network of
+  /// others. Empty: it mounts its own.
+  std::string proc, sys;
 };
 
 boost::json::object make_bundle(const BundleInput& input);

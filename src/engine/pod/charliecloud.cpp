@@ -22,9 +22,7 @@ using namespace detail;
 namespace local = driver::local;
 namespace settings = driver::settings;
 
-/// Where a run finds what it is given: in memory, in the run's own mount namespace. Below the agent's directory the
-/// task's user could not search.
-const std::string kPlace = "/run/underway-task";
+const std::string kPlace(kStage);
 /// What is shown of the task's directories, each at a place of this name in the container.
 constexpr std::string_view kOwn[] = {"alloc", "local", "secrets", "tmp"};
 
@@ -219,12 +217,12 @@ class Start {
       plan.bind(*directory_, root);
       return;
     }
-    const std::string upper = fmt::format(",upperdir={0}/upper,workdir={0}/work", kPlace);
     if (directory_) {
+      const std::string upper = fmt::format(",upperdir={0}/upper,workdir={0}/work", kPlace);
       plan.mount("overlay", root, "overlay", MS_NODEV, "lowerdir=" + escaped(*directory_) + upper);
     } else {
       plan.change_directory(place_.path("l"));
-      plan.mount("overlay", root, "overlay", MS_NODEV, overlay_options(image_.layers.size(), false) + upper);
+      plan.mount("overlay", root, "overlay", MS_NODEV, overlay_options(image_.layers.size(), kPlace));
       plan.change_directory("/");
     }
     // Only at the top: deeper ones could lead out by a link of the image.
@@ -306,7 +304,7 @@ class Start {
 class Charliecloud final : public driver::Driver {
  public:
   explicit Charliecloud(CharliecloudOptions options) : options_(std::move(options)) {
-    undo_leases(options_.driver.ledger, options_.store);
+    undo_holdings(options_.driver.ledger, options_.store);
   }
 
   std::string name() const override { return "charliecloud"; }

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "os/capability.hpp"
+#include "os/id_map.hpp"
 
 namespace underway::pod {
 
@@ -21,6 +22,7 @@ struct Volume {
   std::string target;  ///< absolute
   bool read_only = false;
   std::vector<std::string> options;  ///< mount(8)'s, beyond ro and rw
+  bool mapped = false;  ///< in a user namespace, its owners are those that the container knows by the same numbers
 };
 
 struct Device {
@@ -32,6 +34,15 @@ struct Device {
 struct Ulimit {
   std::string name;  ///< "RLIMIT_NOFILE"
   std::uint64_t soft = 0, hard = 0;
+};
+
+/// Which numbers of users and groups the container has, and which of the host's they are.
+struct UserNamespace {
+  enum class Mode { host, automatic, keep_id };
+  Mode mode = Mode::host;
+  std::uint32_t size = 65536;             ///< automatic: it has the numbers from 0 to below this
+  os::IdMap uids, gids;                   ///< automatic: what the job names of them, and beyond
+  std::optional<std::uint32_t> uid, gid;  ///< keep_id: who it runs as if the task has no user
 };
 
 struct Config {
@@ -64,6 +75,7 @@ struct Config {
 
   bool own_network = false;  ///< a network namespace of its own, with nothing but lo
   bool own_pids = true, own_ipc = true, own_uts = true;
+  UserNamespace user_namespace;
   std::vector<std::string> ports;  ///< labels of the group's
   std::vector<std::string> dns, dns_search, dns_options;
   std::vector<std::string> extra_hosts;  ///< "name:address"

@@ -139,12 +139,6 @@ void Reader::read_ulimit(const std::string& key, const json::value& value) {
   }
 }
 
-void Reader::read_userns(const std::string& key, const json::value& value) {
-  const auto mode = as_text(value).value_or("?");
-  if (!mode.empty() && mode != "host" && !is_open(mode))
-    say(key, fmt::format("'{}' cannot be had: layers are not mapped to other users ('host' can)", mode));
-}
-
 void Reader::add_volume(const std::string& key, Volume volume) {
   const bool open = is_open(volume.source) || is_open(volume.target);
   if (!is_clean_absolute(volume.target) && !open) {
@@ -173,6 +167,10 @@ void Reader::read_volumes(const std::string& key, const json::value& value) {
     for (auto& option : parts.size() > 2 ? split(parts[2], ',') : Texts()) {
       if (option == "ro")
         volume.read_only = true;
+      else if (option == "idmap")
+        volume.mapped = true;
+      else if (option.starts_with("idmap="))
+        say(key, fmt::format("'{}' cannot be had: owners are mapped as userns says, by 'idmap'", option));
       else if (option == "z" || option == "Z" || option == "rw" || option.empty())
         continue;  // SELinux labels: the node's policy decides
       else

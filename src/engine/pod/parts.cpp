@@ -42,10 +42,10 @@ void link_layers(const Place& place, const std::vector<std::string>& layers) {
   }
 }
 
-std::string overlay_options(std::size_t layers, bool writable) {
+std::string overlay_options(std::size_t layers, std::string_view own) {
   std::string options = "lowerdir=";  // overlayfs wants the highest first
   for (std::size_t i = layers; i-- > 0;) options += fmt::format("{}{}", i, i > 0 ? ":" : "");
-  return writable ? options + ",upperdir=../upper,workdir=../work" : options;
+  return own.empty() ? options : fmt::format("{0},upperdir={1}/upper,workdir={1}/work", options, own);
 }
 
 oci::ImageUser find_user(const std::vector<std::string>& layers, const std::string& scratch, const std::string& user,
@@ -57,7 +57,7 @@ oci::ImageUser find_user(const std::vector<std::string>& layers, const std::stri
     if (layers.size() > 1) {
       if (::chdir((scratch + "/l").c_str()) != 0) throw errno_error(errno, fmt::format("cannot enter '{}'", scratch));
       root = scratch + "/rootfs";
-      mount.emplace(os::Mount::make("overlay", root, "overlay", MS_RDONLY, overlay_options(layers.size(), false)));
+      mount.emplace(os::Mount::make("overlay", root, "overlay", MS_RDONLY, overlay_options(layers.size())));
     }
     auto found = oci::resolve_user(root, user);
     for (const auto& group : groups) found.groups.push_back(oci::resolve_user(root, "0:" + group).gid);
@@ -78,7 +78,7 @@ void add_node(std::vector<DeviceNode>& out, const Device& device) {
   }
   if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
     throw Error(Code::invalid, fmt::format("cannot give the container '{}'", device.path)).because("it is no device");
-  out.push_back({device.target, S_ISCHR(st.st_mode) ? 'c' : 'b', major(st.st_rdev), minor(st.st_rdev),
+  out.push_back({device.target, device.path, S_ISCHR(st.st_mode) ? 'c' : 'b', major(st.st_rdev), minor(st.st_rdev),
                  st.st_mode & 0777U, st.st_uid, st.st_gid, device.access});
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "detail/parts.hpp"
+#include "detail/stage.hpp"
 #include "detail/surroundings.hpp"
 #include "driver/seccomp.hpp"
 #include "os/file.hpp"
@@ -27,7 +28,9 @@ namespace local = driver::local;
 
 int entered(const TaskSpec& spec, const Config& config) {
   return CLONE_NEWNS | CLONE_NEWCGROUP | (config.own_pids ? CLONE_NEWPID : 0) | (config.own_ipc ? CLONE_NEWIPC : 0) |
-         (config.own_uts ? CLONE_NEWUTS : 0) | (config.own_network ? CLONE_NEWNET : local::entered_network(spec));
+         (config.own_uts ? CLONE_NEWUTS : 0) |
+         (config.user_namespace.mode != UserNamespace::Mode::host ? CLONE_NEWUSER : 0) |
+         (config.own_network ? CLONE_NEWNET : local::entered_network(spec));
 }
 
 class PodTask final : public driver::TaskHandle {
@@ -91,7 +94,8 @@ class Start {
       bundle_.config.volumes.push_back({mount.source,
                                         mount.destination,
                                         mount.read_only,
-                                        {std::string(kOptions[static_cast<std::size_t>(mount.propagation)])}});
+                                        {std::string(kOptions[static_cast<std::size_t>(mount.propagation)])},
+                                        true});
     }
     for (const auto& path : spec_.devices) bundle_.config.devices.push_back({path, path});
   }
@@ -133,10 +137,11 @@ class Start {
     if (::chmod(place_.directory.c_str(), 0700) != 0)
       throw errno_error(errno, fmt::format("cannot close '{}' to others", place_.directory));
     refuse_an_overlay();
+    const auto& space = bundle_.config.user_namespace;
+    if (space.mode != UserNamespace::Mode::host) stage_.emplace(around_.take_ids(space));
     link_layers(place_, image_.layers);
     auto& in = bundle_;
-    in.user = find_user(image_.layers, place_.directory, spec_.user.empty() ? image_.config.user : spec_.user,
-                        in.config.groups);
+    in.user = find_user(image_.layers, place_.directory, user_wanted(), in.config.groups);
     os::User owner;
     owner.name = in.user.name.empty() ? std::to_string(in.user.uid) : in.user.name;
     owner.uid = in.user.uid;
@@ -170,6 +175,45 @@ class Start {
     put("hostname", hostname + "\n");
     put("hosts", hosts_file(in.config, hostname, names("/etc/hosts", spec_.network.hosts_file)));
     put("resolv.conf", resolv_conf(in.config, names("/etc/resolv.conf", spec_.network.resolver_file)));
+    if (stage_) map_users();
+  }
+
+  std::string user_wanted() const {
+    if (!spec_.user.empty()) return spec_.user;
+    const auto& wanted = bundle_.config.user_namespace;
+    if (wanted.mode != UserNamespace::Mode::keep_id) return image_.config.user;
+    // As podman run by root has it.
+    return fmt::format("{}:{}", wanted.uid.value_or(0), wanted.gid.value_or(0));
+  }
+
+  /// The number that the host has for a user or group of the container.
+  static std::uint32_t on_host(const os::IdMap& map, const char* what, std::uint32_t id) {
+    if (const auto found = os::find_outside(map, id)) return *found;
+    throw Error(Code::invalid, "the task's config is wrong")
+        .because(fmt::format("config.userns: the container runs as {} {}, and its user namespace has none", what, id))
+        .advise(fmt::format("userns = \"auto:size={}\"", std::uint64_t{id} + 1));
+  }
+
+  void map_users() {
+    auto& in = bundle_;
+    in.uids = stage_->ids().uids;
+    in.gids = stage_->ids().gids;
+    output_ = {on_host(in.uids, "user", in.user.uid), on_host(in.gids, "group", in.user.gid)};
+    for (const auto group : in.user.groups) on_host(in.gids, "group", group);
+    // The layers are the image's, this one is the run's: its root is that of the container's root directory.
+    const auto upper = place_.path("upper");
+    if (::chown(upper.c_str(), on_host(in.uids, "user", 0), on_host(in.gids, "group", 0)) != 0)
+      throw errno_error(errno, fmt::format("cannot give '{}' to the container's root", upper));
+    in.rootfs = stage_->root();
+    in.alloc_dir = stage_->show(in.alloc_dir, true);
+    in.task_dir = stage_->show(in.task_dir, true);
+    in.etc = stage_->show(in.etc, true);
+    if (!in.init.empty()) in.init = stage_->show(in.init, false);
+    for (auto& volume : in.config.volumes) {
+      if (volume.source.starts_with('/')) volume.source = stage_->show(volume.source, volume.mapped);
+    }
+    if (!in.config.own_pids) in.proc = stage_->proc();
+    if (!in.config.own_network) in.sys = stage_->sys();
   }
 
   static std::string names(const char* of_host, const std::string& of_group) {
@@ -241,9 +285,12 @@ class Start {
     try {
       return local::LocalTask::start(options_.driver, spec, launch, command_of(place_.directory),
                                      entered(spec_, bundle_.config));
-    } catch (const Error&) {
+    } catch (Error& e) {
       const auto said = last_error(os::find_file(place_.path("runtime.log"), 1U << 20).value_or(""));
-      if (said.empty()) throw;
+      if (said.empty()) {
+        if (stage_) stage_->explain(e);
+        throw;
+      }
       const bool missing = said.find("executable file") != std::string::npos ||
                            said.find("No such file") != std::string::npos ||
                            said.find("no such file") != std::string::npos;
@@ -271,9 +318,16 @@ class Start {
       for (const auto& file : group.join_files()) plan.write_file(file, "0");
     }
     plan.new_session().unshare(CLONE_NEWNS).make_mounts_private();
-    plan.change_directory(place_.path("l"));
-    plan.mount("overlay", bundle_.rootfs, "overlay", MS_NODEV, overlay_options(image_.layers.size(), true));
-    plan.change_directory("/");
+    if (stage_) {
+      stage_->build(plan, image_.layers, place_.directory);
+      // A program may open its output anew, as /dev/stdout: crun sees to that, runc fails to in a user namespace.
+      if (bundle_.config.log && spec_.log_files != 0)
+        plan.give_fd(1, output_.uid, output_.gid).give_fd(2, output_.uid, output_.gid);
+    } else {
+      plan.change_directory(place_.path("l"));
+      plan.mount("overlay", bundle_.rootfs, "overlay", MS_NODEV, overlay_options(image_.layers.size(), ".."));
+      plan.change_directory("/");
+    }
     prepare_cgroups(plan, runtime_, options_.driver.cgroups);
     const auto argv = run_command(runtime_, place_.run_paths(spec_));
     return plan.exec({runtime_.program}, argv, {std::string("PATH=") + std::string(os::kDefaultPath)});
@@ -288,11 +342,15 @@ class Start {
   Surroundings around_;
   BundleInput bundle_;
   oci::Image image_;
+  std::optional<Stage> stage_;
+  os::Owner output_;  ///< with a stage: of the pipes to the log, as the host numbers it
 };
 
 class Pods final : public driver::Driver {
  public:
-  explicit Pods(Options options) : options_(std::move(options)) { undo_leases(options_.driver.ledger, options_.store); }
+  explicit Pods(Options options) : options_(std::move(options)) {
+    undo_holdings(options_.driver.ledger, options_.store);
+  }
 
   std::string name() const override { return options_.name; }
 

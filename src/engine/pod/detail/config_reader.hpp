@@ -143,6 +143,7 @@ class Reader {
   void read_tmpfs(const std::string& key, const json::value& value);
   void read_ulimit(const std::string& key, const json::value& value);
   void read_userns(const std::string& key, const json::value& value);
+  void read_userns_option(const std::string& key, const std::string& option);
   void read_volumes(const std::string& key, const json::value& value);
   void read_devices(const std::string& key, const json::value& value);
   void add_volume(const std::string& key, Volume volume);

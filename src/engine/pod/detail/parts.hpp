@@ -25,10 +25,14 @@ struct Place {
   }
 };
 
+/// Where a run finds what it is given: in memory, in the run's own mount namespace. Below the agent's directory the
+/// task's user could not search.
+inline constexpr std::string_view kStage = "/run/underway-task";
+
 /// Layers by names of one or two characters: the options of one mount are at most a page (mount(2)).
 void link_layers(const Place& place, const std::vector<std::string>& layers);
-/// For a process whose directory is "l".
-std::string overlay_options(std::size_t layers, bool writable);
+/// For a process whose directory is "l". `own`: the directory with `upper` and `work`; empty: read-only.
+std::string overlay_options(std::size_t layers, std::string_view own = {});
 /// Who it runs as, by the image's own files: looked at through a mount that nobody else sees.
 oci::ImageUser find_user(const std::vector<std::string>& layers, const std::string& scratch, const std::string& user,
                          const std::vector<std::string>& groups);

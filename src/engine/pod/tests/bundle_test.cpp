@@ -142,6 +142,33 @@ TEST(Bundle, PrivilegedSeesAllAndMayAll) {
   EXPECT_TRUE(device_rules(in.config, {}).empty());
 }
 
+TEST(Bundle, MapsUsersAndTakesFromTheHostWhatTheirNamespaceMayNotMake) {
+  auto in = input();
+  in.devices = {{.target = "/dev/ours", .source = "/dev/fuse", .major = 10, .minor = 229}};
+  EXPECT_THAT(json::serialize(make_bundle(in).at("linux")), Not(HasSubstr("Mappings")));
+  EXPECT_THAT(mount_at(make_bundle(in), "/dev/pts"), HasSubstr("gid=5"));
+  in.uids = {{0, 524288, 65535}, {65535, 1000, 1}};
+  in.gids = {{0, 600000, 65536}};
+  in.sys = "/stage/sys";
+  const auto bundle = make_bundle(in);
+  const auto& linux_part = bundle.at("linux").as_object();
+  EXPECT_EQ(json::serialize(linux_part.at("uidMappings")),
+            R"([{"containerID":0,"hostID":524288,"size":65535},{"containerID":65535,"hostID":1000,"size":1}])");
+  EXPECT_EQ(json::serialize(linux_part.at("gidMappings")), R"([{"containerID":0,"hostID":600000,"size":65536}])");
+  EXPECT_THAT(json::serialize(linux_part.at("namespaces")), HasSubstr(R"({"type":"user"})"));
+  EXPECT_FALSE(linux_part.contains("devices"));
+  EXPECT_EQ(mount_at(bundle, "/dev/ours"),
+            R"({"destination":"/dev/ours","type":"bind","source":"/dev/fuse","options":["rbind","rprivate","rw"]})");
+  EXPECT_EQ(mount_at(bundle, "/sys"), R"({"destination":"/sys","type":"bind","source":"/stage/sys",)"
+                                      R"("options":["nosuid","noexec","nodev","rbind","rprivate","ro"]})");
+  EXPECT_THAT(mount_at(bundle, "/proc"), HasSubstr(R"("type":"proc")"));
+  EXPECT_THAT(mount_at(bundle, "/dev/pts"), HasSubstr("gid=5"));
+  in.proc = "/stage/proc";
+  in.gids = {{0, 600000, 5}};
+  EXPECT_THAT(mount_at(make_bundle(in), "/proc"), HasSubstr("/stage/proc"));
+  EXPECT_THAT(mount_at(make_bundle(in), "/dev/pts"), Not(HasSubstr("gid=5")));
+}
+
 TEST(Bundle, WritesHostsAndResolver) {
   Config config;
   config.extra_hosts = {"db:10.0.0.5", "six:fd00::1"};

@@ -87,7 +87,7 @@ TEST(ContainerConfig, ReadsEveryKey) {
 
 TEST(ContainerConfig, UnderstandsTheDockerDriversWords) {
   const auto [c, problems] =
-      read(R"("work_dir": "/w", "dns_servers": ["1.1.1.1"], "dns_search_domains": ["a"], "userns_mode": "host",
+      read(R"("work_dir": "/w", "dns_servers": ["1.1.1.1"], "dns_search_domains": ["a"], "userns_mode": "auto",
     "mounts": [{"type": "tmpfs", "target": "/t"}], "sysctl": [{"kernel.sem": "1 2 3 4"}],
     "devices": [{"host_path": "/dev/fuse"}], "logging": {"type": "json-file", "config": {"max-size": "1m"}})");
   EXPECT_THAT(problems, IsEmpty());
@@ -96,6 +96,7 @@ TEST(ContainerConfig, UnderstandsTheDockerDriversWords) {
   EXPECT_EQ(c.volumes.at(0).target, "/t");
   EXPECT_EQ(c.devices.at(0).target, "/dev/fuse");
   EXPECT_TRUE(c.log);
+  EXPECT_EQ(c.user_namespace.mode, UserNamespace::Mode::automatic);
 }
 
 TEST(ContainerConfig, SaysWhatIsWrongWithEveryKey) {
@@ -131,7 +132,24 @@ TEST(ContainerConfig, SaysWhatIsWrongWithEveryKey) {
       {R"("ulimit": {"nofile": "2:1"})", "config.ulimit.nofile: '2:1' must be"},
       {R"("sysctl": {"net.x": "1"})", "would change the host"},
       {R"("sysctl": {"vm.swappiness": "1"})", "is no setting of a container"},
-      {R"("userns": "keep-id")", "config.userns: 'keep-id' cannot be had"},
+      {R"("userns": "nomap")", "config.userns: 'nomap' cannot be had: is for containers of users who are not root"},
+      {R"("userns": "ns:/proc/1/ns/user")", "config.userns: 'ns' cannot be had: a job cannot choose a namespace"},
+      {R"("userns": "container:x")", "config.userns: 'container' cannot be had: "},
+      {R"("userns": "guest")", "config.userns: 'guest' is not known: 'host', 'auto', 'private' and 'keep-id' are"},
+      {R"("userns": ["auto"])", "config.userns: must be a string"},
+      {R"("userns": "host:size=1")", "config.userns: 'host' takes no options"},
+      {R"("userns": "auto:size=much")", "config.userns: size 'much' must be a number from 1 on"},
+      {R"("userns": "auto:size=0")", "config.userns: size '0' must be"},
+      {R"("userns": "auto:uid=5")", "config.userns: 'uid=5' is not known: size=…, uidmapping=… and gidmapping=… are"},
+      {R"("userns": "auto:uidmapping=0:1000")", "config.userns: uidmapping '0:1000' must be container:host:count"},
+      {R"("userns": "auto:uidmapping=0:@1000:1")", "config.userns: uidmapping '0:@1000:1' must be"},
+      {R"("userns": "auto:gidmapping=0:4294967290:9")", "config.userns: gidmapping '0:4294967290:9' must be"},
+      {R"("userns": "auto:uidmapping=0:1000:5,uidmapping=7:1004:1")", "has a number that another one has"},
+      {R"("userns": "auto:uidmapping=0:1000:5,uidmapping=4:2000:1")", "has a number that another one has"},
+      {R"("userns": "keep-id:size=5")", "config.userns: keep-id takes no size"},
+      {R"("userns": "keep-id:uid=web")", "config.userns: uid 'web' must be a number"},
+      {R"("userns": "keep-id:")", "config.userns: '' is not known: uid=… and gid=… are"},
+      {R"("volumes": ["/a:/a:idmap=uids=0-1-10"])", "config.volumes: 'idmap=uids=0-1-10' cannot be had"},
       {R"("network_mode": "bridge")", "config.network_mode: 'bridge' cannot be had"},
       {R"("pid_mode": "host")", "config.pid_mode: 'host' is not allowed"},
       {R"("ipc_mode": "some")", "config.ipc_mode: must be 'private' or 'host'"},
@@ -162,6 +180,29 @@ TEST(ContainerConfig, SaysWhatIsWrongWithEveryKey) {
   std::vector<std::string> problems;
   parse_config(boost::json::object{}, kOpen, problems);
   EXPECT_THAT(problems, ElementsAre("config.image: is required"));
+}
+
+TEST(ContainerConfig, ReadsTheUserNamespaceAsPodmanWritesIt) {
+  using Mode = UserNamespace::Mode;
+  const auto space = [](const char* text) {
+    auto [config, problems] = read(fmt::format(R"("userns": "{}")", text));
+    EXPECT_THAT(problems, IsEmpty()) << text;
+    return config.user_namespace;
+  };
+  EXPECT_EQ(space("").mode, Mode::host);
+  EXPECT_EQ(space("host").mode, Mode::host);
+  EXPECT_EQ(space("${meta.userns}").mode, Mode::host);
+  EXPECT_EQ(space("private").mode, Mode::automatic);
+  EXPECT_EQ(space("auto").mode, Mode::automatic);
+  EXPECT_EQ(space("auto").size, 65536U);
+  const auto named = space("auto:size=4096,uidmapping=0:1000:1,uidmapping=5:2000:2,gidmapping=7:100:1");
+  EXPECT_EQ(named.size, 4096U);
+  EXPECT_EQ(named.uids, (os::IdMap{{0, 1000, 1}, {5, 2000, 2}}));
+  EXPECT_EQ(named.gids, (os::IdMap{{7, 100, 1}}));
+  EXPECT_EQ(space("keep-id").mode, Mode::keep_id);
+  EXPECT_EQ(space("keep-id:uid=200,gid=210").uid, 200U);
+  EXPECT_EQ(space("keep-id:uid=200,gid=210").gid, 210U);
+  EXPECT_TRUE(read(R"("volumes": ["/srv:/srv:idmap,ro"])").config.volumes.at(0).mapped);
 }
 
 TEST(ContainerConfig, TakesNothingOfTheHostWhereTheClientForbidsIt) {

@@ -3,6 +3,8 @@
 /// Devices that the node has for tasks: GPUs as NVIDIA's library tells of them, and whatever else the agent's
 /// configuration names by /dev files. What a task was given is looked up here again, for its files and its environment.
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,12 +26,17 @@ struct ConfiguredDevice {
 /// an instance that is not healthy. Throws invalid for a name that is not of three parts. Blocks: yes.
 std::vector<model::NodeDeviceGroup> find_configured(const std::vector<ConfiguredDevice>& devices);
 
+/// NUMA nodes by PCI bus id, as "0000:5e:00.0".
+using PciNumaNodes = std::map<std::string, std::int64_t>;
+
 /// NVIDIA's management library, loaded when it is there: nothing of this program is linked to it. Thread: one at a
 /// time. Source: NVML API Reference (its functions and structures are stable by version suffix).
 class Nvidia {
  public:
-  /// Null where the library is missing or finds no driver. `proc`, `sys`, `dev`: where those trees are.
-  static std::unique_ptr<Nvidia> load(const std::string& library, const std::string& root = "");
+  /// Null where the library is missing or finds no driver. `locate` is asked, once and only where there is one, at
+  /// which NUMA nodes the devices of the PCI buses lie (read_pci_numa_nodes()). /proc and /dev are below `root`.
+  static std::unique_ptr<Nvidia> load(const std::string& library, const std::function<PciNumaNodes()>& locate,
+                                      const std::string& root = "");
   virtual ~Nvidia() = default;
   /// GPUs by model; those divided by MIG as their parts. Blocks: yes (may wake a GPU).
   virtual std::vector<model::NodeDeviceGroup> find() = 0;

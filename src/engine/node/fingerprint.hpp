@@ -26,9 +26,10 @@ struct Findings {
   std::vector<std::int64_t> usable_cores;  ///< that tasks may run on, whether they may be held or not
 };
 
-/// Where the kernel's files are looked for: "" on a machine, a directory with imitations in tests.
+/// Where the kernel's files are looked for, and what tells of processors and buses; both empty on a machine.
 struct Machine {
-  std::string root;
+  std::string root = {};      ///< a directory with imitations, in tests
+  std::string hardware = {};  ///< in hwloc's words, synthetic or XML, instead of what there is
   std::string path(std::string_view absolute) const { return root + std::string(absolute); }
 };
 

@@ -1,4 +1,3 @@
-#include <sched.h>
 #include <sys/utsname.h>
 
 #include <charconv>
@@ -21,23 +20,6 @@ std::string go_architecture(std::string_view machine) {
   if (machine == "aarch64") return "arm64";
   if (machine == "ppc64le" || machine == "riscv64" || machine == "s390x") return std::string(machine);
   return std::string(machine);
-}
-
-/// Those that this process may run on; all that are online in an image of a machine.
-bool may_use(const Machine& machine, std::int64_t core) {
-  if (!machine.root.empty()) return true;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return true;
-  return core < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(core), &set);
-}
-
-std::int64_t count_usable() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0)
-    return static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  return CPU_COUNT(&set);
 }
 
 bool holds(const std::vector<std::int64_t>& cores, std::int64_t id) {
@@ -81,10 +63,9 @@ void fingerprint_cpu(const Machine& machine, const Options& options, Findings& f
 
   const std::int64_t megahertz = frequency(machine, cpuinfo);
   // A virtual machine may hide its frequency: count 1000 MHz a core, so that jobs can still be placed.
-  model::Topology usable = read_topology(machine, megahertz > 0 ? megahertz : 1000);
-  std::erase_if(usable.cores, [&](const model::Core& core) { return !may_use(machine, core.id); });
-  const std::int64_t found = usable.empty() ? count_usable() : std::ssize(usable.cores);
-  const std::int64_t cores = options.cpu_cores.value_or(found);
+  Processors processors = read_processors(machine, megahertz > 0 ? megahertz : 1000);
+  model::Topology& usable = processors.cores;
+  const std::int64_t cores = options.cpu_cores.value_or(std::ssize(usable.cores));
   if (std::ssize(usable.cores) > cores) usable.cores.resize(static_cast<std::size_t>(cores));
 
   if (megahertz > 0) attributes["cpu.frequency"] = std::to_string(megahertz);
@@ -105,7 +86,6 @@ void fingerprint_cpu(const Machine& machine, const Options& options, Findings& f
       attributes[std::string("cpu.frequency") + suffix] = std::to_string(kind.second);
     }
   }
-  if (usable.empty()) sum = cores * (megahertz > 0 ? megahertz : 1000);
   const std::int64_t total = options.cpu_total_compute.value_or(sum);
   attributes["cpu.totalcompute"] = std::to_string(total);
   const std::int64_t kept = kept_back > 0 ? kept_back : options.reserved.cpu;
@@ -118,7 +98,7 @@ void fingerprint_cpu(const Machine& machine, const Options& options, Findings& f
   for (const auto& core : usable.cores)
     if (!holds(options.reserved.reservable_cores, core.id)) findings.usable_cores.push_back(core.id);
   attributes["cpu.reservablecores"] = std::to_string(findings.resources.reservable_cores.size());
-  attributes["numa.node.count"] = std::to_string(count_numa_nodes(machine));
+  attributes["numa.node.count"] = std::to_string(processors.numa_nodes);
 }
 
 void fingerprint_memory(const Machine& machine, const Options& options, Findings& findings) {

@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
+#include "node/topology.hpp"
 
 #include <unistd.h>
 
@@ -69,7 +70,8 @@ awaitable<void> Node::Impl::start() {
     self_ = fingerprint(Machine{}, options_, identity_.id, runtime_.now(), &usable);
     drivers_.use_cores(std::move(usable));
     drivers_.fingerprint(self_);
-    if (!options_.nvidia_library.empty()) nvidia_ = Nvidia::load(options_.nvidia_library);
+    if (!options_.nvidia_library.empty())
+      nvidia_ = Nvidia::load(options_.nvidia_library, [] { return read_pci_numa_nodes(Machine{}); });
     self_.resources.devices = find_devices();
     if (options_.more_attributes) more_attributes_ = options_.more_attributes();
     for (auto& [name, value] : network::fingerprint(options_.networks)) self_.attributes.insert_or_assign(name, value);

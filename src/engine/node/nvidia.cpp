@@ -56,6 +56,7 @@ class Library final : public Nvidia {
     ::dlclose(library_);
   }
   bool start() { return started_ = call<Result()>("nvmlInit_v2") == kSuccess; }
+  void lie_at(PciNumaNodes numa_nodes) { numa_nodes_ = std::move(numa_nodes); }
 
   std::vector<model::NodeDeviceGroup> find() override {
     std::vector<model::NodeDeviceGroup> groups;
@@ -133,11 +134,10 @@ class Library final : public Nvidia {
     PciInfo pci{};
     if (call<Result(Handle, PciInfo*)>("nvmlDeviceGetPciInfo_v3", gpu, &pci) == kSuccess) {
       device.pci_bus_id = pci.id;
-      // NVML writes the domain with eight digits, sysfs with four.
+      // NVML writes the domain with eight digits, others with four.
       std::string id = lower(device.pci_bus_id);
       if (id.size() > 12) id = id.substr(id.size() - 12);
-      const auto node = os::find_file(fmt::format("{}/sys/bus/pci/devices/{}/numa_node", root_, id), 64);
-      if (node) device.numa_node = std::strtol(node->c_str(), nullptr, 10);
+      if (const auto at = numa_nodes_.find(id); at != numa_nodes_.end()) device.numa_node = at->second;
     }
     if (const auto minor = number("nvmlDeviceGetMinorNumber", gpu))
       device.paths.push_back(fmt::format("/dev/nvidia{}", *minor));
@@ -196,16 +196,19 @@ class Library final : public Nvidia {
 
   void* library_;
   std::string root_;
+  PciNumaNodes numa_nodes_;
   bool started_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Nvidia> Nvidia::load(const std::string& library, const std::string& root) {
+std::unique_ptr<Nvidia> Nvidia::load(const std::string& library, const std::function<PciNumaNodes()>& locate,
+                                     const std::string& root) {
   void* loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) return nullptr;
   auto nvidia = std::make_unique<Library>(loaded, root);
   if (!nvidia->start()) return nullptr;
+  nvidia->lie_at(locate());
   return nvidia;
 }
 

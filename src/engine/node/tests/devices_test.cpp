@@ -50,17 +50,18 @@ TEST_F(Devices, OfTheConfigurationAreTheFilesThatItsPathsMean) {
 }
 
 TEST_F(Devices, OfNvidiaAreWhatItsLibraryTells) {
-  put("/sys/bus/pci/devices/0000:5e:00.0/numa_node", "1\n");
   put("/dev/nvidiactl");
   put("/dev/nvidia-caps/nvidia-cap12");
   put("/proc/driver/nvidia/capabilities/gpu2/mig/gi1/access", "DeviceFileMinor: 12\nDeviceFileMode: 292\n");
-  const auto nvidia = Nvidia::load(UNDERWAY_FAKE_NVML, root_);
+  const auto locate = [] { return PciNumaNodes{{"0000:5e:00.0", 1}}; };
+  const auto nvidia = Nvidia::load(UNDERWAY_FAKE_NVML, locate, root_);
   ASSERT_TRUE(nvidia);
   const auto found = nvidia->find();
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].id(), "nvidia/gpu/Test A100");
   ASSERT_EQ(found[0].instances.size(), 2U);
   EXPECT_EQ(found[0].instances[1].id, "GPU-bbbb");
+  EXPECT_EQ(found[0].instances[0].numa_node, -1) << "nobody knows where it lies";
   EXPECT_EQ(found[0].instances[1].numa_node, 1);
   EXPECT_EQ(found[0].instances[1].paths, (Paths{"/dev/nvidia1", "/dev/nvidiactl"}));
   const auto& attributes = found[0].attributes;
@@ -80,7 +81,10 @@ TEST_F(Devices, OfNvidiaAreWhatItsLibraryTells) {
   EXPECT_EQ(found[1].instances[0].paths, (Paths{"/dev/nvidia2", "/dev/nvidia-caps/nvidia-cap12", "/dev/nvidiactl"}));
 }
 
-TEST_F(Devices, AreNoneWithoutTheLibrary) { EXPECT_FALSE(Nvidia::load(root_ + "/libnvidia-ml.so.1")); }
+TEST_F(Devices, AreNoneWithoutTheLibrary) {
+  const auto locate = []() -> PciNumaNodes { throw Error(Code::internal, "nobody needs to know"); };
+  EXPECT_FALSE(Nvidia::load(root_ + "/libnvidia-ml.so.1", locate));
+}
 
 TEST_F(Devices, OfATaskAreItsFilesAndItsEnvironment) {
   put("/dev/a");

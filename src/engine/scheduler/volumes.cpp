@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
 #include "model/volume_name.hpp"
 
 namespace underway::scheduler::detail {
@@ -23,17 +22,14 @@ std::string access_of(const VolumeRequest& request) {
   return request.read_only ? model::kReaderOnly : model::kWriter;
 }
 
-/// As it was made to be used. Nodes of volumes that were written into a configuration say nothing of it.
-bool lends(const model::Node& node, const model::NodeVolume& volume, const VolumeRequest& request,
-           const std::string& ns) {
-  const auto of = [&](const std::string& attribute) {
-    const auto it = node.attributes.find(attribute);
-    return it == node.attributes.end() ? std::string() : it->second;
-  };
-  if (of(model::namespace_attribute(volume.name)) != ns) return false;
+/// As it was made to be used.
+bool lends(const model::NodeVolume& volume, const VolumeRequest& request, const std::string& ns) {
+  if (volume.ns != ns) return false;
+  const std::string access = access_of(request);
   const std::string attachment = request.attachment_mode.empty() ? model::kFileSystem : request.attachment_mode;
-  const auto offered = split(of(model::access_attribute(volume.name)), ',');
-  return std::find(offered.begin(), offered.end(), access_of(request) + ":" + attachment) != offered.end();
+  return std::any_of(volume.capabilities.begin(), volume.capabilities.end(), [&](const auto& offered) {
+    return offered.access_mode == access && offered.attachment_mode == attachment;
+  });
 }
 
 const HostVolumeClaim* find_claim(const std::vector<HostVolumeClaim>& claims, const std::string& group,
@@ -53,7 +49,7 @@ bool has_volume(const model::Node& node, const VolumeRequest& request, std::int6
   if (access_of(request) == model::kReaderOnly ? !request.read_only : volume.read_only && !request.read_only)
     return false;
   if (volume.id.empty()) return !request.sticky;
-  return lends(node, volume, request, ns);
+  return lends(volume, request, ns);
 }
 
 std::vector<std::string> volumes_held_alone(const model::TaskGroup& group) {

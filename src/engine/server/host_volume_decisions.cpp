@@ -137,18 +137,11 @@ HostVolume changed(const Tables& tables, const PutHostVolume& request) {
   return out;
 }
 
-void lend(model::Node& node, const HostVolume& volume) {
-  node.volumes[volume.name] = model::as_node_volume(volume);
-  node.attributes[model::access_attribute(volume.name)] = model::access_words(volume);
-  node.attributes[model::namespace_attribute(volume.name)] = volume.ns;
-}
+void lend(model::Node& node, const HostVolume& volume) { node.volumes[volume.name] = model::as_node_volume(volume); }
 
 void take_back(model::Node& node, const HostVolume& volume) {
   const auto it = node.volumes.find(volume.name);
-  if (it == node.volumes.end() || it->second.id != volume.id) return;
-  node.volumes.erase(it);
-  node.attributes.erase(model::access_attribute(volume.name));
-  node.attributes.erase(model::namespace_attribute(volume.name));
+  if (it != node.volumes.end() && it->second.id == volume.id) node.volumes.erase(it);
 }
 
 void put_lending(Decision<Nothing>& decision, const Tables& tables, HostVolume volume, const Context& context) {

@@ -23,7 +23,7 @@ bool is_one_of(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// It becomes part of a path for plugins that want it so, and of an attribute's name.
+/// It becomes part of a path for plugins that want it so.
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -69,20 +69,8 @@ std::vector<std::string> problems(const HostVolume& volume, bool registering) {
   return out;
 }
 
-NodeVolume as_node_volume(const HostVolume& volume) { return {volume.name, volume.host_path, false, volume.id}; }
-
-std::string access_attribute(std::string_view volume_name) {
-  return fmt::format("unique.host_volume.{}.access", volume_name);
-}
-std::string namespace_attribute(std::string_view volume_name) {
-  return fmt::format("unique.host_volume.{}.namespace", volume_name);
-}
-
-std::string access_words(const HostVolume& volume) {
-  std::vector<std::string> words;
-  for (const auto& capability : volume.capabilities)
-    words.push_back(capability.access_mode + ":" + capability.attachment_mode);
-  return join(words, ",");
+NodeVolume as_node_volume(const HostVolume& volume) {
+  return {volume.name, volume.host_path, false, volume.id, volume.ns, volume.capabilities};
 }
 
 const Enumeration& description(Tag<HostVolumeState>) {
@@ -91,18 +79,6 @@ const Enumeration& description(Tag<HostVolumeState>) {
                                                                    {HostVolumeState::ready, "ready"},
                                                                    {HostVolumeState::unavailable, "unavailable"}});
   return e;
-}
-
-const Structure& description(Tag<HostVolumeCapability>) {
-  static const Structure s =
-      Builder<HostVolumeCapability>("capability", "How a volume may be used.")
-          .attribute<&HostVolumeCapability::attachment_mode>("attachment_mode", "AttachmentMode", "`file-system`.")
-          .attribute<&HostVolumeCapability::access_mode>(
-              "access_mode", "AccessMode",
-              "`single-node-reader-only`, `single-node-writer`, `single-node-single-writer` (one allocation at a time) "
-              "or `single-node-multi-writer`.")
-          .done();
-  return s;
 }
 
 const Structure& description(Tag<HostVolume>) {

@@ -15,12 +15,6 @@ enum class HostVolumeState {
   unavailable,  ///< the node does not lend it: it is being deleted, or its plugin could not bring it back
 };
 
-/// How a volume may be used. A request fits one of the volume's.
-struct HostVolumeCapability {
-  std::string attachment_mode;
-  std::string access_mode;
-};
-
 struct HostVolume {
   std::string ns = "default";  ///< of the jobs that may mount it
   std::string id;              ///< a UUID
@@ -69,14 +63,8 @@ std::vector<std::string> problems(const HostVolume& volume, bool registering);
 
 /// A volume of this one's node, as its row has it.
 NodeVolume as_node_volume(const HostVolume& volume);
-/// Attributes of the node that say what its row has no place for: "unique.host_volume.NAME.access" and ".namespace".
-std::string access_attribute(std::string_view volume_name);
-std::string namespace_attribute(std::string_view volume_name);
-/// "single-node-writer:file-system,…", for the first of them.
-std::string access_words(const HostVolume& volume);
 
 const describe::Enumeration& description(describe::Tag<HostVolumeState>);
-const describe::Structure& description(describe::Tag<HostVolumeCapability>);
 const describe::Structure& description(describe::Tag<HostVolume>);
 const describe::Structure& description(describe::Tag<HostVolumeClaim>);
 

@@ -72,12 +72,26 @@ const Structure& description(Tag<VolumeMount>) {
   return s;
 }
 
+const Structure& description(Tag<HostVolumeCapability>) {
+  static const Structure s =
+      Builder<HostVolumeCapability>("capability", "How a volume may be used.")
+          .attribute<&HostVolumeCapability::attachment_mode>("attachment_mode", "AttachmentMode", "`file-system`.")
+          .attribute<&HostVolumeCapability::access_mode>(
+              "access_mode", "AccessMode",
+              "`single-node-reader-only`, `single-node-writer`, `single-node-single-writer` (one allocation at a time) "
+              "or `single-node-multi-writer`.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<NodeVolume>) {
   static const Structure s = Builder<NodeVolume>("host volume", "A directory that a node lends to tasks.")
                                  .wire<&NodeVolume::name>("Name", "")
                                  .wire<&NodeVolume::path>("Path", "")
                                  .wire<&NodeVolume::read_only>("ReadOnly", "")
                                  .wire<&NodeVolume::id>("ID", "")
+                                 .wire<&NodeVolume::ns>("Namespace", "")
+                                 .wire<&NodeVolume::capabilities>("Capabilities", "")
                                  .done();
   return s;
 }

@@ -40,18 +40,28 @@ struct VolumeMount {
   std::string selinux_label;
 };
 
+/// How a volume may be used. A request fits one of the volume's.
+struct HostVolumeCapability {
+  std::string attachment_mode;
+  std::string access_mode;
+};
+
 /// A directory that a node lends to tasks, from its agent's configuration or made by `volume create`.
 struct NodeVolume {
   std::string name;
   std::string path;
   bool read_only = false;
-  std::string id;  ///< of the dynamic host volume behind it; empty: from the configuration
+  std::string id = {};  ///< of the dynamic host volume behind it; empty: from the configuration
+  /// Of a dynamic one, who may mount it and how; one from the configuration is lent to all, and says neither.
+  std::string ns = {};
+  std::vector<HostVolumeCapability> capabilities = {};
 };
 
 const describe::Enumeration& description(describe::Tag<Propagation>);
 const describe::Structure& description(describe::Tag<MountOptions>);
 const describe::Structure& description(describe::Tag<VolumeRequest>);
 const describe::Structure& description(describe::Tag<VolumeMount>);
+const describe::Structure& description(describe::Tag<HostVolumeCapability>);
 const describe::Structure& description(describe::Tag<NodeVolume>);
 
 }  // namespace underway::model

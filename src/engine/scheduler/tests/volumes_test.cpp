@@ -14,42 +14,40 @@ Job mounting(Job job, model::VolumeRequest request) {
 }
 
 /// A node with a dynamic volume "data" of the default namespace.
-Node lending(Node node, const std::string& access, const std::string& id = "v1", const std::string& ns = "default") {
-  node.volumes["data"] = {"data", "/srv/data", false, id};
-  node.attributes[model::access_attribute("data")] = access;
-  node.attributes[model::namespace_attribute("data")] = ns;
+Node lending(Node node, const std::vector<std::string>& access, const std::string& ns = "default") {
+  model::NodeVolume volume{.name = "data", .path = "/srv/data", .id = "v1", .ns = ns};
+  for (const auto& mode : access) volume.capabilities.push_back({model::kFileSystem, mode});
+  node.volumes["data"] = std::move(volume);
   return node;
 }
 
 TEST(Volumes, AreLentAsTheyWereMadeToBeUsed) {
   struct Case {
     const char* why;
-    std::string offered;
+    std::vector<std::string> offered;
     model::VolumeRequest request;
     bool fits;
   };
-  const std::string writer = "single-node-writer:file-system", reader = "single-node-reader-only:file-system";
+  const std::vector<std::string> writer = {model::kWriter}, reader = {model::kReaderOnly};
   const std::vector<Case> cases = {
       {"a writer by default", writer, {.source = "data"}, true},
       {"a reader by default", writer, {.source = "data", .read_only = true}, false},
-      {"a reader", writer + "," + reader, {.source = "data", .read_only = true}, true},
+      {"a reader", {model::kWriter, model::kReaderOnly}, {.source = "data", .read_only = true}, true},
       {"one that only reads, and does not say so",
        reader,
        {.source = "data", .access_mode = model::kReaderOnly},
        false},
       {"what is not offered", writer, {.source = "data", .access_mode = model::kMultiWriter}, false},
-      {"what is offered",
-       "single-node-multi-writer:file-system",
-       {.source = "data", .access_mode = model::kMultiWriter},
-       true},
+      {"what is offered", {model::kMultiWriter}, {.source = "data", .access_mode = model::kMultiWriter}, true},
       {"another attachment", writer, {.source = "data", .attachment_mode = "block-device"}, false},
       {"a sticky one", writer, {.source = "data", .sticky = true}, true},
+      {"one of which nothing is said", {}, {.source = "data"}, false},
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.why);
     EXPECT_EQ(detail::has_volume(lending(make_node("a"), one.offered), one.request, 0, "default"), one.fits);
   }
-  const Node elsewhere = lending(make_node("a"), writer, "v1", "physics");
+  const Node elsewhere = lending(make_node("a"), writer, "physics");
   EXPECT_FALSE(detail::has_volume(elsewhere, {.source = "data"}, 0, "default"));
   EXPECT_TRUE(detail::has_volume(elsewhere, {.source = "data"}, 0, "physics"));
 }

@@ -174,7 +174,8 @@ TEST_F(VolumeDesk, IsWhatTheServerSaysWhateverTheNodeReports) {
   EXPECT_TRUE(lent->volumes.contains("data"));
   EXPECT_TRUE(lent->volumes.contains("fixed"));
   EXPECT_FALSE(lent->volumes.contains("stray")) << "no record says what it may be used for";
-  EXPECT_EQ(lent->attributes.at(model::namespace_attribute("data")), "default");
+  EXPECT_EQ(lent->volumes.at("data").ns, "default");
+  EXPECT_EQ(lent->volumes.at("data").capabilities.size(), there.capabilities.size());
 }
 
 TEST_F(VolumeDesk, BindsAStickyGroupToTheVolumeThatItHadFirst) {

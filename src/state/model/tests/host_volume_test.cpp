@@ -50,7 +50,19 @@ TEST(HostVolume, TravelsInNomadsShape) {
   EXPECT_EQ(value.at("RequestedCapabilities").at(0).at("AccessMode"), kSingleWriter);
   EXPECT_EQ(value.at("State"), "pending");
   EXPECT_EQ(json::decode<HostVolume>(value).capabilities.size(), 1u);
-  EXPECT_EQ(access_words(volume), "single-node-single-writer:file-system");
+}
+
+TEST(HostVolume, IsToldOfInTheRowOfItsNode) {
+  const NodeVolume row = as_node_volume(good());
+  const auto again = json::decode<NodeVolume>(json::to_value(row));
+  EXPECT_TRUE(describe::equal(again, row));
+  EXPECT_EQ(again.ns, "default");
+  ASSERT_EQ(again.capabilities.size(), 1u);
+  EXPECT_EQ(again.capabilities[0].access_mode, kSingleWriter);
+  const auto before = json::decode<NodeVolume>(json::parse(R"({"Name": "data", "Path": "/srv", "ID": "v1"})"));
+  EXPECT_EQ(before.id, "v1");
+  EXPECT_TRUE(before.ns.empty());
+  EXPECT_TRUE(before.capabilities.empty());
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "server/events.hpp"
 
+#include "acl/login.hpp"
+#include "tables/host_volumes.hpp"
+#include "tables/node_pools.hpp"
+
 namespace underway::server {
 
 using model::Allocation;
@@ -81,17 +85,29 @@ const describe::Enumeration& description(describe::Tag<EventTopic>) {
                                                         {EventTopic::node, "Node"},
                                                         {EventTopic::service, "Service"},
                                                         {EventTopic::variable, "Variable"},
+                                                        {EventTopic::node_pool, "NodePool"},
+                                                        {EventTopic::host_volume, "HostVolume"},
+                                                        {EventTopic::acl_policy, "ACLPolicy"},
+                                                        {EventTopic::acl_token, "ACLToken"},
+                                                        {EventTopic::acl_role, "ACLRole"},
+                                                        {EventTopic::auth_method, "ACLAuthMethod"},
+                                                        {EventTopic::binding_rule, "ACLBindingRule"},
                                                         {EventTopic::host, "Host"},
                                                         {EventTopic::cluster, "Cluster"}});
   return e;
 }
 
 std::string key_of(const Event& event) {
-  return std::visit(
-      Cases{[](const Row<model::Variable>& row) { return row->path; },
-            [](const Row<model::Host>& row) { return row->cluster + "/" + row->name; },
-            [](const Row<model::Cluster>& row) { return row->name; }, [](const auto& row) { return row->id; }},
-      event.row);
+  return std::visit(Cases{[](const Row<model::Variable>& row) { return row->path; },
+                          [](const Row<model::Host>& row) { return row->cluster + "/" + row->name; },
+                          [](const Row<model::AclToken>& row) { return row->accessor_id; },
+                          []<class T>(const Row<T>& row) {
+                            if constexpr (requires { row->id; })
+                              return row->id;
+                            else
+                              return row->name;
+                          }},
+                    event.row);
 }
 
 std::vector<std::string> filter_keys_of(const Event& event) {
@@ -101,6 +117,9 @@ std::vector<std::string> filter_keys_of(const Event& event) {
                    [&](const Row<Deployment>& row) { keys = {row->job_id}; },
                    [&](const Row<ServiceInstance>& row) { keys = {row->job_id, row->service_name}; },
                    [&](const Row<Node>& row) { keys = {row->name}; },
+                   [&](const Row<model::HostVolume>& row) { keys = {row->name, row->node_id, row->plugin_id}; },
+                   [&](const Row<model::AclRole>& row) { keys = {row->name}; },
+                   [&](const Row<model::BindingRule>& row) { keys = {row->auth_method}; },
                    [&](const Row<model::Host>& row) { keys = {row->name, row->cluster}; }, [](const auto&) {}},
              event.row);
   std::erase(keys, std::string());
@@ -109,8 +128,12 @@ std::vector<std::string> filter_keys_of(const Event& event) {
 
 std::string namespace_of(const Event& event) {
   return std::visit(
-      Cases{[](const Row<Node>&) { return std::string(); }, [](const Row<model::Host>&) { return std::string(); },
-            [](const Row<model::Cluster>&) { return std::string(); }, [](const auto& row) { return row->ns; }},
+      []<class T>(const Row<T>& row) {
+        if constexpr (requires { row->ns; })
+          return row->ns;
+        else
+          return std::string();
+      },
       event.row);
 }
 
@@ -239,6 +262,42 @@ void EventBuffer::host_changed(const Row<model::Host>& before, const Row<model::
 
 void EventBuffer::variable_changed(const Row<model::Variable>& before, const Row<model::Variable>& after) {
   add(EventTopic::variable, after ? "VariableUpserted" : "VariableDeleted", before, after);
+}
+
+void EventBuffer::acl_policy_changed(const Row<model::AclPolicy>& before, const Row<model::AclPolicy>& after) {
+  add(EventTopic::acl_policy, after ? "ACLPolicyUpserted" : "ACLPolicyDeleted", before, after);
+}
+
+void EventBuffer::acl_token_changed(const Row<model::AclToken>& before, const Row<model::AclToken>& after) {
+  add(EventTopic::acl_token, after ? "ACLTokenUpserted" : "ACLTokenDeleted", before, after);
+}
+
+void EventBuffer::acl_role_changed(const Row<model::AclRole>& before, const Row<model::AclRole>& after) {
+  add(EventTopic::acl_role, after ? "ACLRoleUpserted" : "ACLRoleDeleted", before, after);
+}
+
+template <class T>
+bool EventBuffer::add_record(EventTopic topic, std::string_view put, std::string_view gone,
+                             const Row<model::Record>& before, const Row<model::Record>& after) {
+  const model::Record& record = after ? *after : *before;
+  if (record.kind != tables::RecordOf<T>::kind) return false;
+  try {
+    const auto row = std::make_shared<const T>(tables::decode_record<T>(record));
+    add(topic, after ? put : gone, row, row);
+  } catch (const Error&) {
+    // A newer version wrote it, which tells of it itself; what applies changes cannot fail.
+  }
+  return true;
+}
+
+void EventBuffer::record_changed(const Row<model::Record>& before, const Row<model::Record>& after) {
+  // Of the other kinds nobody is told.
+  add_record<model::HostVolume>(EventTopic::host_volume, "HostVolumeRegistered", "HostVolumeDeleted", before, after) ||
+      add_record<model::NodePool>(EventTopic::node_pool, "NodePoolUpserted", "NodePoolDeleted", before, after) ||
+      add_record<model::AuthMethod>(EventTopic::auth_method, "ACLAuthMethodUpserted", "ACLAuthMethodDeleted", before,
+                                    after) ||
+      add_record<model::BindingRule>(EventTopic::binding_rule, "ACLBindingRuleUpserted", "ACLBindingRuleDeleted",
+                                     before, after);
 }
 
 }  // namespace underway::server

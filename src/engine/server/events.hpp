@@ -7,6 +7,9 @@
 
 #include "async/event.hpp"
 #include "base/clock.hpp"
+#include "model/auth_method.hpp"
+#include "model/host_volume.hpp"
+#include "model/node_pool.hpp"
 #include "model/service_instance.hpp"
 #include "tables/observer.hpp"
 
@@ -24,6 +27,13 @@ enum class EventTopic : std::uint8_t {
   node,
   service,
   variable,
+  node_pool,
+  host_volume,
+  acl_policy,
+  acl_token,
+  acl_role,
+  auth_method,
+  binding_rule,
   host,
   cluster
 };
@@ -34,8 +44,9 @@ struct Event {
   model::Revision index = 0;
   /// As it is now; of what is gone, as it last was.
   std::variant<Row<model::Job>, Row<model::Allocation>, Row<model::Evaluation>, Row<model::Deployment>,
-               Row<model::Node>, Row<model::ServiceInstance>, Row<model::Variable>, Row<model::Host>,
-               Row<model::Cluster>>
+               Row<model::Node>, Row<model::ServiceInstance>, Row<model::Variable>, Row<model::NodePool>,
+               Row<model::HostVolume>, Row<model::AclPolicy>, Row<model::AclToken>, Row<model::AclRole>,
+               Row<model::AuthMethod>, Row<model::BindingRule>, Row<model::Host>, Row<model::Cluster>>
       row;
 };
 
@@ -95,10 +106,18 @@ class EventBuffer final : public tables::Observer {
   void cluster_changed(const Row<model::Cluster>& before, const Row<model::Cluster>& after) override;
   void host_changed(const Row<model::Host>& before, const Row<model::Host>& after) override;
   void variable_changed(const Row<model::Variable>& before, const Row<model::Variable>& after) override;
+  void acl_policy_changed(const Row<model::AclPolicy>& before, const Row<model::AclPolicy>& after) override;
+  void acl_token_changed(const Row<model::AclToken>& before, const Row<model::AclToken>& after) override;
+  void acl_role_changed(const Row<model::AclRole>& before, const Row<model::AclRole>& after) override;
+  void record_changed(const Row<model::Record>& before, const Row<model::Record>& after) override;
 
  private:
   template <class T>
   void add(EventTopic topic, std::string_view type, const Row<T>& before, const Row<T>& after);
+  /// Whether the record is of this kind.
+  template <class T>
+  bool add_record(EventTopic topic, std::string_view put, std::string_view gone, const Row<model::Record>& before,
+                  const Row<model::Record>& after);
   void services_changed(const Row<model::Allocation>& before, const Row<model::Allocation>& after);
   void forget_old();
 

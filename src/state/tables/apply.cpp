@@ -166,6 +166,18 @@ void tell(Observer& observer, const Row<model::Host>& before, const Row<model::H
 void tell(Observer& observer, const Row<model::Variable>& before, const Row<model::Variable>& after) {
   observer.variable_changed(before, after);
 }
+void tell(Observer& observer, const Row<model::AclPolicy>& before, const Row<model::AclPolicy>& after) {
+  observer.acl_policy_changed(before, after);
+}
+void tell(Observer& observer, const Row<model::AclToken>& before, const Row<model::AclToken>& after) {
+  observer.acl_token_changed(before, after);
+}
+void tell(Observer& observer, const Row<model::AclRole>& before, const Row<model::AclRole>& after) {
+  observer.acl_role_changed(before, after);
+}
+void tell(Observer& observer, const Row<model::Record>& before, const Row<model::Record>& after) {
+  observer.record_changed(before, after);
+}
 /// Of the other plain tables nobody is told.
 template <class T>
 void tell(Observer&, const Row<T>&, const Row<T>&) {}

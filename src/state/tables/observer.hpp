@@ -18,6 +18,11 @@ struct Observer : Tables::Follower {
   virtual void cluster_changed(const Row<model::Cluster>& before, const Row<model::Cluster>& after) = 0;
   virtual void host_changed(const Row<model::Host>& before, const Row<model::Host>& after) = 0;
   virtual void variable_changed(const Row<model::Variable>& before, const Row<model::Variable>& after) = 0;
+  virtual void acl_policy_changed(const Row<model::AclPolicy>& before, const Row<model::AclPolicy>& after) = 0;
+  virtual void acl_token_changed(const Row<model::AclToken>& before, const Row<model::AclToken>& after) = 0;
+  virtual void acl_role_changed(const Row<model::AclRole>& before, const Row<model::AclRole>& after) = 0;
+  /// Of whatever kind.
+  virtual void record_changed(const Row<model::Record>& before, const Row<model::Record>& after) = 0;
 };
 
 }  // namespace underway::tables

@@ -1,6 +1,8 @@
 #include "api/event_body.hpp"
 
+#include "api/token_body.hpp"
 #include "api/variable_body.hpp"
+#include "api/volume_body.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 
@@ -10,9 +12,9 @@ namespace {
 using server::Event;
 using server::EventTopic;
 
-/// Nomad's topics of which nothing is ever told here: who asks for them among others gets the others.
-constexpr std::string_view kSilentTopics[] = {"NodePool",  "HostVolume",    "CSIVolume",      "CSIPlugin", "ACLToken",
-                                              "ACLPolicy", "ACLAuthMethod", "ACLBindingRule", "ACLRole",   "Operator"};
+/// Nomad's topics of which nothing is ever told here: who asks for them among others gets the others. Operator is of
+/// its Enterprise's snapshots of utilization.
+constexpr std::string_view kSilentTopics[] = {"CSIVolume", "CSIPlugin", "Operator"};
 
 struct WantedTopic {
   std::string topic;  ///< "*": all
@@ -44,7 +46,7 @@ WantedTopic parse_topic(const std::string& text) {
   throw error;
 }
 
-/// As the row itself could be read.
+/// As the row itself could be read; what tells who may do what, only by those who may do everything, as in Nomad.
 bool may_see(const acl::Rights& rights, const Event& event, const std::string& ns) {
   switch (event.topic) {
     case EventTopic::variable:
@@ -53,6 +55,16 @@ bool may_see(const acl::Rights& rights, const Event& event, const std::string& n
     case EventTopic::host:
     case EventTopic::cluster:
       return rights.node(acl::Level::read);
+    case EventTopic::node_pool:
+      return rights.node_pool(std::get<tables::Row<model::NodePool>>(event.row)->name, acl::Level::read);
+    case EventTopic::host_volume:
+      return rights.in(ns, acl::Capability::host_volume_read);
+    case EventTopic::acl_policy:
+    case EventTopic::acl_token:
+    case EventTopic::acl_role:
+    case EventTopic::auth_method:
+    case EventTopic::binding_rule:
+      return rights.is_management();
     default:
       return rights.in(ns, acl::Capability::read_job);
   }
@@ -64,20 +76,30 @@ struct Cases : Visit... {
 };
 
 std::string payload_of(const Event& event) {
-  return std::visit(Cases{[](const tables::Row<model::Variable>& row) { return encode_metadata(*row); },
-                          [](const auto& row) { return json::encode(*row); }},
-                    event.row);
+  return std::visit(
+      Cases{[](const tables::Row<model::Variable>& row) { return encode_metadata(*row); },
+            [](const tables::Row<model::HostVolume>& row) { return boost::json::serialize(volume_body(*row)); },
+            [](const tables::Row<model::AclToken>& row) { return token_json(*row); },
+            [](const tables::Row<model::AuthMethod>& row) { return boost::json::serialize(method_body(*row)); },
+            [](const auto& row) { return json::encode(*row); }},
+      event.row);
+}
+
+/// What the row is called in the payload.
+std::string_view payload_name(EventTopic topic) {
+  if (topic == EventTopic::host_volume) return "Volume";
+  if (topic == EventTopic::auth_method) return "AuthMethod";
+  return describe::spell(topic);
 }
 
 void append_event(std::string& out, const Event& event, TimePoint time) {
-  const auto name = describe::spell(event.topic);
-  out += fmt::format(R"({{"Topic":"{}","Type":"{}","Key":)", name, event.type);
+  out += fmt::format(R"({{"Topic":"{}","Type":"{}","Key":)", describe::spell(event.topic), event.type);
   json::append_string(out, server::key_of(event));
   out += R"(,"Namespace":)";
   json::append_string(out, server::namespace_of(event));
   out += R"(,"FilterKeys":)" + json::encode(server::filter_keys_of(event));
-  out += fmt::format(R"(,"Index":{},"Time":{},"Payload":{{"{}":{}}}}})", event.index, unix_nanos(time), name,
-                     payload_of(event));
+  out += fmt::format(R"(,"Index":{},"Time":{},"Payload":{{"{}":{}}}}})", event.index, unix_nanos(time),
+                     payload_name(event.topic), payload_of(event));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Dynamic host volumes and the claims on them. Volumes of CSI are refused by name: there are no such plugins here.
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
+#include "api/volume_body.hpp"
 #include "base/json.hpp"
 #include "server/host_volumes.hpp"
 
@@ -32,13 +33,6 @@ std::string of_claim(const Tables& tables, const http::Request& request) {
     }
   }
   return "*";
-}
-
-/// What is of ours alone stays here.
-object body_of(const HostVolume& volume) {
-  object body = json::to_value(volume).as_object();
-  body.erase("Deleting");
-  return body;
 }
 
 /// As Nomad's HostVolumeStub.
@@ -90,7 +84,7 @@ awaitable<Response> read_volume(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
     const auto volume = tables::find_record<HostVolume>(tables, id);
     if (!volume) throw Error(Code::not_found, "volume not found");
-    object body = body_of(*volume);
+    object body = volume_body(*volume);
     boost::json::array users;
     for (const auto& user : server::users_of(tables, *volume)) users.push_back(json::to_value(stub(tables, *user)));
     body["Allocations"] = std::move(users);
@@ -118,8 +112,8 @@ awaitable<Response> put_volume(Api& api, Request request, bool registering) {
   const auto answer = co_await api.server.host_volumes().put(std::move(put));
   request.made(tables::record_scope<HostVolume>(answer.volume.id));
   const auto index = api.server.writer().tables().revision();
-  co_return written(boost::json::serialize(object{{"Volume", body_of(answer.volume)}, {"Warnings", answer.warning}}),
-                    index);
+  co_return written(
+      boost::json::serialize(object{{"Volume", volume_body(answer.volume)}, {"Warnings", answer.warning}}), index);
 }
 
 awaitable<Response> create_volume(Api& api, Request request) { return put_volume(api, std::move(request), false); }

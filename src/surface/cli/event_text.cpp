@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "model/deployment.hpp"
+#include "model/host_volume.hpp"
 #include "model/service_instance.hpp"
 
 namespace underway::cli {
@@ -90,6 +91,11 @@ std::string in_words(const model::ServiceInstance& service, std::string_view typ
                                                      : "is there, not ready");
 }
 
+std::string in_words(const model::HostVolume& volume, std::string_view type) {
+  const std::string text = fmt::format("{} {} on {}: ", volume.name, short_id(volume.id), short_id(volume.node_id));
+  return text + std::string(type == "HostVolumeDeleted" ? "deleted" : describe::spell(volume.state));
+}
+
 std::string in_words(const model::Host& host, std::string_view type) {
   const std::string text = fmt::format("{} of cluster {}: ", host.name, host.cluster);
   if (type == "HostDeleted") return text + "gone";
@@ -119,6 +125,7 @@ std::string about(const boost::json::object& event) {
     if (topic == "Deployment") return decoded<model::Deployment>(object, topic, type);
     if (topic == "Node" || topic == "NodeDrain") return decoded<model::Node>(object, "Node", type);
     if (topic == "Service") return decoded<model::ServiceInstance>(object, topic, type);
+    if (topic == "HostVolume") return decoded<model::HostVolume>(object, "Volume", type);
     if (topic == "Host") return decoded<model::Host>(object, topic, type);
     if (topic == "Cluster") return decoded<model::Cluster>(object, topic, type);
   }

@@ -109,8 +109,8 @@ const Command& events_command() {
       .summary = "Shows what happened lately, and follows what happens.",
       .details =
           "A line for each event that the server still keeps (some thousands), oldest first. Topics are Job, "
-          "Allocation, "
-          "Evaluation, Deployment, Node, NodeDrain, Service, Variable, Host and Cluster; a key is an id, and of "
+          "Allocation, Evaluation, Deployment, Node, NodeDrain, NodePool, Service, Variable, HostVolume, ACLPolicy, "
+          "ACLToken, ACLRole, ACLAuthMethod, ACLBindingRule, Host and Cluster; a key is an id, and of "
           "allocations, evaluations, deployments and services also a job's. With -follow it waits for more until "
           "Ctrl-C, "
           "also through a restart of the server.",

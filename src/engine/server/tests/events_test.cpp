@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "acl/login.hpp"
 #include "server/testing/desk.hpp"
+#include "tables/host_volumes.hpp"
+#include "tables/node_pools.hpp"
 
 namespace underway::server::testing {
 namespace {
@@ -98,6 +101,71 @@ TEST(Events, OfDeploymentsTellWhatChanged) {
   const auto words = Told::words(told.after([&] { told.update(uuid(1), {report(id, ClientStatus::running, true)}); }));
   EXPECT_TRUE(has(words, "Deployment DeploymentAllocHealth") || has(words, "Deployment DeploymentStatusUpdate"));
   EXPECT_TRUE(has(words, "Deployment DeploymentStatusUpdate")) << "it is successful now";
+}
+
+TEST(Events, TellOfVolumesAndPools) {
+  Told told;
+  model::HostVolume volume;
+  volume.ns = "physics";
+  volume.id = uuid(7);
+  volume.name = "data";
+  volume.node_id = uuid(1);
+  volume.plugin_id = model::kMkdirPlugin;
+  const auto made = told.after([&] { told.commit({tables::put_record(volume)}); });
+  EXPECT_EQ(Told::words(made), std::vector<std::string>{"HostVolume HostVolumeRegistered"});
+  EXPECT_EQ(key_of(made[0]), uuid(7));
+  EXPECT_EQ(namespace_of(made[0]), "physics");
+  EXPECT_EQ(filter_keys_of(made[0]), (std::vector<std::string>{"data", uuid(1), "mkdir"}));
+  EXPECT_EQ(std::get<Row<model::HostVolume>>(made[0].row)->modify_index, made[0].index);
+  const auto gone = told.after([&] { told.commit({tables::delete_record<model::HostVolume>(uuid(7))}); });
+  EXPECT_EQ(Told::words(gone), std::vector<std::string>{"HostVolume HostVolumeDeleted"});
+  EXPECT_EQ(std::get<Row<model::HostVolume>>(gone[0].row)->name, "data") << "as it last was";
+
+  model::NodePool pool;
+  pool.name = "gpu";
+  const auto pools = told.after([&] {
+    told.commit({tables::put_record(pool)});
+    told.commit({tables::delete_record<model::NodePool>("gpu")});
+  });
+  EXPECT_EQ(Told::words(pools), (std::vector<std::string>{"NodePool NodePoolUpserted", "NodePool NodePoolDeleted"}));
+  EXPECT_EQ(key_of(pools[0]), "gpu");
+  model::HostVolumeClaim claim;
+  claim.id = "c";
+  EXPECT_TRUE(told.after([&] { told.commit({tables::put_record(claim)}); }).empty()) << "no topic of Nomad's";
+}
+
+TEST(Events, TellWhoMayDoWhat) {
+  Told told;
+  model::AuthMethod method;
+  method.name = "site";
+  model::BindingRule rule;
+  rule.id = uuid(3);
+  rule.auth_method = "site";
+  const auto events = told.after([&] {
+    told.commit({tables::PutAclPolicy{{"readers", "", "", std::nullopt, 0, 0}}});
+    told.commit({tables::Put<model::AclRole>{{uuid(2), "staff", "", {}, 0, 0}}});
+    told.commit({tables::PutAclToken{{.accessor_id = uuid(1)}}});
+    told.commit({tables::put_record(method), tables::put_record(rule)});
+    told.commit({tables::DeleteAclToken{uuid(1)}});
+  });
+  EXPECT_EQ(Told::words(events),
+            (std::vector<std::string>{"ACLPolicy ACLPolicyUpserted", "ACLRole ACLRoleUpserted",
+                                      "ACLToken ACLTokenUpserted", "ACLAuthMethod ACLAuthMethodUpserted",
+                                      "ACLBindingRule ACLBindingRuleUpserted", "ACLToken ACLTokenDeleted"}));
+  std::vector<std::string> keys;
+  for (const auto& event : events) keys.push_back(key_of(event));
+  EXPECT_EQ(keys, (std::vector<std::string>{"readers", uuid(2), uuid(1), "site", uuid(3), uuid(1)}));
+  EXPECT_EQ(filter_keys_of(events[1]), std::vector<std::string>{"staff"});
+  EXPECT_EQ(filter_keys_of(events[4]), std::vector<std::string>{"site"});
+}
+
+TEST(Events, OfARecordThatCannotBeReadAreNotTold) {
+  Told told;
+  model::Record record;
+  record.kind = tables::RecordOf<model::HostVolume>::kind;
+  record.name = uuid(7);
+  record.body = json::parse(R"({"ID": "x", "State": "of-a-later-version"})");
+  EXPECT_TRUE(told.after([&] { told.commit({tables::PutRecord{record}}); }).empty());
 }
 
 TEST(Events, AreNotTellableBeforeTheyAreDurable) {

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include "acl/login.hpp"
 #include "api/event_body.hpp"
 #include "api/testing/world.hpp"
+#include "api/tests/access.hpp"
 #include "async/group.hpp"
 #include "golden.hpp"
+#include "tables/host_volumes.hpp"
+#include "tables/node_pools.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -115,7 +119,7 @@ TEST_F(EventStream, IsFilteredByTopicKeyAndNamespace) {
       {"an allocation by its id", "topic=Allocation:" + alloc, about(alloc)},
       {"anything about a job", "topic=*:web", about("")},
       {"a node by its name", "topic=Node:c1", about(uuid(1))},
-      {"a topic that is silent, and one that is not", "topic=ACLToken&topic=Job", about("Job ")},
+      {"a topic that is silent, and one that is not", "topic=CSIVolume&topic=Job", about("Job ")},
       {"another namespace", "namespace=elsewhere&topic=Job", about("other")}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
@@ -222,6 +226,95 @@ TEST_F(EventStream, TellsManyTheSameWithoutLosingAnything) {
   server::testing::run_until(world.loop, told_all);
   for (const auto& body : bodies) EXPECT_EQ(body->events(), bodies.front()->events());
   world.loop.run_until_done(tasks.stop());
+}
+
+/// A world with ACL, and readers with tokens.
+class EventAccess : public AccessTest {
+ protected:
+  explicit EventAccess() : tasks(world.loop.executor(), "test") { make_token("root", ""); }
+  ~EventAccess() override { world.loop.run_until_done(tasks.stop()); }
+  /// What there is to tell whoever has the token.
+  std::string told(const std::string& token, const std::string& query) {
+    world.token = token;
+    auto response = world.get("/v1/event/stream?" + query);
+    EXPECT_EQ(response.status, 200) << response.body;
+    FakeBody body;
+    tasks.spawn("stream", response.stream(body));
+    world.loop.context().restart();
+    world.loop.context().poll();
+    tasks.cancel();
+    world.loop.context().poll();
+    return join(body.events(), "\n");
+  }
+  async::TaskGroup tasks;
+};
+
+model::HostVolume volume_of(const std::string& ns, const std::string& id) {
+  model::HostVolume volume;
+  volume.ns = ns;
+  volume.id = id;
+  volume.name = "data";
+  volume.node_id = uuid(1);
+  volume.deleting = true;
+  return volume;
+}
+
+TEST_F(EventAccess, OfVolumesIsGivenToThoseWhoMayReadThem) {
+  put(tables::Put<model::Namespace>{{.name = "physics"}});
+  put(tables::put_record(volume_of("default", uuid(7))));
+  put(tables::put_record(volume_of("physics", uuid(8))));
+  const auto index = world.tables().revision();
+  put(tables::delete_record<model::HostVolume>(uuid(8)));
+  make_token("reader", R"(namespace "physics" { capabilities = ["host-volume-read"] })");
+  make_token("jobs", R"(namespace "*" { capabilities = ["read-job"] })");
+  const std::string ours = "HostVolume HostVolumeRegistered " + uuid(7);
+  const std::string theirs = "HostVolume HostVolumeRegistered " + uuid(8);
+  const std::string gone = "HostVolume HostVolumeDeleted " + uuid(8);
+  EXPECT_EQ(told("root", "topic=HostVolume"), ours) << "of the default namespace";
+  EXPECT_EQ(told("root", "topic=HostVolume&namespace=physics"), theirs + "\n" + gone);
+  EXPECT_EQ(told("root", "topic=HostVolume&namespace=*"), ours + "\n" + theirs + "\n" + gone);
+  EXPECT_EQ(told("root", "topic=HostVolume&namespace=*&index=" + std::to_string(index)), theirs + "\n" + gone);
+  EXPECT_EQ(told("root", "topic=HostVolume:" + uuid(7) + "&namespace=*"), ours);
+  EXPECT_EQ(told("root", "topic=HostVolume:data"), ours);
+  EXPECT_EQ(told("root", "topic=HostVolume:" + uuid(2) + "&namespace=*"), "") << "another node";
+  EXPECT_EQ(told("reader", "topic=HostVolume&namespace=*"), theirs + "\n" + gone);
+  EXPECT_EQ(told("jobs", "topic=HostVolume&namespace=*"), "");
+}
+
+TEST_F(EventAccess, OfPoolsAndRightsIsGivenToThoseWhoMayReadThem) {
+  model::NodePool pool;
+  pool.name = "gpu";
+  put(tables::put_record(pool));
+  make_token("pools", R"(node_pool "gpu" { policy = "read" })");
+  make_token("jobs", R"(namespace "*" { policy = "write" })");
+  EXPECT_EQ(told("pools", "topic=NodePool&topic=ACLToken&topic=ACLPolicy"), "NodePool NodePoolUpserted gpu");
+  EXPECT_EQ(told("jobs", "topic=NodePool&topic=ACLToken&topic=ACLPolicy"), "");
+  EXPECT_EQ(told("root", "topic=ACLToken:accessor-of-jobs"), "ACLToken ACLTokenUpserted accessor-of-jobs");
+  EXPECT_EQ(told("root", "topic=ACLPolicy"), "ACLPolicy ACLPolicyUpserted pools\nACLPolicy ACLPolicyUpserted jobs");
+}
+
+TEST_F(EventAccess, TellsNoSecretsAndNothingOfOursAlone) {
+  model::AuthMethod method;
+  method.name = "site";
+  method.sealed = "c2VjcmV0";
+  put(tables::put_record(method));
+  put(tables::put_record(volume_of("default", uuid(7))));
+  world.token = "root";
+  const auto text_of = [&](const std::string& topic) {
+    EventTexts texts;
+    std::string text;
+    const auto all = [&](const server::Event& event) { return describe::spell(event.topic) == topic; };
+    auto reader = world.api.server.events().read_from(0);
+    while (const auto batch = reader.next()) append_event_lines(text, batch, all, texts);
+    return text;
+  };
+  const std::string token = text_of("ACLToken"), site = text_of("ACLAuthMethod"), volume = text_of("HostVolume");
+  EXPECT_NE(token.find(R"("Payload":{"ACLToken":{)"), std::string::npos) << token;
+  EXPECT_EQ(token.find("Secret"), std::string::npos) << token;
+  EXPECT_NE(site.find(R"("Payload":{"AuthMethod":{)"), std::string::npos) << site;
+  EXPECT_EQ(site.find("c2VjcmV0"), std::string::npos) << site;
+  EXPECT_NE(volume.find(R"("Payload":{"Volume":{)"), std::string::npos) << volume;
+  EXPECT_EQ(volume.find("Deleting"), std::string::npos) << volume;
 }
 
 }  // namespace

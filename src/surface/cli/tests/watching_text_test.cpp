@@ -165,6 +165,14 @@ TEST(EventText, IsALineForPeople) {
     SCOPED_TRACE(c.topic + c.type);
     EXPECT_EQ(event_text(event(c.topic, c.type, c.payload)), c.text);
   }
+  const auto volume = [](const std::string& type) {
+    return json::parse(R"({"Topic":"HostVolume","Type":")" + type + R"(","Key":"k","Time":3600000000000,
+        "Payload":{"Volume":{"ID":"0123456789","Name":"data","NodeID":"abcdefghij","State":"ready"}}})");
+  };
+  EXPECT_EQ(event_text(volume("HostVolumeRegistered")),
+            "1970-01-01T01:00:00Z hostvolume  data 01234567 on abcdefgh: ready");
+  EXPECT_EQ(event_text(volume("HostVolumeDeleted")),
+            "1970-01-01T01:00:00Z hostvolume  data 01234567 on abcdefgh: deleted");
   EXPECT_EQ(event_text(json::parse(R"({"Topic":"Job","Type":"JobRegistered","Key":"web"})")),
             "- job         web JobRegistered")
       << "without a payload or a time";

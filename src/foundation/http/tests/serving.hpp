@@ -17,6 +17,11 @@ namespace underway::http {
 
 using namespace std::chrono_literals;
 
+/// Answers with what came.
+inline awaitable<Response> echo(Request request) {
+  co_return text(200, request.method + " " + request.path + " " + request.query.encode() + " " + request.body);
+}
+
 /// Runs a router; every test ends with an orderly stop.
 class Serving {
  public:

@@ -187,7 +187,7 @@ std::int64_t held_cpu(const model::Allocation& allocation) {
 }
 
 bool asks_to_hold(const model::TaskGroup& group) {
-  if (!volumes_held_alone(group).empty()) return true;
+  if (!volumes_held_alone(group).empty() || !own_volumes_held_alone(group, 0).empty()) return true;
   return std::any_of(group.tasks.begin(), group.tasks.end(),
                      [](const model::Task& task) { return holds_something(task.resources); });
 }
@@ -242,7 +242,7 @@ std::optional<Assignment> assign(const model::Node& node, const Holdings& taken,
   }
   for (auto& volume : volumes_held_alone(group)) {
     if (taken.device_taken(volume)) {
-      if (lacking != nullptr) *lacking = "host volume has a writer";
+      if (lacking != nullptr) *lacking = kHasWriter;
       return std::nullopt;
     }
     work.out.hold.devices.push_back(std::move(volume));

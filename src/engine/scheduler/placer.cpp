@@ -154,9 +154,16 @@ bool Placer::has_own_volumes(Slot slot, std::int64_t index) const {
   });
 }
 
+bool Placer::own_volume_taken(Slot slot, std::int64_t index) const {
+  if (!shape_->ask().holds || !fleet_.node(slot).holdings) return false;
+  const auto own = own_volumes_held_alone(*shape_->ask().group, index);
+  return std::any_of(own.begin(), own.end(),
+                     [&](const std::string& volume) { return fleet_.node(slot).holdings->device_taken(volume); });
+}
+
 std::optional<Choice> Placer::weigh(Slot slot, const Hint& hint) {
   if (shape_->verdict(fleet_, slot) != ShapeIndex::kFeasible || !fits(fleet_, slot, shape_->ask()) ||
-      !allowed_beside_peers(slot) || !has_own_volumes(slot, hint.index))
+      !allowed_beside_peers(slot) || !has_own_volumes(slot, hint.index) || own_volume_taken(slot, hint.index))
     return std::nullopt;
   return score(slot, fleet_.room(slot), hint);
 }
@@ -208,7 +215,9 @@ std::optional<Choice> Placer::weigh_by_force(const Preemption& preemption, Slot 
     room.memory_mb += amount.memory_mb;
   }
   Choice choice = score(slot, holds ? fleet_.room(slot) : room, hint);
+  const bool taken = own_volume_taken(slot, hint.index);
   fleet_.rollback(mark);
+  if (taken) return std::nullopt;
   choice.preemption = Preemption::term(*victims);
   const int terms = choice.terms.count + (choice.spread ? 1 : 0);
   choice.score = (choice.score * terms + *choice.preemption) / (terms + 1);
@@ -317,6 +326,8 @@ std::optional<Choice> Placer::take(std::optional<Choice> choice, std::uint64_t s
     auto assigned = assign_on(fleet_, choice->slot, shape_->ask());
     if (!assigned) return std::nullopt;
     amount.cpu += assigned->cpu;
+    for (auto& volume : own_volumes_held_alone(*shape_->ask().group, index_))
+      assigned->hold.devices.push_back(std::move(volume));
     hold = std::make_shared<const Hold>(assigned->hold);
     choice->held = std::make_shared<const Assignment>(std::move(*assigned));
   }
@@ -407,7 +418,8 @@ void Placer::judge(Slot slot, model::AllocMetric& metric) {
                                   property.used[it->second]));
     }
   }
-  const auto dimension = exhausted_dimension(fleet_, slot, shape_->ask());
+  auto dimension = exhausted_dimension(fleet_, slot, shape_->ask());
+  if (!dimension && own_volume_taken(slot, index_)) dimension = kHasWriter;
   if (!dimension) return;
   ++metric.nodes_exhausted;
   ++metric.dimension_exhausted[*dimension];

@@ -60,14 +60,20 @@ std::vector<std::string> volumes_held_alone(const model::TaskGroup& group) {
   return keys;
 }
 
-std::vector<std::string> volumes_held_alone(const model::Allocation& allocation) {
+std::vector<std::string> own_volumes_held_alone(const model::TaskGroup& group, std::int64_t index) {
   std::vector<std::string> keys;
-  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
-  if (group == nullptr) return keys;
-  for (const auto& [name, request] : group->volumes) {
-    if (is_single_writer(request))
-      keys.push_back(kHeldAlone + model::volume_name(request, std::max<std::int64_t>(0, allocation.index())));
+  for (const auto& [name, request] : group.volumes) {
+    if (is_single_writer(request) && request.per_alloc) keys.push_back(kHeldAlone + model::volume_name(request, index));
   }
+  return keys;
+}
+
+std::vector<std::string> volumes_held_alone(const model::Allocation& allocation) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr) return {};
+  auto keys = volumes_held_alone(*group);
+  for (auto& key : own_volumes_held_alone(*group, std::max<std::int64_t>(0, allocation.index())))
+    keys.push_back(std::move(key));
   return keys;
 }
 

@@ -125,7 +125,8 @@ HostVolume changed(const Tables& tables, const PutHostVolume& request) {
   for (const auto& used : users_of(tables, old)) {
     const auto* group = used->job ? used->job->find_group(used->group) : nullptr;
     for (const auto& [name, asked] : group->volumes) {
-      if (asked.source != old.name || asked.access_mode.empty()) continue;
+      if (model::volume_name(asked, std::max<std::int64_t>(0, used->index())) != old.name || asked.access_mode.empty())
+        continue;
       const bool kept = std::any_of(out.capabilities.begin(), out.capabilities.end(),
                                     [&](const auto& one) { return one.access_mode == asked.access_mode; });
       if (!kept)

@@ -127,6 +127,8 @@ class Placer {
   bool allowed_beside_peers(Slot slot) const;
   /// Whether the node has the volumes that are only this allocation's.
   bool has_own_volumes(Slot slot, std::int64_t index) const;
+  /// Whether somebody writes one of those there that this allocation would write alone.
+  bool own_volume_taken(Slot slot, std::int64_t index) const;
   /// The terms for the slot, or nothing when it cannot be taken.
   std::optional<Choice> weigh(Slot slot, const Hint& hint);
   std::optional<Choice> weigh_by_force(const Preemption& preemption, Slot slot, const Hint& hint);

@@ -17,9 +17,13 @@ inline constexpr const char* kNoVolumes = "missing compatible host volumes";
 bool has_volume(const model::Node& node, const model::VolumeRequest& request, std::int64_t index,
                 const std::string& ns);
 
-/// What nobody else may hold on the node (access_mode single-node-single-writer), as keys of a Hold's devices; of the
-/// group those that all its allocations would hold.
+/// What is missing where somebody else holds one alone.
+inline constexpr const char* kHasWriter = "host volume has a writer";
+
+/// What nobody else may hold on the node (access_mode single-node-single-writer), as keys of a Hold's devices: of the
+/// group those that all its allocations would hold, and those that only its allocation of this number would.
 std::vector<std::string> volumes_held_alone(const model::TaskGroup& group);
+std::vector<std::string> own_volumes_held_alone(const model::TaskGroup& group, std::int64_t index);
 std::vector<std::string> volumes_held_alone(const model::Allocation& allocation);
 
 /// Whether a sticky volume of the allocation of this number may be the node's: it is bound to no other.

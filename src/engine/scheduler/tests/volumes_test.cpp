@@ -94,5 +94,72 @@ TEST(Volumes, OfASingleWriterPassToItsReplacement) {
   EXPECT_EQ(plan.stopped.size(), 1u);
 }
 
+/// A node with the volumes data[0] to data[2].
+Node with_numbered(const std::string& name) {
+  Node node = make_node(name);
+  for (const char* volume : {"data[0]", "data[1]", "data[2]"}) node.volumes[volume] = {volume, "/srv/data", false, ""};
+  return node;
+}
+
+const model::VolumeRequest kNumberedAlone{.source = "data", .per_alloc = true, .access_mode = model::kSingleWriter};
+
+TEST(Volumes, OfNumbersHaveOneSingleWriterEach) {
+  World world(1);
+  world.put_node(with_numbered("a"));
+  EXPECT_EQ(world.run(mounting(make_job("db", 2), kNumberedAlone)).created.size(), 2u);
+  const Plan other = world.run(mounting(make_job("other", 3), kNumberedAlone));
+  ASSERT_EQ(other.created.size(), 1u) << "data[2] alone is free";
+  EXPECT_EQ(other.created[0].index(), 2);
+  const Plan named = world.run(mounting(make_job("named"), {.source = "data[1]", .access_mode = model::kSingleWriter}));
+  EXPECT_TRUE(named.created.empty()) << "it is the same, however it is called";
+}
+
+TEST(Volumes, OfANumberKeepOutTheCanaryOfThatNumber) {
+  World world(1);
+  world.put_node(with_numbered("a"));
+  Job job = mounting(make_job("db", 2), kNumberedAlone);
+  job.groups[0].update.emplace();
+  world.run(job);
+  for (const auto& row : world.live("db")) world.set_health(row->id, true);
+  job.groups[0].update->canary = 1;
+  job.groups[0].tasks[0].env["VERSION"] = "2";
+  const Plan plan = world.run(job);
+  EXPECT_TRUE(plan.created.empty()) << "the old one of the number still writes";
+  EXPECT_TRUE(plan.stopped.empty());
+  EXPECT_EQ(explain(plan.evaluation.failed_groups.at("g")).back(),
+            "* Dimension \"host volume has a writer\" exhausted on 1 nodes");
+  world.put_node(with_numbered("b"));
+  const Plan elsewhere = world.again("db");
+  ASSERT_EQ(elsewhere.created.size(), 1u);
+  EXPECT_EQ(elsewhere.created[0].index(), 0);
+  EXPECT_EQ(elsewhere.created[0].node_id, with_numbered("b").id) << "another directory";
+}
+
+TEST(Volumes, OfANumberAreFreeOnceTheirWriterHasEnded) {
+  World world(1);
+  world.put_node(with_numbered("a"));
+  Job job = mounting(make_job("db"), kNumberedAlone);
+  world.run(job);
+  world.start_all();
+  job.groups[0].tasks[0].env["VERSION"] = "2";
+  const Plan replaced = world.run(job);
+  ASSERT_EQ(replaced.created.size(), 1u) << "a replacement takes the place of what it stops";
+  EXPECT_EQ(replaced.stopped.size(), 1u);
+  world.start_all();
+  world.set_client(replaced.created[0].id, ClientStatus::failed);
+  job.groups[0].tasks[0].env["VERSION"] = "3";
+  EXPECT_EQ(world.run(job).created.size(), 1u);
+}
+
+TEST(Volumes, OfANumberThatOnlyReadAreShared) {
+  World world(1);
+  world.put_node(with_numbered("a"));
+  model::VolumeRequest reader = kNumberedAlone;
+  reader.read_only = true;
+  reader.access_mode = model::kReaderOnly;
+  EXPECT_EQ(world.run(mounting(make_job("first"), kNumberedAlone)).created.size(), 1u);
+  EXPECT_EQ(world.run(mounting(make_job("second"), reader)).created.size(), 1u);
+}
+
 }  // namespace
 }  // namespace underway::scheduler

@@ -134,6 +134,20 @@ TEST_F(VolumeDesk, ChangesInWhatMayChange) {
   EXPECT_NE(refusal(wanted).find("volume not found"), std::string::npos);
 }
 
+TEST_F(VolumeDesk, KeepsAModeThatIsInUseHoweverItIsNamed) {
+  const HostVolume there = made("data[0]");
+  model::Job job = mounting("db", "data", false, model::kSingleWriter);
+  job.groups[0].volumes["v"].per_alloc = true;
+  desk.register_job(job);
+  ASSERT_EQ(desk.live("db").size(), 1u);
+  HostVolume wanted = volume_named("data[0]");
+  wanted.id = there.id;
+  EXPECT_EQ(refusal(wanted), "");
+  wanted.capabilities = {{model::kFileSystem, model::kWriter}};
+  EXPECT_NE(refusal(wanted).find("access_mode 'single-node-single-writer' of volume 'data[0]' is in use"),
+            std::string::npos);
+}
+
 TEST_F(VolumeDesk, InUseIsNotDeletedAndSaysByWhom) {
   const HostVolume there = made("data");
   desk.register_job(mounting("db", "data"));

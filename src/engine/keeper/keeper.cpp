@@ -5,20 +5,17 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "keeper/clients.hpp"
+#include "keeper/control_directory.hpp"
 #include "keeper/log_file.hpp"
 #include "keeper/proc_files.hpp"
 #include "keeper/protocol.hpp"
@@ -27,7 +24,6 @@
 namespace underway::keeper {
 namespace {
 
-constexpr int kMaxClients = 4;
 /// How long processes that do not die (uninterruptible I/O) may keep the result from being told.
 constexpr std::int64_t kPatience = 10'000;
 /// How often the control directory is looked for when the kernel has no inotify instance left for this user (128 by
@@ -35,21 +31,6 @@ constexpr std::int64_t kPatience = 10'000;
 constexpr std::int64_t kLookEvery = 2'000;
 /// Bytes that a pipe holds at most, if its user had it enlarged (/proc/sys/fs/pipe-max-size).
 constexpr std::size_t kLargestPipe = 1 << 20;
-
-struct Spec {
-  char log_name[200] = {};
-  std::uint32_t log_index[2] = {0, 0};
-  std::uint32_t log_files = 10;
-  std::uint64_t log_bytes = 10 << 20;
-  long clone = 0;
-  /// The program of the plan starts the task, and has not ended yet.
-  bool adopts = false;
-  char cgroup_kill[512] = {}, cgroup_procs[512] = {}, oom_events[512] = {};
-  const char* plan = nullptr;
-  std::size_t plan_size = 0;
-  void* mapped = nullptr;
-  std::size_t mapped_size = 0;
-};
 
 struct Stream {
   int pipe = -1;
@@ -59,7 +40,7 @@ struct Stream {
 Spec spec;
 State state;
 Stream streams[2];
-int clients[kMaxClients] = {-1, -1, -1, -1};
+Clients clients;
 int signals = -1;
 int reports = -1;
 /// The task as this process numbers it; 0 when it has been reaped.
@@ -71,8 +52,8 @@ std::int64_t ending_since = 0;
 std::uint64_t oom_kills_before = 0;
 bool told = false;
 bool collected = false;
-/// inotify of the control directory, once the task has ended.
-int removals = -1;
+/// Watched once the result is told.
+Removal removal;
 char buffer[16384];
 
 std::int64_t now_ns(clockid_t clock) {
@@ -93,41 +74,9 @@ std::uint64_t oom_kills() {
   return 0;
 }
 
-void write_state(bool flush) {
-  char text[kMaxPacket];
-  const std::size_t size = format_state(state, text, sizeof text);
-  const int fd = openat(kDirectoryFd, "state.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  bool whole = fd >= 0 && write(fd, text, size) == static_cast<ssize_t>(size) && (!flush || fsync(fd) == 0);
-  if (fd >= 0) close(fd);
-  whole = whole && renameat(kDirectoryFd, "state.new", kDirectoryFd, kStateFile) == 0;
-  if (!whole) {
-    // The disk is full: the old file has its block already, so overwrite that. The end mark tells a torn one.
-    const int old = openat(kDirectoryFd, kStateFile, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (old < 0) return;
-    if (pwrite(old, text, size, 0) == static_cast<ssize_t>(size)) fsync(old);
-    close(old);
-  } else if (flush) {
-    fsync(kDirectoryFd);
-  }
-}
-
-void drop_client(int& client) {
-  close(client);
-  client = -1;
-}
-
-void tell(int& client) {
-  char text[kMaxPacket];
-  const std::size_t size = format_state(state, text, sizeof text);
-  // A client that does not read is not waited for; it finds the file when it comes back.
-  if (send(client, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) drop_client(client);
-}
-
 void state_changed(bool flush) {
-  write_state(flush);
-  for (int& client : clients) {
-    if (client >= 0) tell(client);
-  }
+  write_state(state, flush);
+  clients.tell(state);
 }
 
 void put_text(const char* path, const char* text) {
@@ -158,38 +107,6 @@ void kill_task() {
   // What became an orphan is our child (PR_SET_CHILD_SUBREAPER). A grandchild becomes one when its parent dies, and
   // the SIGCHLD of that brings us here again.
   kill_listed("/proc/thread-self/children");
-}
-
-bool read_spec() {
-  struct stat st{};
-  if (fstat(kSpecFd, &st) != 0 || st.st_size <= 0) return false;
-  void* memory = mmap(nullptr, static_cast<std::size_t>(st.st_size), PROT_READ, MAP_PRIVATE, kSpecFd, 0);
-  if (memory == MAP_FAILED) return false;
-  spec.mapped = memory;
-  spec.mapped_size = static_cast<std::size_t>(st.st_size);
-  const char* text = static_cast<const char*>(memory);
-  auto size = spec.mapped_size;
-  const auto copy = [](const Field& field, char* out, std::size_t room) {
-    memcpy(out, field.value, field.value_size < room ? field.value_size : room - 1);
-  };
-  Field field{};
-  if (!next_field(text, size, field) || !field.is("keeper-spec")) return false;
-  while (next_field(text, size, field)) {
-    if (field.is("log_name")) copy(field, spec.log_name, sizeof spec.log_name - 8);
-    if (field.is("log_stdout")) spec.log_index[0] = static_cast<std::uint32_t>(field.number());
-    if (field.is("log_stderr")) spec.log_index[1] = static_cast<std::uint32_t>(field.number());
-    if (field.is("log_files")) spec.log_files = static_cast<std::uint32_t>(field.number());
-    if (field.is("log_bytes")) spec.log_bytes = static_cast<std::uint64_t>(field.number());
-    if (field.is("kill_mode") && field.says(to_text(KillMode::process))) state.kill_mode = KillMode::process;
-    if (field.is("adopts")) spec.adopts = field.number() != 0;
-    if (field.is("clone")) spec.clone = static_cast<long>(field.number());
-    if (field.is("cgroup_kill")) copy(field, spec.cgroup_kill, sizeof spec.cgroup_kill);
-    if (field.is("cgroup_procs")) copy(field, spec.cgroup_procs, sizeof spec.cgroup_procs);
-    if (field.is("oom_events")) copy(field, spec.oom_events, sizeof spec.oom_events);
-  }
-  spec.plan = text;
-  spec.plan_size = size;
-  return true;
 }
 
 /// Forks the task. What it reports before its program runs comes through `reports`. Without log files its output goes
@@ -239,9 +156,7 @@ void task_runs() {
   if (state.phase == Phase::running) return;  // its end was seen before the end of the report
   state.phase = Phase::running;
   state.started = now_ns(CLOCK_REALTIME);
-  // The secrets in the spec are no longer ours.
-  close(kSpecFd);
-  munmap(spec.mapped, spec.mapped_size);
+  forget_plan(spec);
   state_changed(false);
 }
 
@@ -253,7 +168,7 @@ void read_report() {
     if (report.kind == os::launch::Report::process && state.task_pid == 0) {
       state.task_pid = report.pid > 0 ? report.pid : task;
       state.task_start = start_time_of(state.task_pid);
-      write_state(false);
+      write_state(state, false);
     }
     if (report.kind == os::launch::Report::failure) fail(report.step, report.error);
     return;
@@ -262,16 +177,6 @@ void read_report() {
   reports = -1;
   // A failure is told once the child is reaped; and the child may be one that starts the task.
   if (state.phase != Phase::failed && !spec.adopts) task_runs();
-}
-
-/// The number that the program left which started the task; 0 when there is no such process.
-pid_t started_task() {
-  char text[16] = {};
-  const int fd = openat(kDirectoryFd, kPidFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-  if (fd >= 0) close(fd);
-  const pid_t pid = n > 0 ? static_cast<pid_t>(strtol(text, nullptr, 10)) : 0;
-  return pid > 1 && kill(pid, 0) == 0 ? pid : 0;
 }
 
 bool is_child(pid_t pid) {
@@ -385,61 +290,22 @@ void obey(const char* text, std::size_t size) {
   }
 }
 
-void admit() {
-  const int client = accept4(kSocketFd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (client < 0) return;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || (peer.uid != 0 && peer.uid != geteuid())) {
-    close(client);
-    return;
-  }
-  // The newest four matter: an agent that was killed leaves a closed one, and no agent opens many.
-  static int next = 0;
-  int* slot = nullptr;
-  for (int& candidate : clients) {
-    if (candidate < 0) slot = &candidate;
-  }
-  if (slot == nullptr) slot = &clients[next++ % kMaxClients];
-  if (*slot >= 0) close(*slot);
-  *slot = client;
-  tell(*slot);
-}
-
-void serve(int& client) {
+void serve(int place) {
   char text[kMaxPacket];
-  const ssize_t n = recv(client, text, sizeof text, MSG_DONTWAIT);
-  if (n > 0) obey(text, static_cast<std::size_t>(n));
-  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) drop_client(client);
-}
-
-/// Whoever removed the control directory will not come for the result: an agent that was killed between writing it
-/// down and collecting it, or an administrator who cleaned up.
-void look_for_directory() {
-  char events[4096];
-  while (removals >= 0 && read(removals, events, sizeof events) > 0) {
-  }
-  struct stat lock{};
-  if (fstat(kLockFd, &lock) == 0 && lock.st_nlink == 0) collected = true;
+  if (const std::size_t size = clients.receive(place, text); size > 0) obey(text, size);
 }
 
 /// The result is told, and waits to be collected: asleep, until a message comes or the directory goes.
 void watch_directory() {
-  removals = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  char path[] = "/proc/self/fd/0";
-  path[sizeof path - 2] = static_cast<char>('0' + kDirectoryFd);
-  if (removals >= 0 && inotify_add_watch(removals, path, IN_DELETE) < 0) {
-    close(removals);
-    removals = -1;
-  }
-  look_for_directory();
+  removal.watch();
+  if (removal.happened()) collected = true;
 }
 
 int poll_timeout() {
   std::int64_t until = kill_at;
   // While the rest is dying, look again now and then: the end of a process that is not our child tells us nothing.
   if (ending_since != 0) until = now_ms() + 50;
-  if (told && removals < 0) until = now_ms() + kLookEvery;
+  if (told && removal.descriptor() < 0) until = now_ms() + kLookEvery;
   if (until == 0) return -1;
   const std::int64_t left = until - now_ms();
   return left > 0 ? static_cast<int>(left < 1'000'000 ? left : 1'000'000) : 0;
@@ -451,10 +317,8 @@ void serve_those_left() {
   // What others wait for goes first, the connections last: their end is what the agent takes for ours.
   for (Stream& stream : streams) stream.log.close();
   for (int fd = kSocketFd; fd <= kLogFd; ++fd) close(fd);
-  if (removals >= 0) close(removals);
-  for (int& client : clients) {
-    if (client >= 0) drop_client(client);
-  }
+  removal.close();
+  clients.drop_all();
   // Those that were adopted are reaped by the kernel from here on.
   struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
@@ -475,13 +339,14 @@ void serve_those_left() {
 
 void run() {
   while (!collected) {
-    if (told && removals < 0) watch_directory();
+    if (told && removal.descriptor() < 0) watch_directory();
     if (collected) return;
-    pollfd polled[6 + kMaxClients];
-    const int fds[] = {signals,    reports,    streams[0].pipe, streams[1].pipe, kSocketFd,
-                       clients[0], clients[1], clients[2],      clients[3],      removals};
-    for (int i = 0; i < 6 + kMaxClients; ++i) polled[i] = {fds[i], POLLIN, 0};
-    if (poll(polled, 6 + kMaxClients, poll_timeout()) < 0 && errno != EINTR) _exit(1);
+    constexpr int kFixed = 6;
+    pollfd polled[kFixed + Clients::kMost];
+    const int fixed[kFixed] = {signals, reports, streams[0].pipe, streams[1].pipe, kSocketFd, removal.descriptor()};
+    for (int i = 0; i < kFixed; ++i) polled[i] = {fixed[i], POLLIN, 0};
+    for (int i = 0; i < Clients::kMost; ++i) polled[kFixed + i] = {clients.descriptor(i), POLLIN, 0};
+    if (poll(polled, kFixed + Clients::kMost, poll_timeout()) < 0 && errno != EINTR) _exit(1);
     if (polled[1].revents != 0) read_report();
     for (int i = 0; i < 2; ++i) {
       if (polled[2 + i].revents != 0 && streams[i].pipe >= 0) drain(streams[i]);
@@ -496,11 +361,13 @@ void run() {
       kill_at = 0;
       kill_task();
     }
-    if (polled[4].revents != 0) admit();
-    for (int i = 0; i < kMaxClients; ++i) {
-      if (polled[5 + i].revents != 0 && clients[i] == fds[5 + i] && clients[i] >= 0) serve(clients[i]);
+    if (polled[4].revents != 0) clients.admit(state);
+    for (int i = 0; i < Clients::kMost; ++i) {
+      const pollfd& client = polled[kFixed + i];
+      // Its place may be a newer one's by now.
+      if (client.revents != 0 && client.fd >= 0 && clients.descriptor(i) == client.fd) serve(i);
     }
-    if (polled[5 + kMaxClients].revents != 0) look_for_directory();
+    if (polled[5].revents != 0 && removal.happened()) collected = true;
   }
 }
 
@@ -520,8 +387,9 @@ int keep() {
   state.keeper_start = start_time_of(state.keeper_pid);
   state.phase = Phase::starting;
   // Read first: whoever finds this state after our death must know what may be killed.
-  const bool understood = read_spec();
-  write_state(false);
+  const bool understood = read_spec(spec);
+  state.kill_mode = spec.kill_mode;
+  write_state(state, false);
   if (signals < 0 || !understood) {
     fail(-1, errno != 0 ? errno : EINVAL);
   } else {

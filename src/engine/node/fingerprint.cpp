@@ -75,8 +75,8 @@ model::Node fingerprint(const Machine& machine, const Options& options, const st
   if (usable_cores != nullptr) *usable_cores = std::move(findings.usable_cores);
   node.networks = std::move(findings.networks);
   node.volumes = volumes(machine, options);
-  node.min_dynamic_port = options.min_dynamic_port;
-  node.max_dynamic_port = options.max_dynamic_port;
+  node.resources.min_dynamic_port = options.min_dynamic_port;
+  node.resources.max_dynamic_port = options.max_dynamic_port;
   node.last_start = unix_nanos(now);
   return node;
 }

@@ -51,7 +51,7 @@ void fingerprint_host(const Machine& machine, const Options& options, Findings& 
   attributes["unique.hostname"] = options.name.empty() ? names.nodename : options.name;
   attributes["nomad.version"] = std::string(kNomadVersion);
   attributes["nomad.revision"] = std::string(build_id());
-  attributes["nomad.service_discovery"] = "false";
+  attributes["nomad.service_discovery"] = "true";  // jobs that Nomad has kept ask for it
   attributes["underway.version"] = std::string(version());
   if (!options.http_addr.empty()) attributes["unique.advertise.address"] = options.http_addr;
   if (!options.host.empty()) attributes["unique.underway.host"] = options.host;

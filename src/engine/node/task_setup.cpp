@@ -42,10 +42,10 @@ os::User resolve_user(const std::string& name, const std::string& node_name) {
 /// `dispatch_payload`: what the dispatch brought, below the task's local directory. Blocks: yes (disk).
 void write_payload(const model::Allocation& allocation, const model::Task& task, const AllocationDirectory& directory,
                    const TaskPaths& view, const os::User& owner) {
-  if (!task.dispatch_payload || !allocation.job || allocation.job->payload.empty()) return;
+  if (!task.dispatch_payload || !allocation.job || !allocation.job->payload) return;
   const std::string path =
       resolve_destination("local/" + task.dispatch_payload->file, task.name, directory.root(), view);
-  Beneath(directory.root()).write(path, base64_decode(allocation.job->payload), 0644, os::Owner{owner.uid, owner.gid});
+  Beneath(directory.root()).write(path, base64_decode(*allocation.job->payload), 0644, os::Owner{owner.uid, owner.gid});
 }
 
 }  // namespace

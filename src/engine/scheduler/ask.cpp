@@ -221,12 +221,13 @@ bool has_dynamic_ports(FleetIndex& fleet, Slot slot, const Ask& ask) {
     const auto address = fleet.address_of_network(slot, port->host_network);
     if (!address) return false;
     const auto in_range = [&](std::int64_t number) {
-      return number >= node.min_dynamic_port && number <= node.max_dynamic_port;
+      return number >= node.resources.min_dynamic_port && number <= node.resources.max_dynamic_port;
     };
     // Never too optimistic: the ask's other ports all count against this address, and reserved ones may count twice.
-    std::int64_t free = node.max_dynamic_port - node.min_dynamic_port + 1;
-    free -= static_cast<std::int64_t>(fleet.node(slot).addresses[*address].second.count(
-        static_cast<std::uint16_t>(node.min_dynamic_port), static_cast<std::uint16_t>(node.max_dynamic_port)));
+    std::int64_t free = node.resources.max_dynamic_port - node.resources.min_dynamic_port + 1;
+    free -= static_cast<std::int64_t>(
+        fleet.node(slot).addresses[*address].second.count(static_cast<std::uint16_t>(node.resources.min_dynamic_port),
+                                                          static_cast<std::uint16_t>(node.resources.max_dynamic_port)));
     free -= std::count_if(node.reserved.ports.begin(), node.reserved.ports.end(), in_range);
     free -= std::count_if(ask.static_ports.begin(), ask.static_ports.end(),
                           [&](const model::Port* other) { return in_range(other->value); });
@@ -284,13 +285,13 @@ std::optional<PortAssignment> assign_ports(FleetIndex& fleet, Slot slot, const A
     give(*port, *address, port->value);
   }
   const model::Node& node = *fleet.node(slot).node;
-  const std::int64_t range = node.max_dynamic_port - node.min_dynamic_port + 1;
+  const std::int64_t range = node.resources.max_dynamic_port - node.resources.min_dynamic_port + 1;
   for (const auto* port : ask.dynamic_ports) {
     const auto address = fleet.address_of_network(slot, port->host_network);
     if (!address || range <= 0) return std::nullopt;
     const std::int64_t start = static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(range));
     std::int64_t step = 0;
-    const auto number = [&] { return node.min_dynamic_port + (start + step) % range; };
+    const auto number = [&] { return node.resources.min_dynamic_port + (start + step) % range; };
     while (step < range && (fleet.port_taken(slot, *address, number()) || given(*address, number()))) ++step;
     if (step == range) return std::nullopt;
     give(*port, *address, number());

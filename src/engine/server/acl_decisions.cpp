@@ -105,7 +105,8 @@ AclToken changed_token(const Tables& tables, const AclToken& wanted, std::vector
   token.roles = wanted.roles;
   if (wanted.global != current->global)
     problems.push_back(fmt::format("cannot toggle global mode of {}", wanted.accessor_id));
-  if (wanted.expiration_time != 0 && wanted.expiration_time != current->expiration_time)
+  const bool other_time = wanted.expiration_time != 0 && wanted.expiration_time != current->expiration_time;
+  if (other_time || (wanted.expiration_ttl != Duration{0} && wanted.expiration_ttl != current->expiration_ttl))
     problems.push_back(fmt::format("cannot change when token {} expires", wanted.accessor_id));
   return token;
 }

@@ -281,9 +281,13 @@ void skip_shutdown_delays(std::vector<Change>& changes, const Tables& tables, co
 }  // namespace
 
 Decision<Registered> decide_deregister(const Tables& tables, const DeregisterJob& request, const Context& context) {
-  const auto current = get_job(tables, request.ns, request.id);
+  if (request.eval_priority) refuse_priority(*request.eval_priority);
   Decision<Registered> decision;
+  const auto current = tables.find_job(request.ns, request.id);
+  if (!current) return decision;
   stop_into(decision.changes, tables, *current, EvalTrigger::job_deregister, context, &decision.result.eval_id);
+  if (request.eval_priority)
+    std::get<tables::PutEvaluation>(decision.changes.back()).evaluation.priority = *request.eval_priority;
   decision.result.job_modify_index = context.revision;
   if (request.no_shutdown_delay) skip_shutdown_delays(decision.changes, tables, *current, context);
   if (request.purge) forget_job(decision.changes, request.ns, request.id);

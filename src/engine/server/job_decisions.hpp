@@ -34,9 +34,11 @@ Decision<Registered> decide_register(const Tables&, const RegisterJob&, const Co
 struct DeregisterJob {
   std::string ns, id;
   bool purge = false;
-  bool no_shutdown_delay = false;  ///< its allocations stop without waiting for `shutdown_delay`
+  bool no_shutdown_delay = false;                  ///< its allocations stop without waiting for `shutdown_delay`
+  std::optional<std::int64_t> eval_priority = {};  ///< of the evaluation alone; absent: the job's
 };
-/// Stops the job; `purge` forgets it at once instead of at garbage collection. Throws not_found.
+/// Stops the job; `purge` forgets it at once instead of at garbage collection. A job that is not there has stopped:
+/// nothing changes, and there is no evaluation, as with Nomad. Throws invalid for a priority that cannot be.
 Decision<Registered> decide_deregister(const Tables&, const DeregisterJob&, const Context&);
 
 struct EvaluateJob {

@@ -237,7 +237,7 @@ Decision<Started> decide_dispatch(const Tables& tables, const DispatchJob& reque
   Job child = derive(*job, id, context);
   child.dispatched = true;
   child.dispatch_token = request.idempotency_token;
-  child.payload = base64_encode(request.payload);
+  if (!request.payload.empty()) child.payload = base64_encode(request.payload);
   child.priority = request.priority.value_or(job->priority);
   for (const auto& [key, value] : request.meta) child.meta.insert_or_assign(key, value);
   decision.result = start_into(decision.changes, tables, std::move(child), model::EvalTrigger::job_register, context);

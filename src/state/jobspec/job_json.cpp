@@ -1,3 +1,5 @@
+#include <span>
+
 #include "base/json.hpp"
 #include "base/json_place.hpp"
 #include "base/text.hpp"
@@ -53,6 +55,78 @@ void find_refused(const boost::json::value& json, const Type& type, const json::
   }
 }
 
+template <class T>
+void fill(T& value, const T& otherwise) {
+  if (value.empty()) value = otherwise;
+}
+
+void fill_in(std::vector<model::Constraint>& constraints, std::vector<model::Affinity>& affinities) {
+  for (auto& constraint : constraints) fill(constraint.operand, model::Constraint{}.operand);
+  for (auto& affinity : affinities) fill(affinity.operand, model::Affinity{}.operand);
+}
+
+void fill_in(std::vector<model::Service>& services) {
+  static const model::Service kDefault;
+  for (auto& service : services) {
+    fill(service.provider, kDefault.provider);
+    fill(service.address_mode, kDefault.address_mode);
+    for (auto& check : service.checks) fill(check.protocol, model::Check{}.protocol);
+  }
+}
+
+void fill_in(model::Task& task) {
+  fill_in(task.constraints, task.affinities);
+  fill_in(task.services);
+  for (auto& one : task.templates) fill(one.perms, model::Template{}.perms);
+  for (auto& artifact : task.artifacts) fill(artifact.mode, model::Artifact{}.mode);
+  for (auto& network : task.resources.networks) fill(network.mode, model::NetworkResource{}.mode);
+}
+
+/// Go's structs write every field: an empty word there means what Nomad's server makes of a missing one. In a file of
+/// HCL it was written by somebody, and is wrong.
+void fill_in(model::Job& job) {
+  static const model::Job kDefault;
+  fill(job.region, kDefault.region);
+  fill(job.node_pool, kDefault.node_pool);
+  fill(job.datacenters, kDefault.datacenters);
+  fill_in(job.constraints, job.affinities);
+  for (auto& group : job.groups) {
+    fill_in(group.constraints, group.affinities);
+    fill_in(group.services);
+    for (auto& network : group.networks) fill(network.mode, model::NetworkResource{}.mode);
+    for (auto& task : group.tasks) fill_in(task);
+  }
+}
+
+const boost::json::value* member(const boost::json::value& from, std::string_view name) {
+  const auto* object = from.if_object();
+  return object == nullptr ? nullptr : object->if_contains(name);
+}
+
+/// What stands in the list `name`; nothing when there is none.
+std::span<const boost::json::value> elements(const boost::json::value& from, std::string_view name) {
+  const auto* found = member(from, name);
+  if (found == nullptr || !found->is_array()) return {};
+  return {found->get_array().data(), found->get_array().size()};
+}
+
+bool is_empty_lifecycle(const boost::json::value& task) {
+  const auto* lifecycle = member(task, "Lifecycle");
+  const auto* hook = lifecycle == nullptr ? nullptr : member(*lifecycle, "Hook");
+  return lifecycle != nullptr && (hook == nullptr || is_empty(*hook));
+}
+
+/// A lifecycle without a hook is none, and its task a main task.
+void drop_empty_lifecycles(const boost::json::value& json, model::Job& job) {
+  const auto groups = elements(json, "TaskGroups");
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto tasks = elements(groups[g], "Tasks");
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      if (is_empty_lifecycle(tasks[t])) job.groups.at(g).tasks.at(t).lifecycle.reset();
+    }
+  }
+}
+
 /// On the wire cpu is 100 MHz when not given, unless cores are asked for: then it is theirs.
 void settle_cpu(model::Job& job) {
   static const model::Resources kDefaults;
@@ -83,6 +157,8 @@ model::Job job_from_json(const boost::json::value& json) {
   }
   auto job = json::decode<model::Job>(json, "Job");
   settle_cpu(job);
+  fill_in(job);
+  drop_empty_lifecycles(json, job);
   job.canonicalize();
   return job;
 }

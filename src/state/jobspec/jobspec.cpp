@@ -35,6 +35,7 @@ void guard(hcl::Diagnostics& diagnostics, const hcl::Range& range, const std::fu
 
 void check_job(model::Job& job, const Inputs& inputs, const std::map<std::string, hcl::Range>& blocks,
                hcl::Diagnostics& diagnostics) {
+  if (!inputs.canonicalize) return;
   job.canonicalize();
   if (!inputs.validate) return;
   for (const auto& problem : model::validate(job, inputs.limits))

@@ -37,6 +37,8 @@ struct Inputs {
   std::map<std::string, hcl::Value> roots{};
   /// Whether the job is checked with model::validate; problems are reported at the block they concern.
   bool validate = true;
+  /// Whether what the file leaves open is filled in; if not, the job is not checked either.
+  bool canonicalize = true;
   model::ValidateOptions limits{};
 };
 
@@ -46,7 +48,7 @@ struct DependencySite {
 };
 
 struct ParseResult {
-  std::optional<model::Job> job;  ///< canonicalized; present exactly when there was no error
+  std::optional<model::Job> job;  ///< canonicalized, if asked for; present exactly when there was no error
   hcl::Diagnostics diagnostics;
   hcl::Range place;                          ///< of the job block
   std::vector<DependencySite> dependencies;  ///< every depends_on, of the job and its groups

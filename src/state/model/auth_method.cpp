@@ -33,7 +33,6 @@ void check_sizes(const AuthMethodConfig& config, std::vector<std::string>& out) 
 void check_oidc(const AuthMethodConfig& config, std::vector<std::string>& out) {
   if (config.oidc_discovery_url.empty()) out.push_back("missing OIDCDiscoveryURL");
   if (config.oidc_client_id.empty()) out.push_back("missing OIDCClientID");
-  if (config.allowed_redirect_uris.empty()) out.push_back("missing AllowedRedirectURIs");
   if (!config.jwks_url.empty() || !config.jwt_validation_pub_keys.empty())
     out.push_back("JWKSURL and JWTValidationPubKeys are for the type JWT");
 }

@@ -252,10 +252,10 @@ struct Job {
   std::optional<JobUi> ui;
 
   // Kept by the server.
-  std::string parent_id;       ///< of the periodic or parameterized job that started it
-  bool dispatched = false;     ///< started by a dispatch
-  std::string payload;         ///< of the dispatch, base64
-  std::string dispatch_token;  ///< the dispatch's idempotency token
+  std::string parent_id;               ///< of the periodic or parameterized job that started it
+  bool dispatched = false;             ///< started by a dispatch
+  std::optional<std::string> payload;  ///< of the dispatch, base64; absent: nothing was brought
+  std::string dispatch_token;          ///< the dispatch's idempotency token
   std::optional<VersionTag> version_tag;
   bool stop = false;
   JobStatus status = JobStatus::pending;

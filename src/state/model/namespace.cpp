@@ -23,6 +23,11 @@ bool is_root(const std::string& user) {
   return user == "root" || (!user.empty() && user.find_first_not_of('0') == std::string::npos);
 }
 
+bool may_use(const std::vector<std::string>& enabled, const std::vector<std::string>& disabled,
+             const std::string& item) {
+  return (enabled.empty() || contains(enabled, item)) && !contains(disabled, item);
+}
+
 /// Whom a node fills in, nobody knows before.
 bool is_computed(const std::string& user) { return user.find("${") != std::string::npos; }
 
@@ -58,8 +63,7 @@ class TaskCheck {
  private:
   void check_driver() {
     const auto& may = ns_.capabilities;
-    const bool listed = may.enabled_task_drivers.empty() || contains(may.enabled_task_drivers, task_.driver);
-    if (!listed || contains(may.disabled_task_drivers, task_.driver))
+    if (!may_use(may.enabled_task_drivers, may.disabled_task_drivers, task_.driver))
       refuse(fmt::format("uses driver '{}'", task_.driver), "-allow-driver " + task_.driver);
   }
   void check_user() {
@@ -103,6 +107,8 @@ std::vector<std::string> problems(const Namespace& ns) {
   const std::pair<const char*, std::size_t> lists[] = {
       {"enabled_task_drivers", ns.capabilities.enabled_task_drivers.size()},
       {"disabled_task_drivers", ns.capabilities.disabled_task_drivers.size()},
+      {"enabled_network_modes", ns.capabilities.enabled_network_modes.size()},
+      {"disabled_network_modes", ns.capabilities.disabled_network_modes.size()},
       {"allowed_users", ns.allowed_users.size()},
       {"meta", ns.meta.size()}};
   for (const auto& [what, size] : lists) {
@@ -113,12 +119,23 @@ std::vector<std::string> problems(const Namespace& ns) {
     if (contains(ns.capabilities.disabled_task_drivers, driver))
       out.push_back(fmt::format("driver '{}' is both enabled and disabled", driver));
   }
+  for (const auto& mode : ns.capabilities.enabled_network_modes) {
+    if (contains(ns.capabilities.disabled_network_modes, mode))
+      out.push_back(fmt::format("network mode '{}' is both enabled and disabled", mode));
+  }
   return out;
 }
 
 std::vector<std::string> refusals(const Namespace& ns, const Job& job, bool root_by_raw_exec) {
   std::vector<std::string> out;
   for (const auto& group : job.groups) {
+    for (const auto& network : group.networks) {
+      if (!may_use(ns.capabilities.enabled_network_modes, ns.capabilities.disabled_network_modes, network.mode))
+        out.push_back(fmt::format(
+            "group '{}' uses network mode '{}', which namespace '{}' does not allow; change the capabilities of its "
+            "file and `underway namespace apply` it",
+            group.name, network.mode, ns.name));
+    }
     for (const auto& task : group.tasks) {
       for (auto& line : TaskCheck(ns, group, task, root_by_raw_exec).run()) out.push_back(std::move(line));
     }
@@ -127,12 +144,17 @@ std::vector<std::string> refusals(const Namespace& ns, const Job& job, bool root
 }
 
 const Structure& description(Tag<NamespaceCapabilities>) {
-  static const Structure s = Builder<NamespaceCapabilities>("capabilities", "Which drivers its tasks may use.")
-                                 .attribute<&NamespaceCapabilities::enabled_task_drivers>(
-                                     "enabled_task_drivers", "EnabledTaskDrivers", "Only these; empty: all.")
-                                 .attribute<&NamespaceCapabilities::disabled_task_drivers>(
-                                     "disabled_task_drivers", "DisabledTaskDrivers", "Not these.")
-                                 .done();
+  static const Structure s =
+      Builder<NamespaceCapabilities>("capabilities", "Which drivers and networks may be used.")
+          .attribute<&NamespaceCapabilities::enabled_task_drivers>("enabled_task_drivers", "EnabledTaskDrivers",
+                                                                   "Only these; empty: all.")
+          .attribute<&NamespaceCapabilities::disabled_task_drivers>("disabled_task_drivers", "DisabledTaskDrivers",
+                                                                    "Not these.")
+          .attribute<&NamespaceCapabilities::enabled_network_modes>("enabled_network_modes", "EnabledNetworkModes",
+                                                                    "Only these modes of groups' networks; empty: all.")
+          .attribute<&NamespaceCapabilities::disabled_network_modes>("disabled_network_modes", "DisabledNetworkModes",
+                                                                     "Not these.")
+          .done();
   return s;
 }
 
@@ -142,7 +164,7 @@ const Structure& description(Tag<Namespace>) {
           .label<&Namespace::name>("name", "Name", "Letters, digits and '-'.")
           .attribute<&Namespace::description>("description", "Description", "For people.")
           .block_or_attribute<&Namespace::meta>("meta", "Meta", "Anything.")
-          .block<&Namespace::capabilities>("capabilities", "Capabilities", "Which drivers its tasks may use.")
+          .block<&Namespace::capabilities>("capabilities", "Capabilities", "Which drivers and networks may be used.")
           .attribute<&Namespace::allowed_users>("allowed_users", "AllowedUsers",
                                                 "Users that its tasks may run as, with `*`; empty: all.")
           .attribute<&Namespace::raw_exec_as_root>("raw_exec_as_root", "RawExecAsRoot",

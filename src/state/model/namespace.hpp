@@ -7,10 +7,12 @@
 
 namespace underway::model {
 
-/// Nomad's, which names drivers only.
+/// Nomad's.
 struct NamespaceCapabilities {
   std::vector<std::string> enabled_task_drivers;  ///< empty: all
   std::vector<std::string> disabled_task_drivers;
+  std::vector<std::string> enabled_network_modes;  ///< of groups, as they say it: "bridge", "cni/storage"; empty: all
+  std::vector<std::string> disabled_network_modes;
 };
 
 struct Namespace {

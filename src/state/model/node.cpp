@@ -55,6 +55,8 @@ const Structure& description(Tag<NodeResources>) {
                                  .wire<&NodeResources::ports>("Ports", "Ports kept back.")
                                  .wire<&NodeResources::devices>("Devices", "Devices, by model.")
                                  .wire<&NodeResources::topology>("Processors.Topology", "Where cores lie.")
+                                 .wire<&NodeResources::min_dynamic_port>("MinDynamicPort", "First port to give out.")
+                                 .wire<&NodeResources::max_dynamic_port>("MaxDynamicPort", "Last port to give out.")
                                  .done();
   return s;
 }
@@ -122,8 +124,6 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::resources>("NodeResources", "")
                                  .wire<&Node::reserved>("ReservedResources", "")
                                  .wire<&Node::networks>("HostAddresses", "")
-                                 .wire<&Node::min_dynamic_port>("MinDynamicPort", "")
-                                 .wire<&Node::max_dynamic_port>("MaxDynamicPort", "")
                                  .wire<&Node::drivers>("Drivers", "")
                                  .wire<&Node::volumes>("HostVolumes", "")
                                  .wire<&Node::http_addr>("HTTPAddr", "")

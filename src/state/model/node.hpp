@@ -33,7 +33,9 @@ struct NodeResources {
   std::int64_t disk_mb = 0;
   std::vector<std::int64_t> ports;  ///< only in reserved: ports never given out
   std::vector<NodeDeviceGroup> devices;
-  Topology topology;  ///< where the reservable cores lie
+  Topology topology;                      ///< where the reservable cores lie
+  std::int64_t min_dynamic_port = 20000;  ///< ports given out to those who ask for any: this one
+  std::int64_t max_dynamic_port = 32000;  ///< to this one
 };
 
 /// A drain under way: the node's allocations are moved away, within the deadline.
@@ -82,8 +84,6 @@ struct Node {
   NodeResources resources;
   NodeResources reserved;
   std::vector<NodeNetwork> networks;
-  std::int64_t min_dynamic_port = 20000;
-  std::int64_t max_dynamic_port = 32000;
   std::map<std::string, DriverInfo> drivers;
   std::map<std::string, NodeVolume> volumes;  ///< host volumes, by name
   std::string http_addr;

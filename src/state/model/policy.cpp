@@ -1,6 +1,6 @@
 #include "model/policy.hpp"
 
-#include "model/job.hpp"
+#include "model/spelled_policies.hpp"
 
 namespace underway::model {
 
@@ -84,6 +84,68 @@ DisconnectPolicy disconnect_policy(const Job& job, const TaskGroup& group) {
   policy.replace = false;
   policy.reconcile = Reconcile::keep_original;
   return policy;
+}
+
+namespace {
+
+UpdateStrategy spelled_out(const UpdatePolicy& policy) {
+  return {policy.max_parallel,
+          policy.health_check,
+          policy.min_healthy_time,
+          policy.healthy_deadline,
+          policy.progress_deadline,
+          policy.auto_revert,
+          policy.auto_promote,
+          policy.canary,
+          policy.stagger};
+}
+
+MigrateStrategy spelled_out(const MigratePolicy& policy) {
+  return {policy.max_parallel, policy.health_check, policy.min_healthy_time, policy.healthy_deadline};
+}
+
+RescheduleStrategy spelled_out(const ReschedulePolicy& policy) {
+  return {policy.attempts, policy.interval, policy.delay, policy.delay_function, policy.max_delay, policy.unlimited};
+}
+
+/// Takes the stanza away when `spelled`, which is made without it, is the same.
+template <class Stanza, class Spell>
+void drop_if_needless(std::optional<Stanza>& stanza, const Spell& spell) {
+  if (!stanza) return;
+  const Stanza said = *stanza;
+  stanza.reset();
+  if (!describe::equal(said, spelled_out(spell()))) stanza = said;
+}
+
+}  // namespace
+
+void spell_out_policies(Job& job) {
+  const bool service = job.type == JobType::service;
+  for (auto& group : job.groups) {
+    if (!runs_to_its_end(job.type) && (service || job.update || group.update))
+      group.update = spelled_out(update_policy(job, group));
+    if (service) group.migrate = spelled_out(migrate_policy(job, group));
+    if (service || job.type == JobType::batch) group.reschedule = spelled_out(reschedule_policy(job, group));
+  }
+  // Of what the job says for all its groups only this is read again by clients.
+  const TaskGroup silent;
+  if (!runs_to_its_end(job.type) && (service || job.update)) job.update = spelled_out(update_policy(job, silent));
+}
+
+Job with_policies(Job job) {
+  spell_out_policies(job);
+  return job;
+}
+
+Job without_policies(Job job) {
+  const TaskGroup silent;
+  drop_if_needless(job.update, [&] { return update_policy(job, silent); });
+  for (auto& group : job.groups) {
+    drop_if_needless(group.update, [&] { return update_policy(job, group); });
+    drop_if_needless(group.migrate, [&] { return migrate_policy(job, group); });
+    drop_if_needless(group.reschedule, [&] { return reschedule_policy(job, group); });
+  }
+  return job;
 }
 
 std::optional<Duration> DisconnectPolicy::unknown_for() const {

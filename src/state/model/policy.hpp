@@ -120,6 +120,10 @@ ReschedulePolicy reschedule_policy(const Job& job, const TaskGroup& group);
 /// returns; those of services are given up, and replaced, after kServiceLostAfter.
 DisconnectPolicy disconnect_policy(const Job& job, const TaskGroup& group);
 
+/// Writes into the stanzas of the groups what holds for them, where Nomad's api/*.go `Canonicalize` does: its clients
+/// read these fields without asking whether they are there. `disconnect` stays as it is.
+void spell_out_policies(Job& job);
+
 const describe::Enumeration& description(describe::Tag<HealthCheck>);
 const describe::Enumeration& description(describe::Tag<DelayFunction>);
 const describe::Enumeration& description(describe::Tag<Reconcile>);

@@ -5,6 +5,7 @@
 #include "api/volume_body.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "model/spelled_policies.hpp"
 
 namespace underway::api {
 namespace {
@@ -34,8 +35,9 @@ struct WantedTopic {
 WantedTopic parse_topic(const std::string& text) {
   const std::size_t colon = text.find(':');
   WantedTopic wanted{text.substr(0, colon), colon == std::string::npos ? "*" : text.substr(colon + 1)};
-  if (wanted.key.empty())
-    throw Error(Code::invalid, fmt::format("topic '{}' has no key", text)).because("it is TOPIC, or TOPIC:KEY");
+  if (wanted.key.empty() || wanted.key.find(':') != std::string::npos)
+    throw Error(Code::invalid, fmt::format("Invalid key value pair for topic '{}'", text))
+        .because("it is TOPIC, or TOPIC:KEY");
   std::vector<std::string> known{"*", "NodeDrain"};
   for (const auto& name : describe::kType<EventTopic>.enumeration().names()) known.emplace_back(name);
   known.insert(known.end(), std::begin(kSilentTopics), std::end(kSilentTopics));
@@ -78,6 +80,7 @@ struct Cases : Visit... {
 std::string payload_of(const Event& event) {
   return std::visit(
       Cases{[](const tables::Row<model::Variable>& row) { return encode_metadata(*row); },
+            [](const tables::Row<model::Job>& row) { return json::encode(model::with_policies(*row)); },
             [](const tables::Row<model::HostVolume>& row) { return boost::json::serialize(volume_body(*row)); },
             [](const tables::Row<model::AclToken>& row) { return token_json(*row); },
             [](const tables::Row<model::AuthMethod>& row) { return boost::json::serialize(method_body(*row)); },

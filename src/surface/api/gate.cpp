@@ -100,6 +100,7 @@ std::optional<Response> Gate::enter(const Right& right, Request& request) {
 void Gate::check(const Right& right, const Request& request) {
   const acl::Identity& caller = request.caller();
   if (right.kind == Right::Kind::open || caller.is_permanent()) return;
+  if (right.workloads && caller.kind == acl::Identity::Kind::workload) return;
   Need need = need_of(right, api_.server.writer().tables(), request);
   const bool anonymous = caller.kind == acl::Identity::Kind::anonymous;
   if ((right.kind == Right::Kind::token && anonymous) || !allows(request.rights(), need))

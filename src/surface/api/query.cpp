@@ -41,7 +41,6 @@ async::SteadyTime wait_deadline(const Request& request) {
 void set_index(Response& response, model::Revision index) {
   response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(index, 1)));
   response.headers.set("X-Nomad-LastContact", "0");
-  response.headers.set("X-Nomad-KnownLeader", "true");
 }
 
 model::Revision newest(const tables::Tables& tables, const std::vector<tables::Scope>& scopes) {
@@ -103,7 +102,14 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
   const bool may_change = !scopes.empty();
   const auto* tables =
       index > 0 && may_change ? co_await api.server.changed_since(scopes, index, deadline) : co_await api.server.read();
-  Response response = http::json(pretty_if_asked(request, body(*tables)));
+  Response response;
+  try {
+    response = http::json(pretty_if_asked(request, body(*tables)));
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    // With an index, so that who waits for it to be there can ask again from here.
+    response = http::text(404, error.one_line());
+  }
   set_index(response, newest(*tables, scopes));
   co_return response;
 }

@@ -89,7 +89,8 @@ std::string spell(const Right& right) {
     case Right::Kind::management:
       return "management";
     case Right::Kind::in_namespace:
-      return fmt::format("namespace:{}", acl::spell(right.capability));
+      return fmt::format("namespace:{}{}", acl::spell(right.capability),
+                         right.workloads ? ", or a task's identity" : "");
     case Right::Kind::variable:
     case Right::Kind::variables:
       return fmt::format("variables:{}", acl::spell(right.access));

@@ -47,6 +47,7 @@ struct Right {
   acl::Access access = acl::Access::deny;
   acl::Level level = acl::Level::write;
   std::string_view why = {};  ///< of an open route: why it needs no token
+  bool workloads = false;     ///< whether any task that shows its identity may do it, too
 };
 
 /// How rights are written at a registration: `right::ns(Capability::read_job)`, `right::node(Level::read)`.
@@ -62,6 +63,13 @@ constexpr Right something() { return {.kind = Right::Kind::something}; }
 constexpr Right management() { return {.kind = Right::Kind::management}; }
 constexpr Right ns(Capability capability, NamespaceFinder where = in_query) {
   return {.kind = Right::Kind::in_namespace, .capability = capability, .where = where};
+}
+/// Reading the catalogue: what runs here finds what it talks to, in any namespace. Source: Nomad's documentation,
+/// "Workload Identity", on its implicit policy.
+constexpr Right catalogue(NamespaceFinder where = in_query) {
+  Right right = ns(Capability::read_job, where);
+  right.workloads = true;
+  return right;
 }
 constexpr Right variable(Access access) { return {.kind = Right::Kind::variable, .access = access}; }
 constexpr Right variables(Access access) { return {.kind = Right::Kind::variables, .access = access}; }

@@ -24,11 +24,22 @@ bool changes_something(const GuardedRoute& route, const std::string& method) {
   return method != "GET" && method != "HEAD";
 }
 
+/// There is one region; who means another shall not change this one.
+void check_region(const Served& served, const Request& request) {
+  const auto region = request.query.find("region");
+  if (!region || region->empty() || *region == served.api.agent.region) return;
+  throw Error(Code::internal, "No path to region")
+      .because(fmt::format("this is region '{}', and '{}' is asked for", served.api.agent.region, *region));
+}
+
 awaitable<Response> handle(std::shared_ptr<const Served> served, Request request) {
   served->gate->check(served->route.right, request);
+  check_region(*served, request);
   const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
   Response response = watched ? co_await served->gate->while_allowed(request, served->handler(request))
                               : co_await served->handler(request);
+  // Also where no index is told: Go clients read it of every answer.
+  if (!response.headers.find("X-Nomad-KnownLeader")) response.headers.set("X-Nomad-KnownLeader", "true");
   co_return served->gate->guarded(request, std::move(response));
 }
 

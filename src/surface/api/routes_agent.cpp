@@ -34,18 +34,47 @@ boost::json::value member(const Api& api) {
       {"Port", port},
       {"Status", "alive"},
       {"Tags",
-       object{{"region", api.agent.region}, {"dc", api.agent.datacenter}, {"role", "underway"}, {"build", version()}}}};
+       object{{"region", api.agent.region}, {"dc", api.agent.datacenter}, {"role", "nomad"}, {"build", version()}}}};
+}
+
+/// Our own words, and those that Nomad's clients look for.
+boost::json::value configuration(const Api& api) {
+  object all = api.agent.config.is_object() ? api.agent.config.get_object() : object{};
+  all["Region"] = api.agent.region;
+  all["Datacenter"] = api.agent.datacenter;
+  all["NodeName"] = api.agent.name;
+  all["Version"] = object{{"Version", version()}};
+  all["ACL"] = object{{"Enabled", api.access.acl}};
+  all["Server"] = object{{"Enabled", api.agent.server}};
+  all["Client"] = object{{"Enabled", api.agent.client}};
+  return all;
+}
+
+/// The node that this agent is; empty when it is none, or not known yet.
+std::string own_node(const Api& api, const tables::Tables& tables) {
+  if (!api.agent.client) return {};
+  for (const auto& node : tables.nodes()) {
+    if (node->name == api.agent.name) return node->id;
+  }
+  return {};
 }
 
 awaitable<Response> agent_self(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const char* const server = api.agent.server ? "true" : "false";
+  object stats{{"underway", object{{"version", version()},
+                                   {"build", build_id()},
+                                   {"server", server},
+                                   {"leader", "true"},
+                                   {"client", api.agent.client ? "true" : "false"}}},
+               {"nomad", object{{"server", server},
+                                {"leader", "true"},
+                                {"leader_addr", api.agent.http_address},
+                                {"known_regions", "1"},
+                                {"version", version()}}}};
+  if (const std::string id = own_node(api, *tables); !id.empty()) stats["client"] = object{{"node_id", id}};
   boost::json::value self =
-      object{{"config", api.agent.config},
-             {"member", member(api)},
-             {"stats", object{{"underway", object{{"version", version()},
-                                                  {"build", build_id()},
-                                                  {"server", api.agent.server ? "true" : "false"},
-                                                  {"leader", "true"},
-                                                  {"client", api.agent.client ? "true" : "false"}}}}}};
+      object{{"config", configuration(api)}, {"member", member(api)}, {"stats", std::move(stats)}};
   co_return co_await static_read(api, std::move(request), std::move(self));
 }
 
@@ -92,6 +121,8 @@ std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
     pending += allocation->client_status == model::ClientStatus::pending && !allocation->server_terminal() ? 1 : 0;
   }
   for (const auto& evaluation : tables.blocked_evaluations()) blocked += evaluation ? 1 : 0;
+  std::map<model::JobStatus, std::int64_t> jobs;
+  for (const auto& job : tables.jobs()) ++jobs[job->status];
   return {{"underway_jobs", "Jobs known.", static_cast<std::int64_t>(tables.jobs().size())},
           {"underway_nodes", "Nodes known.", static_cast<std::int64_t>(tables.nodes().size())},
           {"underway_nodes_ready", "Nodes that are ready and eligible.", ready},
@@ -101,7 +132,15 @@ std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
           {"underway_evaluations_blocked", "Evaluations that wait for capacity.", blocked},
           {"underway_revision", "Revision of the store.", tables.revision()},
           {"underway_writable", "1 if changes can be written to the disk, 0 if they are refused.",
-           troubles_of(api).writable ? 1 : 0}};
+           troubles_of(api).writable ? 1 : 0},
+          // What dashboards of Nomad ask for and is a count: names of jobs are not for everybody.
+          {"nomad.nomad.job_status.pending", "Jobs that wait.", jobs[model::JobStatus::pending]},
+          {"nomad.nomad.job_status.running", "Jobs that run.", jobs[model::JobStatus::running]},
+          {"nomad.nomad.job_status.dead", "Jobs that are over.", jobs[model::JobStatus::dead]},
+          {"nomad.nomad.heartbeat.active", "Nodes whose link stands.", linked},
+          {"nomad.nomad.blocked_evals.total_blocked", "Evaluations that wait for capacity.", blocked},
+          {"nomad.client.allocations.running", "Allocations that run, on all nodes.", running},
+          {"nomad.client.allocations.pending", "Allocations that do not run yet, on all nodes.", pending}};
 }
 
 /// JSON, or Prometheus' text exposition format 0.0.4 with ?format=prometheus.
@@ -110,8 +149,11 @@ awaitable<Response> metrics(Api& api, Request request) {
   const auto all = gauges(api, *tables);
   if (request.query.find("format").value_or("") == "prometheus") {
     std::string text;
-    for (const auto& gauge : all)
-      text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", gauge.name, gauge.help, gauge.value);
+    for (const auto& gauge : all) {
+      std::string name = gauge.name;
+      std::replace(name.begin(), name.end(), '.', '_');
+      text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", name, gauge.help, gauge.value);
+    }
     Response response = http::text(200, std::move(text));
     response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
     co_return response;

@@ -3,6 +3,7 @@
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "model/spelled_policies.hpp"
 #include "node/messages.hpp"
 
 namespace underway::api {
@@ -41,11 +42,31 @@ awaitable<Response> list_allocations(Api& api, Request request) {
   });
 }
 
-/// With the job it was placed for, as Nomad embeds it.
+/// Its group's networks with the ports that it was given.
+std::vector<model::NetworkResource> networks_of(const model::Allocation& allocation) {
+  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr) return {};
+  auto networks = group->networks;
+  for (auto& network : networks) {
+    for (auto* list : {&network.reserved_ports, &network.dynamic_ports}) {
+      for (auto& port : *list) {
+        const auto given = std::ranges::find(allocation.resources.ports, port.label, &model::AllocatedPort::label);
+        if (given == allocation.resources.ports.end()) continue;
+        port.value = given->value;
+        if (network.ip.empty()) network.ip = given->host_ip;
+      }
+    }
+  }
+  return networks;
+}
+
+/// With the job it was placed for, and its networks, as Nomad tells them.
 std::string with_job(const model::Allocation& allocation) {
+  static constexpr std::string_view kShared = R"("Shared":{)";  // a quote within a text has a backslash before it
   std::string text = json::encode(allocation);
+  text.insert(text.find(kShared) + kShared.size(), "\"Networks\":" + json::encode(networks_of(allocation)) + ",");
   text.pop_back();
-  return text + ",\"Job\":" + (allocation.job ? json::encode(*allocation.job) : "null") + "}";
+  return text + ",\"Job\":" + (allocation.job ? json::encode(model::with_policies(*allocation.job)) : "null") + "}";
 }
 
 awaitable<Response> read_allocation(Api& api, Request request) {
@@ -115,7 +136,7 @@ awaitable<Response> allocation_stats(Api& api, Request request) {
 awaitable<Response> collect_allocation(Api& api, Request request) {
   request.tell("files removed");
   co_await ask_node(api, request, "alloc.gc");
-  co_return http::json("{}");
+  co_return http::json("");  // Nomad's Go library can do nothing with a body here
 }
 
 }  // namespace

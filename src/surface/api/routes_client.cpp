@@ -39,7 +39,7 @@ awaitable<Response> read_metadata(Api& api, Request request) { co_return co_awai
 awaitable<Response> collect(Api& api, Request request) {
   request.tell("finished allocations of a node removed");
   co_await ask(api, request, "node.gc");
-  co_return http::json("{}");
+  co_return http::json("");  // as for an allocation's
 }
 
 awaitable<Response> apply_metadata(Api& api, Request request) {

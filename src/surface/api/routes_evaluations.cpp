@@ -1,4 +1,6 @@
 // Evaluations: list, read, their allocations.
+#include <set>
+
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -28,11 +30,36 @@ awaitable<Response> list_evaluations(Api& api, Request request) {
       });
 }
 
+/// Those that it led to or came from, and theirs, as Nomad tells them with ?related.
+std::vector<tables::Row<model::Evaluation>> related_to(const tables::Tables& tables,
+                                                       const tables::Row<model::Evaluation>& evaluation) {
+  std::set<std::string> known{evaluation->id};
+  std::vector<tables::Row<model::Evaluation>> found;
+  const auto follow = [&](const model::Evaluation& from) {
+    for (const auto& id : {from.next_eval, from.previous_eval, from.blocked_eval}) {
+      if (id.empty() || !known.insert(id).second) continue;
+      if (auto row = tables.find_evaluation(id)) found.push_back(std::move(row));
+    }
+  };
+  follow(*evaluation);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto row = found[i];  // what follows makes the list longer
+    follow(*row);
+  }
+  return found;
+}
+
 awaitable<Response> read_evaluation(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::evaluations, id}};
+  const bool related = request.query.flag("related");
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(*get_evaluation(tables, id));
+    const auto evaluation = get_evaluation(tables, id);
+    std::string text = json::encode(*evaluation);
+    if (!related) return text;
+    text.pop_back();
+    const auto encoded = [](const auto& row) { return json::encode(*row); };
+    return text + ",\"RelatedEvals\":" + json_list(related_to(tables, evaluation), encoded) + "}";
   });
 }
 

@@ -5,6 +5,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "jobspec/jobspec.hpp"
+#include "model/spelled_policies.hpp"
 
 namespace underway::api {
 namespace {
@@ -109,9 +110,14 @@ awaitable<Response> parse_job(Api&, Request request) {
       variables != nullptr && variables->is_string() && !variables->get_string().empty()) {
     inputs.variable_files.push_back({"Variables", std::string(std::string_view(variables->get_string()))});
   }
+  const auto* wanted = body.if_contains("Canonicalize");
+  const bool canonicalize = wanted != nullptr && wanted->is_bool() && wanted->get_bool();
+  inputs.canonicalize = canonicalize;
   const auto result = jobspec::parse_job(std::string(std::string_view(source->get_string())), "job.hcl", inputs);
   if (!result.job) throw result.diagnostics.to_error("the job file cannot be read");
-  co_return http::json(json::encode(*result.job));
+  // What the file does not say is not told: whoever registers it may say it, by the namespace of his request, say.
+  co_return http::json(canonicalize ? json::encode(model::with_policies(*result.job))
+                                    : json::encode(*result.job, json::Encoding::compact));
 }
 
 awaitable<Response> validate_job(Api&, Request request) {
@@ -137,13 +143,14 @@ awaitable<Response> read_job(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{job_scope(request)};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(*get_job(tables, request, id));
+    return json::encode(model::with_policies(*get_job(tables, request, id)));
   });
 }
 
 awaitable<Response> stop_job(Api& api, Request request) {
   server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge"),
                              request.query.flag("no_shutdown_delay")};
+  if (request.query.find("eval_priority")) stop.eval_priority = integer_parameter(request, "eval_priority", 0);
   if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
   auto note = noted(api, request, fmt::format("stop job '{}'", stop.id), stop.ns);
   const auto stopped = co_await api.server.deregister_job(std::move(stop), std::move(note));

@@ -34,8 +34,9 @@ awaitable<Response> plan_job(Api& api, Request request) {
   out += ",\"FailedTGAllocs\":" + json::encode(change.failed);
   out += ",\"Touched\":" + json::encode(change.touched);
   out += ",\"Impact\":" + json::encode(change.impact);
-  out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":[],\"NextPeriodicLaunch\":{},\"Warnings\":\"\"}}",
-                     change.job_modify_index, next_launch_of(plan.proposed, api.clock.now()));
+  out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":{},\"NextPeriodicLaunch\":{},\"Warnings\":\"\"}}",
+                     change.job_modify_index, json::encode(plan.plan.evaluations),
+                     next_launch_of(plan.proposed, api.clock.now()));
   co_return written(std::move(out), change.job_modify_index);
 }
 

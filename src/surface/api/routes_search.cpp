@@ -23,7 +23,6 @@ Response answer(const tables::Tables& tables, const Found<Match>& found) {
   Response response = http::json(std::move(body));
   response.headers.set("X-Nomad-Index", std::to_string(index));
   response.headers.set("X-Nomad-LastContact", "0");
-  response.headers.set("X-Nomad-KnownLeader", "true");
   return response;
 }
 

@@ -22,7 +22,8 @@ awaitable<Response> list_services(Api& api, Request request) {
     std::map<std::string, ServiceListStub> by_namespace;
     Shown shown(request);
     for (auto& service : tables::service_names(tables, ns)) {
-      if (!shown(service.ns)) continue;
+      const bool workload = request.caller().kind == acl::Identity::Kind::workload;
+      if (!workload && !shown(service.ns)) continue;
       auto& stub = by_namespace[service.ns];
       stub.ns = service.ns;
       stub.services.push_back({std::move(service.name), std::move(service.tags)});
@@ -117,8 +118,8 @@ void add_service_routes(Routes& routes, Api& api) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
   const auto read = right::ns(Capability::read_job), of_its_own = right::ns(Capability::read_job, of_allocation);
-  routes.add("GET", "/v1/services", "list services", read, with(list_services));
-  routes.add("GET", "/v1/service/:name", "read service", read, with(read_service));
+  routes.add("GET", "/v1/services", "list services", right::catalogue(), with(list_services));
+  routes.add("GET", "/v1/service/:name", "read service", right::catalogue(), with(read_service));
   routes.add("DELETE", "/v1/service/:name/:id", "delete service", right::ns(Capability::delete_service_registration),
              with(delete_service));
   routes.add("GET", "/v1/allocation/:id/services", "services of allocation", of_its_own, with(services_of_allocation));

@@ -58,7 +58,6 @@ awaitable<Response> save(Api& api, Request) {
   response.headers.set("Content-Disposition", fmt::format("attachment; filename={}.tgz", saved->metadata.id));
   response.headers.set("Digest", "sha-256=" + base64_encode(saved->packed.sha256));
   response.headers.set("X-Nomad-Index", std::to_string(saved->metadata.index));
-  response.headers.set("X-Nomad-KnownLeader", "true");
   response.headers.set("X-Nomad-LastContact", "0");
   response.stream = [saved](http::BodyWriter& writer) { return send_file(saved, writer); };
   co_return response;

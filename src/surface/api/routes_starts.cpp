@@ -81,7 +81,7 @@ awaitable<Response> dispatch_payload(Api& api, Request request) {
     const auto job = tables.find_job(ns, id);
     if (!job) throw Error(Code::not_found, "job not found");
     if (!job->dispatched) throw Error(Code::invalid, fmt::format("job '{}' was not dispatched", id));
-    return boost::json::serialize(boost::json::object{{"Payload", job->payload}});
+    return boost::json::serialize(boost::json::object{{"Payload", job->payload.value_or("")}});
   });
 }
 

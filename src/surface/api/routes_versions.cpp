@@ -5,6 +5,7 @@
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "model/diff.hpp"
+#include "model/spelled_policies.hpp"
 #include "server/version_decisions.hpp"
 
 namespace underway::api {
@@ -63,7 +64,8 @@ awaitable<Response> job_versions(Api& api, Request request) {
     if (!tables.find_job(ns, id)) throw Error(Code::not_found, "job not found");
     const auto versions = tables.job_versions(ns, id);
     const auto fixed = compared_to(request, tables, ns, id, versions);
-    return R"({"Versions":)" + json_list(versions, [](const auto& version) { return json::encode(version->job); }) +
+    return R"({"Versions":)" +
+           json_list(versions, [](const auto& version) { return json::encode(model::with_policies(version->job)); }) +
            R"(,"Diffs":)" + (diffs || fixed ? diffs_of(versions, fixed) : "null") + "}";
   });
 }

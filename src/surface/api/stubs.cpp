@@ -132,7 +132,10 @@ NodeStub stub(const model::Node& node, bool with_os, bool with_resources) {
       if (key.starts_with("os.")) out.attributes[key] = value;
     }
   }
-  if (with_resources) out.resources = node.resources;
+  if (with_resources) {
+    out.resources = node.resources;
+    out.reserved = node.reserved;
+  }
   out.create_index = node.create_index;
   out.modify_index = node.modify_index;
   return out;
@@ -246,6 +249,7 @@ const Structure& description(Tag<NodeStub>) {
                                  .wire<&NodeStub::drivers>("Drivers", "")
                                  .wire<&NodeStub::attributes>("Attributes", "")
                                  .wire<&NodeStub::resources>("NodeResources", "")
+                                 .wire<&NodeStub::reserved>("ReservedResources", "")
                                  .wire<&NodeStub::create_index>("CreateIndex", "")
                                  .wire<&NodeStub::modify_index>("ModifyIndex", "")
                                  .done();

@@ -65,6 +65,7 @@ struct NodeStub {
   std::map<std::string, model::DriverInfo> drivers;
   model::StringMap attributes;                    ///< with ?os
   std::optional<model::NodeResources> resources;  ///< with ?resources
+  std::optional<model::NodeResources> reserved;   ///< likewise
   model::Revision create_index = 0, modify_index = 0;
 };
 

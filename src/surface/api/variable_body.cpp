@@ -34,7 +34,8 @@ std::int64_t integer_member(const object& from, std::string_view name) {
 /// Go's "15s", or nanoseconds.
 void read_duration(const object& from, std::string_view name, Duration& into) {
   const auto* found = member(from, name);
-  if (found == nullptr) return;
+  // Go clients send "" for "not given".
+  if (found == nullptr || (found->is_string() && found->get_string().empty())) return;
   std::optional<Duration> parsed;
   if (found->is_string()) parsed = parse_duration(std::string_view(found->get_string()));
   if (found->is_int64()) parsed = Duration{found->get_int64()};

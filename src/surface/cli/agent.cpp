@@ -38,8 +38,8 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   text("host", config.client.host);
   text("cluster", config.client.cluster);
   text("join-token-file", config.client.join_token_file);
-  if (arguments.has("server")) config.server.enabled = true;
-  if (arguments.has("client")) config.client.enabled = true;
+  if (config.dev || arguments.has("server")) config.server.enabled = true;
+  if (config.dev || arguments.has("client")) config.client.enabled = true;
   if (arguments.find("acl-enabled")) config.acl.enabled = arguments.has("acl-enabled");
   if (arguments.has("hosts")) config.hosts.enabled = true;
   for (const auto& server : arguments.all("servers")) config.client.servers.push_back(server);

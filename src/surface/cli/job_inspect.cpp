@@ -7,6 +7,7 @@
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
+#include "model/spelled_policies.hpp"
 
 namespace underway::cli {
 namespace {
@@ -25,7 +26,7 @@ int inspect(const Arguments& arguments) {
   const auto wanted = arguments.find("version");
   const auto job = wanted ? version_of(client, id, resolve_version(client, id, *wanted)) : client.job(id);
   if (arguments.has("hcl"))
-    print(jobspec::write_job(job));
+    print(jobspec::write_job(model::without_policies(job)));
   else
     print_json(boost::json::object{{"Job", json::to_value(job)}});
   return kDone;

@@ -6,6 +6,7 @@
 #include "migrate/job_reading.hpp"
 #include "migrate/kinds.hpp"
 #include "migrate/nomad_names.hpp"
+#include "model/spelled_policies.hpp"
 
 #include <map>
 
@@ -106,7 +107,8 @@ class JobWriter {
   }
 
  private:
-  std::string hcl_text(const model::Job& job, const Object& object, const std::string& path) {
+  std::string hcl_text(const model::Job& whole, const Object& object, const std::string& path) {
+    const auto job = model::without_policies(whole);
     if (!options_.for_nomad) return jobspec::write_job(job);
     auto written = jobspec::write_job(job, {nomad_knows, nomad_driver_knows, true});
     for (const auto& left : written.left_out) {

@@ -188,8 +188,8 @@ TEST(Placement, FindsNodesThatMakeTheGroupsNetwork) {
 TEST(Placement, GivesDynamicPortsUntilTheRangeIsUsedUp) {
   World world(1);
   Node node = make_node("c1", 100'000, 100'000);
-  node.min_dynamic_port = 20'000;
-  node.max_dynamic_port = 20'009;
+  node.resources.min_dynamic_port = 20'000;
+  node.resources.max_dynamic_port = 20'009;
   world.put_node(node);
   Job job = make_job("web", 6);
   job.groups[0].networks.resize(1);

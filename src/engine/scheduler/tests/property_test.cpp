@@ -37,8 +37,8 @@ Node random_node(Chance& chance, int number) {
   if (chance.one_in(5)) node.meta.clear();
   if (chance.one_in(4)) node.drivers["exec"] = {true, !chance.one_in(3), "", {}};
   if (chance.one_in(4)) node.reserved.ports = {7000};
-  node.min_dynamic_port = 20'000;
-  node.max_dynamic_port = 20'000 + chance.below(12);
+  node.resources.min_dynamic_port = 20'000;
+  node.resources.max_dynamic_port = 20'000 + chance.below(12);
   node.computed_class = model::compute_class(node);
   return node;
 }

@@ -205,11 +205,14 @@ TEST(Deregister, WithPurgeForgetsTheJobAndStopsItsAllocationsAllTheSame) {
   EXPECT_EQ(desk.tables.allocations_of_job("default", "web").size(), 2u);
 }
 
-TEST(Deregister, RefusesAJobThatIsNotThere) {
+TEST(Deregister, ChangesNothingOfAJobThatIsNotThere) {
   Desk desk;
-  const auto error = refusal([&] { decide_deregister(desk.tables, {"default", "web", false}, desk.context()); });
-  EXPECT_EQ(error.code(), Code::not_found);
-  EXPECT_EQ(error.message(), "job not found");
+  const auto decision = decide_deregister(desk.tables, {"default", "web", false}, desk.context());
+  EXPECT_TRUE(decision.changes.empty());
+  EXPECT_EQ(decision.result.eval_id, "");
+  const auto error =
+      refusal([&] { decide_deregister(desk.tables, {"default", "web", false, false, 101}, desk.context()); });
+  EXPECT_EQ(error.code(), Code::invalid);
 }
 
 TEST(Deregister, TellsTheNodesNotToWaitWhenItIsToldSo) {

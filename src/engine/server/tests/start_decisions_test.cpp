@@ -184,7 +184,7 @@ TEST_F(Starts, ByDispatchWithMetaAndPayload) {
   const auto child = desk.tables.find_job("default", started.job_id);
   ASSERT_TRUE(child);
   EXPECT_TRUE(child->dispatched);
-  EXPECT_EQ(base64_decode(child->payload), "42");
+  EXPECT_EQ(base64_decode(child->payload.value_or("")), "42");
   EXPECT_EQ(child->meta, (model::StringMap{{"site", "north"}, {"user", "ada"}}));
   EXPECT_EQ(child->parent_id, "report");
   EXPECT_EQ(desk.tables.allocations_of_job("default", child->id).size(), 1u);

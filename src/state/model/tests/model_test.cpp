@@ -3,6 +3,7 @@
 #include "model/node.hpp"
 
 #include "base/json.hpp"
+#include "model/spelled_policies.hpp"
 
 namespace underway::model {
 namespace {
@@ -122,6 +123,31 @@ TEST(Evaluation, SpellsTriggersAsClientsExpect) {
   Evaluation eval;
   eval.triggered_by = EvalTrigger::queued_allocs;
   EXPECT_EQ(json::to_value(eval).as_object().at("TriggeredBy").as_string(), "queued-allocs");
+}
+
+TEST(Policies, AreSpelledOutAndTakenBackAgain) {
+  for (const auto type : {JobType::service, JobType::batch, JobType::system, JobType::sysbatch}) {
+    Job job;
+    job.type = type;
+    job.groups.resize(2);
+    job.groups[0].reschedule = RescheduleStrategy{};
+    job.groups[0].reschedule->attempts = 2;
+    job.groups[0].reschedule->interval = std::chrono::hours(1);
+    if (type == JobType::service || type == JobType::system) {
+      job.groups[1].update = UpdateStrategy{};
+      job.groups[1].update->canary = 1;
+    }
+    const Job whole = with_policies(job);
+    EXPECT_EQ(whole.groups[0].update.has_value(), type == JobType::service);
+    EXPECT_EQ(whole.groups[1].reschedule.has_value(), type == JobType::service || type == JobType::batch);
+    EXPECT_TRUE(describe::equal(with_policies(whole), whole));
+    const Job back = without_policies(whole);
+    EXPECT_FALSE(back.update);
+    EXPECT_FALSE(back.groups[0].update);
+    EXPECT_FALSE(back.groups[1].migrate);
+    EXPECT_FALSE(back.groups[1].reschedule);
+    EXPECT_TRUE(describe::equal(with_policies(back), whole)) << "something else holds now";
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "model/namespace.hpp"
 
+#include <gmock/gmock.h>
+
 #include "model/acl.hpp"
 
 namespace underway::model {
@@ -15,6 +17,21 @@ Job job_of(const std::string& driver, const std::string& user) {
   job.groups[0].tasks[0].driver = driver;
   job.groups[0].tasks[0].user = user;
   return job;
+}
+
+TEST(Namespace, SaysWhichNetworksItsGroupsMayUse) {
+  Namespace ns;
+  ns.name = "hpc";
+  ns.capabilities = {{}, {}, {"host", "bridge"}, {"bridge"}};
+  EXPECT_THAT(problems(ns), ::testing::ElementsAre("network mode 'bridge' is both enabled and disabled"));
+  Job job;
+  job.groups.resize(1);
+  job.groups[0].name = "g";
+  job.groups[0].networks.resize(2);
+  job.groups[0].networks[1].mode = "bridge";
+  const auto refused = refusals(ns, job, true);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].find("group 'g' uses network mode 'bridge', which namespace 'hpc' does not allow"), 0u);
 }
 
 TEST(Namespace, RootByRawExecMustBeAllowed) {
@@ -56,12 +73,12 @@ TEST(Namespace, DriversAndUsersAreListed) {
     std::size_t refused;
   };
   const std::vector<Case> cases = {{"nothing is listed", {}, {}, 0},
-                                   {"its driver is listed", {{"exec"}, {}}, {}, 0},
-                                   {"another driver is listed", {{"podman"}, {}}, {}, 1},
-                                   {"its driver is forbidden", {{}, {"exec"}}, {}, 1},
+                                   {"its driver is listed", {{"exec"}, {}, {}, {}}, {}, 0},
+                                   {"another driver is listed", {{"podman"}, {}, {}, {}}, {}, 1},
+                                   {"its driver is forbidden", {{}, {"exec"}, {}, {}}, {}, 1},
                                    {"its user is listed", {}, {"slurm", "www-*"}, 0},
                                    {"another user is listed", {}, {"slurm"}, 1},
-                                   {"both are others", {{"podman"}, {}}, {"slurm"}, 2}};
+                                   {"both are others", {{"podman"}, {}, {}, {}}, {"slurm"}, 2}};
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
     Namespace ns;
@@ -93,7 +110,7 @@ TEST(Namespace, TellsItsProblems) {
   Namespace ns;
   ns.name = "a/b";
   ns.description = std::string(300, 'x');
-  ns.capabilities = {{"exec"}, {"exec"}};
+  ns.capabilities = {{"exec"}, {"exec"}, {}, {}};
   EXPECT_EQ(problems(ns).size(), 3u);
   ns = {};
   ns.name = "team-a";

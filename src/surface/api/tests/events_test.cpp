@@ -156,7 +156,7 @@ TEST_F(EventStream, GoesOnFromAnIndex) {
 
 TEST_F(EventStream, RefusesWhatItDoesNotUnderstand) {
   for (const auto& [query, text] : {std::pair{"topic=Jobs", "did you mean Job?"},
-                                    {"topic=Job:", "has no key"},
+                                    {"topic=Job:", "Invalid key value pair"},
                                     {"topic=Banana", "there is no topic 'Banana'"},
                                     {"index=x", "no whole number"},
                                     {"index=-1", "no whole number"}}) {

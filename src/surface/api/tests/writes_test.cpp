@@ -102,7 +102,6 @@ TEST(Refusals, AreStatusAndPlainText) {
   const std::string id = uuid(77);
   const std::vector<Case> cases = {
       {"no such job", "GET", "/v1/job/nope", "", 404, "job not found"},
-      {"stop no such job", "DELETE", "/v1/job/nope", "", 404, "job not found"},
       {"versions of no such job", "GET", "/v1/job/nope/versions", "", 404, "job not found"},
       {"evaluate no such job", "PUT", "/v1/job/nope/evaluate", "", 404, "job not found"},
       {"no such allocation", "GET", "/v1/allocation/" + id, "", 404, "alloc not found"},

@@ -1,0 +1,172 @@
+// What clients that others wrote for Nomad rest on, found by running them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "access.hpp"
+
+namespace underway::api::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string text(const boost::json::value& value, const char* key) {
+  return std::string(std::string_view(value.at(key).as_string()));
+}
+
+const boost::json::value& first(const boost::json::value& list) { return list.as_array().at(0); }
+
+TEST(ForeignClients, AJobThatIsNotThereHasStopped) {
+  World world;
+  const auto gone = world.send("DELETE", "/v1/job/nope");
+  ASSERT_EQ(gone.status, 200) << gone.body;
+  EXPECT_EQ(text(json::parse(gone.body), "EvalID"), "");
+  world.join(make_node(1));
+  world.run(make_job("web", 1));
+  EXPECT_EQ(world.send("DELETE", "/v1/job/web?eval_priority=101").status, 400);
+  EXPECT_FALSE(world.read("/v1/job/web").at("Stop").as_bool());
+  const auto stopped = json::parse(world.send("DELETE", "/v1/job/web?eval_priority=97").body);
+  EXPECT_EQ(world.read("/v1/evaluation/" + text(stopped, "EvalID")).at("Priority").as_int64(), 97);
+}
+
+TEST(ForeignClients, EveryAnswerSaysThatThereIsALeader) {
+  World world;
+  EXPECT_EQ(world.get("/v1/status/leader").headers.find("X-Nomad-KnownLeader"), "true");
+  EXPECT_EQ(world.get("/v1/jobs").headers.find("X-Nomad-KnownLeader"), "true");
+}
+
+TEST(ForeignClients, WhatIsNotThereHasAnIndexToWaitFrom) {
+  World world;
+  const auto missing = world.get("/v1/job/nope");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(missing.headers.find("X-Nomad-Index"), "1");
+}
+
+TEST(ForeignClients, AnotherRegionIsNotServed) {
+  World world;
+  EXPECT_EQ(world.get("/v1/jobs?region=global").status, 200);
+  const auto other = world.get("/v1/jobs?region=mars");
+  EXPECT_EQ(other.status, 500);
+  EXPECT_THAT(other.body, HasSubstr("No path to region"));
+}
+
+TEST(ForeignClients, AnAgentTellsOfItselfInNomadsWords) {
+  World world;
+  world.join(make_node(1));
+  const auto self = world.read("/v1/agent/self");
+  EXPECT_EQ(text(self.at("config"), "Region"), "global");
+  EXPECT_EQ(text(self.at("config"), "Datacenter"), "dc1");
+  EXPECT_EQ(text(self.at("stats").at("nomad"), "leader"), "true");
+  EXPECT_EQ(text(self.at("member").at("Tags"), "role"), "nomad");
+  EXPECT_THAT(world.get("/v1/metrics?format=prometheus").body, HasSubstr("\nnomad_nomad_job_status_running 0\n"));
+}
+
+TEST(ForeignClients, PoliciesOfAJobAreSpelledOut) {
+  World world;
+  auto job = make_job("web", 1);
+  job.update = model::UpdateStrategy{};
+  job.update->max_parallel = 3;
+  world.run(job);
+  const auto read = world.read("/v1/job/web");
+  EXPECT_EQ(read.at("Update").at("Canary").as_int64(), 0);
+  const auto& group = first(read.at("TaskGroups"));
+  EXPECT_EQ(group.at("Update").at("MaxParallel").as_int64(), 3);
+  EXPECT_FALSE(group.at("Update").at("AutoPromote").as_bool());
+  EXPECT_EQ(text(group.at("Migrate"), "HealthCheck"), "checks");
+  EXPECT_TRUE(group.at("ReschedulePolicy").at("Unlimited").as_bool());
+  EXPECT_TRUE(read.at("Payload").is_null());
+  const auto again = json::parse(world.put("/v1/job/web/plan", World::job_body(job, R"(,"Diff":true)")).body);
+  EXPECT_EQ(text(again.at("Diff"), "Type"), "None") << "the same job differs from itself";
+}
+
+TEST(ForeignClients, EmptyWordsOfGoMeanWhatMissingOnesMean) {
+  World world;
+  const auto made = world.put("/v1/jobs", R"({"Job":{"ID":"z","Type":"service","NodePool":"","Region":"",
+    "Datacenters":[],"Constraints":[{"LTarget":"${attr.kernel.name}","Operand":"","RTarget":"linux"}],
+    "TaskGroups":[{"Name":"g","Networks":[{"Mode":"","DynamicPorts":[{"Label":"p"}]}],
+      "Services":[{"Name":"s","Provider":"","AddressMode":"","PortLabel":"p",
+                   "Checks":[{"Type":"http","Path":"/","Protocol":"","Interval":10000000000,"Timeout":1000000000}]}],
+      "Tasks":[{"Name":"t","Driver":"raw_exec","Config":{"command":"/bin/true"},
+                "Lifecycle":{"Hook":"","Sidecar":false},
+                "Templates":[{"EmbeddedTmpl":"x","DestPath":"local/x","Perms":""}],
+                "Artifacts":[{"GetterSource":"http://127.0.0.1/x","GetterMode":"","RelativeDest":"local/"}]}]}]}})");
+  ASSERT_EQ(made.status, 200) << made.body;
+  const auto job = world.read("/v1/job/z");
+  EXPECT_EQ(text(job, "NodePool"), "default");
+  EXPECT_EQ(text(job, "Region"), "global");
+  EXPECT_EQ(first(job.at("Datacenters")).as_string(), "*");
+  EXPECT_EQ(text(first(job.at("Constraints")), "Operand"), "=");
+  const auto& group = first(job.at("TaskGroups"));
+  EXPECT_EQ(text(first(group.at("Networks")), "Mode"), "host");
+  EXPECT_EQ(text(first(group.at("Services")), "Provider"), "nomad");
+  const auto& task = first(group.at("Tasks"));
+  EXPECT_TRUE(task.at("Lifecycle").is_null());
+  EXPECT_EQ(text(first(task.at("Templates")), "Perms"), "0644");
+  EXPECT_EQ(text(first(task.at("Artifacts")), "GetterMode"), "any");
+}
+
+TEST(ForeignClients, ParsingFillsNothingInUnlessItIsAsked) {
+  World world;
+  const std::string body =
+      R"({"JobHCL":"job \"x\" {\n group \"g\" {\n task \"t\" {\n driver = \"raw_exec\"\n }\n }\n}\n")";
+  const auto plain = json::parse(world.put("/v1/jobs/parse", body + "}").body);
+  EXPECT_EQ(text(plain, "ID"), "x");
+  EXPECT_EQ(plain.as_object().if_contains("Namespace"), nullptr);
+  EXPECT_EQ(plain.as_object().if_contains("Priority"), nullptr);
+  const auto whole = json::parse(world.put("/v1/jobs/parse", body + R"(,"Canonicalize":true})").body);
+  EXPECT_EQ(text(whole, "Namespace"), "default");
+  EXPECT_EQ(first(whole.at("TaskGroups")).at("ReschedulePolicy").at("Attempts").as_int64(), 0);
+}
+
+TEST(ForeignClients, PlansAndEvaluationsNameWhatTheyLedTo) {
+  World world;
+  const auto plan = json::parse(world.put("/v1/job/web/plan", World::job_body(make_job("web", 1))).body);
+  ASSERT_EQ(plan.at("CreatedEvals").as_array().size(), 1u) << "no node: it would wait";
+  EXPECT_EQ(text(first(plan.at("CreatedEvals")), "Status"), "blocked");
+  const std::string id = text(json::parse(world.run(make_job("web", 1)).body), "EvalID");
+  const auto evaluation = world.read("/v1/evaluation/" + id + "?related=true");
+  EXPECT_EQ(text(first(evaluation.at("RelatedEvals")), "ID"), text(evaluation, "BlockedEval"));
+  EXPECT_EQ(world.read("/v1/evaluation/" + id).as_object().if_contains("RelatedEvals"), nullptr);
+}
+
+TEST(ForeignClients, AllocationsTellOfTheirNetworks) {
+  World world;
+  world.join(make_node(1));
+  auto job = make_job("web", 1);
+  job.groups[0].networks.resize(1);
+  job.groups[0].networks[0].dynamic_ports = {{"http", 0, 0, "default", false}};
+  world.run(job);
+  const auto resources = world.read("/v1/allocation/" + world.allocation_of("web")).at("AllocatedResources");
+  const auto& shared = resources.at("Shared");
+  EXPECT_EQ(first(first(shared.at("Networks")).at("DynamicPorts")).at("Value"), first(shared.at("Ports")).at("Value"));
+}
+
+TEST(ForeignClients, NodesTellOfTheirPortsAndWhatIsKeptBack) {
+  World world;
+  world.join(make_node(1));
+  const auto node = first(world.read("/v1/nodes?resources=true"));
+  EXPECT_EQ(node.at("NodeResources").at("MinDynamicPort").as_int64(), 20000);
+  EXPECT_TRUE(node.at("ReservedResources").is_object());
+}
+
+TEST(ForeignClients, ATopicHasOneKey) {
+  World world;
+  const auto refused = world.get("/v1/event/stream?topic=Evaluation:::*");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("Invalid key value pair"));
+}
+
+class ForeignTokens : public AccessTest {};
+
+TEST_F(ForeignTokens, AreMadeWithoutExpiryByAnEmptyOneAndKeepTheirs) {
+  make_token("root", "");
+  world.token = "root";
+  const auto made = world.put("/v1/acl/token", R"({"Name":"x","Type":"management","ExpirationTTL":""})");
+  ASSERT_EQ(made.status, 200) << made.body;
+  const std::string id = text(json::parse(made.body), "AccessorID");
+  EXPECT_EQ(status("PUT", "/v1/acl/token/" + id,
+                   R"({"AccessorID":")" + id + R"(","Name":"x","Type":"management","ExpirationTTL":"5m"})"),
+            400);
+}
+
+}  // namespace
+}  // namespace underway::api::testing

@@ -72,7 +72,7 @@ class Kills {
     const bool acknowledged = change.wait(seconds(30)) == 0;
     if (acknowledged || changed_ == Change::stop) jobs_[subject_] = changed_ == Change::start;
     if (!acknowledged && changed_ == Change::stop) jobs_.erase(subject_);  // either way is right
-    if (!acknowledged && changed_ == Change::start) unsure_.push_back(subject_);
+    if (!acknowledged) unsure_.push_back(subject_);
     return what == 2 || what == 3;
   }
 
@@ -127,7 +127,7 @@ class Kills {
   std::mt19937 random_;
   Machine machine_;
   std::map<std::string, bool> jobs_;  ///< acknowledged: whether it shall run
-  std::vector<std::string> unsure_;   ///< registered or not: the answer was lost
+  std::vector<std::string> unsure_;   ///< registered or not, stopped or not: the answer was lost
   std::string subject_;
   Change changed_ = Change::start;
 };

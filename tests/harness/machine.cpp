@@ -19,10 +19,12 @@ Machine::~Machine() {
   for (const auto& job : jobs_) underway({"job", "stop", "-purge", job});
   agent_.reset();
   // Tasks outlive agents: what the killed ones left is found by this directory, which is in every environment. More
-  // than once, since a keeper may be about to start its task.
+  // than once, since a keeper may be about to start its task. The shell that looks has it in its arguments: without
+  // sparing itself it would end before those whose pids come after its own.
   const std::string& mine = directory_.path();
   const auto kill_tasks = [&] {
-    shell("for p in /proc/[0-9]*; do grep -qsz " + mine + " $p/environ $p/cmdline && kill -9 ${p#/proc/}; done; true");
+    shell("for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || { grep -qsz " + mine +
+          " $p/environ $p/cmdline && kill -9 ${p#/proc/}; }; done; true");
   };
   kill_tasks();
   eventually(seconds(5), [&] {

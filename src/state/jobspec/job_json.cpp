@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "jobspec/detail/parse.hpp"
+#include "model/spelled_policies.hpp"
 
 namespace underway::jobspec {
 namespace {
@@ -159,6 +160,7 @@ model::Job job_from_json(const boost::json::value& json) {
   settle_cpu(job);
   fill_in(job);
   drop_empty_lifecycles(json, job);
+  model::take_back_policies(job);
   job.canonicalize();
   return job;
 }

@@ -108,28 +108,64 @@ RescheduleStrategy spelled_out(const ReschedulePolicy& policy) {
   return {policy.attempts, policy.interval, policy.delay, policy.delay_function, policy.max_delay, policy.unlimited};
 }
 
-/// Takes the stanza away when `spelled`, which is made without it, is the same.
-template <class Stanza, class Spell>
-void drop_if_needless(std::optional<Stanza>& stanza, const Spell& spell) {
+/// Takes out of the stanza what would hold without it, field by field, and then the stanza. What is left depends only
+/// on what holds: `policy` says it, with the stanza as it is at the time.
+template <class Stanza, class Policy, class... Members>
+void drop_needless(std::optional<Stanza>& stanza, const Policy& policy, Members... members) {
   if (!stanza) return;
-  const Stanza said = *stanza;
-  stanza.reset();
-  if (!describe::equal(said, spelled_out(spell()))) stanza = said;
+  const Stanza whole = spelled_out(policy());
+  const auto still_holds = [&] {
+    const Stanza now = spelled_out(policy());
+    return ((now.*members == whole.*members) && ...);
+  };
+  stanza = whole;
+  const auto drop = [&](auto member) {
+    const auto said = std::exchange((*stanza).*member, std::nullopt);
+    if (!still_holds()) (*stanza).*member = said;
+  };
+  (drop(members), ...);
+  const auto left = std::exchange(stanza, std::nullopt);
+  if (!still_holds()) stanza = left;
 }
+
+void drop_needless_update(std::optional<UpdateStrategy>& update, const Job& job, const TaskGroup& group) {
+  drop_needless(
+      update, [&] { return update_policy(job, group); }, &UpdateStrategy::max_parallel, &UpdateStrategy::health_check,
+      &UpdateStrategy::min_healthy_time, &UpdateStrategy::healthy_deadline, &UpdateStrategy::progress_deadline,
+      &UpdateStrategy::auto_revert, &UpdateStrategy::auto_promote, &UpdateStrategy::canary, &UpdateStrategy::stagger);
+}
+
+void drop_needless_migrate(const Job& job, TaskGroup& group) {
+  drop_needless(
+      group.migrate, [&] { return migrate_policy(job, group); }, &MigrateStrategy::max_parallel,
+      &MigrateStrategy::health_check, &MigrateStrategy::min_healthy_time, &MigrateStrategy::healthy_deadline);
+}
+
+void drop_needless_reschedule(const Job& job, TaskGroup& group) {
+  drop_needless(
+      group.reschedule, [&] { return reschedule_policy(job, group); }, &RescheduleStrategy::attempts,
+      &RescheduleStrategy::interval, &RescheduleStrategy::delay, &RescheduleStrategy::delay_function,
+      &RescheduleStrategy::max_delay, &RescheduleStrategy::unlimited);
+}
+
+/// Which types have these stanzas at all; with another one they are refused, so there they stay as they are.
+bool is_updated(JobType type) { return !runs_to_its_end(type); }
+bool is_migrated(JobType type) { return type == JobType::service; }
+bool is_rescheduled(JobType type) { return type == JobType::service || type == JobType::batch; }
 
 }  // namespace
 
 void spell_out_policies(Job& job) {
   const bool service = job.type == JobType::service;
   for (auto& group : job.groups) {
-    if (!runs_to_its_end(job.type) && (service || job.update || group.update))
+    if (is_updated(job.type) && (service || job.update || group.update))
       group.update = spelled_out(update_policy(job, group));
-    if (service) group.migrate = spelled_out(migrate_policy(job, group));
-    if (service || job.type == JobType::batch) group.reschedule = spelled_out(reschedule_policy(job, group));
+    if (is_migrated(job.type)) group.migrate = spelled_out(migrate_policy(job, group));
+    if (is_rescheduled(job.type)) group.reschedule = spelled_out(reschedule_policy(job, group));
   }
   // Of what the job says for all its groups only this is read again by clients.
   const TaskGroup silent;
-  if (!runs_to_its_end(job.type) && (service || job.update)) job.update = spelled_out(update_policy(job, silent));
+  if (is_updated(job.type) && (service || job.update)) job.update = spelled_out(update_policy(job, silent));
 }
 
 Job with_policies(Job job) {
@@ -137,14 +173,18 @@ Job with_policies(Job job) {
   return job;
 }
 
-Job without_policies(Job job) {
+void take_back_policies(Job& job) {
   const TaskGroup silent;
-  drop_if_needless(job.update, [&] { return update_policy(job, silent); });
+  if (is_updated(job.type)) drop_needless_update(job.update, job, silent);
   for (auto& group : job.groups) {
-    drop_if_needless(group.update, [&] { return update_policy(job, group); });
-    drop_if_needless(group.migrate, [&] { return migrate_policy(job, group); });
-    drop_if_needless(group.reschedule, [&] { return reschedule_policy(job, group); });
+    if (is_updated(job.type)) drop_needless_update(group.update, job, group);
+    if (is_migrated(job.type)) drop_needless_migrate(job, group);
+    if (is_rescheduled(job.type)) drop_needless_reschedule(job, group);
   }
+}
+
+Job without_policies(Job job) {
+  take_back_policies(job);
   return job;
 }
 

@@ -147,7 +147,38 @@ TEST(Policies, AreSpelledOutAndTakenBackAgain) {
     EXPECT_FALSE(back.groups[1].migrate);
     EXPECT_FALSE(back.groups[1].reschedule);
     EXPECT_TRUE(describe::equal(with_policies(back), whole)) << "something else holds now";
+    EXPECT_TRUE(describe::equal(back, without_policies(job))) << "read and written back, it is another job";
   }
+}
+
+TEST(Policies, OfOneMeaningAreWrittenInOneWay) {
+  Job job;
+  job.groups.resize(1);
+  auto& group = job.groups[0];
+  job.update = UpdateStrategy{};
+  job.update->max_parallel = 1;  // as if it were not written
+  job.update->canary = 2;
+  group.update = UpdateStrategy{};
+  group.update->canary = 2;  // as its job says
+  group.update->auto_revert = true;
+  group.reschedule = RescheduleStrategy{};
+  group.reschedule->attempts = 0;  // who counts attempts has an end of them
+  group.migrate = MigrateStrategy{};
+  const auto written = [](const auto& stanza) {
+    return boost::json::serialize(json::to_value(stanza, json::Encoding::compact));
+  };
+  const Job back = without_policies(job);
+  ASSERT_TRUE(back.update && back.groups[0].update && back.groups[0].reschedule);
+  EXPECT_EQ(written(*back.update), R"({"Canary":2})");
+  EXPECT_EQ(written(*back.groups[0].update), R"({"AutoRevert":true})");
+  EXPECT_EQ(written(*back.groups[0].reschedule), R"({"Unlimited":false})");
+  EXPECT_FALSE(back.groups[0].migrate);
+  EXPECT_TRUE(describe::equal(back, without_policies(with_policies(job))));
+
+  // What the type has not is not for us to take away: it is refused.
+  job.type = JobType::batch;
+  EXPECT_TRUE(without_policies(job).update);
+  EXPECT_TRUE(without_policies(job).groups[0].migrate);
 }
 
 }  // namespace

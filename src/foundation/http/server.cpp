@@ -18,7 +18,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
 
   static awaitable<void> accept_from(std::shared_ptr<Impl> impl, std::shared_ptr<detail::Listener> listener,
                                      std::shared_ptr<const TlsHolder> tls);
-  void take(int fd, const TlsHolder* tls);
+  void take(int fd, const TlsHolder* tls, std::optional<Peer> peer = {});
 
   std::shared_ptr<detail::ServerState> state;
   std::vector<std::shared_ptr<detail::Listener>> listeners;
@@ -35,7 +35,7 @@ awaitable<void> Server::Impl::accept_from(std::shared_ptr<Impl> impl, std::share
   }
 }
 
-void Server::Impl::take(int fd, const TlsHolder* tls) {
+void Server::Impl::take(int fd, const TlsHolder* tls, std::optional<Peer> peer) {
   auto& connections = state->connections;
   if (state->stopping) {
     ::close(fd);
@@ -54,6 +54,7 @@ void Server::Impl::take(int fd, const TlsHolder* tls) {
   }
   told_full = false;
   auto transport = detail::accepted(state->executor, fd, tls);
+  if (peer) transport->peer() = *std::move(peer);
   const auto connection = std::make_shared<detail::Connection>(state, std::move(transport));
   const auto place = connections.insert(connections.end(), connection);
   connection->start([shared = state, place] {
@@ -84,6 +85,8 @@ Endpoint Server::listen(const Endpoint& endpoint, std::shared_ptr<const TlsHolde
                      Impl::accept_from(impl_, listener, std::move(tls)));
   return listener->endpoint();
 }
+
+void Server::adopt(int fd, Peer peer) { impl_->take(fd, nullptr, std::move(peer)); }
 
 awaitable<void> Server::stop(Duration grace) {
   const auto impl = impl_;

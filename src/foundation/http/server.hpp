@@ -24,6 +24,9 @@ struct ServerOptions {
   async::Pool* pool = nullptr;                         ///< compresses bodies of 64 KiB and more, if there is one
   std::string server_name = "underway";                ///< the Server header
   WebSocketOptions websocket = {};
+  /// Asked of every request, whole but for a streamed body, before a route is looked for: an answer refuses it. Absent:
+  /// none is. It throws nothing.
+  std::function<std::optional<Response>(const Request&)> refuse = {};
 };
 
 /// Thread: one loop. `router` must outlive the server and not change while it serves.
@@ -40,6 +43,10 @@ class Server {
   Endpoint listen(const Endpoint& endpoint, std::optional<TlsContext> tls = {});
   /// The same with a context that is replaced while it listens.
   Endpoint listen(const Endpoint& endpoint, std::shared_ptr<const TlsHolder> tls);
+
+  /// Serves a connected, nonblocking stream socket, which becomes the server's, as if it had been accepted. Requests
+  /// come from `peer`, whoever the kernel says is at the other end.
+  void adopt(int fd, Peer peer);
 
   /// Stops accepting, lets running requests end for at most `grace`, then cancels them and waits until all are gone.
   awaitable<void> stop(Duration grace);

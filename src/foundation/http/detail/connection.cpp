@@ -193,7 +193,8 @@ awaitable<bool> Connection::serve_streamed(RequestParser& parser) {
   if (!parser.done())
     parser.body_limit(server_->router.body_limit(parser.method(), parser.target(), server_->options.body_limit));
   Body body(*this, parser);
-  Response response = co_await server_->router.handle(std::move(request), &body);
+  auto refusal = refusal_of(request);
+  Response response = refusal ? *std::move(refusal) : co_await server_->router.handle(std::move(request), &body);
   facts.keep_alive = parser.done() && parser.keep_alive() && !server_->stopping;
   const bool more = co_await send(response, facts);
   if (!parser.done()) co_await linger();
@@ -252,10 +253,16 @@ void Connection::complete(Facts& facts, const Request& request) {
   if (handshake) facts.websocket_key = std::string(request.headers.find("Sec-WebSocket-Key").value_or(""));
 }
 
+std::optional<Response> Connection::refusal_of(const Request& request) const {
+  return server_->options.refuse ? server_->options.refuse(request) : std::nullopt;
+}
+
 awaitable<bool> Connection::answer(Request request, Facts facts) {
   transport_->expires_at(async::kNever);
   Response response;
-  {
+  if (auto refusal = refusal_of(request)) {
+    response = *std::move(refusal);
+  } else {
     const Watch watch(*this);
     response = co_await server_->router.handle(std::move(request));
   }

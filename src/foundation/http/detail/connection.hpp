@@ -73,6 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   awaitable<bool> serve_streamed(RequestParser& parser);
   awaitable<void> begin_body(const RequestParser& parser);
   awaitable<std::string> next_of_body(RequestParser& parser);
+  std::optional<Response> refusal_of(const Request& request) const;
   awaitable<bool> answer(Request request, Facts facts);
   awaitable<bool> send(Response& response, const Facts& facts);
   awaitable<void> send_stream(Response& response, const Facts& facts);

@@ -86,6 +86,10 @@ awaitable<void> Node::Impl::start() {
   context_->cluster_data = &template_data_;
   context_->predecessors = this;
   context_->networks = networks_.get();
+  task_api_.emplace(loop_.executor(), [this](std::string method, boost::json::value header) {
+    return server_data_.open(std::move(method), std::move(header));
+  });
+  context_->task_api = &*task_api_;
   files_.emplace(options_.data_dir);
 
   std::vector<std::string> problems;

@@ -61,10 +61,20 @@ void ServerData::needs_changed(const std::set<DataNeed>& before) {
 }
 
 awaitable<IdentityReply> ServerData::sign(IdentityRequest request) {
-  const auto connection = connection_.lock();
-  if (!connection) throw Error(Code::unavailable, "this node is not linked to a server");
+  const auto server = connection();
   const auto body = json::to_value(request);
-  co_return json::decode<IdentityReply>(co_await connection->call("identity.sign", body), "identity");
+  co_return json::decode<IdentityReply>(co_await server->call("identity.sign", body), "identity");
+}
+
+awaitable<std::shared_ptr<link::Stream>> ServerData::open(std::string method, boost::json::value header) {
+  const auto server = connection();
+  co_return co_await server->open(std::move(method), std::move(header));
+}
+
+std::shared_ptr<link::Connection> ServerData::connection() const {
+  auto standing = connection_.lock();
+  if (!standing) throw Error(Code::unavailable, "this node is not linked to a server");
+  return standing;
 }
 
 void ServerData::linked(const std::shared_ptr<link::Connection>& connection) {

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What tasks get from the server over the link: the variables and services that their templates ask for, and their
-/// tokens. One set of needs per node goes up, answers come down as they change. While the link is away, what was
-/// learned stays: a task that restarts then is rendered as it was.
+/// What tasks get from the server over the link: the variables and services that their templates ask for, their
+/// tokens, and streams. One set of needs per node goes up, answers come down as they change. While the link is away,
+/// what was learned stays: a task that restarts then is rendered as it was.
 
 #include <functional>
 #include <memory>
@@ -34,6 +34,8 @@ class ServerData {
   std::shared_ptr<void> watch(std::set<DataNeed> needs, std::function<void()> changed);
   /// Throws unavailable without a link; denied and others as the server answers.
   awaitable<IdentityReply> sign(IdentityRequest request);
+  /// A stream to the server. Throws unavailable without a link; the server's refusal comes on the stream.
+  awaitable<std::shared_ptr<link::Stream>> open(std::string method, boost::json::value header);
 
   // --- for the link
   /// A link stands, whose server knows nothing of our needs.
@@ -44,6 +46,7 @@ class ServerData {
 
  private:
   struct Watcher;
+  std::shared_ptr<link::Connection> connection() const;
   void forget(const Watcher* watcher);
   std::set<DataNeed> needs() const;
   void needs_changed(const std::set<DataNeed>& before);

@@ -189,6 +189,7 @@ awaitable<void> TaskRunner::let_go() {
   watch_.reset();
   secrets_watch_.reset();
   settle_timer_.reset();
+  if (api_) co_await api_->stop();
   co_await side_.stop();
 }
 
@@ -246,6 +247,7 @@ awaitable<void> TaskRunner::reattach() {
     become(TaskRunState::running);
     record_event(event::make(event::kStarted, "Task started by client"));
   }
+  co_await open_api();
   if (record_.stopping) kill(std::nullopt, false);
 }
 
@@ -343,6 +345,7 @@ void TaskRunner::finish(bool failed) {
   record_.launched = false;
   record_.handle = nullptr;
   secrets_watch_.reset();
+  if (api_) api_->close();
   become(TaskRunState::dead);
   changed();
 }

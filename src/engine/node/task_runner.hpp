@@ -17,6 +17,7 @@
 #include "node/runtime.hpp"
 #include "node/server_data.hpp"
 #include "node/state_file.hpp"
+#include "node/task_api.hpp"
 #include "node/template_renderer.hpp"
 
 namespace underway::node {
@@ -35,6 +36,7 @@ struct RunnerContext {
   ServerData* server = nullptr;  ///< null: there is none, and templates and identities do without (tests)
   /// Dynamic host volumes of the node, by name; null: there are none.
   const std::map<std::string, model::NodeVolume>* host_volumes = nullptr;
+  TaskApi* task_api = nullptr;  ///< null: tasks get none (tests)
 };
 
 class TaskRunner {
@@ -112,6 +114,8 @@ class TaskRunner {
   /// Setup and start. Nothing: it runs.
   awaitable<std::optional<EndKind>> launch();
   awaitable<void> prepare();
+  /// A task runs without, and people are told.
+  awaitable<void> open_api();
   awaitable<void> fetch_artifacts(const TemplateInputs& inputs);
   /// Records the end and what follows from it; as decide.
   std::optional<Duration> ended(const TaskEnd& end);
@@ -199,6 +203,7 @@ class TaskRunner {
   std::shared_ptr<Program> fetching_;
   bool shutdown_delay_skipped_;
   std::shared_ptr<void> shutdown_timer_;
+  std::unique_ptr<TaskApi::Listener> api_;
   async::Event wake_;
   async::TaskGroup side_;  ///< updates of templates beside the main story
 };

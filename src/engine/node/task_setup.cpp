@@ -72,6 +72,7 @@ awaitable<void> TaskRunner::prepare() {
     write_payload(*keep, task, directory_, context_.drivers.paths(task.driver, directory_, task.name), user_);
   });
   build_interpolation();
+  co_await open_api();
   if (!kill_) co_await fetch_identities();
   secrets_known_ = false;  // a start takes what the variables hold now
   if (!kill_) co_await fetch_secrets();
@@ -88,6 +89,23 @@ awaitable<void> TaskRunner::prepare() {
     for (const auto& problem : problems) error.because(problem);
     throw error;
   }
+}
+
+awaitable<void> TaskRunner::open_api() {
+  if (context_.task_api == nullptr) co_return;
+  if (api_) co_await api_->stop();
+  const std::string task = task_->name;
+  std::optional<Error> failed;
+  try {
+    os::Fd socket;
+    co_await blocking(context_.runtime, [&] { socket = listen_for_task(directory_.root(), task); });
+    api_ = context_.task_api->serve(std::move(socket), {allocation_->id, task});
+  } catch (const Error& error) {
+    failed = error;
+  }
+  if (failed)
+    record_event(
+        event::make(event::kTaskSetup, fmt::format("There is no Task API for this task: {}", failed->one_line())));
 }
 
 awaitable<void> TaskRunner::fetch_artifacts(const TemplateInputs& inputs) {

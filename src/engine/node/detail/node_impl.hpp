@@ -128,6 +128,7 @@ class Node::Impl : private Predecessors {
   NodeStats stats_;
   ServerData server_data_;
   TemplateData template_data_{server_data_};
+  std::optional<TaskApi> task_api_;
   std::unique_ptr<network::AllocationNetworks> networks_;  ///< null: this agent may make none
   std::optional<RunnerContext> context_;
   std::optional<StateFiles> files_;

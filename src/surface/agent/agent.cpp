@@ -13,6 +13,7 @@
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
 #include "api/api.hpp"
+#include "api/task_api.hpp"
 #include "async/group.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -25,6 +26,7 @@
 #include "move/host_fence.hpp"
 #include "move/link_plane.hpp"
 #include "node/node.hpp"
+#include "node/task_api.hpp"
 #include "node/topology.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
@@ -41,6 +43,8 @@ namespace underway::agent {
 namespace {
 
 constexpr std::size_t kPoolThreads = 4;
+/// Connections of all tasks together: each takes two descriptors here.
+constexpr std::size_t kTaskConnections = 4096;
 
 /// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
 void make_directories(const Config& config) {
@@ -82,6 +86,9 @@ class ServerRoleRunner {
     options.pool = &pool;
     http_.emplace(loop.executor(), router_, options);
     link_http_.emplace(loop.executor(), link_router_, options);
+    options.connection_limit = kTaskConnections;
+    task_api_.emplace(loop.executor(), router_, api_, options);
+    server_.add_extension(std::string(node::kTaskApiStream), task_api_->extension());
   }
 
   void start(const Config& config) {
@@ -114,6 +121,7 @@ class ServerRoleRunner {
     co_await tasks_.stop();
     // Blocking queries would hold a stop for minutes: they are cancelled after a moment.
     co_await http_->stop(std::chrono::milliseconds(200));
+    co_await task_api_->stop(Duration{0});
     co_await link_http_->stop(Duration{0});
     co_await files_.stop();
     co_await server_.stop();
@@ -225,6 +233,7 @@ class ServerRoleRunner {
   async::TaskGroup tasks_;
   http::Router router_, link_router_;
   std::optional<http::Server> http_, link_http_;
+  std::optional<api::TaskApi> task_api_;
 };
 
 /// Bound to no name and no pool: whoever configures this node configures the server.

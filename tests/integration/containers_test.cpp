@@ -79,6 +79,15 @@ TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
     EXPECT_THAT(machine.underway({"alloc", "logs", allocations[name]}).out, HasSubstr("begun t image"));
     born[name] = inside(name, "cat /proc/1/stat");
   }
+  // As /secrets is another file system there: that of the task, and no other.
+  const auto asked = [] {
+    return shell(
+               "for p in $(pgrep -x -f 'sleep 86397'); do curl -s -o /dev/null -w '%{http_code} ' --unix-socket "
+               "/proc/$p/root/secrets/api.sock http://localhost/v1/jobs; done")
+        .out;
+  };
+  const bool has_curl = shell("command -v curl").exit_code == 0;
+  if (has_curl) EXPECT_EQ(asked(), "401 401 ") << "the Task API, which asks for a token";
   // Both have the image: it is no garbage.
   const auto layers = [&] { return shell("ls " + machine.state() + "/oci/layers | wc -l").out; };
   const auto collect = [&] { return machine.underway({"operator", "api", "/v1/client/gc"}).exit_code; };
@@ -88,6 +97,7 @@ TEST(Containers, RunFromJobFilesOfBothNamesAndOutliveTheAgent) {
   EXPECT_EQ(layers(), held) << "an image in use was collected";
   machine.kill_agent();
   machine.start();
+  if (has_curl) EXPECT_TRUE(eventually(seconds(20), [&] { return asked() == "401 401 "; })) << asked();
   for (const auto& [name, stat] : born) {
     SCOPED_TRACE(name);
     const auto start_of = [](const std::string& text) {  // field 22 of proc_pid_stat(5)

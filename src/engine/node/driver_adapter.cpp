@@ -226,7 +226,7 @@ TaskPaths DriverAdapter::paths(const std::string& driver, const AllocationDirect
                                const std::string& task) const {
   // These give their tasks a file tree of their own, with these names (driver.hpp).
   if (driver == "podman" || driver == "docker") return {"/alloc", "/local", "/secrets", true};
-  if (driver == "exec" || driver == "capsule") return {"/alloc", "/local", "/secrets"};
+  if (driver == "exec" || driver == "capsule" || driver == "charliecloud") return {"/alloc", "/local", "/secrets"};
   return directory.host_paths(task);
 }
 

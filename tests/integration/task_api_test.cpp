@@ -118,5 +118,50 @@ TEST_P(TaskApiTest, ServesATaskByItsIdentityAlsoAfterTheAgentWasKilled) {
 INSTANTIATE_TEST_SUITE_P(Drivers, TaskApiTest, testing::Values("raw_exec", "exec"),
                          [](const auto& info) { return std::string(info.param); });
 
+/// A file tree with a shell, as users bring them.
+constexpr const char* kMakeTree = R"sh(set -e
+mkdir -p "$1"; cd "$1"; mkdir -p bin etc dev proc sys tmp alloc local secrets home
+cp /bin/busybox bin/; for tool in sh echo id sleep stat; do ln -s busybox bin/$tool; done
+touch etc/passwd etc/group etc/hosts etc/resolv.conf; chmod -R a+rX .
+)sh";
+
+constexpr const char* kUsersContainer = R"(job "own" {{
+  update {{
+    min_healthy_time = "200ms"
+  }}
+  group "g" {{
+    task "t" {{
+      driver = "charliecloud"
+      user   = "www-data"
+      config {{
+        image   = "{}"
+        command = "/bin/sleep"
+        args    = ["86395"]
+      }}
+      resources {{
+        cpu    = 10
+        memory = 30
+      }}
+    }}
+  }}
+}}
+)";
+
+TEST(TaskApi, IsInAUsersContainerWhereItsEnvironmentSays) {
+  if (shell("command -v ch-run && command -v curl").exit_code != 0) GTEST_SKIP() << "needs ch-run and curl";
+  if (shell("test -x /bin/busybox").exit_code != 0) GTEST_SKIP() << "needs busybox-static";
+  Machine machine;
+  const std::string tree = machine.directory() + "/tree";
+  ASSERT_EQ(run({.argv = {"/bin/bash", "-c", kMakeTree, "make", tree}}).exit_code, 0);
+  const auto started = machine.run_job("own", fmt::format(kUsersContainer, tree));
+  ASSERT_EQ(started.exit_code, 0) << started.out << started.err << read_text(machine.log());
+  const auto seen = machine.underway({"alloc", "exec", "-job", "own", "/bin/sh", "-c",
+                                      "echo $NOMAD_SECRETS_DIR; stat -c '%a %F' $NOMAD_SECRETS_DIR/api.sock"});
+  EXPECT_EQ(seen.out, "/secrets\n666 socket\n") << seen.err;
+  EXPECT_THAT(
+      shell("curl -s --unix-socket /proc/$(pgrep -x -f '/bin/sleep 86395')/root/secrets/api.sock http://x/v1/jobs").out,
+      testing::StartsWith("Unauthorized"));
+}
+
 }  // namespace
 }  // namespace underway::harness

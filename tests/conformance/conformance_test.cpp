@@ -10,6 +10,7 @@
 #include "conformance/table.hpp"
 #include "hcl/functions.hpp"
 #include "jobspec/jobspec.hpp"
+#include "model/spelled_policies.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "scheduler/constraint.hpp"
@@ -59,13 +60,13 @@ std::string on_the_wire(const std::string& stanza, const model::Job& with) {
   return without.job ? first_difference(json::to_value(*without.job), json::to_value(with)) : std::string();
 }
 
-/// Through HCL and through JSON the job stays what it is.
+/// Through HCL and through JSON the job stays what it is; on its way through the API it loses what would hold anyway.
 void expect_round_trips(const model::Job& job) {
   const std::string text = jobspec::write_job(job);
   const auto again = jobspec::parse_job(text, "again.hcl", inputs());
   ASSERT_TRUE(again.job) << text << again.diagnostics.render();
   EXPECT_TRUE(describe::equal(*again.job, job)) << text;
-  EXPECT_TRUE(describe::equal(jobspec::job_from_json(json::to_value(job)), job)) << text;
+  EXPECT_TRUE(describe::equal(jobspec::job_from_json(json::to_value(job)), model::without_policies(job))) << text;
 }
 
 Row measure_attribute(const Line& line) {

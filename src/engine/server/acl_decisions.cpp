@@ -2,6 +2,7 @@
 
 #include "acl/policy.hpp"
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 
 namespace underway::server {
@@ -89,9 +90,17 @@ void set_times(AclToken& token, const TokenLifetimes& lifetimes, const Context& 
 AclToken new_token(const PutToken& request, const Context& context, std::vector<std::string>& problems) {
   AclToken token = request.token;
   if (token.secret_hash.empty()) throw Error(Code::internal, "a token was to be made without a secret");
-  token.accessor_id = context.ids.uuid();
+  if (token.accessor_id.empty()) token.accessor_id = context.ids.uuid();
   set_times(token, request.lifetimes, context, problems);
   return token;
+}
+
+/// What a client brings along from elsewhere gets no more than what is granted to it here by name.
+void check_brought(const Tables& tables, const AclToken& token, std::vector<std::string>& problems) {
+  if (!is_uuid(token.accessor_id)) problems.push_back(fmt::format("accessor ID '{}' is no UUID", token.accessor_id));
+  if (token.type == AclTokenType::management) problems.push_back("cannot upload management tokens");
+  if (tables.find_token_by_hash(token.secret_hash))
+    throw Error(Code::conflict, "another token has this secret").advise("have one made: leave out its ids");
 }
 
 /// What is set once stays.
@@ -120,12 +129,11 @@ Decision<AclToken> decide_bootstrap(const Tables& tables, const BootstrapAcl& re
       throw Error(Code::invalid, fmt::format("ACL bootstrap already done (reset index: {})", index));
     }
   }
-  AclToken token;
+  AclToken token = request.secret;
   token.name = "Bootstrap Token";
   token.type = AclTokenType::management;
   token.global = true;
   std::vector<std::string> none;
-  token.secret_hash = request.secret_hash;
   token = new_token({std::move(token), {}}, context, none);
   Decision<AclToken> decision;
   decision.changes.push_back(tables::PutAclToken{token});
@@ -148,7 +156,11 @@ Decision<Nothing> decide_delete_policies(const Tables& tables, const std::vector
 
 Decision<AclToken> decide_put_token(const Tables& tables, const PutToken& request, const Context& context) {
   std::vector<std::string> problems;
-  const bool fresh = request.token.accessor_id.empty();
+  const auto& wanted = request.token;
+  const bool brought = !wanted.accessor_id.empty() && !wanted.secret_hash.empty() &&
+                       tables.find<AclToken>(wanted.accessor_id) == nullptr;
+  if (brought) check_brought(tables, wanted, problems);
+  const bool fresh = brought || wanted.accessor_id.empty();
   AclToken token = fresh ? new_token(request, context, problems) : changed_token(tables, request.token, problems);
   for (auto& problem : token_problems(token)) problems.push_back(std::move(problem));
   token.roles = resolve_roles(tables, token.roles, problems);

@@ -9,7 +9,7 @@
 namespace underway::server {
 
 struct BootstrapAcl {
-  std::string secret_hash;
+  model::AclToken secret;  ///< what is kept of its secret
   /// What an operator wrote into the reset file: allows one more bootstrap when it is the index of the last one.
   std::optional<model::Revision> reset_index;
 };
@@ -27,11 +27,13 @@ struct TokenLifetimes {
   Duration longest = std::chrono::hours(24);
 };
 struct PutToken {
-  model::AclToken token;  ///< without accessor_id: a new one, of secret_hash; roles by id or by name
+  /// Without accessor_id: a new one, of secret_hash. With both: a client token that was made elsewhere, unless there is
+  /// one of that accessor_id. Roles by id or by name.
+  model::AclToken token;
   TokenLifetimes lifetimes;
 };
 /// A new token, or one changed: its secret, its times and whether it is global stay. Throws invalid with all problems,
-/// not_found.
+/// not_found; conflict: another token has the secret.
 Decision<model::AclToken> decide_put_token(const Tables&, const PutToken&, const Context&);
 /// By accessor id; all of them or none. Throws not_found.
 Decision<Nothing> decide_delete_tokens(const Tables&, const std::vector<std::string>& accessors, const Context&);

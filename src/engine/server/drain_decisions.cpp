@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "server/job_decisions.hpp"
 #include "server/node_decisions.hpp"
+#include "server/node_history.hpp"
 
 namespace underway::server {
 
@@ -18,9 +19,7 @@ namespace {
 bool is_system(const Allocation& allocation) { return allocation.job && allocation.job->type == JobType::system; }
 
 /// Runs until it ends by itself.
-bool is_batch(const Allocation& allocation) {
-  return allocation.job && (allocation.job->type == JobType::batch || allocation.job->type == JobType::sysbatch);
-}
+bool is_batch(const Allocation& allocation) { return allocation.job && allocation.job->runs_to_its_end(); }
 
 void put_mark(std::vector<Change>& changes, const Allocation& allocation, bool migrate, const Context& context) {
   Allocation row = allocation;
@@ -35,6 +34,7 @@ void begin(Node& node, const DrainNode& request, const Context& context) {
   model::DrainStrategy drain = *request.drain;
   drain.started_at = node.drain ? node.drain->started_at : now;
   drain.force_deadline = drain.deadline > Duration{0} ? now + drain.deadline.count() : 0;
+  history::record(node, "Drain", node.drain ? "Node drain strategy updated" : "Node drain strategy set", context);
   node.last_drain = {model::DrainStatus::draining, drain.started_at, now, request.meta, request.accessor_id};
   if (drain.ask_slurm && !node.slurm_drain) node.slurm_drain = {model::SlurmDrainStatus::asked, "", now};
   node.drain = drain;
@@ -56,6 +56,7 @@ void cancel(std::vector<Change>& changes, Node& node, const Tables& tables, cons
       changes.push_back(tables::PutEvaluation{new_evaluation(*job, model::EvalTrigger::node_drain, context)});
   }
   node.drain.reset();
+  history::record(node, "Drain", "Node drain disabled", context);
   if (!node.last_drain) return;
   node.last_drain->status = model::DrainStatus::canceled;
   node.last_drain->updated_at = unix_nanos(context.now);
@@ -75,7 +76,10 @@ Decision<Nothing> decide_drain(const Tables& tables, const DrainNode& request, c
     begin(node, request, context);
   } else {
     if (node.drain) cancel(decision.changes, node, tables, request, context);
-    if (request.mark_eligible) node.eligibility = model::Eligibility::eligible;
+    if (request.mark_eligible && node.eligibility != model::Eligibility::eligible) {
+      node.eligibility = model::Eligibility::eligible;
+      history::marked(node, context);
+    }
   }
   if (!current->ready() && node.ready()) welcome(decision.changes, tables, node, context);
   decision.changes.push_back(tables::PutNode{std::move(node)});
@@ -149,6 +153,7 @@ class Drains {
   void complete(const Node& node) {
     Node row = node;
     row.drain.reset();
+    history::record(row, "Drain", "Node drain complete", context_);
     if (row.last_drain) {
       row.last_drain->status = model::DrainStatus::complete;
       row.last_drain->updated_at = now_;

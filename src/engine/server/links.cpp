@@ -4,6 +4,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/identities.hpp"
+#include "server/node_pool_decisions.hpp"
 
 namespace underway::server {
 namespace {
@@ -157,7 +158,9 @@ boost::json::value Server::renew_certificate(Session& session, const boost::json
     throw Error(Code::unsupported, "this link has no certificate of this server");
   const auto request = json::decode<trust::CertificateRequest>(body);
   const auto node = tables_.find_node(session.node_id);
-  const auto made = options_.certify(session.papers->identity, node ? node->name : session.node_id, request.request);
+  const auto& identity = session.papers->identity;
+  const auto made = options_.certify(identity, node ? node->name : session.node_id, request.request,
+                                     lifetime_in_pool(tables_, node ? node->node_pool : identity.pool));
   session.papers->until = crypto::describe_certificate(made.certificate).not_after;
   return json::to_value(made);
 }

@@ -149,6 +149,12 @@ void refuse_key_removal(const Tables& tables, const std::string& key_id) {
         .because(fmt::format("the secrets of auth method '{}' are sealed under it", method.name))
         .advise("run `underway operator root keyring rotate -full` first");
   }
+  for (const auto& token : tables.rows<model::AclToken>()) {
+    if (token->key_id != key_id) continue;
+    throw Error(Code::conflict, fmt::format("root key {} is in use", key_id))
+        .because(fmt::format("the secret of token {} is sealed under it", token->accessor_id))
+        .advise("run `underway operator root keyring rotate -full` first");
+  }
 }
 
 Decision<Nothing> decide_reseal_auth_methods(const Tables& tables, const std::vector<AuthMethod>& resealed,

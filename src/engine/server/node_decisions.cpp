@@ -1,7 +1,5 @@
 #include "server/node_decisions.hpp"
 
-#include "server/acl_decisions.hpp"
-
 #include <set>
 
 #include "base/error.hpp"
@@ -13,6 +11,7 @@
 #include "server/evaluation_decisions.hpp"
 #include "server/host_volume_decisions.hpp"
 #include "server/job_decisions.hpp"
+#include "server/node_history.hpp"
 #include "server/node_pool_decisions.hpp"
 
 namespace underway::server {
@@ -53,11 +52,6 @@ void evaluate_jobs_of(std::vector<Change>& changes, const Tables& tables, const 
 
 std::string secret_key(const std::string& node_id) { return "node-secret/" + node_id; }
 
-void forget_node(std::vector<Change>& changes, const std::string& node_id) {
-  changes.push_back(tables::PutSetting{secret_key(node_id), nullptr});
-  changes.push_back(tables::DeleteNode{node_id});
-}
-
 std::string digest(const std::string& secret) { return hex(crypto::sha256(secret)); }
 
 /// The first agent with an id fixes its secret; whoever comes with another one is not that node.
@@ -81,6 +75,11 @@ void adopt_host(std::vector<Change>& changes, const Tables& tables, const model:
 
 }  // namespace
 
+void forget_node(std::vector<Change>& changes, const std::string& node_id) {
+  changes.push_back(tables::PutSetting{secret_key(node_id), nullptr});
+  changes.push_back(tables::DeleteNode{node_id});
+}
+
 void check_node_secret(const Tables& tables, const std::string& node_id, const std::string& name,
                        const std::string& secret) {
   const auto known = tables.setting(secret_key(node_id));
@@ -97,10 +96,6 @@ void unblock(std::vector<Change>& changes, const Tables& tables, const model::No
 }
 
 namespace {
-
-bool batch_like(const model::Job& job) {
-  return job.type == model::JobType::batch || job.type == model::JobType::sysbatch;
-}
 
 /// The row as the node reports it; nothing when that is no news.
 std::optional<model::Allocation> reported(const model::Allocation& current, const model::AllocationUpdate& update) {
@@ -217,6 +212,7 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
   }
 
   decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
+  history::registered(node, current.get(), context);
   const bool changed = current && (current->computed_class != node.computed_class ||
                                    !describe::equal(current->resources, node.resources) ||
                                    !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
@@ -262,6 +258,7 @@ model::Node silent_node(const model::Node& current, model::NodeStatus status, co
   node.status = status;
   node.status_description = reason;
   node.status_updated_at = unix_nanos(context.now) / 1'000'000'000;
+  if (!current.silent()) history::record(node, "Cluster", "Node heartbeat missed", context);
   return node;
 }
 
@@ -314,6 +311,7 @@ Decision<Nothing> decide_eligibility(const Tables& tables, const std::string& no
   }
   model::Node node = *current;
   node.eligibility = eligibility;
+  history::marked(node, context);
   if (node.ready()) welcome(decision.changes, tables, node, context);
   decision.changes.push_back(tables::PutNode{std::move(node)});
   return decision;
@@ -347,7 +345,7 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
     row->modify_time = unix_nanos(context.now);
     heard_again(decision.changes, tables, *row, context);
     if (row->client_terminal() && !current->client_terminal()) {
-      const bool done = row->client_status == ClientStatus::complete && row->job && batch_like(*row->job);
+      const bool done = row->client_status == ClientStatus::complete && row->job && row->job->runs_to_its_end();
       if (!row->server_terminal() && !done) ended_early.emplace(row->ns, row->job_id);
       freed = true;
     }
@@ -397,98 +395,6 @@ Decision<std::string> decide_stop_allocation(const Tables& tables, const StopAll
     decision.result = evaluation.id;
     decision.changes.push_back(tables::PutEvaluation{std::move(evaluation)});
   }
-  return decision;
-}
-
-namespace {
-
-using JobKey = std::pair<std::string, std::string>;
-
-bool older(std::int64_t since_ns, Duration than, const Context& context) {
-  return unix_nanos(context.now) - since_ns >= than.count();
-}
-
-/// Whether the job is over, and has been for as long as jobs are kept.
-bool job_is_over(const Tables& tables, const model::Job& job, Duration keep, const Context& context) {
-  if ((!job.stop && !batch_like(job)) || job.status != model::JobStatus::dead) return false;
-  if (!older(job.submit_time, keep, context)) return false;
-  const auto& allocations = tables.allocations_of_job(job.ns, job.id);
-  const auto evaluations = tables.evaluations_of_job(job.ns, job.id);
-  return std::all_of(allocations.begin(), allocations.end(),
-                     [&](const auto& a) { return a->client_terminal() && older(a->modify_time, keep, context); }) &&
-         std::all_of(evaluations.begin(), evaluations.end(),
-                     [&](const auto& e) { return e->terminal() && older(e->modify_time, keep, context); });
-}
-
-std::set<JobKey> collect_jobs(Decision<Collected>& decision, const Tables& tables, Duration keep,
-                              const Context& context) {
-  std::set<JobKey> gone;
-  for (const auto& job : tables.jobs()) {
-    if (!job_is_over(tables, *job, keep, context)) continue;
-    forget_job(decision.changes, job->ns, job->id);
-    gone.emplace(job->ns, job->id);
-    ++decision.result.jobs;
-  }
-  return gone;
-}
-
-/// Given up with its node, and not replaced: if the node comes back it goes on, however late that is.
-bool may_come_back(const Tables& tables, const model::Allocation& allocation) {
-  if (allocation.client_status != ClientStatus::lost || !allocation.next_allocation.empty()) return false;
-  const auto job = tables.find_job(allocation.ns, allocation.job_id);
-  const auto node = tables.find_node(allocation.node_id);
-  const bool wanted = job && !job->stop && job->create_index <= allocation.create_index;
-  return wanted && node && node->silent() && !replaced(tables, *job, allocation);
-}
-
-/// An allocation that the scheduler still counts with stays: a failed one until it is replaced, a finished one of a
-/// batch job until the job goes.
-bool allocation_is_over(const Tables& tables, const model::Allocation& allocation, const std::set<JobKey>& gone,
-                        Duration keep, const Context& context) {
-  if (!allocation.client_terminal() || !older(allocation.modify_time, keep, context)) return false;
-  if (may_come_back(tables, allocation)) return false;
-  if (allocation.server_terminal() || !allocation.next_allocation.empty()) return true;
-  const auto job = tables.find_job(allocation.ns, allocation.job_id);
-  return !job || job->stop || gone.contains({allocation.ns, allocation.job_id});
-}
-
-void collect_evaluations(Decision<Collected>& decision, const Tables& tables, const std::set<JobKey>& gone,
-                         Duration keep, const Context& context) {
-  for (const auto& evaluation : tables.evaluations()) {
-    if (!evaluation->terminal() || !older(evaluation->modify_time, keep, context)) continue;
-    const auto allocations = tables.allocations_of_evaluation(evaluation->id);
-    const auto over = [&](const auto& a) { return allocation_is_over(tables, *a, gone, keep, context); };
-    if (!std::all_of(allocations.begin(), allocations.end(), over)) continue;
-    for (const auto& allocation : allocations) {
-      decision.changes.push_back(tables::DeleteAllocation{allocation->id});
-      ++decision.result.allocations;
-    }
-    decision.changes.push_back(tables::DeleteEvaluation{evaluation->id});
-    ++decision.result.evaluations;
-  }
-}
-
-void collect_nodes(Decision<Collected>& decision, const Tables& tables, Duration keep, const Context& context) {
-  for (const auto& node : tables.nodes()) {
-    if (node->status != model::NodeStatus::down || !older(node->status_updated_at * 1'000'000'000, keep, context))
-      continue;
-    const auto& allocations = tables.allocations_on_node(node->id);
-    const auto needed = [&](const auto& a) { return !a->terminal() || may_come_back(tables, *a); };
-    if (std::any_of(allocations.begin(), allocations.end(), needed)) continue;
-    forget_node(decision.changes, node->id);
-    ++decision.result.nodes;
-  }
-}
-
-}  // namespace
-
-Decision<Collected> decide_collect(const Tables& tables, const Retention& keep, const Context& context) {
-  Decision<Collected> decision;
-  const auto gone = collect_jobs(decision, tables, keep.jobs, context);
-  collect_evaluations(decision, tables, gone, keep.evaluations, context);
-  collect_deployments(decision.changes, tables, keep.evaluations, context);
-  collect_nodes(decision, tables, keep.nodes, context);
-  decision.result.tokens = collect_tokens(decision.changes, tables, keep.tokens, context);
   return decision;
 }
 

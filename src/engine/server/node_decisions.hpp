@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Decisions about nodes and what runs on them: joining, losing, eligibility, what a node reports, stopping an
-/// allocation, and forgetting what is long over.
+/// allocation.
 
 #include "server/decision.hpp"
 
@@ -52,20 +52,8 @@ struct StopAllocation {
 /// not_found.
 Decision<std::string> decide_stop_allocation(const Tables&, const StopAllocation&, const Context&);
 
-/// How long things are kept after their end. Source: Nomad's defaults (its agent configuration, *_gc_threshold).
-struct Retention {
-  Duration evaluations = std::chrono::hours(1);
-  Duration jobs = std::chrono::hours(4);
-  Duration nodes = std::chrono::hours(24);
-  Duration tokens = std::chrono::hours(1);  ///< after they expired
-  static Retention none() { return {Duration{0}, Duration{0}, Duration{0}, Duration{0}}; }
-};
-struct Collected {
-  std::int64_t jobs = 0, evaluations = 0, allocations = 0, nodes = 0, tokens = 0;
-};
-/// Jobs that are stopped, or batch and finished; evaluations that ended, when all that they placed is over: ended and
-/// stopped, replaced, or its job gone; nodes that are down; tokens that expired.
-Decision<Collected> decide_collect(const Tables&, const Retention&, const Context&);
+/// Deletes the row and the secret that proved it.
+void forget_node(std::vector<Change>& changes, const std::string& node_id);
 
 /// The node can be counted on again: its jobs are evaluated, and those that wait for room.
 void welcome(std::vector<Change>& changes, const Tables&, const model::Node& node, const Context&);

@@ -67,4 +67,10 @@ void ensure_node_pool(std::vector<Change>& changes, const Tables& tables, const 
   changes.push_back(tables::put_record(pool));
 }
 
+std::optional<Duration> lifetime_in_pool(const Tables& tables, const std::string& pool) {
+  const auto row = tables::find_node_pool(tables, pool);
+  if (!row || row->identity_ttl == Duration{0}) return std::nullopt;
+  return row->identity_ttl;
+}
+
 }  // namespace underway::server

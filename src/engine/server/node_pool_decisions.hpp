@@ -15,4 +15,7 @@ Decision<Nothing> decide_delete_node_pool(const Tables&, const std::string& name
 /// Makes the pool if it is not there. Throws invalid for a name that no pool may have, and for `all`.
 void ensure_node_pool(std::vector<Change>& changes, const Tables&, const std::string& name);
 
+/// How long certificates of the pool's nodes are good at most; nothing: it does not say.
+std::optional<Duration> lifetime_in_pool(const Tables&, const std::string& pool);
+
 }  // namespace underway::server

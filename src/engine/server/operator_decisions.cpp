@@ -10,6 +10,8 @@ Decision<bool> decide_put_scheduler_configuration(const Tables& tables, const Pu
   Decision<bool> decision;
   if (request.cas && *request.cas != tables::scheduler_configuration(tables).modify_index) return decision;
   auto row = request.configuration;
+  if (row.node_limit < 0)
+    throw Error(Code::invalid, fmt::format("NodeLimitForFeasibilityChecks is {}: it counts nodes", row.node_limit));
   row.create_index = row.modify_index = 0;
   decision.changes.push_back(tables::put_record(row));
   decision.result = true;

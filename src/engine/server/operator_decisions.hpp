@@ -22,7 +22,7 @@ struct PutSchedulerConfiguration {
   model::SchedulerConfiguration configuration;
   std::optional<model::Revision> cas;  ///< only if it was last changed then; 0: if it was never written
 };
-/// False when `cas` does not fit: then nothing is changed.
+/// False when `cas` does not fit: then nothing is changed. Throws invalid.
 Decision<bool> decide_put_scheduler_configuration(const Tables&, const PutSchedulerConfiguration&, const Context&);
 
 model::AutopilotConfiguration autopilot_configuration(const Tables&);

@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
+#include "server/node_pool_decisions.hpp"
 #include "server/periodic.hpp"
 #include "trust/join_token.hpp"
 
@@ -161,7 +162,8 @@ async::awaitable<trust::Certified> Server::join(trust::JoinRequest request, std:
   // Signed before the token is used up, so that a request that cannot be signed costs nobody a token.
   const auto* tables = co_await read();
   const auto identity = decide_join(*tables, attempt, Context{clock_.now(), preview_ids_}).result;
-  auto certified = options_.certify(identity, request.name, request.request);
+  const auto at_most = lifetime_in_pool(*tables, identity.pool);
+  auto certified = options_.certify(identity, request.name, request.request, at_most);
   auto decide = [attempt = std::move(attempt)](const Tables& current, const Context& context) {
     return decide_join(current, attempt, context);
   };

@@ -8,6 +8,7 @@
 #include "node/messages.hpp"
 #include "scheduler/judge.hpp"
 #include "server/beside.hpp"
+#include "server/collect_decisions.hpp"
 #include "server/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
@@ -34,8 +35,9 @@ struct Options {
   Duration link_patience = std::chrono::seconds(5);    ///< for the link of a ready node to come back, when it is needed
   Duration collect_every = std::chrono::minutes(1);
   Retention retention;
-  /// Renews the certificate of a linked node for the key of a request. Absent: the links have none.
-  std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request)>
+  /// Makes the certificate of a node for the key of `request`, good for `at_most`. Absent: the links have none.
+  std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request,
+                                 std::optional<Duration> at_most)>
       certify;
   std::size_t event_buffer = 8192;     ///< events kept for those who follow
   std::string keyring_directory;       ///< of the root keys; empty: in memory only

@@ -60,9 +60,10 @@ ServerTrust::ServerTrust(ServerTrustOptions options, const Clock& clock)
 
 std::string ServerTrust::authorities() const { return authority().certificate() + kept_.former; }
 
-Certified ServerTrust::certify_node(const Identity& identity, const std::string& name,
-                                    const std::string& request) const {
-  const auto leaf = node_leaf(options_.region, identity, name, options_.node_lifetime);
+Certified ServerTrust::certify_node(const Identity& identity, const std::string& name, const std::string& request,
+                                    std::optional<Duration> at_most) const {
+  const Duration lifetime = std::min(options_.node_lifetime, at_most.value_or(options_.node_lifetime));
+  const auto leaf = node_leaf(options_.region, identity, name, lifetime);
   return {.certificate = authority().sign_request(request, leaf, clock_.now()) + kept_.vouched,
           .authorities = authorities()};
 }

@@ -38,8 +38,10 @@ class ServerTrust {
   std::string authorities() const;
   const ServerTrustOptions& options() const { return options_; }
 
-  /// The certificate of a node for the key of `request`. Throws Error(invalid) when that is none.
-  Certified certify_node(const Identity& identity, const std::string& name, const std::string& request) const;
+  /// The certificate of a node for the key of `request`, good for options().node_lifetime, or `at_most`. Throws
+  /// Error(invalid) when that is no request.
+  Certified certify_node(const Identity& identity, const std::string& name, const std::string& request,
+                         std::optional<Duration> at_most = {}) const;
 
   /// A new key and certificate for the server, used by new connections.
   void renew_certificate();

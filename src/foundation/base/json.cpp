@@ -416,4 +416,12 @@ std::string pretty(const boost::json::value& value) {
   return out;
 }
 
+bool is_empty(const boost::json::value& value) {
+  if (const auto* object = value.if_object()) return object->empty();
+  if (const auto* array = value.if_array()) return array->empty();
+  if (const auto* text = value.if_string()) return text->empty();
+  if (const auto* number = value.if_int64()) return *number == 0;
+  return value.is_null() || (value.is_bool() && !value.get_bool());
+}
+
 }  // namespace underway::json

@@ -46,4 +46,7 @@ boost::json::value to_value(const T& value, Encoding encoding = Encoding::full) 
   return parse(encode(value, encoding));
 }
 
+/// Whether it is what Go's encoder writes of what was not given: null, false, 0, "", [] or {}.
+bool is_empty(const boost::json::value& value);
+
 }  // namespace underway::json

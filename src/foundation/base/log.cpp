@@ -145,7 +145,9 @@ bool enabled(Level level) { return logger().should_log(native(level)); }
 void write(Level level, std::string_view message) { logger().log(native(level), message); }
 
 std::string text_of(const Line& line) {
-  return fmt::format("{} {} {}", format_time_exactly(line.time), name_of(line.level), line.message);
+  static constexpr std::string_view kMarks[] = {"[TRACE]", "[DEBUG]", "[INFO] ", "[WARN] ", "[ERROR]"};
+  return fmt::format("{} {} {}", format_time_exactly(line.time), kMarks[static_cast<std::size_t>(line.level)],
+                     line.message);
 }
 
 std::string json_of(const Line& line) {

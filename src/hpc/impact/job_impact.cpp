@@ -29,8 +29,6 @@ std::vector<tables::Row<model::Allocation>> live_of_group(const tables::Tables& 
   return out;
 }
 
-bool is_batch(const Job& job) { return job.type == model::JobType::batch || job.type == model::JobType::sysbatch; }
-
 const model::Task* slurmd_of(const TaskGroup& group) {
   const auto it = std::find_if(group.tasks.begin(), group.tasks.end(), [](const model::Task& task) {
     const auto* config = task.config.if_object();
@@ -60,7 +58,7 @@ std::string name_of(const Job& job, const TaskGroup& group) {
 Finding ends(const Job& job, const TaskGroup& group, std::size_t count) {
   const std::string name = name_of(job, group);
   if (count == 0) return {Impact::none, fmt::format("{} ends, nothing of it runs", name)};
-  if (is_batch(job))
+  if (job.runs_to_its_end())
     return {Impact::outage, fmt::format("{} ends before it is done, {}", name, counted(count, "task group"))};
   if (deferrable(job, group)) return {Impact::none, fmt::format("{} is away, and is deferrable", name)};
   if (slurmd_of(group) != nullptr)
@@ -71,7 +69,7 @@ Finding ends(const Job& job, const TaskGroup& group, std::size_t count) {
 /// The tasks of `count` allocations are started anew.
 Finding replaced(const Job& job, const TaskGroup& before, const TaskGroup& after, std::size_t count) {
   const std::string name = name_of(job, after);
-  if (is_batch(job)) return {Impact::outage, fmt::format("{} begins anew what it was at", name)};
+  if (job.runs_to_its_end()) return {Impact::outage, fmt::format("{} begins anew what it was at", name)};
   if (deferrable(job, before)) return {Impact::none, fmt::format("{} is replaced, and is deferrable", name)};
   // What counts is what the running slurmd was started with.
   if (const auto* slurmd = slurmd_of(before)) {
@@ -107,7 +105,7 @@ void judge_group(const View& view, const Job& current, const Job& proposed, cons
     findings.push_back(replaced(proposed, before, *after, std::min(live, wanted)));
     return;
   }
-  if (wanted < live && is_batch(current))
+  if (wanted < live && current.runs_to_its_end())
     findings.push_back(ends(current, before, live - wanted));
   else if (wanted < live)
     findings.push_back({Impact::none, fmt::format("{}: {} of {} go on", name_of(proposed, *after), wanted, live)});
@@ -122,13 +120,13 @@ void judge_job(const View& view, const Job& proposed, std::vector<Finding>& find
     if (!current) return;
     for (const auto& group : current->groups) {
       const auto live = live_of_group(view.tables, *current, group.name).size();
-      if (live > 0 || !is_batch(*current)) findings.push_back(ends(*current, group, live));
+      if (live > 0 || !current->runs_to_its_end()) findings.push_back(ends(*current, group, live));
     }
     return;
   }
   if (!current) {
     // Work that is begun is no change of the cluster.
-    if (!is_batch(proposed)) findings.push_back({Impact::none, fmt::format("job '{}' is new", proposed.id)});
+    if (!proposed.runs_to_its_end()) findings.push_back({Impact::none, fmt::format("job '{}' is new", proposed.id)});
     return;
   }
   if (server::same_specification(*current, proposed)) return;  // its status

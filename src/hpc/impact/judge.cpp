@@ -145,7 +145,7 @@ Finding disturbed(const model::Allocation& allocation, std::string_view how) {
   const std::string text = fmt::format("'{}' {}", allocation.name, how);
   const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
   if (group == nullptr) return {Impact::brief, text};
-  if (detail::is_batch(*allocation.job)) return {Impact::outage, text + ": it begins anew what it was at"};
+  if (allocation.job->runs_to_its_end()) return {Impact::outage, text + ": it begins anew what it was at"};
   const auto* slurmd = detail::slurmd_of(*group);
   if (slurmd != nullptr && !detail::spares_slurm_jobs(*slurmd))
     return {Impact::outage, text + ": the Slurm jobs of its node end with it"};

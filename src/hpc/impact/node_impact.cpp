@@ -73,7 +73,7 @@ class Departure {
       if (!slurmd) return;
       ++work_;
       slurm_ = true;
-    } else if (is_batch(job)) {
+    } else if (job.runs_to_its_end()) {
       ++work_;
     } else if (!deferrable(job, group)) {
       if (const auto stuck = is_stuck(view_, row, group, node_))

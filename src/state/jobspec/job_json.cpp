@@ -14,15 +14,6 @@ using describe::Kind;
 using describe::Structure;
 using describe::Type;
 
-/// What Go clients send for "not given".
-bool is_empty(const boost::json::value& value) {
-  if (const auto* object = value.if_object()) return object->empty();
-  if (const auto* array = value.if_array()) return array->empty();
-  if (const auto* text = value.if_string()) return text->empty();
-  if (const auto* number = value.if_int64()) return *number == 0;
-  return value.is_null() || (value.is_bool() && !value.get_bool());
-}
-
 void find_refused(const boost::json::value& json, const Type& type, const json::Place& at,
                   std::vector<std::string>& out);
 
@@ -35,7 +26,7 @@ void find_refused(const boost::json::object& object, const Structure& structure,
   for (const auto& [key, value] : object) {
     const std::string_view name(key.data(), key.size());
     for (const auto* one : refused) {
-      if (lower(one->json) == lower(name) && !is_empty(value))
+      if (lower(one->json) == lower(name) && !json::is_empty(value))
         out.push_back(fmt::format("{}.{}: {}", at.text(), one->json, one->why));
     }
     const describe::Field* field = structure.find_json(name);
@@ -114,7 +105,7 @@ std::span<const boost::json::value> elements(const boost::json::value& from, std
 bool is_empty_lifecycle(const boost::json::value& task) {
   const auto* lifecycle = member(task, "Lifecycle");
   const auto* hook = lifecycle == nullptr ? nullptr : member(*lifecycle, "Hook");
-  return lifecycle != nullptr && (hook == nullptr || is_empty(*hook));
+  return lifecycle != nullptr && (hook == nullptr || json::is_empty(*hook));
 }
 
 /// A lifecycle without a hook is none, and its task a main task.

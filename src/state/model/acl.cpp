@@ -73,6 +73,8 @@ const Structure& description(Tag<AclToken>) {
   static const Structure s = Builder<AclToken>("ACL token", "Who a caller is.")
                                  .wire<&AclToken::accessor_id>("AccessorID", "")
                                  .wire<&AclToken::secret_hash>("SecretHash", "")
+                                 .wire<&AclToken::key_id>("SealedBy", "")
+                                 .wire<&AclToken::sealed>("Sealed", "")
                                  .wire<&AclToken::name>("Name", "")
                                  .wire<&AclToken::type>("Type", "")
                                  .wire<&AclToken::policies>("Policies", "")

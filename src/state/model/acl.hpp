@@ -39,6 +39,8 @@ struct AclRoleLink {
 struct AclToken {
   std::string accessor_id;  ///< its public name: in lists, in the audit log
   std::string secret_hash;  ///< acl::hash_secret; never on the wire
+  /// The secret itself, by the server's keyring, in base64, where a site wants it to be read again; never on the wire.
+  std::string key_id, sealed;
   std::string name;
   AclTokenType type = AclTokenType::client;
   std::vector<std::string> policies;  ///< names

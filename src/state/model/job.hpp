@@ -273,6 +273,8 @@ struct Job {
   void canonicalize();
   /// Starts others by the clock, or by dispatch, and never runs itself.
   bool starts_others() const { return periodic || (parameterized && !dispatched); }
+  /// Its tasks are to end by themselves.
+  bool runs_to_its_end() const { return type == JobType::batch || type == JobType::sysbatch; }
 };
 
 /// The source a job was registered from, kept beside its versions.

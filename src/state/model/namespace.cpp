@@ -98,7 +98,7 @@ std::vector<std::string> problems(const Namespace& ns) {
   static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
   std::vector<std::string> out;
   if (ns.name.empty() || ns.name.size() > kLongestName || ns.name.find_first_not_of(kAllowed) != std::string::npos) {
-    out.push_back(fmt::format("namespace name '{}' is not of 1 to {} letters, digits and '-'",
+    out.push_back(fmt::format("invalid name \"{}\". Must match regex ^[a-zA-Z0-9-]{{1,{}}}$",
                               ns.name.substr(0, kLongestName), kLongestName));
   }
   if (ns.description.size() > kLongestDescription)

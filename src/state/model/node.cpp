@@ -31,6 +31,8 @@ const Structure& description(Tag<DriverInfo>) {
                                  .wire<&DriverInfo::healthy>("Healthy", "Whether it works.")
                                  .wire<&DriverInfo::health_description>("HealthDescription", "Why not.")
                                  .wire<&DriverInfo::attributes>("Attributes", "What it told of itself.")
+                                 .wire<&DriverInfo::updated_at>("UpdateTime", "Since when it is as it is.")
+                                 .time()
                                  .done();
   return s;
 }
@@ -112,6 +114,18 @@ const Structure& description(Tag<SlurmDrain>) {
   return s;
 }
 
+const Structure& description(Tag<NodeEvent>) {
+  static const Structure s = Builder<NodeEvent>("node event", "One line of a node's history.")
+                                 .wire<&NodeEvent::message>("Message", "What became of it.")
+                                 .wire<&NodeEvent::subsystem>("Subsystem", "`Cluster`, `Drain` or `Driver`.")
+                                 .wire<&NodeEvent::details>("Details", "More about it.")
+                                 .wire<&NodeEvent::timestamp>("Timestamp", "When.")
+                                 .time()
+                                 .wire<&NodeEvent::create_index>("CreateIndex", "In which revision.")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<Node>) {
   static const Structure s = Builder<Node>("node", "A machine that runs the agent in the node role.")
                                  .wire<&Node::id>("ID", "")
@@ -137,6 +151,7 @@ const Structure& description(Tag<Node>) {
                                  .wire<&Node::slurm_drain>("SlurmDrain", "")
                                  .wire<&Node::status_updated_at>("StatusUpdatedAt", "")
                                  .wire<&Node::last_start>("LastStart", "")
+                                 .wire<&Node::events>("Events", "")
                                  .wire<&Node::computed_class>("ComputedClass", "")
                                  .wire<&Node::create_index>("CreateIndex", "")
                                  .wire<&Node::modify_index>("ModifyIndex", "")

@@ -15,6 +15,7 @@ struct DriverInfo {
   bool healthy = false;
   std::string health_description;
   StringMap attributes;
+  std::int64_t updated_at = 0;  ///< since when it is as it is, ns since the epoch; the server's to say
 };
 
 struct NodeNetwork {
@@ -73,6 +74,15 @@ struct DrainMetadata {
   std::string accessor_id;  ///< of the token that asked for it
 };
 
+/// One line of a node's history.
+struct NodeEvent {
+  std::string message;
+  std::string subsystem;  ///< "Cluster", "Drain", "Driver"
+  StringMap details;
+  std::int64_t timestamp = 0;  ///< ns since the epoch
+  Revision create_index = 0;
+};
+
 struct Node {
   std::string id;
   std::string name;
@@ -97,6 +107,7 @@ struct Node {
   std::optional<SlurmDrain> slurm_drain;  ///< present: Slurm was asked to keep off, and does not have it back yet
   std::int64_t status_updated_at = 0;     ///< seconds since the epoch
   std::int64_t last_start = 0;            ///< when its agent started, ns since the epoch
+  std::vector<NodeEvent> events;          ///< the newest, oldest first; the server's to say
   std::string computed_class;             ///< hash of what placement may depend on, without `unique.` keys
   Revision create_index = 0;
   Revision modify_index = 0;
@@ -122,6 +133,7 @@ const describe::Structure& description(describe::Tag<DrainMetadata>);
 const describe::Enumeration& description(describe::Tag<SlurmDrainStatus>);
 const describe::Structure& description(describe::Tag<SlurmDrain>);
 const describe::Structure& description(describe::Tag<DriverInfo>);
+const describe::Structure& description(describe::Tag<NodeEvent>);
 const describe::Structure& description(describe::Tag<NodeNetwork>);
 const describe::Structure& description(describe::Tag<NodeResources>);
 const describe::Structure& description(describe::Tag<Node>);

@@ -11,6 +11,8 @@ using describe::Tag;
 namespace {
 
 constexpr std::size_t kMostEntries = 256;
+/// A certificate is renewed when half of its time is over.
+constexpr Duration kShortestIdentity = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -20,6 +22,9 @@ std::vector<std::string> problems(const NodePool& pool) {
   detail::check_description("node pool", pool.description, out);
   if (pool.meta.size() > kMostEntries)
     out.push_back(fmt::format("meta has {} entries; at most {} are kept", pool.meta.size(), kMostEntries));
+  if (pool.identity_ttl != Duration{0} && pool.identity_ttl < kShortestIdentity)
+    out.push_back(fmt::format("node_identity_ttl is {}; at least {} is needed", format_duration(pool.identity_ttl),
+                              format_duration(kShortestIdentity)));
   return out;
 }
 
@@ -41,6 +46,10 @@ const Structure& description(Tag<NodePool>) {
                                  .block_or_attribute<&NodePool::meta>("meta", "Meta", "Any values.")
                                  .block<&NodePool::scheduling>("scheduler_config", "SchedulerConfiguration",
                                                                "What takes the place of the cluster's configuration.")
+                                 .attribute<&NodePool::identity_ttl>(
+                                     "node_identity_ttl", "NodeIdentityTTL",
+                                     "How long the certificates of its nodes are good, if that is shorter than "
+                                     "`tls.node_certificate_ttl`.")
                                  .wire<&NodePool::create_index>("CreateIndex", "")
                                  .wire<&NodePool::modify_index>("ModifyIndex", "")
                                  .done();

@@ -19,6 +19,9 @@ struct NodePool {
   std::string description;
   StringMap meta;
   NodePoolScheduling scheduling;
+  /// How long the certificates of its nodes are good at most; 0: as long as the server's configuration says, which is
+  /// the longest in any case.
+  Duration identity_ttl{0};
   Revision create_index = 0;
   Revision modify_index = 0;
 };

@@ -20,14 +20,12 @@ void take(Value& value, const std::optional<Stanza>& group, const std::optional<
     value = *((*job).*member);
 }
 
-bool runs_to_its_end(JobType type) { return type == JobType::batch || type == JobType::sysbatch; }
-
 }  // namespace
 
 UpdatePolicy update_policy(const Job& job, const TaskGroup& group) {
   UpdatePolicy policy;
   // Batch jobs are replaced when they are changed; there is nothing to watch.
-  if (runs_to_its_end(job.type)) {
+  if (job.runs_to_its_end()) {
     policy.max_parallel = 0;
     return policy;
   }
@@ -79,7 +77,7 @@ DisconnectPolicy disconnect_policy(const Job& job, const TaskGroup& group) {
     policy.reconcile = group.disconnect->reconcile.value_or(Reconcile::best_score);
     return policy;
   }
-  if (runs_to_its_end(job.type)) return policy;
+  if (job.runs_to_its_end()) return policy;
   policy.lost_after = job.type == JobType::system ? Duration::max() : Duration(kServiceLostAfter);
   policy.replace = false;
   policy.reconcile = Reconcile::keep_original;
@@ -149,23 +147,23 @@ void drop_needless_reschedule(const Job& job, TaskGroup& group) {
 }
 
 /// Which types have these stanzas at all; with another one they are refused, so there they stay as they are.
-bool is_updated(JobType type) { return !runs_to_its_end(type); }
-bool is_migrated(JobType type) { return type == JobType::service; }
-bool is_rescheduled(JobType type) { return type == JobType::service || type == JobType::batch; }
+bool is_updated(const Job& job) { return !job.runs_to_its_end(); }
+bool is_migrated(const Job& job) { return job.type == JobType::service; }
+bool is_rescheduled(const Job& job) { return job.type == JobType::service || job.type == JobType::batch; }
 
 }  // namespace
 
 void spell_out_policies(Job& job) {
   const bool service = job.type == JobType::service;
   for (auto& group : job.groups) {
-    if (is_updated(job.type) && (service || job.update || group.update))
+    if (is_updated(job) && (service || job.update || group.update))
       group.update = spelled_out(update_policy(job, group));
-    if (is_migrated(job.type)) group.migrate = spelled_out(migrate_policy(job, group));
-    if (is_rescheduled(job.type)) group.reschedule = spelled_out(reschedule_policy(job, group));
+    if (is_migrated(job)) group.migrate = spelled_out(migrate_policy(job, group));
+    if (is_rescheduled(job)) group.reschedule = spelled_out(reschedule_policy(job, group));
   }
   // Of what the job says for all its groups only this is read again by clients.
   const TaskGroup silent;
-  if (is_updated(job.type) && (service || job.update)) job.update = spelled_out(update_policy(job, silent));
+  if (is_updated(job) && (service || job.update)) job.update = spelled_out(update_policy(job, silent));
 }
 
 Job with_policies(Job job) {
@@ -175,11 +173,11 @@ Job with_policies(Job job) {
 
 void take_back_policies(Job& job) {
   const TaskGroup silent;
-  if (is_updated(job.type)) drop_needless_update(job.update, job, silent);
+  if (is_updated(job)) drop_needless_update(job.update, job, silent);
   for (auto& group : job.groups) {
-    if (is_updated(job.type)) drop_needless_update(group.update, job, group);
-    if (is_migrated(job.type)) drop_needless_migrate(job, group);
-    if (is_rescheduled(job.type)) drop_needless_reschedule(job, group);
+    if (is_updated(job)) drop_needless_update(group.update, job, group);
+    if (is_migrated(job)) drop_needless_migrate(job, group);
+    if (is_rescheduled(job)) drop_needless_reschedule(job, group);
   }
 }
 

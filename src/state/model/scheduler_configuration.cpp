@@ -64,6 +64,7 @@ const Structure& description(Tag<SchedulerConfiguration>) {
           .wire<&C::memory_oversubscription>("MemoryOversubscriptionEnabled", "Tasks may have up to memory_max.")
           .wire<&C::reject_job_registration>("RejectJobRegistration", "Only management tokens register jobs.")
           .wire<&C::pause_eval_broker>("PauseEvalBroker", "Evaluations are kept, and none is scheduled.")
+          .wire<&C::node_limit>("NodeLimitForFeasibilityChecks", "Kept for Nomad's clients: all nodes are looked at.")
           .wire<&C::create_index>("CreateIndex", "")
           .wire<&C::modify_index>("ModifyIndex", "")
           .done();

@@ -25,6 +25,8 @@ struct SchedulerConfiguration {
   bool memory_oversubscription = false;  ///< tasks may have up to memory_max
   bool reject_job_registration = false;  ///< except for management tokens
   bool pause_eval_broker = false;        ///< evaluations are kept, and none is scheduled
+  /// Nomad's bound on the nodes looked at for jobs with spread or affinity. Kept for its clients: here all are.
+  std::int64_t node_limit = 0;
   Revision create_index = 0;
   Revision modify_index = 0;
 };

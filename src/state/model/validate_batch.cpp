@@ -10,11 +10,9 @@ namespace {
 
 constexpr std::size_t kUiDescription = 1000;
 
-bool is_batch(const Job& job) { return job.type == JobType::batch || job.type == JobType::sysbatch; }
-
 void check_periodic(const Place& place, const Job& job) {
   const Periodic& periodic = *job.periodic;
-  place.require(is_batch(job), "periodic: a {} job runs all the time; batch and sysbatch jobs can be periodic",
+  place.require(job.runs_to_its_end(), "periodic: a {} job runs all the time; batch and sysbatch jobs can be periodic",
                 describe::spell(job.type));
   place.require(periodic.spec.empty() || periodic.specs.empty(), "periodic: cron and crons exclude each other");
   place.require(!periodic.expressions().empty(), "periodic: neither cron nor crons is given");
@@ -31,7 +29,7 @@ void check_periodic(const Place& place, const Job& job) {
 }
 
 void check_parameterized(const Place& place, const Job& job) {
-  place.require(is_batch(job), "parameterized: a {} job cannot be dispatched; batch and sysbatch jobs can",
+  place.require(job.runs_to_its_end(), "parameterized: a {} job cannot be dispatched; batch and sysbatch jobs can",
                 describe::spell(job.type));
   const std::set<std::string> required(job.parameterized->meta_required.begin(),
                                        job.parameterized->meta_required.end());

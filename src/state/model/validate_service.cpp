@@ -127,8 +127,7 @@ void check_service(const Place& place, const Service& service, const TaskGroup& 
 }  // namespace
 
 void check_policies(const Place& place, const Job& job, const TaskGroup& group) {
-  const bool batch = job.type == JobType::batch || job.type == JobType::sysbatch;
-  if (batch)
+  if (job.runs_to_its_end())
     place.require(!group.update && !job.update, "update: a {} job has no rollouts", describe::spell(job.type));
   else
     check_update(place, update_policy(job, group), job);

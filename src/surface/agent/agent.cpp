@@ -184,8 +184,9 @@ class ServerRoleRunner {
     options.oidc_issuer = config.server.oidc_issuer;
     options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,
                          config.server.node_gc_threshold};
-    options.certify = [this](const trust::Identity& identity, const std::string& name, const std::string& request) {
-      return trust_.certify_node(identity, name, request);
+    options.certify = [this](const trust::Identity& identity, const std::string& name, const std::string& request,
+                             std::optional<Duration> at_most) {
+      return trust_.certify_node(identity, name, request, at_most);
     };
     options.root_by_raw_exec = config.dev;
     options.guard = std::make_shared<const move::CapsuleGuard>();
@@ -196,6 +197,7 @@ class ServerRoleRunner {
     access.acl = config.acl_enabled();
     access.trust_root_socket = config.acl.trust_root_socket;
     access.token_lifetimes = {config.acl.token_min_expiration_ttl, config.acl.token_max_expiration_ttl};
+    access.readable_token_secrets = config.acl.readable_token_secrets;
     access.limits = {config.limits.http_requests_per_second, config.limits.http_burst,
                      config.limits.http_max_concurrent};
     access.bootstrap_reset_file = config.data_dir + "/server/acl-bootstrap-reset";

@@ -431,6 +431,9 @@ const Structure& description(Tag<AclSettings>) {
                                                              "Shortest life of a token that expires.")
           .attribute<&AclSettings::token_max_expiration_ttl>("token_max_expiration_ttl", "token_max_expiration_ttl",
                                                              "Longest life of a token that expires.")
+          .attribute<&AclSettings::readable_token_secrets>(
+              "readable_token_secrets", "readable_token_secrets",
+              "Keeps the secrets of new tokens, sealed, so that management tokens can read them again, as in Nomad.")
           .done();
   return s;
 }

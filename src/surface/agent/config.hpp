@@ -128,6 +128,7 @@ struct AclSettings {
   bool trust_root_socket = true;  ///< root at the unix socket needs no token
   Duration token_min_expiration_ttl = std::chrono::minutes(1);
   Duration token_max_expiration_ttl = std::chrono::hours(24);
+  bool readable_token_secrets = false;  ///< by management tokens, as Nomad has it
 };
 
 struct AuditSettings {

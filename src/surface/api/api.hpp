@@ -5,6 +5,7 @@
 /// one file per group of paths.
 
 #include "api/limiter.hpp"
+#include "api/meter.hpp"
 #include "http/router.hpp"
 #include "server/acl_decisions.hpp"
 #include "server/audit.hpp"
@@ -39,6 +40,7 @@ struct AccessOptions {
   bool acl = false;               ///< off: everybody may do everything, as with `agent -dev`
   bool trust_root_socket = true;  ///< root at the unix socket has management rights without a token
   server::TokenLifetimes token_lifetimes = {};
+  bool readable_token_secrets = false;  ///< kept, sealed, for whoever may read tokens; off: told once, when it is made
   Limits limits = {};
   std::string bootstrap_reset_file = {};  ///< where an operator writes the index that allows another bootstrap
 };
@@ -56,6 +58,7 @@ struct Api {
   move::Controller* capsules = nullptr;        ///< null: no capsules are moved
   /// Has the agent read again what may change of its configuration while it runs; absent where there is no agent.
   std::function<void()> reload = {};
+  std::shared_ptr<Meter> meter = std::make_shared<Meter>();
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

@@ -1,5 +1,6 @@
 #include "api/event_body.hpp"
 
+#include "api/node_body.hpp"
 #include "api/token_body.hpp"
 #include "api/variable_body.hpp"
 #include "api/volume_body.hpp"
@@ -84,6 +85,7 @@ std::string payload_of(const Event& event) {
             [](const tables::Row<model::HostVolume>& row) { return boost::json::serialize(volume_body(*row)); },
             [](const tables::Row<model::AclToken>& row) { return token_json(*row); },
             [](const tables::Row<model::AuthMethod>& row) { return boost::json::serialize(method_body(*row)); },
+            [](const tables::Row<model::Node>& row) { return node_json(*row); },
             [](const auto& row) { return json::encode(*row); }},
       event.row);
 }

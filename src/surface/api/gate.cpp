@@ -13,14 +13,6 @@ namespace {
 /// How often an expiry that lies far ahead is looked at again: clocks are set.
 constexpr Duration kLookAgain = std::chrono::minutes(1);
 
-/// `X-Nomad-Token`, or `Authorization: Bearer`; empty when there is none.
-std::string_view token_of(const http::Request& request) {
-  if (const auto token = request.headers.find("X-Nomad-Token")) return trim(*token);
-  const auto authorization = request.headers.find("Authorization");
-  if (!authorization || authorization->size() < 7 || lower(authorization->substr(0, 7)) != "bearer ") return {};
-  return trim(authorization->substr(7));
-}
-
 acl::IdentityPtr own_user() {
   auto identity = std::make_shared<acl::Identity>(*acl::Identities::root_socket());
   identity->accessor = fmt::format("uid-{}@unix", ::geteuid());

@@ -185,6 +185,12 @@ boost::json::object parse_body(const Request& request) {
   return std::move(value.get_object());
 }
 
+void refuse_field(const boost::json::object& body, std::string_view field, const char* why, const char* advice) {
+  const auto* value = body.if_contains(field);
+  if (value == nullptr || json::is_empty(*value)) return;
+  throw Error(Code::unsupported, fmt::format("{} is not supported", field)).because(why).advise(advice);
+}
+
 tables::Row<model::Allocation> get_allocation(const tables::Tables& tables, const std::string& id) {
   auto row = tables.find_allocation(id);
   if (!row) throw Error(Code::not_found, "alloc not found");

@@ -61,6 +61,9 @@ Response written(std::string body, model::Revision index);
 
 /// The body as JSON. Throws invalid naming line and column; an empty body is invalid too.
 boost::json::object parse_body(const Request& request);
+/// What Nomad's clients may set and what is not here. Throws unsupported when the body's `field` is anything but absent
+/// or empty: nothing that somebody asks for is passed over in silence.
+void refuse_field(const boost::json::object& body, std::string_view field, const char* why, const char* advice);
 
 /// By whole id: clients resolve prefixes through lists and search. Throw not_found with Nomad's text.
 tables::Row<model::Allocation> get_allocation(const tables::Tables& tables, const std::string& id);

@@ -1,5 +1,7 @@
 #include "api/request.hpp"
 
+#include "base/text.hpp"
+
 namespace underway::api {
 
 Error permission_denied(const acl::Identity& caller, const Need& need) {
@@ -36,6 +38,13 @@ bool Shown::operator()(const std::string& ns) {
   const auto [known, fresh] = known_.try_emplace(ns, false);
   if (fresh) known->second = allows(request_.rights(), {needs.front().right, ns, {}});
   return known->second;
+}
+
+std::string_view token_of(const http::Request& request) {
+  if (const auto token = request.headers.find("X-Nomad-Token")) return trim(*token);
+  const auto authorization = request.headers.find("Authorization");
+  if (!authorization || authorization->size() < 7 || lower(authorization->substr(0, 7)) != "bearer ") return {};
+  return trim(authorization->substr(7));
 }
 
 }  // namespace underway::api

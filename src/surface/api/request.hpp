@@ -52,6 +52,9 @@ class Shown {
   std::unordered_map<std::string, bool> known_;
 };
 
+/// The secret that it came with: `X-Nomad-Token`, or `Authorization: Bearer`; empty when there is none.
+std::string_view token_of(const http::Request& request);
+
 /// Nomad's "Permission denied", with what is missing.
 Error permission_denied(const acl::Identity& caller, const Need& need);
 

@@ -1,5 +1,6 @@
 #include "api/routes.hpp"
 
+#include "base/log.hpp"
 #include "base/random.hpp"
 
 namespace underway::api {
@@ -117,8 +118,35 @@ awaitable<Response> handle_audited(std::shared_ptr<const Served> served, Request
   co_return response;
 }
 
+/// Tells of a request when it is over, however it ends.
+class Account {
+ public:
+  Account(const Api& api, const Request& request)
+      : meter_(api.meter),
+        clock_(api.clock),
+        begun_(api.clock.now()),
+        waits_(may_wait(request)),
+        what_(fmt::format("method={} path={}", request.method, request.path)) {}
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+  ~Account() {
+    const Duration took = clock_.now() - begun_;
+    meter_->count();
+    if (!waits_) meter_->time(took);
+    log::debug("http: request complete: {} duration={}", what_, format_duration(took));
+  }
+
+ private:
+  std::shared_ptr<Meter> meter_;
+  Clock& clock_;
+  TimePoint begun_;
+  bool waits_;
+  std::string what_;
+};
+
 awaitable<Response> serve(std::shared_ptr<const Served> served, http::Request raw) {
   Request request{std::move(raw)};
+  const Account account(served->api, request);
   if (auto refusal = served->gate->enter(served->route.right, request)) co_return std::move(*refusal);
   if (served->api.audit == nullptr || !changes_something(served->route, request.method))
     co_return co_await handle(served, std::move(request));

@@ -1,4 +1,5 @@
-// Policies, tokens and roles. A token's secret is in one answer only: the one to the request that made it.
+// Policies, tokens and roles. A token's secret is in the answer to the request that made it, and to those that come
+// with it; in others only where a site wants that.
 #include <charconv>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "server/acl_decisions.hpp"
+#include "server/token_secrets.hpp"
 
 namespace underway::api {
 namespace {
@@ -77,11 +79,20 @@ std::string bootstrap_secret(const Request& request) {
   return secret;
 }
 
+/// What is kept of a new token's secret. Nothing of that comes from a client.
+void keep_secret(const Api& api, AclToken& token, const std::string& secret) {
+  token.secret_hash = secret.empty() ? std::string() : acl::hash_secret(secret);
+  token.sealed.clear();
+  token.key_id.clear();
+  if (!secret.empty() && api.access.readable_token_secrets) server::seal_secret(token, secret, api.server.keyring());
+}
+
 awaitable<Response> bootstrap(Api& api, Request request) {
   refuse_without_acl(api);
   const std::string secret = bootstrap_secret(request);
-  auto decide = [wanted = server::BootstrapAcl{acl::hash_secret(secret), reset_index(api)}](const Tables& tables,
-                                                                                            const Context& context) {
+  server::BootstrapAcl wanted{{}, reset_index(api)};
+  keep_secret(api, wanted.secret, secret);
+  auto decide = [wanted = std::move(wanted)](const Tables& tables, const Context& context) {
     return server::decide_bootstrap(tables, wanted, context);
   };
   const auto made = co_await api.server.writer().submit(std::move(decide));
@@ -175,7 +186,8 @@ awaitable<Response> read_token(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
     const auto token = tables.find<AclToken>(id);
     if (!token) throw Error(Code::not_found, acl::kTokenNotFound);
-    return token_json(*token);
+    const bool shown = api.access.readable_token_secrets && request.rights().is_management();
+    return token_json(*token, shown ? server::open_secret(*token, api.server.keyring()) : std::string());
   });
 }
 
@@ -190,29 +202,45 @@ awaitable<Response> read_own_token(Api& api, Request request) {
     token.type = request.rights().is_management() ? model::AclTokenType::management : model::AclTokenType::client;
   }
   std::vector<Scope> scopes{{Topic::acl_tokens, token.accessor_id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables&) { return token_json(token); });
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables&) {
+    // Who shows a secret may see it.
+    return token_json(token, request.caller().token ? std::string(token_of(request)) : std::string());
+  });
+}
+
+/// The secret of a token that is made, or was made elsewhere; empty for one that is changed.
+std::string secret_in(const boost::json::object& body, const AclToken& token) {
+  if (token.accessor_id.empty()) return SystemIds().uuid();
+  const auto* given = body.if_contains("SecretID");
+  if (given == nullptr || json::is_empty(*given)) return {};
+  if (!given->is_string() || !is_uuid(std::string_view(given->get_string())))
+    throw Error(Code::invalid, "SecretID must be a UUID");
+  return std::string(std::string_view(given->get_string()));
 }
 
 awaitable<Response> put_token(Api& api, Request request) {
   refuse_without_acl(api);
-  const boost::json::value body = parse_body(request);
-  server::PutToken put{json::decode<AclToken>(body), api.access.token_lifetimes};
+  const auto body = parse_body(request);
+  server::PutToken put{json::decode<AclToken>(boost::json::value(body)), api.access.token_lifetimes};
   AclToken& token = put.token;
   if (const auto& params = request.params; !params.empty()) {
     if (token.accessor_id.empty()) token.accessor_id = request.param("id");
     if (token.accessor_id != request.param("id"))
       throw Error(Code::invalid, "ACL token accessor ID does not match request path");
   }
-  const std::string secret = token.accessor_id.empty() ? SystemIds().uuid() : std::string();
-  token.secret_hash = secret.empty() ? std::string() : acl::hash_secret(secret);  // never the client's
+  const std::string secret = secret_in(body, token);
+  keep_secret(api, token, secret);
   auto decide = [put = std::move(put)](const Tables& tables, const Context& context) {
     return server::decide_put_token(tables, put, context);
   };
   const auto made = co_await api.server.writer().submit(std::move(decide));
-  if (!secret.empty()) request.made({Topic::acl_tokens, made.accessor_id});
   const auto* tables = co_await api.server.read();
-  const auto standing = tables->find<AclToken>(made.accessor_id);
-  co_return written(token_json(standing ? *standing : made, secret),
+  const auto row = tables->find<AclToken>(made.accessor_id);
+  const AclToken& standing = row ? *row : made;
+  if (standing.create_index == standing.modify_index) request.made({Topic::acl_tokens, made.accessor_id});
+  // A client may send along any secret with a change.
+  const bool its_own = !secret.empty() && standing.secret_hash == acl::hash_secret(secret);
+  co_return written(token_json(standing, its_own ? secret : std::string()),
                     index_of(*tables, Topic::acl_tokens, made.accessor_id));
 }
 

@@ -143,27 +143,61 @@ std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
           {"nomad.client.allocations.pending", "Allocations that do not run yet, on all nodes.", pending}};
 }
 
-/// JSON, or Prometheus' text exposition format 0.0.4 with ?format=prometheus.
+constexpr const char* kRequests = "underway.http.requests";
+constexpr const char* kRequestTimes = "underway.http.request_seconds";
+
+std::string prometheus_name(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+/// Prometheus' text exposition format 0.0.4.
+std::string prometheus_text(const std::vector<Gauge>& gauges, const Meter& meter) {
+  std::string text;
+  for (const auto& gauge : gauges)
+    text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", prometheus_name(gauge.name), gauge.help,
+                        gauge.value);
+  text += fmt::format("# HELP {0} Requests answered.\n# TYPE {0} counter\n{0} {1}\n",
+                      prometheus_name(kRequests) + "_total", meter.requests());
+  text += fmt::format(
+      "# HELP {0} How long requests took that did not wait on purpose.\n# TYPE {0} summary\n{0}_sum {1}\n{0}_count "
+      "{2}\n",
+      prometheus_name(kRequestTimes), meter.times().sum, meter.times().count);
+  return text;
+}
+
+/// What Nomad's clients read of a counter and of a sample. All are since the start of the server.
+object sampled(const char* name, const Meter::Times& times, double up) {
+  return {{"Name", name},      {"Count", times.count},          {"Rate", up > 0 ? times.sum / up : 0.0},
+          {"Sum", times.sum},  {"SumSq", times.sum_of_squares}, {"Min", times.least},
+          {"Max", times.most}, {"Mean", times.mean()},          {"Stddev", times.deviation()},
+          {"Labels", object{}}};
+}
+
+/// A counter is a sample of ones.
+object counted(const char* name, std::int64_t count, double up) {
+  const double sum = static_cast<double>(count);
+  return sampled(name, {count, sum, sum, 1, 1}, up);
+}
+
+/// JSON, or for Prometheus with ?format=prometheus.
 awaitable<Response> metrics(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto all = gauges(api, *tables);
+  const Meter& meter = *api.meter;
   if (request.query.find("format").value_or("") == "prometheus") {
-    std::string text;
-    for (const auto& gauge : all) {
-      std::string name = gauge.name;
-      std::replace(name.begin(), name.end(), '.', '_');
-      text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", name, gauge.help, gauge.value);
-    }
-    Response response = http::text(200, std::move(text));
+    Response response = http::text(200, prometheus_text(all, meter));
     response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
     co_return response;
   }
   array list;
   for (const auto& gauge : all)
     list.push_back(object{{"Name", gauge.name}, {"Value", gauge.value}, {"Labels", object{}}});
+  const double up = std::chrono::duration<double>(api.clock.now() - api.server.started_at()).count();
+  array counters{counted(kRequests, meter.requests(), up)}, samples{sampled(kRequestTimes, meter.times(), up)};
   co_return http::json(boost::json::serialize(object{{"Gauges", std::move(list)},
-                                                     {"Counters", array{}},
-                                                     {"Samples", array{}},
+                                                     {"Counters", std::move(counters)},
+                                                     {"Samples", std::move(samples)},
                                                      {"Points", array{}},
                                                      {"Timestamp", format_time(api.clock.now())}}));
 }

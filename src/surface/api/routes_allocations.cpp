@@ -1,9 +1,9 @@
 // Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection.
+#include "api/allocation_body.hpp"
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
-#include "model/spelled_policies.hpp"
 #include "node/messages.hpp"
 
 namespace underway::api {
@@ -42,38 +42,12 @@ awaitable<Response> list_allocations(Api& api, Request request) {
   });
 }
 
-/// Its group's networks with the ports that it was given.
-std::vector<model::NetworkResource> networks_of(const model::Allocation& allocation) {
-  const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
-  if (group == nullptr) return {};
-  auto networks = group->networks;
-  for (auto& network : networks) {
-    for (auto* list : {&network.reserved_ports, &network.dynamic_ports}) {
-      for (auto& port : *list) {
-        const auto given = std::ranges::find(allocation.resources.ports, port.label, &model::AllocatedPort::label);
-        if (given == allocation.resources.ports.end()) continue;
-        port.value = given->value;
-        if (network.ip.empty()) network.ip = given->host_ip;
-      }
-    }
-  }
-  return networks;
-}
-
-/// With the job it was placed for, and its networks, as Nomad tells them.
-std::string with_job(const model::Allocation& allocation) {
-  static constexpr std::string_view kShared = R"("Shared":{)";  // a quote within a text has a backslash before it
-  std::string text = json::encode(allocation);
-  text.insert(text.find(kShared) + kShared.size(), "\"Networks\":" + json::encode(networks_of(allocation)) + ",");
-  text.pop_back();
-  return text + ",\"Job\":" + (allocation.job ? json::encode(model::with_policies(*allocation.job)) : "null") + "}";
-}
-
 awaitable<Response> read_allocation(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, id}};
-  co_return co_await answer_read(api, request, std::move(scopes),
-                                 [&](const tables::Tables& tables) { return with_job(*get_allocation(tables, id)); });
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return allocation_json(*get_allocation(tables, id));
+  });
 }
 
 awaitable<Response> stop_allocation(Api& api, Request request) {

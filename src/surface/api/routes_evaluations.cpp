@@ -67,7 +67,7 @@ awaitable<Response> evaluation_allocations(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, "eval:" + id}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    get_evaluation(tables, id);
+    // None of one that is not known, as Nomad has it.
     return json_list(tables.allocations_of_evaluation(id),
                      [&](const auto& allocation) { return json::encode(stub(tables, *allocation)); });
   });

@@ -113,6 +113,7 @@ awaitable<Response> parse_job(Api&, Request request) {
   const auto* wanted = body.if_contains("Canonicalize");
   const bool canonicalize = wanted != nullptr && wanted->is_bool() && wanted->get_bool();
   inputs.canonicalize = canonicalize;
+  inputs.validate = false;  // a job may be read before it is whole: registering and validating look at what it means
   const auto result = jobspec::parse_job(std::string(std::string_view(source->get_string())), "job.hcl", inputs);
   if (!result.job) throw result.diagnostics.to_error("the job file cannot be read");
   // What the file does not say is not told: whoever registers it may say it, by the namespace of his request, say.

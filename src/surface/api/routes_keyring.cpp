@@ -3,6 +3,7 @@
 #include "provision/sync_server.hpp"
 #include "server/identity_providers.hpp"
 #include "server/login_decisions.hpp"
+#include "server/token_secrets.hpp"
 
 namespace underway::api {
 namespace {
@@ -41,10 +42,25 @@ awaitable<void> seal_auth_methods_anew(Api& api) {
   co_await api.server.writer().submit(std::move(decide));
 }
 
+awaitable<void> seal_tokens_anew(Api& api) {
+  std::vector<model::AclToken> resealed;
+  for (const auto& row : (co_await api.server.read())->rows<model::AclToken>()) {
+    model::AclToken token = *row;
+    if (server::seal_anew(token, api.server.keyring())) resealed.push_back(std::move(token));
+  }
+  auto decide = [resealed = std::move(resealed)](const tables::Tables& tables, const server::Context&) {
+    return server::decide_reseal_tokens(tables, resealed);
+  };
+  co_await api.server.writer().submit(std::move(decide));
+}
+
 awaitable<Response> rotate(Api& api, Request request) {
   const std::string id = co_await api.server.variables().rotate(request.query.flag("full"));
   if (api.files != nullptr && request.query.flag("full")) co_await api.files->seal_anew();
-  if (request.query.flag("full")) co_await seal_auth_methods_anew(api);
+  if (request.query.flag("full")) {
+    co_await seal_auth_methods_anew(api);
+    co_await seal_tokens_anew(api);
+  }
   object answer{{"Index", api.server.writer().tables().revision()}};
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);

@@ -88,7 +88,7 @@ awaitable<Response> reload(Api& api, Request request) {
 }
 
 /// One loop schedules for all kinds of jobs; it is always there.
-boost::json::array kinds() { return {"service", "batch", "system", "sysbatch"}; }
+boost::json::array kinds() { return {"service", "batch", "system", "sysbatch", "_core"}; }
 
 awaitable<Response> schedulers(Api& api, Request) {
   boost::json::object worker{{"id", api.agent.name},

@@ -1,5 +1,7 @@
 // Nodes: list, read, allocations, drain, eligibility, purge.
+#include "api/allocation_body.hpp"
 #include "api/change_note.hpp"
+#include "api/node_body.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -31,17 +33,17 @@ awaitable<Response> read_node(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::nodes, id}};
   co_return co_await answer_read(api, request, std::move(scopes),
-                                 [&](const tables::Tables& tables) { return json::encode(*get_node(tables, id)); });
+                                 [&](const tables::Tables& tables) { return node_json(*get_node(tables, id)); });
 }
 
 awaitable<Response> node_allocations(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, "node:" + id}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    get_node(tables, id);
+    // None of a node that is not known, as Nomad has it.
     auto allocations = tables.allocations_on_node(id);
     std::erase_if(allocations, [&](const auto& row) { return !request.may(row->ns, Capability::read_job); });
-    return json_list(allocations, [](const auto& allocation) { return json::encode(*allocation); });
+    return json_list(allocations, [](const auto& allocation) { return allocation_json(*allocation); });
   });
 }
 

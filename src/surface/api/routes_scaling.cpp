@@ -68,7 +68,8 @@ server::ScaleJob scale_of(const Request& request, const object& body) {
   server::ScaleJob out{.ns = namespace_of(request), .id = request.param("id")};
   const auto* target = body.if_contains("Target");
   const auto* group = target != nullptr && target->is_object() ? target->get_object().if_contains("Group") : nullptr;
-  if (group == nullptr || !group->is_string()) throw Error(Code::invalid, "missing task group name for scaling action");
+  if (group == nullptr || !group->is_string() || group->get_string().empty())
+    throw Error(Code::invalid, "missing task group name for scaling action");
   out.group = std::string(std::string_view(group->get_string()));
   if (const auto* count = body.if_contains("Count"); count != nullptr && !count->is_null())
     out.count = json::decode<std::int64_t>(*count, "Count");

@@ -78,7 +78,7 @@ awaitable<Response> write_variable(Api& api, Request request) {
     co_return answer_write(request, co_await variables.acquire(claim, lock, body.items), true);
   if (request.query.has("lock-renew")) co_return answer_write(request, co_await variables.renew(claim), true);
   if (request.query.has("lock-release")) co_return answer_write(request, co_await variables.release(claim), false);
-  if (!body.items) throw Error(Code::invalid, "the variable has no Items");
+  if (!body.items) throw Error(Code::invalid, "variable missing required Items object");
   co_return answer_write(request, co_await variables.put(claim, *body.items), false);
 }
 

@@ -126,6 +126,7 @@ NodeStub stub(const model::Node& node, bool with_os, bool with_resources) {
   out.eligibility = node.eligibility;
   out.status = node.status;
   out.status_description = node.status_description;
+  out.last_drain = node.last_drain;
   out.drivers = node.drivers;
   if (with_os) {
     for (const auto& [key, value] : node.attributes) {
@@ -246,6 +247,7 @@ const Structure& description(Tag<NodeStub>) {
                                  .wire<&NodeStub::eligibility>("SchedulingEligibility", "")
                                  .wire<&NodeStub::status>("Status", "")
                                  .wire<&NodeStub::status_description>("StatusDescription", "")
+                                 .wire<&NodeStub::last_drain>("LastDrain", "")
                                  .wire<&NodeStub::drivers>("Drivers", "")
                                  .wire<&NodeStub::attributes>("Attributes", "")
                                  .wire<&NodeStub::resources>("NodeResources", "")

@@ -62,6 +62,7 @@ struct NodeStub {
   model::Eligibility eligibility = model::Eligibility::eligible;
   model::NodeStatus status = model::NodeStatus::initializing;
   std::string status_description;
+  std::optional<model::DrainMetadata> last_drain;
   std::map<std::string, model::DriverInfo> drivers;
   model::StringMap attributes;                    ///< with ?os
   std::optional<model::NodeResources> resources;  ///< with ?resources

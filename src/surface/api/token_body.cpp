@@ -7,7 +7,7 @@ namespace underway::api {
 std::string token_json(const model::AclToken& token, const std::string& secret) {
   auto value = json::to_value(token);
   auto& object = value.get_object();
-  object.erase("SecretHash");
+  for (const char* kept : {"SecretHash", "Sealed", "SealedBy"}) object.erase(kept);
   if (!secret.empty()) object["SecretID"] = secret;
   // Absent in Nomad when the token does not expire; Go would read a zero time as long ago.
   if (token.expiration_time == 0) object.erase("ExpirationTime");

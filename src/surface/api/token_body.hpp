@@ -6,7 +6,7 @@
 
 namespace underway::api {
 
-/// `secret`: in the answer to the request that made the token, and in no other.
+/// `secret`: in the answer to the request that made the token, to who shows it, and where a site keeps it.
 std::string token_json(const model::AclToken& token, const std::string& secret = {});
 
 /// Durations are text ("1h0m0s"): Nomad's clients read MaxTokenTTL in no other form.

@@ -49,6 +49,16 @@ void print_devices(const model::Node& node) {
   table.print();
 }
 
+/// The newest first.
+void print_events(const model::Node& node) {
+  if (node.events.empty()) return;
+  print("\nEvents\n");
+  Table table({"Time", "Subsystem", "Message"});
+  for (auto it = node.events.rbegin(); it != node.events.rend(); ++it)
+    table.add({ago(it->timestamp), it->subsystem, it->message});
+  table.print();
+}
+
 std::string volumes_text(const model::Node& node) {
   std::string text;
   for (const auto& [name, volume] : node.volumes)
@@ -78,6 +88,7 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
                     {"CPU", fmt::format("{} MHz", node.resources.cpu)},
                     {"Memory", fmt::format("{} MiB", node.resources.memory_mb)}}));
   print_devices(node);
+  print_events(node);
   if (arguments.has("verbose")) {
     print("\nAttributes\n");
     std::vector<std::pair<std::string, std::string>> attributes(node.attributes.begin(), node.attributes.end());

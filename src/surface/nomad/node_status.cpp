@@ -153,7 +153,8 @@ void print_events(const Json& node, bool verbose) {
     if (verbose) {
       std::string details;
       for (const auto& [key, value] : members(*it, "Details"))
-        details += fmt::format("{} : {} ", std::string_view(key), boost::json::serialize(value));
+        details += fmt::format("{}{} : {}", details.empty() ? "" : " ", std::string_view(key),
+                               std::string_view(value.as_string()));
       row.push_back(details);
     }
     rows.push_back(std::move(row));

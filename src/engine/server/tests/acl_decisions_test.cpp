@@ -1,5 +1,6 @@
 #include "server/acl_decisions.hpp"
 
+#include "server/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {
@@ -22,7 +23,8 @@ class AclDecisionsTest : public ::testing::Test {
     return Error(Code::internal, "nothing was refused");
   }
   AclToken bootstrap(std::optional<model::Revision> reset = {}) {
-    return desk.run([&](const Tables& t, const Context& c) { return decide_bootstrap(t, {"hash", reset}, c); });
+    return desk.run(
+        [&](const Tables& t, const Context& c) { return decide_bootstrap(t, {{.secret_hash = "hash"}, reset}, c); });
   }
   void put_policy(const std::string& name, const std::string& rules = "node { policy = \"read\" }") {
     const AclPolicy policy{name, "", rules, std::nullopt, 0, 0};
@@ -142,6 +144,7 @@ TEST_F(AclDecisionsTest, AChangedTokenKeepsItsSecretAndItsTimes) {
   wanted.global = true;
   EXPECT_EQ(refusal([&] { put_token(wanted); }).code(), Code::invalid);
   wanted.accessor_id = "nobody";
+  wanted.secret_hash.clear();
   EXPECT_EQ(refusal([&] { put_token(wanted); }).code(), Code::not_found);
 }
 

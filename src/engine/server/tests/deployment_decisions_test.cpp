@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

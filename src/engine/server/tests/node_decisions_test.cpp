@@ -74,6 +74,39 @@ TEST(RegisterNode, AgainKeepsItsEligibilityAndEvaluatesNothing) {
   EXPECT_EQ(desk.tables.evaluations().size(), before);
 }
 
+std::vector<std::string> history_of(const Desk& desk, int number) {
+  std::vector<std::string> out;
+  for (const auto& event : desk.tables.find_node(uuid(number))->events)
+    out.push_back(event.subsystem + ": " + event.message);
+  return out;
+}
+
+TEST(RegisterNode, RemembersWhatBecameOfIt) {
+  using Lines = std::vector<std::string>;
+  Desk desk;
+  model::Node node = make_node(1);
+  node.last_start = 1;
+  node.events = {{"made up by the node", "Cluster", {}, 1, 1}};
+  desk.join(node);
+  const auto since = desk.tables.find_node(uuid(1))->drivers.at("raw_exec").updated_at;
+  EXPECT_EQ(since, unix_nanos(desk.clock.now()));
+  desk.clock.advance(std::chrono::minutes(1));
+  desk.down({uuid(1)});
+  desk.join(node);
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->drivers.at("raw_exec").updated_at, since) << "it is as it was";
+  node.last_start = 2;
+  node.drivers["raw_exec"] = {true, false, "no cgroups", {}};
+  desk.join(node);
+  EXPECT_EQ(desk.tables.find_node(uuid(1))->drivers.at("raw_exec").updated_at, unix_nanos(desk.clock.now()));
+  EXPECT_EQ(history_of(desk, 1),
+            (Lines{"Cluster: Node registered", "Cluster: Node heartbeat missed",
+                   "Cluster: Node reregistered by heartbeat", "Driver: no cgroups", "Cluster: Node re-registered"}));
+  for (int i = 0; i < 12; ++i)
+    set_eligibility(desk, uuid(1), i % 2 == 0 ? Eligibility::ineligible : Eligibility::eligible);
+  EXPECT_EQ(history_of(desk, 1).size(), 10u);
+  EXPECT_EQ(history_of(desk, 1).back(), "Cluster: Node marked as eligible for scheduling");
+}
+
 TEST(RegisterNode, WithMoreThanBeforeLetsWaitingJobsIn) {
   Desk desk;
   desk.join(make_node(1, 100));
@@ -383,104 +416,6 @@ TEST(StopAllocation, TellsTheNodeNotToWaitWhenItIsToldSo) {
     EXPECT_TRUE(stop(true)->transition.no_shutdown_delay) << "it waits already";
     EXPECT_GT(desk.tables.find_allocation(id)->alloc_modify_index, before) << "so that its node is told";
   }
-}
-
-// --- collection
-
-Collected collect(Desk& desk, Retention keep = {}) {
-  return desk.run([&](const Tables& t, const Context& c) { return decide_collect(t, keep, c); });
-}
-
-void stop(Desk& desk, const std::string& job) {
-  desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"default", job, false}, c); });
-}
-
-TEST(Collect, LeavesAloneWhatRunsOrHasJustEnded) {
-  Desk desk;
-  desk.join(make_node(1));
-  desk.register_job(make_job("web"));
-  desk.update(uuid(1), {report(desk.only("web")->id, ClientStatus::running, true)});
-  desk.register_job(make_job("gone"));
-  const auto ended = desk.only("gone")->id;
-  stop(desk, "gone");
-  desk.update(uuid(1), {report(ended, ClientStatus::complete)});
-  const auto collected = collect(desk);
-  EXPECT_EQ(collected.jobs + collected.evaluations + collected.allocations + collected.nodes, 0);
-}
-
-TEST(Collect, KeepsAJobThatRanForDaysForAWhileAfterItsEnd) {
-  Desk desk;
-  desk.join(make_node(1));
-  desk.register_job(make_job("web"));
-  const auto id = desk.only("web")->id;
-  desk.clock.advance(std::chrono::hours(72));
-  stop(desk, "web");
-  desk.update(uuid(1), {report(id, ClientStatus::complete)});
-  desk.clock.advance(std::chrono::minutes(30));
-  EXPECT_EQ(collect(desk).jobs, 0);
-  desk.clock.advance(std::chrono::hours(4));
-  EXPECT_EQ(collect(desk).jobs, 1);
-  EXPECT_FALSE(desk.tables.find_job("default", "web"));
-}
-
-TEST(Collect, TakesAFinishedBatchJobAndEverythingOfIt) {
-  Desk desk;
-  desk.join(make_node(1));
-  desk.register_job(make_job("once", 2, JobType::batch));
-  for (const auto& row : desk.live("once")) desk.update(uuid(1), {report(row->id, ClientStatus::complete)});
-  EXPECT_EQ(desk.tables.find_job("default", "once")->status, model::JobStatus::dead);
-  desk.clock.advance(std::chrono::hours(2));
-  // While the job is there its finished allocations are: without them it would run again.
-  EXPECT_EQ(collect(desk).allocations, 0);
-  desk.clock.advance(std::chrono::hours(3));
-  const auto collected = collect(desk);
-  EXPECT_EQ(collected.jobs, 1);
-  EXPECT_EQ(collected.allocations, 2);
-  EXPECT_TRUE(desk.tables.allocations().empty());
-  EXPECT_TRUE(desk.tables.evaluations().empty());
-}
-
-TEST(Collect, TakesReplacedAllocationsOfAJobThatRunsOn) {
-  Desk desk;
-  desk.join(make_node(1));
-  desk.register_job(make_job("web"));
-  const auto failed = desk.only("web")->id;
-  desk.update(uuid(1), {report(failed, ClientStatus::failed)});
-  desk.clock.advance(std::chrono::minutes(2));
-  desk.schedule();
-  const auto now = desk.only("web")->id;
-  desk.update(uuid(1), {report(now, ClientStatus::running, true)});
-  desk.clock.advance(std::chrono::hours(2));
-  collect(desk);
-  EXPECT_FALSE(desk.tables.find_allocation(failed));
-  EXPECT_TRUE(desk.tables.find_allocation(now));
-}
-
-TEST(Collect, OnRequestTakesAllThatIsOverAtOnce) {
-  Desk desk;
-  desk.join(make_node(1));
-  desk.join(make_node(2));
-  desk.down({uuid(2)});
-  desk.register_job(make_job("web"));
-  const auto id = desk.only("web")->id;
-  stop(desk, "web");
-  desk.update(uuid(1), {report(id, ClientStatus::complete)});
-  const auto collected = collect(desk, Retention::none());
-  EXPECT_EQ(collected.jobs, 1);
-  EXPECT_EQ(collected.allocations, 1);
-  EXPECT_EQ(collected.nodes, 1);
-  EXPECT_TRUE(desk.tables.evaluations().empty());
-  EXPECT_FALSE(desk.tables.setting("node-secret/" + uuid(2)));
-}
-
-TEST(Collect, WaitsForAStoppedAllocationThatStillRuns) {
-  Desk desk;
-  desk.join(make_node(1));
-  desk.register_job(make_job("web"));
-  desk.update(uuid(1), {report(desk.only("web")->id, ClientStatus::running, true)});
-  stop(desk, "web");
-  const auto collected = collect(desk, Retention::none());
-  EXPECT_EQ(collected.jobs + collected.allocations, 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "server/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

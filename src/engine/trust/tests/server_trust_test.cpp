@@ -56,6 +56,18 @@ TEST_F(ServerTrustTest, CertifiesANode) {
   EXPECT_EQ(info.not_after, clock.now() + 48h);
 }
 
+TEST_F(ServerTrustTest, ShortensACertificateAndNeverLengthensIt) {
+  const auto trust = open();
+  const std::string request = crypto::PrivateKey::generate().request("c1");
+  const auto end = [&](Duration at_most) {
+    return crypto::describe_certificate(trust.certify_node({.node_id = "7f3a"}, "c1", request, at_most).certificate)
+        .not_after;
+  };
+  EXPECT_EQ(end(2h), clock.now() + 2h);
+  // How long a former authority is trusted goes by the longest that there can be.
+  EXPECT_EQ(end(720h), clock.now() + 48h);
+}
+
 TEST_F(ServerTrustTest, RenewsItsCertificateAtHalfOfItsLife) {
   auto trust = open();
   const auto context = trust.tls()->current().native();

@@ -19,7 +19,7 @@ TEST(LogLines, TellWhatIsLoggedFromTheirLevelOn) {
   EXPECT_EQ(read(loop, lines)->message, "quiet 1");
   const auto loud = read(loop, lines);
   EXPECT_EQ(loud->level, log::Level::warn);
-  EXPECT_NE(log::text_of(*loud).find(" warn loud"), std::string::npos);
+  EXPECT_NE(log::text_of(*loud).find(" [WARN]  loud"), std::string::npos);
   EXPECT_NE(log::json_of(*loud).find(R"("@level":"warn","@message":"loud"})"), std::string::npos);
   EXPECT_FALSE(read(loop, lines, Duration{0}));
 }

@@ -10,7 +10,6 @@ namespace underway::impact::detail {
 std::vector<tables::Row<model::Allocation>> live_of_group(const tables::Tables& tables, const model::Job& job,
                                                           std::string_view group);
 /// It ends by itself: batch and sysbatch.
-bool is_batch(const model::Job& job);
 /// The task of the group that is a slurmd; null: none.
 const model::Task* slurmd_of(const model::TaskGroup& group);
 /// Slurm jobs live on when that task is replaced.

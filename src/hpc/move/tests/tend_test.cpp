@@ -1,6 +1,7 @@
 #include "move/tend.hpp"
 
 #include "desk.hpp"
+#include "server/collect_decisions.hpp"
 
 namespace underway::move::testing {
 namespace {

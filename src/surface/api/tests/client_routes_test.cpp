@@ -121,7 +121,7 @@ class MonitorTest : public ::testing::Test {
 TEST_F(MonitorTest, FollowsTheLogAsText) {
   follow("/v1/agent/monitor?plain=true&log_level=debug");
   log::debug("quiet words");
-  until_there_is(" debug quiet words\n");
+  until_there_is(" [DEBUG] quiet words\n");
 }
 
 TEST_F(MonitorTest, FollowsTheLogInFrames) {

@@ -41,6 +41,51 @@ TEST(ForeignClients, WhatIsNotThereHasAnIndexToWaitFrom) {
   EXPECT_EQ(missing.headers.find("X-Nomad-Index"), "1");
 }
 
+TEST(ForeignClients, ANodeTellsOfItsDrainAndItsHistory) {
+  World world;
+  world.join(make_node(1));
+  const std::string node = "/v1/node/" + uuid(1);
+  EXPECT_FALSE(world.read(node).at("Drain").as_bool());
+  EXPECT_TRUE(world.read("/v1/nodes").at(0).at("LastDrain").is_null());
+  world.run(make_job("web", 1));  // so that the drain takes its time
+  ASSERT_EQ(world.put(node + "/drain", R"({"DrainSpec": {"Deadline": 60000000000}})").status, 200);
+  const auto draining = world.read(node);
+  EXPECT_TRUE(draining.at("Drain").as_bool());
+  EXPECT_EQ(text(draining.at("Events").at(0), "Message"), "Node registered");
+  EXPECT_EQ(text(draining.at("Events").at(1), "Message"), "Node drain strategy set");
+  EXPECT_EQ(text(draining.at("Events").at(1), "Subsystem"), "Drain");
+  EXPECT_EQ(text(world.read("/v1/nodes").at(0).at("LastDrain"), "Status"), "draining");
+  EXPECT_EQ(text(draining.at("NodeResources").at("Networks").at(0), "IP"), "10.0.0.1");
+  EXPECT_EQ(draining.at("Resources").at("CPU"), draining.at("NodeResources").at("Cpu").at("CpuShares"));
+  EXPECT_NE(text(draining.at("Drivers").at("raw_exec"), "UpdateTime"), "0001-01-01T00:00:00Z");
+  ASSERT_EQ(world.put(node + "/drain", R"({"DrainSpec": null, "MarkEligible": true})").status, 200);
+  EXPECT_EQ(text(world.read(node).at("Events").as_array().back(), "Message"), "Node marked as eligible for scheduling");
+  EXPECT_EQ(text(first(world.read(node + "/allocations")).at("Job"), "ID"), "web");
+}
+
+TEST(ForeignClients, AJobIsParsedBeforeItIsWhole) {
+  World world;
+  const auto parsed = world.put("/v1/jobs/parse", R"({"JobHCL": "job \"example\" {}"})");
+  ASSERT_EQ(parsed.status, 200) << parsed.body;
+  EXPECT_EQ(text(json::parse(parsed.body), "ID"), "example");
+}
+
+TEST(ForeignClients, MetricsHaveACounterAndASample) {
+  World world;
+  world.read("/v1/jobs");
+  const auto metrics = world.read("/v1/metrics");
+  EXPECT_EQ(text(first(metrics.at("Counters")), "Name"), "underway.http.requests");
+  EXPECT_EQ(first(metrics.at("Counters")).at("Count").as_int64(), 1);
+  EXPECT_EQ(text(first(metrics.at("Samples")), "Name"), "underway.http.request_seconds");
+  EXPECT_THAT(world.get("/v1/metrics?format=prometheus").body, HasSubstr("\nunderway_http_requests_total 2\n"));
+}
+
+TEST(ForeignClients, NothingIsOnANodeThatIsNotKnown) {
+  World world;
+  EXPECT_TRUE(world.read("/v1/node/" + uuid(9) + "/allocations").as_array().empty());
+  EXPECT_TRUE(world.read("/v1/evaluation/" + uuid(9) + "/allocations").as_array().empty());
+}
+
 TEST(ForeignClients, AnotherRegionIsNotServed) {
   World world;
   EXPECT_EQ(world.get("/v1/jobs?region=global").status, 200);

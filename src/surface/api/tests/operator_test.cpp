@@ -51,6 +51,13 @@ TEST(SchedulerConfigurationApi, KeepsEvaluationsWhileTheBrokerIsPaused) {
   EXPECT_TRUE(world.tables().pending_evaluations().empty());
 }
 
+TEST(SchedulerConfigurationApi, KeepsNomadsBoundOnNodesForItsClients) {
+  World world;
+  ASSERT_EQ(world.put(kScheduler, R"({"NodeLimitForFeasibilityChecks": 123})").status, 200);
+  EXPECT_EQ(world.read(kScheduler).at("SchedulerConfig").at("NodeLimitForFeasibilityChecks"), 123);
+  EXPECT_EQ(world.put(kScheduler, R"({"NodeLimitForFeasibilityChecks": -1})").status, 400);
+}
+
 TEST(OperatorApi, AnswersForOneServerInTheShapesThatClientsRead) {
   World world;
   const auto raft = world.read("/v1/operator/raft/configuration");

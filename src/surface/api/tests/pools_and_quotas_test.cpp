@@ -41,6 +41,25 @@ TEST(NodePoolsApi, AreWrittenReadAndDeletedInNomadsShape) {
   EXPECT_EQ(world.get("/v1/node/pool/gpu").status, 404);
 }
 
+TEST(NodePoolsApi, SayHowLongTheIdentitiesOfTheirNodesAreGood) {
+  World world;
+  ASSERT_EQ(world.put("/v1/node/pools", R"({"Name": "gpu", "NodeIdentityTTL": "1h"})").status, 200);
+  EXPECT_EQ(world.read("/v1/node/pool/gpu").at("NodeIdentityTTL"), 3'600'000'000'000);
+  ASSERT_EQ(world.put("/v1/node/pools", R"({"Name": "cpu", "NodeIdentityTTL": ""})").status, 200);
+  const auto refused = world.put("/v1/node/pools", R"({"Name": "cpu", "NodeIdentityTTL": "1s"})");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("at least 1m"));
+}
+
+TEST(NamespacesApi, RefuseByNameWhatOnlyEnterpriseHas) {
+  World world;
+  const auto refused = world.put("/v1/namespace", R"({"Name": "hpc", "NodePoolConfiguration": {"Default": "gpu"}})");
+  EXPECT_EQ(refused.status, 501);
+  EXPECT_THAT(refused.body, HasSubstr("NodePoolConfiguration is not supported"));
+  EXPECT_EQ(world.get("/v1/namespace/hpc").status, 404);
+  EXPECT_EQ(world.put("/v1/namespace", R"({"Name": "hpc", "NodePoolConfiguration": null})").status, 200);
+}
+
 TEST(NodePoolsApi, ListWhatIsInThem) {
   World world;
   model::Node node = make_node(1);

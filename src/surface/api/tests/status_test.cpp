@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/world.hpp"
+#include "server/collect_decisions.hpp"
 
 namespace underway::api::testing {
 namespace {

@@ -114,7 +114,7 @@ TEST(Plan, LeavesOutWhatNomadFillsIn) {
   EXPECT_FALSE(task.identity);
   EXPECT_FALSE(reading.job->groups[0].consul);
   EXPECT_FALSE(reading.job->update) << "it stands in the group";
-  EXPECT_TRUE(reading.job->groups[0].update);
+  EXPECT_FALSE(reading.job->groups[0].update) << "where it says what holds anyway";
   EXPECT_EQ(task.resources.cpu, 500);
   EXPECT_EQ(reading.job->groups[0].networks.at(0).mode, "host") << jobspec::write_job(*reading.job);
 }

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <boost/json/parse.hpp>
+
 #include "harness/machine.hpp"
 
 namespace underway::harness {
@@ -22,9 +24,10 @@ std::string job_file(const std::string& id, const std::string& ns, const std::st
          "      resources {\n        cpu = 10\n        memory = 20\n      }\n    }\n  }\n}\n";
 }
 
-/// With ACLs, which root at the socket is above.
-void switch_acl_on(Machine& machine) {
-  write_text(machine.directory() + "/agent.hcl", "acl {\n  enabled = true\n}\n");
+/// With ACLs, which root at the socket is above. A Nomad tells the secrets of its tokens.
+void switch_acl_on(Machine& machine, bool readable_token_secrets = false) {
+  const std::string more = readable_token_secrets ? "  readable_token_secrets = true\n" : "";
+  write_text(machine.directory() + "/agent.hcl", "acl {\n  enabled = true\n" + more + "}\n");
   machine.kill_agent();
   machine.start();
 }
@@ -44,6 +47,13 @@ void fill(Machine& nomad) {
   must(nomad.underway({"acl", "policy", "apply", "-description", "Operators", "ops", nomad.directory() + "/ops.hcl"}));
   must(nomad.underway({"acl", "role", "create", "-name", "operators", "-policy", "ops"}));
   must(nomad.underway({"operator", "scheduler", "set-config", "-scheduler-algorithm", "spread"}));
+}
+
+/// The secret of a new token.
+std::string make_token(const Machine& nomad, const std::string& name) {
+  const auto made = nomad.underway({"acl", "token", "create", "-name", name, "-role-name", "operators", "-json"});
+  must(made);
+  return std::string(boost::json::parse(made.out).at("SecretID").as_string());
 }
 
 Command migrate(const Machine& here, const Machine& nomad, std::vector<std::string> more = {}) {
@@ -70,19 +80,22 @@ std::size_t count(const std::string& text, const std::string& word) {
 
 TEST(Migrate, TakesEverythingOverAndStartsNothing) {
   Machine nomad, here;
-  switch_acl_on(nomad);
+  switch_acl_on(nomad, true);
   switch_acl_on(here);
   fill(nomad);
+  const std::string ci = make_token(nomad, "ci");
   must(here.underway({"namespace", "apply", "-raw-exec-as-root", "hpc"}));
 
   const auto planned = run(migrate(here, nomad));
   EXPECT_EQ(planned.exit_code, 1) << planned.err;
-  for (const std::string line : {"~ namespace hpc: Description", "+ ACL policy ops", "+ ACL role operators",
-                                 "~ scheduler configuration: SchedulerAlgorithm", "+ variable nomad/jobs/munge (hpc)",
-                                 "+ job web (default), stopped", "+ job slurmctld (hpc), stopped"})
+  for (const std::string line :
+       {"~ namespace hpc: Description", "+ ACL policy ops", "+ ACL role operators", "+ ACL token ",
+        "~ scheduler configuration: SchedulerAlgorithm", "+ variable nomad/jobs/munge (hpc)",
+        "+ job web (default), stopped", "+ job slurmctld (hpc), stopped"})
     EXPECT_NE(planned.out.find(line), std::string::npos) << line << " is not in\n" << planned.out << planned.err;
   EXPECT_LT(planned.out.find("job munge"), planned.out.find("job slurmctld")) << "which depends on it";
   EXPECT_EQ(planned.out.find(kSecret), std::string::npos);
+  EXPECT_EQ(planned.out.find(ci), std::string::npos);
   EXPECT_EQ(here.underway({"job", "status", "-namespace", "*"}).out.find("munge"), std::string::npos);
 
   const auto applied = run(migrate(here, nomad, {"-apply"}));
@@ -98,12 +111,18 @@ TEST(Migrate, TakesEverythingOverAndStartsNothing) {
   }
   EXPECT_EQ(here.underway({"var", "get", "-namespace", "hpc", "-item", "key", "nomad/jobs/munge"}).out, kSecret);
   EXPECT_NE(here.underway({"acl", "role", "list"}).out.find("operators"), std::string::npos);
+  // Who has a token of the Nomad goes on with it.
+  auto as_ci = here.command({"job", "status", "-namespace", "hpc"});
+  as_ci.env["NOMAD_TOKEN"] = ci;
+  EXPECT_NE(run(as_ci).out.find("slurmctld"), std::string::npos);
+  as_ci.env["NOMAD_TOKEN"] = "00000000-0000-4000-8000-000000000000";
+  EXPECT_NE(run(as_ci).exit_code, 0) << "it was the token that counted";
   EXPECT_NE(here.underway({"operator", "api", "/v1/job/munge/submission?version=0&namespace=hpc"}).out.find("86397"),
             std::string::npos)
       << "the file as it was written";
   EXPECT_EQ(tasks_of(here), "");
   EXPECT_NE(tasks_of(nomad), "");
-  EXPECT_EQ(shell("grep -l '" + kSecret + "' " + here.log() + " " + nomad.log()).out, "");
+  EXPECT_EQ(shell("grep -l -e '" + kSecret + "' -e '" + ci + "' " + here.log() + " " + nomad.log()).out, "");
 }
 
 TEST(Migrate, StartsAJobOnceItIsStoppedThere) {

@@ -49,6 +49,7 @@ migrate::Selection selection_of(const Arguments& arguments) {
   selection.jobs = arguments.all("job");
   selection.only_jobs = !selection.jobs.empty();
   selection.counts_allocations = arguments.has("start");
+  selection.tokens = true;
   return selection;
 }
 

@@ -26,6 +26,8 @@ std::string path_of(const Object& object) {
       return "policies/" + name + ".hcl";
     case Kind::role:
       return "roles/" + name + ".json";
+    case Kind::token:
+      return "tokens/" + name + ".json";
     case Kind::auth_method:
       return "auth-methods/" + name + ".json";
     case Kind::binding_rule:
@@ -80,14 +82,19 @@ std::string namespace_text(const object& body) {
                                     {"DisabledNetworkModes", "disabled_network_modes"}}));
 }
 
-std::string node_pool_text(const object& body, const std::string& name) {
+std::string node_pool_text(object body, const std::string& name) {
+  if (auto* ttl = body.if_contains("NodeIdentityTTL"); ttl != nullptr && ttl->is_int64() && ttl->get_int64() != 0)
+    *ttl = format_duration(Duration{ttl->get_int64()});
   const auto members = renamed(body, {{"Description", "description"},
                                       {"Meta", "meta"},
+                                      {"NodeIdentityTTL", "node_identity_ttl"},
                                       {"SchedulerConfiguration", "scheduler_config"},
                                       {"SchedulerAlgorithm", "scheduler_algorithm"},
                                       {"MemoryOversubscriptionEnabled", "memory_oversubscription_enabled"}});
   return fmt::format("node_pool {} {{\n{}}}\n", hcl_string(name), hcl_members(members, 2));
 }
+
+constexpr const char* kNodeLimit = "NodeLimitForFeasibilityChecks";
 
 class FileMaker {
  public:
@@ -112,6 +119,8 @@ class FileMaker {
     if (options_.for_nomad) {
       for (const auto& name : ours(kind, from.body))
         out_.inexpressible.push_back({label(from), path, 0, name, "Nomad does not know it; it is left out"});
+      if (const auto* limit = body.if_contains(kNodeLimit); limit != nullptr && !says_nothing(*limit))
+        out_.inexpressible.push_back({label(from), path, 0, kNodeLimit, "no flag of Nomad's sets it; it is left out"});
     }
     switch (from.kind) {
       case Kind::node_pool:
@@ -122,11 +131,19 @@ class FileMaker {
         return put(path, ended(text_member(body, "Rules")));
       case Kind::auth_method:
         return add_auth_method(from, path, body);
+      case Kind::token:
+        return add_token(from, path, body);
       case Kind::variable:
         return add_variable(from, path);
       default:
         return put(path, json::pretty(body) + "\n");
     }
+  }
+
+  void add_token(const Object& from, const std::string& path, object body) {
+    if (!options_.with_secrets) return left_out_.push_back(label(from));
+    body["SecretID"] = text_member(from.body, "SecretID");
+    out_.files.push_back({path, json::pretty(body) + "\n", true});
   }
 
   void add_variable(const Object& from, const std::string& path) {

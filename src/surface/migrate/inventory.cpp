@@ -61,7 +61,6 @@ class Reader {
     if (selection_.only_jobs) {
       forget_other_namespaces();
     } else {
-      note_tokens();
       note_volumes();
     }
     std::sort(out_.objects.begin(), out_.objects.end(), [](const Object& a, const Object& b) {
@@ -157,6 +156,8 @@ class Reader {
         return name != "default" && name != "all";  // they always are
       case Kind::name_space:
         return matches(selection_.namespaces, name);
+      case Kind::token:
+        return is_carried(row);
       case Kind::variable:
         return matches(selection_.namespaces, ns) && beside(kind.kind, ns, name);
       case Kind::job:
@@ -254,28 +255,36 @@ class Reader {
                          status == 403 ? "use a management token" : "", true});
   }
 
-  void note_tokens() {
-    int status = 0;
-    std::string text;
-    const auto tokens = list("/v1/acl/tokens", status, text);
-    if (!tokens) return;
-    for (const auto& token : *tokens) {
-      const std::string type = text_member(token, "Type"), name = text_member(token, "Name");
-      std::string flags = fmt::format("-type {}", type);
-      if (const auto* policies = token.if_contains("Policies"); policies != nullptr && policies->is_array()) {
-        for (const auto& policy : policies->get_array()) {
-          if (policy.is_string()) flags += fmt::format(" -policy '{}'", std::string_view(policy.get_string()));
-        }
+  /// Whether a token keeps its ids where it is taken to; if not, that is told.
+  bool is_carried(const boost::json::object& token) {
+    const auto* end = token.if_contains("ExpirationTime");
+    if (!selection_.tokens)
+      note_token(token, "a token's secret is not told again");
+    else if (text_member(token, "Type") == "management")
+      note_token(token, "management tokens are not taken from elsewhere");
+    else if (end != nullptr && !says_nothing(*end))
+      note_token(token, "it ends by itself");
+    else
+      return true;
+    return false;
+  }
+
+  void note_token(const boost::json::object& token, std::string why) {
+    const std::string type = text_member(token, "Type"), name = text_member(token, "Name");
+    std::string flags = fmt::format("-type {}", type);
+    if (const auto* policies = token.if_contains("Policies"); policies != nullptr && policies->is_array()) {
+      for (const auto& policy : policies->get_array()) {
+        if (policy.is_string()) flags += fmt::format(" -policy '{}'", std::string_view(policy.get_string()));
       }
-      if (const auto* roles = token.if_contains("Roles"); roles != nullptr && roles->is_array()) {
-        for (const auto& role : roles->get_array()) {
-          if (role.is_object()) flags += fmt::format(" -role-name '{}'", text_member(role.get_object(), "Name"));
-        }
-      }
-      out_.gaps.push_back({printable(fmt::format("token '{}' (accessor {})", name, text_member(token, "AccessorID"))),
-                           "a token's secret is not told again",
-                           printable(fmt::format("make it anew: acl token create -name '{}' {}", name, flags))});
     }
+    if (const auto* roles = token.if_contains("Roles"); roles != nullptr && roles->is_array()) {
+      for (const auto& role : roles->get_array()) {
+        if (role.is_object()) flags += fmt::format(" -role-name '{}'", text_member(role.get_object(), "Name"));
+      }
+    }
+    out_.gaps.push_back({printable(fmt::format("token '{}' (accessor {})", name, text_member(token, "AccessorID"))),
+                         std::move(why),
+                         printable(fmt::format("make it anew: acl token create -name '{}' {}", name, flags))});
   }
 
   void note_volumes() {

@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
   name_space,
   policy,
   role,
+  token,
   auth_method,
   binding_rule,
   scheduler,
@@ -68,6 +69,8 @@ struct Selection {
   std::vector<std::string> jobs = {};        ///< ids, with `*`; empty: all
   bool only_jobs = false;                    ///< and the namespaces that they are in
   bool counts_allocations = false;           ///< fills Object::live
+  /// Reads client tokens that do not expire, with their secrets where they are told; else all tokens are gaps.
+  bool tokens = false;
   /// Reads the whole of variables and jobs only where this one has them too.
   const Inventory* beside = nullptr;
 };

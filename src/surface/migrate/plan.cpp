@@ -51,6 +51,15 @@ void sort_by_name(object& body, std::string_view member) {
             [](const auto& a, const auto& b) { return boost::json::serialize(a) < boost::json::serialize(b); });
 }
 
+/// Links to others by their names alone: some versions tell more, and ids are each server's own.
+void link_by_name(object& body, std::string_view member) {
+  auto* links = body.if_contains(member);
+  if (links == nullptr || !links->is_array()) return;
+  for (auto& link : links->get_array()) {
+    if (link.is_object() && link.get_object().contains("Name")) link = object{{"Name", link.get_object().at("Name")}};
+  }
+}
+
 /// Of what keeps, when it is changed, what the change leaves out.
 constexpr auto kWhole = json::Encoding::full;
 
@@ -67,14 +76,15 @@ object settled(const Object& from, std::vector<std::string>& found) {
       acl::parse_policy(json::decode<model::AclPolicy>(body).rules, from.name);
       return spelled<model::AclPolicy>(body, found);
     case Kind::role:
-      if (auto* links = body.if_contains("Policies"); links != nullptr && links->is_array()) {
-        for (auto& link : links->get_array()) {  // some versions tell more than the name
-          if (link.is_object() && link.get_object().contains("Name"))
-            link = object{{"Name", link.get_object().at("Name")}};
-        }
-      }
+      link_by_name(body, "Policies");
       body = documented(kind, spelled<model::AclRole>(body, found, kWhole));
       sort_by_name(body, "Policies");
+      return body;
+    case Kind::token:
+      link_by_name(body, "Roles");
+      body = documented(kind, spelled<model::AclToken>(body, found, kWhole));
+      sort_by_name(body, "Policies");
+      sort_by_name(body, "Roles");
       return body;
     case Kind::auth_method:
       return documented(kind, spelled<model::AuthMethod>(body, found, kWhole));
@@ -210,6 +220,7 @@ class Planner {
     if (from.kind == Kind::auth_method && lacks_secret(wanted, secrets))
       step.notes.emplace_back("its client secret is not told: give it anew with `underway acl auth-method update`");
     const Object* standing = there_.find(from.kind, from.ns, from.name);
+    if (from.kind == Kind::token && standing == nullptr) take_secret(step, from.body, secrets);
     object now;
     if (standing != nullptr) {
       std::vector<std::string> ignored;
@@ -223,8 +234,19 @@ class Planner {
     step.target = target_of(kind, from, standing);
     // What is ours alone stays as it is here.
     object body = standing != nullptr ? merged(without_documented(kind, standing->body), wanted) : wanted;
-    if (!secrets.empty()) body["Config"] = merged(body["Config"].get_object(), secrets);
+    if (from.kind == Kind::token)
+      body = merged(std::move(body), secrets);
+    else if (!secrets.empty())
+      body["Config"] = merged(body["Config"].get_object(), secrets);
     step.body = boost::json::serialize(body);
+  }
+
+  /// Who has a token goes on with it: that is all that there is to taking it along.
+  static void take_secret(Step& step, const object& token, object& secrets) {
+    if (const auto* secret = token.if_contains("SecretID"); !is_hidden(secret))
+      secrets["SecretID"] = *secret;
+    else
+      step.reasons.emplace_back("its secret is not told: make it anew with `underway acl token create`");
   }
 
   static object without_documented(const KindFacts& kind, const object& body) {

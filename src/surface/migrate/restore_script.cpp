@@ -127,6 +127,7 @@ std::string line_of(const Object& object) {
       return scheduler(object);
     case Kind::variable:
       return "var put -force -out=none" + flag("namespace", object.ns) + " " + shell_word("@" + path_of(object));
+    case Kind::token:  // Underway does not tell their secrets, and no command of Nomad's takes them
     case Kind::job:
       return {};
   }
@@ -140,7 +141,9 @@ std::string restore_script(const Inventory& inventory, const std::vector<JobFile
   std::string out(kHead);
   out += "\neverything() {\n  :\n";
   for (const auto& object : inventory.objects) {
-    if (object.kind == Kind::job || (object.kind == Kind::variable && !options.with_secrets)) continue;
+    if (object.kind == Kind::job || object.kind == Kind::token ||
+        (object.kind == Kind::variable && !options.with_secrets))
+      continue;
     out += "  try " + line_of(object) + "\n";
   }
   out += "}\n\njob() {\n  case \"$1\" in\n";

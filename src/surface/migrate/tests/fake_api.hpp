@@ -101,7 +101,13 @@ inline FakeApi small_nomad() {
                                 R"("ModifyIndex":1,"Rules":"namespace \"hpc\" {\n  policy = \"write\"\n}\n"})");
   api.get("/v1/acl/roles",
           R"([{"ID":"c3bd","Name":"operators","Description":"","Policies":[{"Name":"ops"}],"Hash":"x"}])");
-  api.get("/v1/acl/tokens", R"([{"AccessorID":"5f2c","Name":"ci","Type":"client","Policies":["ops"],"Roles":null}])");
+  api.get("/v1/acl/tokens", R"([{"AccessorID":"5f2c","Name":"ci","Type":"client","Policies":["ops"],"Roles":null},)"
+                            R"({"AccessorID":"77aa","Name":"boss","Type":"management","Policies":null,"Roles":null},)"
+                            R"({"AccessorID":"88bb","Name":"guest","Type":"client","Policies":["ops"],)"
+                            R"("ExpirationTime":"2030-01-01T00:00:00Z"}])");
+  api.get("/v1/acl/token/5f2c",
+          R"({"AccessorID":"5f2c","SecretID":"lion-17","Name":"ci","Type":"client","Policies":["ops"],)"
+          R"("Roles":[{"ID":"c3bd","Name":"operators"}],"Global":false,"Hash":"x","CreateIndex":4,"ModifyIndex":4})");
   api.get("/v1/acl/auth-methods", R"([{"Name":"site","Type":"OIDC","Default":true}])");
   api.get(
       "/v1/acl/auth-method/site",

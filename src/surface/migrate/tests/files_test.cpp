@@ -155,6 +155,23 @@ TEST(Files, OfNamespacesReadAsNomadsSpecification) {
   EXPECT_EQ(file(files, "policies/ops.hcl").text, "namespace \"hpc\" {\n  policy = \"write\"\n}\n");
 }
 
+TEST(Files, SayHowLongIdentitiesAreGoodAsADuration) {
+  auto nomad = underway_with_more();
+  nomad.get("/v1/node/pools", R"([{"Name":"gpu","NodeIdentityTTL":3600000000000}])");
+  EXPECT_EQ(file(make_files(nomad.read(), {}), "node-pools/gpu.hcl").text,
+            "node_pool \"gpu\" {\n  node_identity_ttl = \"1h0m0s\"\n}\n");
+}
+
+TEST(Files, NameTheBoundOnNodesThatNoFlagSets) {
+  auto nomad = underway_with_more();
+  nomad.get("/v1/operator/scheduler/configuration",
+            R"({"SchedulerConfig":{"SchedulerAlgorithm":"spread","NodeLimitForFeasibilityChecks":7}})");
+  const auto files = make_files(nomad.read(), {.for_nomad = true});
+  const auto named = std::ranges::find(files.inexpressible, "NodeLimitForFeasibilityChecks", &Inexpressible::what);
+  ASSERT_NE(named, files.inexpressible.end());
+  EXPECT_THAT(named->why, HasSubstr("no flag"));
+}
+
 TEST(Files, StayInTheirDirectoryAndInTheirWordsWhateverNamesSay) {
   EXPECT_EQ(file_name("../../etc/passwd"), "%2E.%2F..%2Fetc%2Fpasswd");
   EXPECT_EQ(file_name(".."), "%2E.");

@@ -42,10 +42,22 @@ TEST(Inventory, HasOneOfEverything) {
 
 TEST(Inventory, TellsThatTokensMustBeMadeAnew) {
   const auto inventory = small_nomad().read();
-  ASSERT_EQ(inventory.gaps.size(), 1u);
+  ASSERT_EQ(inventory.gaps.size(), 3u);
   EXPECT_EQ(inventory.gaps[0].what, "token 'ci' (accessor 5f2c)");
   EXPECT_THAT(inventory.gaps[0].advice, HasSubstr("-policy 'ops'"));
   EXPECT_FALSE(inventory.gaps[0].unread);
+}
+
+TEST(Inventory, HasTheTokensThatCanBeTakenAlong) {
+  Selection selection;
+  selection.tokens = true;
+  const auto inventory = small_nomad().read(selection);
+  ASSERT_NE(inventory.find(Kind::token, "", "5f2c"), nullptr);
+  EXPECT_EQ(inventory.find(Kind::token, "", "5f2c")->body.at("SecretID"), "lion-17");
+  ASSERT_EQ(inventory.gaps.size(), 2u);
+  EXPECT_EQ(inventory.gaps[0].what, "token 'boss' (accessor 77aa)");
+  EXPECT_THAT(inventory.gaps[0].why, HasSubstr("management"));
+  EXPECT_EQ(inventory.gaps[1].why, "it ends by itself");
 }
 
 TEST(Inventory, FollowsPagesAndNoticesOneThatComesTwice) {
@@ -85,7 +97,7 @@ TEST(Inventory, SaysWhatItMayNotRead) {
   api.answers["/v1/acl/policies"] = {403, "Permission denied\x1b[2J", ""};
   api.answers["/v1/quotas"] = {501, "Nomad Enterprise only endpoint", ""};
   const auto inventory = api.read();
-  ASSERT_EQ(inventory.gaps.size(), 2u);
+  ASSERT_EQ(inventory.gaps.size(), 4u) << "with three tokens";
   EXPECT_EQ(inventory.gaps[0].what, "every ACL policy");
   EXPECT_EQ(inventory.gaps[0].why, "the server answers 403: Permission denied?[2J");
   EXPECT_TRUE(inventory.gaps[0].unread);

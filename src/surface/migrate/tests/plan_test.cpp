@@ -13,8 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Plan plan_of(FakeApi& nomad, FakeApi& here, const PlanOptions& options = {}) {
-  const auto source = nomad.read({.counts_allocations = !options.start.empty()});
-  return make_plan(source, here.read({.beside = &source}), options);
+  const auto source = nomad.read({.counts_allocations = !options.start.empty(), .tokens = true});
+  return make_plan(source, here.read({.tokens = true, .beside = &source}), options);
 }
 
 const Step& step_of(const Plan& plan, Kind kind, const std::string& name) {
@@ -54,8 +54,8 @@ TEST(Plan, MakesEverythingInTheOrderInWhichEachNeedsTheOther) {
   const auto plan = plan_of(nomad, here);
   EXPECT_THAT(lines(plan),
               ElementsAre("create node pool gpu", "create quota fair", "same namespace default", "create namespace hpc",
-                          "create ACL policy ops", "create ACL role operators", "create auth method site",
-                          "create binding rule site: role operators if ops in list.groups",
+                          "create ACL policy ops", "create ACL role operators", "create ACL token 5f2c",
+                          "create auth method site", "create binding rule site: role operators if ops in list.groups",
                           "update scheduler configuration scheduler", "create variable nomad/jobs/munge",
                           "create job redis", "create job munge"));
   EXPECT_TRUE(plan.changes());
@@ -183,6 +183,36 @@ TEST(Plan, NamesTheKeysOfAVariableThatDifferAndNeverItsValues) {
   EXPECT_EQ(shown.find("tiger-42"), std::string::npos);
 }
 
+TEST(Plan, TakesTokensAlongSoThatWhoHasThemGoesOn) {
+  auto nomad = small_nomad(), here = empty_underway();
+  const auto plan = plan_of(nomad, here);
+  const auto& step = step_of(plan, Kind::token, "5f2c");
+  EXPECT_EQ(step.target, "/v1/acl/token/5f2c");
+  const auto body = json::parse(step.body).as_object();
+  EXPECT_EQ(body.at("SecretID"), "lion-17");
+  EXPECT_EQ(body.at("Roles").as_array().at(0).at("Name"), "operators");
+  EXPECT_FALSE(body.contains("CreateIndex") || body.contains("Hash"));
+  EXPECT_EQ(boost::json::serialize(to_json(plan)).find("lion-17"), std::string::npos);
+
+  // Here it is told without its secret, and with ids of our own.
+  here.get("/v1/acl/tokens", R"([{"AccessorID":"5f2c","Type":"client"}])");
+  here.get("/v1/acl/token/5f2c", R"({"AccessorID":"5f2c","Name":"ci","Type":"client","Policies":["ops"],)"
+                                 R"("Roles":[{"ID":"other","Name":"operators"}],"Global":false})");
+  EXPECT_EQ(step_of(plan_of(nomad, here), Kind::token, "5f2c").action, Action::same);
+  here.get("/v1/acl/token/5f2c", R"({"AccessorID":"5f2c","Name":"ci","Type":"client","Policies":["ops"]})");
+  const auto again = plan_of(nomad, here);
+  EXPECT_THAT(step_of(again, Kind::token, "5f2c").differences, ElementsAre("Roles"));
+  EXPECT_EQ(step_of(again, Kind::token, "5f2c").body.find("lion-17"), std::string::npos) << "it has one here";
+}
+
+TEST(Plan, SaysWhenATokensSecretIsNotTold) {
+  auto nomad = small_nomad(), here = empty_underway();
+  nomad.get("/v1/acl/token/5f2c", R"({"AccessorID":"5f2c","Name":"ci","Type":"client","Policies":["ops"]})");
+  const auto& plan = plan_of(nomad, here);
+  EXPECT_EQ(step_of(plan, Kind::token, "5f2c").action, Action::refuse);
+  EXPECT_THAT(step_of(plan, Kind::token, "5f2c").reasons, ElementsAre(HasSubstr("make it anew")));
+}
+
 TEST(Plan, StartsAJobOnlyWhenNothingOfItRunsThere) {
   struct Case {
     const char* name;
@@ -259,7 +289,7 @@ TEST(Plan, PutsJobsAfterThoseThatTheyDependOn) {
   nomad.get("/v1/job/b?namespace=default", nomad_job("b", "default", R"("DependsOn":[{"Job":"a"}],)"));
   nomad.get("/v1/job/c?namespace=default", nomad_job("c", "default", R"("DependsOn":[{"Job":"b"}],)"));
   const auto cycle = plan_of(nomad, here);
-  EXPECT_EQ(cycle.steps.size(), 13u) << "each once, and it ends";
+  EXPECT_EQ(cycle.steps.size(), 14u) << "each once, and it ends";
   nomad.get("/v1/job/c?namespace=default", nomad_job("c"));
   std::vector<std::string> jobs;
   const auto plan = plan_of(nomad, here);

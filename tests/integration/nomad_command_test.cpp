@@ -256,13 +256,16 @@ TEST_F(NomadCommand, TellsOperatorsWhatTheyAskFor) {
 
 TEST_F(NomadCommand, StartsAnAgentWithTheFilesOfASite) {
   ASSERT_EQ(shell("mkdir " + machine_.directory() + "/nomad.d").exit_code, 0);
-  write("nomad.d/10-server.hcl", "data_dir = \"" + machine_.directory() +
-                                     "/by-link\"\nserver {\n  enabled = true\n  bootstrap_expect = 1\n}\n"
-                                     "consul { address = \"127.0.0.1:8500\" }\nacl { enabled = false }\n");
+  write("nomad.d/10-server.hcl",
+        "data_dir = \"" + machine_.directory() +
+            "/by-link\"\nserver {\n  enabled = true\n  bootstrap_expect = 1\n  raw_exec_as_root = true\n}\n"
+            "consul { address = \"127.0.0.1:8500\" }\nacl { enabled = false }\n");
   write("nomad.d/20-ports.json", R"({"ports": {"http": 4747}, "tls": {"http": false}, "name": "by-file"})");
   {
     const auto running = agent("-config nomad.d -log-json", "http://127.0.0.1:4747");
     EXPECT_TRUE(has(printed("nomad server members -address http://127.0.0.1:4747"), "\nby-file"));
+    write("web.hcl", kWeb);
+    EXPECT_EQ(code("nomad job run -detach -address http://127.0.0.1:4747 web.hcl"), 0) << "root, by raw_exec";
     EXPECT_TRUE(has(read_text(machine_.directory() + "/agent-by-link.log"), "`consul` has no effect"));
   }
   const auto refused = script("nomad agent -config nomad.d -bootstrap-expect 3");

@@ -386,6 +386,7 @@ Decision<std::string> decide_stop_allocation(const Tables& tables, const StopAll
   allocation.desired_description = "alloc was stopped by an operator";
   // What has done its work is over; anything else goes on in another one, which is its successor.
   if (allocation.client_status != ClientStatus::complete) allocation.transition.migrate = true;
+  if (request.reschedule) allocation.transition.reschedule = true;
   if (request.no_shutdown_delay) allocation.transition.no_shutdown_delay = true;
   allocation.alloc_modify_index = context.revision;
   allocation.modify_time = unix_nanos(context.now);

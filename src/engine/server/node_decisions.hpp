@@ -47,6 +47,7 @@ Decision<Nothing> decide_allocation_updates(const Tables&, const std::string& no
 struct StopAllocation {
   std::string id;
   bool no_shutdown_delay = false;  ///< without waiting for `shutdown_delay`, even when it is waiting already
+  bool reschedule = false;         ///< marked as one to reschedule, for who asks for it by this name
 };
 /// Stops the allocation; the job is evaluated, so that a replacement is placed. Returns the evaluation's id. Throws
 /// not_found.

@@ -38,6 +38,8 @@ class Variables {
 
   /// A new active key; returns its id. `full`: seals every variable anew, after which old keys can be removed.
   async::awaitable<std::string> rotate(bool full);
+  /// Seals every variable under the active key. Throws conflict when others keep writing them.
+  async::awaitable<void> seal_anew();
   /// Throws not_found; conflict while the key is active or a variable is sealed under it.
   async::awaitable<void> remove_key(std::string id);
 
@@ -47,7 +49,6 @@ class Variables {
  private:
   SealedItems seal(const std::string& ns, const std::string& path, const model::StringMap& items) const;
   VariableAnswer answer(const VariableOutcome& outcome) const;
-  async::awaitable<void> seal_anew();
   async::awaitable<bool> expire_now();
 
   Writer& writer_;

@@ -188,7 +188,7 @@ class ServerRoleRunner {
                              std::optional<Duration> at_most) {
       return trust_.certify_node(identity, name, request, at_most);
     };
-    options.root_by_raw_exec = config.dev;
+    options.root_by_raw_exec = config.dev || config.server.raw_exec_as_root;
     options.guard = std::make_shared<const move::CapsuleGuard>();
     return options;
   }

@@ -32,6 +32,7 @@ struct ServerRole {
   Duration node_gc_threshold = std::chrono::hours(24);
   std::string wrapping_key;  ///< a file of 32 bytes; empty: in the keyring's directory
   std::string oidc_issuer;
+  bool raw_exec_as_root = false;  ///< in every namespace, as Nomad has it
 };
 
 struct TlsSettings {

@@ -29,6 +29,12 @@ std::vector<model::NetworkResource> networks_of(const model::Allocation& allocat
 }  // namespace
 
 std::string allocation_json(const model::Allocation& allocation) {
+  // Of one in the host's network Nomad tells that there is nothing to tell; its clients do not ask whether it does.
+  if (!allocation.network_status) {
+    model::Allocation told = allocation;
+    told.network_status.emplace();
+    return allocation_json(told);
+  }
   static constexpr std::string_view kShared = R"("Shared":{)";  // a quote within a text has a backslash before it
   std::string text = json::encode(allocation);
   text.insert(text.find(kShared) + kShared.size(), "\"Networks\":" + json::encode(networks_of(allocation)) + ",");

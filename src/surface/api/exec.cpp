@@ -146,6 +146,20 @@ Response session(Api& api, std::string node_id, const char* method, node::ExecRe
   return response;
 }
 
+awaitable<void> close_session(std::string why, std::shared_ptr<http::WebSocket> socket) {
+  co_await socket->close(http::CloseCode::internal, std::move(why));
+}
+
+/// Nomad's clients print the text with which a session is closed; of a refused handshake they print its status.
+Response unknown_allocation(const Request& request, const std::string& id) {
+  if (!request.headers.find("Upgrade")) throw Error(Code::not_found, "alloc not found");
+  Response response;
+  response.upgrade = [why = fmt::format("Unknown allocation \"{}\"", id.substr(0, 80))](auto socket) {
+    return close_session(why, std::move(socket));
+  };
+  return response;
+}
+
 /// Unknown tasks count as not isolated: the node will not know them either.
 bool is_isolated(const model::Allocation& allocation, const std::string& task) {
   const auto* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
@@ -156,7 +170,8 @@ bool is_isolated(const model::Allocation& allocation, const std::string& task) {
 
 awaitable<Response> exec_in_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
-  const auto allocation = get_allocation(*tables, request.param("id"));
+  const auto allocation = tables->find_allocation(request.param("id"));
+  if (!allocation) co_return unknown_allocation(request, request.param("id"));
   auto exec = exec_request(request);
   exec.alloc = allocation->id;
   if (exec.task.empty()) {

@@ -39,7 +39,7 @@ async::SteadyTime wait_deadline(const Request& request) {
 }
 
 void set_index(Response& response, model::Revision index) {
-  response.headers.set("X-Nomad-Index", std::to_string(std::max<model::Revision>(index, 1)));
+  response.headers.set("X-Nomad-Index", std::to_string(index));
   response.headers.set("X-Nomad-LastContact", "0");
 }
 
@@ -96,7 +96,8 @@ TimePoint since_parameter(const Request& request, TimePoint now) {
   return now - *span;
 }
 
-awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body) {
+awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body,
+                                model::Revision least) {
   const std::int64_t index = integer_parameter(request, "index", 0);
   const auto deadline = wait_deadline(request);
   const bool may_change = !scopes.empty();
@@ -110,7 +111,9 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
     // With an index, so that who waits for it to be there can ask again from here.
     response = http::text(404, error.one_line());
   }
-  set_index(response, newest(*tables, scopes));
+  // The tables' first revision is also that of what was never changed.
+  const auto revision = newest(*tables, scopes);
+  set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   co_return response;
 }
 
@@ -144,7 +147,7 @@ bool wants(const std::optional<filter::Expression>& expression, const Item& item
 }
 
 awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
-                                std::function<std::vector<Item>(const tables::Tables&)> list) {
+                                std::function<std::vector<Item>(const tables::Tables&)> list, model::Revision least) {
   const auto per_page = static_cast<std::size_t>(integer_parameter(request, "per_page", 0));
   const std::string from = request.query.find("next_token").value_or("");
   const bool reverse = request.query.flag("reverse");
@@ -172,7 +175,7 @@ awaitable<Response> answer_list(Api& api, const Request& request, std::vector<ta
     if (at != items.end()) next_token = token_of(*at);
     return out + "]";
   };
-  Response response = co_await answer_read(api, request, std::move(scopes), body);
+  Response response = co_await answer_read(api, request, std::move(scopes), body, least);
   if (!next_token.empty()) response.headers.set("X-Nomad-NextToken", next_token);
   co_return response;
 }

@@ -22,10 +22,13 @@ std::int64_t integer_parameter(const Request& request, const char* name, std::in
 TimePoint since_parameter(const Request& request, TimePoint now);
 
 /// Runs `body(tables)` on durable state, after waiting, if the request has `index`, until something in `scopes` is
-/// newer or `wait` is over (default and maximum 5 min, plus up to a sixteenth). The answer carries X-Nomad-Index (never
-/// 0), X-Nomad-LastContact and X-Nomad-KnownLeader. `body` returns JSON text.
+/// newer or `wait` is over (default and maximum 5 min, plus up to a sixteenth). The answer carries X-Nomad-Index (at
+/// least `least`), X-Nomad-LastContact and X-Nomad-KnownLeader. `body` returns JSON text.
 using Body = std::function<std::string(const tables::Tables&)>;
-awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body);
+awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body,
+                                model::Revision least = 1);
+/// As `least`: of lists by whose index clients of Nomad see that nothing was ever in them.
+inline constexpr model::Revision kNothingYet = 0;
 
 /// One element of a list before paging.
 struct Item {
@@ -47,7 +50,8 @@ Item item_of(std::string token, tables::Row<T> row, model::Revision order = 0) {
 /// The page of `list` that `filter`, `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets
 /// X-Nomad-NextToken. Throws invalid for an expression that cannot be read, or that does not fit what is listed.
 awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
-                                std::function<std::vector<Item>(const tables::Tables&)> list);
+                                std::function<std::vector<Item>(const tables::Tables&)> list,
+                                model::Revision least = 1);
 
 /// The expression of the query; nothing when it has none. Throws invalid as Nomad words it.
 std::optional<filter::Expression> filter_of(const Request& request);

@@ -39,7 +39,8 @@ awaitable<Response> handle(std::shared_ptr<const Served> served, Request request
   const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
   Response response = watched ? co_await served->gate->while_allowed(request, served->handler(request))
                               : co_await served->handler(request);
-  // Also where no index is told: Go clients read it of every answer.
+  // Also where no index is told: Go clients read them of every answer, in this order, up to the first that is missing.
+  if (!response.headers.find("X-Nomad-LastContact")) response.headers.set("X-Nomad-LastContact", "0");
   if (!response.headers.find("X-Nomad-KnownLeader")) response.headers.set("X-Nomad-KnownLeader", "true");
   co_return served->gate->guarded(request, std::move(response));
 }

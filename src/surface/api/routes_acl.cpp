@@ -75,7 +75,7 @@ std::string bootstrap_secret(const Request& request) {
   const auto* given = body.if_contains("BootstrapSecret");
   if (given == nullptr || !given->is_string() || given->get_string().empty()) return SystemIds().uuid();
   std::string secret(std::string_view(given->get_string()));
-  if (!is_uuid(secret)) throw Error(Code::invalid, "invalid acl token").because("BootstrapSecret must be a UUID");
+  if (!is_uuid(secret)) throw Error(Code::invalid, "invalid acl token");  // Nomad's text, whole
   return secret;
 }
 

@@ -24,7 +24,7 @@ awaitable<Response> list_allocations(Api& api, Request request) {
   const bool resources = request.query.flag("resources");
   const bool tasks = !request.query.has("task_states") || request.query.flag("task_states");
   std::vector<Scope> scopes{{Topic::allocations, ""}};
-  co_return co_await answer_list(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const auto list = [&](const tables::Tables& tables) {
     std::vector<Item> items;
     Shown shown(request);
     for (const auto& allocation : tables.allocations(prefix)) {
@@ -39,7 +39,8 @@ awaitable<Response> list_allocations(Api& api, Request request) {
                        datum_of(*allocation), prefix.empty() ? allocation->create_index : 0});
     }
     return items;
-  });
+  };
+  co_return co_await answer_list(api, request, std::move(scopes), list, kNothingYet);
 }
 
 awaitable<Response> read_allocation(Api& api, Request request) {
@@ -54,7 +55,7 @@ awaitable<Response> stop_allocation(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_allocation(*tables, request.param("id"));
   auto note = noted(api, request, fmt::format("stop allocation '{}'", row->name), row->ns);
-  server::StopAllocation stop{row->id, request.query.flag("no_shutdown_delay")};
+  server::StopAllocation stop{row->id, request.query.flag("no_shutdown_delay"), request.query.flag("reschedule")};
   const std::string eval = co_await api.server.stop_allocation(std::move(stop), std::move(note));
   tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});

@@ -16,18 +16,18 @@ awaitable<Response> list_evaluations(Api& api, Request request) {
   const std::string prefix = request.query.find("prefix").value_or("");
   const std::string job = request.query.find("job").value_or(""), status = request.query.find("status").value_or("");
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
-  co_return co_await answer_list(
-      api, request, std::move(scopes), [&, prefix, job, status](const tables::Tables& tables) {
-        std::vector<Item> items;
-        Shown shown(request);
-        for (const auto& evaluation : tables.evaluations(prefix)) {
-          const bool other = !shown(evaluation->ns) || (!job.empty() && evaluation->job_id != job) ||
-                             (!status.empty() && describe::spell(evaluation->status) != status);
-          if (other) continue;
-          items.push_back(item_of(evaluation->id, evaluation, prefix.empty() ? evaluation->create_index : 0));
-        }
-        return items;
-      });
+  const auto list = [&](const tables::Tables& tables) {
+    std::vector<Item> items;
+    Shown shown(request);
+    for (const auto& evaluation : tables.evaluations(prefix)) {
+      const bool other = !shown(evaluation->ns) || (!job.empty() && evaluation->job_id != job) ||
+                         (!status.empty() && describe::spell(evaluation->status) != status);
+      if (other) continue;
+      items.push_back(item_of(evaluation->id, evaluation, prefix.empty() ? evaluation->create_index : 0));
+    }
+    return items;
+  };
+  co_return co_await answer_list(api, request, std::move(scopes), list, kNothingYet);
 }
 
 /// Those that it led to or came from, and theirs, as Nomad tells them with ?related.
@@ -66,11 +66,12 @@ awaitable<Response> read_evaluation(Api& api, Request request) {
 awaitable<Response> evaluation_allocations(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, "eval:" + id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const auto list = [&](const tables::Tables& tables) {
     // None of one that is not known, as Nomad has it.
     return json_list(tables.allocations_of_evaluation(id),
                      [&](const auto& allocation) { return json::encode(stub(tables, *allocation)); });
-  });
+  };
+  co_return co_await answer_read(api, request, std::move(scopes), list, kNothingYet);
 }
 
 }  // namespace

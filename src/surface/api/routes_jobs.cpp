@@ -114,7 +114,8 @@ awaitable<Response> parse_job(Api&, Request request) {
   const bool canonicalize = wanted != nullptr && wanted->is_bool() && wanted->get_bool();
   inputs.canonicalize = canonicalize;
   inputs.validate = false;  // a job may be read before it is whole: registering and validating look at what it means
-  const auto result = jobspec::parse_job(std::string(std::string_view(source->get_string())), "job.hcl", inputs);
+  auto result = jobspec::parse_job(std::string(std::string_view(source->get_string())), "job.hcl", inputs);
+  if (result.job && result.job->name.empty()) result.job->name = result.job->id;  // clients read it unasked
   if (!result.job) throw result.diagnostics.to_error("the job file cannot be read");
   // What the file does not say is not told: whoever registers it may say it, by the namespace of his request, say.
   co_return http::json(canonicalize ? json::encode(model::with_policies(*result.job))
@@ -151,7 +152,8 @@ awaitable<Response> read_job(Api& api, Request request) {
 awaitable<Response> stop_job(Api& api, Request request) {
   server::DeregisterJob stop{namespace_of(request), request.param("id"), request.query.flag("purge"),
                              request.query.flag("no_shutdown_delay")};
-  if (request.query.find("eval_priority")) stop.eval_priority = integer_parameter(request, "eval_priority", 0);
+  if (const auto priority = integer_parameter(request, "eval_priority", 0); priority != 0)
+    stop.eval_priority = priority;
   if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
   auto note = noted(api, request, fmt::format("stop job '{}'", stop.id), stop.ns);
   const auto stopped = co_await api.server.deregister_job(std::move(stop), std::move(note));
@@ -175,21 +177,23 @@ awaitable<Response> job_allocations(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id");
   const bool all = request.query.flag("all");
   std::vector<Scope> scopes{scope_of_job(Topic::allocations, request)};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const auto list = [&](const tables::Tables& tables) {
     const auto job = tables.find_job(ns, id);
     auto allocations = tables.allocations_of_job(ns, id);
     std::erase_if(allocations, [&](const auto& row) { return !all && job && row->create_index < job->create_index; });
     return json_list(allocations, [&](const auto& row) { return json::encode(stub(tables, *row)); });
-  });
+  };
+  co_return co_await answer_read(api, request, std::move(scopes), list, kNothingYet);
 }
 
 awaitable<Response> job_evaluations(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id");
   std::vector<Scope> scopes{scope_of_job(Topic::evaluations, request)};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const auto list = [&](const tables::Tables& tables) {
     return json_list(tables.evaluations_of_job(ns, id),
                      [](const auto& evaluation) { return json::encode(*evaluation); });
-  });
+  };
+  co_return co_await answer_read(api, request, std::move(scopes), list, kNothingYet);
 }
 
 awaitable<Response> job_summary(Api& api, Request request) {

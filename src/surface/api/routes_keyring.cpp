@@ -68,7 +68,14 @@ awaitable<Response> rotate(Api& api, Request request) {
   co_return with_revision(api, boost::json::serialize(answer));
 }
 
+/// With `force` Nomad gives up what is sealed under the key; here that is sealed under the active one first.
 awaitable<Response> delete_key(Api& api, Request request) {
+  if (request.query.flag("force")) {
+    co_await api.server.variables().seal_anew();
+    if (api.files != nullptr) co_await api.files->seal_anew();
+    co_await seal_auth_methods_anew(api);
+    co_await seal_tokens_anew(api);
+  }
   if (api.files != nullptr) api.files->refuse_removal(*co_await api.server.read(), request.param("id"));
   server::refuse_key_removal(*co_await api.server.read(), request.param("id"));
   co_await api.server.variables().remove_key(request.param("id"));

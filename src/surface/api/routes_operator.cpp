@@ -73,7 +73,16 @@ Error one_server(std::string what) {
       .because("there is one server here: its state is in its own store, and no Raft is spoken");
 }
 
-awaitable<Response> remove_raft_peer(Api&, Request) { throw one_server("cannot remove a Raft peer"); }
+awaitable<Response> remove_raft_peer(Api& api, Request request) {
+  const auto self = raft_server(api);
+  for (const auto& [parameter, member] : {std::pair("id", "ID"), std::pair("address", "Address")}) {
+    const auto wanted = request.query.find(parameter);
+    if (wanted && *wanted != std::string_view(self.at(member).as_string()))
+      throw Error(Code::not_found,
+                  fmt::format("{} \"{}\" was not found in the Raft configuration", parameter, *wanted));
+  }
+  throw one_server("cannot remove a Raft peer");
+}
 awaitable<Response> transfer_leadership(Api&, Request) { throw one_server("cannot transfer the leadership"); }
 
 awaitable<Response> read_autopilot_configuration(Api& api, Request request) {

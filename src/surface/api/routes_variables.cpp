@@ -77,7 +77,11 @@ awaitable<Response> write_variable(Api& api, Request request) {
   if (request.query.has("lock-acquire"))
     co_return answer_write(request, co_await variables.acquire(claim, lock, body.items), true);
   if (request.query.has("lock-renew")) co_return answer_write(request, co_await variables.renew(claim), true);
-  if (request.query.has("lock-release")) co_return answer_write(request, co_await variables.release(claim), false);
+  if (request.query.has("lock-release")) {
+    auto released = co_await variables.release(claim);
+    if (!released.conflict) released.variable.items.clear();  // as Nomad has it: the request said nothing of them
+    co_return answer_write(request, std::move(released), false);
+  }
   if (!body.items) throw Error(Code::invalid, "variable missing required Items object");
   co_return answer_write(request, co_await variables.put(claim, *body.items), false);
 }

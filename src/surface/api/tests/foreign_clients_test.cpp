@@ -22,6 +22,7 @@ TEST(ForeignClients, AJobThatIsNotThereHasStopped) {
   EXPECT_EQ(text(json::parse(gone.body), "EvalID"), "");
   world.join(make_node(1));
   world.run(make_job("web", 1));
+  EXPECT_EQ(world.send("DELETE", "/v1/job/nope?eval_priority=0").status, 200) << "which says nothing";
   EXPECT_EQ(world.send("DELETE", "/v1/job/web?eval_priority=101").status, 400);
   EXPECT_FALSE(world.read("/v1/job/web").at("Stop").as_bool());
   const auto stopped = json::parse(world.send("DELETE", "/v1/job/web?eval_priority=97").body);
@@ -32,6 +33,28 @@ TEST(ForeignClients, EveryAnswerSaysThatThereIsALeader) {
   World world;
   EXPECT_EQ(world.get("/v1/status/leader").headers.find("X-Nomad-KnownLeader"), "true");
   EXPECT_EQ(world.get("/v1/jobs").headers.find("X-Nomad-KnownLeader"), "true");
+  EXPECT_EQ(world.get("/v1/operator/keyring/keys").headers.find("X-Nomad-LastContact"), "0");
+}
+
+TEST(ForeignClients, AListInWhichNothingEverWasSaysSo) {
+  World world;
+  for (const char* list : {"/v1/allocations", "/v1/evaluations", "/v1/job/web/allocations", "/v1/job/web/evaluations"})
+    EXPECT_EQ(world.get(list).headers.find("X-Nomad-Index"), "0") << list;
+  EXPECT_EQ(world.get("/v1/jobs").headers.find("X-Nomad-Index"), "1");
+  world.join(make_node(1));
+  world.run(make_job("web", 1));
+  EXPECT_NE(world.get("/v1/allocations").headers.find("X-Nomad-Index"), "0");
+  EXPECT_FALSE(world.read("/v1/allocation/" + world.allocation_of("web")).at("NetworkStatus").is_null());
+}
+
+TEST(ForeignClients, AnAllocationIsStoppedByTheNameOfRescheduling) {
+  World world;
+  world.join(make_node(1));
+  world.run(make_job("web", 1));
+  const std::string id = world.allocation_of("web");
+  ASSERT_EQ(world.put("/v1/allocation/" + id + "/stop?reschedule=true", "").status, 200);
+  EXPECT_TRUE(world.read("/v1/allocation/" + id).at("DesiredTransition").at("Reschedule").as_bool());
+  EXPECT_NE(world.allocation_of("web"), id);
 }
 
 TEST(ForeignClients, WhatIsNotThereHasAnIndexToWaitFrom) {
@@ -68,6 +91,15 @@ TEST(ForeignClients, AJobIsParsedBeforeItIsWhole) {
   const auto parsed = world.put("/v1/jobs/parse", R"({"JobHCL": "job \"example\" {}"})");
   ASSERT_EQ(parsed.status, 200) << parsed.body;
   EXPECT_EQ(text(json::parse(parsed.body), "ID"), "example");
+  EXPECT_EQ(text(json::parse(parsed.body), "Name"), "example");
+}
+
+TEST(ForeignClients, WhatIsNoRaftPeerIsNotFound) {
+  World world;
+  const auto answer = world.send("DELETE", "/v1/operator/raft/peer?id=nope");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(answer.body, HasSubstr("id \"nope\" was not found in the Raft configuration"));
+  EXPECT_EQ(world.send("DELETE", "/v1/operator/raft/peer?id=test").status, 501);
 }
 
 TEST(ForeignClients, MetricsHaveACounterAndASample) {

@@ -62,7 +62,7 @@ TEST(OperatorApi, AnswersForOneServerInTheShapesThatClientsRead) {
   World world;
   const auto raft = world.read("/v1/operator/raft/configuration");
   EXPECT_EQ(raft.at("Servers").at(0).at("Leader"), true);
-  EXPECT_EQ(world.send("DELETE", "/v1/operator/raft/peer?id=x").status, 501);
+  EXPECT_EQ(world.send("DELETE", "/v1/operator/raft/peer?id=test").status, 501);
   EXPECT_EQ(world.put("/v1/operator/raft/transfer-leadership", "").status, 501);
   EXPECT_EQ(world.read("/v1/operator/autopilot/health").at("Healthy"), true);
   EXPECT_EQ(world.read("/v1/operator/autopilot/configuration").at("LastContactThreshold"), "200ms");

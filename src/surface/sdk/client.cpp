@@ -142,6 +142,8 @@ At<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
   At<T> at{json::decode_text<T>(response.body, "answer"), 0};
   if (const auto index = response.headers.find("X-Nomad-Index"))
     std::from_chars(index->data(), index->data() + index->size(), at.index);
+  // 0 is told of a list in which nothing ever was; from there nobody could wait.
+  at.index = std::max<model::Revision>(at.index, 1);
   return at;
 }
 

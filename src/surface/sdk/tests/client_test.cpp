@@ -334,6 +334,11 @@ TEST_F(ClientTest, TakesAFileAsTheInputOfACommand) {
   ::unlink(copy.c_str());
 }
 
+TEST_F(ClientTest, CanWaitForTheFirstOfAList) {
+  Client client = serve();
+  EXPECT_EQ(client.evaluation_allocations(uuid(9)).index, 1u);
+}
+
 TEST_F(ClientTest, SaysWhyACommandCannotBeRun) {
   Client client = serve();
   const auto id = running(client, client.register_job(make_job("web"), {}).eval_id);
@@ -347,7 +352,10 @@ TEST_F(ClientTest, SaysWhyACommandCannotBeRun) {
   const auto error = refusal([&] { client.exec_in_allocation(id, session); });
   EXPECT_EQ(error.one_line(), "the session ended before the command did: no such command: nope");
   EXPECT_EQ(err.text(), "no such command: nope\n");
-  EXPECT_EQ(refusal([&] { client.exec_in_allocation(uuid(9), session); }).message(), "alloc not found");
+  EXPECT_NE(refusal([&] { client.exec_in_allocation(uuid(9), session); })
+                .one_line()
+                .find("Unknown allocation \"" + uuid(9) + "\""),
+            std::string::npos);
   EXPECT_EQ(refusal([&] { client.exec_on_host("hpc", "c1", session); }).message(), "host not found");
 }
 

@@ -1,5 +1,8 @@
 #include "cli/command.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -72,6 +75,14 @@ const Flag& get_flag(const Command& command, const std::vector<Flag>& flags, con
   throw error;
 }
 
+/// A SHA-256 in base64url, which is what keys are called by: one of 64 begins with '-'. No flag is so long.
+bool is_digest(const std::string& word) {
+  constexpr std::size_t kLength = 43;
+  return word.size() == kLength && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_';
+         });
+}
+
 }  // namespace
 
 Arguments parse(const Command& command, const std::vector<std::string>& words) {
@@ -84,7 +95,7 @@ Arguments parse(const Command& command, const std::vector<std::string>& words) {
       flags_over = true;
       continue;
     }
-    if (flags_over || word.size() < 2 || word[0] != '-') {
+    if (flags_over || word.size() < 2 || word[0] != '-' || is_digest(word)) {
       out.positional_.push_back(word);
       // `host exec NAME -- cmd`: the separator after the name is ours, the rest is not.
       if (command.passes_on && i + 1 < words.size() && words[i + 1] == "--" && out.positional_.size() == 1) ++i;

@@ -27,6 +27,14 @@ TEST(Parse, AcceptsOneAndTwoDashesAndValuesBothWays) {
   EXPECT_FALSE(parse(command, {"-detach=false", "f"}).has("detach"));
 }
 
+TEST(Parse, TakesTheNameOfAKeyForNoFlag) {
+  const std::string id = "-Adwcr0TStAap-4Uqc3GDcawjTRI4IDMki0YlQ7U_Ts";
+  EXPECT_EQ(parse(sample(), {id, "-detach"}).positional(), std::vector<std::string>{id});
+  EXPECT_EQ(parse(sample(), {"--" + id.substr(2)}).positional(), std::vector<std::string>{"--" + id.substr(2)});
+  EXPECT_THROW(parse(sample(), {id + "x"}), Error);
+  EXPECT_THROW(parse(sample(), {id.substr(1) + "-x", "-" + id}), Error);
+}
+
 TEST(Parse, SuggestsTheNearestFlag) {
   try {
     parse(sample(), {"-detatch", "f"});

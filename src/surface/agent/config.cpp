@@ -422,50 +422,6 @@ const Structure& description(Tag<HostRole>) {
   return s;
 }
 
-const Structure& description(Tag<AclSettings>) {
-  static const Structure s =
-      Builder<AclSettings>("acl", "Who may do what.")
-          .attribute<&AclSettings::enabled>(
-              "enabled", "enabled", "Whether requests need a token; without a word, yes, but for -dev on 127.0.0.1.")
-          .attribute<&AclSettings::trust_root_socket>(
-              "trust_root_socket", "trust_root_socket",
-              "Whether root at the unix socket of the agent has management rights without a token.")
-          .attribute<&AclSettings::token_min_expiration_ttl>("token_min_expiration_ttl", "token_min_expiration_ttl",
-                                                             "Shortest life of a token that expires.")
-          .attribute<&AclSettings::token_max_expiration_ttl>("token_max_expiration_ttl", "token_max_expiration_ttl",
-                                                             "Longest life of a token that expires.")
-          .attribute<&AclSettings::readable_token_secrets>(
-              "readable_token_secrets", "readable_token_secrets",
-              "Keeps the secrets of new tokens, sealed, so that management tokens can read them again, as in Nomad.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<AuditSettings>) {
-  static const Structure s =
-      Builder<AuditSettings>("audit", "The log of everything that changes something.")
-          .attribute<&AuditSettings::enabled>("enabled", "enabled", "Whether there is one.")
-          .attribute<&AuditSettings::rotate_bytes>("rotate_bytes", "rotate_bytes", "Size at which a new file is begun.")
-          .attribute<&AuditSettings::rotate_max_files>("rotate_max_files", "rotate_max_files",
-                                                       "Older files that are kept.")
-          .attribute<&AuditSettings::on_failure>("on_failure", "on_failure",
-                                                 "What becomes of changes that cannot be logged: `refuse` or `warn`.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<LimitSettings>) {
-  static const Structure s =
-      Builder<LimitSettings>("limits", "How much one caller, by address and token, may ask of the HTTP API; 0: any.")
-          .attribute<&LimitSettings::http_requests_per_second>("http_requests_per_second", "http_requests_per_second",
-                                                               "Requests a second, in the long run.")
-          .attribute<&LimitSettings::http_burst>("http_burst", "http_burst", "Requests at once, after a pause.")
-          .attribute<&LimitSettings::http_max_concurrent>("http_max_concurrent", "http_max_concurrent",
-                                                          "Requests under way, streams and blocking queries too.")
-          .done();
-  return s;
-}
-
 const Structure& description(Tag<Plugin>) {
   static const Structure s =
       Builder<Plugin>("plugin", "Settings of a driver.")

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/testing/world.hpp"
+#include "access.hpp"
 #include "node/task_api.hpp"
 #include "server/identities.hpp"
 
@@ -12,10 +12,10 @@ namespace {
 using server::testing::run_until;
 
 /// A task of job "web" that runs on a linked node, and what it does with its Task API.
-class TaskApiTest : public ::testing::Test {
+class TaskApiTest : public AccessTest {
  protected:
   explicit TaskApiTest(AccessOptions access = {.acl = true}, std::size_t connections = 100)
-      : world(std::move(access)), tasks(world.loop.executor(), "test") {
+      : AccessTest(std::move(access)), tasks(world.loop.executor(), "test") {
     http::ServerOptions options;
     options.connection_limit = connections;
     served.emplace(world.loop.executor(), world.router, world.api, std::move(options));
@@ -35,22 +35,7 @@ class TaskApiTest : public ::testing::Test {
     world.loop.run_until_done(tasks.stop());
   }
 
-  template <class Change>
-  void put(Change change) {
-    world.decide([change](const tables::Tables&, const server::Context&) {
-      server::Decision<server::Nothing> decision;
-      decision.changes.push_back(change);
-      return decision;
-    });
-  }
-  /// A management token whose secret is "boss".
-  void make_boss() {
-    model::AclToken token;
-    token.accessor_id = "a";
-    token.secret_hash = acl::hash_secret("boss");
-    token.type = model::AclTokenType::management;
-    put(tables::PutAclToken{token});
-  }
+  void make_boss() { make_token("boss", ""); }
   /// The token of the task's own identity.
   std::string identity() {
     model::Allocation row = *world.tables().find_allocation(allocation);
@@ -105,7 +90,6 @@ class TaskApiTest : public ::testing::Test {
     return Code::internal;
   }
 
-  World world;
   async::TaskGroup tasks;
   std::optional<TaskApi> served;
   FakeNode* node = nullptr;

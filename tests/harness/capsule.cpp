@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 
 namespace underway::harness {
@@ -146,6 +147,19 @@ void Capsule::pull_the_plug(const std::string& host) const {
     }
   }
   throw std::runtime_error("host " + host + " has no first process");
+}
+
+std::string Capsule::row_of(const std::string& host) const {
+  std::istringstream rows(cluster_.underway({"node", "status"}, seconds(10)).out);
+  for (std::string row; std::getline(rows, row);) {
+    if (row.find("  " + host + "  ") != std::string::npos) return row;
+  }
+  return "";
+}
+
+bool Capsule::made_anew(const std::string& host, const std::string& before) const {
+  const std::string row = row_of(host);
+  return row.ends_with(" ready") && row != before;
 }
 
 Finished Capsule::inside(const std::string& line) const {

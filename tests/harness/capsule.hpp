@@ -45,8 +45,12 @@ class Capsule {
 
   /// Pids of its keeper on a host, as the machine numbers them.
   std::vector<int> keepers(const std::string& host) const { return on_host(host, "underway-keeper"); }
-  /// Ends the host's first process, and with it everything on the host.
+  /// Ends the host's first process, and with it everything on the host. The server hears of it seconds later.
   void pull_the_plug(const std::string& host) const;
+  /// A host's row in `node status`.
+  std::string row_of(const std::string& host) const;
+  /// A host whose row was `before` has died since and is there again: made anew, it is another node.
+  bool made_anew(const std::string& host, const std::string& before) const;
   /// A shell line in the capsule.
   Finished inside(const std::string& line) const;
 

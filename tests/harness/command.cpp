@@ -1,5 +1,6 @@
 #include "harness/command.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -29,6 +31,7 @@ int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(statu
 /// In the child: becomes the command, in a process group of its own.
 [[noreturn]] void become(const Command& command, int in, int out, int err) {
   ::setpgid(0, 0);
+  ::signal(SIGPIPE, SIG_DFL);
   ::dup2(in, 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
@@ -62,9 +65,35 @@ bool drain(int fd, std::string& text) {
   return got > 0;
 }
 
+/// Writes what fits now of `left` and takes it off; false when that was all, or nobody reads.
+bool feed(int fd, std::string_view& left) {
+  const ssize_t put = ::write(fd, left.data(), left.size());
+  if (put > 0) left.remove_prefix(static_cast<std::size_t>(put));
+  return !left.empty() && (put > 0 || errno == EAGAIN);
+}
+
+/// The three streams at once, as a command may wait for one before it goes on with another; false when the deadline
+/// came first.
+bool converse(Pipe& in, Pipe& out, Pipe& err, std::string_view input, Clock::time_point deadline, Finished& finished) {
+  ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
+  if (input.empty()) in.close_end(1);
+  while (out.ends[0] >= 0 || err.ends[0] >= 0) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    std::array<pollfd, 3> fds{{{in.ends[1], POLLOUT, 0}, {out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
+    if (fds[0].revents != 0 && !feed(in.ends[1], input)) in.close_end(1);
+    if (fds[1].revents != 0 && !drain(out.ends[0], finished.out)) out.close_end(0);
+    if (fds[2].revents != 0 && !drain(err.ends[0], finished.err)) err.close_end(0);
+  }
+  return true;
+}
+
 }  // namespace
 
 Finished run(const Command& command) {
+  // A command that ends before it has read its input is no reason to die.
+  ::signal(SIGPIPE, SIG_IGN);
   Pipe in, out, err;
   const pid_t pid = ::fork();
   if (pid == 0) become(command, in.ends[0], out.ends[1], err.ends[1]);
@@ -72,25 +101,9 @@ Finished run(const Command& command) {
   in.close_end(0);
   out.close_end(1);
   err.close_end(1);
-  if (!command.input.empty() && ::write(in.ends[1], command.input.data(), command.input.size()) < 0) {
-    throw std::runtime_error("cannot write to the command");
-  }
-  in.close_end(1);
   Finished finished;
-  const auto deadline = Clock::now() + kBusy * command.limit;
-  bool out_open = true, err_open = true;
-  while (out_open || err_open) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) {
-      finished.timed_out = true;
-      ::kill(-pid, SIGKILL);
-      break;
-    }
-    std::array<pollfd, 2> fds{{{out_open ? out.ends[0] : -1, POLLIN, 0}, {err_open ? err.ends[0] : -1, POLLIN, 0}}};
-    ::poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
-    if (fds[0].revents != 0) out_open = drain(out.ends[0], finished.out);
-    if (fds[1].revents != 0) err_open = drain(err.ends[0], finished.err);
-  }
+  finished.timed_out = !converse(in, out, err, command.input, Clock::now() + kBusy * command.limit, finished);
+  if (finished.timed_out) ::kill(-pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);
   finished.exit_code = exit_code_of(status);

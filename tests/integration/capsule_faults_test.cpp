@@ -36,6 +36,7 @@ class CapsuleFaults : public testing::Test {
   void strike_in(const std::string& phase) {
     const std::string from = capsule_->owner(), to = capsule_->other_than(from);
     if (host_dies()) capsule_->keep_copies(to, 1);
+    const std::string source = capsule_->row_of(from);
     const Prober client = capsule_->client("c1", milliseconds(20));
     ASSERT_TRUE(client.all_answer(seconds(20), 20)) << client.report() << capsule_->status();
     {
@@ -55,6 +56,8 @@ class CapsuleFaults : public testing::Test {
               << " after " << std::chrono::duration_cast<milliseconds>(Clock::now() - struck).count()
               << " ms; without an answer for at most " << client.readings()["counter"].longest.count() << " ms"
               << (record.last_error.empty() ? "" : "; " + record.last_error) << "\n";
+    if (host_dies())
+      ASSERT_TRUE(eventually(seconds(30), [&] { return capsule_->made_anew(from, source); })) << capsule_->status();
   }
 
   bool host_dies() const { return victim_ == "source_host"; }

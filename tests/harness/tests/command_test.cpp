@@ -1,0 +1,31 @@
+#include "harness/command.hpp"
+
+#include <gtest/gtest.h>
+
+namespace underway::harness {
+namespace {
+
+TEST(Command, IsReadWhileItIsFed) {
+  // More than pipes hold, both ways.
+  const std::string much(4 << 20, 'x');
+  const auto done = run({.argv = {"cat"}, .input = much});
+  EXPECT_FALSE(done.timed_out);
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_EQ(done.out, much);
+}
+
+TEST(Command, MayLeaveItsInputUnread) {
+  const auto done =
+      run({.argv = {"/bin/sh", "-c", "exec <&-; echo out; echo err >&2; exit 3"}, .input = std::string(4 << 20, 'x')});
+  EXPECT_EQ(done.exit_code, 3);
+  EXPECT_EQ(done.out, "out\n");
+  EXPECT_EQ(done.err, "err\n");
+}
+
+TEST(Command, DiesOfAClosedPipeAsElsewhere) {
+  const auto done = run({.argv = {"/bin/bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"}});
+  EXPECT_EQ(done.out, "y\n141\n") << "128 and SIGPIPE";
+}
+
+}  // namespace
+}  // namespace underway::harness

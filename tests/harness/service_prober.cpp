@@ -38,7 +38,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 milliseconds every{100};
-milliseconds patience{1000};  // for one question
+// For one question: longer than a busy machine keeps a process waiting for its turn, and less than any client's own
+// (systemd-timesyncd has 10 s, Slurm's MessageTimeout is 10 s). What comes late is in the longest gap; a datagram that
+// is lost stays lost.
+milliseconds patience{5000};
 std::atomic<bool> ended = false;
 
 class Socket {

@@ -48,5 +48,24 @@ job "slurmd" {
         pids   = 32768
       }
     }
+
+    # It is ready when the controller has heard of it: then sinfo shows its node, and jobs start there.
+    task "ready" {
+      driver = "raw_exec"
+
+      lifecycle {
+        hook = "poststart"
+      }
+
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "until scontrol -o show node $0 2>/dev/null | grep -Evq 'UNKNOWN|NOT_RESPONDING'; do sleep 0.2; done", "${attr.unique.hostname}"]
+      }
+
+      resources {
+        cpu    = 10
+        memory = 16
+      }
+    }
   }
 }

@@ -254,6 +254,55 @@ TEST_F(NomadCommand, TellsOperatorsWhatTheyAskFor) {
   EXPECT_TRUE(has(valid.err, "`consul` has no effect")) << valid.err;
 }
 
+TEST_F(NomadCommand, KeepsRootKeysAndMakesCertificates) {
+  const auto key_that_is = [&](const std::string& state) {
+    const auto id = printed("nomad operator root keyring list | awk '$2 == \"" + state + "\" { print $1 }'");
+    return id.substr(0, id.find('\n'));
+  };
+  printed("nomad var put nomad/jobs/a password=sesame");
+  const auto first = key_that_is("active");
+  EXPECT_TRUE(has(printed("nomad operator root keyring rotate -prepublish 1h"), "  prepublished  "));
+  EXPECT_EQ(key_that_is("active"), first);
+  printed("nomad operator root keyring rotate -now");
+  EXPECT_EQ(key_that_is("inactive"), first);
+  EXPECT_EQ(code("nomad operator root keyring remove " + first), 1) << "a variable is sealed under it";
+  printed("nomad operator root keyring remove -force " + first);
+  EXPECT_EQ(printed("nomad var get -item password nomad/jobs/a"), "sesame");
+  EXPECT_EQ(code("nomad operator root keyring rotate -full -prepublish 1h"), 1);
+  EXPECT_EQ(code("nomad operator root keyring rotate -prepublish soon"), 1);
+
+  printed("nomad tls ca create -domain site -name-constraint -additional-domain hpc.org -organization 'HPC Site'");
+  const auto said = printed("openssl x509 -in site-agent-ca.pem -noout -subject -ext nameConstraints");
+  for (const char* word : {"O = HPC Site", "DNS:localhost", "DNS:site", "DNS:hpc.org"})
+    EXPECT_TRUE(has(said, word)) << word << " in " << said;
+  printed("nomad tls cert create -server -domain site -additional-dnsname mgmt.hpc.org");
+  EXPECT_TRUE(has(printed("openssl x509 -in global-server-site.pem -noout -subject"), "server.global.site"));
+  const auto foreign = script("nomad tls cert create -cli -domain site -additional-dnsname mgmt.elsewhere.org");
+  EXPECT_EQ(foreign.exit_code, 1);
+  EXPECT_TRUE(has(foreign.err, "permitted subtree violation")) << foreign.err;
+  EXPECT_EQ(code("nomad tls ca create -country Switzerland"), 1);
+  EXPECT_EQ(code("nomad tls ca create -additional-domain hpc.org"), 1);
+}
+
+TEST_F(NomadCommand, ServesScriptsOfOperators) {
+  EXPECT_EQ(printed("nomad check"), "agent is healthy\n");
+  EXPECT_EQ(code("NOMAD_ADDR=http://127.0.0.1:1 nomad check"), 2);
+  printed("nomad operator api -H 'X-Mark: here' /v1/jobs < /dev/null");
+  EXPECT_EQ(code("nomad operator api -H 'X-Nomad-Token: guessed' /v1/jobs < /dev/null"), 1);
+  EXPECT_EQ(code("nomad operator api -H nonsense /v1/jobs < /dev/null"), 1);
+  printed("nomad volume init -json");
+  EXPECT_TRUE(has(printed("nomad volume create volume.host.json"), "==> Created host volume data with ID "));
+
+  // The two characters that end a session leave the command's terminal.
+  if (shell("command -v script").exit_code != 0) GTEST_SKIP() << "needs script of bsdutils";
+  write("web.hcl", kWeb);
+  printed("nomad job run web.hcl");
+  const auto ended = script(
+      "for i in 1 2 3 4 5; do sleep 1; printf '\\r~.' || break; done 2>/dev/null | "
+      "timeout 20 script -qec 'nomad exec -t -job web /bin/cat' /dev/null");
+  EXPECT_TRUE(has(ended.out, "Connection closed")) << ended.out;
+}
+
 TEST_F(NomadCommand, StartsAnAgentWithTheFilesOfASite) {
   ASSERT_EQ(shell("mkdir " + machine_.directory() + "/nomad.d").exit_code, 0);
   write("nomad.d/10-server.hcl",

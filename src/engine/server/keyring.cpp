@@ -23,6 +23,8 @@ constexpr std::size_t kKeySize = 32;
 struct KeyFile {
   std::string id;
   std::int64_t create_time = 0;
+  std::int64_t publish_time = 0;
+  bool prepublished = false;
   std::string wrapped;  ///< base64
 };
 
@@ -30,6 +32,8 @@ const describe::Structure& description(describe::Tag<KeyFile>) {
   static const auto s = describe::Builder<KeyFile>("root key", "A root key, wrapped.")
                             .wire<&KeyFile::id>("KeyID", "")
                             .wire<&KeyFile::create_time>("CreateTime", "")
+                            .wire<&KeyFile::publish_time>("PublishTime", "")
+                            .wire<&KeyFile::prepublished>("Prepublished", "")
                             .wire<&KeyFile::wrapped>("Wrapped", "")
                             .done();
   return s;
@@ -76,6 +80,26 @@ Keyring::Keyring(std::string directory, std::string wrapping_key, TimePoint now)
   activate(active ? std::string(trim(*active)) : make_key(now));
 }
 
+std::string Keyring::prepublish(TimePoint now, TimePoint at) { return make_key(now, unix_nanos(at)); }
+
+std::string Keyring::promote(TimePoint now) {
+  std::string last;
+  for (const RootKey* key = next_prepublished(); key != nullptr && from_unix_nanos(key->publish_time) <= now;
+       key = next_prepublished()) {
+    last = key->id;
+    activate(last);
+  }
+  return last;
+}
+
+const RootKey* Keyring::next_prepublished() const {
+  const RootKey* first = nullptr;
+  for (const auto& key : keys_) {
+    if (key.prepublished && (first == nullptr || key.publish_time < first->publish_time)) first = &key;
+  }
+  return first;
+}
+
 std::vector<crypto::VerifyingKey> Keyring::verifying() const {
   std::vector<crypto::VerifyingKey> out;
   for (const auto& key : keys_) out.push_back(signing_.at(key.id).verifying());
@@ -97,16 +121,22 @@ void Keyring::remove(const std::string& id) {
 }
 
 /// Durable before it is used: what is sealed under a key that a power cut takes is lost.
-std::string Keyring::make_key(TimePoint now) {
+std::string Keyring::make_key(TimePoint now, std::int64_t publish_time) {
   SystemIds ids;  // as random as the key itself: no seed reproduces either
   crypto::SealingKey key = crypto::make_sealing_key(ids);
   const std::string id = key.id;
-  if (!directory_.empty()) {
-    const KeyFile file{id, unix_nanos(now), base64_encode(crypto::wrap(wrapping_, key).bytes)};
-    os::write_file(file_of(id), json::encode(file) + "\n", 0600);
-  }
-  add(std::move(key), unix_nanos(now));
+  const RootKey what{
+      .id = id, .create_time = unix_nanos(now), .publish_time = publish_time, .prepublished = publish_time != 0};
+  write(key, what);
+  add(std::move(key), what);
   return id;
+}
+
+void Keyring::write(const crypto::SealingKey& key, const RootKey& what) const {
+  if (directory_.empty()) return;
+  const KeyFile file{what.id, what.create_time, what.publish_time, what.prepublished,
+                     base64_encode(crypto::wrap(wrapping_, key).bytes)};
+  os::write_file(file_of(key.id), json::encode(file) + "\n", 0600);
 }
 
 std::vector<snapshot::WrappedKey> Keyring::wrapped() const {
@@ -141,7 +171,7 @@ std::vector<snapshot::WrappedKey> Keyring::missing(const std::vector<snapshot::W
 
 void Keyring::adopt(const std::vector<snapshot::WrappedKey>& keys) {
   for (const auto& key : missing(keys)) {
-    os::write_file(file_of(key.id), json::encode(KeyFile{key.id, key.create_time, key.wrapped}) + "\n", 0600);
+    os::write_file(file_of(key.id), json::encode(KeyFile{key.id, key.create_time, 0, false, key.wrapped}) + "\n", 0600);
     load(key.id);
   }
   std::ranges::sort(keys_, {}, &RootKey::create_time);
@@ -150,7 +180,11 @@ void Keyring::adopt(const std::vector<snapshot::WrappedKey>& keys) {
 void Keyring::load(const std::string& id) {
   try {
     const auto file = json::decode_text<KeyFile>(os::read_file(file_of(id), 4096));
-    add(crypto::unwrap(wrapping_, id, {wrapping_.id, base64_decode(file.wrapped)}), file.create_time);
+    add(crypto::unwrap(wrapping_, id, {wrapping_.id, base64_decode(file.wrapped)}),
+        {.id = id,
+         .create_time = file.create_time,
+         .publish_time = file.publish_time,
+         .prepublished = file.prepublished});
   } catch (const Error& error) {
     throw Error(Code::denied, fmt::format("the root key '{}' cannot be opened", file_of(id)))
         .because(error.one_line())
@@ -158,17 +192,23 @@ void Keyring::load(const std::string& id) {
   }
 }
 
-void Keyring::add(crypto::SealingKey key, std::int64_t create_time) {
-  const std::string id = key.id;
-  signing_.insert_or_assign(id, crypto::SigningKey::from_seed(crypto::derive_key(key, "workload identities").bytes));
-  keys_.push_back({id, false, create_time});
+void Keyring::add(crypto::SealingKey key, RootKey what) {
+  signing_.insert_or_assign(key.id,
+                            crypto::SigningKey::from_seed(crypto::derive_key(key, "workload identities").bytes));
+  keys_.push_back(std::move(what));
   ring_.add(std::move(key));
 }
 
 void Keyring::activate(const std::string& id) {
   if (!directory_.empty()) os::write_file(directory_ + "/" + kActive, id + "\n", 0600);
   ring_.activate(id);
-  for (auto& key : keys_) key.active = key.id == id;
+  for (auto& key : keys_) {
+    key.active = key.id == id;
+    if (!key.active || !key.prepublished) continue;
+    // Last: a server that dies before this finds its active key waiting, and ends the wait when it starts.
+    key.prepublished = false;
+    write(*ring_.find(id), key);
+  }
 }
 
 }  // namespace underway::server

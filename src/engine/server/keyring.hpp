@@ -5,6 +5,8 @@
 /// elsewhere (a systemd credential, a TPM) has a data directory that says nothing to a thief. The store never sees a
 /// key.
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "crypto/seal.hpp"
 #include "crypto/sign.hpp"
@@ -14,8 +16,12 @@ namespace underway::server {
 
 struct RootKey {
   std::string id;
-  bool active = false;           ///< seals and signs; the others only open and verify
-  std::int64_t create_time = 0;  ///< ns since the epoch
+  bool active = false;            ///< seals and signs; the others only open and verify
+  std::int64_t create_time = 0;   ///< ns since the epoch
+  std::int64_t publish_time = 0;  ///< when a prepublished key becomes, or became, active; 0: at once
+  bool prepublished = false;      ///< waits for that: others know it before it signs
+
+  std::int64_t active_since() const { return std::max(create_time, publish_time); }
 };
 
 class Keyring {
@@ -28,8 +34,16 @@ class Keyring {
   /// Oldest first.
   const std::vector<RootKey>& keys() const { return keys_; }
   const std::string& active_id() const { return ring_.active_id(); }
+  const RootKey& active() const { return *std::ranges::find(keys_, active_id(), &RootKey::id); }
   /// Makes a key and activates it; returns its id. Blocks: yes (disk).
   std::string rotate(TimePoint now);
+  /// Makes a key that becomes active at `at`; returns its id. Blocks: yes (disk).
+  std::string prepublish(TimePoint now, TimePoint at);
+  /// Activates the keys whose time has come, in its order; the id of the last, empty when there is none.
+  /// Blocks: yes (disk).
+  std::string promote(TimePoint now);
+  /// The one that promote activates next; null when none waits.
+  const RootKey* next_prepublished() const;
   /// Throws Error(not_found); conflict for the active key. Whether something is sealed under it is the caller's to
   /// know. Blocks: yes (disk).
   void remove(const std::string& id);
@@ -53,9 +67,10 @@ class Keyring {
   std::vector<crypto::VerifyingKey> verifying() const;
 
  private:
-  void add(crypto::SealingKey key, std::int64_t create_time);
+  void add(crypto::SealingKey key, RootKey what);
   void activate(const std::string& id);
-  std::string make_key(TimePoint now);
+  void write(const crypto::SealingKey& key, const RootKey& what) const;
+  std::string make_key(TimePoint now, std::int64_t publish_time = 0);
   void load(const std::string& id);
   std::string file_of(const std::string& id) const { return directory_ + "/" + id + ".key"; }
 

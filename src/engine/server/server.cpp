@@ -52,6 +52,7 @@ void Server::start() {
   tasks_.spawn("periodic jobs", start_by_the_clock(writer_, clock_));
   tasks_.spawn("volumes of hosts", host_volumes_.tend());
   tasks_.spawn("locks of variables", variables_.expire_locks());
+  tasks_.spawn("root keys", variables_.tend_keys(options_.root_key_rotation));
 }
 
 async::awaitable<void> Server::stop() {

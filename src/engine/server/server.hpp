@@ -43,6 +43,7 @@ struct Options {
   std::string keyring_directory;       ///< of the root keys; empty: in memory only
   std::string snapshot_directory;      ///< where snapshots are packed and unpacked; empty: a temporary one
   std::string wrapping_key;            ///< a file, when it lies elsewhere than in the keyring's directory
+  Duration root_key_rotation{0};       ///< life of an active root key; zero: until it is rotated
   std::string oidc_issuer;             ///< `iss` of the tokens of tasks: a URL under which others reach this server
   bool root_by_raw_exec = false;       ///< see Context
   std::shared_ptr<const Guard> guard;  ///< see server/guard.hpp; may be null

@@ -124,8 +124,47 @@ std::vector<NewVariable> Variables::generate_missing(const Tables& tables,
 async::awaitable<std::string> Variables::rotate(bool full) {
   const std::string id = keyring_.rotate(clock_.now());
   log::info("server: root key {} is active", id);
+  keys_changed_.notify_all();
   if (full) co_await seal_anew();
   co_return id;
+}
+
+std::string Variables::prepublish(TimePoint at) {
+  if (at <= clock_.now())
+    throw Error(Code::invalid, fmt::format("a key cannot become active at {}", format_time(at)))
+        .because("that is past");
+  std::string id = keyring_.prepublish(clock_.now(), at);
+  log::info("server: root key {} becomes active at {}", id, format_time(at));
+  keys_changed_.notify_all();
+  return id;
+}
+
+/// Half a life before its time, as Nomad does it: who verifies tokens has known the key for long when it signs.
+void Variables::rotate_by_age(Duration rotation) {
+  if (rotation <= Duration{0} || keyring_.next_prepublished() != nullptr) return;
+  const TimePoint now = clock_.now(), since = from_unix_nanos(keyring_.active().active_since());
+  if (now < since + rotation / 2) return;
+  prepublish(std::max(since + rotation, now + rotation / 2));
+}
+
+async::awaitable<void> Variables::tend_keys(Duration rotation) {
+  while (true) {
+    std::optional<TimePoint> next;
+    try {
+      const std::string promoted = keyring_.promote(clock_.now());
+      if (!promoted.empty()) log::info("server: root key {} is active", promoted);
+      rotate_by_age(rotation);
+      if (const auto* waiting = keyring_.next_prepublished())
+        next = from_unix_nanos(waiting->publish_time);
+      else if (rotation > Duration{0})
+        next = from_unix_nanos(keyring_.active().active_since()) + rotation / 2;
+    } catch (const Error& error) {
+      log::error("server: root keys are as they were, trying again in {}: {}", human_duration(kRetry),
+                 error.one_line());
+      next = clock_.now() + kRetry;
+    }
+    co_await keys_changed_.wait_until(next ? async::deadline_in(*next - clock_.now()) : async::kNever);
+  }
 }
 
 async::awaitable<void> Variables::seal_anew() {
@@ -156,6 +195,7 @@ async::awaitable<void> Variables::remove_key(std::string id) {
         .advise("run `underway operator root keyring rotate -full` first");
   }
   keyring_.remove(id);
+  keys_changed_.notify_all();
 }
 
 /// The first time, nobody is late: who held a lock could not renew it while there was no server.

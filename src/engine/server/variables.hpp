@@ -3,6 +3,7 @@
 /// Variables as the API and templates use them: in the clear here, sealed in every decision and in the store. Locks
 /// that nobody renews are taken away by `expire_locks`.
 
+#include "async/event.hpp"
 #include "model/cluster.hpp"
 #include "server/keyring.hpp"
 #include "server/variable_decisions.hpp"
@@ -38,6 +39,8 @@ class Variables {
 
   /// A new active key; returns its id. `full`: seals every variable anew, after which old keys can be removed.
   async::awaitable<std::string> rotate(bool full);
+  /// A key that becomes active at `at`; returns its id. Throws invalid when that is past.
+  std::string prepublish(TimePoint at);
   /// Seals every variable under the active key. Throws conflict when others keep writing them.
   async::awaitable<void> seal_anew();
   /// Throws not_found; conflict while the key is active or a variable is sealed under it.
@@ -45,16 +48,21 @@ class Variables {
 
   /// Runs until cancelled.
   async::awaitable<void> expire_locks();
+  /// Activates prepublished keys in time, and prepublishes one when half of the active one's life, `rotation`, is
+  /// over; zero: none is made by itself. Runs until cancelled.
+  async::awaitable<void> tend_keys(Duration rotation);
 
  private:
   SealedItems seal(const std::string& ns, const std::string& path, const model::StringMap& items) const;
   VariableAnswer answer(const VariableOutcome& outcome) const;
   async::awaitable<bool> expire_now();
+  void rotate_by_age(Duration rotation);
 
   Writer& writer_;
   Keyring& keyring_;
   Clock& clock_;
   bool extended_ = false;
+  async::Event keys_changed_;
 };
 
 /// The items that a declaration asks for, from the kernel's generator.

@@ -16,7 +16,9 @@ constexpr std::size_t kNameLimit = 253;  // of a DNS name: RFC 1035, 2.3.4
 /// How far back a certificate begins, for clocks that are behind; little of a short life.
 Duration slack(Duration lifetime) { return std::min<Duration>(std::chrono::minutes(5), lifetime / 10); }
 
-std::string name_of(std::string_view role, std::string_view region) { return fmt::format("{}.{}.nomad", role, region); }
+std::string name_of(std::string_view role, std::string_view region, std::string_view domain) {
+  return fmt::format("{}.{}.{}", role, region, domain);
+}
 
 Error cannot_say(std::string_view name) {
   return Error(Code::invalid, fmt::format("'{}' cannot stand in a certificate", name));
@@ -68,6 +70,37 @@ void set_common_name(X509* certificate, std::string_view name) {
   check(::X509_NAME_add_entry_by_NID(::X509_get_subject_name(certificate), NID_commonName, MBSTRING_UTF8,
                                      detail::bytes_of(name), static_cast<int>(name.size()), -1, 0) == 1,
         "cannot write a certificate's subject");
+}
+
+/// OpenSSL knows how long each may be, and that a country has two letters.
+void set_subject(X509* certificate, const Subject& subject) {
+  for (const auto& [what, value] :
+       {std::pair(NID_countryName, &subject.country), std::pair(NID_stateOrProvinceName, &subject.province),
+        std::pair(NID_localityName, &subject.locality), std::pair(NID_streetAddress, &subject.street_address),
+        std::pair(NID_postalCode, &subject.postal_code), std::pair(NID_organizationName, &subject.organization),
+        std::pair(NID_organizationalUnitName, &subject.organizational_unit)}) {
+    if (value->empty()) continue;
+    if (::X509_NAME_add_entry_by_NID(::X509_get_subject_name(certificate), what, MBSTRING_UTF8,
+                                     detail::bytes_of(*value), static_cast<int>(value->size()), -1, 0) != 1)
+      throw cannot_say(*value).because(detail::reason());
+  }
+}
+
+void permit_only(X509* certificate, const std::vector<std::string>& domains) {
+  if (domains.empty()) return;
+  const detail::Owned<NAME_CONSTRAINTS, &NAME_CONSTRAINTS_free> all(::NAME_CONSTRAINTS_new());
+  check(all != nullptr, "cannot write a certificate's constraints");
+  all->permittedSubtrees = sk_GENERAL_SUBTREE_new_null();
+  for (const auto& domain : domains) {
+    if (!is_dns_name(domain)) throw cannot_say(domain);
+    detail::Owned<GENERAL_SUBTREE, &GENERAL_SUBTREE_free> tree(::GENERAL_SUBTREE_new());
+    check(tree != nullptr, "cannot write a certificate's constraints");
+    ::GENERAL_NAME_free(tree->base);
+    tree->base = general_name(domain).release();
+    sk_GENERAL_SUBTREE_push(all->permittedSubtrees, tree.release());
+  }
+  check(::X509_add1_ext_i2d(certificate, NID_name_constraints, all.get(), 1, X509V3_ADD_DEFAULT) == 1,
+        "cannot write a certificate's constraints");
 }
 
 void set_times(X509* certificate, TimePoint from, TimePoint to) {
@@ -150,17 +183,25 @@ std::string certify(EVP_PKEY* key, const Leaf& leaf, const PrivateKey& signer, s
 
 }  // namespace
 
-std::string server_name(std::string_view region) { return name_of("server", region); }
-std::string client_name(std::string_view region) { return name_of("client", region); }
-std::string cli_name(std::string_view region) { return name_of("cli", region); }
+std::string server_name(std::string_view region, std::string_view domain) { return name_of("server", region, domain); }
+std::string client_name(std::string_view region, std::string_view domain) { return name_of("client", region, domain); }
+std::string cli_name(std::string_view region, std::string_view domain) { return name_of("cli", region, domain); }
 
 Authority::Authority(std::string certificate, PrivateKey key)
     : certificate_(std::move(certificate)), key_(std::move(key)), info_(describe_certificate(certificate_)) {}
 
 Authority Authority::make(std::string_view common_name, Duration lifetime, TimePoint now) {
+  return make(Subject{.common_name = std::string(common_name)}, lifetime, now);
+}
+
+Authority Authority::make(const Subject& subject, Duration lifetime, TimePoint now,
+                          const std::vector<std::string>& domains) {
   PrivateKey key = PrivateKey::generate();
-  const detail::Certificate made = start_certificate(common_name, key.native(), now - slack(lifetime), now + lifetime);
+  const detail::Certificate made =
+      start_certificate(subject.common_name, key.native(), now - slack(lifetime), now + lifetime);
+  set_subject(made.get(), subject);
   become_authority(made.get());
+  permit_only(made.get(), domains);
   std::string pem = finish_certificate(made.get(), made.get(), key);
   return {std::move(pem), std::move(key)};
 }

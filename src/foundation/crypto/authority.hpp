@@ -9,9 +9,9 @@
 namespace underway::crypto {
 
 /// Nomad's names of the roles, which its servers and clients look for: "server.global.nomad".
-std::string server_name(std::string_view region);
-std::string client_name(std::string_view region);
-std::string cli_name(std::string_view region);
+std::string server_name(std::string_view region, std::string_view domain = "nomad");
+std::string client_name(std::string_view region, std::string_view domain = "nomad");
+std::string cli_name(std::string_view region, std::string_view domain = "nomad");
 
 /// What a certificate is to say.
 struct Leaf {
@@ -27,9 +27,20 @@ struct Credentials {
   Secret key;               ///< PEM
 };
 
+/// Who an authority is (X.520); what is empty is not said.
+struct Subject {
+  std::string common_name;
+  std::string country;  ///< two letters: ISO 3166
+  std::string province, locality, street_address, postal_code, organization, organizational_unit;
+};
+
 class Authority {
  public:
   static Authority make(std::string_view common_name, Duration lifetime, TimePoint now);
+  /// `domains`: unless empty, a certificate of it is good only for names in these (RFC 5280, 4.2.1.10). Throws
+  /// Error(invalid): something that cannot stand in a certificate.
+  static Authority make(const Subject& subject, Duration lifetime, TimePoint now,
+                        const std::vector<std::string>& domains = {});
   /// Throws Error(invalid): no authority's certificate, or a key that is not its.
   static Authority load(std::string_view certificate_pem, std::string_view key_pem);
 

@@ -180,6 +180,7 @@ class ServerRoleRunner {
     options.start_grace = config.server.start_grace;
     options.keyring_directory = config.data_dir + "/server/keyring";
     options.snapshot_directory = config.data_dir + "/server/snapshots";
+    options.root_key_rotation = config.server.root_key_rotation;
     options.wrapping_key = config.server.wrapping_key;
     options.oidc_issuer = config.server.oidc_issuer;
     options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,

@@ -251,6 +251,10 @@ const Structure& description(Tag<ServerRole>) {
                                                     "Age at which stopped jobs are forgotten.")
           .attribute<&ServerRole::node_gc_threshold>("node_gc_threshold", "node_gc_threshold",
                                                      "Age at which nodes that are down are forgotten.")
+          .attribute<&ServerRole::root_key_rotation>(
+              "root_key_rotation_threshold", "root_key_rotation_threshold",
+              "How long a root key seals and signs before the next one does; that one is shown half of it before. 0s: "
+              "until `operator root keyring rotate`.")
           .attribute<&ServerRole::wrapping_key>(
               "wrapping_key", "wrapping_key",
               "A file of 32 random bytes under which the root keys of variables are kept; without one it is made in "

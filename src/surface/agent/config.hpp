@@ -30,6 +30,7 @@ struct ServerRole {
   Duration eval_gc_threshold = std::chrono::hours(1);
   Duration job_gc_threshold = std::chrono::hours(4);
   Duration node_gc_threshold = std::chrono::hours(24);
+  Duration root_key_rotation = std::chrono::hours(720);
   std::string wrapping_key;  ///< a file of 32 bytes; empty: in the keyring's directory
   std::string oidc_issuer;
   bool raw_exec_as_root = false;  ///< in every namespace, as Nomad has it

@@ -91,7 +91,6 @@ const std::vector<Key> kServer = {
     {"retry_max", kOneServer},
     {"root_key_gc_interval", "root keys are forgotten by `operator root keyring remove`"},
     {"root_key_gc_threshold", "root keys are forgotten by `operator root keyring remove`"},
-    {"root_key_rotation_threshold", "root keys are made anew by `operator root keyring rotate`"},
     {"search", "searches have bounds of their own", true},
     {"server_join", kOneServer, true},
     {"start_join", kOneServer},
@@ -198,22 +197,6 @@ jobspec::Extension extension(const std::vector<Key>& all, const Refused& refused
   return out;
 }
 
-/// Of Nomad's own form: "HOST", "HOST:4647", the address of another protocol.
-void adopt_servers(ClientRole& client, const std::vector<std::string>& found) {
-  client.servers.clear();
-  for (const auto& server : found) {
-    if (server.find("://") != std::string::npos) {
-      client.servers.push_back(server);
-      continue;
-    }
-    std::string host = server;
-    if (host.ends_with(":4647")) host.resize(host.size() - 5);
-    const bool has_port =
-        host.starts_with('[') ? host.find("]:") != std::string::npos : std::count(host.begin(), host.end(), ':') == 1;
-    client.servers.push_back("https://" + host + (has_port ? "" : ":4646"));
-  }
-}
-
 std::optional<hcl::Value> value_of(const jobspec::Site& site, std::string_view name) {
   const auto* attribute = site.content.find(name);
   return attribute == nullptr ? std::nullopt : attribute->expression.evaluate(site.context, site.diagnostics);
@@ -254,12 +237,13 @@ jobspec::Extension client_extension() {
                               site.diagnostics);
       }
     }
+    client.servers.clear();
     for (const auto& server : servers) {
-      if (server.find("provider=") != std::string::npos)
+      if (asks_a_cloud(server))
         site.diagnostics.error(site.header, fmt::format("'{}' is no address", server), "no cloud is asked for servers",
                                "name them in client.servers");
+      client.servers.push_back(server_url(server));
     }
-    adopt_servers(client, servers);
   };
   return out;
 }
@@ -325,5 +309,16 @@ const std::vector<NomadKey>& nomad_key_list() {
   }();
   return list;
 }
+
+std::string server_url(const std::string& address) {
+  if (address.find("://") != std::string::npos) return address;
+  std::string host = address;
+  if (host.ends_with(":4647")) host.resize(host.size() - 5);
+  const bool has_port =
+      host.starts_with('[') ? host.find("]:") != std::string::npos : std::count(host.begin(), host.end(), ':') == 1;
+  return "https://" + host + (has_port ? "" : ":4646");
+}
+
+bool asks_a_cloud(const std::string& address) { return address.find("provider=") != std::string::npos; }
 
 }  // namespace underway::agent

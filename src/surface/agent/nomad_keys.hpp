@@ -22,4 +22,10 @@ struct NomadKey {
 };
 const std::vector<NomadKey>& nomad_key_list();
 
+/// A server as a client of Nomad's names it, "HOST" or "HOST:4647" (the port of another protocol), as the URL of its
+/// API; a URL stays.
+std::string server_url(const std::string& address);
+/// "provider=…": whoever finds that out asks a cloud.
+bool asks_a_cloud(const std::string& address);
+
 }  // namespace underway::agent

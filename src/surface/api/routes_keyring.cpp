@@ -14,8 +14,11 @@ using boost::json::object;
 object describe_key(const server::RootKey& key) {
   return {{"KeyID", key.id},
           {"Algorithm", "aes256-gcm"},
-          {"State", key.active ? "active" : "inactive"},
+          {"State", key.active         ? "active"
+                    : key.prepublished ? "prepublished"
+                                       : "inactive"},
           {"CreateTime", key.create_time},
+          {"PublishTime", key.publish_time},
           // Keys lie beside the store, and have no revision: clients that ask for one get the first.
           {"CreateIndex", 1},
           {"ModifyIndex", 1}};
@@ -54,13 +57,28 @@ awaitable<void> seal_tokens_anew(Api& api) {
   co_await api.server.writer().submit(std::move(decide));
 }
 
+/// `publish_time`: ns since the epoch, when the key becomes active.
+std::optional<TimePoint> publish_time_of(const Request& request) {
+  const auto nanos = integer_parameter(request, "publish_time", 0);
+  if (nanos == 0) return std::nullopt;
+  if (request.query.flag("full"))
+    throw Error(Code::invalid, "a key cannot be prepublished and everything sealed under it at once");
+  return from_unix_nanos(nanos);
+}
+
+awaitable<std::string> make_active(Api& api, bool full) {
+  std::string id = co_await api.server.variables().rotate(full);
+  if (!full) co_return id;
+  if (api.files != nullptr) co_await api.files->seal_anew();
+  co_await seal_auth_methods_anew(api);
+  co_await seal_tokens_anew(api);
+  co_return id;
+}
+
 awaitable<Response> rotate(Api& api, Request request) {
-  const std::string id = co_await api.server.variables().rotate(request.query.flag("full"));
-  if (api.files != nullptr && request.query.flag("full")) co_await api.files->seal_anew();
-  if (request.query.flag("full")) {
-    co_await seal_auth_methods_anew(api);
-    co_await seal_tokens_anew(api);
-  }
+  const auto later = publish_time_of(request);
+  const std::string id =
+      later ? api.server.variables().prepublish(*later) : co_await make_active(api, request.query.flag("full"));
   object answer{{"Index", api.server.writer().tables().revision()}};
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);

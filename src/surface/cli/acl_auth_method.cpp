@@ -89,6 +89,14 @@ object fields_of(const Arguments& arguments) {
   return body;
 }
 
+/// What a body leaves out stays at the server: here it is said.
+object with_the_rest_empty(object said) {
+  object body = json::to_value(AuthMethod{}).as_object();
+  for (const char* servers : {"CreateTime", "ModifyTime", "CreateIndex", "ModifyIndex"}) body.erase(servers);
+  for (auto& [name, value] : said) body[name] = std::move(value);
+  return body;
+}
+
 int create(const Arguments& arguments) {
   for (const char* flag : {"name", "type", "max-token-ttl", "token-locality", "config"}) {
     if (!arguments.has(flag)) throw Error(Code::invalid, fmt::format("-{} is missing", flag));
@@ -102,6 +110,7 @@ int update(const Arguments& arguments) {
   object body = fields_of(arguments);
   const std::string& name = arguments.positional().front();
   body["Name"] = name;
+  if (arguments.has("no-merge")) body = with_the_rest_empty(std::move(body));
   return print_method(ask(client, "PUT", path_of(name), body), arguments);
 }
 
@@ -143,6 +152,11 @@ std::vector<Flag> method_flags() {
           kTemplate};
 }
 
+std::vector<Flag> with_no_merge(std::vector<Flag> flags) {
+  flags.push_back({"no-merge", "", "What is not said is emptied, instead of staying."});
+  return flags;
+}
+
 }  // namespace
 
 const Command& acl_auth_method_create_command() {
@@ -160,7 +174,7 @@ const Command& acl_auth_method_update_command() {
   static const Command command{.name = "acl auth-method update",
                                .arguments = "NAME",
                                .summary = "Changes an auth method; what is not said stays.",
-                               .flags = method_flags(),
+                               .flags = with_no_merge(method_flags()),
                                .least = 1,
                                .most = 1,
                                .run = update};

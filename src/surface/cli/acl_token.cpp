@@ -75,14 +75,17 @@ void warn_of_unknown_policies(sdk::Client& client, const std::vector<std::string
   }
 }
 
+model::AclTokenType type_of(const std::string& text) {
+  const auto parsed = description(describe::Tag<model::AclTokenType>{}).parse(text);
+  if (!parsed) throw Error(Code::invalid, fmt::format("-type '{}' is neither client nor management", text));
+  return static_cast<model::AclTokenType>(*parsed);
+}
+
 int create(const Arguments& arguments) {
   model::AclToken token;
   token.name = arguments.get("name");
   token.global = arguments.has("global");
-  const std::string type = arguments.get("type", "client");
-  const auto parsed = description(describe::Tag<model::AclTokenType>{}).parse(type);
-  if (!parsed) throw Error(Code::invalid, fmt::format("-type '{}' is neither client nor management", type));
-  token.type = static_cast<model::AclTokenType>(*parsed);
+  if (const auto type = arguments.find("type")) token.type = type_of(*type);
   if (const auto ttl = arguments.find("ttl")) {
     const auto life = parse_duration(*ttl);
     if (!life) throw Error(Code::invalid, fmt::format("-ttl '{}' is no duration", *ttl));
@@ -112,6 +115,7 @@ int update(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto token = client.acl_token(resolve_token(client, arguments.positional().front()));
   if (const auto name = arguments.find("name")) token.name = *name;
+  if (const auto type = arguments.find("type")) token.type = type_of(*type);
   set_links(token, arguments);
   warn_of_unknown_policies(client, token.policies);
   return print_made(client.put_acl_token(token), arguments);
@@ -194,8 +198,9 @@ const Command& acl_token_create_command() {
 const Command& acl_token_update_command() {
   static const Command command{.name = "acl token update",
                                .arguments = "ACCESSOR",
-                               .summary = "Changes a token's name, policies or roles.",
-                               .flags = link_flags({{"name", "TEXT", "For people, and the audit log."}}),
+                               .summary = "Changes a token's name, type, policies or roles.",
+                               .flags = link_flags({{"name", "TEXT", "For people, and the audit log."},
+                                                    {"type", "client|management", "What kind it is from now on."}}),
                                .least = 1,
                                .most = 1,
                                .run = update};

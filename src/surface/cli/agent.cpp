@@ -1,4 +1,5 @@
 #include "agent/agent.hpp"
+#include "agent/nomad_keys.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -42,7 +43,7 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   if (config.dev || arguments.has("client")) config.client.enabled = true;
   if (arguments.find("acl-enabled")) config.acl.enabled = arguments.has("acl-enabled");
   if (arguments.has("hosts")) config.hosts.enabled = true;
-  for (const auto& server : arguments.all("servers")) config.client.servers.push_back(server);
+  for (const auto& server : arguments.all("servers")) config.client.servers.push_back(agent::server_url(server));
   for (const auto& plugin : arguments.all("plugin"))
     config.plugins.push_back({plugin, boost::json::object{{"enabled", true}}});
   for (const auto& pair : arguments.all("meta")) {
@@ -88,7 +89,7 @@ const Command& agent_command() {
                 {"network-interface", "NAME", "The interface whose address is the node's."},
                 {"bind", "ADDRESS", "Address to listen at; 127.0.0.1."},
                 {"http", "ADDRESS", "Address of the HTTP API, or `none` for the unix socket alone."},
-                {"servers", "URL", "A server to link to.", true},
+                {"servers", "ADDRESS", "A server to link to: HOST, HOST:PORT or a URL.", true},
                 {"join-token-file", "FILE", "A join token, for a node that has not joined yet."},
                 {"node-pool", "NAME", "The node's pool."},
                 {"node-class", "NAME", "The node's class."},

@@ -88,7 +88,7 @@ int exec(const Arguments& arguments) {
     throw Error(Code::invalid, "no command was given").advise("underway alloc exec ID COMMAND…");
   session.task = task_of(client, id, arguments.get("task"));
   session.tty = arguments.find("t") ? arguments.has("t") : is_terminal(0) && is_terminal(1);
-  return run_in_terminal(std::move(session), arguments.get("i", "true") != "false",
+  return run_in_terminal(std::move(session), arguments.get("i", "true") != "false", escape_of(arguments),
                          [&](const sdk::ExecSession& ready) { return client.exec_in_allocation(id, ready); });
 }
 
@@ -192,7 +192,8 @@ const Command& alloc_exec_command() {
       .flags = {kJob,
                 kTask,
                 {"t", "BOOL", "A terminal; by default when standard input and output are one."},
-                {"i", "BOOL", "Whether standard input is handed through; true."}},
+                {"i", "BOOL", "Whether standard input is handed through; true."},
+                kEscape},
       .least = 1,
       .most = 1000,
       .passes_on = true,

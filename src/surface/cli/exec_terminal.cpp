@@ -5,8 +5,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <optional>
-
+#include "base/error.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -41,10 +40,40 @@ class RawMode {
 
 }  // namespace
 
-int run_in_terminal(sdk::ExecSession session, bool interactive,
+std::optional<char> escape_of(const Arguments& arguments) {
+  const std::string given = arguments.get("e", "~");
+  if (given == "none") return std::nullopt;
+  if (given.size() != 1) throw Error(Code::invalid, fmt::format("-e '{}' is no character", given));
+  return given.front();
+}
+
+std::optional<std::string> EscapeFilter::pass(std::string_view typed) {
+  std::string out;
+  for (const char c : typed) {
+    if (at_ == At::escaped && c == '.') return std::nullopt;
+    if (at_ == At::beginning && c == escape_) {
+      at_ = At::escaped;
+      continue;
+    }
+    if (at_ == At::escaped && c != escape_) out += escape_;
+    out += c;
+    at_ = c == '\n' || c == '\r' ? At::beginning : At::within;
+  }
+  return out;
+}
+
+int run_in_terminal(sdk::ExecSession session, bool interactive, std::optional<char> escape,
                     const std::function<int(const sdk::ExecSession&)>& start) {
   if (!interactive) session.in = -1;
   std::optional<RawMode> raw;
+  bool closed = false;
+  if (session.tty && escape) {
+    session.filter = [filter = EscapeFilter(*escape), &closed](std::string_view typed) mutable {
+      auto passed = filter.pass(typed);
+      closed = !passed;
+      return passed;
+    };
+  }
   if (session.tty && is_terminal(0)) {
     raw.emplace();
     session.window = [] { return terminal_size(0); };
@@ -56,7 +85,14 @@ int run_in_terminal(sdk::ExecSession session, bool interactive,
       ::sigaction(SIGWINCH, &action, nullptr);
     }
   }
-  return start(session);
+  try {
+    return start(session);
+  } catch (const Error&) {
+    if (!closed) throw;
+  }
+  raw.reset();
+  say("\nConnection closed");
+  return kFailed;
 }
 
 }  // namespace underway::cli

@@ -37,9 +37,9 @@ int run(const Arguments& arguments) {
   session.tty = arguments.find("t") ? arguments.has("t") : is_terminal(0) && is_terminal(1);
   session.user = arguments.get("user");
   session.cwd = arguments.get("cwd");
-  return run_in_terminal(std::move(session), arguments.get("i", "true") != "false", [&](const sdk::ExecSession& ready) {
-    return client.exec_on_host(host.cluster, host.name, ready);
-  });
+  return run_in_terminal(
+      std::move(session), arguments.get("i", "true") != "false", escape_of(arguments),
+      [&](const sdk::ExecSession& ready) { return client.exec_on_host(host.cluster, host.name, ready); });
 }
 
 }  // namespace
@@ -55,6 +55,7 @@ const Command& host_exec_command() {
                    "underway host exec login -- sbatch --wrap 'sleep 60; hostname'", "underway host exec c1"},
       .flags = {{"t", "BOOL", "A terminal on the host; by default when standard input and output are one."},
                 {"i", "BOOL", "Whether standard input is handed through; true."},
+                kEscape,
                 {"user", "NAME", "The user it runs as; root."},
                 {"cwd", "DIR", "Where it runs; the user's home."}},
       .least = 1,

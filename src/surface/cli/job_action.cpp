@@ -55,7 +55,7 @@ int run(const Arguments& arguments) {
   action.allocation = given.empty() ? any_allocation(client, job, action.group) : resolve_allocation(client, given);
   sdk::ExecSession session;
   session.tty = arguments.get("t", is_terminal(0) && is_terminal(1) ? "true" : "false") == "true";
-  return run_in_terminal(std::move(session), arguments.get("i", "true") == "true",
+  return run_in_terminal(std::move(session), arguments.get("i", "true") == "true", escape_of(arguments),
                          [&](const sdk::ExecSession& ours) { return client.run_action(action, ours); });
 }
 
@@ -72,7 +72,8 @@ const Command& action_command() {
                 {"group", "NAME", "The group, when several have an action of that name."},
                 {"task", "NAME", "The task, likewise."},
                 {"t", "BOOL", "A terminal; by default when standard input and output are one."},
-                {"i", "BOOL", "Whether standard input is handed through; true."}},
+                {"i", "BOOL", "Whether standard input is handed through; true."},
+                kEscape},
       .least = 0,
       .most = 1,
       .run = run};

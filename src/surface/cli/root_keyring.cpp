@@ -1,4 +1,6 @@
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
@@ -9,22 +11,32 @@ namespace {
 std::string text_of(const boost::json::value& value) { return std::string(std::string_view(value.as_string())); }
 
 void add_row(Table& table, const boost::json::value& key) {
-  table.add({text_of(key.at("KeyID")), text_of(key.at("State")),
-             format_time(from_unix_nanos(key.at("CreateTime").to_number<std::int64_t>()))});
+  const auto time_of = [&](const char* name) {
+    const auto nanos = key.at(name).to_number<std::int64_t>();
+    return nanos == 0 ? "<none>" : format_time(from_unix_nanos(nanos));
+  };
+  table.add({text_of(key.at("KeyID")), text_of(key.at("State")), time_of("CreateTime"), time_of("PublishTime")});
 }
 
 int list(const Arguments& arguments) {
   const auto keys = make_client(arguments).root_keys();
   if (print_formatted(arguments, keys)) return kDone;
-  Table table({"Key", "State", "Create Time"});
+  Table table({"Key", "State", "Create Time", "Publish Time"});
   for (const auto& key : keys.as_array()) add_row(table, key);
   table.print();
   return kDone;
 }
 
 int rotate(const Arguments& arguments) {
-  const auto key = make_client(arguments).rotate_root_key(arguments.has("full"));
-  Table table({"Key", "State", "Create Time"});
+  const bool full = arguments.has("full");
+  const auto later = arguments.find("prepublish");
+  if (later && full) throw Error(Code::invalid, "-prepublish and -full do not go together");
+  const auto span = later ? parse_duration(*later) : std::nullopt;
+  if (later && (!span || *span <= Duration{0}))
+    throw Error(Code::invalid, fmt::format("-prepublish '{}' is no span of time", *later)).advise("write it as 1h");
+  auto client = make_client(arguments);
+  const auto key = span ? client.prepublish_root_key(SystemClock().now() + *span) : client.rotate_root_key(full);
+  Table table({"Key", "State", "Create Time", "Publish Time"});
   add_row(table, key);
   table.print();
   return kDone;
@@ -32,7 +44,7 @@ int rotate(const Arguments& arguments) {
 
 int remove(const Arguments& arguments) {
   const std::string& id = arguments.positional().front();
-  make_client(arguments).remove_root_key(id);
+  make_client(arguments).remove_root_key(id, arguments.has("force"));
   say(fmt::format("Removed encryption key {}", id));
   return kDone;
 }
@@ -53,8 +65,11 @@ const Command& operator_root_keyring_rotate_command() {
       .summary = "Makes a new root key.",
       .details =
           "What is sealed already stays readable: old keys are kept. With -full it is all sealed anew, after "
-          "which old keys can be removed. Tokens of tasks that run stay good as long as the old key is there.",
-      .flags = {{"full", "", "Seals every variable anew."}},
+          "which old keys can be removed. Tokens of tasks that run stay good as long as the old key is there. A server "
+          "makes a new key by itself, prepublished, before the active one is as old as "
+          "server.root_key_rotation_threshold.",
+      .flags = {{"full", "", "Seals every variable anew."},
+                {"prepublish", "SPAN", "Others can fetch what verifies its signatures now; it is used after SPAN."}},
       .run = rotate};
   return command;
 }
@@ -63,6 +78,7 @@ const Command& operator_root_keyring_remove_command() {
   static const Command command{.name = "operator root keyring remove",
                                .arguments = "KEY",
                                .summary = "Forgets a root key under which nothing is sealed.",
+                               .flags = {{"force", "", "Seals under the active one first what is sealed under it."}},
                                .least = 1,
                                .most = 1,
                                .run = remove};

@@ -13,9 +13,18 @@
 namespace underway::cli {
 namespace {
 
-// The names that Nomad's own `tls` commands give their files.
-constexpr const char* kAuthorityFile = "nomad-agent-ca.pem";
-constexpr const char* kAuthorityKeyFile = "nomad-agent-ca-key.pem";
+/// The names that Nomad's own `tls` commands give their files.
+struct AuthorityFiles {
+  std::string certificate, key;
+};
+std::string domain_of(const Arguments& arguments) { return arguments.get("domain", "nomad"); }
+AuthorityFiles authority_files(const Arguments& arguments) {
+  // It becomes a file's name.
+  const std::string domain = domain_of(arguments);
+  if (domain.empty() || domain.find('/') != std::string::npos)
+    throw Error(Code::invalid, fmt::format("-domain '{}' is no domain", domain));
+  return {domain + "-agent-ca.pem", domain + "-agent-ca-key.pem"};
+}
 
 Duration days_of(const Arguments& arguments, const char* otherwise) {
   const std::string text = arguments.get("days", otherwise);
@@ -43,14 +52,38 @@ std::string print_certificate(const crypto::CertificateInfo& info) {
                      {"Fingerprint", info.fingerprint}});
 }
 
+crypto::Subject subject_of(const Arguments& arguments) {
+  return {.common_name = arguments.get("common-name", "Nomad Agent CA"),
+          .country = arguments.get("country"),
+          .province = arguments.get("province"),
+          .locality = arguments.get("locality"),
+          .street_address = arguments.get("street-address"),
+          .postal_code = arguments.get("postal-code"),
+          .organization = arguments.get("organization"),
+          .organizational_unit = arguments.get("organizational-unit")};
+}
+
+/// In which names of its certificates may be; none: anywhere.
+std::vector<std::string> permitted_domains(const Arguments& arguments) {
+  const auto more = arguments.all("additional-domain");
+  if (!arguments.has("name-constraint")) {
+    if (!more.empty()) throw Error(Code::invalid, "-additional-domain goes with -name-constraint");
+    return {};
+  }
+  std::vector<std::string> out = {"localhost", domain_of(arguments)};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
 int create_authority(const Arguments& arguments) {
-  const auto made = crypto::Authority::make(arguments.get("common-name", "Nomad Agent CA"), days_of(arguments, "1825"),
-                                            SystemClock().now());
-  if (os::exists(kAuthorityFile) || os::exists(kAuthorityKeyFile))
+  const auto files = authority_files(arguments);
+  const auto made = crypto::Authority::make(subject_of(arguments), days_of(arguments, "1825"), SystemClock().now(),
+                                            permitted_domains(arguments));
+  if (os::exists(files.certificate) || os::exists(files.key))
     throw Error(Code::conflict, "there is an authority in this directory already")
-        .because(fmt::format("its files are {} and {}", kAuthorityFile, kAuthorityKeyFile));
-  write_new(kAuthorityKeyFile, made.key_pem().bytes(), 0600);
-  write_new(kAuthorityFile, made.certificate(), 0644);
+        .because(fmt::format("its files are {} and {}", files.certificate, files.key));
+  write_new(files.key, made.key_pem().bytes(), 0600);
+  write_new(files.certificate, made.certificate(), 0644);
   return kDone;
 }
 
@@ -76,7 +109,7 @@ int show_authority(const Arguments& arguments) {
 
 struct Role {
   const char* flag;
-  std::string (*name)(std::string_view region);
+  std::string (*name)(std::string_view region, std::string_view domain);
 };
 
 const Role& role_of(const Arguments& arguments) {
@@ -97,9 +130,10 @@ crypto::Authority open_authority(const Arguments& arguments) {
   std::string certificate = arguments.get("ca"), key = arguments.get("key");
   if (certificate.empty() && key.empty()) {
     const std::string own = state_directory(arguments) + "/server/tls/authority.pem";
-    const bool here = os::exists(kAuthorityFile);
-    certificate = here ? kAuthorityFile : own;
-    key = here ? kAuthorityKeyFile : own;
+    const auto files = authority_files(arguments);
+    const bool here = os::exists(files.certificate);
+    certificate = here ? files.certificate : own;
+    key = here ? files.key : own;
   }
   if (certificate.empty() || key.empty()) throw Error(Code::invalid, "-ca and -key go together");
   // Both are in one file of a server's own authority.
@@ -110,14 +144,19 @@ crypto::Authority open_authority(const Arguments& arguments) {
 
 int create_certificate(const Arguments& arguments) {
   const Role& role = role_of(arguments);
-  const std::string region = arguments.get("region", "global"), file = fmt::format("{}-{}-nomad", region, role.flag);
-  crypto::Leaf leaf{.common_name = role.name(region), .names = {role.name(region), "localhost", "127.0.0.1"}};
+  const std::string region = arguments.get("region", "global"), domain = domain_of(arguments);
+  const std::string file = fmt::format("{}-{}-{}", region, role.flag, domain);
+  const std::string name = role.name(region, domain);
+  crypto::Leaf leaf{.common_name = name, .names = {name, "localhost", "127.0.0.1"}};
   leaf.server = std::string_view(role.flag) == "server";
   leaf.lifetime = days_of(arguments, "365");
   for (const char* flag : {"additional-dnsname", "additional-ipaddress"}) {
-    for (const auto& name : arguments.all(flag)) leaf.names.push_back(name);
+    for (const auto& more : arguments.all(flag)) leaf.names.push_back(more);
   }
-  const auto made = open_authority(arguments).issue(leaf, SystemClock().now());
+  const auto authority = open_authority(arguments);
+  const auto made = authority.issue(leaf, SystemClock().now());
+  // An authority that is bound to domains signs other names too, and nobody believes it.
+  crypto::verify_certificate(made.certificate, authority.certificate(), SystemClock().now());
   write_new(file + "-key.pem", made.key.bytes(), 0600);
   write_new(file + ".pem", made.certificate, 0644);
   return kDone;
@@ -143,7 +182,18 @@ const Command& tls_ca_create_command() {
       .name = "tls ca create",
       .summary = "Makes an authority in the current directory, as files.",
       .details = "For a site that wants to keep its authority apart. A server without files makes its own by itself.",
-      .flags = {{"common-name", "NAME", "Its name; Nomad Agent CA."}, {"days", "N", "How long it is good; 1825."}},
+      .flags = {{"common-name", "NAME", "Its name; Nomad Agent CA."},
+                {"days", "N", "How long it is good; 1825."},
+                {"country", "CC", "Whose it is, as its certificate says: the country, by two letters."},
+                {"province", "NAME", "The province or state."},
+                {"locality", "NAME", "The town."},
+                {"street-address", "TEXT", "The street."},
+                {"postal-code", "TEXT", "The postal code."},
+                {"organization", "NAME", "The organisation."},
+                {"organizational-unit", "NAME", "The department."},
+                {"domain", "NAME", "The domain of names of servers and nodes, and of the files; nomad."},
+                {"name-constraint", "", "It vouches for names in -domain and localhost only."},
+                {"additional-domain", "NAME", "With -name-constraint: in this domain too.", true}},
       .talks_to_server = false,
       .run = create_authority};
   return command;
@@ -170,6 +220,7 @@ const Command& tls_cert_create_command() {
       .flags = {{"server", "", "For a server: server.REGION.nomad."},
                 {"client", "", "For a node: client.REGION.nomad."},
                 {"cli", "", "For a command line: cli.REGION.nomad."},
+                {"domain", "NAME", "Instead of nomad at the end of the name, and in that of the authority's file."},
                 {"additional-dnsname", "NAME", "A further name.", true},
                 {"additional-ipaddress", "ADDRESS", "A further address.", true},
                 {"days", "N", "How long it is good; 365."},

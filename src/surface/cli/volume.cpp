@@ -12,6 +12,23 @@ namespace underway::cli {
 namespace {
 
 constexpr const char* kDefaultFile = "volume.host.hcl";
+constexpr const char* kDefaultJsonFile = "volume.host.json";
+
+constexpr std::string_view kJsonExample = R"({
+  "name": "data",
+  "type": "host",
+  "plugin_id": "mkdir",
+  "capability": [
+    {
+      "access_mode": "single-node-single-writer",
+      "attachment_mode": "file-system"
+    }
+  ],
+  "parameters": {
+    "mode": "0755"
+  }
+}
+)";
 
 constexpr std::string_view kExample = R"(# A directory that a node makes and lends to tasks: `underway volume create`.
 name = "data"
@@ -102,10 +119,13 @@ int remove(const Arguments& arguments) {
 }
 
 int init(const Arguments& arguments) {
-  const std::string file = arguments.positional().empty() ? kDefaultFile : arguments.positional().front();
+  const bool as_json = arguments.has("json");
+  const std::string file = !arguments.positional().empty() ? arguments.positional().front()
+                           : as_json                       ? kDefaultJsonFile
+                                                           : kDefaultFile;
   if (os::exists(file))
     throw Error(Code::conflict, fmt::format("'{}' is there already", file)).advise("name another file");
-  os::write_file(file, kExample);
+  os::write_file(file, as_json ? kJsonExample : kExample);
   print(fmt::format("Example volume specification written to {}\n", file));
   return kDone;
 }
@@ -159,7 +179,8 @@ const Command& volume_init_command() {
   static const Command command{.name = "volume init",
                                .arguments = "[FILE]",
                                .summary = "Writes an example of a volume file, volume.host.hcl.",
-                               .flags = {{"type", "host", "For scripts: other types are not kept here."}},
+                               .flags = {{"json", "", "As JSON, volume.host.json."},
+                                         {"type", "host", "For scripts: other types are not kept here."}},
                                .most = 1,
                                .talks_to_server = false,
                                .run = init};

@@ -98,13 +98,11 @@ void add_acl_commands(Table& table) {
   update.run = update_role;
   table.push_back(std::move(update));
   table.push_back(shared(cli::acl_auth_method_update_command(),
-                         {{"no-merge", "", "Refused: what is not said stays; make the method anew instead."},
-                          {"description", "TEXT", "Refused: an auth method has a name and no description here."},
+                         {{"description", "TEXT", "Refused: an auth method has a name and no description here."},
                           {"policy", "NAME", "Refused: binding rules give rights to who logs in."}}));
   table.push_back(shared(cli::acl_auth_method_create_command(),
                          {{"description", "TEXT", "Refused: an auth method has a name and no description here."}}));
-  table.push_back(shared(cli::acl_token_update_command(),
-                         {{"type", "TYPE", "Refused: a token's type stays; make another token."}}));
+  table.push_back(shared(cli::acl_token_update_command()));
   table.push_back(shared(cli::acl_policy_apply_command()));
 }
 

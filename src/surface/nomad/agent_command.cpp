@@ -1,5 +1,6 @@
 #include "nomad/agent_command.hpp"
 
+#include "agent/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -37,8 +38,7 @@ const std::vector<Flag>& refused_flags() {
         {"dev-consul", "", "Refused: there is no Consul here."},
         {"dev-vault", "", "Refused: there is no Vault here."},
         {"encrypt", "KEY", "Refused: there is no gossip; links are mutual TLS, always."},
-        {"join", "ADDRESS", "Refused: servers meet in the store, they do not join each other."},
-        {"retry-join", "ADDRESS", "Refused: servers meet in the store; a node's are in -servers."}};
+        {"join", "ADDRESS", "Refused: servers meet in the store, they do not join each other."}};
     for (const char* name : {"consul-address",
                              "consul-auth",
                              "consul-auto-advertise",
@@ -76,6 +76,16 @@ std::vector<std::string> words_of(const Arguments& arguments, const Command& our
   for (const auto& flag : ours.flags) {
     for (const auto& value : arguments.all(flag.name)) words.push_back(fmt::format("-{}={}", flag.name, value));
   }
+  for (const auto& server : arguments.all("retry-join")) {
+    if (agent::asks_a_cloud(server))
+      throw Error(Code::invalid, fmt::format("-retry-join '{}' is no address", server))
+          .because("no cloud is asked for servers")
+          .advise("name them: -servers=HOST");
+    if (arguments.has("server"))
+      cli::say(fmt::format("warning: -retry-join {}: there is one server", server));
+    else
+      words.push_back(fmt::format("-servers={}", server));
+  }
   for (const auto& [nomads, name] : kNames) {
     if (const auto value = arguments.find(nomads)) words.push_back(fmt::format("-{}={}", name, *value));
   }
@@ -99,7 +109,8 @@ int run(const Arguments& arguments) {
 
 Command agent_command() {
   Command command = shared(cli::agent_command(), {{"node", "NAME", "Its name; the host's when not given."},
-                                                  {"dc", "NAME", "Its datacenter."}});
+                                                  {"dc", "NAME", "Its datacenter."},
+                                                  {"retry-join", "ADDRESS", "Of a node: a server to link to.", true}});
   command.flags.insert(command.flags.end(), without_effect().begin(), without_effect().end());
   command.flags.insert(command.flags.end(), refused_flags().begin(), refused_flags().end());
   command.run = run;

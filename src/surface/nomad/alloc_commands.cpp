@@ -193,7 +193,7 @@ int exec(const Arguments& arguments) {
   session.task = chosen_task(api, id, arguments.get("task"));
   session.tty = arguments.find("t") ? arguments.has("t") : cli::is_terminal(0) && cli::is_terminal(1);
   auto& client = api.client();
-  return cli::run_in_terminal(std::move(session), arguments.get("i", "true") != "false",
+  return cli::run_in_terminal(std::move(session), arguments.get("i", "true") != "false", cli::escape_of(arguments),
                               [&](const sdk::ExecSession& ready) { return client.exec_in_allocation(id, ready); });
 }
 
@@ -293,7 +293,7 @@ void add_alloc_commands(Table& table) {
                           files);
   looking.least = 0;
   table.push_back(std::move(looking));
-  table.push_back(with_run(shared(cli::alloc_exec_command(), {kGroup, kEscape}), exec));
+  table.push_back(with_run(shared(cli::alloc_exec_command(), {kGroup}), exec));
   table.push_back(with_run(shared(cli::alloc_restart_command(), {kVerbose}), restart));
   table.push_back(with_run(shared(cli::alloc_signal_command(), {kVerbose}), send_signal));
   table.push_back(with_run(shared(cli::alloc_stop_command(), {kVerbose}), stop));

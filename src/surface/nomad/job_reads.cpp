@@ -258,7 +258,7 @@ void add_job_commands(Table& table) {
                                                 {"list-templates", "", "Lists those."}}),
                init));
   table.back().talks_to_server = true;
-  auto action = shared(cli::action_command(), {kEscape});
+  auto action = shared(cli::action_command());
   action.name = "job action";
   table.push_back(std::move(action));
 }

@@ -50,6 +50,18 @@ std::string curl_text(const std::string& method, const std::string& url, const s
   return out + fmt::format("  '{}'\n", url);
 }
 
+/// "Name: value" each, as curl(1) takes them.
+http::Headers headers_of(const std::vector<std::string>& given) {
+  http::Headers out;
+  for (const auto& one : given) {
+    const auto colon = one.find(':');
+    if (colon == std::string::npos || colon == 0)
+      throw Error(Code::invalid, fmt::format("-H '{}' is no header", one)).advise("write it as 'Name: value'");
+    out.add(one.substr(0, colon), std::string(trim(std::string_view(one).substr(colon + 1))));
+  }
+  return out;
+}
+
 /// What is piped in is the body; a terminal and an empty pipe are none.
 std::string piped_body() {
   if (cli::is_terminal(0)) return {};
@@ -72,13 +84,30 @@ int api(const Arguments& arguments) {
   }
   if (arguments.has("verbose"))
     cli::say(fmt::format("> {} {}{}\n* Sending request and receiving response...", method, address.url, target));
-  const auto response = session.client().raw(method, target, body);
+  const auto response = session.client().raw(method, target, body, std::chrono::minutes(6), headers_of(headers));
   if (arguments.has("verbose")) {
     cli::say(fmt::format("< HTTP/1.1 {} {}", response.status, http::reason_phrase(response.status)));
     for (const auto& [name, value] : response.headers.fields()) cli::say(fmt::format("< {}: {}", name, value));
   }
   print(response.body);
   return response.status < 400 ? 0 : 1;
+}
+
+/// For monitoring systems: 0 when all is well, 2 when it is not or nobody can tell (Nagios plugins' exit codes).
+int check(const Arguments& arguments) {
+  constexpr int kWell = 0, kCritical = 2;
+  try {
+    Api session(arguments);
+    const auto response = session.client().raw("GET", "/v1/agent/health", {}, std::chrono::seconds(10));
+    if (response.status == 200) {
+      print("agent is healthy\n");
+      return kWell;
+    }
+    cli::say("agent is not healthy: " + std::string(trim(response.body)));
+  } catch (const Error& error) {
+    cli::say("unable to query agent info: " + error.one_line());
+  }
+  return kCritical;
 }
 
 /// Sections of numbers, as "stats" holds them.
@@ -134,26 +163,26 @@ Command with_run(Command command, int (*run_it)(const Arguments&)) {
 }  // namespace
 
 void add_operator_commands(Table& table) {
-  auto asking =
+  table.push_back(
       with_run(shared(cli::operator_api_command(), {{"dryrun", "", "Prints a curl command instead."},
                                                     {"filter", "EXPRESSION", "Only what the expression wants."},
+                                                    {"H", "HEADER", "Sent as well: 'Name: value'.", true},
                                                     {"verbose", "", "What goes over the wire, on standard error."}}),
-               api);
-  asking.flags.push_back(
-      {"H", "HEADER", "Refused: headers other than the token's are not sent; -dryrun prints a curl command.", true});
-  table.push_back(std::move(asking));
+               api));
   table.push_back(with_run(shared(cli::agent_info_command(), cli::with_format_flags()), agent_info));
   table.push_back(with_run(
       shared(cli::server_members_command(), cli::with_format_flags({{"detailed", "", "All tags."}, kVerbose, kUi})),
       members));
+  table.push_back({.name = "check",
+                   .summary = "Exits 0 when the agent is well, and 2 when it is not: for monitoring systems.",
+                   .flags = {{"min-peers", "N", "Without effect: there is one server."},
+                             {"min-servers", "N", "Without effect: there is one server."}},
+                   .run = check});
   table.push_back(shared(cli::operator_raft_list_peers_command(), {{"stale", "", "From any server."}}));
   table.push_back(shared(cli::operator_root_keyring_list_command(), {kVerbose}));
   table.push_back(shared(cli::operator_root_keyring_rotate_command(),
-                         {kVerbose,
-                          {"now", "", "The new key is used at once, as it always is here."},
-                          {"prepublish", "DURATION", "Refused: a new key is used at once; old ones stay readable."}}));
-  table.push_back(shared(cli::operator_root_keyring_remove_command(),
-                         {{"force", "", "Refused: a key under which something is sealed is never forgotten."}}));
+                         {kVerbose, {"now", "", "The new key is used at once, as it is without -prepublish."}}));
+  table.push_back(shared(cli::operator_root_keyring_remove_command()));
   table.push_back(shared(cli::operator_autopilot_set_config_command(),
                          {{"redundancy-zone-tag", "TAG", "Refused: there are no redundancy zones."},
                           {"upgrade-version-tag", "TAG", "Refused: nothing migrates upgrades."}}));

@@ -209,25 +209,12 @@ void add_variables(Table& table) {
   table.push_back(shared(cli::var_lock_command(), {kVerbose}));
 }
 
-void add_certificates(Table& table) {
-  auto authority = shared(cli::tls_ca_create_command());
-  for (const char* name : {"additional-domain", "country", "domain", "locality", "name-constraint", "organization",
-                           "organizational-unit", "postal-code", "province", "street-address"})
-    authority.flags.push_back(
-        {name, "VALUE", "Refused: an authority has a common name here, and is bound to no domain."});
-  table.push_back(std::move(authority));
-  table.push_back(shared(cli::tls_cert_create_command(),
-                         {{"domain", "NAME", "Refused: names end in .nomad; -additional-dnsname adds others."}}));
-}
-
 void add_volumes(Table& table) {
   constexpr std::string_view kCsi = "Refused: there are no CSI volumes here.";
   table.push_back(shared(cli::volume_create_command(), {kPolicyOverride}));
   table.push_back(shared(cli::volume_register_command(), {kPolicyOverride}));
   table.push_back(shared(cli::volume_delete_command(), {{"secret", "KEY=VALUE", kCsi}}));
   table.push_back(shared(cli::volume_status_command(), {{"plugin", "ID", kCsi}}));
-  table.push_back(
-      shared(cli::volume_init_command(), {{"json", "", "Refused: the example is HCL, as `volume create` reads it."}}));
 }
 
 }  // namespace
@@ -272,7 +259,6 @@ void add_other_commands(Table& table) {
   table.push_back(shared(cli::scaling_policy_list_command(), {kVerbose}));
   add_variables(table);
   add_volumes(table);
-  add_certificates(table);
 }
 
 }  // namespace underway::nomad

@@ -16,7 +16,6 @@ void add_refused_commands(Table& table) {
       "Refused: nodes have certificates here, not tokens; they renew them by themselves.";
   for (const auto& [name, words] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"alloc pause", "Refused: tasks have no schedule from which they could be paused."},
-           {"check", "Refused: `nomad operator api /v1/agent/health` tells whether the agent is well."},
            {"deployment unblock", "Refused: no deployment is ever blocked: there is one region."},
            {"license get", kLicence},
            {"license inspect", kLicence},

@@ -49,8 +49,6 @@ Command refused(std::string_view name, std::string_view words);
 
 inline constexpr Flag kVerbose{"verbose", "", "Whole ids and exact times.", false};
 inline constexpr Flag kDetach{"detach", "", "Returns at once instead of watching.", false};
-inline constexpr Flag kEscape{
-    "e", "CHARACTER", "Refused: no character ends a session here; it ends with its command, or the terminal.", false};
 inline constexpr Flag kUi{"ui", "", "Says that there is no web page to open.", false};
 inline constexpr Flag kPolicyOverride{"policy-override", "", "Refused: there are no Sentinel policies to override.",
                                       false};

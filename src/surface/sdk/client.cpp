@@ -428,8 +428,10 @@ void Client::stream(std::string_view path, http::Query query, const std::functio
   if (refused) throw Error(http::code_of_status(status), std::string(trim(refusal)));
 }
 
-http::Response Client::raw(const std::string& method, const std::string& target, std::string body, Duration within) {
+http::Response Client::raw(const std::string& method, const std::string& target, std::string body, Duration within,
+                           const http::Headers& more) {
   http::Request request;
+  request.headers = more;
   request.method = method;
   request.target = target;
   request.body = std::move(body);

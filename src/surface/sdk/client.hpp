@@ -145,6 +145,8 @@ struct ExecSession {
   /// Window size when asked; called at the start and whenever `resized` is readable.
   std::function<std::pair<int, int>()> window;
   int resized = -1;  ///< a descriptor (signalfd, pipe) that becomes readable when the window changed; -1: never
+  /// What is sent of what was typed; nothing: the session is broken off. Absent: all of it.
+  std::function<std::optional<std::string>(std::string_view typed)> filter;
 };
 
 /// An action of a job in one of its allocations.
@@ -302,7 +304,10 @@ class Client {
   WrittenVariable release_lock(const std::string& path, const std::string& lock_id);
   boost::json::value root_keys();
   boost::json::value rotate_root_key(bool full);
-  void remove_root_key(const std::string& id);
+  /// A key that becomes active at `at`.
+  boost::json::value prepublish_root_key(TimePoint at);
+  /// `force`: what is sealed under it is sealed under the active one first.
+  void remove_root_key(const std::string& id, bool force = false);
   // --- the whole state, in a file
   /// Writes it to `path`, mode 0600, once all of it has come and its digest fits; its size. A file that is there is
   /// replaced.
@@ -417,7 +422,7 @@ class Client {
 
   /// Any request: `operator api`. Throws timeout when the answer is not there `within` this time.
   http::Response raw(const std::string& method, const std::string& target, std::string body = {},
-                     Duration within = std::chrono::minutes(6));
+                     Duration within = std::chrono::minutes(6), const http::Headers& more = {});
 
   const Address& address() const { return address_; }
   /// For requests from now on.

@@ -72,6 +72,13 @@ boost::json::value Client::root_keys() { return json::parse(send("GET", "/v1/ope
 boost::json::value Client::rotate_root_key(bool full) {
   return json::parse(send("PUT", "/v1/operator/keyring/rotate", {{"full", full ? "true" : "false"}}).body).at("Key");
 }
-void Client::remove_root_key(const std::string& id) { send("DELETE", "/v1/operator/keyring/key/" + segment(id)); }
+boost::json::value Client::prepublish_root_key(TimePoint at) {
+  return json::parse(
+             send("PUT", "/v1/operator/keyring/rotate", {{"publish_time", std::to_string(unix_nanos(at))}}).body)
+      .at("Key");
+}
+void Client::remove_root_key(const std::string& id, bool force) {
+  send("DELETE", "/v1/operator/keyring/key/" + segment(id), {{"force", force ? "true" : "false"}});
+}
 
 }  // namespace underway::sdk

@@ -36,7 +36,8 @@ awaitable<void> readable(Descriptor& descriptor) {
 }
 
 /// Until the end of the input.
-awaitable<void> send_input(std::shared_ptr<http::WebSocket> socket, int fd) {
+awaitable<void> send_input(std::shared_ptr<http::WebSocket> socket, const ExecSession& session) {
+  const int fd = session.in;
   std::array<char, 16 * 1024> buffer;
   const auto executor = co_await asio::this_coro::executor;
   std::optional<Descriptor> descriptor;
@@ -51,8 +52,13 @@ awaitable<void> send_input(std::shared_ptr<http::WebSocket> socket, int fd) {
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;
-    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
-    http::Message input = frame({{"stdin", boost::json::object{{"data", base64_encode(bytes)}}}});
+    const std::string_view typed(buffer.data(), static_cast<std::size_t>(got));
+    const auto bytes = session.filter ? session.filter(typed) : std::optional<std::string>(typed);
+    if (!bytes) {
+      socket->abort();
+      co_return;
+    }
+    http::Message input = frame({{"stdin", boost::json::object{{"data", base64_encode(*bytes)}}}});
     co_await socket->write(std::move(input));
   }
   http::Message end = frame({{"stdin", boost::json::object{{"close", true}}}});
@@ -103,7 +109,7 @@ awaitable<int> run(http::Client& client, http::Request request, const ExecSessio
   async::TaskGroup beside(co_await asio::this_coro::executor, "session");
   if (session.tty && session.window) co_await send_window(socket, session);
   if (session.in >= 0) {
-    beside.spawn("input", send_input(socket, session.in));
+    beside.spawn("input", send_input(socket, session));
   } else {
     http::Message end = frame({{"stdin", boost::json::object{{"close", true}}}});
     co_await socket->write(std::move(end));

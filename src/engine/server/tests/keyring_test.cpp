@@ -74,6 +74,47 @@ TEST(Keyring, RotatesAndGoesOnOpeningAndVerifyingWithOldKeys) {
   EXPECT_FALSE(again.keys().front().active);
 }
 
+TEST(Keyring, ShowsAPrepublishedKeyBeforeItSigns) {
+  const Directory directory;
+  Keyring keyring(directory.keyring(), "", kNow);
+  const auto first = keyring.active_id();
+  const auto later = keyring.prepublish(kNow, kNow + std::chrono::hours(2));
+  const auto sooner = keyring.prepublish(kNow, kNow + std::chrono::hours(1));
+  EXPECT_EQ(keyring.active_id(), first);
+  EXPECT_EQ(keyring.verifying().size(), 3U);
+  EXPECT_EQ(keyring.promote(kNow + std::chrono::minutes(59)), "");
+  {
+    Keyring again(directory.keyring(), "", kNow);
+    ASSERT_NE(again.next_prepublished(), nullptr);
+    EXPECT_EQ(again.next_prepublished()->id, sooner);
+    EXPECT_EQ(again.promote(kNow + std::chrono::hours(1)), sooner);
+    EXPECT_EQ(again.active().active_since(), unix_nanos(kNow + std::chrono::hours(1)));
+  }
+  // A server that was away while two became active.
+  Keyring last(directory.keyring(), "", kNow);
+  EXPECT_EQ(last.active_id(), sooner);
+  EXPECT_EQ(last.promote(kNow + std::chrono::hours(3)), later);
+  EXPECT_EQ(last.next_prepublished(), nullptr);
+  last.rotate(kNow + std::chrono::hours(3));
+  EXPECT_EQ(Keyring(directory.keyring(), "", kNow).promote(kNow + std::chrono::hours(9)), "") << "they had their time";
+}
+
+TEST(Keyring, EndsTheWaitOfAKeyThatWasMadeActiveBeforeAPowerCut) {
+  const Directory directory;
+  std::string waiting;
+  {
+    Keyring keyring(directory.keyring(), "", kNow);
+    waiting = keyring.prepublish(kNow, kNow + std::chrono::hours(1));
+  }
+  os::write_file(directory.keyring() + "/active", waiting + "\n", 0600);
+  {
+    Keyring keyring(directory.keyring(), "", kNow);
+    EXPECT_EQ(keyring.active_id(), waiting);
+    EXPECT_EQ(keyring.next_prepublished(), nullptr);
+  }
+  EXPECT_EQ(Keyring(directory.keyring(), "", kNow).next_prepublished(), nullptr);
+}
+
 TEST(Keyring, RemovesOldKeysAndNeverTheActiveOne) {
   const Directory directory;
   Keyring keyring(directory.keyring(), "", kNow);

@@ -11,7 +11,9 @@ namespace underway::server::testing {
 namespace {
 
 struct World {
-  World() : server(loop.executor(), store, clock, ids, {}) { server.start(); }
+  explicit World(Options options = {}) : server(loop.executor(), store, clock, ids, std::move(options)) {
+    server.start();
+  }
   ~World() {
     loop.run_until_done(server.stop());
     loop.context().restart();
@@ -96,6 +98,39 @@ TEST(Variables, AreSealedAnewByAFullRotationAndTheOldKeyCanGo) {
   EXPECT_EQ(world.row("a")->key_id, fresh);
   world.loop.run_until_done(world.server.variables().remove_key(old));
   EXPECT_EQ(world.items("a").at("k"), "one");
+}
+
+TEST(Variables, GetAKeyThatWasPrepublishedWhenItsTimeComes) {
+  World world;
+  auto& variables = world.server.variables();
+  const auto first = world.server.keyring().active_id();
+  EXPECT_THROW(variables.prepublish(world.clock.now()), Error);
+  const auto waiting = variables.prepublish(world.clock.now() + std::chrono::milliseconds(20));
+  EXPECT_EQ(world.server.keyring().active_id(), first);
+  world.clock.advance(std::chrono::milliseconds(20));
+  run_until(world.loop, [&] { return world.server.keyring().active_id() == waiting; });
+  world.put("a", {{"k", "one"}});
+  EXPECT_EQ(world.row("a")->key_id, waiting);
+}
+
+TEST(Variables, GetAKeyBeforeTheActiveOneIsTooOldAndKnowItHalfItsLife) {
+  World world(Options{.root_key_rotation = std::chrono::hours(720)});
+  const auto& keyring = world.server.keyring();
+  const auto begun = world.clock.now();
+  const auto first = keyring.active_id();
+  const auto look = [&] { world.loop.run_until_done(world.server.variables().rotate(false)); };
+  EXPECT_EQ(keyring.keys().size(), 1U);
+  world.clock.advance(std::chrono::hours(360));
+  // Any change of the keys makes the server look again.
+  const auto other = world.server.variables().prepublish(world.clock.now() + std::chrono::hours(1));
+  world.loop.run_until_done(world.server.variables().remove_key(other));
+  run_until(world.loop, [&] { return keyring.keys().size() == 2U; });
+  ASSERT_NE(keyring.next_prepublished(), nullptr);
+  EXPECT_EQ(from_unix_nanos(keyring.next_prepublished()->publish_time), begun + std::chrono::hours(720));
+  EXPECT_EQ(keyring.active_id(), first);
+  // Rotated by hand, the active key is young, and the one that waits is still there.
+  look();
+  EXPECT_NE(keyring.next_prepublished(), nullptr);
 }
 
 TEST(Variables, ThatAClusterDeclaresAreMadeWithItAndOnce) {

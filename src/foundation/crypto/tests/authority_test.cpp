@@ -61,6 +61,38 @@ TEST_F(AuthorityTest, RefusesNamesThatWouldSayMoreThanOneThing) {
   EXPECT_THAT(failure_of([&] { authority.issue({.common_name = ""}, kNow); }), HasSubstr("cannot stand"));
 }
 
+TEST(NamedAuthority, SaysWhoseItIs) {
+  const Authority made = Authority::make({.common_name = "Site",
+                                          .country = "CH",
+                                          .province = "Ticino",
+                                          .locality = "Lugano",
+                                          .street_address = "Via Trevano 131",
+                                          .postal_code = "6900",
+                                          .organization = "CSCS",
+                                          .organizational_unit = "Systems"},
+                                         24h, kNow);
+  EXPECT_EQ(made.info().common_name, "Site");
+  const auto issued = made.issue({.common_name = "n"}, kNow);
+  verify_certificate(issued.certificate, made.certificate(), kNow);
+  for (const Subject& wrong : {Subject{.common_name = "Site", .country = "Switzerland"},
+                               Subject{.common_name = "Site", .locality = std::string(200, 'l')}})
+    EXPECT_THAT(failure_of([&] { Authority::make(wrong, 24h, kNow); }), HasSubstr("cannot stand in a certificate"));
+}
+
+TEST(NamedAuthority, IsBoundToItsDomains) {
+  const Authority bound = Authority::make(Subject{.common_name = "Site"}, 24h, kNow, {"localhost", "site.org"});
+  const auto verify = [&](const std::vector<std::string>& names) {
+    const auto made = bound.issue({.common_name = names.front(), .names = names}, kNow);
+    return failure_of([&] { verify_certificate(made.certificate, bound.certificate(), kNow); });
+  };
+  EXPECT_EQ(verify({"server.global.site.org", "localhost", "127.0.0.1"}), "");
+  EXPECT_THAT(verify({"server.global.nomad"}), HasSubstr("not trusted"));
+  EXPECT_THAT(verify({"site.org", "elsewhere.org"}), HasSubstr("permitted subtree violation"));
+  for (const char* wrong : {"", "a b", "a,DNS:b"})
+    EXPECT_THAT(failure_of([&] { Authority::make(Subject{.common_name = "Site"}, 24h, kNow, {wrong}); }),
+                HasSubstr("cannot stand in a certificate"));
+}
+
 TEST_F(AuthorityTest, SignsARequestAndOnlyItsKeyCounts) {
   const PrivateKey key = PrivateKey::generate();
   const std::string made = authority.sign_request(key.request("server.global.nomad"), node, kNow);

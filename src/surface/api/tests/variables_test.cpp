@@ -135,6 +135,14 @@ TEST(RootKeys, AreListedRotatedAndRemovedWhenNothingIsUnderThem) {
   EXPECT_EQ(world.put("/v1/operator/keyring/rotate?full=true", "").status, 200);
   EXPECT_EQ(world.send("DELETE", "/v1/operator/keyring/key/" + old).status, 200);
   EXPECT_EQ(world.send("DELETE", "/v1/operator/keyring/key/" + old).status, 404);
+  // A key that others shall know before it is used.
+  const std::string at = std::to_string(unix_nanos(world.clock.now() + std::chrono::hours(1)));
+  const auto waiting = json::parse(world.put("/v1/operator/keyring/rotate?publish_time=" + at, "").body).at("Key");
+  EXPECT_EQ(waiting.at("State").as_string(), "prepublished");
+  EXPECT_EQ(std::to_string(waiting.at("PublishTime").as_int64()), at);
+  for (const auto& wrong :
+       {std::string("publish_time=1"), std::string("publish_time=soon"), "full=true&publish_time=" + at})
+    EXPECT_EQ(world.put("/v1/operator/keyring/rotate?" + wrong, "").status, 400) << wrong;
   EXPECT_EQ(text(world.read(kTarget).at("Items").at("password")), "hunter2");
 }
 

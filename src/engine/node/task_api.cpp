@@ -206,6 +206,7 @@ awaitable<void> TaskApi::Listener::State::refuse(std::shared_ptr<State> state, s
   try {
     co_await async::within(kLinger, "reading a refusal", drain(socket));
   } catch (const Error&) {
+    // It was told; whether it listens is its own affair.
   }
 }
 

@@ -17,7 +17,6 @@
 namespace underway::server {
 
 using model::ClientStatus;
-using model::EvalStatus;
 using model::EvalTrigger;
 
 namespace {

@@ -299,7 +299,7 @@ void indent(std::string& out, const boost::json::value& value, std::size_t depth
 
 std::string Place::text() const {
   if (above_ == nullptr) return std::string(name_);
-  const std::string before = above_->text();
+  std::string before = above_->text();
   switch (step_) {
     case Step::root:
       break;

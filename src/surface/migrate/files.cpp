@@ -14,7 +14,7 @@ namespace underway::migrate {
 namespace detail {
 
 std::string path_of(const Object& object) {
-  const std::string name = file_name(object.name);
+  std::string name = file_name(object.name);
   switch (object.kind) {
     case Kind::node_pool:
       return "node-pools/" + name + ".hcl";

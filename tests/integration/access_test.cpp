@@ -96,9 +96,9 @@ TEST_F(AccessTest, AColleagueMayWhatItsPolicySaysAndNothingElse) {
 TEST_F(AccessTest, WhatRunsForARevokedTokenEnds) {
   ASSERT_EQ(anna({"job", "run", file("render.hcl")}).exit_code, 0);
   const auto id = allocation();
-  Background session(as_anna({"alloc", "exec", "-i=false", id, "sleep", "86397"}));
+  Background session(as_anna({"alloc", "exec", "-i=false", id, "sleep", "86390"}));
   Background log(as_anna({"alloc", "logs", "-f", id}));
-  const auto runs = [] { return shell("pgrep -x -f 'sleep 86397'").exit_code == 0; };
+  const auto runs = [] { return shell("pgrep -x -f 'sleep 86390'").exit_code == 0; };
   ASSERT_TRUE(eventually(seconds(10), runs));
   root({"acl", "token", "delete", accessor_});
   EXPECT_GT(session.wait(seconds(5)), 0);

@@ -44,7 +44,8 @@ job "slurmd" {
       }
     }
 
-    # Healthy means that the controller has heard of the node, so that Slurm's commands work here too.
+    # Healthy means that the controller has heard of the node and is held no more (images/files/slurm/hold), so that
+    # Slurm's commands work here too: one that comes while slurmctld is reconfigured may find its connection closed.
     task "ready" {
       driver = "raw_exec"
       user   = "nobody"
@@ -55,7 +56,7 @@ job "slurmd" {
 
       config {
         command = "/bin/sh"
-        args    = ["-c", "until scontrol show node $1 2>/dev/null | grep State= | grep -qv -e UNKNOWN -e NOT_RESP; do sleep 0.3; done", "sh", "${attr.unique.hostname}"]
+        args    = ["-c", "until scontrol show node $1 2>/dev/null | grep State= | grep -qv -e UNKNOWN -e NOT_RESP && scontrol show config 2>/dev/null | grep '^SlurmdTimeout ' | grep -qv ' 65533 '; do sleep 0.3; done", "sh", "${attr.unique.hostname}"]
       }
 
       resources {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace underway::harness {
 namespace {
@@ -86,6 +88,7 @@ int Farm::plant(int count, seconds lasting) {
     }
     ++at;
   }
+  if (std::cmp_less(answered, count)) std::cout << "the farm was refused: " << finished.err;
   unanswered_ += count - static_cast<int>(answered);
   return static_cast<int>(answered);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <set>
 #include <stdexcept>
 
@@ -136,8 +137,12 @@ Farm::Options SlurmCapsule::farm_options() const {
 }
 
 bool SlurmCapsule::schedules(seconds limit) const {
-  return on_login("srun --mem=16 --immediate=" + std::to_string(limit.count()) + " true", limit + seconds(10))
-             .exit_code == 0;
+  const std::string srun = "srun --mem=16 --immediate=" + std::to_string(limit.count()) + " true";
+  return eventually(limit, [&] {
+    const auto asked = on_login(srun, limit + seconds(10));
+    if (asked.exit_code != 0) std::cerr << "srun: " << asked.err;
+    return asked.exit_code == 0;
+  });
 }
 
 long long SlurmCapsule::saved_at() const {

@@ -22,8 +22,8 @@ class SlurmCapsule : public Capsule {
   Finished on_login(const std::string& line, std::chrono::seconds limit = std::chrono::seconds(60)) const {
     return cluster().enter("login", line, limit);
   }
-  /// Within that time a job is submitted, runs and ends well. Slurm's daemons may close the connection of whoever asks
-  /// them while they are reconfigured: who meets the end of a hold asks again.
+  /// A job that is submitted now runs, and ends well. Slurm may close the connection of whoever asks while it is
+  /// reconfigured, as at the end of a hold: then, and only then, the job is submitted again.
   bool schedules(std::chrono::seconds limit = std::chrono::seconds(60)) const;
   /// Pids of slurmctld on a host, as the machine numbers them.
   std::vector<int> controllers(const std::string& host) const { return on_host(host, "slurmctld"); }

@@ -187,7 +187,8 @@ class SlurmStep {
 
   void start(std::vector<std::string>& lines) const {
     add(lines, run_where_it_was_carried(capsule_));
-    lines.push_back(fmt::format("until {} scontrol ping; do sleep 1; done", inside_));  // it runs before they answer
+    // A capsule runs before its services answer.
+    lines.push_back("timeout 2m sh -c " + shell_word(fmt::format("until {} scontrol ping; do sleep 1; done", inside_)));
     lines.push_back(inside_ + " sinfo");
     if (facts_.site.slurm.accounting) lines.push_back(inside_ + " sacct -a -X -S now-1hours -o JobID,State,Start,End");
     lines.push_back(on_server_ + ": each line is a job that has ended meanwhile; there is no other reason for one");

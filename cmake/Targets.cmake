@@ -4,7 +4,8 @@
 #   underway_test(NAME tests/a_test.cpp … [LABEL unit|sim|integration|chaos|root] [DEPENDS …] [COMMON a.hpp …]
 #                 [COST seconds] [CORES n] [SHARDS n] [FIXTURE name] [SERIAL])
 #   underway_fuzz(NAME fuzz/a_fuzz.cpp)        corpus in fuzz/corpus/<a>/, replayed as a unit test in every build
-#   underway_program(NAME SOURCES … DEPENDS … [STATIC])
+#   underway_program(NAME SOURCES … DEPENDS …)
+#   underway_static_program(NAME SOURCES … INCLUDES directory …)
 #
 # DEPENDS is the architecture: cmake/check_includes.cmake refuses an include of a library that is not in it, and the
 # link check links the whole library with nothing but it. ASYNC selects the precompiled header that holds Asio. COMMON
@@ -142,11 +143,23 @@ function(underway_fuzz name source)
 endfunction()
 
 function(underway_program name)
-  cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE underway_options ${ARG_DEPENDS})
+  target_link_options(${name} PRIVATE -pie)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-  if(ARG_STATIC)
-    target_link_options(${name} PRIVATE -static)
-  endif()
+endfunction()
+
+# Small, resident once per task, host or capsule, or the first process of a root that has no libraries: static, with no
+# C++ library, no sanitizer and no exceptions.
+function(underway_static_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;INCLUDES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${ARG_INCLUDES})
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
+  target_compile_options(${name} PRIVATE -Os -g1 -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Werror
+    -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
+    ${UNDERWAY_HARDEN_COMPILE} -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  target_link_options(${name} PRIVATE -fuse-ld=lld -static-pie -nostdlib++ -Wl,--gc-sections ${UNDERWAY_HARDEN_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()

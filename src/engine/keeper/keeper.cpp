@@ -371,7 +371,19 @@ void run() {
   }
 }
 
+/// Typed by hand it has none of its descriptors, and would look for them without end.
+bool started_by_an_agent() {
+  for (int fd = kSpecFd; fd <= kLogFd; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) return false;
+  }
+  return true;
+}
+
 int keep() {
+  if (!started_by_an_agent()) {
+    constexpr char kText[] = "underway-keeper is started by underway, and holds one task\n";
+    return write(STDERR_FILENO, kText, sizeof kText - 1) < 0 ? 1 : 2;
+  }
   // Signals are facts to read, never interruptions; what is meant for us comes through the socket.
   sigset_t all;
   sigfillset(&all);

@@ -332,6 +332,12 @@ TEST_F(Keeper, FullDiskCostsOutputButNeitherTaskNorResult) {
   small.unmount();
 }
 
+TEST_F(Keeper, TypedByHandSaysWhatItIsAndEnds) {
+  const auto output = os::run_program({.argv = {UNDERWAY_BINARY_DIR "/bin/underway-keeper"}}, seconds{20});
+  EXPECT_EQ(output.status.code, 2);
+  EXPECT_THAT(output.err, testing::HasSubstr("is started by underway"));
+}
+
 TEST_F(Keeper, ADirectoryWhereNoneBeganIsLostAndNeverStarted) {
   EXPECT_EQ(attach().state().phase, Phase::lost);
   os::make_directories(path_ + "/keeper", 0700);

@@ -35,7 +35,7 @@ LockFile::LockFile(const std::string& path) {
   }
   // The pid is only for people: a full disk must not keep the store shut.
   const std::string pid = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(fd_, 0) == 0 && ::pwrite(fd_, pid.data(), pid.size(), 0) < 0) ::ftruncate(fd_, 0);
+  if (::ftruncate(fd_, 0) == 0) std::ignore = ::pwrite(fd_, pid.data(), pid.size(), 0);
 }
 
 LockFile::~LockFile() { ::close(fd_); }

@@ -1,5 +1,6 @@
 #include "api/routes.hpp"
 
+#include "api/doorman.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 
@@ -35,6 +36,7 @@ void check_region(const Served& served, const Request& request) {
 
 awaitable<Response> handle(std::shared_ptr<const Served> served, Request request) {
   served->gate->check(served->route.right, request);
+  check_body_was_read(request);
   check_region(*served, request);
   const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
   Response response = watched ? co_await served->gate->while_allowed(request, served->handler(request))

@@ -46,6 +46,8 @@ struct ServerOptions {
   async::Pool* pool = nullptr;           ///< compresses bodies of 64 KiB and more, if there is one
   std::string server_name = "underway";  ///< the Server header
   WebSocketOptions websocket = {};
+  /// Instead of websocket.message_limit, of peers that show no certificate: each holds a message and parts of the next.
+  std::size_t uncertified_message_limit = 16u << 20;
   /// Asked of every request's head, before a route is looked for: an answer refuses it. Absent: none is. It throws
   /// nothing.
   std::function<std::optional<Response>(const Request&)> refuse = {};

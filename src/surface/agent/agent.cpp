@@ -46,6 +46,8 @@ namespace underway::agent {
 namespace {
 
 constexpr std::size_t kPoolThreads = 4;
+/// What a session's client types comes in pieces; only nodes, which show certificates, have more to say at once.
+constexpr std::size_t kSessionMessage = 1 << 20;
 
 /// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
 void make_directories(const Config& config) {
@@ -88,6 +90,7 @@ class ServerRoleRunner {
     options.pool = &pool;
     options.connection_limit = connections.api;
     link_http_.emplace(loop.executor(), link_router_, of_strangers(options));
+    options.uncertified_message_limit = kSessionMessage;
     options.admit = [this](http::Request head) { return doorman_->admit(std::move(head)); };
     http_.emplace(loop.executor(), router_, guarded_by_names(options, config));
     options.connection_limit = connections.tasks;

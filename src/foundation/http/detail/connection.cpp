@@ -373,7 +373,10 @@ awaitable<bool> Connection::upgrade(Response& response, const Facts& facts) {
   switching.headers.set("Sec-WebSocket-Accept", websocket_accept(facts.websocket_key));
   const std::string head = response_head(switching, Framing::none, 0, true, options.server_name, server_->date());
   co_await transport_->write_all(head, options.send_timeout);
-  const auto socket = make_websocket(transport_, Side::server, options.websocket, std::exchange(inbox_, {}));
+  WebSocketOptions bounded = options.websocket;
+  if (transport_->peer().certificate_names.empty())
+    bounded.message_limit = std::min(bounded.message_limit, options.uncertified_message_limit);
+  const auto socket = make_websocket(transport_, Side::server, bounded, std::exchange(inbox_, {}));
   websocket_ = socket;
   if (server_->stopping) finish();
   std::exception_ptr escaped;

@@ -10,6 +10,16 @@ namespace {
 /// Small neighbours of one channel are joined up to this size, so that a drip of bytes costs little memory.
 constexpr std::size_t kJoinUpTo = 4096;
 
+/// Answers that wait for a peer to read: who asks and asks and reads nothing is hung up on.
+constexpr std::size_t kMostWaiting = 4096;
+constexpr std::size_t kMostWaitingBytes = 64U << 20;
+
+bool too_much(const std::deque<http::Message>& backlog) {
+  std::size_t bytes = 0;
+  for (const auto& message : backlog) bytes += message.data.size();
+  return backlog.size() > kMostWaiting || bytes > kMostWaitingBytes;
+}
+
 /// One more running call for as long as it lives.
 class Running {
  public:
@@ -171,6 +181,7 @@ void Connection::queue(Encoded encoded) {
   // The queue is full: one coroutine waits for it, and keeps the order, as the caller cannot.
   backlog_.push_back(std::move(message));
   if (backlog_.size() == 1) tasks_.spawn("sending", send_backlog());
+  if (too_much(backlog_)) socket_->abort();
 }
 
 awaitable<void> Connection::send_backlog() {
@@ -334,6 +345,8 @@ void Connection::on(Acknowledge acknowledge) {
   const auto it = streams_.find(acknowledge.stream);
   const auto stream = it == streams_.end() ? nullptr : it->second.lock();
   if (!stream) return;
+  if (stream->window_ + acknowledge.bytes > options_.window)
+    throw Error(Code::invalid, "malformed message on the link").because("the peer acknowledges more than it was sent");
   stream->window_ += acknowledge.bytes;
   stream->changed_.notify_all();
 }

@@ -63,6 +63,7 @@ FetchRequest fetch_request(const model::Artifact& artifact, const TemplateInputs
   request.chown = artifact.chown;
   request.uid = in.owner.uid;
   request.gid = in.owner.gid;
+  request.disk_bytes = in.disk_mb << 20;
   return request;
 }
 

@@ -25,6 +25,7 @@ const Structure& description(Tag<FetchRequest>) {
           .wire<&FetchRequest::max_bytes>("MaxBytes", "Of the download.")
           .wire<&FetchRequest::max_unpacked_bytes>("MaxUnpackedBytes", "Of all files of an archive.")
           .wire<&FetchRequest::max_files>("MaxFiles", "Of an archive.")
+          .wire<&FetchRequest::disk_bytes>("DiskBytes", "Of the allocation.")
           .done();
   return structure;
 }

@@ -26,6 +26,7 @@ struct FetchRequest {
   std::int64_t max_bytes = 100LL << 30;
   std::int64_t max_unpacked_bytes = 100LL << 30;
   std::int64_t max_files = 4096;
+  std::int64_t disk_bytes = 0;  ///< the group's `ephemeral_disk`: all that lies below the root together; 0: not bounded
 };
 
 /// "tar.gz", "tar", "zip", "gz", …: how `name` is packed, by its ending; empty: it is not.

@@ -20,7 +20,10 @@ std::string_view relative(std::string_view path) {
   return path.empty() ? "." : path;
 }
 
-os::Fd open_at(int directory, std::string_view path, int flags, mode_t mode, const std::string& root) {
+/// What people are told: where it lies on the node is no business of theirs.
+constexpr const char* kPlace = "the allocation's directory";
+
+os::Fd open_at(int directory, std::string_view path, int flags, mode_t mode) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
@@ -33,9 +36,9 @@ os::Fd open_at(int directory, std::string_view path, int flags, mode_t mode, con
     if (errno != EAGAIN && errno != EINTR) break;
   }
   if (errno == EXDEV)
-    throw Error(Code::denied, fmt::format("'{}' leads out of '{}'", path, root))
+    throw Error(Code::denied, fmt::format("'{}' leads out of {}", path, kPlace))
         .because("only files inside may be reached, through links as well");
-  throw errno_error(errno, fmt::format("cannot open '{}' in '{}'", path, root));
+  throw errno_error(errno, fmt::format("cannot open '{}' in {}", path, kPlace));
 }
 
 std::string mode_text(mode_t mode) {
@@ -110,19 +113,19 @@ std::optional<std::string> normalise(std::string_view path) {
 Beneath::Beneath(const std::string& root) : root_(root), directory_(os::open_directory(root)) {}
 
 os::Fd Beneath::open(std::string_view path, int flags, mode_t mode) const {
-  return open_at(directory_.get(), path, flags, mode, root_);
+  return open_at(directory_.get(), path, flags, mode);
 }
 
 std::pair<os::Fd, std::string> Beneath::open_parent(std::string_view path, std::optional<os::Owner> owner) const {
   const auto plain = normalise(path);
-  if (!plain || plain->empty()) throw Error(Code::denied, fmt::format("'{}' leads out of '{}'", path, root_));
+  if (!plain || plain->empty()) throw Error(Code::denied, fmt::format("'{}' leads out of {}", path, kPlace));
   const auto parts = split(*plain, '/');
   os::Fd parent = open(".", O_PATH | O_DIRECTORY);
   std::string walked;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     walked += (i == 0 ? "" : "/") + parts[i];
     const bool made = ::mkdirat(parent.get(), parts[i].c_str(), 0755) == 0;
-    if (!made && errno != EEXIST) throw errno_error(errno, fmt::format("cannot make '{}' in '{}'", walked, root_));
+    if (!made && errno != EEXIST) throw errno_error(errno, fmt::format("cannot make '{}' in {}", walked, kPlace));
     // From the root again, so that RESOLVE_BENEATH covers links on the way.
     parent = open(walked, O_RDONLY | O_DIRECTORY);
     if (made && owner && ::geteuid() == 0) (void)::fchown(parent.get(), owner->uid, owner->gid);
@@ -136,13 +139,13 @@ void Beneath::write(std::string_view path, std::string_view bytes, mode_t mode, 
   try {
     const os::Fd file(
         ::openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file) throw errno_error(errno, fmt::format("cannot write '{}' in '{}'", path, root_));
+    if (!file) throw errno_error(errno, fmt::format("cannot write '{}' in {}", path, kPlace));
     os::write_all(file, bytes, path);
     if (owner && ::geteuid() == 0 && ::fchown(file.get(), owner->uid, owner->gid) != 0)
       throw errno_error(errno, fmt::format("cannot give '{}' to user {}", path, owner->uid));
     if (::fchmod(file.get(), mode) != 0) throw errno_error(errno, fmt::format("cannot set the mode of '{}'", path));
     if (::renameat(parent.get(), temporary.c_str(), parent.get(), name.c_str()) != 0)
-      throw errno_error(errno, fmt::format("cannot replace '{}' in '{}'", path, root_));
+      throw errno_error(errno, fmt::format("cannot replace '{}' in {}", path, kPlace));
   } catch (...) {
     ::unlinkat(parent.get(), temporary.c_str(), 0);
     throw;

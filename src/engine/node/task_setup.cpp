@@ -147,6 +147,7 @@ TemplateInputs TaskRunner::template_inputs(const model::Task& task, const Interp
           .owner = {user_.uid, user_.gid},
           .allow_outside_sources = context_.options.disable_file_sandbox,
           .now = context_.runtime.now(),
+          .disk_mb = group_of(*allocation_).ephemeral_disk.size_mb,
           .asker = {allocation_->ns, allocation_->job_id, allocation_->group, task.name, allocation_->id},
           .cluster = context_.cluster_data};
 }

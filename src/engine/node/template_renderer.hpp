@@ -37,6 +37,7 @@ struct TemplateInputs {
   os::Owner owner;                     ///< of files that name no uid and gid
   bool allow_outside_sources = false;  ///< disable_file_sandbox
   TimePoint now{};
+  std::int64_t disk_mb = 0;  ///< the group's `ephemeral_disk` in MiB; 0: artifacts are not bounded by it
   TemplateAsker asker;
   ClusterData* cluster = nullptr;  ///< null: variables and services are not known
 };

@@ -175,14 +175,24 @@ awaitable<Opened> Client::Impl::attempt(Lease lease, const Request& request, asy
   std::string wire = detail::request_head(request, host(), url.path);
   if (request.body.size() <= (64u << 10)) wire += request.body;
   co_await lease->write_all(wire, stall);
-  if (request.body.size() > (64u << 10)) co_await lease->write_all(request.body, stall);
+  std::optional<Error> cut;
+  if (request.body.size() > (64u << 10)) {
+    try {
+      co_await lease->write_all(request.body, stall);
+    } catch (const Error& error) {
+      // Who refuses a large body answers before he has it, and hangs up: the answer may be here already.
+      if (error.code() != Code::unavailable || !lease->is_open()) throw;
+      cut = error;
+    }
+  }
   lease->expires_at(deadline);
   std::string inbox;
   for (std::size_t interim = 0; interim < kInterimResponses; ++interim) {
     auto parser = std::make_unique<ResponseParser>(request.method == "HEAD", options.body_limit);
     while (!parser->head_done()) {
       if (inbox.empty() || answered) {
-        if (!co_await lease->read_into(inbox)) throw lease->lost("it was closed before an answer came");
+        if (!co_await lease->read_into(inbox))
+          throw cut ? Error(*cut) : lease->lost("it was closed before an answer came");
       }
       answered = true;
       inbox.erase(0, parser->put(inbox));

@@ -41,7 +41,8 @@ void Server::Impl::take(int fd, const TlsHolder* tls, std::optional<Peer> peer) 
     ::close(fd);
     return;
   }
-  if (connections.size() >= state->options.connection_limit) {
+  detail::Budget::Share room = state->place_for(peer ? *peer : detail::peer_of(fd));
+  if (!room.hold(1)) {
     if (!std::exchange(told_full, true)) {
       log::warn("http: {} connections are open, further clients are refused", connections.size());
     }
@@ -55,7 +56,7 @@ void Server::Impl::take(int fd, const TlsHolder* tls, std::optional<Peer> peer) 
   told_full = false;
   auto transport = detail::accepted(state->executor, fd, tls);
   if (peer) transport->peer() = *std::move(peer);
-  const auto connection = std::make_shared<detail::Connection>(state, std::move(transport));
+  const auto connection = std::make_shared<detail::Connection>(state, std::move(transport), std::move(room));
   const auto place = connections.insert(connections.end(), connection);
   connection->start([shared = state, place] {
     shared->connections.erase(place);
@@ -106,6 +107,7 @@ awaitable<void> Server::stop(Duration grace) {
 }
 
 std::size_t Server::connections() const { return impl_->state->connections.size(); }
+std::size_t Server::held_bytes() const { return impl_->state->bodies.held() + impl_->state->strangers.held(); }
 const std::vector<Endpoint>& Server::endpoints() const { return impl_->endpoints; }
 
 }  // namespace underway::http

@@ -9,10 +9,13 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "agent/connection_limits.hpp"
 #include "agent/node_parts.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
 #include "api/api.hpp"
+#include "api/doorman.hpp"
+#include "api/host_names.hpp"
 #include "api/task_api.hpp"
 #include "async/group.hpp"
 #include "base/json.hpp"
@@ -43,8 +46,8 @@ namespace underway::agent {
 namespace {
 
 constexpr std::size_t kPoolThreads = 4;
-/// Connections of all tasks together: each takes two descriptors here.
-constexpr std::size_t kTaskConnections = 4096;
+/// What a session's client types comes in pieces; only nodes, which show certificates, have more to say at once.
+constexpr std::size_t kSessionMessage = 1 << 20;
 
 /// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
 void make_directories(const Config& config) {
@@ -80,13 +83,17 @@ class ServerRoleRunner {
       audit_.emplace(loop.executor(), pool, audit_options(config));
       api_.audit = &*audit_;
     }
-    api::add_routes(router_, api_);
+    doorman_.emplace(api::register_routes(router_, api_), api_);
     api::add_link_routes(link_router_, api_);
+    const ConnectionLimits connections = connection_limits(descriptor_limit());
     http::ServerOptions options;
     options.pool = &pool;
-    http_.emplace(loop.executor(), router_, options);
-    link_http_.emplace(loop.executor(), link_router_, options);
-    options.connection_limit = kTaskConnections;
+    options.connection_limit = connections.api;
+    link_http_.emplace(loop.executor(), link_router_, of_strangers(options));
+    options.uncertified_message_limit = kSessionMessage;
+    options.admit = [this](http::Request head) { return doorman_->admit(std::move(head)); };
+    http_.emplace(loop.executor(), router_, guarded_by_names(options, config));
+    options.connection_limit = connections.tasks;
     task_api_.emplace(loop.executor(), router_, api_, options);
     server_.add_extension(std::string(node::kTaskApiStream), task_api_->extension());
   }
@@ -170,6 +177,21 @@ class ServerRoleRunner {
     }
   }
 
+  /// Joins and links alone, from whom nothing is known yet.
+  static http::ServerOptions of_strangers(http::ServerOptions options) {
+    options.bodies_limit = options.strangers_limit;
+    options.body_deadline = options.stranger_deadline;
+    return options;
+  }
+  /// Without tokens, pages of the web could speak through the browsers of those who work here.
+  static http::ServerOptions guarded_by_names(http::ServerOptions options, const Config& config) {
+    if (config.acl_enabled()) return options;
+    options.refuse = [names = api::HostNames(server_names(config))](const http::Request& head) {
+      return names.refusal(head);
+    };
+    return options;
+  }
+
   server::Options server_options(const Config& config) {
     server::Options options;
     options.name = config.name;
@@ -235,6 +257,7 @@ class ServerRoleRunner {
   imageshare::ServerImages images_;
   async::TaskGroup tasks_;
   http::Router router_, link_router_;
+  std::optional<api::Doorman> doorman_;
   std::optional<http::Server> http_, link_http_;
   std::optional<api::TaskApi> task_api_;
 };

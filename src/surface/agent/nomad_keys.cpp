@@ -146,10 +146,11 @@ const std::vector<Key> kAcl = {{"policy_ttl", "rights change at once"},
 const std::vector<Key> kAudit = {{"filter", "everything that changes something is logged", true},
                                  {"sink", "the log is one file below data_dir", true}};
 
-const std::vector<Key> kLimits = {{"http_max_conns_per_client", "requests are bounded: http_max_concurrent"},
-                                  {"https_handshake_timeout", "it is 10s"},
-                                  {"rpc_handshake_timeout", kOnePort},
-                                  {"rpc_max_conns_per_client", kOnePort}};
+const std::vector<Key> kLimits = {
+    {"http_max_conns_per_client", "one address gets no more than are left for all others"},
+    {"https_handshake_timeout", "it is 10s"},
+    {"rpc_handshake_timeout", kOnePort},
+    {"rpc_max_conns_per_client", kOnePort}};
 
 const std::vector<Key> kPorts = {{"rpc", kOnePort}, {"serf", kOneServer}};
 const std::vector<Key> kPlugin = {{"args", "drivers are built in"}};

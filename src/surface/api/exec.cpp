@@ -113,6 +113,31 @@ awaitable<void> run_session(Api& api, std::string node_id, std::string method, n
   co_await socket->close(code, failure.substr(0, 120));
 }
 
+/// Those of each caller: a link carries 256 streams, and whoever took them all would keep out everybody who reads a log
+/// there or has to look after the node. Thread: loop only.
+class Sessions {
+ public:
+  /// Held as long as the session runs. Throws unavailable when the caller has too many.
+  std::shared_ptr<void> begin(const Request& request) {
+    if (request.remote.uid && request.caller().is_permanent()) return nullptr;
+    const std::string& address = request.remote.address;
+    auto& count = running_[request.caller().accessor + "|" + address.substr(0, address.rfind(':'))];
+    if (!count) count = std::make_shared<int>(0);
+    if (*count >= kMost) {
+      throw Error(Code::unavailable, "too many sessions are under way for this caller")
+          .because(fmt::format("it has {}, and that is the limit", kMost))
+          .advise("end some, or wait for their commands");
+    }
+    std::erase_if(running_, [&](const auto& entry) { return *entry.second == 0 && entry.second != count; });
+    ++*count;
+    return std::shared_ptr<void>(count.get(), [count](void*) { --*count; });
+  }
+
+ private:
+  static constexpr int kMost = 64;
+  std::map<std::string, std::shared_ptr<int>> running_;
+};
+
 /// `command` is a JSON list, as Nomad's clients send it.
 std::vector<std::string> command_of(const Request& request) {
   const auto text = request.query.find("command");
@@ -137,9 +162,10 @@ std::string command_text(const node::ExecRequest& exec) {
   return fmt::format("session{}{}: {}", exec.task.empty() ? "" : " in task " + exec.task, who, join(exec.command, " "));
 }
 
-Response session(Api& api, std::string node_id, const char* method, node::ExecRequest exec) {
+Response session(Api& api, std::shared_ptr<void> slot, std::string node_id, const char* method,
+                 node::ExecRequest exec) {
   Response response;
-  response.upgrade = [&api, node_id = std::move(node_id), method,
+  response.upgrade = [&api, slot = std::move(slot), node_id = std::move(node_id), method,
                       exec = std::move(exec)](std::shared_ptr<http::WebSocket> socket) {
     return run_session(api, node_id, method, exec, std::move(socket));
   };
@@ -151,7 +177,9 @@ awaitable<void> close_session(std::string why, std::shared_ptr<http::WebSocket> 
 }
 
 /// Nomad's clients print the text with which a session is closed; of a refused handshake they print its status.
-Response unknown_allocation(const Request& request, const std::string& id) {
+/// The id is told as it was asked for, also where it is hidden from the caller.
+Response unknown_allocation(const Request& request) {
+  const std::string id = split(request.path, '/').at(4);  // /v1/client/allocation/:id/exec
   if (!request.headers.find("Upgrade")) throw Error(Code::not_found, "alloc not found");
   Response response;
   response.upgrade = [why = fmt::format("Unknown allocation \"{}\"", id.substr(0, 80))](auto socket) {
@@ -168,10 +196,10 @@ bool is_isolated(const model::Allocation& allocation, const std::string& task) {
   return it != group->tasks.end() && it->driver != "raw_exec";
 }
 
-awaitable<Response> exec_in_allocation(Api& api, Request request) {
+awaitable<Response> exec_in_allocation(Api& api, Sessions& sessions, Request request) {
   const auto* tables = co_await api.server.read();
   const auto allocation = tables->find_allocation(request.param("id"));
-  if (!allocation) co_return unknown_allocation(request, request.param("id"));
+  if (!allocation) co_return unknown_allocation(request);
   auto exec = exec_request(request);
   exec.alloc = allocation->id;
   if (exec.task.empty()) {
@@ -183,7 +211,7 @@ awaitable<Response> exec_in_allocation(Api& api, Request request) {
   request.tell(command_text(exec));
   // A session in a task that its driver does not isolate is a shell on the node.
   if (!is_isolated(*allocation, exec.task)) request.require(right::ns(Capability::alloc_node_exec), allocation->ns);
-  co_return session(api, allocation->node_id, "exec", std::move(exec));
+  co_return session(api, sessions.begin(request), allocation->node_id, "exec", std::move(exec));
 }
 
 /// The allocation that was asked for, else one of the job that runs and has the task.
@@ -200,7 +228,7 @@ tables::Row<model::Allocation> allocation_of_action(const tables::Tables& tables
 }
 
 /// Nomad's job action: the command is the job's, whatever the client says.
-awaitable<Response> run_action(Api& api, Request request) {
+awaitable<Response> run_action(Api& api, Sessions& sessions, Request request) {
   const auto* tables = co_await api.server.read();
   const std::string ns = namespace_of(request), job = request.param("id");
   if (!tables->find_job(ns, job)) throw Error(Code::not_found, "job not found");
@@ -224,10 +252,10 @@ awaitable<Response> run_action(Api& api, Request request) {
   if (exec.command.empty()) throw Error(Code::not_found, fmt::format("action '{}' of job '{}' not found", name, job));
   request.tell(fmt::format("action {}, {}", name, command_text(exec)));
   if (!is_isolated(*allocation, exec.task)) request.require(right::ns(Capability::alloc_node_exec), ns);
-  co_return session(api, allocation->node_id, "exec", std::move(exec));
+  co_return session(api, sessions.begin(request), allocation->node_id, "exec", std::move(exec));
 }
 
-awaitable<Response> exec_on_host(Api& api, Request request) {
+awaitable<Response> exec_on_host(Api& api, Sessions& sessions, Request request) {
   const auto* tables = co_await api.server.read();
   const auto host = tables->find_host(request.param("cluster"), request.param("name"));
   if (!host) throw Error(Code::not_found, "host not found");
@@ -239,19 +267,21 @@ awaitable<Response> exec_on_host(Api& api, Request request) {
   exec.user = request.query.find("user").value_or("");
   exec.cwd = request.query.find("cwd").value_or("");
   request.tell(command_text(exec));
-  co_return session(api, host->node_id, "host.exec", std::move(exec));
+  co_return session(api, sessions.begin(request), host->node_id, "host.exec", std::move(exec));
 }
 
 }  // namespace
 
 void add_exec_routes(Routes& routes, Api& api) {
-  routes.add(
-      "GET", "/v1/client/allocation/:id/exec", "exec in allocation", right::ns(Capability::alloc_exec, of_allocation),
-      [&api](Request request) { return exec_in_allocation(api, std::move(request)); }, {.effect = Effect::changes});
-  routes.add("GET", "/v1/job/*id/action", "job action", right::ns(Capability::alloc_exec),
-             [&api](Request request) { return run_action(api, std::move(request)); }, {.effect = Effect::changes});
+  const auto with = [&api, sessions = std::make_shared<Sessions>()](auto handler) {
+    return [&api, sessions, handler](Request request) { return handler(api, *sessions, std::move(request)); };
+  };
+  routes.add("GET", "/v1/client/allocation/:id/exec", "exec in allocation",
+             right::ns(Capability::alloc_exec, of_allocation), with(exec_in_allocation), {.effect = Effect::changes});
+  routes.add("GET", "/v1/job/*id/action", "job action", right::ns(Capability::alloc_exec), with(run_action),
+             {.effect = Effect::changes});
   routes.add("GET", "/v1/underway/host/:cluster/:name/exec", "exec on host", right::operators(Level::write),
-             [&api](Request request) { return exec_on_host(api, std::move(request)); }, {.effect = Effect::changes});
+             with(exec_on_host), {.effect = Effect::changes});
 }
 
 }  // namespace underway::api

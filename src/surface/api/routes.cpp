@@ -1,5 +1,6 @@
 #include "api/routes.hpp"
 
+#include "api/doorman.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 
@@ -33,12 +34,39 @@ void check_region(const Served& served, const Request& request) {
       .because(fmt::format("this is region '{}', and '{}' is asked for", served.api.agent.region, *region));
 }
 
+/// What lies in a namespace in which the caller may not do this is not there for it: it is answered, and refused, as
+/// for an id that nobody has. Otherwise ids could be tried, and a refusal would name the namespace. True for both.
+bool hide_what_is_not_its(const Served& served, Request& request) {
+  const Right& right = served.route.right;
+  const bool by_id = right.kind == Right::Kind::in_namespace && right.where != in_query && right.where != in_body;
+  if (!by_id || request.caller().is_permanent()) return false;
+  if (right.workloads && request.caller().kind == acl::Identity::Kind::workload) return false;
+  const Need need = need_of(right, served.api.server.writer().tables(), request);
+  if (need.ns == "*") return true;
+  if (allows(request.rights(), need)) return false;
+  for (auto& [name, value] : request.params) value = "00000000-0000-0000-0000-000000000000";
+  return true;
+}
+
+/// What is said of an id that is not there tells nothing of it.
+awaitable<Response> say_no_more(awaitable<Response> work) {
+  try {
+    co_return co_await std::move(work);
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    throw Error(Code::not_found, error.message());
+  }
+}
+
 awaitable<Response> handle(std::shared_ptr<const Served> served, Request request) {
+  const bool unseen = hide_what_is_not_its(*served, request);
   served->gate->check(served->route.right, request);
+  check_body_was_read(request);
   check_region(*served, request);
   const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
-  Response response = watched ? co_await served->gate->while_allowed(request, served->handler(request))
-                              : co_await served->handler(request);
+  auto work = unseen ? say_no_more(served->handler(request)) : served->handler(request);
+  Response response =
+      watched ? co_await served->gate->while_allowed(request, std::move(work)) : co_await std::move(work);
   // Also where no index is told: Go clients read them of every answer, in this order, up to the first that is missing.
   if (!response.headers.find("X-Nomad-LastContact")) response.headers.set("X-Nomad-LastContact", "0");
   if (!response.headers.find("X-Nomad-KnownLeader")) response.headers.set("X-Nomad-KnownLeader", "true");

@@ -15,12 +15,25 @@ using boost::json::object;
 using tables::Scope;
 using tables::Topic;
 
+/// A token, names and a request for a certificate, from whom nothing is known.
+constexpr std::size_t kJoinBodyLimit = 64U << 10;
+
 trust::ServerTrust& trust_of(Api& api) {
   if (api.trust != nullptr) return *api.trust;
   throw Error(Code::unsupported, "this server has no authority of its own");
 }
 
-/// Once for each certificate that is refused: a node dials every few seconds.
+/// "10.0.0.7:51442" without the port, which is another one each time.
+std::string_view without_port(std::string_view address) { return address.substr(0, address.rfind(':')); }
+
+/// What a stranger calls itself, fit for a line of the log.
+std::string shown(std::string_view name) {
+  std::string out;
+  for (const char c : name.substr(0, 64)) out += c > ' ' && c < 127 ? c : '?';
+  return out;
+}
+
+/// Once for each certificate, or name and address, that is refused: a node dials every few seconds.
 void warn_once(const std::string& text) {
   constexpr std::size_t kRemembered = 1000;
   static std::set<std::string> told;
@@ -32,7 +45,7 @@ trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
   try {
     return trust::identify_node(peer, api.agent.region);
   } catch (const Error& error) {
-    warn_once(fmt::format("{}: {}", peer.address, error.one_line()));
+    warn_once(fmt::format("{}: {}", without_port(peer.address), error.one_line()));
     throw;
   }
 }
@@ -53,7 +66,8 @@ awaitable<Response> join(Api& api, Request request) {
     const auto certified = co_await api.server.join(body, request.remote.address);
     co_return http::json(json::encode(certified));
   } catch (const Error& error) {
-    warn_once(fmt::format("{}: node '{}' may not join: {}", request.remote.address, body.name, error.one_line()));
+    warn_once(fmt::format("{}: node '{}' may not join: {}", without_port(request.remote.address), shown(body.name),
+                          error.one_line()));
     throw;
   }
 }
@@ -147,7 +161,7 @@ void add_link_routes(http::Router& router, Api& api) {
     return [&api, handler](http::Request request) { return handler(api, Request{std::move(request)}); };
   };
   router.add("GET", "/v1/underway/link", "link of a node", with(serve_link));
-  router.add("PUT|POST", "/v1/underway/node/join", "join", with(join));
+  router.add("PUT|POST", "/v1/underway/node/join", "join", with(join), {.body_limit = kJoinBodyLimit});
 }
 
 void add_trust_routes(Routes& routes, Api& api) {
@@ -156,7 +170,8 @@ void add_trust_routes(Routes& routes, Api& api) {
   };
   routes.add("GET", "/v1/underway/link", "link of a node",
              right::open("nodes prove themselves by their certificate and their secret"), with(serve_link));
-  routes.add("PUT|POST", "/v1/underway/node/join", "join", right::open("the join token is what counts"), with(join));
+  routes.add("PUT|POST", "/v1/underway/node/join", "join", right::open("the join token is what counts"), with(join),
+             {.body_limit = kJoinBodyLimit});
   routes.add("GET", "/v1/underway/join-tokens", "list join tokens", right::node(Level::write), with(list_tokens));
   routes.add("PUT|POST", "/v1/underway/join-tokens", "create join token", right::node(Level::write),
              with(create_token));

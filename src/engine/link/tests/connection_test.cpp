@@ -223,13 +223,49 @@ TEST_F(ConnectionTest, TellsThePeerThatHasItsEndAlreadyOfABreak) {
 }
 
 TEST_F(ConnectionTest, HangsUpOnAPeerThatBreaksTheRules) {
-  join({}, {});
-  socket_->try_write({"not json", true});
-  const auto work = [&]() -> awaitable<void> {
-    while (ended_.empty()) co_await async::sleep_for(std::chrono::milliseconds(1));
+  using namespace std::string_literals;
+  struct Case {
+    const char* name;
+    std::vector<http::Message> sent;
   };
-  loop_.run_until_done(work());
-  EXPECT_FALSE(there_->is_open());
+  const http::Message open{encode(Open{1, "echo", {}}).data, true};
+  const http::Message much{encode(Data{1, Channel::data, std::string(300'000, 'x')}).data, false};
+  const std::vector<Case> cases = {
+      {"no JSON", {{"not json", true}}},
+      {"JSON that is too deep", {{std::string(100'000, '['), true}}},
+      {"no object", {{"[1]", true}}},
+      {"a call without a number", {{R"({"Call":-1,"Method":"echo"})", true}}},
+      {"a call whose number is a text", {{R"({"Call":"1","Method":"echo"})", true}}},
+      {"a call without a method", {{R"({"Call":1})", true}}},
+      {"a stream beyond 32 bits", {{R"({"Open":4294967297,"Method":"echo"})", true}}},
+      {"a stream of our numbers", {{R"({"Open":2,"Method":"echo"})", true}}},
+      {"a stream twice", {open, open}},
+      {"a frame that is too short", {{"\0\0\0"s, false}}},
+      {"a frame of no kind", {{"\0\0\0\1\x63"s, false}}},
+      {"data of no channel", {{"\0\0\0\1\1\x09 x"s, false}}},
+      {"data beyond the window", {{R"({"Open":1,"Method":"deaf"})", true}, much, much, much}},
+      {"an acknowledgement of what was not sent", {open, {"\0\0\0\1\2\xff\xff\xff\xff"s, false}}},
+      {"an acknowledgement without a count", {open, {"\0\0\0\1\2\1"s, false}}},
+      {"a reset without an error", {open, {"\0\0\0\1\4{}"s, false}}}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    ended_.clear();
+    Handlers handlers = echo();
+    auto serve_echo = handlers.stream;
+    handlers.stream = [serve_echo](std::string method, boost::json::value header,
+                                   std::shared_ptr<Stream> stream) -> awaitable<void> {
+      if (method == "deaf") co_await async::sleep_for(std::chrono::hours(1));
+      co_await serve_echo(std::move(method), std::move(header), std::move(stream));
+    };
+    join({}, handlers);
+    for (const auto& message : c.sent) socket_->try_write(message);
+    const auto work = [&]() -> awaitable<void> {
+      while (ended_.empty()) co_await async::sleep_for(std::chrono::milliseconds(1));
+    };
+    loop_.run_until_done(async::within(std::chrono::seconds(10), "hanging up", work()));
+    EXPECT_FALSE(there_->is_open());
+    loop_.run_until_done(finish());
+  }
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include <filesystem>
 
+#include "http/client.hpp"
 #include "http/server.hpp"
 #include "link/dialler.hpp"
+#include "link/frame.hpp"
 
 namespace underway::link {
 namespace {
@@ -227,6 +229,30 @@ TEST_F(LoopbackTest, AFaultOfAHandlerIsAnsweredAndLogged) {
   EXPECT_EQ(code_of(*this, [&] { run(here_->call("break", nullptr)); }), Code::internal);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("a fault of ours"));
   EXPECT_EQ(run(here_->call("echo", 1)), boost::json::value(1));
+}
+
+/// Asks for as much as there is to be had; true when it was hung up on.
+awaitable<bool> ask_and_never_read(std::shared_ptr<http::WebSocket> socket, int calls) {
+  const std::string body(60'000, 'x');
+  try {
+    for (int i = 0; i < calls; ++i) {
+      const auto call = encode(Call{static_cast<std::uint64_t>(i), "echo", boost::json::value(body)});
+      http::Message message{call.data, true};
+      co_await socket->write(std::move(message));
+    }
+  } catch (const Error&) {
+    co_return true;
+  }
+  co_return false;
+}
+
+TEST_F(LoopbackTest, APeerThatAsksAndNeverReadsIsHungUpOn) {
+  start();
+  http::Endpoint endpoint;
+  endpoint.socket_path = path();
+  http::Client client(loop_.executor(), http::Url{.endpoint = endpoint});
+  const auto socket = run(client.dial(http::request("GET", "/v1/underway/link")));
+  EXPECT_TRUE(run(ask_and_never_read(socket, 5000))) << "300 MB of answers would wait for it";
 }
 
 TEST_F(LoopbackTest, DialsAgainWhenTheServerComesBack) {

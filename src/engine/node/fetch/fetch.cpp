@@ -2,15 +2,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <grp.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <set>
+
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "node/file_access.hpp"
+#include "node/fetch/placed.hpp"
 
 namespace underway::node::fetch {
 
@@ -64,11 +69,27 @@ void give(const os::Fd& file, const FetchRequest& request) {
     throw errno_error(errno, "cannot give the file to the task's user");
 }
 
+/// What was put in place so far.
+struct Copied {
+  std::int64_t files;
+  std::int64_t left;  ///< bytes that may still be
+};
+
+Error too_large(const FetchRequest& request) {
+  const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(request.max_unpacked_bytes, 0));
+  return Error(Code::too_large, fmt::format("'{}' is too large", request.source))
+      .because(fmt::format("more than {}", human_bytes(limit)));
+}
+
 /// Puts the bytes at `path` below the root, replacing what is there.
-void place(const Beneath& root, const os::Fd& bytes, const std::string& path, mode_t mode,
-           const FetchRequest& request) {
+void place(const Beneath& root, const os::Fd& bytes, const std::string& path, mode_t mode, const FetchRequest& request,
+           Copied& copied) {
   const auto [parent, name] =
       root.open_parent(path, os::Owner{static_cast<uid_t>(request.uid), static_cast<gid_t>(request.gid)});
+  struct stat status{};
+  if (::fstat(bytes.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot read '{}'", path));
+  copied.left += disk_bytes_of(parent.get(), name) - status.st_size;
+  if (copied.left < 0) throw too_large(request);
   const std::string temporary = fmt::format(".{}.{}", name.substr(0, 200), hex(random_bytes(6)));
   const os::Fd file(
       ::openat(parent.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -88,7 +109,7 @@ void place(const Beneath& root, const os::Fd& bytes, const std::string& path, mo
 
 /// Copies the files and directories below `from` (links and devices are left out).
 void copy_tree(const os::Fd& from, const Beneath& root, const std::string& to, const FetchRequest& request,
-               std::int64_t& files, int depth) {
+               Copied& copied, Placed& placed, int depth) {
   constexpr int kDeepest = 64;
   if (depth > kDeepest) throw Error(Code::too_large, fmt::format("'{}' is nested too deeply", request.source));
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(from.duplicate().release()), &::closedir);
@@ -96,7 +117,7 @@ void copy_tree(const os::Fd& from, const Beneath& root, const std::string& to, c
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (++files > request.max_files)
+    if (++copied.files > request.max_files)
       throw Error(Code::too_large, fmt::format("'{}' holds more than {} files", request.source, request.max_files));
     os::Fd child;
     struct stat status{};
@@ -108,11 +129,45 @@ void copy_tree(const os::Fd& from, const Beneath& root, const std::string& to, c
     if (!child || ::fstat(child.get(), &status) != 0)
       throw errno_error(errno, fmt::format("cannot read '{}/{}'", request.source, name));
     const std::string path = to + "/" + name;
-    if (S_ISDIR(status.st_mode))
-      copy_tree(child, root, path, request, files, depth + 1);
-    else if (S_ISREG(status.st_mode))
-      place(root, child, path, status.st_mode & 0777, request);
+    if (S_ISDIR(status.st_mode)) copy_tree(child, root, path, request, copied, placed, depth + 1);
+    if (!S_ISREG(status.st_mode)) continue;
+    placed.add(path);
+    place(root, child, path, status.st_mode & 0777, request, copied);
   }
+}
+
+/// What lies below the root now. Mounts in it are not of its disk, and a file with two names is counted once.
+std::int64_t used_bytes(const std::string& root) {
+  std::unique_ptr<FTS, int (*)(FTS*)> walk(nullptr, &::fts_close);
+  std::string path = root;
+  std::array<char*, 2> paths = {path.data(), nullptr};
+  walk.reset(::fts_open(paths.data(), FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr));
+  if (!walk) throw errno_error(errno, "cannot measure the allocation's disk");
+  std::int64_t used = 0;
+  std::set<ino_t> linked;
+  while (const FTSENT* entry = ::fts_read(walk.get())) {
+    if (entry->fts_info != FTS_F && entry->fts_info != FTS_D) continue;
+    if (entry->fts_info == FTS_F && entry->fts_statp->st_nlink > 1 && !linked.insert(entry->fts_statp->st_ino).second)
+      continue;
+    used += entry->fts_statp->st_blocks * 512;  // stat(2)
+  }
+  return used;
+}
+
+/// Within what is left of the disk that the group asked for: a small archive may be made to unpack to a large one.
+void bound_by_disk(FetchRequest& request) {
+  if (request.disk_bytes <= 0) return;
+  const std::int64_t left = request.disk_bytes - used_bytes(request.allocation_root);
+  request.max_bytes = std::min(request.max_bytes, request.disk_bytes);  // what is replaced is there until then
+  request.max_unpacked_bytes = std::min(request.max_unpacked_bytes, left);
+}
+
+/// Why a limit was met, if the disk set it.
+void tell_of_disk(Error& error, const FetchRequest& request) {
+  if (error.code() != Code::too_large || request.disk_bytes <= 0) return;
+  error.because(
+      fmt::format("the group's ephemeral_disk has {}", human_bytes(static_cast<std::uint64_t>(request.disk_bytes))));
+  error.advise("ask for a larger one: ephemeral_disk { size = … }");
 }
 
 struct Fetched {
@@ -153,9 +208,7 @@ std::string source_name(const FetchRequest& request) {
   return std::string(name.substr(name.rfind('/') + 1));
 }
 
-}  // namespace
-
-void fetch(const FetchRequest& request) {
+void fetch_within(const FetchRequest& request) {
   const Beneath root(request.allocation_root);
   Fetched fetched = bring(request, root);
   if (!request.checksum.empty()) {
@@ -166,9 +219,11 @@ void fetch(const FetchRequest& request) {
   if (name.empty() || name.find('/') != std::string::npos || name == "..") name = "artifact";
   const std::string kind = request.archive.empty() ? archive_kind(source_name(request)) : request.archive;
   const bool packed = !fetched.directory && !kind.empty() && kind != "false" && kind != "0";
+  Copied copied{0, request.max_unpacked_bytes};
   if (fetched.directory) {
-    std::int64_t files = 0;
-    copy_tree(fetched.bytes, root, request.destination, request, files, 0);
+    Placed placed(root, request.destination);
+    copy_tree(fetched.bytes, root, request.destination, request, copied, placed, 0);
+    placed.keep();
   } else if (packed) {
     const bool single = kind != "zip" && !kind.starts_with("tar");
     const std::string inner =
@@ -185,7 +240,20 @@ void fetch(const FetchRequest& request) {
         .advise("use mode \"file\" or \"any\"");
   } else {
     place(root, fetched.bytes, request.mode == "file" ? request.destination : request.destination + "/" + name,
-          fetched.mode, request);
+          fetched.mode, request, copied);
+  }
+}
+
+}  // namespace
+
+void fetch(const FetchRequest& asked) {
+  FetchRequest request = asked;
+  bound_by_disk(request);
+  try {
+    fetch_within(request);
+  } catch (Error& error) {
+    tell_of_disk(error, request);
+    throw;
   }
 }
 

@@ -1,12 +1,16 @@
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "node/fetch/fetch.hpp"
-#include "node/file_access.hpp"
+#include "node/fetch/placed.hpp"
 
 namespace underway::node::fetch {
 
@@ -14,6 +18,9 @@ namespace {
 
 using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 using Writer = std::unique_ptr<archive, decltype(&archive_write_free)>;
+
+/// As with directories that are copied.
+constexpr std::size_t kDeepest = 64;
 
 Error refused(const char* path, std::string why) {
   return Error(Code::denied, fmt::format("the archive holds '{}'", path == nullptr ? "" : path))
@@ -43,7 +50,9 @@ void check_entry(archive_entry* entry) {
   const char* path = archive_entry_pathname(entry);
   if (path == nullptr || *path == '\0') throw refused(path, "a nameless entry");
   if (*path == '/') throw refused(path, "an absolute path");
-  for (const std::string& part : split(path, '/'))
+  const auto parts = split(path, '/');
+  if (parts.size() > kDeepest) throw refused(path, fmt::format("nested deeper than {}", kDeepest));
+  for (const std::string& part : parts)
     if (part == "..") throw refused(path, "a path with '..'");
   if (const char* target = archive_entry_hardlink(entry)) {
     if (*target == '/' || !normalise(target))
@@ -62,18 +71,42 @@ void check_entry(archive_entry* entry) {
   if (type != AE_IFREG && type != AE_IFDIR) throw refused(path, "neither a file nor a directory nor a link");
 }
 
-void copy_data(archive* from, archive* to, std::int64_t& left) {
+Error too_large(std::int64_t limit) {
+  return Error(Code::too_large, "the archive unpacks to more than is allowed")
+      .because(fmt::format("more than {}", human_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(limit, 0)))));
+}
+
+/// What may still be unpacked. Holes count as if they were written: whoever reads or copies the file pays for them.
+class Room {
+ public:
+  explicit Room(std::int64_t limit) : limit_(limit), left_(limit) {}
+  /// A file reaches to `end`, of which `counted` are counted already. Throws too_large.
+  void take(std::int64_t end, std::int64_t& counted) {
+    if (end <= counted) return;
+    if (end - counted > left_) throw too_large(limit_);
+    left_ -= end - counted;
+    counted = end;
+  }
+  /// A file is about to be replaced: whoever starts again unpacks once more what is there.
+  void give(std::int64_t bytes) { left_ += bytes; }
+
+ private:
+  std::int64_t limit_, left_;
+};
+
+void copy_data(archive* from, archive* to, Room& room, std::int64_t declared) {
   const void* block = nullptr;
   std::size_t size = 0;
   la_int64_t offset = 0;
+  std::int64_t counted = 0;
+  room.take(declared, counted);  // a file that is one hole has no data
   while (true) {
     const int result = archive_read_data_block(from, &block, &size, &offset);
     if (result == ARCHIVE_EOF) return;
     if (result != ARCHIVE_OK) throw Error(Code::invalid, "the archive is damaged").because(archive_error_string(from));
-    left -= static_cast<std::int64_t>(size);
-    // `offset` covers sparse files: holes count as if they were written.
-    if (left < 0 || offset > left + static_cast<std::int64_t>(size) + (1LL << 40))
-      throw Error(Code::too_large, "the archive unpacks to more than is allowed");
+    if (offset < 0 || offset > std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(size))
+      throw Error(Code::invalid, "the archive is damaged").because("a file in it has no end");
+    room.take(offset + static_cast<std::int64_t>(size), counted);
     if (archive_write_data_block(to, block, size, offset) != ARCHIVE_OK)
       throw Error(Code::exhausted, "cannot unpack").because(archive_error_string(to));
   }
@@ -92,7 +125,9 @@ void unpack(const os::Fd& file, const std::string& kind, const os::Fd& directory
                                                    ARCHIVE_EXTRACT_SECURE_SYMLINKS |
                                                    ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS);
   const bool raw = kind != "zip" && !kind.starts_with("tar");
-  std::int64_t left = request.max_unpacked_bytes;
+  Room room(request.max_unpacked_bytes);
+  const Beneath here(".");
+  Placed placed(here);
   std::int64_t files = 0;
   while (true) {
     archive_entry* entry = nullptr;
@@ -113,17 +148,22 @@ void unpack(const os::Fd& file, const std::string& kind, const os::Fd& directory
       archive_entry_set_uid(entry, request.uid);
       archive_entry_set_gid(entry, request.gid);
     }
+    room.give(disk_bytes_of(AT_FDCWD, archive_entry_pathname(entry)));
+    placed.add(archive_entry_pathname(entry));
     if (archive_write_header(writer.get(), entry) < ARCHIVE_WARN)
       throw Error(Code::denied, fmt::format("cannot unpack '{}'", archive_entry_pathname(entry)))
           .because(archive_error_string(writer.get()));
     const bool linked = archive_entry_hardlink(entry) != nullptr;
-    if (!linked && archive_entry_filetype(entry) == AE_IFREG) copy_data(reader.get(), writer.get(), left);
+    if (!linked && archive_entry_filetype(entry) == AE_IFREG)
+      copy_data(reader.get(), writer.get(), room,
+                archive_entry_size_is_set(entry) != 0 ? archive_entry_size(entry) : 0);
     if (archive_write_finish_entry(writer.get()) < ARCHIVE_WARN)
       throw Error(Code::exhausted, fmt::format("cannot unpack '{}'", archive_entry_pathname(entry)))
           .because(archive_error_string(writer.get()));
     if (request.chown && ::geteuid() == 0)
       (void)::lchown(archive_entry_pathname(entry), static_cast<uid_t>(request.uid), static_cast<gid_t>(request.gid));
   }
+  placed.keep();
 }
 
 }  // namespace underway::node::fetch

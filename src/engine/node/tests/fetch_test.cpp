@@ -1,7 +1,10 @@
 // underway-fetch, run as the agent runs it, on archives that mean well and on others.
 #include <archive.h>
 #include <archive_entry.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 #include "base/json.hpp"
 #include "fixture.hpp"
@@ -12,6 +15,7 @@ namespace underway::node {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Entry {
   std::string path;
@@ -188,6 +192,76 @@ TEST_F(FetchTest, LimitsHold) {
   request.max_files = 2;
   EXPECT_THAT(unpack("tar", {{"a", AE_IFREG, ""}, {"b", AE_IFREG, ""}, {"c", AE_IFREG, ""}}),
               HasSubstr("too many files"));
+}
+
+/// Names of what lies in the task's directory.
+std::vector<std::string> files_below(const std::string& path) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) out.push_back(entry.path());
+  return out;
+}
+
+TEST_F(FetchTest, AnArchiveIsBoundedByTheDiskOfItsGroupAndLeavesNothingBehind) {
+  request.disk_bytes = 4 << 20;
+  const std::string zeros(3 << 20, '0');
+  for (const char* kind : {"tar.gz", "tar.xz", "tar.zst", "tar.bz2", "zip"}) {
+    SCOPED_TRACE(kind);
+    const std::string said =
+        unpack(kind, {{"d", AE_IFDIR, "", false, 0755}, {"d/first", AE_IFREG, zeros}, {"d/e/second", AE_IFREG, zeros}});
+    EXPECT_THAT(said, HasSubstr("unpacks to more than is allowed"));
+    EXPECT_THAT(said, HasSubstr("ephemeral_disk has 4.0 MiB"));
+    EXPECT_THAT(files_below(root + "/main/local"), IsEmpty());
+  }
+  EXPECT_THAT(unpack("raw.gz", {{"f", AE_IFREG, zeros + zeros}}), HasSubstr("ephemeral_disk has 4.0 MiB"));
+  EXPECT_THAT(files_below(root + "/main/local"), IsEmpty());
+  for (int start = 0; start < 3; ++start)
+    EXPECT_EQ(unpack("tar.gz", {{"f", AE_IFREG, zeros}}), "") << "a task that starts again replaces what is there";
+  EXPECT_THAT(unpack("tar.gz", {{"g", AE_IFREG, zeros}}), HasSubstr("ephemeral_disk")) << "what is there counts";
+}
+
+TEST_F(FetchTest, AFullDiskTakesNothingMore) {
+  request.disk_bytes = 1 << 20;
+  std::ofstream(root + "/main/local/data") << std::string(2 << 20, '0');
+  request.source = directory.path() + "/plain.conf";
+  std::ofstream(request.source) << "text";
+  EXPECT_THAT(fetch(), HasSubstr("ephemeral_disk has 1.0 MiB"));
+}
+
+TEST_F(FetchTest, ADirectoryIsBoundedByTheDiskToo) {
+  request.disk_bytes = 4 << 20;
+  request.source = directory.path() + "/source";
+  std::filesystem::create_directories(request.source + "/deep");
+  for (const char* name : {"/a", "/deep/b"}) std::ofstream(request.source + name) << std::string(3 << 20, '0');
+  EXPECT_THAT(fetch(), HasSubstr("is too large"));
+  EXPECT_THAT(files_below(root + "/main/local"), IsEmpty());
+}
+
+TEST_F(FetchTest, HolesCountAsIfTheyWereWritten) {
+  request.max_unpacked_bytes = 1 << 20;
+  const std::string source = directory.path() + "/sparse.tar";
+  archive* out = archive_write_new();
+  archive_write_set_format_pax(out);
+  archive_write_open_filename(out, source.c_str());
+  archive_entry* entry = archive_entry_new();
+  archive_entry_set_pathname(entry, "hole");
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_entry_set_perm(entry, 0644);
+  archive_entry_set_size(entry, 1LL << 40);
+  archive_entry_sparse_add_entry(entry, 0, 1);
+  ASSERT_GE(archive_write_header(out, entry), ARCHIVE_WARN) << archive_error_string(out);
+  archive_write_data(out, "x", 1);
+  archive_entry_free(entry);
+  archive_write_free(out);
+  request.source = source;
+  EXPECT_THAT(fetch(), HasSubstr("more than is allowed"));
+  EXPECT_THAT(files_below(root + "/main/local"), IsEmpty());
+}
+
+TEST_F(FetchTest, DepthIsBounded) {
+  std::string path = "d";
+  for (int i = 0; i < 100; ++i) path += "/d";
+  EXPECT_THAT(unpack("tar", {{path, AE_IFREG, "deep"}}), HasSubstr("nested deeper than"));
+  EXPECT_THAT(files_below(root + "/main/local"), IsEmpty());
 }
 
 TEST_F(FetchTest, ModesChooseWhereItGoes) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ctime>
-
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "http/detail/gzip.hpp"
@@ -15,11 +13,17 @@ namespace {
 /// A body's deadline is set anew after so many bytes: one byte a minute is not progress.
 constexpr std::size_t kBodyProgress = 64 << 10;
 /// More than this of later requests is not read ahead while a handler works.
-constexpr std::size_t kReadAhead = 64 << 10;
+constexpr std::size_t kReadAhead = 16 << 10;
+/// A head that is not whole is counted once it is longer than heads are.
+constexpr std::size_t kUsualHead = 8 << 10;
+/// A refused body up to this size is read and thrown away, so that the connection can go on.
+constexpr std::size_t kThrownAway = 64 << 10;
 /// Bodies up to this size travel with their head in one call.
 constexpr std::size_t kOneCall = 64 << 10;
 constexpr std::size_t kCompressOnPool = 64 << 10;
 constexpr Duration kLinger = std::chrono::seconds{2};
+/// What is still coming is read so far, and thrown away: a client that is reset while it sends does not see its answer.
+constexpr std::size_t kLingerBytes = 128 << 20;
 
 bool has_body(int status) { return status >= 200 && status != 204 && status != 304; }
 
@@ -38,15 +42,6 @@ awaitable<void> say_farewell(std::shared_ptr<WebSocket> socket) {
 }
 
 }  // namespace
-
-const std::string& ServerState::date() {
-  const std::time_t now = std::time(nullptr);
-  if (now != date_of_) {
-    date_of_ = now;
-    date_ = http_date(now);
-  }
-  return date_;
-}
 
 /// Watches the client while a handler works.
 class Connection::Watch {
@@ -117,17 +112,32 @@ awaitable<bool> Connection::serve_one() {
   std::optional<Refused> refused;
   Request request;
   Facts facts;
+  Budget::Share share;  // until the answer is there
   try {
     const auto parser = co_await read_head();
     if (parser == nullptr) co_return false;
-    if (server_->router.streams_body(parser->method(), parser->target())) co_return co_await serve_streamed(*parser);
-    co_await read_body(*parser);
     facts.keep_alive = parser->keep_alive();
     facts.http_1_0 = parser->is_http_1_0();
-    request = parser->take();
+    request = parser->head();
+    request.headers.remove(kUnreadBody);
     complete(facts, request);
     parse_target(request.target, request.path, request.query);
     request.remote = transport_->peer();
+    if (auto refusal = refusal_of(request))
+      co_return co_await answer_unread(*parser, *std::move(refusal), std::move(facts));
+    if (server_->router.streams_body(request.method, request.target))
+      co_return co_await serve_streamed(*parser, std::move(request), std::move(facts));
+    if (!parser->done()) {
+      const Sender sender = co_await sender_of(request);
+      if (sender.kind == Sender::Kind::refused) {
+        request.headers.set(kUnreadBody, "1");
+        Response refusal = co_await server_->router.handle(std::move(request));
+        co_return co_await answer_unread(*parser, std::move(refusal), std::move(facts));
+      }
+      share = server_->share_of(sender, transport_->peer());
+      co_await read_body(*parser, sender, share);
+      request.body = parser->take_body();
+    }
   } catch (const Refused& refusal) {
     refused = refusal;
   } catch (const Error& error) {
@@ -136,6 +146,7 @@ awaitable<bool> Connection::serve_one() {
     refused = Refused{400, error.one_line()};
   }
   if (refused) {
+    share.reset();
     co_await refuse(std::move(*refused));
     co_return false;
   }
@@ -155,9 +166,16 @@ awaitable<std::unique_ptr<RequestParser>> Connection::read_head() {
   first_ = false;
   transport_->expires_at(async::deadline_in(options.header_timeout));
   auto parser = std::make_unique<RequestParser>(options.header_limit);
+  const Sender nobody{Sender::Kind::stranger};
+  auto share = server_->share_of(nobody, transport_->peer());
+  std::size_t parsed = 0;
   while (true) {
-    consume(parser->put(inbox_));
+    const std::size_t used = parser->put(inbox_);
+    parsed += used;
+    consume(used);
     if (parser->head_done()) co_return parser;
+    const std::size_t length = parsed + inbox_.size();
+    if (length > kUsualHead && !share.hold(length)) throw Refused{503, "too many requests are on their way, try again"};
     if (!co_await transport_->read_into(inbox_)) co_return nullptr;
   }
 }
@@ -183,22 +201,40 @@ class Connection::Body final : public BodyReader {
 };
 
 /// The handler runs while the body comes. What it did not want is not read: the connection ends.
-awaitable<bool> Connection::serve_streamed(RequestParser& parser) {
-  Facts facts;
-  facts.http_1_0 = parser.is_http_1_0();
-  Request request = parser.head();
-  complete(facts, request);
-  parse_target(request.target, request.path, request.query);
-  request.remote = transport_->peer();
+awaitable<bool> Connection::serve_streamed(RequestParser& parser, Request request, Facts facts) {
   if (!parser.done())
     parser.body_limit(server_->router.body_limit(parser.method(), parser.target(), server_->options.body_limit));
   Body body(*this, parser);
-  auto refusal = refusal_of(request);
-  Response response = refusal ? *std::move(refusal) : co_await server_->router.handle(std::move(request), &body);
+  Response response = co_await server_->router.handle(std::move(request), &body);
   facts.keep_alive = parser.done() && parser.keep_alive() && !server_->stopping;
   const bool more = co_await send(response, facts);
   if (!parser.done()) co_await linger();
   co_return more;
+}
+
+/// A small body that nobody wanted is thrown away after the answer, a large one goes with the connection; and so does
+/// one whose sender waits to be asked for it: he may send it, or not.
+awaitable<bool> Connection::answer_unread(RequestParser& parser, Response response, Facts facts) {
+  const auto left = parser.done() ? std::optional<std::size_t>(0) : parser.declared_length();
+  const bool expected = !parser.done() && parser.expects_continue();
+  const bool thrown_away = left && *left <= kThrownAway && !expected;
+  facts.keep_alive = facts.keep_alive && thrown_away && !server_->stopping;
+  const bool more = co_await send(response, facts);
+  if (!thrown_away) co_await linger();
+  if (!more) co_return false;
+  transport_->expires_at(async::deadline_in(server_->options.body_timeout));
+  while (!parser.done()) {
+    consume(inbox_.empty() ? 0 : parser.put(inbox_));
+    parser.take_body();
+    if (!parser.done() && !co_await transport_->read_into(inbox_)) co_return false;
+  }
+  co_return true;
+}
+
+awaitable<Sender> Connection::sender_of(const Request& head) const {
+  Sender sender;
+  if (server_->options.admit) sender = co_await server_->options.admit(head);
+  co_return sender;
 }
 
 awaitable<std::string> Connection::next_of_body(RequestParser& parser) {
@@ -219,20 +255,24 @@ awaitable<void> Connection::begin_body(const RequestParser& parser) {
   co_await transport_->write_all("HTTP/1.1 100 Continue\r\n\r\n", server_->options.send_timeout);
 }
 
-awaitable<void> Connection::read_body(RequestParser& parser) {
-  if (parser.done()) co_return;
+awaitable<void> Connection::read_body(RequestParser& parser, const Sender& sender, Budget::Share& share) {
   const auto& options = server_->options;
   parser.body_limit(server_->router.body_limit(parser.method(), parser.target(), options.body_limit));
+  if (const auto declared = parser.declared_length()) server_->check_room(sender, transport_->peer(), *declared);
   co_await begin_body(parser);
-  transport_->expires_at(async::deadline_in(options.body_timeout));
-  std::size_t progress = 0;
+  const auto latest =
+      async::deadline_in(sender.kind == Sender::Kind::stranger ? options.stranger_deadline : options.body_deadline);
+  transport_->expires_at(std::min(async::deadline_in(options.body_timeout), latest));
+  std::size_t progress = 0, taken = 0;
   while (true) {
     const std::size_t used = inbox_.empty() ? 0 : parser.put(inbox_);
     consume(used);
     progress += used;
+    taken += used;
+    if (!share.hold(taken)) throw server_->no_room(sender);
     if (parser.done()) co_return;
     if (progress >= kBodyProgress) {
-      transport_->expires_at(async::deadline_in(options.body_timeout));
+      transport_->expires_at(std::min(async::deadline_in(options.body_timeout), latest));
       progress = 0;
     }
     if (!co_await transport_->read_into(inbox_)) throw transport_->lost("it ended within a request");
@@ -260,9 +300,7 @@ std::optional<Response> Connection::refusal_of(const Request& request) const {
 awaitable<bool> Connection::answer(Request request, Facts facts) {
   transport_->expires_at(async::kNever);
   Response response;
-  if (auto refusal = refusal_of(request)) {
-    response = *std::move(refusal);
-  } else {
+  {
     const Watch watch(*this);
     response = co_await server_->router.handle(std::move(request));
   }
@@ -335,7 +373,10 @@ awaitable<bool> Connection::upgrade(Response& response, const Facts& facts) {
   switching.headers.set("Sec-WebSocket-Accept", websocket_accept(facts.websocket_key));
   const std::string head = response_head(switching, Framing::none, 0, true, options.server_name, server_->date());
   co_await transport_->write_all(head, options.send_timeout);
-  const auto socket = make_websocket(transport_, Side::server, options.websocket, std::exchange(inbox_, {}));
+  WebSocketOptions bounded = options.websocket;
+  if (transport_->peer().certificate_names.empty())
+    bounded.message_limit = std::min(bounded.message_limit, options.uncertified_message_limit);
+  const auto socket = make_websocket(transport_, Side::server, bounded, std::exchange(inbox_, {}));
   websocket_ = socket;
   if (server_->stopping) finish();
   std::exception_ptr escaped;
@@ -352,7 +393,8 @@ awaitable<bool> Connection::upgrade(Response& response, const Facts& facts) {
 /// Answers a request that could not be read, and lets the client read the answer before the connection ends.
 awaitable<void> Connection::refuse(Refused why) {
   const auto& options = server_->options;
-  const Response response = text(why.status, why.text);
+  Response response = text(why.status, why.text);
+  if (why.status == 503) response.headers.set("Retry-After", "1");
   const std::string head =
       response_head(response, Framing::length, response.body.size(), false, options.server_name, server_->date());
   co_await transport_->write_all(head + response.body, options.send_timeout);
@@ -365,7 +407,7 @@ awaitable<void> Connection::linger() {
   transport_->expires_at(async::deadline_in(kLinger));
   inbox_.clear();
   std::size_t drained = 0;
-  while (drained < server_->options.body_limit && co_await transport_->read_into(inbox_)) {
+  while (drained < kLingerBytes && co_await transport_->read_into(inbox_)) {
     drained += inbox_.size();
     inbox_.clear();
   }

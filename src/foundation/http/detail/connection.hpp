@@ -2,49 +2,17 @@
 /// @file
 /// One client of the server, from its accept to its end.
 
-#include <list>
-
-#include "async/event.hpp"
-#include "async/group.hpp"
+#include "http/detail/server_state.hpp"
 #include "http/detail/transport.hpp"
-#include "http/detail/wire.hpp"
-#include "http/server.hpp"
 
 namespace underway::http::detail {
-
-class Connection;
-
-/// What all connections of one server share.
-struct ServerState {
-  ServerState(async::Executor on, const Router& routes, ServerOptions chosen)
-      : executor(std::move(on)),
-        router(routes),
-        options(std::move(chosen)),
-        farewells(executor, "http server"),
-        turns(executor, options.handshakes_at_once) {}
-
-  async::Executor executor;
-  const Router& router;
-  ServerOptions options;
-  std::list<std::shared_ptr<Connection>> connections;
-  async::Event ended;          ///< a connection is gone
-  async::TaskGroup farewells;  ///< WebSockets being closed by `stop`
-  Turns turns;                 ///< at TLS handshakes
-  bool stopping = false;
-
-  const std::string& date();
-
- private:
-  std::time_t date_of_ = 0;
-  std::string date_;
-};
 
 /// Serves requests one after the other. While a handler works, the socket is watched: data that comes is kept for the
 /// next request, and the end of the stream cancels the handler.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<ServerState> server, std::shared_ptr<Transport> transport)
-      : server_(std::move(server)), transport_(std::move(transport)) {}
+  Connection(std::shared_ptr<ServerState> server, std::shared_ptr<Transport> transport, Budget::Share place)
+      : server_(std::move(server)), transport_(std::move(transport)), place_(std::move(place)) {}
 
   /// Runs until the connection has ended, then calls `done`.
   void start(std::function<void()> done);
@@ -69,8 +37,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   awaitable<void> serve();
   awaitable<bool> serve_one();
   awaitable<std::unique_ptr<RequestParser>> read_head();
-  awaitable<void> read_body(RequestParser& parser);
-  awaitable<bool> serve_streamed(RequestParser& parser);
+  awaitable<Sender> sender_of(const Request& head) const;
+  awaitable<void> read_body(RequestParser& parser, const Sender& sender, Budget::Share& share);
+  awaitable<bool> serve_streamed(RequestParser& parser, Request request, Facts facts);
+  awaitable<bool> answer_unread(RequestParser& parser, Response response, Facts facts);
   awaitable<void> begin_body(const RequestParser& parser);
   awaitable<std::string> next_of_body(RequestParser& parser);
   std::optional<Response> refusal_of(const Request& request) const;
@@ -91,6 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::shared_ptr<ServerState> server_;
   std::shared_ptr<Transport> transport_;
+  Budget::Share place_;
   std::string inbox_;  ///< received and not yet parsed
   asio::cancellation_signal signal_;
   std::weak_ptr<WebSocket> websocket_;

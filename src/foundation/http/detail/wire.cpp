@@ -99,14 +99,10 @@ bool RequestParser::expects_continue() const {
 std::string_view RequestParser::method() const { return view(impl_->parser.get().method_string()); }
 std::string_view RequestParser::target() const { return view(impl_->parser.get().target()); }
 
-Request RequestParser::take() {
-  auto message = impl_->parser.release();
-  Request request;
-  request.method = std::string(view(message.method_string()));
-  request.target = std::string(view(message.target()));
-  request.headers = copy_headers(message);
-  request.body = std::move(message.body());
-  return request;
+std::optional<std::size_t> RequestParser::declared_length() const {
+  const auto declared = impl_->parser.content_length();
+  if (!declared) return std::nullopt;
+  return static_cast<std::size_t>(*declared);
 }
 
 Request RequestParser::head() const {

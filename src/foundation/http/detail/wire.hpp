@@ -34,11 +34,11 @@ class RequestParser {
   bool keep_alive() const;
   bool is_http_1_0() const;
   bool expects_continue() const;
+  /// Of the body, where the head tells it.
+  std::optional<std::size_t> declared_length() const;
   std::string_view method() const;
   std::string_view target() const;
-  /// The parsed request, without path and query.
-  Request take();
-  /// The same without the body, before that is there.
+  /// The parsed request, without path, query and body.
   Request head() const;
   /// The body that came since the last call.
   std::string take_body();

@@ -16,7 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!parser.done()) used += parser.put(input.substr(used));
     }
     if (used > size) std::abort();
-    if (parser.done()) parser.take();
+    if (parser.done()) {
+      parser.head();
+      parser.take_body();
+    }
   } catch (const http::detail::Refused&) {
   }
   try {

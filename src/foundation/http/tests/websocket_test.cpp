@@ -207,6 +207,17 @@ awaitable<std::string> offend(Serving& serving, std::string frames) {
   co_return std::to_string(static_cast<int>(detail::decode_close(frame->payload).first));
 }
 
+TEST(WebSocket, OfAPeerWithoutACertificateCarriesSmallMessages) {
+  Serving serving(echo_router(), {.uncertified_message_limit = 1000});
+  auto client = serving.client();
+  const auto socket = serving.run(client.dial(request("GET", "/ws")));
+  serving.run(socket->write({std::string(1000, 'x')}));
+  EXPECT_EQ(serving.run(socket->read())->data.size(), 1000u);
+  serving.run(socket->write({std::string(1001, 'x')}));
+  EXPECT_EQ(serving.run(socket->read()), std::nullopt);
+  EXPECT_EQ(socket->close_code(), CloseCode::too_large);
+}
+
 TEST(WebSocket, AnswersViolationsWithTheirCode) {
   const auto from_client = [](Opcode opcode, std::string_view data) {
     return detail::encode_frame(opcode, data, Side::client, 7);

@@ -90,6 +90,31 @@ TEST_F(LimitsTest, RootAtTheSocketIsNeverKeptOut) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(status("GET", "/v1/nodes"), 200);
 }
 
+TEST_F(AccessTest, OneCallerDoesNotTakeAllSessionsOfANode) {
+  world.peer = {.address = "unix", .uid = 0};
+  world.link(1);
+  ASSERT_EQ(world.run(make_job("web")).status, 200);
+  const std::string target =
+      "/v1/client/allocation/" + world.allocation_of("web") + "/exec?task=t&command=%5B%22sh%22%5D";
+  world.peer = {.address = "192.0.2.7:4000"};
+  make_token("greedy", "");
+  make_token("other", "");
+  world.token = "greedy";
+  std::vector<http::Response> held;
+  for (int i = 0; i < 64; ++i) {
+    held.push_back(world.get(target));
+    ASSERT_TRUE(held.back().upgrade) << i << ": " << held.back().body;
+  }
+  const auto refused = world.get(target);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body.find("too many sessions"), std::string::npos) << refused.body;
+  world.token = "other";
+  EXPECT_TRUE(world.get(target).upgrade) << "another caller is not kept out";
+  held.pop_back();
+  world.token = "greedy";
+  EXPECT_TRUE(world.get(target).upgrade) << "one has ended";
+}
+
 TEST(Bodies, EveryRouteHasALimitThatFitsWhatItReads) {
   World world;
   for (const auto& route : world.routes) {

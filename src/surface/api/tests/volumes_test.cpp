@@ -115,7 +115,7 @@ TEST_F(VolumesAccess, AsksForTheCapabilityInTheVolumesNamespace) {
   EXPECT_EQ(status("DELETE", "/v1/volume/host/" + id + "/delete"), 403);
   EXPECT_EQ(status("PUT", "/v1/volume/host/register", specification()), 403);
   world.token = "elsewhere";
-  EXPECT_EQ(status("GET", "/v1/volume/host/" + id), 403);
+  EXPECT_EQ(status("GET", "/v1/volume/host/" + id), 404) << "as one that is nowhere";
   EXPECT_EQ(world.read("/v1/volumes?type=host&namespace=*").as_array().size(), 0u);
   world.token = "writer";
   EXPECT_EQ(status("DELETE", "/v1/volume/host/" + id + "/delete"), 200);

@@ -44,23 +44,23 @@ RolloutHistory::RolloutHistory(Seed seed, World world) : random_(seed) {
   if (in_cluster) {
     update_.auto_revert = true;
     update_.auto_promote = update_.canary.has_value();
-    crashes_ = false;
   }
   lost_with_node_ = chance(0.5);
   if (!in_cluster && chance(0.4)) needs_ = chance(0.5) ? model::DependencyScope::node : model::DependencyScope::any;
+  crashes_ = false;  // until there is something to lose
   const int machines = number(system_ ? 2 : 3, 6);
   for (int i = 1; i <= machines; ++i) {
     Machine& machine = machines_.emplace_back();
     machine.node = make_node(i, 40'000, 80'000);
     join(machine);
   }
-  if (!needs_) return;
-  const bool everywhere = needs_ == model::DependencyScope::node;
-  model::Job base = make_job("base", 1, everywhere ? model::JobType::system : model::JobType::service);
-  base.groups[0].tasks[0].env["KIND"] = kKinds[static_cast<int>(Kind::good)];
-  crashes_ = false;
-  act([&](const Tables& t, const Context& c) { return server::decide_register(t, {base, {}, {}}, c); });
-  crashes_ = true;
+  if (needs_) {
+    const bool everywhere = needs_ == model::DependencyScope::node;
+    model::Job base = make_job("base", 1, everywhere ? model::JobType::system : model::JobType::service);
+    base.groups[0].tasks[0].env["KIND"] = kKinds[static_cast<int>(Kind::good)];
+    act([&](const Tables& t, const Context& c) { return server::decide_register(t, {base, {}, {}}, c); });
+  }
+  crashes_ = !in_cluster;
 }
 
 std::string RolloutHistory::description() const {

@@ -1,5 +1,6 @@
 // What one mistake in a file costs the example cluster, which says nothing about rollouts: one node, for a moment.
-#include <algorithm>
+#include <signal.h>
+
 #include <set>
 #include <sstream>
 
@@ -87,6 +88,33 @@ TEST_F(SlurmMistake, InTheCommandOfSlurmdCostsOneNodeAMomentAndNoSlurmJobAnythin
   edit("slurmd.hcl", "/nonexistent/slurmd", "/usr/sbin/slurmd");
   const auto mended = cluster_.underway({"apply", cluster_.slurm()}, seconds(150));
   EXPECT_EQ(mended.exit_code, 0) << mended.out << mended.err;
+}
+
+TEST_F(SlurmMistake, IsTakenBackThoughItIsFoundOutWhileTheServerIsAway) {
+  cluster_.up();
+  // A slurmd that starts and never works: that takes its node until the deadline to see.
+  edit("slurmd.hcl", "/usr/sbin/slurmd", "/bin/sleep");
+  edit("slurmd.hcl", R"("-D", "-N", "${attr.unique.hostname}", "--conf-server", "mgmt:6817")", "\"1000\"");
+  edit("slurmd.hcl", "  group \"slurmd\" {", "  update {\n    healthy_deadline = \"8s\"\n  }\n\n  group \"slurmd\" {");
+  ASSERT_EQ(cluster_.underway({"apply", "-detach", cluster_.slurm()}).exit_code, 0);
+  std::set<std::string> touched;
+  ASSERT_TRUE(eventually(seconds(30), [&] {
+    touched = nodes_of("1");
+    return !touched.empty() && cluster_.on(*touched.begin(), "pgrep -f '^/bin/sleep 1000'").exit_code == 0;
+  }));
+  ASSERT_EQ(touched.size(), 1u);
+  const std::string node = *touched.begin();
+
+  for (const int pid : cluster_.server_agents()) ::kill(pid, SIGKILL);
+  ASSERT_TRUE(eventually(seconds(10), [&] { return cluster_.server_agents().empty(); }));
+  const std::string verdict = "grep -rqs 'not healthy within 8s' /var/lib/underway-node";
+  ASSERT_TRUE(eventually(seconds(40), [&] { return cluster_.enter(node, verdict).exit_code == 0; })) << node;
+
+  cluster_.up();
+  EXPECT_TRUE(eventually(seconds(60), [&] { return !cluster_.on(node, "pgrep -x slurmd").out.empty(); }))
+      << cluster_.underway({"job", "deployments", "slurmd"}).out;
+  const auto deployments = cluster_.underway({"job", "deployments", "slurmd"}).out;
+  EXPECT_NE(deployments.find("rolling back to job version 0"), std::string::npos) << deployments;
 }
 
 }  // namespace

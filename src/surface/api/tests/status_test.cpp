@@ -49,6 +49,18 @@ TEST_F(StatusTest, BeginsWithWhatKeepsTheServerFromWriting) {
   EXPECT_NE(world.get("/v1/metrics?format=prometheus").body.find("\nunderway_writable 1\n"), std::string::npos);
 }
 
+TEST_F(StatusTest, TellsOfARolloutThatStandsStillAndWhy) {
+  world.join(make_node(1));
+  world.run(make_job("web"));
+  world.clock.advance(std::chrono::minutes(4));
+  EXPECT_TRUE(world.read("/v1/underway/status").at("Attention").as_array().empty()) << "it has its time";
+  world.clock.advance(std::chrono::minutes(2));
+  const auto status = world.read("/v1/underway/status");
+  const auto& said = status.at("Attention").at(0);
+  EXPECT_TRUE(said.at("What").as_string().starts_with("the rollout of 'web' version 0 has stood still for 6m"));
+  EXPECT_EQ(said.at("Why").as_string(), "'web' on c1 was found neither well nor unwell in its time");
+}
+
 TEST_F(StatusTest, OfNothingIsSettled) { EXPECT_TRUE(status().settled); }
 
 TEST_F(StatusTest, SettlesWhenAllThatIsWantedIsHealthy) {

@@ -124,7 +124,10 @@ bool look_at_rollout(const tables::Tables& tables, const model::Job& job, TimePo
   if (newest.status == model::DeploymentStatus::paused)
     attention.push_back({fmt::format("the rollout of '{}' is paused", job.id), newest.status_description,
                          "underway deployment resume " + id});
-  if (newest.requires_promotion()) {
+  const bool waits_for_person = std::any_of(newest.groups.begin(), newest.groups.end(), [](const auto& group) {
+    return group.second.desired_canaries > 0 && !group.second.promoted && !group.second.auto_promote;
+  });
+  if (newest.requires_promotion() && waits_for_person) {
     attention.push_back({fmt::format("the rollout of '{}' waits for somebody to promote its canaries", job.id),
                          newest.status_description, "underway deployment promote " + id});
     return false;

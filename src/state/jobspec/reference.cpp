@@ -215,7 +215,9 @@ std::string cluster_file_reference() {
       "| `auto_revert` | `true` | `true` | `false` |\n"
       "\nIn a cluster `auto_revert` goes back with the first allocation that is not well, and does not wait for "
       "`progress_deadline`.\nEach line can be said otherwise in the job file; `max_parallel = 0` is everywhere at "
-      "once, unwatched. Why:\n[rollouts](../explanation/rollouts.md#in-a-cluster).\n");
+      "once, unwatched. Jobs of capsules are left as\nthey are: a capsule goes back with its data, by `underway "
+      "capsule "
+      "upgrade`. Why: [rollouts](../explanation/rollouts.md#in-a-cluster).\n");
   return reference.take();
 }
 

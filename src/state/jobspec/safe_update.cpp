@@ -27,6 +27,15 @@ std::int64_t hosts_of(const Job& job, const model::Cluster& cluster) {
   return hosts;
 }
 
+/// A capsule has data that its new version may have changed: it goes back with them, by `capsule upgrade`, or not at
+/// all.
+bool is_capsule(const Job& job) {
+  return std::any_of(job.groups.begin(), job.groups.end(), [](const model::TaskGroup& group) {
+    return std::any_of(group.tasks.begin(), group.tasks.end(),
+                       [](const model::Task& task) { return task.driver == "capsule"; });
+  });
+}
+
 template <class Value>
 void fill(std::optional<Value>& field, const std::optional<Value>& elsewhere, Value otherwise) {
   if (!field) field = elsewhere.value_or(otherwise);
@@ -50,7 +59,7 @@ void fill(UpdateStrategy& update, const UpdateStrategy& elsewhere, bool system, 
 }  // namespace
 
 void roll_out_safely(Job& job, const model::Cluster& cluster) {
-  if (job.runs_to_its_end()) return;
+  if (job.runs_to_its_end() || is_capsule(job)) return;
   const bool system = job.type == model::JobType::system;
   const std::int64_t parallel = std::max<std::int64_t>(1, hosts_of(job, cluster) / kHostsPerTurn);
   const UpdateStrategy said = job.update.value_or(UpdateStrategy{});

@@ -425,6 +425,15 @@ TEST(ClusterFile, RollsOutAsAJobSays) {
   EXPECT_EQ(quick.min_healthy_time, 2s);
 }
 
+TEST(ClusterFile, TakesNoCapsuleBackWithoutItsData) {
+  const std::string capsule =
+      "job \"a\" {\n task \"t\" {\n driver = \"capsule\"\n config {\n image = \"svc:1\"\n}\n}\n}\n";
+  const auto result = load({{"cluster.hcl", kCluster}, {"a.hcl", capsule}});
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  const auto& job = result.directory->jobs[0].job;
+  EXPECT_FALSE(model::update_policy(job, job.groups[0]).auto_revert);
+}
+
 TEST(ClusterFile, LetsAGroupSayItsOwn) {
   const std::string group =
       "group \"g\" {\n update {\n max_parallel = 0\n}\n task \"t\" {\n driver = \"exec\"\n}\n}\n"

@@ -49,7 +49,8 @@ job "slurmd" {
       }
     }
 
-    # It is ready when the controller has heard of it: then sinfo shows its node, and jobs start there.
+    # It is ready when it answers and the controller has heard of it: then sinfo shows its node, and jobs start there.
+    # The controller alone would vouch for a slurmd that is gone, until it misses it.
     task "ready" {
       driver = "raw_exec"
 
@@ -59,7 +60,7 @@ job "slurmd" {
 
       config {
         command = "/bin/sh"
-        args    = ["-c", "until scontrol -o show node $0 2>/dev/null | grep -Evq 'UNKNOWN|NOT_RESPONDING'; do sleep 0.2; done", "${attr.unique.hostname}"]
+        args    = ["-c", "until scontrol show slurmd >/dev/null 2>&1 && scontrol -o show node $0 2>/dev/null | grep -Evq 'UNKNOWN|NOT_RESPONDING'; do sleep 0.2; done", "${attr.unique.hostname}"]
       }
 
       resources {

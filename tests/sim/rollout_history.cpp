@@ -29,9 +29,10 @@ Kind kind_of(const model::Job& job) {
 
 }  // namespace
 
-RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
-  system_ = chance(0.4);
-  calm_ = chance(0.4);
+RolloutHistory::RolloutHistory(Seed seed, World world) : random_(seed) {
+  const bool in_cluster = world == World::cluster;
+  system_ = chance(in_cluster ? 0.7 : 0.4);
+  calm_ = chance(0.4) || in_cluster;
   count_ = number(1, 5);
   update_.max_parallel = number(1, 3);
   update_.auto_revert = chance(0.5);
@@ -39,30 +40,36 @@ RolloutHistory::RolloutHistory(Seed seed) : random_(seed) {
   update_.healthy_deadline = kGivenUpAfter;
   if (chance(0.5)) update_.canary = system_ ? number(1, 60) : number(1, static_cast<int>(count_) + 1);
   update_.auto_promote = update_.canary && chance(0.5);
+  if (in_cluster || chance(0.2)) cluster_ = "demo";
+  if (in_cluster) {
+    update_.auto_revert = true;
+    update_.auto_promote = update_.canary.has_value();
+  }
   lost_with_node_ = chance(0.5);
-  if (chance(0.4)) needs_ = chance(0.5) ? model::DependencyScope::node : model::DependencyScope::any;
+  if (!in_cluster && chance(0.4)) needs_ = chance(0.5) ? model::DependencyScope::node : model::DependencyScope::any;
+  crashes_ = false;  // until there is something to lose
   const int machines = number(system_ ? 2 : 3, 6);
   for (int i = 1; i <= machines; ++i) {
     Machine& machine = machines_.emplace_back();
     machine.node = make_node(i, 40'000, 80'000);
     join(machine);
   }
-  if (!needs_) return;
-  const bool everywhere = needs_ == model::DependencyScope::node;
-  model::Job base = make_job("base", 1, everywhere ? model::JobType::system : model::JobType::service);
-  base.groups[0].tasks[0].env["KIND"] = kKinds[static_cast<int>(Kind::good)];
-  crashes_ = false;
-  act([&](const Tables& t, const Context& c) { return server::decide_register(t, {base, {}, {}}, c); });
-  crashes_ = true;
+  if (needs_) {
+    const bool everywhere = needs_ == model::DependencyScope::node;
+    model::Job base = make_job("base", 1, everywhere ? model::JobType::system : model::JobType::service);
+    base.groups[0].tasks[0].env["KIND"] = kKinds[static_cast<int>(Kind::good)];
+    act([&](const Tables& t, const Context& c) { return server::decide_register(t, {base, {}, {}}, c); });
+  }
+  crashes_ = !in_cluster;
 }
 
 std::string RolloutHistory::description() const {
-  return fmt::format("{} job, count {}, {} machines, max_parallel {}, canary {}{}{}, progress_deadline {}{}{}",
-                     system_ ? "system" : "service", count_, machines_.size(), *update_.max_parallel,
-                     update_.canary.value_or(0), update_.auto_promote.value_or(false) ? ", auto_promote" : "",
-                     *update_.auto_revert ? ", auto_revert" : "", format_duration(*update_.progress_deadline),
-                     needs_ ? fmt::format(", needs another ({})", describe::spell(*needs_)) : "",
-                     calm_ ? ", no machine dies" : "");
+  return fmt::format(
+      "{} job{}, count {}, {} machines, max_parallel {}, canary {}{}{}, progress_deadline {}{}{}",
+      system_ ? "system" : "service", cluster_.empty() ? "" : " of a cluster", count_, machines_.size(),
+      *update_.max_parallel, update_.canary.value_or(0), update_.auto_promote.value_or(false) ? ", auto_promote" : "",
+      *update_.auto_revert ? ", auto_revert" : "", format_duration(*update_.progress_deadline),
+      needs_ ? fmt::format(", needs another ({})", describe::spell(*needs_)) : "", calm_ ? ", no machine dies" : "");
 }
 
 void RolloutHistory::wrong(std::string what) { violations_.push_back(fmt::format("step {}: {}", steps_, what)); }
@@ -76,6 +83,7 @@ tables::Row<Deployment> RolloutHistory::newest() const {
 
 template <class Decide>
 void RolloutHistory::act(Decide decide) {
+  if (away_ > 0) return;
   if (crashes_ && chance(0.01)) return crash_server();  // nothing of it was durable
   const View before = view();
   try {
@@ -85,16 +93,26 @@ void RolloutHistory::act(Decide decide) {
     return;
   }
   // Durable, and not yet scheduled.
-  if (crashes_ && chance(0.01)) crash_server();
+  if (crashes_ && chance(0.01)) return crash_server();
   desk_.schedule();
   check(before);
 }
 
+/// Often for long enough that nodes find out meanwhile what becomes of what they were told to run.
 void RolloutHistory::crash_server() {
+  ++boots_;
+  for (auto& machine : machines_) machine.linked = false;
+  away_ = chance(0.5) ? number(1, 8) : 0;
+  if (away_ == 0) boot_server();
+}
+
+void RolloutHistory::boot_server() {
   desk_.tables.load(desk_.store);
   dependents_ = server::Dependents();
   for (auto& machine : machines_) machine.orders = std::make_unique<server::Orders>(machine.node.id);
   const View before = view();
+  auto anew = server::decide_deadlines_anew(desk_.tables, desk_.context());
+  desk_.commit(std::move(anew.changes));
   desk_.schedule();
   check(before);
 }
@@ -104,6 +122,7 @@ void RolloutHistory::crash_server() {
 void RolloutHistory::register_version(Kind kind) {
   model::Job wanted = make_job("job", system_ ? 1 : count_, system_ ? model::JobType::system : model::JobType::service);
   wanted.update = update_;
+  wanted.cluster = cluster_;
   if (lost_with_node_) wanted.groups[0].disconnect.emplace();
   auto& env = wanted.groups[0].tasks[0].env;
   env["KIND"] = kKinds[static_cast<int>(kind)];
@@ -111,7 +130,11 @@ void RolloutHistory::register_version(Kind kind) {
   // Now and then the same program again: what was changed back is not restarted, or a mere policy has changed.
   env["VERSION"] = chance(0.2) ? "same" : std::to_string(++versions_);
   if (chance(0.2)) wanted.groups[0].tasks[0].kill_timeout = std::chrono::seconds(number(1, 9));
-  act([&](const Tables& t, const Context& c) { return server::decide_register(t, {wanted, {}, {}}, c); });
+  act([&](const Tables& t, const Context& c) {
+    server::Decision<server::Registered> decision;
+    decision.result = server::register_into(decision.changes, t, {wanted, {}, {}}, c);
+    return decision;
+  });
 }
 
 void RolloutHistory::administrate() {
@@ -174,11 +197,13 @@ void RolloutHistory::resolve() {
 void RolloutHistory::join(Machine& machine) {
   std::vector<model::AllocationUpdate> running;
   for (const auto& [id, local] : machine.locals) {
-    if (!local.over()) running.push_back(server::testing::report(id, local.status, local.healthy.value_or(false)));
+    if (!local.over()) running.push_back(report_of(id, local));
   }
+  const int boots = boots_;
   act([&](const Tables& t, const Context& c) {
     return server::decide_register_node(t, machine.node, "secret", c, running);
   });
+  machine.linked = boots == boots_;
   machine.orders = std::make_unique<server::Orders>(machine.node.id);
 }
 
@@ -191,18 +216,22 @@ void RolloutHistory::kill(Machine& machine) {
 }
 
 void RolloutHistory::live(Machine& machine, bool faults) {
+  if (away_ > 0) {
+    if (machine.up) work(machine, faults);
+    return;
+  }
   if (!machine.up) {
     if (faults && chance(0.7)) return;
     machine.up = true;
     join(machine);
   }
   if (faults && !calm_ && chance(0.01)) return kill(machine);
-  if (!desk_.tables.find_node(machine.node.id) ||
+  if (!machine.linked || !desk_.tables.find_node(machine.node.id) ||
       desk_.tables.find_node(machine.node.id)->status != model::NodeStatus::ready)
     join(machine);
-  obey(machine);
+  if (machine.linked) obey(machine);
   work(machine, faults);
-  if (!faults || chance(0.8)) tell(machine);
+  if (machine.linked && (!faults || chance(0.8))) tell(machine);
 }
 
 void RolloutHistory::obey(Machine& machine) {
@@ -263,18 +292,21 @@ void RolloutHistory::work(Machine& machine, bool faults) {
   }
 }
 
+model::AllocationUpdate RolloutHistory::report_of(const std::string& id, const Local& local) const {
+  auto update = server::testing::report(id, local.status);
+  update.health.ready = local.ready();
+  if (local.healthy) {
+    update.health.healthy = local.healthy;
+    update.health.timestamp = local.started;
+  }
+  if (local.over()) update.task_states["t"].finished_at = unix_nanos(desk_.clock.now());
+  return update;
+}
+
 void RolloutHistory::tell(Machine& machine) {
   std::vector<model::AllocationUpdate> updates;
   for (const auto& [id, local] : machine.locals) {
-    if (local.told) continue;
-    auto update = server::testing::report(id, local.status);
-    update.health.ready = local.ready();
-    if (local.healthy) {
-      update.health.healthy = local.healthy;
-      update.health.timestamp = local.started;
-    }
-    if (local.over()) update.task_states["t"].finished_at = unix_nanos(desk_.clock.now());
-    updates.push_back(std::move(update));
+    if (!local.told) updates.push_back(report_of(id, local));
   }
   if (updates.empty()) return;
   act([&](const Tables& t, const Context& c) {
@@ -293,7 +325,9 @@ void RolloutHistory::tell(Machine& machine) {
 void RolloutHistory::step(Duration time, bool faults) {
   ++steps_;
   desk_.clock.advance(time);
+  const bool comes_back = away_ > 0 && --away_ == 0;
   for (auto& machine : machines_) live(machine, faults);
+  if (comes_back) boot_server();
   // Deadlines, and evaluations that waited for their time.
   act([](const Tables& t, const Context& c) { return server::decide_deployment_deadlines(t, c); });
   act([](const Tables& t, const Context& c) { return server::decide_drains(t, c); });
@@ -319,6 +353,7 @@ bool RolloutHistory::quiet() const {
 
 bool RolloutHistory::settle() {
   crashes_ = false;
+  while (away_ > 0) step(10s, false);
   for (const auto& machine : machines_) drain(machine, std::nullopt);
   for (int i = 0; i < 200; ++i) {
     step(10s, false);
@@ -340,16 +375,50 @@ std::string RolloutHistory::mend() {
   if (needs_) update_.progress_deadline = std::chrono::hours(2);  // the other one may have its own time to wait out
   versions_ += 1000;
   register_version(Kind::good);
-  const auto complete = [&] {
-    const auto deployment = newest();
-    return quiet() && deployment && deployment->status == DeploymentStatus::successful && healthy() == desired();
-  };
-  for (int i = 0; i < 200 && !complete(); ++i) step(10s, false);
-  if (complete()) return {};
+  return wait_until_everywhere();
+}
+
+bool RolloutHistory::everywhere() const {
+  const auto deployment = newest();
+  return quiet() && deployment && deployment->status == DeploymentStatus::successful && healthy() == desired();
+}
+
+std::string RolloutHistory::missing() const {
   const auto deployment = newest();
   return fmt::format("the good version is well {} times of {}; its rollout is {} ({})", healthy(), desired(),
                      deployment ? describe::spell(deployment->status) : "not there",
                      deployment ? deployment->status_description : "");
+}
+
+std::string RolloutHistory::wait_until_everywhere() {
+  for (int i = 0; i < 200 && !everywhere(); ++i) step(10s, false);
+  return everywhere() ? std::string() : missing();
+}
+
+std::string RolloutHistory::outcome(Kind kind, int steps) {
+  register_version(Kind::good);
+  if (auto why = wait_until_everywhere(); !why.empty()) return "the first one: " + why;
+  const std::int64_t stands = job()->version;
+  register_version(kind);
+  for (int i = 0; i < steps; ++i) step(10s, false);
+  crash_server();
+  // Now and then for longer than any deadline.
+  if (chance(0.2)) away_ = 100;
+  if (auto why = wait_until_everywhere(); !why.empty()) return why;
+  const bool went_back = job()->version == stands + 2;
+  if (kind == Kind::good)
+    return went_back
+               ? "a good version went back: " + desk_.tables.deployments_of_job("default", "job")[1]->status_description
+               : std::string();
+  if (!went_back || kind_of(*job()) != Kind::good)
+    return fmt::format("a bad version stays, as version {}", job()->version);
+  std::set<std::string> touched;
+  for (const auto& row : desk_.tables.allocations_of_job("default", "job")) {
+    if (row->job_version == stands + 1) touched.insert(row->name + row->node_id);
+  }
+  const auto turn = std::max(*update_.max_parallel, system_ ? 0 : update_.canary.value_or(0));
+  if (static_cast<std::int64_t>(touched.size()) <= turn) return {};
+  return fmt::format("a bad version was begun {} times, and its turn was {}", touched.size(), turn);
 }
 
 // --- what must hold

@@ -25,7 +25,12 @@ enum class Kind {
 
 class RolloutHistory {
  public:
-  explicit RolloutHistory(Seed seed);
+  /// What a history is made of.
+  enum class World {
+    any,      ///< whatever chance brings
+    cluster,  ///< a cluster's job that rolls out safely, where no machine dies
+  };
+  explicit RolloutHistory(Seed seed, World world = World::any);
 
   /// One step of everything, with faults and an administrator who changes his mind.
   void disturb();
@@ -34,6 +39,10 @@ class RolloutHistory {
   bool settle();
   /// Registers a good version and waits until it is everywhere; else what is missing, in words.
   std::string mend();
+  /// Lets a good version stand everywhere and registers one of that kind. After `steps` more the server is away, while
+  /// the machines go on. A good version has to be everywhere in the end; a bad one has to have gone back, and to have
+  /// had no more than its turn. Else what is wrong, in words.
+  std::string outcome(Kind kind, int steps);
 
   const std::vector<std::string>& violations() const { return violations_; }
   /// What this history is about, for people.
@@ -56,6 +65,7 @@ class RolloutHistory {
   struct Machine {
     model::Node node;
     bool up = true;
+    bool linked = true;
     std::unique_ptr<server::Orders> orders;
     std::map<std::string, Local> locals;
   };
@@ -64,12 +74,14 @@ class RolloutHistory {
   template <class Decide>
   void act(Decide decide);
   void crash_server();
+  void boot_server();
   void administrate();
   void register_version(Kind kind);
   void resolve();
   void live(Machine& machine, bool faults);
   void obey(Machine& machine);
   void work(Machine& machine, bool faults);
+  model::AllocationUpdate report_of(const std::string& id, const Local& local) const;
   void tell(Machine& machine);
   void kill(Machine& machine);
   void join(Machine& machine);
@@ -89,6 +101,10 @@ class RolloutHistory {
   void check_figures();
   void check_order(const Machine& machine, const node::AllocationOrder& order);
   bool quiet() const;
+  bool everywhere() const;
+  std::string missing() const;
+  /// Until the newest version is everywhere; else what is missing.
+  std::string wait_until_everywhere();
   std::int64_t desired() const;
   std::int64_t healthy(bool without_canaries = false) const;
   tables::Row<model::Job> job() const { return desk_.tables.find_job("default", "job"); }
@@ -107,7 +123,10 @@ class RolloutHistory {
   model::UpdateStrategy update_;
   bool lost_with_node_;
   std::optional<model::DependencyScope> needs_;  ///< a second job, on each node or anywhere
+  std::string cluster_;                          ///< that the job is of
   int versions_ = 0, rollouts_ = 0, steps_ = 0;
+  int boots_ = 0;         ///< of the server
+  int away_ = 0;          ///< for so many steps more there is none
   bool reached_ = false;  ///< all was well once: from then on it never falls below what the rollout may take
   bool crashes_ = true;
   std::string last_deployment_;

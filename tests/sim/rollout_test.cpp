@@ -33,5 +33,19 @@ TEST(RolloutSim, KeepsItsPromisesAndEndsSettledWhateverHappens) {
   RecordProperty("rollouts", std::to_string(rollouts));
 }
 
+TEST(RolloutSim, OfAClusterEndsAsItsVersionDeservesWheneverTheServerIsAway) {
+  for (const Seed seed : seeds(300)) {
+    for (const Kind kind : {Kind::good, Kind::crashes, Kind::hangs}) {
+      for (int steps = 0; steps < 12; ++steps) {
+        SCOPED_TRACE(fmt::format("ROLLOUT_SEED={}, kind {}, away after {} steps", seed, static_cast<int>(kind), steps));
+        RolloutHistory history(seed, RolloutHistory::World::cluster);
+        EXPECT_EQ(history.outcome(kind, steps), "") << history.description();
+        EXPECT_TRUE(history.violations().empty()) << history.violations().front() << ": " << history.description();
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace underway::sim

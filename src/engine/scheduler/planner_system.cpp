@@ -172,12 +172,11 @@ void Planner::try_again(SystemWork& work, Slot slot, const AllocationRow& previo
   if (previous && !previous->server_terminal()) {
     const bool owned = rollout_.owns(*previous);
     const auto when = replacement_time(*previous, work.reschedule);
-    const bool given_up = owned && rollout_.failed() && rollout_.stable();
-    if (given_up || (when && *when > now_ + context_.options.clock_slack.count())) {
-      if (!given_up) {
-        next_attempt_ = earlier(next_attempt_, *when);
-        waiting_.push_back(previous);
-      }
+    // What the failed rollout brought and could not keep up is not tried again while there is something to go back to.
+    if (owned && rollout_.failed() && rollout_.stable()) return work.held.push_back({slot, previous, true});
+    if (when && *when > now_ + context_.options.clock_slack.count()) {
+      next_attempt_ = earlier(next_attempt_, *when);
+      waiting_.push_back(previous);
       ++plan_.groups[work.group.name].ignore;
       if (owned) {
         ++work.tally.placed;

@@ -14,6 +14,7 @@ void Planner::open_system_rollout(SystemWork& work) {
     ++there;
     if (node.live->job_version == situation_.job->version) continue;
     outdated = true;
+    if (rollout_.left_behind(*node.live)) continue;  // its place is no trial
     destructive |= !node.live->job || tasks_updated(*node.live->job, *situation_.job, work.group.name);
   }
   std::int64_t feasible = there;
@@ -26,8 +27,8 @@ void Planner::open_system_rollout(SystemWork& work) {
   rollout_.open(work.group, work.policy, destructive ? (work.policy.canary * feasible + 99) / 100 : 0);
 }
 
-/// Those of other versions, as many as may be replaced now: what failed before first, then what does not work, then in
-/// the order of the nodes.
+/// Those of other versions, as many as may be replaced now: what a failed rollout left behind, all of it; what failed
+/// before; what does not work; then in the order of the nodes.
 void Planner::replace_outdated(SystemWork& work) {
   const bool watched = rollout_.state(work.group.name) != nullptr || rollout_.current() != nullptr;
   const bool canarying = rollout_.canarying_now(work.group.name);
@@ -35,6 +36,7 @@ void Planner::replace_outdated(SystemWork& work) {
   auto most = blocked ? 0 : std::numeric_limits<std::int64_t>::max();
   if (canarying && !blocked)
     most = rollout_.state(work.group.name)->desired_canaries - static_cast<std::int64_t>(work.tally.canaries.size());
+  replace_left_behind(work);
   most -= replace_failed_before(work, watched, canarying, most);
 
   auto may = static_cast<std::int64_t>(work.outdated.size());
@@ -57,19 +59,39 @@ void Planner::replace_outdated(SystemWork& work) {
   }
 }
 
+/// A node that a failed rollout left without its service waits for nobody: no canary and no turn.
+void Planner::replace_left_behind(SystemWork& work) {
+  const auto live = put_first(work.outdated, [&](const model::Allocation& row) { return rollout_.left_behind(row); });
+  const auto others = work.outdated.begin() + live;
+  for (auto it = work.outdated.begin(); it != others; ++it) {
+    if (replace_on(work, fleet_.find((*it)->node_id), *it)) {
+      ++plan_.groups[work.group.name].destructive;
+      ++work.in_flight;
+    } else {
+      ++work.tally.outstanding;
+    }
+  }
+  work.outdated.erase(work.outdated.begin(), others);
+  std::erase_if(work.failed_before, [&](const SystemWork::There& there) {
+    if (!rollout_.left_behind(*there.row)) return false;
+    place_on(work, there.slot, there.row);
+    return true;
+  });
+}
+
 /// At most `most` of what failed in earlier versions; returns how many. While canaries prove themselves, the others
 /// come back as they were.
 std::int64_t Planner::replace_failed_before(SystemWork& work, bool watched, bool canarying, std::int64_t most) {
   const std::int64_t room = std::max<std::int64_t>(0, work.policy.max_parallel - work.in_flight);
   const std::int64_t may = watched ? std::min(room, most) : most;
   std::int64_t done = 0;
-  for (const auto& [slot, row] : work.failed_before) {
+  for (const auto& there : work.failed_before) {
     if (done < may) {
-      if (!place_on(work, slot, row)) continue;
+      if (!place_on(work, there.slot, there.row)) continue;
       plan_.created.back().health.canary = canarying;
       ++done;
     } else if (canarying) {
-      try_again(work, slot, row);
+      try_again(work, there.slot, there.row);
     } else {
       ++plan_.groups[work.group.name].ignore;
       ++work.tally.outstanding;
@@ -82,7 +104,8 @@ std::int64_t Planner::replace_failed_before(SystemWork& work, bool watched, bool
 void Planner::restore_on_nodes(SystemWork& work) {
   std::map<std::int64_t, std::pair<tables::Row<model::Job>, std::vector<SystemWork::There>>> versions;
   for (const auto& there : work.held) {
-    tables::Row<model::Job> job = there.row ? version_of(*there.row) : rollout_.stable();
+    const bool as_it_was = there.row && !there.give_up;
+    tables::Row<model::Job> job = as_it_was ? version_of(*there.row) : rollout_.stable();
     if (!job && !work.outdated.empty()) job = work.outdated.front()->job;
     if (!job && rollout_.failed()) job = situation_.job;
     if (!job || job->find_group(work.group.name) == nullptr) {
@@ -97,7 +120,7 @@ void Planner::restore_on_nodes(SystemWork& work) {
     const auto& [job, list] = entry;
     const model::TaskGroup& group = *job->find_group(work.group.name);
     Placer placer(fleet_, peers_, Ask(job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::visiting, quota());
-    for (const auto& [slot, previous] : list) {
+    for (const auto& [slot, previous, given_up] : list) {
       ++work.tally.outstanding;
       const auto choice = placer.place_on(slot);
       if (!choice) {
@@ -107,7 +130,10 @@ void Planner::restore_on_nodes(SystemWork& work) {
         continue;
       }
       create(job, group, 0, *choice, placer.metric(*choice), previous.get());
-      if (previous) follow(previous, work.reschedule);
+      if (given_up)
+        stop({previous, kRescheduled, false}, plan_.created.back().id);
+      else if (previous)
+        follow(previous, work.reschedule);
       ++plan_.groups[group.name].place;
     }
   }

@@ -18,6 +18,7 @@ Rollout::Rollout(const Situation& situation, const Context& context)
       newest.job_version == situation.job->version && newest.job_create_index == situation.job->create_index;
   if (!of_this_version) {
     if (newest.active()) close(newest, kCancelledByNewer);
+    if (newest.status == DeploymentStatus::failed) failed_before_ = newest.id;
   } else if (newest.active() || newest.status == DeploymentStatus::failed) {
     current_ = newest;
   }

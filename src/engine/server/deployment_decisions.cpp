@@ -38,6 +38,14 @@ std::optional<std::int64_t> deadline_of(const Deployment& deployment) {
   return first;
 }
 
+/// As if its last progress was now.
+void give_time_anew(Deployment& deployment, const Context& context) {
+  for (auto& [name, state] : deployment.groups) {
+    if (state.require_progress_by > 0)
+      state.require_progress_by = unix_nanos(context.now) + state.progress_deadline.count();
+  }
+}
+
 bool promotes_itself(const Tables& tables, const Deployment& deployment) {
   return detail::promotes_itself(deployment, [&](const std::string& canary) {
     const auto row = tables.find_allocation(canary);
@@ -50,7 +58,7 @@ bool promotes_itself(const Tables& tables, const Deployment& deployment) {
 std::optional<std::int64_t> next_deployment_deadline(const Tables& tables) {
   std::optional<std::int64_t> next;
   for (const auto& row : tables.rows<Deployment>()) {
-    if (promotes_itself(tables, *row)) return 0;
+    if (promotes_itself(tables, *row) || detail::fails_at_once(tables, *row)) return 0;
     if (const auto due = deadline_of(*row)) next = std::min(next.value_or(*due), *due);
   }
   return next;
@@ -66,10 +74,26 @@ Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables& tab
       decision.changes.push_back(tables::PutDeployment{std::move(promoted)});
       continue;
     }
+    if (detail::fails_at_once(tables, *row)) {
+      detail::fail(decision.changes, tables, *row, detail::kUnhealthy, context);
+      continue;
+    }
     const auto due = deadline_of(*row);
     if (!due || *due > unix_nanos(context.now)) continue;
     detail::fail(decision.changes, tables, *row, detail::kNoProgress, context);
     decision.result.push_back(row->id);
+  }
+  return decision;
+}
+
+Decision<Nothing> decide_deadlines_anew(const Tables& tables, const Context& context) {
+  Decision<Nothing> decision;
+  for (const auto& row : tables.rows<Deployment>()) {
+    if (row->status != DeploymentStatus::running) continue;
+    Deployment deployment = *row;
+    give_time_anew(deployment, context);
+    detail::evaluate(decision.changes, tables, deployment, context);  // counts anew what there is
+    decision.changes.push_back(tables::PutDeployment{std::move(deployment)});
   }
   return decision;
 }
@@ -120,14 +144,11 @@ Decision<DeploymentUpdated> decide_pause(const Tables& tables, const std::string
   deployment.status = pause ? DeploymentStatus::paused : DeploymentStatus::running;
   deployment.status_description = pause ? detail::kPaused : detail::kRunning;
   deployment.modify_time = unix_nanos(context.now);
-  for (auto& [name, state] : deployment.groups) {
-    if (!pause && state.require_progress_by > 0)
-      state.require_progress_by = deployment.modify_time + state.progress_deadline.count();
-  }
   if (pause) {
     decision.changes.push_back(tables::PutDeployment{std::move(deployment)});
     return decision;
   }
+  give_time_anew(deployment, context);
   DeploymentProgress progress(tables, context);
   progress.resume(std::move(deployment));
   decision.result.eval_id = progress.conclude(decision.changes);

@@ -1,4 +1,4 @@
-#include "scheduler/schedule.hpp"
+#include "node/task_event.hpp"
 #include "server/deployment_decisions.hpp"
 #include "server/detail/rollback.hpp"
 
@@ -15,11 +15,14 @@ bool goes_on(const DeploymentState& state) {
   return state.placed_allocs < state.desired_total || state.healthy_allocs >= state.desired_total;
 }
 
-/// Without a time for further attempts the first bad one is one too many.
-bool fails_at_once(const Deployment& deployment) {
-  if (deployment.status != DeploymentStatus::running) return false;
-  return std::any_of(deployment.groups.begin(), deployment.groups.end(), [](const auto& entry) {
-    return entry.second.progress_deadline == Duration{0} && entry.second.unhealthy_allocs > 0;
+/// Whether a task of it can never start where it is, however often that is tried: its command or image is not there.
+bool cannot_start(const model::Allocation& row) {
+  if (row.client_status != model::ClientStatus::failed) return false;
+  return std::any_of(row.task_states.begin(), row.task_states.end(), [](const auto& entry) {
+    const auto& events = entry.second.events;
+    return std::any_of(events.begin(), events.end(), [](const model::TaskEvent& event) {
+      return event.type == node::event::kNotRestarting && event.message == node::event::kUnrecoverable;
+    });
   });
 }
 
@@ -46,9 +49,13 @@ void DeploymentProgress::note(const model::Allocation& before, model::Allocation
     if (after.health.description.empty()) after.health.description = "it ended by itself";
   }
   // What is to stop was taken out of the figures when that was decided.
-  if (before.health.healthy == after.health.healthy || !after.health.healthy || after.server_terminal()) return;
-  Watched* watched = find(after.deployment_id);
+  if (after.server_terminal()) return;
+  const bool verdict = after.health.healthy && before.health.healthy != after.health.healthy;
+  const bool hopeless = !before.client_terminal() && cannot_start(after);
+  Watched* watched = verdict || hopeless ? find(after.deployment_id) : nullptr;
   if (watched == nullptr) return;
+  watched->failing |= hopeless && watched->row.status == DeploymentStatus::running;
+  if (!verdict) return;
   const auto group = watched->row.groups.find(after.group);
   if (group == watched->row.groups.end()) return;
   DeploymentState& state = group->second;
@@ -61,7 +68,7 @@ void DeploymentProgress::note(const model::Allocation& before, model::Allocation
     watched->news |= goes_on(state);
   } else {
     ++state.unhealthy_allocs;
-    watched->failing |= fails_at_once(watched->row);
+    watched->failing |= detail::fails_at_once(tables_, watched->row);
   }
 }
 
@@ -77,7 +84,7 @@ void DeploymentProgress::note_return(const model::Allocation& before, const mode
 
 void DeploymentProgress::resume(Deployment row) {
   const std::string id = row.id;
-  const bool failing = fails_at_once(row);
+  const bool failing = detail::fails_at_once(tables_, row);
   watched_[id] = Watched{.row = std::move(row), .failing = failing, .news = true};
 }
 

@@ -7,7 +7,7 @@
 #include "crypto/digest.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
-#include "server/deployment_decisions.hpp"
+#include "server/detail/reports.hpp"
 #include "server/evaluation_decisions.hpp"
 #include "server/host_volume_decisions.hpp"
 #include "server/job_decisions.hpp"
@@ -96,39 +96,6 @@ void unblock(std::vector<Change>& changes, const Tables& tables, const model::No
 
 namespace {
 
-/// The row as the node reports it; nothing when that is no news.
-std::optional<model::Allocation> reported(const model::Allocation& current, const model::AllocationUpdate& update) {
-  model::Allocation row = current;
-  row.client_status = update.client_status;
-  row.client_description = update.client_description;
-  row.task_states = update.task_states;
-  row.health.ready = update.health.ready;
-  if (update.network_status) row.network_status = update.network_status;
-  // Lost is our guess, which the node may correct; the other ends are what the node itself has seen.
-  const bool ended = current.client_terminal() && current.client_status != ClientStatus::lost;
-  const bool of_this_version = !update.job_version || (*update.job_version == current.job_version &&
-                                                       update.deployment_id == current.deployment_id);
-  if (update.health.healthy && of_this_version && !ended) {
-    row.health.healthy = update.health.healthy;
-    row.health.timestamp = update.health.timestamp;
-    row.health.description = update.health.description;
-  }
-  if ((ended && !row.client_terminal()) || describe::equal(current, row)) return std::nullopt;
-  return row;
-}
-
-/// One that was unknown is heard of: that is all, unless something has taken its place; then one of them is chosen.
-void heard_again(std::vector<Change>& changes, const Tables& tables, model::Allocation& row, const Context& context) {
-  if (row.unknown_since == 0 || row.client_status == ClientStatus::unknown) return;
-  const auto job = tables.find_job(row.ns, row.job_id);
-  row.follow_up_eval.clear();
-  if (!row.terminal() && job && !job->stop && replaced(tables, *job, row)) {
-    changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::reconnect, context)});
-  } else {
-    row.unknown_since = 0;
-  }
-}
-
 /// Whether what was given up can be had again: nothing that was placed there since has its port, core or device, or
 /// needs its room.
 bool has_its_place(const Tables& tables, const model::Node& node, const model::Allocation& given_up,
@@ -150,30 +117,32 @@ bool has_its_place(const Tables& tables, const model::Node& node, const model::A
   return !taken || (used.cpu <= capacity.cpu && used.memory_mb <= capacity.memory_mb);
 }
 
-/// What a node that comes back still runs: reported as ever, and wanted again if it was only given up with the node.
-void take_back(std::vector<Change>& changes, const Tables& tables, const model::Node& node,
-               const std::vector<model::AllocationUpdate>& running, const Context& context) {
-  std::vector<tables::Row<model::Allocation>> taken_back;
-  for (const auto& update : running) {
-    const auto current = tables.find_allocation(update.id);
-    if (!current || current->node_id != node.id) continue;
-    auto row = reported(*current, update);
-    if (!row) continue;
-    row->modify_time = unix_nanos(context.now);
-    heard_again(changes, tables, *row, context);
-    const auto job = tables.find_job(row->ns, row->job_id);
-    const bool stands = job && !job->stop && job->create_index <= row->create_index;
-    if (current->client_status == ClientStatus::lost && !row->client_terminal() && stands &&
-        !replaced(tables, *job, *row) && has_its_place(tables, node, *current, taken_back)) {
-      taken_back.push_back(current);
-      row->desired_status = model::DesiredStatus::run;
-      row->desired_description = "the node came back with it";
-      row->alloc_modify_index = context.revision;
-      changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::node_update, context)});
-    }
-    changes.push_back(tables::PutAllocation{std::move(*row)});
+/// Takes back what was only given up with its node, when that comes back and still runs it. One node's, one by one.
+class TakingBack {
+ public:
+  TakingBack(std::vector<Change>& changes, const Tables& tables, const model::Node& node, const Context& context)
+      : changes_(changes), tables_(tables), node_(node), context_(context) {}
+
+  void operator()(const tables::Row<model::Allocation>& current, model::Allocation& row) {
+    const auto job = tables_.find_job(row.ns, row.job_id);
+    const bool stands = job && !job->stop && job->create_index <= row.create_index;
+    if (current->client_status != ClientStatus::lost || row.client_terminal() || !stands ||
+        replaced(tables_, *job, row) || !has_its_place(tables_, node_, *current, taken_back_))
+      return;
+    taken_back_.push_back(current);
+    row.desired_status = model::DesiredStatus::run;
+    row.desired_description = "the node came back with it";
+    row.alloc_modify_index = context_.revision;
+    changes_.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::node_update, context_)});
   }
-}
+
+ private:
+  std::vector<Change>& changes_;
+  const Tables& tables_;
+  const model::Node& node_;
+  const Context& context_;
+  std::vector<tables::Row<model::Allocation>> taken_back_;
+};
 
 }  // namespace
 
@@ -217,11 +186,11 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
                                    !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
   ensure_node_pool(decision.changes, tables, node.node_pool);
   adopt_host(decision.changes, tables, node);
-  take_back(decision.changes, tables, node, running, context);
-  if (decision.result.became_ready || changed) {
-    evaluate_jobs_of(decision.changes, tables, {node.id}, context);
-    if (node.ready()) unblock(decision.changes, tables, node, context);
-  }
+  TakingBack take_back(decision.changes, tables, node, context);
+  const bool freed = detail::enter_reports(decision.changes, tables, node.id, running, context, take_back);
+  const bool news = decision.result.became_ready || changed;
+  if (news) evaluate_jobs_of(decision.changes, tables, {node.id}, context);
+  if ((news || freed) && node.ready()) unblock(decision.changes, tables, node, context);
   decision.changes.push_back(tables::PutNode{std::move(node)});
   return decision;
 }
@@ -333,30 +302,7 @@ Decision<Nothing> decide_allocation_updates(const Tables& tables, const std::str
                                             const std::vector<model::AllocationUpdate>& updates,
                                             const Context& context) {
   Decision<Nothing> decision;
-  DeploymentProgress progress(tables, context);
-  std::set<std::pair<std::string, std::string>> ended_early;
-  bool freed = false;
-  for (const auto& update : updates) {
-    const auto current = tables.find_allocation(update.id);
-    if (!current || current->node_id != node_id) continue;
-    auto row = reported(*current, update);
-    if (!row) continue;
-    row->modify_time = unix_nanos(context.now);
-    heard_again(decision.changes, tables, *row, context);
-    if (row->client_terminal() && !current->client_terminal()) {
-      const bool done = row->client_status == ClientStatus::complete && row->job && row->job->runs_to_its_end();
-      if (!row->server_terminal() && !done) ended_early.emplace(row->ns, row->job_id);
-      freed = true;
-    }
-    progress.note(*current, *row);
-    decision.changes.push_back(tables::PutAllocation{std::move(*row)});
-  }
-  progress.conclude(decision.changes);
-  for (const auto& [ns, id] : ended_early) {
-    const auto job = tables.find_job(ns, id);
-    if (job && !job->stop)
-      decision.changes.push_back(tables::PutEvaluation{new_evaluation(*job, EvalTrigger::alloc_failure, context)});
-  }
+  const bool freed = detail::enter_reports(decision.changes, tables, node_id, updates, context);
   const auto node = tables.find_node(node_id);
   if (freed && node && node->ready()) unblock(decision.changes, tables, *node, context);
   return decision;

@@ -36,10 +36,28 @@ model::Allocation* changing(std::vector<Change>& changes, const Tables& tables, 
   return &std::get<tables::PutAllocation>(changes.back()).allocation;
 }
 
-/// The newest version that once was rolled out; null when there is none.
-tables::Row<tables::JobVersion> stable_before(const Tables& tables, const model::Job& job) {
-  for (const auto& version : tables.job_versions(job.ns, job.id)) {
+/// The newest earlier version of which something works at this moment; nothing when there is none.
+std::optional<std::int64_t> works_beside(const Tables& tables, const model::Job& job) {
+  std::optional<std::int64_t> newest;
+  for (const auto& row : tables.allocations_of_job(job.ns, job.id)) {
+    const bool works = row->is_healthy() || row->is_ready();
+    if (!row->terminal() && works && row->job_version < job.version)
+      newest = std::max(newest.value_or(row->job_version), row->job_version);
+  }
+  return newest;
+}
+
+/// What the job goes back to: the newest version that once was rolled out; null when there is none.
+tables::Row<tables::JobVersion> version_to_go_back_to(const Tables& tables, const model::Job& job) {
+  const auto versions = tables.job_versions(job.ns, job.id);
+  for (const auto& version : versions) {
     if (version->job.stable && version->job.version != job.version) return version;
+  }
+  // A cluster that was changed a moment after it came up has no stable version yet, and a slurmd that works all the
+  // same.
+  const auto works = job.cluster.empty() ? std::nullopt : works_beside(tables, job);
+  for (const auto& version : versions) {
+    if (works && version->job.version == *works) return version;
   }
   return nullptr;
 }
@@ -55,6 +73,20 @@ bool promotes_itself(const Deployment& deployment, const std::function<bool(cons
     return state.auto_promote && static_cast<std::int64_t>(canaries.size()) >= state.desired_canaries &&
            std::all_of(canaries.begin(), canaries.end(), healthy);
   });
+}
+
+bool fails_at_once(const Tables& tables, const Deployment& deployment) {
+  if (deployment.status != model::DeploymentStatus::running) return false;
+  bool goes_back = false;
+  for (const auto& [name, state] : deployment.groups) {
+    if (state.unhealthy_allocs == 0) continue;
+    if (state.progress_deadline == Duration{0}) return true;
+    goes_back |= state.auto_revert;
+  }
+  if (!goes_back) return false;
+  const auto job = tables.find_job(deployment.ns, deployment.job_id);
+  return job && !job->cluster.empty() && job->version == deployment.job_version &&
+         version_to_go_back_to(tables, *job) != nullptr;
 }
 
 void promote(std::vector<Change>& changes, const Tables& tables, Deployment& deployment,
@@ -85,7 +117,7 @@ Failed fail(std::vector<Change>& changes, const Tables& tables, Deployment deplo
   const bool reverts = std::any_of(deployment.groups.begin(), deployment.groups.end(),
                                    [](const auto& entry) { return entry.second.auto_revert; });
   if (reverts && job && !job->stop && job->version == deployment.job_version) {
-    const auto target = stable_before(tables, *job);
+    const auto target = version_to_go_back_to(tables, *job);
     const auto ns = find_namespace(tables, job->ns);
     const bool allowed = target && ns && model::refusals(*ns, target->job, context.root_by_raw_exec).empty();
     std::optional<model::Job> back;

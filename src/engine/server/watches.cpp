@@ -130,11 +130,18 @@ async::awaitable<void> Server::collection() {
 
 /// A deadline is minutes away when it is set, so that a look every second is soon enough.
 async::awaitable<void> Server::watch_deployments() {
+  bool was_away = true;
   while (true) {
     co_await async::sleep_for(std::chrono::seconds(1));
     const auto due = next_deployment_deadline(*co_await read());
-    if (!due || *due > unix_nanos(clock_.now())) continue;
+    if (!was_away && (!due || *due > unix_nanos(clock_.now()))) continue;
     try {
+      if (was_away) {
+        auto anew = [](const Tables& tables, const Context& context) { return decide_deadlines_anew(tables, context); };
+        co_await writer_.submit(std::move(anew));
+        was_away = false;
+        continue;
+      }
       auto decide = [](const Tables& tables, const Context& context) {
         return decide_deployment_deadlines(tables, context);
       };

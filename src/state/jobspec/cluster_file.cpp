@@ -5,6 +5,7 @@
 #include "jobspec/decode.hpp"
 #include "jobspec/detail/masters.hpp"
 #include "jobspec/detail/parse.hpp"
+#include "jobspec/detail/safe_update.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -238,7 +239,8 @@ class DirectoryLoader {
         const auto opened =
             detail::open_body(hcl::merge({shared, std::move(body)}), values, detail::base_context(inputs_), found);
         names_.add(opened.names);
-        ParseResult result = detail::read_job(opened, inputs_, !found.has_errors());
+        const auto complete = [this](model::Job& job) { detail::roll_out_safely(job, cluster_); };
+        ParseResult result = detail::read_job(opened, inputs_, !found.has_errors(), complete);
         found.append(std::move(result.diagnostics));
         parsed_.push_back({&file, std::move(result)});
       });

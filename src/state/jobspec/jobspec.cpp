@@ -42,7 +42,8 @@ void check_job(model::Job& job, const Inputs& inputs, const std::map<std::string
     diagnostics.error(place_of(problem, blocks), problem.text());
 }
 
-ParseResult read_job(const Opened& opened, const Inputs& inputs, bool sound) {
+ParseResult read_job(const Opened& opened, const Inputs& inputs, bool sound,
+                     const std::function<void(model::Job&)>& complete) {
   ParseResult result;
   hcl::Diagnostics& diagnostics = result.diagnostics;
   const hcl::Schema schema{.blocks = {{"job", {"id"}}}};
@@ -62,6 +63,7 @@ ParseResult read_job(const Opened& opened, const Inputs& inputs, bool sound) {
   model::Job job;
   decode(*jobs[0], describe::structure_of<model::Job>(), &job, opened.context, diagnostics, dialect.extensions());
   for (auto& [name, range] : sites.dependencies) result.dependencies.push_back({name, range});
+  if (complete && !diagnostics.has_errors()) complete(job);
   if (sound && !diagnostics.has_errors()) check_job(job, inputs, sites.blocks, diagnostics);
   if (sound && !diagnostics.has_errors()) result.job = std::move(job);
   return result;

@@ -201,6 +201,23 @@ std::string cluster_file_reference() {
       "| `cluster.pools[\"compute\"]` | `name`, `size`, `cpus`, `memory`, `hosts` |\n"
       "| `cluster.pools[\"compute\"].hosts[0]` | `name`, `address` (on the pool's first network), `addresses` (by "
       "network) |\n");
+  reference.text(
+      "\n## How its jobs are rolled out\n\n"
+      "What `update` of a service or system job leaves open is filled in so that a mistake costs one node. A job file "
+      "that is run by\nitself (`underway job run`) keeps Nomad's defaults.\n\n"
+      "| `update` | system job | service | otherwise |\n| --- | --- | --- | --- |\n"
+      "| `canary` | `1`: percent of the nodes, rounded up | none: the first that is replaced is the trial | none |\n"
+      "| `auto_promote` | `true` | | `false` |\n"
+      "| `max_parallel` | a tenth of the hosts of its pool, at least 1 | `1` | everywhere at once; a service `1` |\n"
+      "| `min_healthy_time` | `\"5s\"` | `\"10s\"` | `\"10s\"` |\n"
+      "| `healthy_deadline` | `\"40s\"`, below a short SlurmdTimeout | `\"5m\"` | `\"5m\"` |\n"
+      "| `progress_deadline` | `\"10m\"` | `\"10m\"` | `\"10m\"` |\n"
+      "| `auto_revert` | `true` | `true` | `false` |\n"
+      "\nIn a cluster `auto_revert` goes back with the first allocation that is not well, and does not wait for "
+      "`progress_deadline`.\nEach line can be said otherwise in the job file; `max_parallel = 0` is everywhere at "
+      "once, unwatched. Jobs of capsules are left as\nthey are: a capsule goes back with its data, by `underway "
+      "capsule "
+      "upgrade`. Why: [rollouts](../explanation/rollouts.md#in-a-cluster).\n");
   return reference.take();
 }
 

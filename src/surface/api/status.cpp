@@ -7,6 +7,7 @@
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
+#include "server/standstill.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::api {
@@ -111,7 +112,8 @@ ServiceStatus service_of(const tables::Tables& tables, const model::Job& job, st
 }
 
 /// Whether the newest rollout still has allocations to change; a verdict that is merely awaited holds up nobody.
-bool look_at_rollout(const tables::Tables& tables, const model::Job& job, std::vector<Attention>& attention) {
+bool look_at_rollout(const tables::Tables& tables, const model::Job& job, TimePoint now,
+                     std::vector<Attention>& attention) {
   const auto& rollouts = tables.deployments_of_job(job.ns, job.id);
   if (rollouts.empty()) return false;
   const model::Deployment& newest = *rollouts.front();
@@ -122,11 +124,19 @@ bool look_at_rollout(const tables::Tables& tables, const model::Job& job, std::v
   if (newest.status == model::DeploymentStatus::paused)
     attention.push_back({fmt::format("the rollout of '{}' is paused", job.id), newest.status_description,
                          "underway deployment resume " + id});
-  if (newest.requires_promotion()) {
+  const bool waits_for_person = std::any_of(newest.groups.begin(), newest.groups.end(), [](const auto& group) {
+    return group.second.desired_canaries > 0 && !group.second.promoted && !group.second.auto_promote;
+  });
+  if (newest.requires_promotion() && waits_for_person) {
     attention.push_back({fmt::format("the rollout of '{}' waits for somebody to promote its canaries", job.id),
                          newest.status_description, "underway deployment promote " + id});
     return false;
   }
+  static const move::CapsuleGuard guard;
+  if (const auto still = server::find_standstill(tables, newest, now, &guard))
+    attention.push_back({fmt::format("the rollout of '{}' version {} has stood still for {}", job.id,
+                                     newest.job_version, human_duration(still->since)),
+                         still->why, still->advice});
   return newest.status == model::DeploymentStatus::running &&
          std::any_of(newest.groups.begin(), newest.groups.end(),
                      [](const auto& group) { return group.second.placed_allocs < group.second.desired_total; });
@@ -237,7 +247,7 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;
     status.services.push_back(service_of(tables, *row, status.attention));
     const auto& service = status.services.back();
-    const bool rolling = look_at_rollout(tables, *row, status.attention);
+    const bool rolling = look_at_rollout(tables, *row, sight.now, status.attention);
     status.settled = status.settled && service.healthy == service.wanted && service.waits.empty() && !rolling;
   }
   // The scheduler has not looked yet: whether all is placed is not known. What it is to look at later is a plan for the

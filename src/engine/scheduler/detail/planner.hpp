@@ -107,6 +107,7 @@ class Planner {
   // Its rollouts: planner_system_rollout.cpp.
   void open_system_rollout(SystemWork& work);
   void replace_outdated(SystemWork& work);
+  void replace_left_behind(SystemWork& work);
   std::int64_t replace_failed_before(SystemWork& work, bool watched, bool canarying, std::int64_t most);
   void restore_on_nodes(SystemWork& work);
   void settle_system_rollout(SystemWork& work);

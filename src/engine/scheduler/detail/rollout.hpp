@@ -67,6 +67,11 @@ class Rollout {
   bool owns_canary(const model::Allocation& allocation) const {
     return allocation.health.canary && owns(allocation) && !failed();
   }
+  /// Whether a rollout that failed, and that this version now takes the place of, left it behind without working: there
+  /// is nothing to lose, so that it is replaced at once.
+  bool left_behind(const model::Allocation& allocation) const {
+    return !failed_before_.empty() && allocation.deployment_id == failed_before_ && !works(allocation);
+  }
   /// The version that a group falls back to while it is held; null: there is none. Asked for once.
   const tables::Row<model::Job>& stable();
 
@@ -88,6 +93,7 @@ class Rollout {
   std::int64_t now_;
   std::optional<model::Deployment> current_;
   std::optional<model::Deployment> closed_;
+  std::string failed_before_;  ///< the deployment of another version that was the newest until now, and had failed
   std::map<std::string, std::int64_t> outstanding_;  ///< by group that was settled
   bool asked_for_stable_ = false;
   tables::Row<model::Job> stable_;

@@ -24,7 +24,8 @@ struct Planner::SystemWork {
 
   struct There {
     Slot slot;
-    AllocationRow row;  ///< what failed or was stopped there, or null
+    AllocationRow row;     ///< what failed or was stopped there, or null
+    bool give_up = false;  ///< its version failed there: the stable one comes in its place
   };
 
   const model::TaskGroup& group;

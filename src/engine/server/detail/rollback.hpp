@@ -27,11 +27,16 @@ bool promotes_itself(const model::Deployment&, const std::function<bool(const st
 void promote(std::vector<Change>& changes, const Tables&, model::Deployment& deployment,
              const std::vector<std::string>& groups, const Context&);
 
+/// Whether it fails with the first allocation that is not well, rather than at its deadline: where no time is given for
+/// further attempts, and where a job of a cluster is to go back by itself and has something to go back to.
+bool fails_at_once(const Tables&, const model::Deployment&);
+
 struct Failed {
   std::string eval_id;
   std::optional<std::int64_t> reverted_version;
 };
-/// Writes the deployment as failed, and takes the job back to its last stable version where `auto_revert` says so.
+/// Writes the deployment as failed, and takes the job back where `auto_revert` says so: to its last stable version, or,
+/// when a cluster declares it and none was ever everywhere, to the one that still works beside the failed one.
 Failed fail(std::vector<Change>& changes, const Tables&, model::Deployment deployment, std::string why, const Context&);
 
 }  // namespace underway::server::detail

@@ -67,6 +67,36 @@ class Rollouts : public ::testing::Test {
     desk.clock.advance(time);
     desk.run([](const Tables& t, const Context& c) { return decide_deployment_deadlines(t, c); });
   }
+  tables::Row<model::Allocation> running_in(const std::string& version) {
+    for (const auto& row : desk.live("web")) {
+      if (version_of(*row) == version) return row;
+    }
+    throw Error(Code::internal, "nothing runs of version " + version);
+  }
+  /// Its node presents itself, after the server was away, with the verdict.
+  void present(const model::Allocation& row, bool healthy) {
+    auto update = report(row.id, ClientStatus::running, healthy);
+    update.health.healthy = healthy;
+    const auto node = desk.tables.find_node(row.node_id);
+    desk.run([&](const Tables& t, const Context& c) { return decide_register_node(t, *node, "secret", c, {update}); });
+  }
+  void cannot_start(const model::Allocation& row) {
+    auto update = report(row.id, ClientStatus::failed);
+    auto& events = update.task_states["t"].events;
+    events.push_back({"Driver Failure", 0, "cannot run '/nonexistent': No such file or directory", {}, 0, 0, false});
+    events.push_back({"Not Restarting", 0, "Error was unrecoverable", {}, 0, 0, true});
+    desk.update(row.node_id, {update});
+  }
+  void register_in_cluster(const std::string& version) {
+    auto job = make_rolling(3, version);
+    job.cluster = "demo";
+    job.update->auto_revert = true;
+    desk.run([&](const Tables& t, const Context& c) {
+      Decision<Registered> decision;
+      decision.result = register_into(decision.changes, t, {job, {}, {}}, c);
+      return decision;
+    });
+  }
   DeploymentUpdated promote(const Ids& groups = {}) {
     return desk.run([&](const Tables& t, const Context& c) { return decide_promote(t, newest()->id, groups, c); });
   }
@@ -271,6 +301,93 @@ TEST_F(Rollouts, WhatIsLostInAFailedOneComesBackAsItWas) {
   desk.down({node});
   for (const auto& line : running()) EXPECT_TRUE(line.starts_with("0=") || line.ends_with("=a")) << line;
   EXPECT_EQ(desk.live("web").size(), 3u);
+}
+
+// --- while the server is away
+
+TEST_F(Rollouts, AVerdictThatANodeBringsWithItCounts) {
+  stand(3, "a");
+  desk.register_job(make_rolling(3, "b"));
+  const auto fresh = running_in("b");
+  present(*fresh, true);
+  EXPECT_EQ(running(), (Ids{"0=b", "1=b", "2=a"}));
+  EXPECT_EQ(state().healthy_allocs, 1);
+}
+
+TEST_F(Rollouts, ABadVerdictThatANodeBringsWithItTakesTheJobBack) {
+  stand(3, "a");
+  auto job = make_rolling(3, "bad");
+  job.update->auto_revert = true;
+  job.update->progress_deadline = Duration{0};
+  desk.register_job(job);
+  present(*running_in("bad"), false);
+  EXPECT_EQ(running(), (Ids{"0=a", "1=a", "2=a"}));
+}
+
+TEST_F(Rollouts, ACanaryThatWasFoundWellMeanwhileIsPromoted) {
+  stand(3, "a");
+  auto job = make_rolling(3, "b");
+  job.update->canary = 1;
+  job.update->auto_promote = true;
+  desk.register_job(job);
+  present(*running_in("b"), true);
+  EXPECT_TRUE(state().promoted);
+}
+
+TEST_F(Rollouts, NobodyWasLateWhileNoServerWasThere) {
+  stand(3, "a");
+  desk.register_job(make_rolling(3, "b"));
+  desk.clock.advance(1h);
+  desk.run([](const Tables& t, const Context& c) { return decide_deadlines_anew(t, c); });
+  pass(1min);
+  EXPECT_EQ(newest()->status, DeploymentStatus::running);
+  present(*running_in("b"), true);
+  EXPECT_EQ(running(), (Ids{"0=b", "1=b", "2=a"}));
+}
+
+// --- in a cluster
+
+TEST_F(Rollouts, InAClusterGoBackWithTheFirstBadOne) {
+  register_in_cluster("a");
+  work();
+  register_in_cluster("bad");
+  work([](const std::string& version) { return version != "bad"; });
+  EXPECT_EQ(desk.tables.deployments_of_job("default", "web")[1]->status_description,
+            "Failed due to unhealthy allocations - rolling back to job version 0");
+  EXPECT_EQ(running(), (Ids{"0=a", "1=a", "2=a"}));
+}
+
+TEST_F(Rollouts, InAClusterGoBackToWhatWorksThoughItWasNeverEverywhere) {
+  register_in_cluster("a");
+  register_in_cluster("bad");  // before a verdict on the first one
+  EXPECT_EQ(running(), (Ids{"0=bad", "1=a", "2=a"}));
+  work([](const std::string& version) -> std::optional<bool> {
+    return version == "bad" ? std::optional(false) : std::nullopt;
+  });
+  EXPECT_EQ(newest()->status, DeploymentStatus::running) << "nothing is known to be better";
+  work();
+  pass(1s);
+  EXPECT_EQ(running(), (Ids{"0=a", "1=a", "2=a"}));
+}
+
+TEST_F(Rollouts, OfWhatCanNeverStartFailAtOnceAndGoBack) {
+  stand(3, "a");
+  auto job = make_rolling(3, "bad");
+  job.update->auto_revert = true;
+  desk.register_job(job);
+  cannot_start(*running_in("bad"));
+  EXPECT_EQ(desk.tables.deployments_of_job("default", "web")[1]->status, DeploymentStatus::failed);
+  EXPECT_EQ(running(), (Ids{"0=a", "1=a", "2=a"}));
+}
+
+TEST_F(Rollouts, OfAFirstVersionThatCanNeverStartFailAtOnce) {
+  auto job = make_rolling(3, "bad");
+  job.update->auto_revert = true;
+  desk.register_job(job);
+  cannot_start(*running_in("bad"));
+  EXPECT_EQ(newest()->status, DeploymentStatus::failed);
+  EXPECT_EQ(newest()->status_description,
+            "Failed due to unhealthy allocations - no stable job version to auto revert to");
 }
 
 TEST_F(Rollouts, AJobGoesBackToAVersionOnRequest) {

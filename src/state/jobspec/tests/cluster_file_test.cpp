@@ -361,5 +361,90 @@ TEST(Directory, IsReadFromDisk) {
   EXPECT_NE(load_directory(directory, inputs()).diagnostics.render().find("ENOENT"), std::string::npos);
 }
 
+// --- rollouts
+
+model::UpdatePolicy update_of(const std::string& type, const std::string& update,
+                              const std::string& cluster = kCluster) {
+  const auto result = load({{"cluster.hcl", cluster}, {"a.hcl", service("a", type + update)}});
+  EXPECT_TRUE(result.directory) << result.diagnostics.render();
+  if (!result.directory) return {};
+  const auto& job = result.directory->jobs[0].job;
+  return model::update_policy(job, job.groups[0]);
+}
+
+constexpr const char* kSystem = "type = \"system\"\nnode_pool = \"all\"\n";
+
+TEST(ClusterFile, RollsOutSafelyWhatSaysNothingOfIt) {
+  using namespace std::chrono_literals;
+  const auto everywhere = update_of(kSystem, "");
+  EXPECT_EQ(everywhere.max_parallel, 1);
+  EXPECT_EQ(everywhere.canary, 1) << "percent, rounded up";
+  EXPECT_TRUE(everywhere.auto_promote);
+  EXPECT_TRUE(everywhere.auto_revert);
+  EXPECT_EQ(everywhere.min_healthy_time, 5s);
+  EXPECT_EQ(everywhere.healthy_deadline, 40s);
+  EXPECT_EQ(everywhere.progress_deadline, 10min);
+  const auto one = update_of("", "");
+  EXPECT_EQ(one.max_parallel, 1);
+  EXPECT_EQ(one.canary, 0);
+  EXPECT_TRUE(one.auto_revert);
+  EXPECT_FALSE(one.auto_promote);
+  EXPECT_EQ(one.healthy_deadline, 5min);
+  const auto by_itself =
+      parse_job("job \"a\" {\n" + std::string(kSystem) + "task \"t\" {\n driver = \"exec\"\n}\n}\n", "a.hcl", {});
+  EXPECT_EQ(model::update_policy(*by_itself.job, by_itself.job->groups[0]).max_parallel, 0) << "as in Nomad";
+}
+
+TEST(ClusterFile, TakesATenthOfTheHostsAtATime) {
+  std::string text = kCluster;
+  const std::string size = "default = 4";
+  ASSERT_NE(text.find(size), std::string::npos);
+  text.replace(text.find(size), size.size(), "default = 400");
+  EXPECT_EQ(update_of(kSystem, "", text).max_parallel, 40);
+  EXPECT_EQ(update_of("type = \"system\"\nnode_pool = \"compute\"\n", "", text).max_parallel, 40);
+  EXPECT_EQ(update_of("type = \"system\"\nnode_pool = \"mgmt\"\n", "", text).max_parallel, 1);
+}
+
+TEST(ClusterFile, RollsOutAsAJobSays) {
+  using namespace std::chrono_literals;
+  const auto said = update_of(kSystem, "update {\n max_parallel = 2\n auto_promote = false\n canary = 20\n}\n");
+  EXPECT_EQ(said.max_parallel, 2);
+  EXPECT_EQ(said.canary, 20);
+  EXPECT_FALSE(said.auto_promote);
+  EXPECT_TRUE(said.auto_revert);
+  const auto without = update_of(kSystem, "update {\n canary = 0\n}\n");
+  EXPECT_EQ(without.canary, 0);
+  EXPECT_FALSE(without.auto_promote);
+  const auto at_once = update_of(kSystem, "update {\n max_parallel = 0\n}\n");
+  EXPECT_FALSE(at_once.rolls());
+  EXPECT_EQ(at_once.canary, 0);
+  const auto slow = update_of(kSystem, "update {\n min_healthy_time = \"2m\"\n}\n");
+  EXPECT_EQ(slow.min_healthy_time, 2min);
+  EXPECT_EQ(slow.healthy_deadline, 5min);
+  const auto quick = update_of(kSystem, "update {\n healthy_deadline = \"4s\"\n}\n");
+  EXPECT_EQ(quick.min_healthy_time, 2s);
+}
+
+TEST(ClusterFile, TakesNoCapsuleBackWithoutItsData) {
+  const std::string capsule =
+      "job \"a\" {\n task \"t\" {\n driver = \"capsule\"\n config {\n image = \"svc:1\"\n}\n}\n}\n";
+  const auto result = load({{"cluster.hcl", kCluster}, {"a.hcl", capsule}});
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  const auto& job = result.directory->jobs[0].job;
+  EXPECT_FALSE(model::update_policy(job, job.groups[0]).auto_revert);
+}
+
+TEST(ClusterFile, LetsAGroupSayItsOwn) {
+  const std::string group =
+      "group \"g\" {\n update {\n max_parallel = 0\n}\n task \"t\" {\n driver = \"exec\"\n}\n}\n"
+      "group \"h\" {\n task \"t\" {\n driver = \"exec\"\n}\n}\n";
+  const auto result =
+      load({{"cluster.hcl", kCluster}, {"a.hcl", "job \"a\" {\n" + std::string(kSystem) + group + "}\n"}});
+  ASSERT_TRUE(result.directory) << result.diagnostics.render();
+  const auto& job = result.directory->jobs[0].job;
+  EXPECT_FALSE(model::update_policy(job, job.groups[0]).rolls());
+  EXPECT_EQ(model::update_policy(job, job.groups[1]).canary, 1);
+}
+
 }  // namespace
 }  // namespace underway::jobspec

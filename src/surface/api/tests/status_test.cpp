@@ -49,6 +49,37 @@ TEST_F(StatusTest, BeginsWithWhatKeepsTheServerFromWriting) {
   EXPECT_NE(world.get("/v1/metrics?format=prometheus").body.find("\nunderway_writable 1\n"), std::string::npos);
 }
 
+TEST_F(StatusTest, TellsOfARolloutThatStandsStillAndWhy) {
+  world.join(make_node(1));
+  world.run(make_job("web"));
+  world.clock.advance(std::chrono::minutes(4));
+  EXPECT_TRUE(world.read("/v1/underway/status").at("Attention").as_array().empty()) << "it has its time";
+  world.clock.advance(std::chrono::minutes(2));
+  const auto status = world.read("/v1/underway/status");
+  const auto& said = status.at("Attention").at(0);
+  EXPECT_TRUE(said.at("What").as_string().starts_with("the rollout of 'web' version 0 has stood still for 6m"));
+  EXPECT_EQ(said.at("Why").as_string(), "'web' on c1 was found neither well nor unwell in its time");
+}
+
+TEST_F(StatusTest, CallsNobodyToCanariesThatPromoteThemselves) {
+  world.join(make_node(1));
+  run_and_start("web");
+  for (const bool by_themselves : {true, false}) {
+    SCOPED_TRACE(by_themselves);
+    auto job = make_job("web");
+    job.groups[0].tasks[0].env["VERSION"] = by_themselves ? "b" : "c";
+    job.update.emplace().canary = 1;
+    job.update->auto_promote = by_themselves;
+    world.run(job);
+    const auto told = status();
+    EXPECT_FALSE(by_themselves && told.settled);
+    ASSERT_EQ(told.attention.size(), by_themselves ? 0u : 1u);
+    if (!by_themselves) {
+      EXPECT_EQ(told.attention[0].what, "the rollout of 'web' waits for somebody to promote its canaries");
+    }
+  }
+}
+
 TEST_F(StatusTest, OfNothingIsSettled) { EXPECT_TRUE(status().settled); }
 
 TEST_F(StatusTest, SettlesWhenAllThatIsWantedIsHealthy) {

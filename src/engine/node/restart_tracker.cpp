@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "model/first_cause.hpp"
+
 namespace underway::node {
 
 namespace {
 
 constexpr std::string_view kWithinPolicy = "Restart within policy";
 constexpr std::string_view kNoRestarts = "Policy allows no restarts";
-constexpr std::string_view kUnrecoverable = "Error was unrecoverable";
 constexpr std::string_view kDelay = "Exceeded allowed attempts, applying a delay until the interval ends";
 
 Duration with_jitter(Duration delay, double jitter) {
@@ -26,7 +27,7 @@ bool runs_forever(model::JobType type, const model::Task& task) {
 RestartDecision RestartTracker::decide(EndKind end, bool success, bool forever, TimePoint now, double jitter) {
   if (end == EndKind::asked_restart) return {RestartKind::after, Duration{0}, ""};
   if (end == EndKind::exited && success && !forever) return {RestartKind::done, Duration{0}, ""};
-  if (end == EndKind::invalid) return {RestartKind::refuse, Duration{0}, std::string(kUnrecoverable)};
+  if (end == EndKind::invalid) return {RestartKind::refuse, Duration{0}, std::string(model::kUnrecoverable)};
   if (policy_.attempts == 0) return {RestartKind::refuse, Duration{0}, std::string(kNoRestarts)};
 
   const TimePoint start = from_unix_nanos(counters_.interval_start);

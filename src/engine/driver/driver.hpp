@@ -206,4 +206,8 @@ std::unique_ptr<Driver> make_raw_exec(Options options);
 /// Of its capabilities a task that is not root holds only net_bind_service and what `cap_add` names.
 std::unique_ptr<Driver> make_exec(Options options);
 
+/// What these two say to a config, whatever a node allows beyond: for who looks at a job before it has a node. Pure.
+std::vector<std::string> raw_exec_problems(const boost::json::value& config);
+std::vector<std::string> exec_problems(const boost::json::value& config);
+
 }  // namespace underway::driver

@@ -312,4 +312,8 @@ os::Capabilities default_capabilities() {
 
 std::unique_ptr<Driver> make_exec(Options options) { return std::make_unique<Exec>(std::move(options)); }
 
+std::vector<std::string> exec_problems(const boost::json::value& config) {
+  return Exec({.cgroups = {}, .allowed_capabilities = os::find_capability("all").value_or(0)}).validate(config);
+}
+
 }  // namespace underway::driver

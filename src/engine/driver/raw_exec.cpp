@@ -122,4 +122,8 @@ class RawExec final : public Driver {
 
 std::unique_ptr<Driver> make_raw_exec(Options options) { return std::make_unique<RawExec>(std::move(options)); }
 
+std::vector<std::string> raw_exec_problems(const boost::json::value& config) {
+  return RawExec({.cgroups = {}}).validate(config);
+}
+
 }  // namespace underway::driver

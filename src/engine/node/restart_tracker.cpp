@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "node/task_event.hpp"
+#include "model/first_cause.hpp"
 
 namespace underway::node {
 
@@ -27,7 +27,7 @@ bool runs_forever(model::JobType type, const model::Task& task) {
 RestartDecision RestartTracker::decide(EndKind end, bool success, bool forever, TimePoint now, double jitter) {
   if (end == EndKind::asked_restart) return {RestartKind::after, Duration{0}, ""};
   if (end == EndKind::exited && success && !forever) return {RestartKind::done, Duration{0}, ""};
-  if (end == EndKind::invalid) return {RestartKind::refuse, Duration{0}, std::string(event::kUnrecoverable)};
+  if (end == EndKind::invalid) return {RestartKind::refuse, Duration{0}, std::string(model::kUnrecoverable)};
   if (policy_.attempts == 0) return {RestartKind::refuse, Duration{0}, std::string(kNoRestarts)};
 
   const TimePoint start = from_unix_nanos(counters_.interval_start);

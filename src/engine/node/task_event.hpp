@@ -24,7 +24,6 @@ inline constexpr std::string_view kTerminated = "Terminated";
 inline constexpr std::string_view kLeftRunning = "Left Running";
 inline constexpr std::string_view kRestarting = "Restarting";
 inline constexpr std::string_view kNotRestarting = "Not Restarting";
-inline constexpr std::string_view kUnrecoverable = "Error was unrecoverable";  ///< message of a kNotRestarting
 inline constexpr std::string_view kRestartSignaled = "Restart Signaled";
 inline constexpr std::string_view kSignaling = "Signaling";
 inline constexpr std::string_view kTemplate = "Template";

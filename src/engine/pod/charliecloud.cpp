@@ -335,36 +335,7 @@ class Charliecloud final : public driver::Driver {
   }
 
   std::vector<std::string> validate(const boost::json::value& config) const override {
-    auto found = settings::problems(config, keys());
-    if (!found.empty()) return found;
-    const auto image = settings::text(config, "image");
-    if (!driver::is_open(boost::json::value(image))) {
-      if (is_directory_image(image)) {
-        if (!clean_absolute(image)) found.push_back("config.image: must be a clean absolute path, without ':'");
-        if (settings::text(config, "command").empty())
-          found.push_back("config.command: is required: a directory names no program");
-      } else {
-        if (settings::flag(config, "write"))
-          found.push_back("config.write: only a directory can be written to: others share this image");
-        try {
-          static_cast<void>(oci::parse_reference(image));
-        } catch (const Error& e) {
-          found.push_back("config.image: " + e.one_line());
-        }
-      }
-    }
-    for (const auto& bind : settings::texts(config, "bind")) {
-      const auto parts = split(bind, ':');
-      const bool good = parts.size() <= 2 && std::all_of(parts.begin(), parts.end(), [](const std::string& path) {
-                          return clean_absolute(path) || path.find("${") != std::string::npos;
-                        });
-      if (!good) found.push_back(fmt::format("config.bind: '{}' must be /path or /path:/path", bind));
-    }
-    for (const auto* id : {"uid", "gid"}) {
-      if (const auto number = settings::number(config, id); number && (*number < 0 || *number >= 0xffffffff))
-        found.push_back(fmt::format("config.{}: must be from 0 to 4294967294", id));
-    }
-    return found;
+    return charliecloud_problems(config);
   }
 
   std::unique_ptr<driver::TaskHandle> start(const TaskSpec& spec) override {
@@ -393,6 +364,39 @@ class Charliecloud final : public driver::Driver {
 };
 
 }  // namespace
+
+std::vector<std::string> charliecloud_problems(const boost::json::value& config) {
+  auto found = settings::problems(config, keys());
+  if (!found.empty()) return found;
+  const auto image = settings::text(config, "image");
+  if (!driver::is_open(boost::json::value(image))) {
+    if (is_directory_image(image)) {
+      if (!clean_absolute(image)) found.push_back("config.image: must be a clean absolute path, without ':'");
+      if (settings::text(config, "command").empty())
+        found.push_back("config.command: is required: a directory names no program");
+    } else {
+      if (settings::flag(config, "write"))
+        found.push_back("config.write: only a directory can be written to: others share this image");
+      try {
+        static_cast<void>(oci::parse_reference(image));
+      } catch (const Error& e) {
+        found.push_back("config.image: " + e.one_line());
+      }
+    }
+  }
+  for (const auto& bind : settings::texts(config, "bind")) {
+    const auto parts = split(bind, ':');
+    const bool good = parts.size() <= 2 && std::all_of(parts.begin(), parts.end(), [](const std::string& path) {
+                        return clean_absolute(path) || path.find("${") != std::string::npos;
+                      });
+    if (!good) found.push_back(fmt::format("config.bind: '{}' must be /path or /path:/path", bind));
+  }
+  for (const auto* id : {"uid", "gid"}) {
+    if (const auto number = settings::number(config, id); number && (*number < 0 || *number >= 0xffffffff))
+      found.push_back(fmt::format("config.{}: must be from 0 to 4294967294", id));
+  }
+  return found;
+}
 
 std::unique_ptr<driver::Driver> make_charliecloud(CharliecloudOptions options) {
   return std::make_unique<Charliecloud>(std::move(options));

@@ -25,4 +25,7 @@ struct CharliecloudOptions {
 
 std::unique_ptr<driver::Driver> make_charliecloud(CharliecloudOptions options);
 
+/// What it says to a config. Pure.
+std::vector<std::string> charliecloud_problems(const boost::json::value& config);
+
 }  // namespace underway::pod

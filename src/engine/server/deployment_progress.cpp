@@ -1,3 +1,4 @@
+#include "model/first_cause.hpp"
 #include "node/task_event.hpp"
 #include "server/deployment_decisions.hpp"
 #include "server/detail/rollback.hpp"
@@ -21,7 +22,7 @@ bool cannot_start(const model::Allocation& row) {
   return std::any_of(row.task_states.begin(), row.task_states.end(), [](const auto& entry) {
     const auto& events = entry.second.events;
     return std::any_of(events.begin(), events.end(), [](const model::TaskEvent& event) {
-      return event.type == node::event::kNotRestarting && event.message == node::event::kUnrecoverable;
+      return event.type == node::event::kNotRestarting && event.message == model::kUnrecoverable;
     });
   });
 }

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "http/detail/wire.hpp"
+#include "http/plain_error.hpp"
 
 namespace underway::http {
 
@@ -88,7 +89,7 @@ const Node* search(const Node& node, const std::vector<std::string_view>& segmen
   return nullptr;
 }
 
-Response plain_error(const Error& error) { return text(http_status(error.code()), error.one_line()); }
+Response plain_error(const Error& error) { return text(http_status(error.code()), plain_text(error)); }
 
 std::exception_ptr run_mapper(const Router::ErrorMapper& mapper, const Error& error, Response& response) {
   try {

@@ -9,8 +9,12 @@ namespace underway::jobspec {
 namespace detail {
 namespace {
 
-/// The block that a problem is about: the longest known beginning of its path.
+/// The key or the block that a problem is about: the longest known beginning of its path.
 hcl::Range place_of(const model::Problem& problem, const std::map<std::string, hcl::Range>& blocks) {
+  const auto key = std::string_view(problem.message).substr(0, problem.message.find_first_of(":[ "));
+  for (auto part = key; part.starts_with("config."); part = part.substr(0, part.rfind('.'))) {
+    if (const auto it = blocks.find(fmt::format("{} {}", problem.path, part)); it != blocks.end()) return it->second;
+  }
   for (std::string path = problem.path; !path.empty();) {
     if (const auto it = blocks.find(path); it != blocks.end()) return it->second;
     const std::size_t last = path.rfind(" '");

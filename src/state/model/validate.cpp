@@ -212,6 +212,9 @@ void check_task(const Place& place, const Task& task, std::int64_t disk_mb, cons
                 "the name may not hold slashes or NUL");
   place.require(!task.driver.empty(), "driver is missing");
   place.require(task.config.is_object(), "config is not an object");
+  if (options.check_config && task.config.is_object()) {
+    for (const auto& problem : options.check_config(task)) place.say("{}", problem);
+  }
   detail::check_resources(place, task.resources, options);
   place.require(task.kill_timeout >= Duration{0}, "kill_timeout {} is negative", format_duration(task.kill_timeout));
   place.require(task.shutdown_delay >= Duration{0}, "shutdown_delay {} is negative",

@@ -23,6 +23,9 @@ struct ValidateOptions {
   /// Looks at the operand's form (regular expressions, versions, …) and returns what is wrong with it, or "". The
   /// operators' names are checked here; the scheduler, which knows what they mean, supplies the rest.
   std::function<std::string(const Constraint&)> check_constraint;
+  /// What the task's driver says to its config, each beginning with the key: "config.ulimits: is not known". The
+  /// drivers supply it.
+  std::function<std::vector<std::string>(const Task&)> check_config;
 };
 
 /// All problems at once, in the order of the file; empty when the job is valid. Expects a canonicalized job.

@@ -25,6 +25,10 @@ std::map<std::string, std::int64_t> counted(const DesiredUpdates& updates) {
 
 }  // namespace
 
+bool ClusterPlan::needs_you() const {
+  return std::any_of(shortfalls.begin(), shortfalls.end(), [](const Shortfall& one) { return one.needs_you; });
+}
+
 JobChange describe_plan(const server::JobPlan& plan) {
   JobChange change;
   change.id = plan.proposed.id;
@@ -61,6 +65,14 @@ JobChange describe_plan(const server::JobPlan& plan) {
   std::sort(change.touched.begin(), change.touched.end(),
             [](const auto& a, const auto& b) { return std::tie(a.name, a.node) < std::tie(b.name, b.node); });
   return change;
+}
+
+std::vector<impact::Prospect> prospects_of(const tables::Tables& tables, const server::JobPlan& plan) {
+  impact::Places first;
+  for (const auto& created : plan.plan.created) {
+    if (!created.previous_allocation.empty() || created.health.canary) first[created.group].insert(created.node_name);
+  }
+  return impact::prospects_of(tables, plan.proposed, first);
 }
 
 const Structure& description(Tag<JobWithSource>) {
@@ -128,6 +140,7 @@ const Structure& description(Tag<JobChange>) {
                                  .wire<&JobChange::failed>("FailedTGAllocs", "")
                                  .wire<&JobChange::job_modify_index>("JobModifyIndex", "")
                                  .wire<&JobChange::impact>("Impact", "")
+                                 .wire<&JobChange::prospects>("Prospects", "")
                                  .done();
   return s;
 }
@@ -142,6 +155,7 @@ const Structure& description(Tag<ClusterPlan>) {
                                  .wire<&ClusterPlan::files>("Files", "")
                                  .wire<&ClusterPlan::changes>("Changes", "")
                                  .wire<&ClusterPlan::impact>("Impact", "")
+                                 .wire<&ClusterPlan::shortfalls>("Shortfalls", "")
                                  .done();
   return s;
 }

@@ -2,8 +2,10 @@
 /// @file
 /// What `underway plan`, `apply` and `up` send: a cluster with all of its jobs; and what a plan of it answers.
 
+#include "api/shortfall.hpp"
 #include "api/sync_body.hpp"
 #include "impact/impact.hpp"
+#include "impact/prospect.hpp"
 #include "model/diff.hpp"
 #include "server/server.hpp"
 
@@ -47,7 +49,8 @@ struct JobChange {
   std::vector<Evicted> evicted;
   std::map<std::string, model::AllocMetric> failed;
   model::Revision job_modify_index = 0;
-  impact::Judgement impact;  ///< what those who use it would notice
+  impact::Judgement impact;                 ///< what those who use it would notice
+  std::vector<impact::Prospect> prospects;  ///< how what is replaced is rolled out
 };
 
 struct ClusterPlan {
@@ -58,11 +61,17 @@ struct ClusterPlan {
   std::vector<std::string> namespaces;  ///< what changes of them, in words
   std::vector<std::string> files;       ///< likewise
   bool changes = false;
-  impact::Judgement impact;  ///< what those who use the cluster would notice
+  impact::Judgement impact;           ///< what those who use the cluster would notice
+  std::vector<Shortfall> shortfalls;  ///< what does not run as it is declared, or failed when it was declared before
+
+  /// Whether what runs needs somebody, although nothing may be left to be declared.
+  bool needs_you() const;
 };
 
 /// What the scheduler would do for `plan`, told per group and per allocation.
 JobChange describe_plan(const server::JobPlan& plan);
+/// How what it replaces would be rolled out. `tables`: before it.
+std::vector<impact::Prospect> prospects_of(const tables::Tables& tables, const server::JobPlan& plan);
 
 const describe::Structure& description(describe::Tag<JobWithSource>);
 const describe::Structure& description(describe::Tag<ClusterBody>);

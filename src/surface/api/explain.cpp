@@ -4,6 +4,7 @@
 
 #include "api/status.hpp"
 #include "api/stubs.hpp"
+#include "model/first_cause.hpp"
 #include "model/policy.hpp"
 #include "server/dependencies.hpp"
 
@@ -173,7 +174,7 @@ class GroupExplainer {
     auto& alike = runs ? unready_[""] : starting_[""];
     alike.add(allocation);
     std::string why = allocation.health.description;
-    if (why.empty()) why = last_words(allocation);
+    if (why.empty()) why = cause_in_words(allocation);
     if (why.empty() && runs) why = "its checks do not pass yet";
     if (!why.empty()) alike.because(fmt::format("{} on {}: {}", short_id(allocation.id), allocation.node_name, why));
     if (alike.advice.empty())
@@ -187,7 +188,8 @@ class GroupExplainer {
       auto& alike = failed_["starting again after a failure"];
       alike.add(allocation);
       alike.because(fmt::format("{} on {}: {}, {}", short_id(allocation.id), allocation.node_name,
-                                last_words(allocation), plural(static_cast<std::size_t>(state.restarts), "restart")));
+                                cause_in_words(allocation),
+                                plural(static_cast<std::size_t>(state.restarts), "restart")));
       if (alike.advice.empty())
         alike.advice = fmt::format("underway alloc logs -stderr {} {}", short_id(allocation.id), task);
       return true;
@@ -220,7 +222,7 @@ class GroupExplainer {
     for (const auto& row : tables_.allocations_of_job(job_.ns, dependency.job)) {
       if (row->server_terminal() || (!node_id.empty() && row->node_id != node_id)) continue;
       if (row->is_ready() && row->client_status == ClientStatus::running) return {};
-      const auto words = last_words(*row);
+      const auto words = cause_in_words(*row);
       state = fmt::format("'{}' on {} is {}{}{}", dependency.job, row->node_name, describe::spell(row->client_status),
                           row->client_status == ClientStatus::running ? " and not healthy yet" : "",
                           words.empty() ? "" : ": " + words);
@@ -234,7 +236,7 @@ class GroupExplainer {
     if (!allocation.next_allocation.empty() || job_.stop) return;
     const std::string status(describe::spell(allocation.client_status));
     const auto follow_up = tables_.find_evaluation(allocation.follow_up_eval);
-    std::string words = last_words(allocation);
+    std::string words = cause_in_words(allocation);
     auto& alike = failed_[status];
     alike.add(allocation);
     std::string line = fmt::format("{} on {}", short_id(allocation.id), allocation.node_name);
@@ -246,7 +248,11 @@ class GroupExplainer {
     else if (!allocation.reschedules.empty())
       line += fmt::format("; it was replaced {} before", plural(allocation.reschedules.size(), "time"));
     alike.because(std::move(line));
-    alike.advice = "underway alloc logs -stderr " + short_id(allocation.id);
+    // What could not be started has written nothing.
+    const auto cause = model::first_cause(allocation.task_states);
+    alike.advice =
+        (cause && cause->hopeless ? "mend the job's file; underway alloc status " : "underway alloc logs -stderr ") +
+        short_id(allocation.id);
   }
 
   /// How many could not be placed.

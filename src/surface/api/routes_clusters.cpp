@@ -1,6 +1,7 @@
 // Clusters and hosts: ours, below /v1/underway.
 #include "api/change_note.hpp"
 #include "api/cluster_body.hpp"
+#include "api/config_refusal.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "host/provider.hpp"
@@ -56,6 +57,9 @@ server::ApplyCluster parse_cluster(const Request& request) {
     const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
     out.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
   }
+  std::vector<const model::Job*> jobs;
+  for (const auto& entry : out.jobs) jobs.push_back(&entry.job);
+  refuse_configs(jobs);
   return out;
 }
 
@@ -138,6 +142,10 @@ std::vector<impact::Finding> planned_findings(const Api& api, const tables::Tabl
   return impact::findings_of(impact_view(api, tables), server::decide_apply_cluster(tables, wanted, context).changes);
 }
 
+void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
+  if (one) list.push_back(*std::move(one));
+}
+
 /// Every job is planned against the cluster as it stands, by itself.
 awaitable<Response> plan_cluster(Api& api, Request request) {
   auto wanted = parse_cluster(request);
@@ -151,9 +159,12 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     const auto job_plan = co_await api.server.plan_job(std::move(entry.job), wanted.namespaces);
     if (job_plan.current && server::same_specification(*job_plan.current, job_plan.proposed)) {
       plan.unchanged.push_back(id);
+      add_to(plan.shortfalls, shortfall_of(api.server.writer().tables(), *job_plan.current, api.clock.now()));
     } else {
       plan.jobs.push_back(describe_plan(job_plan));
       plan.jobs.back().impact = impact_of(api, job_plan);
+      plan.jobs.back().prospects = prospects_of(api.server.writer().tables(), job_plan);
+      add_to(plan.shortfalls, failed_before(api.server.writer().tables(), job_plan.proposed));
     }
     entry.job = job_plan.proposed;
   }

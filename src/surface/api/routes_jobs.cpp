@@ -1,9 +1,11 @@
 // Jobs: list, register, parse, validate, read, stop, submission, allocations, evaluations, summary.
 #include "api/change_note.hpp"
+#include "api/config_refusal.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "drivers/config_problems.hpp"
 #include "jobspec/jobspec.hpp"
 #include "model/spelled_policies.hpp"
 
@@ -92,6 +94,7 @@ awaitable<Response> register_job(Api& api, Request request) {
     throw Error(Code::invalid, "Job ID does not match name");
   }
   request.require(right::ns(Capability::register_job), registration.job.ns);
+  if (!registration.stopped) refuse_configs({&registration.job});
   Scope subject{Topic::jobs, registration.job.ns + "/" + registration.job.id};
   co_await request.about(std::move(subject));
   auto note = noted(api, request, fmt::format("run job '{}'", registration.job.id), registration.job.ns);
@@ -128,7 +131,8 @@ awaitable<Response> validate_job(Api&, Request request) {
   try {
     const auto registration = registration_of(request, body);
     request.require(right::ns(Capability::read_job), registration.job.ns);
-    for (const auto& problem : model::validate(registration.job)) problems.emplace_back(problem.text());
+    const model::ValidateOptions options{.check_constraint = {}, .check_config = &drivers::config_problems};
+    for (const auto& problem : model::validate(registration.job, options)) problems.emplace_back(problem.text());
   } catch (const Error& error) {
     if (error.code() == Code::denied) throw;
     for (const auto& line : error.reasons()) problems.emplace_back(line);

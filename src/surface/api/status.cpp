@@ -1,13 +1,15 @@
 #include "api/status.hpp"
 
+#include <algorithm>
 #include <set>
 
+#include "api/shortfall.hpp"
 #include "base/text.hpp"
+#include "model/first_cause.hpp"
 #include "move/capsules.hpp"
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
-#include "server/standstill.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::api {
@@ -16,13 +18,9 @@ using describe::Builder;
 using describe::Structure;
 using describe::Tag;
 
-std::string last_words(const model::Allocation& allocation) {
-  for (const auto& [task, state] : allocation.task_states) {
-    if (!state.failed && state.restarts == 0) continue;
-    if (state.events.empty()) continue;
-    return fmt::format("task '{}': {}", task, state.events.back().message);
-  }
-  return allocation.client_description;
+std::string cause_in_words(const model::Allocation& allocation) {
+  const auto cause = model::first_cause(allocation.task_states);
+  return cause ? fmt::format("task '{}': {}", cause->task, cause->text) : allocation.client_description;
 }
 
 namespace {
@@ -40,7 +38,7 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
       ++failed;
       // It is to be replaced after a while; a batch job's may be the end of it.
       if (job.type != model::JobType::batch && job.type != model::JobType::sysbatch) ++service.wanted;
-      why = last_words(*allocation);
+      why = cause_in_words(*allocation);
       id = allocation->id;
     }
     if (allocation->client_terminal()) continue;
@@ -53,7 +51,7 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
       if (state.restarts > 0 && state.state != model::TaskRunState::running) {
         attention.push_back({fmt::format("task '{}' of '{}' on {} was restarted {} times", task, job.id,
                                          allocation->node_name, state.restarts),
-                             last_words(*allocation),
+                             cause_in_words(*allocation),
                              fmt::format("underway alloc logs -stderr {} {}", allocation->id.substr(0, 8), task)});
       }
     }
@@ -112,34 +110,28 @@ ServiceStatus service_of(const tables::Tables& tables, const model::Job& job, st
 }
 
 /// Whether the newest rollout still has allocations to change; a verdict that is merely awaited holds up nobody.
-bool look_at_rollout(const tables::Tables& tables, const model::Job& job, TimePoint now,
-                     std::vector<Attention>& attention) {
+bool is_rolling(const tables::Tables& tables, const model::Job& job) {
   const auto& rollouts = tables.deployments_of_job(job.ns, job.id);
-  if (rollouts.empty()) return false;
+  if (rollouts.empty() || waits_for_person(*rollouts.front())) return false;
   const model::Deployment& newest = *rollouts.front();
-  const std::string id = newest.id.substr(0, 8);
-  if (newest.status == model::DeploymentStatus::failed)
-    attention.push_back({fmt::format("the rollout of '{}' version {} failed", job.id, newest.job_version),
-                         newest.status_description, "underway deployment status " + id});
-  if (newest.status == model::DeploymentStatus::paused)
-    attention.push_back({fmt::format("the rollout of '{}' is paused", job.id), newest.status_description,
-                         "underway deployment resume " + id});
-  const bool waits_for_person = std::any_of(newest.groups.begin(), newest.groups.end(), [](const auto& group) {
-    return group.second.desired_canaries > 0 && !group.second.promoted && !group.second.auto_promote;
-  });
-  if (newest.requires_promotion() && waits_for_person) {
-    attention.push_back({fmt::format("the rollout of '{}' waits for somebody to promote its canaries", job.id),
-                         newest.status_description, "underway deployment promote " + id});
-    return false;
-  }
-  static const move::CapsuleGuard guard;
-  if (const auto still = server::find_standstill(tables, newest, now, &guard))
-    attention.push_back({fmt::format("the rollout of '{}' version {} has stood still for {}", job.id,
-                                     newest.job_version, human_duration(still->since)),
-                         still->why, still->advice});
   return newest.status == model::DeploymentStatus::running &&
          std::any_of(newest.groups.begin(), newest.groups.end(),
                      [](const auto& group) { return group.second.placed_allocs < group.second.desired_total; });
+}
+
+/// A rollout that failed or stands says the same as its allocations that failed, and more.
+void look_at_shortfall(const tables::Tables& tables, const model::Job& job, TimePoint now, std::size_t known,
+                       std::vector<Attention>& attention) {
+  const auto shortfall = shortfall_of(tables, job, now);
+  if (!shortfall || !shortfall->needs_you) return;
+  const auto first = attention.begin() + static_cast<std::ptrdiff_t>(known);
+  if (shortfall->goes_on && first != attention.end()) return;
+  attention.erase(std::remove_if(first, attention.end(),
+                                 [&](const Attention& one) {
+                                   return !shortfall->why.empty() && one.why.ends_with(shortfall->why);
+                                 }),
+                  attention.end());
+  attention.push_back({fmt::format("'{}': {}", job.id, shortfall->what), shortfall->why, shortfall->advice});
 }
 
 HostState state_of(const tables::Tables& tables, const model::Host& host, std::vector<Attention>& attention) {
@@ -245,10 +237,12 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   }
   for (const auto& row : tables.jobs()) {
     if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;
+    const std::size_t known = status.attention.size();
     status.services.push_back(service_of(tables, *row, status.attention));
     const auto& service = status.services.back();
-    const bool rolling = look_at_rollout(tables, *row, sight.now, status.attention);
-    status.settled = status.settled && service.healthy == service.wanted && service.waits.empty() && !rolling;
+    look_at_shortfall(tables, *row, sight.now, known, status.attention);
+    status.settled =
+        status.settled && service.healthy == service.wanted && service.waits.empty() && !is_rolling(tables, *row);
   }
   // The scheduler has not looked yet: whether all is placed is not known. What it is to look at later is a plan for the
   // case that nothing happens before.

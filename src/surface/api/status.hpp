@@ -56,8 +56,8 @@ struct Sight {
 Status status_of(const tables::Tables& tables, const std::string& cluster,
                  const std::function<bool(const std::string& node_id)>& linked, const Sight& sight = {});
 
-/// What a task of it that failed or was restarted said last; else what its node says of it.
-std::string last_words(const model::Allocation& allocation);
+/// What a task of it failed of, first of all; else what its node says of it.
+std::string cause_in_words(const model::Allocation& allocation);
 
 const describe::Structure& description(describe::Tag<ServiceStatus>);
 const describe::Structure& description(describe::Tag<HostState>);

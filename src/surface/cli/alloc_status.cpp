@@ -4,6 +4,7 @@
 #include "cli/list_flags.hpp"
 #include "cli/score_text.hpp"
 #include "cli/terminal.hpp"
+#include "model/first_cause.hpp"
 
 namespace underway::cli {
 namespace {
@@ -84,6 +85,8 @@ int run(const Arguments& arguments) {
                {"Healthy", in_words(allocation.health)},
                {"Ports", ports.empty() ? "<none>" : ports},
                {"Created", ago(allocation.create_time)}});
+  if (const auto cause = model::first_cause(allocation.task_states))
+    lines.emplace_back("Cause", fmt::format("task '{}': {}", cause->task, cause->text));
   for (auto& line : prospects(client, allocation)) lines.push_back(std::move(line));
   print(key_values(lines));
   for (const auto& [name, state] : allocation.task_states) print_task(name, state);

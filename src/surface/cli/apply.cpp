@@ -22,7 +22,7 @@ int run(const Arguments& arguments) {
   const auto plan = client.plan_cluster(body);
   print_plan(plan, body.cluster);
   warn_of_slurm(client, body, images);
-  if (!plan.changes) return kDone;
+  if (!plan.changes) return plan.needs_you() ? kFailed : kDone;
   // Asked on a terminal only: in a pipe or a script, typing `apply` was the decision.
   if (!arguments.has("yes") && is_terminal(0) && !confirm("Apply this?")) {
     say("nothing was changed");
@@ -45,8 +45,11 @@ const Command& apply_command() {
       .summary = "Changes a running cluster into what a directory describes.",
       .details =
           "Shows the plan, asks on a terminal, sends everything in one request, and follows until it has settled and "
-          "every rollout that it began has its verdict, or waits for somebody. Exits 1 when a rollout failed, and says "
-          "to which version its job went back. While a rollout goes on its own deadlines count, not -timeout.",
+          "every rollout that it began has its verdict, or waits for somebody. What no waiting cures, as a program or "
+          "an "
+          "image that is not there, ends it at once. Exits 1 when a rollout failed, and says to which version its job "
+          "went back; and when nothing is to be changed, but what runs is not what is declared because something "
+          "failed. While a rollout goes on its own deadlines count, not -timeout.",
       .examples = {"underway apply examples/slurm", "underway apply -yes -var compute_nodes=5 examples/slurm"},
       .flags = change_flags({{"yes", "", "Does not ask."}}),
       .least = 1,

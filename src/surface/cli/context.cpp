@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "cli/job_url.hpp"
 #include "cli/terminal.hpp"
+#include "drivers/config_problems.hpp"
 #include "host/reconcile.hpp"
 #include "slurm/configuration.hpp"
 
@@ -144,6 +145,7 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
     if (text.starts_with("NOMAD_VAR_") && equals != std::string_view::npos)
       inputs.environment[std::string(text.substr(10, equals - 10))] = text.substr(equals + 1);
   }
+  inputs.limits.check_config = &drivers::config_problems;
   inputs.strict = arguments.get("hcl2-strict", "true") != "false";
   return inputs;
 }

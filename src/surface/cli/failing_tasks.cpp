@@ -1,8 +1,11 @@
 #include "cli/failing_tasks.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
+#include "model/first_cause.hpp"
 
 namespace underway::cli {
 
@@ -29,11 +32,14 @@ std::optional<std::string> trouble_of(const api::AllocationStub& allocation, Loo
   const bool unhealthy = allocation.health.healthy.has_value() && !*allocation.health.healthy;
   if (look == Look::afterwards && unhealthy && !allocation.health.description.empty())
     return allocation.health.description;
-  for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
-    if (!has_failed(state)) continue;
+  const auto tasks = allocation.task_states.value_or(std::map<std::string, model::TaskState>{});
+  const auto cause = model::first_cause(tasks);
+  for (const auto& [task, state] : tasks) {
+    const bool tells = cause ? cause->task == task : has_failed(state);
+    if (!tells || !has_failed(state)) continue;
     std::string text = fmt::format("task '{}' {}", task, state.failed ? "failed" : "is being restarted");
     if (state.restarts > 0) text += fmt::format(" ({} restart{})", state.restarts, state.restarts == 1 ? "" : "s");
-    if (!state.events.empty()) text += ": " + state.events.back().message;
+    if (cause) text += ": " + cause->text;
     return text;
   }
   if (allocation.client_status == model::ClientStatus::failed ||
@@ -45,6 +51,16 @@ std::optional<std::string> trouble_of(const api::AllocationStub& allocation, Loo
     return "unhealthy" + (allocation.health.description.empty() ? "" : ": " + allocation.health.description);
   if (look == Look::now && !allocation.waiting_for.empty()) return "waits for " + allocation.waiting_for;
   return std::nullopt;
+}
+
+bool is_hopeless(const std::vector<api::AllocationStub>& allocations) {
+  return std::any_of(allocations.begin(), allocations.end(), [](const api::AllocationStub& allocation) {
+    if (allocation.desired_status != model::DesiredStatus::run ||
+        allocation.client_status != model::ClientStatus::failed || !allocation.task_states)
+      return false;
+    const auto cause = model::first_cause(*allocation.task_states);
+    return cause && cause->hopeless;
+  });
 }
 
 std::string FailingTasks::last_line_of(const std::string& allocation, const std::string& task,

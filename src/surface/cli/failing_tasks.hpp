@@ -15,6 +15,10 @@ enum class Look { now, afterwards };
 /// One allocation that is not as it should be; nothing when it is, or is merely on its way.
 std::optional<std::string> trouble_of(const api::AllocationStub& allocation, Look look = Look::now);
 
+/// Whether one of them that is wanted failed of what no waiting cures: a program or an image that is not there, a wrong
+/// configuration.
+bool is_hopeless(const std::vector<api::AllocationStub>& allocations);
+
 class FailingTasks {
  public:
   explicit FailingTasks(sdk::Client& client) : client_(client) {}

@@ -8,4 +8,11 @@ std::string impact_line(const std::vector<impact::Judgement>& parts) {
   return "Impact: " + impact::sentence(impact::judgement_of(findings));
 }
 
+std::string prospects_text(const std::vector<impact::Prospect>& prospects) {
+  std::string out;
+  for (const auto& one : prospects)
+    out += fmt::format("  {}: {}\n    if it fails: {}\n", one.what, one.rollout, one.if_it_fails);
+  return out;
+}
+
 }  // namespace underway::cli

@@ -4,6 +4,7 @@
 #include "cli/context.hpp"
 #include "cli/deployment_text.hpp"
 #include "cli/diff_text.hpp"
+#include "cli/failing_tasks.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "model/cron.hpp"
@@ -124,7 +125,11 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
   }
   if (const auto deployments = client.job_deployments(id); !deployments.empty())
     print("\nLatest Deployment\n" + deployment_text(deployments.front()));
-  print_allocations(client.job_allocations(id));
+  auto allocations = client.job_allocations(id);
+  print_allocations(allocations);
+  for (auto& allocation : allocations) allocation.waiting_for.clear();  // the table has said it
+  if (const auto lines = FailingTasks(client).lines(allocations); !lines.empty())
+    print("\nIn Trouble\n" + join(lines, "\n") + "\n");
   return kDone;
 }
 

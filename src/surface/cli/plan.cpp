@@ -12,9 +12,23 @@
 
 namespace underway::cli {
 
+std::string shortfall_text(const std::vector<api::Shortfall>& shortfall) {
+  std::string out;
+  for (const auto& one : shortfall) {
+    out += paint(one.needs_you ? Colour::yellow : Colour::blue, one.needs_you ? "!" : "~") +
+           fmt::format(" {}: {}\n", one.job, one.what);
+    if (!one.why.empty()) out += "    why: " + one.why + "\n";
+    if (!one.advice.empty()) out += "    do:  " + one.advice + "\n";
+  }
+  return out;
+}
+
 void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
   if (!plan.changes) {
-    print(fmt::format("Nothing changes: cluster '{}' is as declared.\n", cluster.name));
+    const std::string_view how =
+        plan.shortfalls.empty() ? "as declared" : "declared so already, but what runs is not yet that";
+    print(fmt::format("Nothing changes: cluster '{}' is {}.\n", cluster.name, how));
+    print(shortfall_text(plan.shortfalls));
     return;
   }
   if (plan.cluster.object.type != model::DiffType::none) print(diff_text(plan.cluster.object, 0));
@@ -35,7 +49,9 @@ void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
     print("\n" + paint(Colour::red, "-") +
           fmt::format(" Job: \"{}\" is stopped: the directory does not declare it any more\n", id));
   if (!plan.unchanged.empty()) print("\nUnchanged: " + join(plan.unchanged, ", ") + "\n");
+  if (!plan.shortfalls.empty()) print("\n" + shortfall_text(plan.shortfalls));
   print("\n" + impact_line({plan.impact}) + "\n");
+  for (const auto& job : plan.jobs) print(prospects_text(job.prospects));
 }
 
 namespace {
@@ -50,7 +66,7 @@ int run(const Arguments& arguments) {
   else
     print_plan(plan, body.cluster);
   warn_of_slurm(client, body, images);
-  return plan.changes ? kFailed : kDone;
+  return plan.changes || plan.needs_you() ? kFailed : kDone;
 }
 
 }  // namespace
@@ -60,8 +76,10 @@ const Command& plan_command() {
                                .arguments = "DIR",
                                .summary = "Shows what applying a directory would change, and where.",
                                .details =
-                                   "Changes nothing. Exits 0 when nothing would change, 1 when something would, and "
-                                   "255 on an error, as `job plan` does.",
+                                   "Changes nothing. Says how what is replaced is rolled out, and what is true if it "
+                                   "does not work. Exits 0 when nothing would change, 1 when something would, or when "
+                                   "what runs is not what is declared and needs you (a rollout failed), and 255 on an "
+                                   "error, as `job plan` does.",
                                .examples = {"underway plan examples/slurm"},
                                .flags = with_variable_flags({{"json", "", "The plan as JSON."}}),
                                .least = 1,

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
+#include "cli/failing_tasks.hpp"
 
 namespace underway::cli {
 void show_failures(sdk::Client& client, const api::Status& status) {
@@ -13,25 +14,10 @@ void show_failures(sdk::Client& client, const api::Status& status) {
     if (!attention.why.empty()) say("    why: " + attention.why);
     if (!attention.advice.empty()) say("    do:  " + attention.advice);
   }
+  FailingTasks failing(client);
   for (const auto& service : status.services) {
     if (service.healthy == service.wanted) continue;
-    for (const auto& allocation : client.job_allocations(service.id)) {
-      for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
-        if (!state.failed && state.restarts == 0) continue;
-        std::string tail;
-        try {
-          client.logs(allocation.id, task, "stderr", false, "end", 2000, [&](std::string_view piece) {
-            tail += piece;
-            return true;
-          });
-        } catch (const Error&) {
-          continue;  // the log is a help, not the point
-        }
-        const auto lines = split(trim(tail), '\n');
-        for (const auto& line : std::span(lines).last(std::min<std::size_t>(lines.size(), 5)))
-          say(fmt::format("    {}/{}: {}", service.id, task, line));
-      }
-    }
+    for (const auto& line : failing.lines(client.job_allocations(service.id))) say(line);
   }
 }
 

@@ -12,6 +12,10 @@ namespace underway::cli {
 
 namespace {
 
+/// A rollout that has met what no waiting cures fails, and goes back, within seconds; where it is told to go on trying,
+/// nobody has to watch.
+constexpr auto kVerdictPatience = std::chrono::seconds(15);
+
 bool goes_on(const model::Deployment& deployment) { return deployment.active() && !waits_for_person(deployment); }
 
 }  // namespace
@@ -52,6 +56,23 @@ std::vector<std::string> RolloutsOfChange::lines() {
   return out;
 }
 
+bool RolloutsOfChange::gives_up(const api::Status& status) {
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& id : applied_.registered) {
+    const auto service = std::find_if(status.services.begin(), status.services.end(),
+                                      [&](const auto& one) { return one.id == id && one.healthy < one.wanted; });
+    if (service != status.services.end() && is_hopeless(client_.job_allocations(id)))
+      hopeless_.try_emplace(id, now);
+    else
+      hopeless_.erase(id);
+  }
+  return std::any_of(hopeless_.begin(), hopeless_.end(), [&](const auto& entry) {
+    const auto rollout = rollouts_.find(entry.first);
+    const bool awaited = rollout != rollouts_.end() && rollout->second.under_way();
+    return !awaited || now - entry.second > kVerdictPatience;
+  });
+}
+
 void RolloutsOfChange::follow(const std::string& cluster, Duration patience) {
   const OnInterrupt interrupted(
       "The change goes on without being watched.\n  look at it: underway status, underway deployment list");
@@ -67,6 +88,7 @@ void RolloutsOfChange::follow(const std::string& cluster, Duration patience) {
     progress.draw(picture);
     const bool under_way = any(&Rollout::under_way);
     if (!under_way && (status.value.settled || any(&Rollout::stuck))) break;
+    if (gives_up(status.value)) break;
     if (under_way) deadline = std::chrono::steady_clock::now() + patience;
     if (std::chrono::steady_clock::now() < deadline) continue;
     progress.finish();
@@ -75,7 +97,7 @@ void RolloutsOfChange::follow(const std::string& cluster, Duration patience) {
         .advise("see `underway status`; run the same command again to go on waiting");
   }
   progress.finish();
-  if (!any(&Rollout::stuck)) say(fmt::format("cluster '{}' is as declared", cluster));
+  if (hopeless_.empty() && !any(&Rollout::stuck)) say(fmt::format("cluster '{}' is as declared", cluster));
 }
 
 std::string verdict_text(const model::Deployment& deployment, const std::optional<model::Deployment>& rollback) {
@@ -103,6 +125,13 @@ int RolloutsOfChange::tell() {
     if (status != model::DeploymentStatus::failed && status != model::DeploymentStatus::cancelled) continue;
     for (const auto& line : failing_.lines(client_.deployment_allocations(rollout.deployment.id), Look::afterwards))
       say(line);
+    code = kFailed;
+    hopeless_.erase(id);
+  }
+  for (const auto& [id, since] : hopeless_) {
+    say(fmt::format("'{}' cannot run as it is declared, and waiting does not help:", id));
+    for (const auto& line : failing_.lines(client_.job_allocations(id))) say(line);
+    say("    do: mend the file and apply it; or see `underway job explain " + id + "`");
     code = kFailed;
   }
   return code;

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/order.hpp"
+#include "cli/status_code.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -75,7 +76,7 @@ api::Status ask(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   const auto status = ask(arguments);
-  const int code = status.writable ? kDone : kFailed;
+  const int code = code_of(status);
   if (arguments.has("json")) {
     print_json(json::to_value(status));
     return code;
@@ -101,12 +102,22 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
+int code_of(const api::Status& status) {
+  if (status.attention.empty()) return status.writable ? kDone : kFailed;
+  const bool away = std::any_of(status.services.begin(), status.services.end(),
+                                [](const auto& service) { return service.wanted > 0 && service.healthy == 0; });
+  return away ? kServiceAway : kFailed;
+}
+
 const Command& status_command() {
   static const Command command{
       .name = "status",
       .arguments = "[CLUSTER]",
       .summary = "Shows clusters, hosts, nodes and services, and what needs you, on one screen.",
-      .details = "Exits with 1 when the server cannot write to its disk: it refuses changes then.",
+      .details =
+          "Exits with 0 when nothing needs you; with 1 when something does, as the list at the end says: among it that "
+          "the server cannot write to its disk, and refuses changes; with 2 when moreover a service is away: "
+          "allocations of it are wanted, and none of them works.",
       .examples = {"underway status", "underway status -json"},
       .flags = {{"json", "", "Everything as JSON."}},
       .least = 0,

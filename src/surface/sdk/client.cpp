@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 #include "sdk/detail/refusal.hpp"
 
 namespace underway::sdk {
@@ -118,9 +119,8 @@ namespace detail {
 
 void throw_refusal(const http::Response& response) {
   if (response.status < 300) return;
-  throw Error(http::code_of_status(response.status), response.body.empty()
-                                                         ? fmt::format("the server answered {}", response.status)
-                                                         : std::string(trim(response.body)));
+  throw http::parse_plain_error(
+      response.status, response.body.empty() ? fmt::format("the server answered {}", response.status) : response.body);
 }
 
 }  // namespace detail
@@ -425,7 +425,7 @@ void Client::stream(std::string_view path, http::Query query, const std::functio
         refusal += bytes;
         return refusal.size() < 64 * 1024;
       });
-  if (refused) throw Error(http::code_of_status(status), std::string(trim(refusal)));
+  if (refused) throw http::parse_plain_error(status, refusal);
 }
 
 http::Response Client::raw(const std::string& method, const std::string& target, std::string body, Duration within,

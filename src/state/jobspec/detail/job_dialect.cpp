@@ -110,7 +110,9 @@ void JobDialect::add_context() {
     in_task_ = false;
     auto& task = *static_cast<model::Task*>(object);
     read_scaling(task, site);
-    sites_.blocks.try_emplace(fmt::format("group '{}' task '{}'", group_->name, task.name), site.header);
+    const auto path = fmt::format("group '{}' task '{}'", group_->name, task.name);
+    sites_.blocks.try_emplace(path, site.header);
+    note_config(path, task, site);
   };
   // What a restart block leaves out is the group's, else by the job's type.
   extensions_["restart"].prepare = [this](void* object) {
@@ -121,6 +123,25 @@ void JobDialect::add_context() {
   extensions_["depends_on"].finish = [this](void* object, const Site& site) {
     sites_.dependencies.emplace_back(static_cast<model::Dependency*>(object)->job, site.header);
   };
+}
+
+/// Each key of the driver's own settings, as an attribute or as a block.
+void JobDialect::note_config(const std::string& path, const model::Task& task, const Site& site) {
+  const auto* config = task.config.if_object();
+  if (config == nullptr) return;
+  hcl::Schema schema;
+  for (const auto& member : *config) {
+    schema.attributes.push_back({std::string(member.key())});
+    schema.blocks.push_back({.type = std::string(member.key()), .labels = {"label"}, .optional_labels = true});
+  }
+  hcl::Diagnostics known;  // what is wrong with it was reported when it was read
+  for (const hcl::Block* block : site.content.blocks_of("config")) {
+    const auto content = block->body.content(schema, known);
+    for (const auto& attribute : content.attributes)
+      sites_.blocks.try_emplace(fmt::format("{} config.{}", path, attribute.name), attribute.name_range);
+    for (const auto& inner : content.blocks)
+      sites_.blocks.try_emplace(fmt::format("{} config.{}", path, inner.type), inner.range);
+  }
 }
 
 void JobDialect::add_sugar() {

@@ -60,6 +60,7 @@ class JobDialect {
   static void inherit(std::span<model::Task> tasks, const Site& site);
   static void read_scaling(model::Task& task, const Site& site);
   void read_tasks(model::Job& job, const Site& site);
+  void note_config(const std::string& path, const model::Task& task, const Site& site);
 
   JobSites& sites_;
   const model::Job* job_ = nullptr;

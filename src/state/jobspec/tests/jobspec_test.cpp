@@ -387,6 +387,31 @@ TEST(Errors, OfValidationStandAtTheirBlock) {
             "         |     ^^^^^^^^\n");
 }
 
+TEST(Errors, OfADriversConfigStandAtTheirKey) {
+  Inputs inputs;
+  inputs.limits.check_config = [](const model::Task& task) -> std::vector<std::string> {
+    EXPECT_EQ(task.driver, "exec");
+    return {"config.ulimit: is not known; did you mean 'ulimits'?", "config.mount.type: 'x' cannot be had",
+            "config.command: is required"};
+  };
+  const auto text = job("", "", "config {\n  ulimit = {}\n  mount {\n    type = \"x\"\n  }\n}");
+  EXPECT_EQ(errors(text, inputs),
+            "error: group 'g' task 't': config.command: is required\n"
+            "  at:    j.hcl:5:1\n"
+            "       5 | task \"t\" {\n"
+            "         | ^^^^^^^^\n"
+            "error: group 'g' task 't': config.ulimit: is not known; did you mean 'ulimits'?\n"
+            "  at:    j.hcl:8:3\n"
+            "       8 |   ulimit = {}\n"
+            "         |   ^^^^^^\n"
+            "error: group 'g' task 't': config.mount.type: 'x' cannot be had\n"
+            "  at:    j.hcl:9:3\n"
+            "       9 |   mount {\n"
+            "         |   ^^^^^\n");
+  inputs.limits.check_config = {};
+  EXPECT_EQ(accept(text, inputs).groups.size(), 1U) << "nobody knows the driver";
+}
+
 TEST(Errors, CoverFilesWithoutExactlyOneJob) {
   EXPECT_NE(errors("").find("the file declares no job"), std::string::npos);
   EXPECT_NE(errors("job \"a\" {}\njob \"b\" {}\n").find("a second job in one file"), std::string::npos);

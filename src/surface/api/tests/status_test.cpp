@@ -218,8 +218,9 @@ TEST_F(StatusTest, ARolloutThatGoesOnIsNotSettledAndOneThatFailedNeedsYou) {
   EXPECT_EQ(world.put("/v1/deployment/fail/" + id, "{}").status, 200);
   const auto now = status();
   ASSERT_EQ(now.attention.size(), 1u);
-  EXPECT_EQ(now.attention[0].what, "the rollout of 'web' version 1 failed");
-  EXPECT_EQ(now.attention[0].advice, "underway deployment status " + id.substr(0, 8));
+  EXPECT_EQ(now.attention[0].what, "'web': version 1 failed; 1 of 2 run version 0");
+  EXPECT_EQ(now.attention[0].why, "Deployment marked as failed");
+  EXPECT_EQ(now.attention[0].advice, "mend the file and apply it, or go back: underway job revert web 0");
 }
 
 TEST_F(StatusTest, WaitsUntilTheAgentsOfItsHostsAreLinked) {

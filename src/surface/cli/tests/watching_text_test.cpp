@@ -97,6 +97,29 @@ TEST(Trouble, IsToldOfAnAllocationThatIsInIt) {
   EXPECT_EQ(trouble_of(allocation, Look::afterwards), "task 't' failed (2 restarts): exit code 1");
 }
 
+TEST(Trouble, IsToldOfWhatFailedFirstAndNotOfWhatFollowedFromIt) {
+  api::AllocationStub allocation;
+  allocation.client_status = model::ClientStatus::failed;
+  auto& tasks = allocation.task_states.emplace();
+  auto& slurmd = tasks["slurmd"];
+  slurmd.failed = true;
+  slurmd.events.push_back(
+      {"Driver Failure", 1, "cannot run '/nonexistent/slurmd': No such file or directory", {}, 0, 0, false});
+  slurmd.events.push_back({"Not Restarting", 2, "Error was unrecoverable", {}, 0, 0, true});
+  auto& beside = tasks["beside"];
+  beside.failed = true;
+  beside.events.push_back({"Sibling Task Failed", 3, "Task's sibling 'slurmd' failed", {}, 0, 0, false});
+  beside.events.push_back({"Killed", 4, "Task successfully killed", {}, 0, 0, false});
+  EXPECT_EQ(trouble_of(allocation),
+            "task 'slurmd' failed: cannot run '/nonexistent/slurmd': No such file or directory");
+  EXPECT_TRUE(is_hopeless({allocation}));
+  slurmd.events.back().message = "Policy allows no restarts";
+  EXPECT_FALSE(is_hopeless({allocation})) << "another try may help";
+  slurmd.events.back().message = "Error was unrecoverable";
+  allocation.desired_status = model::DesiredStatus::stop;
+  EXPECT_FALSE(is_hopeless({allocation})) << "nobody wants it any more";
+}
+
 TEST(Trouble, TheLastLineOfALogIsTheLastThatIsNotEmpty) {
   EXPECT_EQ(last_line("one\n  two  \n\n"), "two");
   EXPECT_EQ(last_line("one"), "one");

@@ -18,7 +18,7 @@ int run(const Arguments& arguments) {
   load_cluster(directory, arguments, &client);
   const auto lock = lock_changes(state_directory(arguments), "underway apply " + directory, !arguments.has("no-wait"));
   auto body = load_cluster(directory, arguments, &client);
-  const auto images = name_images_by_digest(body, directory);
+  const auto images = name_images_by_digest(body, directory, state_directory(arguments));
   const auto plan = client.plan_cluster(body);
   print_plan(plan, body.cluster);
   warn_of_slurm(client, body, images);

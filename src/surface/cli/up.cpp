@@ -17,13 +17,13 @@ int run(const Arguments& arguments) {
   const auto patience = patience_of(arguments);
   // Read before anything is started: a directory with an error leaves the machine as it was.
   auto readable = load_cluster(directory, arguments, nullptr);
-  name_images_by_digest(readable, directory);
+  name_images_by_digest(readable, directory, agent.state_directory);
   const auto lock = lock_changes(agent.state_directory, "underway up " + directory, !arguments.has("no-wait"));
   const bool local = !arguments.find("address");
   if (local) agent.ensure_running();
   auto client = make_client(arguments);
   auto body = load_cluster(directory, arguments, &client);
-  push_capsule_files(client, name_images_by_digest(body, directory));
+  push_capsule_files(client, name_images_by_digest(body, directory, agent.state_directory));
   const auto applied = client.apply_cluster(body);
   say(applied.registered.empty() && applied.stopped.empty()
           ? fmt::format("cluster '{}' is as declared", body.cluster.name)

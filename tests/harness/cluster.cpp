@@ -106,7 +106,7 @@ void Cluster::lose_patience() const {
 }
 
 void Cluster::up(std::vector<std::string> more) const {
-  std::vector<std::string> arguments{"up"};
+  std::vector<std::string> arguments{"up", "-yes"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.push_back(directory());
   const auto finished = underway(std::move(arguments), std::chrono::seconds(300));
@@ -114,7 +114,7 @@ void Cluster::up(std::vector<std::string> more) const {
 }
 
 std::vector<std::string> Cluster::down() const {
-  const auto finished = underway({"down", "-all", "-purge"}, std::chrono::seconds(150));
+  const auto finished = underway({"down", "-all", "-purge", "-no-trash", "-yes"}, std::chrono::seconds(150));
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   // The kernel takes network namespaces and cgroups apart a little after their last process.
   std::vector<std::string> left;

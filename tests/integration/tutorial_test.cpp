@@ -160,7 +160,7 @@ class Tutorial : public testing::Test {
   }
   void TearDown() override {
     if (::geteuid() != 0) return;
-    const auto down = run("underway down -all -purge");
+    const auto down = run("underway down -all -purge -no-trash -yes");
     EXPECT_EQ(down.exit_code, 0) << down.out << down.err;
     EXPECT_TRUE(harness::eventually(std::chrono::seconds(10), [&] { return left().empty(); }))
         << testing::PrintToString(left());

@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/examples.hpp"
+
 namespace underway::harness {
 namespace {
 
@@ -47,7 +49,7 @@ Cluster::Cluster(const std::string& example)
       examples_(directory_.path() + "/examples"),
       program_(UNDERWAY_BINARY_DIR "/bin/underway"),
       name_("test-" + std::to_string(::getpid())) {
-  std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", examples_, std::filesystem::copy_options::recursive);
+  copy_examples(examples_);
   // A name of its own: another cluster may be up on this machine.
   std::string text = read_text(Cluster::directory() + "/cluster.hcl");
   const std::size_t name = text.find("\ncluster \"") + std::string("\ncluster \"").size();

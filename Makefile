@@ -23,7 +23,7 @@ up: programs
 	$(UNDERWAY) host exec login -- srun -N4 hostname
 
 down:
-	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge; else echo "nothing was built, so nothing is up"; fi
+	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge -no-trash -yes; else echo "nothing was built, so nothing is up"; fi
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
 
 test: configure

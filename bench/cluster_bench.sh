@@ -26,7 +26,7 @@ unset UNDERWAY_ADDRESS NOMAD_ADDR
 log=$work/log
 by_hand=
 
-take_down() { "$underway" down -all -purge >>"$log" 2>&1; }
+take_down() { "$underway" down -all -purge -no-trash -yes >>"$log" 2>&1; }
 finish() {
   local status=$?
   trap - EXIT INT TERM

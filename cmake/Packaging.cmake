@@ -30,10 +30,29 @@ add_custom_target(programs DEPENDS underway underway-keeper underway-fetch under
 install(DIRECTORY ${generated}/man1/ DESTINATION share/man/man1 COMPONENT cli)
 install(FILES ${generated}/bash/underway DESTINATION share/bash-completion/completions COMPONENT cli)
 
+# The repository's files and no others, by a list of them (packaging/files): in a checkout that is used lies what its
+# owner made there, such as the images of a cluster and the key that signs them. The test `packaging` compares the list
+# with the repository, and makes it.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/packaging/files)
+file(STRINGS packaging/files UNDERWAY_FILES)
+function(underway_install_files directory destination component)
+  foreach(line ${UNDERWAY_FILES})
+    if(line MATCHES "^(100644|100755) ${directory}/(.+)$")
+      set(mode ${CMAKE_MATCH_1})
+      set(path ${CMAKE_MATCH_2})
+      set(kind FILES)
+      if(mode STREQUAL 100755)
+        set(kind PROGRAMS)
+      endif()
+      cmake_path(GET path PARENT_PATH below)
+      install(${kind} ${directory}/${path} DESTINATION ${destination}/${below} COMPONENT ${component})
+    endif()
+  endforeach()
+endfunction()
 install(FILES README.md DESTINATION share/doc/underway-cli COMPONENT cli)
-install(DIRECTORY docs/ DESTINATION share/doc/underway-cli COMPONENT cli)
-install(DIRECTORY examples/ DESTINATION share/doc/underway-control/examples COMPONENT control)
-install(FILES packaging/underway.service DESTINATION lib/systemd/system COMPONENT node)
+underway_install_files(docs share/doc/underway-cli cli)
+underway_install_files(examples share/doc/underway-control/examples control)
+install(FILES packaging/underway.service packaging/underway-server.service DESTINATION lib/systemd/system COMPONENT node)
 # Below the prefix, but for /usr, whose configuration is in /etc. Decided when it is installed, as the prefix is. A file
 # that is there belongs to the site.
 install(CODE "

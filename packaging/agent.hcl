@@ -1,6 +1,6 @@
 # Configuration of `underway agent`. The keys are Nomad's; all of them, with their defaults, are in
 # /usr/share/doc/underway-cli/reference/agent-configuration.md. The agent is started with
-#     systemctl enable --now underway
+#     systemctl enable --now underway            # or, where no jobs shall run: underway-server
 
 # Everything that must survive a restart.
 data_dir = "/var/lib/underway"

@@ -67,7 +67,7 @@ Finished Capsule::ok(std::vector<std::string> arguments) const {
 }
 
 void Capsule::up() const {
-  const auto finished = cluster_.underway({"up", cluster_.directory()}, seconds(60));
+  const auto finished = cluster_.underway({"up", "-yes", cluster_.directory()}, seconds(60));
   if (finished.exit_code != 0)
     throw std::runtime_error("up: " + std::to_string(finished.exit_code) + "\n" + finished.out + finished.err +
                              status());

@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/examples.hpp"
+
 namespace underway::harness {
 namespace {
 
@@ -47,7 +49,7 @@ Cluster::Cluster(const std::string& example)
       examples_(directory_.path() + "/examples"),
       program_(UNDERWAY_BINARY_DIR "/bin/underway"),
       name_("test-" + std::to_string(::getpid())) {
-  std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", examples_, std::filesystem::copy_options::recursive);
+  copy_examples(examples_);
   // A name of its own: another cluster may be up on this machine.
   std::string text = read_text(Cluster::directory() + "/cluster.hcl");
   const std::size_t name = text.find("\ncluster \"") + std::string("\ncluster \"").size();
@@ -106,7 +108,7 @@ void Cluster::lose_patience() const {
 }
 
 void Cluster::up(std::vector<std::string> more) const {
-  std::vector<std::string> arguments{"up"};
+  std::vector<std::string> arguments{"up", "-yes"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.push_back(directory());
   const auto finished = underway(std::move(arguments), std::chrono::seconds(300));
@@ -114,7 +116,7 @@ void Cluster::up(std::vector<std::string> more) const {
 }
 
 std::vector<std::string> Cluster::down() const {
-  const auto finished = underway({"down", "-all", "-purge"}, std::chrono::seconds(150));
+  const auto finished = underway({"down", "-all", "-purge", "-no-trash", "-yes"}, std::chrono::seconds(150));
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   // The kernel takes network namespaces and cgroups apart a little after their last process.
   std::vector<std::string> left;

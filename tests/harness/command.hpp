@@ -52,6 +52,8 @@ bool eventually(std::chrono::seconds limit, const std::function<bool()>& holds);
 bool stays(std::chrono::seconds span, const std::function<bool()>& holds);
 
 std::string read_text(const std::string& path);
+/// Replaces what is there. A link is not followed: in the root of a host it may name a file of the machine, as
+/// /usr/local/bin/underway does after `make up`.
 void write_text(const std::string& path, const std::string& text);
 
 /// An empty directory of its own below /tmp, removed at the end (mounts below it are the test's to remove).

@@ -16,7 +16,7 @@ Machine::Machine(const std::string& disk) {
 }
 
 Machine::~Machine() {
-  for (const auto& job : jobs_) underway({"job", "stop", "-purge", job});
+  for (const auto& job : jobs_) underway({"job", "stop", "-purge", "-yes", job});
   agent_.reset();
   // Tasks outlive agents: what the killed ones left is found by this directory, which is in every environment. More
   // than once, since a keeper may be about to start its task. The shell that looks has it in its arguments: without

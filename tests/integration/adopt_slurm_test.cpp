@@ -294,7 +294,7 @@ void AdoptSlurm::move_in_the_wrong_order() {
   EXPECT_NE(on_management_side("underway alloc exec -job slurm-services scontrol ping").exit_code, 0)
       << "the plan's next line";
   const auto gone =
-      on_management_side("underway node eligibility -enable infra2 && underway job stop -purge slurm-services");
+      on_management_side("underway node eligibility -enable infra2 && underway job stop -purge -yes slurm-services");
   ASSERT_EQ(gone.exit_code, 0) << gone.err;
   for (const auto& lines : step.back)
     if (lines.where.find("has its address again") != std::string::npos)

@@ -118,7 +118,7 @@ TEST(Secrets, AreNotWrittenOverByAccident) {
   EXPECT_EQ(second.err.find("first"), std::string::npos) << second.err;
   EXPECT_EQ(put(machine, "a/b", "third", {"-force"}).exit_code, 0);
   EXPECT_EQ(machine.underway({"var", "get", "-item", "password", "a/b"}).out, "third");
-  EXPECT_EQ(machine.underway({"var", "purge", "a/b"}).exit_code, 0);
+  EXPECT_EQ(machine.underway({"var", "purge", "-yes", "a/b"}).exit_code, 0);
   EXPECT_EQ(machine.underway({"var", "get", "a/b"}).exit_code, 1);
 }
 

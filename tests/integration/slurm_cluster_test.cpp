@@ -85,6 +85,24 @@ TEST_F(SlurmCluster, IsChangedUnderARunningJobAndSurvivesTheDeathOfEveryAgent) {
   EXPECT_TRUE(
       eventually(seconds(40), [&] { return cluster_.on("login", "srun -N5 --immediate=5 true").exit_code == 0; }));
 
+  // What would take a running Slurm job away says which, and is refused where nobody can be asked.
+  const auto pinned = cluster_.on("login", "sbatch --parsable -w c5 --wrap 'sleep 600' | tee /dev/stderr");
+  ASSERT_EQ(pinned.exit_code, 0) << pinned.err;
+  const std::string id = pinned.out.substr(0, pinned.out.find('\n'));
+  ASSERT_TRUE(eventually(seconds(20), [&] { return state_of(cluster_, id).find("RUNNING") != std::string::npos; }));
+  for (const auto& words : std::vector<std::vector<std::string>>{{"apply", "-var", "compute_nodes=4", cluster_.slurm()},
+                                                                 {"up", "-var", "compute_nodes=4", cluster_.slurm()}}) {
+    const auto shrunk = cluster_.underway(words);
+    EXPECT_EQ(shrunk.exit_code, 2) << words[0] << shrunk.out << shrunk.err;
+    EXPECT_NE(shrunk.err.find("1 Slurm job runs: " + id), std::string::npos) << shrunk.err;
+  }
+  const auto gone = cluster_.underway({"down", "-all", "-purge"});
+  EXPECT_EQ(gone.exit_code, 2) << gone.err;
+  for (const std::string said : {id.c_str(), "secrets: nomad/jobs", "the disks of 7 hosts", "-yes"})
+    EXPECT_NE(gone.err.find(said), std::string::npos) << said << "\n" << gone.err;
+  EXPECT_NE(state_of(cluster_, id).find("RUNNING"), std::string::npos);
+  EXPECT_EQ(cluster_.on("login", "scancel " + id).exit_code, 0);
+
   EXPECT_TRUE(eventually(seconds(90), [&] { return state_of(cluster_, job).find("COMPLETED") != std::string::npos; }))
       << state_of(cluster_, job);
   const auto status = cluster_.underway({"status"});

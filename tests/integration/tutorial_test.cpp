@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/command.hpp"
+#include "harness/examples.hpp"
 
 namespace underway {
 namespace {
@@ -148,8 +149,7 @@ class Tutorial : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "hosts are made of namespaces: needs root";
-    std::filesystem::copy(UNDERWAY_SOURCE_DIR "/examples", work_.path() + "/examples",
-                          std::filesystem::copy_options::recursive);
+    harness::copy_examples(work_.path() + "/examples");
     // A name of its own: another cluster may be up on this machine.
     for (const auto& [example, name] : kExamples) {
       const std::string file = work_.path() + "/examples/" + example + "/cluster.hcl";
@@ -160,7 +160,7 @@ class Tutorial : public testing::Test {
   }
   void TearDown() override {
     if (::geteuid() != 0) return;
-    const auto down = run("underway down -all -purge");
+    const auto down = run("underway down -all -purge -no-trash -yes");
     EXPECT_EQ(down.exit_code, 0) << down.out << down.err;
     EXPECT_TRUE(harness::eventually(std::chrono::seconds(10), [&] { return left().empty(); }))
         << testing::PrintToString(left());

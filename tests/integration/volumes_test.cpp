@@ -54,7 +54,7 @@ TEST(Volumes, AreLentToOneWriterAndOutliveAgentsAndAllocations) {
   machine.underway({"job", "run", "-detach", machine.directory() + "/second.hcl"});
   EXPECT_TRUE(stays(seconds(2), [&] { return lines_of(log) == "1\n"; })) << "two writers";
 
-  const auto refused = machine.underway({"volume", "delete", "data"});
+  const auto refused = machine.underway({"volume", "delete", "-yes", "data"});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_NE(refused.err.find("in use by allocations"), std::string::npos) << refused.err;
   EXPECT_NE(machine.underway({"volume", "status", "data"}).out.find("running"), std::string::npos);
@@ -71,7 +71,8 @@ TEST(Volumes, AreLentToOneWriterAndOutliveAgentsAndAllocations) {
   machine.underway({"job", "stop", "-purge", "first"});
   EXPECT_TRUE(eventually(seconds(20), [&] { return lines_of(log) == "3\n"; })) << "whoever waited has not begun";
   machine.underway({"job", "stop", "-purge", "second"});
-  EXPECT_TRUE(eventually(seconds(20), [&] { return machine.underway({"volume", "delete", "data"}).exit_code == 0; }));
+  EXPECT_TRUE(
+      eventually(seconds(20), [&] { return machine.underway({"volume", "delete", "-yes", "data"}).exit_code == 0; }));
   EXPECT_EQ(of_volume(machine, "ID"), "");
   EXPECT_EQ(shell("ls " + machine.state() + "/host_volumes").out, "");
 }
@@ -111,7 +112,7 @@ TEST(Volumes, AreMadeAndDeletedOnceThoughTheAgentIsKilledInBetween) {
 
   shell("rm " + plugins + "/go; : > " + calls);
   {
-    const Background deleting(machine.command({"volume", "delete", "data"}));
+    const Background deleting(machine.command({"volume", "delete", "-yes", "data"}));
     ASSERT_TRUE(eventually(seconds(10), [&] { return lines_of(calls) == "1\n"; }));
     machine.kill_agent();
   }

@@ -265,7 +265,11 @@ class LocalProvider::Impl {
     auto failures = ledger_.undo([&](const os::LedgerItem& item) { return item.owner == owner; });
     if (!failures.empty()) throw std::move(failures.front());
     os::remove_tree(root);
-    os::remove_tree(layout_.disks(cluster, name));
+    // Of a host that never came up nobody misses a disk.
+    if (os::exists(record))
+      layout_.trash().put(layout_.disks(cluster, name), fmt::format("host-{}-{}", cluster, name), SystemClock().now());
+    else
+      os::remove_tree(layout_.disks(cluster, name));
     ::unlink(layout_.console(cluster, name).c_str());
     if (::unlink(record.c_str()) == 0) refresh_hosts_file(cluster);
     return true;

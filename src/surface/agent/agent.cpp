@@ -33,6 +33,7 @@
 #include "node/topology.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
+#include "os/trash.hpp"
 #include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
 #include "slurm/drain.hpp"
@@ -48,6 +49,7 @@ namespace {
 constexpr std::size_t kPoolThreads = 4;
 /// What a session's client types comes in pieces; only nodes, which show certificates, have more to say at once.
 constexpr std::size_t kSessionMessage = 1 << 20;
+constexpr Duration kTrashInterval = std::chrono::hours(1);
 
 /// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
 void make_directories(const Config& config) {
@@ -57,6 +59,20 @@ void make_directories(const Config& config) {
   }
   std::filesystem::create_directories(config.data_dir + "/server");
   ::chmod((config.data_dir + "/server").c_str(), 0700);
+}
+
+/// What nobody has taken out of the trash in time.
+async::awaitable<void> collect_trash(std::string directory, async::Pool& pool) {
+  const os::Trash trash(std::move(directory));
+  auto collect = [&trash] { trash.collect(SystemClock().now()); };
+  for (;;) {
+    try {
+      co_await async::on_pool(pool, collect);
+    } catch (const Error& error) {
+      log::warn("agent: {}, trying again in an hour", error.one_line());
+    }
+    co_await async::sleep_for(kTrashInterval);
+  }
 }
 
 /// The server role with its sockets.
@@ -420,6 +436,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   std::optional<slurm::Reconciler> slurm_reconciler;
   std::optional<Capsules> capsules;
   std::optional<node::Node> node;
+  async::TaskGroup chores(loop.executor(), "agent");
   if (config.server.enabled) server.emplace(config, loop, pool, clock, ids);
   if (server) slurm_drains.emplace(server->server(), loop.executor());
   if (server) slurm_reconciler.emplace(server->server(), loop.executor());
@@ -445,6 +462,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (slurm_reconciler) slurm_reconciler->start();
     if (capsules) capsules->controller.start();
     if (node) co_await node->start();
+    if (controller) chores.spawn("trash", collect_trash(config.data_dir + "/trash", pool));
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
     co_await wait_for_end(config_paths, server ? &*server : nullptr);
@@ -457,6 +475,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (slurm_drains) co_await slurm_drains->stop();
     if (capsules) co_await capsules->controller.stop();
     if (controller) co_await controller->stop();
+    co_await chores.stop();
     if (server) co_await server->stop();
   };
   loop.run_until_done(life());

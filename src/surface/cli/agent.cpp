@@ -39,10 +39,12 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   text("host", config.client.host);
   text("cluster", config.client.cluster);
   text("join-token-file", config.client.join_token_file);
-  if (config.dev || arguments.has("server")) config.server.enabled = true;
-  if (config.dev || arguments.has("client")) config.client.enabled = true;
+  if (config.dev) config.server.enabled = config.client.enabled = true;
+  // Said to be off, a role is off whatever a file says: the unit of a server has no rights for a node.
+  if (arguments.find("server")) config.server.enabled = arguments.has("server");
+  if (arguments.find("client")) config.client.enabled = arguments.has("client");
   if (arguments.find("acl-enabled")) config.acl.enabled = arguments.has("acl-enabled");
-  if (arguments.has("hosts")) config.hosts.enabled = true;
+  if (arguments.find("hosts")) config.hosts.enabled = arguments.has("hosts");
   for (const auto& server : arguments.all("servers")) config.client.servers.push_back(agent::server_url(server));
   for (const auto& plugin : arguments.all("plugin"))
     config.plugins.push_back({plugin, boost::json::object{{"enabled", true}}});
@@ -78,7 +80,7 @@ const Command& agent_command() {
       .examples = {"underway agent -dev", "underway agent -config /etc/underway"},
       .flags = {{"config", "PATH", "A configuration file, or a directory of *.hcl and *.json.", true},
                 {"dev", "", "Both roles, in a temporary directory, raw_exec allowed; everything ends with it."},
-                {"server", "", "The server role."},
+                {"server", "", "The server role; =false takes it away, as of the next two."},
                 {"client", "", "The node role."},
                 {"hosts", "", "Makes the hosts of local pools (needs root)."},
                 {"data-dir", "DIR", "Where it keeps everything."},

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "cli/capsule_files.hpp"
+#include "cli/cluster_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/plan.hpp"
@@ -18,13 +19,14 @@ int run(const Arguments& arguments) {
   load_cluster(directory, arguments, &client);
   const auto lock = lock_changes(state_directory(arguments), "underway apply " + directory, !arguments.has("no-wait"));
   auto body = load_cluster(directory, arguments, &client);
-  const auto images = name_images_by_digest(body, directory);
+  const auto images = name_images_by_digest(body, directory, state_directory(arguments));
   const auto plan = client.plan_cluster(body);
   print_plan(plan, body.cluster);
   warn_of_slurm(client, body, images);
   if (!plan.changes) return plan.needs_you() ? kFailed : kDone;
+  if (const auto agreed = ask_before_change(client, plan, body, arguments); agreed != kDone) return agreed;
   // Asked on a terminal only: in a pipe or a script, typing `apply` was the decision.
-  if (!arguments.has("yes") && is_terminal(0) && !confirm("Apply this?")) {
+  if (!arguments.has(kYes.name) && is_terminal(0) && !confirm("Apply this?")) {
     say("nothing was changed");
     return kFailed;
   }
@@ -46,12 +48,13 @@ const Command& apply_command() {
       .details =
           "Shows the plan, asks on a terminal, sends everything in one request, and follows until it has settled and "
           "every rollout that it began has its verdict, or waits for somebody. What no waiting cures, as a program or "
-          "an "
-          "image that is not there, ends it at once. Exits 1 when a rollout failed, and says to which version its job "
-          "went back; and when nothing is to be changed, but what runs is not what is declared because something "
-          "failed. While a rollout goes on its own deadlines count, not -timeout.",
+          "an image that is not there, ends it at once. Exits 1 when a rollout failed, and says to which version its "
+          "job went back; and when nothing is to be changed, but what runs is not what is declared because something "
+          "failed. While a rollout goes on its own deadlines count, not -timeout. What takes away Slurm jobs that run, "
+          "or what a capsule wrote, and what replaces all of a job at once on which others depend, wants the cluster's "
+          "name typed, or -yes: without a terminal it is refused.",
       .examples = {"underway apply examples/slurm", "underway apply -yes -var compute_nodes=5 examples/slurm"},
-      .flags = change_flags({{"yes", "", "Does not ask."}}),
+      .flags = change_flags({kYes}),
       .least = 1,
       .most = 1,
       .run = run};

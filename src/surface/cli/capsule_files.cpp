@@ -17,15 +17,22 @@ namespace {
 constexpr std::string_view kDriver = "capsule";
 constexpr const char* kImage = "image";
 
+/// Where images/build puts what it makes for `path`.
+std::string built_for(const std::filesystem::path& path, const std::string& state) {
+  return state + "/built" + std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+}
+
 /// The path of the file that `image` names; empty when it names something else.
-std::string file_of(const std::string& image, const std::string& directory) {
+std::string file_of(const std::string& image, const std::string& directory, const std::string& state) {
   if (image.empty() || image.front() == '/' || image.starts_with("sha256:") || image.find("${") != std::string::npos)
     return {};
   const auto path = std::filesystem::path(directory) / image;
   if (std::filesystem::is_regular_file(path)) return path.lexically_normal().string();
   // What a task has is only there when it runs.
   if (image.find('/') == std::string::npos || image.starts_with("local/")) return {};
+  if (const auto built = built_for(path, state); std::filesystem::is_regular_file(built)) return built;
   Error error(Code::not_found, fmt::format("there is no image '{}'", path.lexically_normal().string()));
+  error.because(fmt::format("nor '{}'", built_for(path, state)));
   const auto build = path.parent_path() / "build";
   error.advise(std::filesystem::exists(build) ? fmt::format("build it: {}", build.lexically_normal().string())
                                               : "build it: underway capsule build");
@@ -52,7 +59,8 @@ void trust_keys(sdk::Client& client, const std::vector<CapsuleFile>& files) {
 
 }  // namespace
 
-std::vector<CapsuleFile> name_images_by_digest(api::ClusterBody& body, const std::string& directory) {
+std::vector<CapsuleFile> name_images_by_digest(api::ClusterBody& body, const std::string& directory,
+                                               const std::string& state) {
   std::map<std::string, std::string> digests;
   for (auto& job : body.jobs) {
     for (auto& group : job.job.groups) {
@@ -60,7 +68,7 @@ std::vector<CapsuleFile> name_images_by_digest(api::ClusterBody& body, const std
         auto* config = task.driver == kDriver ? task.config.if_object() : nullptr;
         auto* asked = config != nullptr ? config->if_contains(kImage) : nullptr;
         if (asked == nullptr || !asked->is_string()) continue;
-        const std::string path = file_of(std::string(asked->get_string()), directory);
+        const std::string path = file_of(std::string(asked->get_string()), directory, state);
         if (path.empty()) continue;
         auto& digest = digests[path];
         if (digest.empty()) digest = image::ImageFile::open(path).digest();

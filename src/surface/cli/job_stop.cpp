@@ -3,6 +3,7 @@
 #include "cli/context.hpp"
 #include "cli/dependents.hpp"
 #include "cli/follow_evaluation.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -54,9 +55,23 @@ bool consented(sdk::Client& client, const std::string& id, const Arguments& argu
   return confirm(fmt::format("Stop '{}' all the same?", id));
 }
 
+/// A job that is forgotten leaves what its capsules wrote behind, and nobody who knows of it.
+ExitCode ask_for_capsules(sdk::Client& client, const std::string& id, const Arguments& arguments) {
+  Loss loss{.deed = fmt::format("this forgets '{}' and what its capsules have written", id), .word = id, .lost = {}};
+  for (const auto& capsule : client.capsules()) {
+    if (capsule.job == id && capsule.ran)
+      loss.lost.push_back(fmt::format("capsule '{}': what it wrote stays on {} for as long as that host does",
+                                      capsule.name, capsule.owner_name));
+  }
+  return ask_before(loss, arguments);
+}
+
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_job(client, arguments.positional().front());
+  if (arguments.has("purge")) {
+    if (const auto agreed = ask_for_capsules(client, id, arguments); agreed != kDone) return agreed;
+  }
   if (!consented(client, id, arguments)) {
     say("nothing was changed");
     return kFailed;
@@ -78,12 +93,13 @@ const Command& job_stop_command() {
                                .details =
                                    "When other jobs depend on it, it names them and what becomes of them, and asks on "
                                    "a terminal; in a pipe or a "
-                                   "script, typing it was the decision.",
+                                   "script, typing it was the decision. With -purge it asks too when a capsule of the "
+                                   "job has written something, and without a terminal refuses, unless -yes is there.",
                                .examples = {"underway job stop web", "underway job stop -yes -purge web"},
                                .flags = {{"purge", "", "Forgets the job at once instead of after a while."},
                                          {"no-shutdown-delay", "", "Does not wait for shutdown_delay."},
                                          {"detach", "", "Returns once it is registered; prints the evaluation's id."},
-                                         {"yes", "", "Does not ask when other jobs depend on it."}},
+                                         kYes},
                                .least = 1,
                                .most = 1,
                                .run = run};

@@ -1,6 +1,7 @@
 // The state of the servers as one file: save, restore, inspect.
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "cli/loss.hpp"
 #include "cli/operator_commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
@@ -37,7 +38,13 @@ int save(const Arguments& arguments) {
 
 int restore(const Arguments& arguments) {
   const std::string& file = arguments.positional().front();
-  read_snapshot(file);  // nothing is sent that is not whole
+  const auto found = read_snapshot(file);  // nothing is sent that is not whole
+  if (const auto agreed = ask_before({.deed = "this puts an older state in the place of the servers' state",
+                                      .word = "restore",
+                                      .lost = {fmt::format("what was changed since {}", moment(found.time))}},
+                                     arguments);
+      agreed != kDone)
+    return agreed;
   make_client(arguments).restore_snapshot(file, arguments.has("force"));
   print("Snapshot Restored\n");
   return kDone;
@@ -84,9 +91,9 @@ const Command& operator_snapshot_restore_command() {
       .summary = "Puts the state of a file in the place of the servers' state.",
       .details =
           "A file that is damaged is not sent. Jobs that run are taken back as their nodes "
-          "report them.",
+          "report them. It wants the word restore typed, or -yes.",
       .examples = {"underway operator snapshot restore backup.snap"},
-      .flags = {{"force", "", "Also the snapshot of another cluster, in the place of what is here."}},
+      .flags = {kYes, {"force", "", "Also the snapshot of another cluster, in the place of what is here."}},
       .least = 1,
       .most = 1,
       .run = restore};

@@ -59,7 +59,7 @@ namespace {
 int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto body = load_cluster(arguments.positional().front(), arguments, &client);
-  const auto images = name_images_by_digest(body, arguments.positional().front());
+  const auto images = name_images_by_digest(body, arguments.positional().front(), state_directory(arguments));
   const auto plan = client.plan_cluster(body);
   if (arguments.has("json"))
     print_json(json::to_value(plan));

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "cli/capsule_files.hpp"
+#include "cli/cluster_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/local_agent.hpp"
@@ -17,13 +18,16 @@ int run(const Arguments& arguments) {
   const auto patience = patience_of(arguments);
   // Read before anything is started: a directory with an error leaves the machine as it was.
   auto readable = load_cluster(directory, arguments, nullptr);
-  name_images_by_digest(readable, directory);
+  name_images_by_digest(readable, directory, agent.state_directory);
   const auto lock = lock_changes(agent.state_directory, "underway up " + directory, !arguments.has("no-wait"));
   const bool local = !arguments.find("address");
   if (local) agent.ensure_running();
   auto client = make_client(arguments);
   auto body = load_cluster(directory, arguments, &client);
-  push_capsule_files(client, name_images_by_digest(body, directory));
+  const auto images = name_images_by_digest(body, directory, agent.state_directory);
+  if (const auto agreed = ask_before_change(client, client.plan_cluster(body), body, arguments); agreed != kDone)
+    return agreed;
+  push_capsule_files(client, images);
   const auto applied = client.apply_cluster(body);
   say(applied.registered.empty() && applied.stopped.empty()
           ? fmt::format("cluster '{}' is as declared", body.cluster.name)
@@ -43,9 +47,9 @@ const Command& up_command() {
       .details =
           "Starts the agent on this machine if none runs, sends the cluster with all of its jobs in one request, and "
           "follows until every host runs and every service is healthy. Run again, it changes what differs and nothing "
-          "else; interrupted, it is run again.",
+          "else; interrupted, it is run again. What `apply` asks about before it is lost, `up` asks about too.",
       .examples = {"underway up examples/slurm", "underway up -var compute_nodes=8 examples/slurm"},
-      .flags = change_flags({}),
+      .flags = change_flags({kYes}),
       .least = 1,
       .most = 1,
       .run = run};

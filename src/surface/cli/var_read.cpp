@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 #include "cli/variable_text.hpp"
 
@@ -98,6 +99,12 @@ int purge(const Arguments& arguments) {
   const std::string& path = arguments.positional().front();
   std::optional<model::Revision> cas;
   if (const auto index = arguments.find("check-index")) cas = parse_index(*index);
+  if (const auto agreed = ask_before({.deed = fmt::format("this deletes variable '{}' for good", path),
+                                      .word = path,
+                                      .lost = {fmt::format("what variable '{}' holds", path)}},
+                                     arguments);
+      agreed != kDone)
+    return agreed;
   const auto answer = client.delete_variable(path, cas);
   if (answer.conflict) {
     throw Error(Code::conflict, fmt::format("variable '{}' was not deleted", path))
@@ -153,7 +160,8 @@ const Command& var_purge_command() {
   static const Command command{.name = "var purge",
                                .arguments = "PATH",
                                .summary = "Deletes a variable.",
-                               .flags = {{"check-index", "INDEX", "Only if its index is still this."}},
+                               .details = "It wants the path typed, or -yes.",
+                               .flags = {kYes, {"check-index", "INDEX", "Only if its index is still this."}},
                                .least = 1,
                                .most = 1,
                                .run = purge};

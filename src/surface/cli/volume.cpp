@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/list_flags.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 #include "cli/volume_text.hpp"
 #include "os/file.hpp"
@@ -113,6 +114,13 @@ int register_volume(const Arguments& arguments) {
 int remove(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_volume(client, arguments.positional().front());
+  const std::string name = json::decode<model::HostVolume>(client.volume(id), "answer").name;
+  if (const auto agreed = ask_before({.deed = fmt::format("this deletes volume '{}' for good", name),
+                                      .word = name,
+                                      .lost = {fmt::format("what is in volume '{}', {}", name, id)}},
+                                     arguments);
+      agreed != kDone)
+    return agreed;
   client.delete_volume(id, arguments.has("force"));
   print(fmt::format("Successfully deleted volume \"{}\"!\n", id));
   return kDone;
@@ -166,8 +174,12 @@ const Command& volume_delete_command() {
       .name = "volume delete",
       .arguments = "ID",
       .summary = "Deletes a volume, with what is in it.",
-      .details = "One that somebody mounts is not deleted. Of one that was registered the directory stays.",
-      .flags = {{"force", "", "Forgets it also when its node cannot be asked: what it has is left there."},
+      .details =
+          "One that somebody mounts is not deleted. Of one that was registered the directory stays. It wants the "
+          "volume's "
+          "name typed, or -yes.",
+      .flags = {kYes,
+                {"force", "", "Forgets it also when its node cannot be asked: what it has is left there."},
                 {"type", "host", "For scripts: other types are not kept here."}},
       .least = 1,
       .most = 1,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "cli/loss.hpp"
 
 namespace underway::nomad {
 
@@ -78,6 +79,21 @@ bool is_shared(std::string_view name) {
   return std::any_of(std::begin(kNouns), std::end(kNouns), [&](auto noun) { return name.starts_with(noun); });
 }
 
+/// Whose loss ours asks about and that client does not: a script that was written for it knows of no -yes.
+constexpr std::string_view kUnasked[] = {"operator snapshot restore", "var purge", "volume delete"};
+
+/// The command, with -yes said.
+std::function<int(const Arguments&)> unasked(const Command& command) {
+  return [command](const Arguments& arguments) {
+    std::vector<std::string> words{fmt::format("-{}", cli::kYes.name)};
+    for (const auto& flag : cli::flags_of(command)) {
+      for (const auto& value : arguments.all(flag.name)) words.push_back(fmt::format("-{}={}", flag.name, value));
+    }
+    words.insert(words.end(), arguments.positional().begin(), arguments.positional().end());
+    return command.run(cli::parse(command, words));
+  };
+}
+
 Table make_table() {
   Table table;
   add_job_commands(table);
@@ -97,6 +113,7 @@ Table make_table() {
     if (is_shared(ours->name) && !has(ours->name)) table.push_back(*ours);
   }
   for (auto& command : table) {
+    if (std::ranges::find(kUnasked, command.name) != std::end(kUnasked)) command.run = unasked(command);
     // As Go reads them: `-t` and `-t=false`, and what follows is the next argument.
     for (auto& flag : command.flags) {
       if (flag.value == "BOOL" || flag.value == "true|false") flag.value = {};

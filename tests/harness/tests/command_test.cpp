@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 namespace underway::harness {
 namespace {
 
@@ -25,6 +27,16 @@ TEST(Command, MayLeaveItsInputUnread) {
 TEST(Command, DiesOfAClosedPipeAsElsewhere) {
   const auto done = run({.argv = {"/bin/bash", "-c", "yes | head -n 1; echo ${PIPESTATUS[0]}"}});
   EXPECT_EQ(done.out, "y\n141\n") << "128 and SIGPIPE";
+}
+
+TEST(WriteText, ReplacesALinkAndLeavesWhatItNames) {
+  const TemporaryDirectory directory;
+  const std::string machines = directory.path() + "/underway", hosts = directory.path() + "/link";
+  write_text(machines, "the program that was built");
+  std::filesystem::create_symlink(machines, hosts);
+  write_text(hosts, "of the host");
+  EXPECT_EQ(read_text(machines), "the program that was built");
+  EXPECT_EQ(read_text(hosts), "of the host");
 }
 
 }  // namespace

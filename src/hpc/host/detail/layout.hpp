@@ -6,6 +6,7 @@
 #include <string>
 
 #include "net/netlink.hpp"
+#include "os/trash.hpp"
 
 namespace underway::host {
 
@@ -35,6 +36,8 @@ struct Layout {
   std::string disk(const std::string& name, const std::string& host, const std::string& path) const {
     return disks(name, host) + "/" + flat(path);
   }
+  /// Where disks of hosts that are removed lie for a week.
+  os::Trash trash() const { return os::Trash(state_dir + "/trash"); }
   std::string records(const std::string& name) const { return cluster(name) + "/hosts"; }
   std::string record(const std::string& name, const std::string& host) const {
     return records(name) + "/" + host + ".json";

@@ -296,6 +296,13 @@ TEST_F(LocalHosts, HavePlainDirectoriesOnWhichAnOverlayCanLie) {
   EXPECT_TRUE(os::exists(Layout{state_dir_}.disk(cluster_, "c1", "/var/lib/plain/disk") + "/file"));
   provider_->destroy(cluster_, "c1");
   EXPECT_FALSE(os::exists(Layout{state_dir_}.disks(cluster_, "c1")));
+
+  // Whoever did not mean it finds the disk in the trash.
+  const auto trash = Layout{state_dir_}.trash();
+  const auto kept = trash.list();
+  if (kept.empty()) GTEST_SKIP() << "less than a tenth of this disk is free: there is no trash";
+  EXPECT_EQ(kept[0].what, "host-" + cluster_ + "-c1");
+  EXPECT_TRUE(os::exists(trash.find(kept[0].name) + "/" + Layout::flat("/var/lib/plain/disk") + "/file"));
   const auto again = provider_->create(spec);
   EXPECT_EQ(shell(again, "ls /var/lib/plain /var/lib/plain/disk | grep -v -e : -e ^$ -e disk"), "[exit code 1]");
 }

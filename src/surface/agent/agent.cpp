@@ -15,6 +15,8 @@
 #include "api/api.hpp"
 #include "api/task_api.hpp"
 #include "async/group.hpp"
+#include "async/watchdog.hpp"
+#include "async/workers.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
@@ -69,7 +71,8 @@ class ServerRoleRunner {
              .clock = clock,
              .access = access_options(config),
              .trust = &trust_,
-             .files = &files_},
+             .files = &files_,
+             .workers = &workers_},
         images_(server_, clock, config.data_dir + "/server/images"),
         tasks_(loop.executor(), "agent") {
     api_.images = &images_;
@@ -118,6 +121,7 @@ class ServerRoleRunner {
   }
 
   async::awaitable<void> stop() {
+    workers_.end();
     co_await tasks_.stop();
     // Blocking queries would hold a stop for minutes: they are cancelled after a moment.
     co_await http_->stop(std::chrono::milliseconds(200));
@@ -231,6 +235,7 @@ class ServerRoleRunner {
   server::Server server_;
   provision::FileService files_;
   std::optional<server::AuditLog> audit_;
+  async::Workers workers_;
   api::Api api_;
   imageshare::ServerImages images_;
   async::TaskGroup tasks_;
@@ -436,7 +441,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (controller) co_await controller->stop();
     if (server) co_await server->stop();
   };
-  loop.run_until_done(life());
+  async::run_watched(loop, life());
 }
 
 std::vector<std::string> clean_hosts(const std::string& data_dir) {

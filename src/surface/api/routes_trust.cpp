@@ -46,6 +46,8 @@ awaitable<Response> serve_link(Api& api, Request request) {
   co_return response;
 }
 
+constexpr std::size_t kToldOfName = 64, kToldOfReason = 256;
+
 /// Needs no token of the API: the join token is what counts.
 awaitable<Response> join(Api& api, Request request) {
   auto body = json::decode<trust::JoinRequest>(boost::json::value(parse_body(request)));
@@ -53,7 +55,9 @@ awaitable<Response> join(Api& api, Request request) {
     const auto certified = co_await api.server.join(body, request.remote.address);
     co_return http::json(json::encode(certified));
   } catch (const Error& error) {
-    warn_once(fmt::format("{}: node '{}' may not join: {}", request.remote.address, body.name, error.one_line()));
+    // Strangers choose the name, and what is told is remembered.
+    warn_once(fmt::format("{}: node '{}' may not join: {}", request.remote.address, body.name.substr(0, kToldOfName),
+                          error.one_line().substr(0, kToldOfReason)));
     throw;
   }
 }

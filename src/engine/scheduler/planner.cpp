@@ -1,5 +1,6 @@
 #include "scheduler/detail/planner.hpp"
 
+#include "base/allowance.hpp"
 #include "scheduler/detail/reschedule.hpp"
 #include "scheduler/detail/volumes.hpp"
 
@@ -12,6 +13,13 @@ using model::ClientStatus;
 using model::EvalStatus;
 using model::EvalTrigger;
 using model::JobType;
+
+namespace {
+
+/// For who plans on an allowance: a placement takes some 10 µs.
+constexpr std::uint64_t kStepsOfPlacement = 100;
+
+}  // namespace
 
 Planner::Planner(const Situation& situation, Fleet& fleet, const model::Evaluation& evaluation, const Context& context)
     : situation_(situation),
@@ -170,12 +178,14 @@ Allocation& Planner::create(const tables::Row<model::Job>& version, const model:
 }
 
 std::optional<Choice> Planner::find_place(Placer& placer, const Placer::Hint& hint) {
+  Allowance::spend(kStepsOfPlacement);
   auto choice = placer.place(hint);
   if (!choice && situation_.rules.preempts) choice = placer.place_by_force(preemption_, hint);
   return choice;
 }
 
 std::optional<Choice> Planner::find_place_on(Placer& placer, Slot slot) {
+  Allowance::spend(kStepsOfPlacement);
   auto choice = placer.place_on(slot);
   if (!choice && situation_.rules.preempts) choice = placer.place_on_by_force(preemption_, slot);
   return choice;

@@ -1,3 +1,4 @@
+#include "base/allowance.hpp"
 #include "scheduler/detail/group_work.hpp"
 
 namespace underway::scheduler::detail {
@@ -38,6 +39,13 @@ Planner::GroupWork Planner::begin_group(const model::TaskGroup& group, std::vect
   return work;
 }
 
+namespace {
+
+/// For who plans on an allowance: the fleet's indexes are looked up.
+constexpr std::uint64_t kStepsOfGroup = 200;
+
+}  // namespace
+
 void Planner::take_note(const model::TaskGroup& group, const GroupPlan& plan) {
   next_attempt_ = earlier(next_attempt_, plan.next_attempt);
   next_loss_ = earlier(next_loss_, plan.next_loss);
@@ -58,6 +66,7 @@ void Planner::take_note(const model::TaskGroup& group, const GroupPlan& plan) {
 void Planner::plan_group(GroupWork& work) {
   const model::TaskGroup& group = *work.group;
   if (work.idle()) return;
+  Allowance::spend(kStepsOfGroup);
   Placer placer(fleet_, peers_, ask_of(situation_.job, group), mix(seed_ ^ hash_text(group.name)), Placer::Use::ranking,
                 quota());
   for (auto& old : work.plan.outdated) {

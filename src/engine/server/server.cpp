@@ -1,5 +1,6 @@
 #include "server/server.hpp"
 
+#include "async/watchdog.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
 #include "server/node_pool_decisions.hpp"
@@ -182,6 +183,7 @@ async::awaitable<Collected> Server::collect(Retention retention) {
 
 async::awaitable<JobPlan> Server::plan_job(model::Job job, std::vector<model::Namespace> coming) {
   const auto* tables = co_await read();
+  async::doing("planning a job");
   co_return preview_job(*tables, *fleet_, std::move(job),
                         {clock_.now(), preview_ids_, tables->revision() + 1, options_.root_by_raw_exec},
                         std::move(coming));

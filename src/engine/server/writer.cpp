@@ -1,5 +1,6 @@
 #include "server/writer.hpp"
 
+#include "async/watchdog.hpp"
 #include "base/log.hpp"
 #include "server/host_volume_decisions.hpp"
 #include "server/job_decisions.hpp"
@@ -78,6 +79,7 @@ void Writer::wake() {
 }
 
 void Writer::run_group() {
+  async::doing("deciding and scheduling");
   const TimePoint now = clock_.now();
   const Context context{now, ids_, store_.revision() + 1, root_by_raw_exec_};
   std::vector<store::Operation> operations;

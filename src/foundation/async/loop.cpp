@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "async/watchdog.hpp"
+
 namespace underway::async {
 
 bool is_cancellation(const std::exception_ptr& failure) {
@@ -23,7 +25,9 @@ SteadyTime deadline_in(Duration span) {
 void Loop::run() {
   const auto busy = asio::make_work_guard(context_);
   context_.restart();
-  context_.run();
+  auto& watchdog = Watchdog::of(context_);
+  while (watchdog.run_one() > 0) {
+  }
 }
 
 awaitable<void> sleep_until(SteadyTime when) {

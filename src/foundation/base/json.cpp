@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 
+#include "base/allowance.hpp"
 #include "base/error.hpp"
 #include "base/json_place.hpp"
 #include "base/text.hpp"
@@ -173,7 +174,12 @@ void decode_field(const boost::json::value& json, const describe::Field& field, 
     decode_value(json, *field.type, field.get(value), at);
 }
 
+/// About what a described struct takes; jobs' groups and tasks more, most others less.
+constexpr std::uint64_t kStructureBytes = 1024;
+
 void decode_structure(const boost::json::value& json, const Type& type, void* value, const Place& at) {
+  Allowance::spend(10);
+  Allowance::make(kStructureBytes);
   if (!json.is_object()) refuse(at, "an object", json);
   const auto& structure = type.structure();
   for (const auto& [key, member] : json.get_object()) {

@@ -13,6 +13,9 @@ using namespace detail;
 namespace {
 
 constexpr std::string_view kDynamic = "dynamic";
+/// Of one block that is made: itself, its scope with key and value, its view.
+constexpr std::uint64_t kStepsPerBlock = 16;
+constexpr std::uint64_t kBytesPerBlock = 1024;
 
 const Schema& dynamic_schema() {
   static const Schema kSchema{.attributes = {{"for_each", true}, {"iterator"}, {"labels"}},
@@ -74,10 +77,12 @@ class DynamicView final : public BodyView {
   }
 
   void try_expand(const Block& block, const Schema* schema, Content& out, Diagnostics& diagnostics) const {
+    const std::size_t before = out.blocks.size();
     try {
       expand(block, schema, out, diagnostics);
-    } catch (const Error& e) {  // a limit was passed
-      diagnostics.error(block.range, e.message(), e.reasons().empty() ? "" : e.reasons().front());
+    } catch (const Error& e) {  // a limit was passed: what was made so far would be looked at all the same
+      out.blocks.resize(before);
+      diagnostics.error(block.range, e.message(), e.reasons().empty() ? "" : e.reasons().front(), e.advice());
     }
   }
 
@@ -129,8 +134,8 @@ class DynamicView final : public BodyView {
   /// False ends the expansion: the next elements would fail alike.
   bool add_block(const Block& dynamic, const Content& content, const Schema* schema, ScopePtr scope, Content& out,
                  Diagnostics& diagnostics) const {
-    context_.budget().step(16);
-    context_.budget().produce(sizeof(Block));
+    context_.budget().step(kStepsPerBlock);
+    context_.budget().produce(kBytesPerBlock);
     Block made;
     made.type = dynamic.label(0);
     made.type_range = dynamic.labels[0].range;

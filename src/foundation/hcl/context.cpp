@@ -1,26 +1,50 @@
 #include "hcl/context.hpp"
 
+#include "base/allowance.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace underway::hcl {
 
+namespace {
+
+/// Counts that were refused stay refused, and do not wrap.
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
+}
+
+}  // namespace
+
 void Budget::step(std::uint64_t count) {
-  steps_ += count;
-  if (steps_ > limits_.steps || count > limits_.steps) {
-    throw Error(Code::too_large, "the expressions take too long to evaluate")
-        .because(fmt::format("the limit is {} steps", limits_.steps));
+  Allowance::spend(count);
+  steps_ = sum(steps_, count);
+  if (steps_ > limits_.steps) {
+    throw Error(Code::too_large, "this takes too long to evaluate")
+        .because(fmt::format("a file may take {} steps, about {} s of computing", limits_.steps,
+                             std::max<std::uint64_t>(1, limits_.steps / 10'000'000)))
+        .advise("work it out beforehand, and write the result into the file");
   }
 }
 
 void Budget::produce(std::uint64_t bytes) {
-  bytes_ += bytes;
-  if (bytes_ > limits_.bytes || bytes > limits_.bytes) {
-    throw Error(Code::too_large, "the expressions produce too much")
-        .because(fmt::format("the limit is {}", human_bytes(limits_.bytes)));
+  Allowance::make(bytes);
+  bytes_ = sum(bytes_, bytes);
+  if (bytes_ > limits_.bytes) {
+    throw Error(Code::too_large, "this makes too much")
+        .because(fmt::format("what a file makes may take {}", human_bytes(limits_.bytes)));
   }
+}
+
+void Budget::number(std::uint64_t bits) {
+  if (bits <= 64) return;
+  const std::uint64_t words = bits / 64;
+  step(8 + words * words / 16);
+  produce(bits / 8);
 }
 
 void Budget::produce_string(std::uint64_t bytes) {

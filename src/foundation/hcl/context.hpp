@@ -12,9 +12,10 @@
 
 namespace underway::hcl {
 
-/// What one context's evaluations may cost together; small files can otherwise describe enormous values.
+/// What one context's evaluations may cost together; small files can otherwise describe enormous values. A step is what
+/// takes about 100 ns: a node, 16 bytes that are copied, compared or hashed, so many of bcrypt's rounds.
 struct Limits {
-  std::uint64_t steps = 10'000'000;                ///< evaluated nodes, and elements that functions produce or visit
+  std::uint64_t steps = 10'000'000;
   std::uint64_t bytes = 64ull * 1024 * 1024;       ///< text and elements produced
   std::size_t string_bytes = 16ull * 1024 * 1024;  ///< one string
 };
@@ -27,6 +28,10 @@ class Budget {
   void produce(std::uint64_t bytes);
   /// One string of `bytes` is about to be made: checks string_bytes, then counts it.
   void produce_string(std::uint64_t bytes);
+  /// One operation on a number of so many bits, and the room that it takes. Products and quotients cost the square.
+  void number(std::uint64_t bits);
+  /// Steps or bytes are used up: nothing more can be evaluated.
+  bool spent() const { return steps_ > limits_.steps || bytes_ > limits_.bytes; }
   const Limits& limits() const { return limits_; }
 
  private:

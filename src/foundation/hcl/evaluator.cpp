@@ -62,7 +62,9 @@ std::optional<Value> Evaluator::run(const Node& node) {
 Evaluator::Result Evaluator::eval(const Node& node) {
   current_ = &node;
   context_.budget().step();
-  return dispatch(node);
+  Result result = dispatch(node);
+  if (result && result->is_number()) context_.budget().number(result->as_number().bits());
+  return result;
 }
 
 Evaluator::Result Evaluator::dispatch(const Node& node) {
@@ -161,6 +163,7 @@ Evaluator::Result Evaluator::kept(const Node& node) {
 Evaluator::Result Evaluator::variable(const VariableNode& node) {
   if (const Value* value = find(node.name)) return *value;
   if (context_.unknown_roots() == UnknownRoots::keep) return kept(node);
+  context_.budget().step(16 * (1 + context_.roots().size() + locals_.size()));
   std::vector<std::string> known;
   for (const auto& root : context_.roots()) known.push_back(root.first);
   for (const auto& local : locals_) known.emplace_back(local.name);
@@ -186,6 +189,7 @@ Evaluator::Result Evaluator::member(const Node& target_node, const Value& target
   if (const Value* found = target.find(name)) return *found;
   const std::string subject = brief(target_node.source);
   if (target.is_mapping()) {
+    context_.budget().step(16 * (1 + target.members().size()));  // the nearest of them is looked for
     const auto names = names_of(target.members());
     error(place, fmt::format("'{}' has no '{}'", subject, brief(name)), listing(names), suggest(name, names));
   } else if (target.is_null()) {

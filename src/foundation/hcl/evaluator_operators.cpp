@@ -8,7 +8,7 @@ namespace underway::hcl::detail {
 
 namespace {
 
-constexpr std::uint64_t kWeightPerStep = 64;  // bytes that compare, hash or copy in about the time of one node
+constexpr std::uint64_t kWeightPerStep = 16;  // bytes that compare, hash or copy in about the time of one node
 
 std::string_view sign_of(Operator op) {
   constexpr std::string_view kSigns[] = {"+",  "-", "*",  "/",  "%",  "==", "!=", "<",
@@ -44,6 +44,7 @@ Evaluator::Result Evaluator::unary(const UnaryNode& node) {
     return answer ? Result(Value(!*answer)) : std::nullopt;
   }
   const auto value = eval(*node.operand);
+  current_ = &node;
   const auto operand = value ? number(*node.operand, *value, "'-'") : std::nullopt;
   return operand ? Result(Value(-*operand)) : std::nullopt;
 }
@@ -216,6 +217,7 @@ Evaluator::Result Evaluator::special_call(const CallNode& node) {
     const auto type =
         parse_type(Access::expression(document_, node.arguments[1], scope_), TypeRules::liberal, *diagnostics_);
     if (!value || !type) return std::nullopt;
+    context_.budget().step(value->weight());  // texts may become numbers
     try {
       return convert(*value, *type);
     } catch (const Error& e) {

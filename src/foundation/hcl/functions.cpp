@@ -28,6 +28,7 @@ std::string Arguments::text(std::size_t i) const {
 Number Arguments::number(std::size_t i) const {
   auto number = to_number((*this)[i]);
   if (!number) refuse(i, "a number", (*this)[i]);
+  budget().number(number->bits());
   return std::move(*number);
 }
 

@@ -164,6 +164,7 @@ Value range(const Arguments& arguments) {
   while (step.sign() > 0 ? at < end : at > end) {
     arguments.budget().step();
     arguments.budget().produce(sizeof(Value));
+    arguments.budget().number(at.bits());
     out.emplace_back(at);
     at = at + step;
   }

@@ -198,6 +198,7 @@ class Formatter {
     const std::string_view symbols = verb.letter == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     std::string digits;
     do {
+      budget_.number(left.bits());
       digits += symbols[static_cast<std::size_t>(remainder(left, base).to_int64().value_or(0))];
       left = floor(left / base);
     } while (!left.is_zero());
@@ -211,7 +212,9 @@ class Formatter {
     if (!number) refuse(verb, "a number", value);
     const bool negative = number->sign() < 0;
     const Number magnitude = negative ? -*number : *number;
+    budget_.number(number->bits());
     const int precision = verb.precision.value_or(6);
+    budget_.step(static_cast<std::uint64_t>(precision * (1 + precision / 100)));  // a product for each decimal
     switch (verb.letter) {
       case 'f':
         return signed_number(negative, fixed(magnitude, precision), verb);
@@ -271,6 +274,7 @@ Value format_list(const Arguments& arguments, const Call& call) {
   }
   Value::List out;
   for (std::size_t row = 0; row < length.value_or(1); ++row) {
+    arguments.budget().step(1 + text.size() / 16 + values.size());
     std::vector<Value> picked;
     for (const auto& value : values) picked.push_back(value.is_sequence() ? value.items()[row] : value);
     std::string line = Formatter(text, picked, arguments.budget()).run();

@@ -12,6 +12,7 @@ Value extreme(const Arguments& arguments, bool largest) {
   Number best = arguments.number(0);
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const Number next = arguments.number(i);
+    arguments.budget().number(best.bits());
     if (largest ? next > best : next < best) best = next;
   }
   return best;
@@ -36,6 +37,7 @@ Value power(const Arguments& arguments) {
   if (*integral < 0 && base.is_zero()) throw ArgumentError(0, "0 has no negative power");
   Number result = 1;
   for (std::int64_t left = std::abs(*integral); left > 0; left /= 2) {
+    arguments.budget().number(result.bits() + base.bits());
     if (left % 2 == 1) result = result * base;
     if (left > 1) base = base * base;
   }
@@ -46,6 +48,7 @@ Value parse_int(const Arguments& arguments) {
   const std::string text = arguments.text(0);
   const std::int64_t base = arguments.integer(1);
   if (base < 2 || base > 62) throw ArgumentError(1, "a base from 2 to 62 is required");
+  arguments.budget().number(text.size() * 6);  // a digit of base 62 is 6 bits
   const auto number = Number::parse_integer(text, static_cast<int>(base));
   if (!number) throw ArgumentError(0, fmt::format("{} is no integer in base {}", describe(Value(text), 60), base));
   return *number;

@@ -93,22 +93,36 @@ void expand(std::string_view replacement, const std::vector<re2::StringPiece>& g
   }
 }
 
+/// What a pattern may take compiled, and what it costs to find out that it would take more (measured: up to 5 ms).
+constexpr std::int64_t kPatternBytes = 1 << 20;
+constexpr std::uint64_t kStepsOfRefusedPattern = 50'000;
+/// Bytes of text times instructions of the pattern that are looked at in one step.
+constexpr std::uint64_t kLooksPerStep = 32;
+
 Value regex_replaced(const Arguments& arguments) {
   const std::string text = arguments.text(0);
   const std::string pattern = arguments.text(1);
   const std::string replacement = arguments.text(2);
   re2::RE2::Options options;
   options.set_log_errors(false);
+  options.set_max_mem(kPatternBytes);
   const re2::RE2 expression(pattern, options);
-  if (!expression.ok()) throw ArgumentError(1, fmt::format("this is no regular expression: {}", expression.error()));
+  if (!expression.ok()) {
+    arguments.budget().step(kStepsOfRefusedPattern);
+    throw ArgumentError(1, fmt::format("this is no regular expression: {}", expression.error()));
+  }
+  const auto instructions = static_cast<std::uint64_t>(std::max(expression.ProgramSize(), 1));
+  const auto look_at = [&](std::size_t bytes) { arguments.budget().step(1 + bytes * instructions / kLooksPerStep); };
+  arguments.budget().step(16 * instructions);  // to compile it
+  look_at(text.size());
   std::vector<re2::StringPiece> groups(static_cast<std::size_t>(expression.NumberOfCapturingGroups()) + 1);
   const auto& names = expression.NamedCapturingGroups();
   std::string out;
   std::size_t at = 0;
   while (at <= text.size() && expression.Match(text, at, text.size(), re2::RE2::UNANCHORED, groups.data(),
                                                static_cast<int>(groups.size()))) {
-    arguments.budget().step();
     const auto begin = static_cast<std::size_t>(groups[0].data() - text.data());
+    look_at(begin + groups[0].size() - at);
     out.append(text, at, begin - at);
     expand(replacement, groups, names, out);
     if (out.size() > arguments.budget().limits().string_bytes) arguments.budget().produce_string(out.size());
@@ -173,6 +187,7 @@ Value trimmed(const Arguments& arguments) {
   const std::string set_text = arguments.text(1);
   const auto set = code_points(set_text);
   const auto points = code_points(text);
+  arguments.budget().step(points.size() * set.size() / 16);
   const auto in_set = [&](std::string_view point) { return std::find(set.begin(), set.end(), point) != set.end(); };
   std::size_t begin = 0;
   std::size_t end = points.size();

@@ -28,11 +28,17 @@ const Schema& validation_schema() {
   return kSchema;
 }
 
+/// What defaults and values from outside are evaluated in.
+Context without_names(Context base) { return base.clear().functions({}).unknown_roots(UnknownRoots::error); }
+
 /// Collects the values from outside, in order of precedence.
 class InputReader {
  public:
-  InputReader(const std::vector<Variable>& variables, const Inputs& inputs, Diagnostics& diagnostics)
-      : variables_(variables), inputs_(inputs), diagnostics_(diagnostics) {}
+  InputReader(const std::vector<Variable>& variables, const Inputs& inputs, const Context& plain,
+              Diagnostics& diagnostics)
+      : variables_(variables), inputs_(inputs), plain_(plain), diagnostics_(diagnostics) {
+    for (const auto& variable : variables) index_.emplace(variable.name, &variable);
+  }
 
   Value::Object read() {
     for (const auto& variable : variables_) {
@@ -62,10 +68,8 @@ class InputReader {
 
  private:
   const Variable* find(std::string_view name) const {
-    for (const auto& variable : variables_) {
-      if (variable.name == name) return &variable;
-    }
-    return nullptr;
+    const auto found = index_.find(name);
+    return found == index_.end() ? nullptr : found->second;
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
@@ -101,7 +105,7 @@ class InputReader {
       failed_.insert(variable.name);
       return;
     }
-    const auto value = expression.evaluate(Context(), diagnostics_);
+    const auto value = expression.evaluate(plain_, diagnostics_);
     if (!value) {
       failed_.insert(variable.name);
       return;
@@ -119,7 +123,7 @@ class InputReader {
         }
         continue;
       }
-      const auto value = attribute.expression.evaluate(Context(), diagnostics_);
+      const auto value = attribute.expression.evaluate(plain_, diagnostics_);
       if (!value) {
         failed_.insert(variable->name);
         continue;
@@ -130,7 +134,9 @@ class InputReader {
 
   const std::vector<Variable>& variables_;
   const Inputs& inputs_;
+  const Context& plain_;
   Diagnostics& diagnostics_;
+  std::map<std::string_view, const Variable*> index_;
   Value::Object values_;
   std::set<std::string, std::less<>> failed_;
 };
@@ -162,7 +168,14 @@ class LocalsResolver {
   }
 
   void run() {
-    for (std::size_t i = 0; i < locals_.size(); ++i) resolve(i);
+    for (std::size_t i = 0; i < locals_.size(); ++i) {
+      try {
+        resolve(i);
+      } catch (const Error& e) {  // a limit was passed
+        diagnostics_.error(locals_[i].range, e.message(), e.reasons().empty() ? "" : e.reasons().front(), e.advice());
+        break;
+      }
+    }
     context_.set("local", Value::object(values_));
   }
 
@@ -204,6 +217,8 @@ class LocalsResolver {
         const auto found = index_.find(traversal.steps[0].as_string());
         if (found != index_.end()) frame.needs.push_back(found->second);
       } else {  // local[…]: any of them
+        context_.budget().step(locals_.size());
+        context_.budget().produce(locals_.size() * sizeof(std::size_t));
         for (std::size_t i = 0; i < locals_.size(); ++i) frame.needs.push_back(i);
       }
     }
@@ -231,6 +246,7 @@ class LocalsResolver {
       state = State::failed;
       return;
     }
+    context_.budget().step(frame.needs.size());
     // Only what it needs: giving each of many locals the object of all of them would be quadratic.
     Value::Object visible;
     for (const std::size_t need : frame.needs) {
@@ -264,7 +280,8 @@ class LocalsResolver {
 
 }  // namespace
 
-Module::Module(Body body, ModuleOptions options, Diagnostics& diagnostics) : options_(std::move(options)) {
+Module::Module(Body body, ModuleOptions options, Diagnostics& diagnostics)
+    : options_(std::move(options)), plain_(without_names(options_.base)) {
   auto [content, rest] = body.partial_content(top_schema(), diagnostics, "the file");
   rest_ = std::move(rest);
   for (const auto& block : content.blocks) {
@@ -279,13 +296,10 @@ Module::Module(Body body, ModuleOptions options, Diagnostics& diagnostics) : opt
 }
 
 void Module::declare(Variable variable, Diagnostics& diagnostics) {
-  for (const auto& known : variables_) {
-    if (known.name != variable.name) continue;
-    diagnostics.error(variable.range, fmt::format("the variable '{}' is declared twice", variable.name),
-                      fmt::format("first declared at {}", known.range.where()));
-    return;
-  }
-  variables_.push_back(std::move(variable));
+  const auto [twin, fresh] = variable_places_.try_emplace(variable.name, variable.range);
+  if (fresh) return variables_.push_back(std::move(variable));
+  diagnostics.error(variable.range, fmt::format("the variable '{}' is declared twice", variable.name),
+                    fmt::format("first declared at {}", twin->second.where()));
 }
 
 void Module::read_variable(const Block& block, Diagnostics& diagnostics) {
@@ -301,7 +315,7 @@ void Module::read_variable(const Block& block, Diagnostics& diagnostics) {
     }
   }
   if (const Attribute* description = content.find("description")) {
-    const auto value = description->expression.evaluate(Context(), diagnostics);
+    const auto value = description->expression.evaluate(plain_, diagnostics);
     if (value) variable.description = to_text(*value).value_or("");
   }
   if (const Attribute* standard = content.find("default")) read_default(*standard, variable, diagnostics);
@@ -317,7 +331,7 @@ void Module::read_variable(const Block& block, Diagnostics& diagnostics) {
 
 /// A default without a type sets it, if it is a scalar: the environment's text is then read accordingly.
 void Module::read_default(const Attribute& standard, Variable& variable, Diagnostics& diagnostics) {
-  const auto value = standard.expression.evaluate(Context(), diagnostics);
+  const auto value = standard.expression.evaluate(plain_, diagnostics);
   if (!value) return;
   if (!variable.typed && value->depth() == 0) variable.type = type_of(*value);
   try {
@@ -354,7 +368,7 @@ void Module::read_locals(const Block& block, Diagnostics& diagnostics) {
 Context Module::context(const Inputs& inputs, Diagnostics& diagnostics) const {
   Context context = options_.base;
   try {
-    context.set("var", Value::object(InputReader(variables_, inputs, diagnostics).read()));
+    context.set("var", Value::object(InputReader(variables_, inputs, plain_, diagnostics).read()));
     for (const auto& variable : variables_) {
       if (context.find("var")->find(variable.name) != nullptr) validate(variable, context, diagnostics);
     }

@@ -69,7 +69,9 @@ class Module {
   void read_locals(const Block& block, Diagnostics& diagnostics);
 
   ModuleOptions options_;
+  Context plain_;  ///< of defaults and inputs: no names and no functions, and the same budget
   std::vector<Variable> variables_;
+  std::map<std::string, Range> variable_places_;  ///< to find one that is declared twice
   std::vector<Attribute> locals_;
   std::map<std::string, Range> local_places_;  ///< to find one that is defined twice
   Body rest_;

@@ -38,8 +38,8 @@ Integer power_of_ten(std::size_t exponent) { return mp::pow(Integer(10), static_
 std::optional<std::size_t> decimals_of(Integer denominator) {
   std::size_t twos = 0;
   std::size_t fives = 0;
-  while (denominator % 2 == 0) denominator /= 2, ++twos;
-  while (denominator % 5 == 0) denominator /= 5, ++fives;
+  while (twos <= kSignificantDigits && denominator % 2 == 0) denominator /= 2, ++twos;
+  while (fives <= kSignificantDigits && denominator % 5 == 0) denominator /= 5, ++fives;
   const std::size_t decimals = std::max(twos, fives);
   return denominator == 1 && decimals <= kSignificantDigits ? std::optional(decimals) : std::nullopt;
 }
@@ -155,6 +155,10 @@ bool Number::is_integer() const { return !big_ || mp::denominator(big_->value) =
 int Number::sign() const {
   if (!big_) return small_ < 0 ? -1 : small_ > 0 ? 1 : 0;
   return big_->value.sign();
+}
+
+std::uint64_t Number::bits() const {
+  return big_ ? bits_of(mp::numerator(big_->value)) + bits_of(mp::denominator(big_->value)) : 64;
 }
 
 std::optional<std::int64_t> Number::to_int64() const { return big_ ? std::nullopt : std::optional(small_); }

@@ -32,6 +32,8 @@ class Number {
   bool is_integer() const;
   bool is_zero() const { return sign() == 0; }
   int sign() const;
+  /// Of numerator and denominator together; at most 64 for what fits into 64 bits.
+  std::uint64_t bits() const;
   /// When it is an integer and fits.
   std::optional<std::int64_t> to_int64() const;
   double to_double() const;

@@ -290,6 +290,7 @@ unsigned Value::depth() const {
 std::uint64_t Value::weight() const {
   if (is_sequence()) return std::get<4>(data_)->weight;
   if (is_mapping()) return std::get<5>(data_)->weight;
+  if (is_number() && as_number().bits() > 64) return kElementWeight + as_number().bits() * 3 / 10;  // its digits
   return kElementWeight + (is_string() ? as_string().size() : 0);
 }
 

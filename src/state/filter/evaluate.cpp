@@ -1,4 +1,5 @@
 // Asks an expression about one struct.
+#include "base/allowance.hpp"
 #include "base/error.hpp"
 #include "filter/detail/reading.hpp"
 
@@ -127,6 +128,8 @@ class Evaluation {
     if (reading.is == Is::absent) return false;
     if (reading.is != Is::string)
       throw wrong(fmt::format("Value of type {} is not convertible to []byte", name_of(reading.is)));
+    // A great pattern may look at each byte as often as it has parts.
+    budget_.spend(steps_of(reading.text()) * (static_cast<std::size_t>(node.value.pattern->ProgramSize()) / 64));
     return re2::RE2::PartialMatch(re2::StringPiece(reading.text().data(), reading.text().size()), *node.value.pattern);
   }
 
@@ -231,6 +234,7 @@ void Budget::spend(std::size_t steps) {
         .advise("ask for fewer rows (namespace, prefix), or for something simpler");
   row_ -= steps;
   all_ -= steps;
+  Allowance::spend(steps);
 }
 
 bool evaluate(const Node& node, const Datum& datum, Budget& budget) { return Evaluation(datum, budget).ask(node); }

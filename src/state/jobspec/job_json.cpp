@@ -14,11 +14,26 @@ using describe::Kind;
 using describe::Structure;
 using describe::Type;
 
-void find_refused(const boost::json::value& json, const Type& type, const json::Place& at,
-                  std::vector<std::string>& out);
+/// Groups, tasks, services, templates, … of one job. Each takes a kilobyte or more from then on.
+constexpr std::size_t kMostParts = 50'000;
+/// So many names that are not supported are told.
+constexpr std::size_t kMostRefusals = 100;
 
-void find_refused(const boost::json::object& object, const Structure& structure, const json::Place& at,
-                  std::vector<std::string>& out) {
+/// What a job's JSON holds that it may not.
+struct Findings {
+  std::vector<std::string> refused;
+  std::size_t parts = 0;
+};
+
+void find_refused(const boost::json::value& json, const Type& type, const json::Place& at, Findings& out);
+
+void find_refused(const boost::json::object& object, const Structure& structure, const json::Place& at, Findings& out) {
+  if (++out.parts > kMostParts) {
+    throw Error(Code::too_large, "the job has too many parts")
+        .because(fmt::format("it has more than {} groups, tasks, services and other blocks; the {} is at {}",
+                             kMostParts, structure.name, at.text()))
+        .advise("make several jobs of it, or give groups a `count`");
+  }
   std::vector<const detail::Refused*> refused;
   for (const auto& name : detail::refused_names()) {
     if (name.structure == structure.name) refused.push_back(&name);
@@ -26,8 +41,8 @@ void find_refused(const boost::json::object& object, const Structure& structure,
   for (const auto& [key, value] : object) {
     const std::string_view name(key.data(), key.size());
     for (const auto* one : refused) {
-      if (lower(one->json) == lower(name) && !json::is_empty(value))
-        out.push_back(fmt::format("{}.{}: {}", at.text(), one->json, one->why));
+      if (out.refused.size() < kMostRefusals && lower(one->json) == lower(name) && !json::is_empty(value))
+        out.refused.push_back(fmt::format("{}.{}: {}", at.text(), one->json, one->why));
     }
     const describe::Field* field = structure.find_json(name);
     if (field != nullptr && field->type->kind != Kind::any)
@@ -35,8 +50,7 @@ void find_refused(const boost::json::object& object, const Structure& structure,
   }
 }
 
-void find_refused(const boost::json::value& json, const Type& type, const json::Place& at,
-                  std::vector<std::string>& out) {
+void find_refused(const boost::json::value& json, const Type& type, const json::Place& at, Findings& out) {
   if (type.kind == Kind::structure) {
     if (const auto* object = json.if_object()) find_refused(*object, type.structure(), at, out);
   } else if (type.kind == Kind::optional) {
@@ -140,11 +154,11 @@ const boost::json::value* job_in(const boost::json::value& document) {
 }  // namespace
 
 model::Job job_from_json(const boost::json::value& json) {
-  std::vector<std::string> refused;
-  find_refused(json, describe::kType<model::Job>, json::Place("Job"), refused);
-  if (!refused.empty()) {
+  Findings findings;
+  find_refused(json, describe::kType<model::Job>, json::Place("Job"), findings);
+  if (!findings.refused.empty()) {
     Error error(Code::invalid, "the job asks for what is not supported");
-    for (auto& name : refused) error.because(std::move(name));
+    for (auto& name : findings.refused) error.because(std::move(name));
     throw error;
   }
   auto job = json::decode<model::Job>(json, "Job");

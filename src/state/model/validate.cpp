@@ -18,6 +18,10 @@ constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 constexpr std::int64_t kMinDiskMb = 10;
 constexpr Duration kMinRestartInterval = 5s;
 
+/// Constraints and affinities of a job, and regular expressions among them. Each is asked about each node.
+constexpr std::size_t kMostConditions = 10'000;
+constexpr std::size_t kMostPatterns = 100;
+
 bool consists_of(std::string_view text, std::string_view more) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return kLetters.find(c) != std::string_view::npos || more.find(c) != std::string_view::npos;
@@ -288,12 +292,48 @@ void check_id(const Place& place, const Job& job) {
 
 }  // namespace
 
+namespace {
+
+/// What the scheduler looks at for each node, on everybody's time.
+struct Conditions {
+  std::size_t all = 0;
+  std::set<std::string> patterns;
+
+  void count(const std::vector<Constraint>& constraints, const std::vector<Affinity>& affinities) {
+    all += constraints.size() + affinities.size();
+    for (const auto& constraint : constraints) count_pattern(constraint.operand, constraint.rtarget);
+    for (const auto& affinity : affinities) count_pattern(affinity.operand, affinity.rtarget);
+  }
+  void count_pattern(const std::string& operand, const std::string& text) {
+    if (operand == "regexp") patterns.insert(text);
+  }
+};
+
+void check_conditions(const Place& place, const Job& job) {
+  Conditions found;
+  found.count(job.constraints, job.affinities);
+  for (const auto& group : job.groups) {
+    found.count(group.constraints, group.affinities);
+    for (const auto& task : group.tasks) {
+      found.count(task.constraints, task.affinities);
+      for (const auto& device : task.resources.devices) found.count(device.constraints, device.affinities);
+    }
+  }
+  place.require(found.all <= kMostConditions, "there are {} constraints and affinities, above {}", found.all,
+                kMostConditions);
+  place.require(found.patterns.size() <= kMostPatterns, "there are {} different regular expressions, above {}",
+                found.patterns.size(), kMostPatterns);
+}
+
+}  // namespace
+
 std::string Problem::text() const { return path.empty() ? message : path + ": " + message; }
 
 std::vector<Problem> validate(const Job& job, const ValidateOptions& options) {
   std::vector<Problem> out;
   const Place place(out, "");
   check_id(place, job);
+  check_conditions(place, job);
   place.require(job.priority >= 1 && job.priority <= options.max_priority, "priority = {} is not between 1 and {}",
                 job.priority, options.max_priority);
   place.require(!job.datacenters.empty(), "datacenters is empty");

@@ -16,6 +16,10 @@ void check_condition(const Place& place, std::string_view what, const Constraint
   }
   if (constraint.operand != "distinct_hosts" && constraint.ltarget.empty())
     return place.say("{}: operator '{}' needs an attribute", what, constraint.operand);
+  constexpr std::size_t kLongestPattern = 4096;
+  if (constraint.operand == "regexp" && constraint.rtarget.size() > kLongestPattern)
+    return place.say("{}: the regular expression has {} bytes, above {}", what, constraint.rtarget.size(),
+                     kLongestPattern);
   if (!options.check_constraint) return;
   const std::string problem = options.check_constraint(constraint);
   place.require(problem.empty(), "{}: {}", what, problem);

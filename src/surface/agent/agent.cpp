@@ -18,6 +18,8 @@
 #include "api/host_names.hpp"
 #include "api/task_api.hpp"
 #include "async/group.hpp"
+#include "async/watchdog.hpp"
+#include "async/workers.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
@@ -88,7 +90,8 @@ class ServerRoleRunner {
              .clock = clock,
              .access = access_options(config),
              .trust = &trust_,
-             .files = &files_},
+             .files = &files_,
+             .workers = &workers_},
         images_(server_, clock, config.data_dir + "/server/images"),
         tasks_(loop.executor(), "agent") {
     api_.images = &images_;
@@ -141,6 +144,7 @@ class ServerRoleRunner {
   }
 
   async::awaitable<void> stop() {
+    workers_.end();
     co_await tasks_.stop();
     // Blocking queries would hold a stop for minutes: they are cancelled after a moment.
     co_await http_->stop(std::chrono::milliseconds(200));
@@ -269,6 +273,7 @@ class ServerRoleRunner {
   server::Server server_;
   provision::FileService files_;
   std::optional<server::AuditLog> audit_;
+  async::Workers workers_;
   api::Api api_;
   imageshare::ServerImages images_;
   async::TaskGroup tasks_;
@@ -478,7 +483,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     co_await chores.stop();
     if (server) co_await server->stop();
   };
-  loop.run_until_done(life());
+  async::run_watched(loop, life());
 }
 
 std::vector<std::string> clean_hosts(const std::string& data_dir) {

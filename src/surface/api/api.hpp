@@ -21,6 +21,9 @@ class Controller;
 namespace underway::provision {
 class FileService;
 }
+namespace underway::async {
+class Workers;
+}
 
 namespace underway::api {
 
@@ -59,6 +62,7 @@ struct Api {
   /// Has the agent read again what may change of its configuration while it runs; absent where there is no agent.
   std::function<void()> reload = {};
   std::shared_ptr<Meter> meter = std::make_shared<Meter>();
+  async::Workers* workers = nullptr;  ///< null: what clients make costly is done on the loop, for tests
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

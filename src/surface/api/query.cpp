@@ -3,6 +3,8 @@
 #include <charconv>
 #include <tuple>
 
+#include "api/work.hpp"
+#include "async/watchdog.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 
@@ -64,9 +66,20 @@ Item place_of(const std::string& token, bool ordered) {
   return {std::string(stop == end ? end : stop + 1, end), {}, {}, order};
 }
 
-std::string pretty_if_asked(const Request& request, std::string body) {
-  if (!request.query.flag("pretty")) return body;
-  return json::pretty(json::parse(body)) + "\n";
+awaitable<std::string> pretty_if_asked(Api& api, const Request& request, std::string body) {
+  if (!request.query.flag("pretty")) co_return body;
+  auto make = [&body] { return json::pretty(json::parse(body)) + "\n"; };
+  co_return co_await computed(api, request, "indenting the answer", make);
+}
+
+/// Durable state, after waiting for something newer than the request's `index`, if it has one.
+awaitable<const tables::Tables*> awaited(Api& api, const Request& request, const std::vector<tables::Scope>& scopes) {
+  const std::int64_t index = integer_parameter(request, "index", 0);
+  const auto deadline = wait_deadline(request);
+  const bool waits = index > 0 && !scopes.empty();
+  const auto* tables = waits ? co_await api.server.changed_since(scopes, index, deadline) : co_await api.server.read();
+  async::doing(request.method + " " + request.path);
+  co_return tables;
 }
 
 }  // namespace
@@ -96,23 +109,36 @@ TimePoint since_parameter(const Request& request, TimePoint now) {
   return now - *span;
 }
 
-awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body,
+awaitable<Response> answer_made(Api& api, const Request& request, std::vector<tables::Scope> scopes, Gathering gather,
                                 model::Revision least) {
-  const std::int64_t index = integer_parameter(request, "index", 0);
-  const auto deadline = wait_deadline(request);
-  const bool may_change = !scopes.empty();
-  const auto* tables =
-      index > 0 && may_change ? co_await api.server.changed_since(scopes, index, deadline) : co_await api.server.read();
+  const auto* tables = co_await awaited(api, request, scopes);
+  // The tables' first revision is also that of what was never changed.
+  const auto revision = newest(*tables, scopes);
   Response response;
   try {
-    response = http::json(pretty_if_asked(request, body(*tables)));
+    auto make = gather(*tables);
+    response = http::json(co_await computed(api, request, "writing the answer", make));
+    response.body = co_await pretty_if_asked(api, request, std::move(response.body));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
     // With an index, so that who waits for it to be there can ask again from here.
     response = http::text(404, error.one_line());
   }
-  // The tables' first revision is also that of what was never changed.
+  set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
+  co_return response;
+}
+
+awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body,
+                                model::Revision least) {
+  const auto* tables = co_await awaited(api, request, scopes);
   const auto revision = newest(*tables, scopes);
+  Response response;
+  try {
+    response = http::json(co_await pretty_if_asked(api, request, body(*tables)));
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    response = http::text(404, error.one_line());
+  }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   co_return response;
 }
@@ -139,43 +165,127 @@ bool wants(const std::optional<filter::Expression>& expression, const filter::Da
   }
 }
 
-bool wants(const std::optional<filter::Expression>& expression, const Item& item) {
-  if (!expression) return true;
-  if (item.datum.type != nullptr) return wants(expression, item.datum);
-  const auto shown = json::parse(item.json());
+namespace {
+
+/// A list is made in slices, between which the loop is everybody's.
+class Slices {
+ public:
+  explicit Slices(Api& api, const Request& request) : api_(api), request_(request) {}
+  /// Ends the slice if it has lasted long enough. The tables are then what is durable by now: rows stay as they were
+  /// taken, what is worked out beside them may be newer than the index of the answer, never older.
+  awaitable<void> rest() {
+    if (std::chrono::steady_clock::now() - begun_ < kSlice) co_return;
+    co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+    co_await api_.server.read();
+    begun_ = std::chrono::steady_clock::now();
+    async::doing(request_.method + " " + request_.path);
+  }
+
+ private:
+  static constexpr Duration kSlice = std::chrono::milliseconds(10);
+  Api& api_;
+  const Request& request_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+bool wants_json(const std::optional<filter::Expression>& expression, std::string_view text) {
+  const auto shown = json::parse(text);
   return wants(expression, filter::datum_of(shown));
 }
 
+/// Of one answer: what is longer nobody reads, and the server holds it until the slowest client has it.
+constexpr std::size_t kLongestAnswer = 256U << 20;
+
+void check_length(const std::string& answer) {
+  if (answer.size() <= kLongestAnswer) return;
+  throw Error(Code::too_large, "the answer is too long")
+      .because(fmt::format("it has more than {}", human_bytes(kLongestAnswer)))
+      .advise("ask for a page of it (per_page), or for fewer rows (prefix, filter)");
+}
+
+/// What of a list is asked for.
+struct Page {
+  std::size_t per_page = 0;  ///< 0: all
+  std::string from;
+  bool reverse = false;
+  std::optional<filter::Expression> filter;
+};
+
+awaitable<Page> page_of(Api& api, const Request& request) {
+  Page page{static_cast<std::size_t>(integer_parameter(request, "per_page", 0)),
+            request.query.find("next_token").value_or(""), request.query.flag("reverse"), std::nullopt};
+  if (!request.query.find("filter")) co_return page;
+  auto read = [&request] { return filter_of(request); };  // patterns are compiled
+  page.filter = co_await computed(api, request, "reading the filter", read);
+  co_return page;
+}
+
+void sort(std::vector<Item>& items, const Page& page) {
+  const auto before = [&page](const Item& a, const Item& b) {
+    const auto order = std::tie(a.order, a.token) <=> std::tie(b.order, b.token);
+    return page.reverse ? order > 0 : order < 0;
+  };
+  if (!std::is_sorted(items.begin(), items.end(), before)) std::sort(items.begin(), items.end(), before);
+  if (page.from.empty() || items.empty()) return;
+  // The element that the token names may be gone by now: the page begins with the next one.
+  const bool ordered = items.front().order != 0;
+  items.erase(items.begin(), std::lower_bound(items.begin(), items.end(), place_of(page.from, ordered), before));
+}
+
+/// Leaves what the filter wants, and not more than one that the page does not show. Rows do not change: what is asked
+/// about them is worked out beside the loop.
+awaitable<void> keep_wanted(Api& api, const Request& request, const Page& page, std::vector<Item>& items) {
+  if (!page.filter) co_return;
+  std::vector<std::string> shown(items.size());
+  Slices slices(api, request);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].datum.type != nullptr) continue;
+    shown[i] = items[i].json();
+    co_await slices.rest();
+  }
+  std::vector<Item> kept;
+  auto ask = [&] {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (page.per_page > 0 && kept.size() > page.per_page) return;
+      const bool wanted =
+          items[i].datum.type != nullptr ? wants(page.filter, items[i].datum) : wants_json(page.filter, shown[i]);
+      if (wanted) kept.push_back(std::move(items[i]));
+    }
+  };
+  co_await computed(api, request, "filtering the list", ask);
+  items = std::move(kept);
+}
+
+}  // namespace
+
 awaitable<Response> answer_list(Api& api, const Request& request, std::vector<tables::Scope> scopes,
                                 std::function<std::vector<Item>(const tables::Tables&)> list, model::Revision least) {
-  const auto per_page = static_cast<std::size_t>(integer_parameter(request, "per_page", 0));
-  const std::string from = request.query.find("next_token").value_or("");
-  const bool reverse = request.query.flag("reverse");
-  const auto filter = filter_of(request);
-  std::string next_token;
-  const Body body = [&](const tables::Tables& tables) {
-    auto items = list(tables);
-    const auto before = [reverse](const Item& a, const Item& b) {
-      const auto order = std::tie(a.order, a.token) <=> std::tie(b.order, b.token);
-      return reverse ? order > 0 : order < 0;
-    };
-    if (!std::is_sorted(items.begin(), items.end(), before)) std::sort(items.begin(), items.end(), before);
-    // The element that the token names may be gone by now: the page begins with the next one.
-    auto at = items.begin();
-    if (!from.empty() && !items.empty())
-      at = std::lower_bound(items.begin(), items.end(), place_of(from, items.front().order != 0), before);
-    std::string out = "[";
-    std::size_t shown = 0;
-    for (; at != items.end(); ++at) {
-      if (!wants(filter, *at)) continue;
-      if (per_page > 0 && shown == per_page) break;
-      if (shown++ > 0) out += ',';
+  const Page page = co_await page_of(api, request);
+  const auto* tables = co_await awaited(api, request, scopes);
+  const auto revision = newest(*tables, scopes);
+  Response response;
+  std::string out = "[", next_token;
+  try {
+    auto items = list(*tables);
+    sort(items, page);
+    co_await keep_wanted(api, request, page, items);
+    Slices slices(api, request);
+    for (auto at = items.begin(); at != items.end(); ++at) {
+      if (page.per_page > 0 && at == items.begin() + static_cast<std::ptrdiff_t>(page.per_page)) {
+        next_token = token_of(*at);
+        break;
+      }
+      if (at != items.begin()) out += ',';
       out += at->json();
+      check_length(out);
+      co_await slices.rest();
     }
-    if (at != items.end()) next_token = token_of(*at);
-    return out + "]";
-  };
-  Response response = co_await answer_read(api, request, std::move(scopes), body, least);
+    response = http::json(co_await pretty_if_asked(api, request, std::move(out) + "]"));
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    response = http::text(404, error.one_line());
+  }
+  set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   if (!next_token.empty()) response.headers.set("X-Nomad-NextToken", next_token);
   co_return response;
 }

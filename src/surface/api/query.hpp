@@ -30,6 +30,12 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
 /// As `least`: of lists by whose index clients of Nomad see that nothing was ever in them.
 inline constexpr model::Revision kNothingYet = 0;
 
+/// As answer_read, for answers that may be long: `gather(tables)` takes the rows, and what it returns makes JSON of
+/// them beside the loop, and touches no tables.
+using Gathering = std::function<std::function<std::string()>(const tables::Tables&)>;
+awaitable<Response> answer_made(Api& api, const Request& request, std::vector<tables::Scope> scopes, Gathering gather,
+                                model::Revision least = 1);
+
 /// One element of a list before paging.
 struct Item {
   std::string token;  ///< the list is sorted by it, and it names where the next page begins
@@ -58,7 +64,6 @@ std::optional<filter::Expression> filter_of(const Request& request);
 std::optional<filter::Expression> read_filter(std::string_view text);
 /// Whether `expression` wants it; without one it does. Throws invalid as Nomad words it.
 bool wants(const std::optional<filter::Expression>& expression, const filter::Datum& datum);
-bool wants(const std::optional<filter::Expression>& expression, const Item& item);
 
 /// The answer to a write that is durable at `index`.
 Response written(std::string body, model::Revision index);

@@ -1,6 +1,7 @@
 #include "api/routes.hpp"
 
 #include "api/doorman.hpp"
+#include "async/watchdog.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 
@@ -175,6 +176,7 @@ class Account {
 
 awaitable<Response> serve(std::shared_ptr<const Served> served, http::Request raw) {
   Request request{std::move(raw)};
+  async::doing(request.method + " " + request.path);
   const Account account(served->api, request);
   if (auto refusal = served->gate->enter(served->route.right, request)) co_return std::move(*refusal);
   if (served->api.audit == nullptr || !changes_something(served->route, request.method))

@@ -6,6 +6,7 @@
 #include "api/gate.hpp"
 #include "api/query.hpp"
 #include "api/trust_body.hpp"
+#include "api/work.hpp"
 
 namespace underway::api {
 

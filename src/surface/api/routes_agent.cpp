@@ -5,6 +5,7 @@
 #include "api/openapi.hpp"
 #include "api/routes.hpp"
 #include "api/troubles.hpp"
+#include "async/watchdog.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
 
@@ -110,7 +111,7 @@ struct Gauge {
   std::int64_t value;
 };
 
-std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
+std::vector<Gauge> gauges(Api& api, const tables::Tables& tables, const async::Watchdog& watchdog) {
   std::int64_t ready = 0, linked = 0, running = 0, pending = 0, blocked = 0;
   for (const auto& node : tables.nodes()) {
     ready += node->ready() ? 1 : 0;
@@ -133,6 +134,8 @@ std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
           {"underway_revision", "Revision of the store.", tables.revision()},
           {"underway_writable", "1 if changes can be written to the disk, 0 if they are refused.",
            troubles_of(api).writable ? 1 : 0},
+          {"underway_loop_longest_hold_ms", "The longest that anything kept everybody waiting since the start.",
+           std::chrono::duration_cast<std::chrono::milliseconds>(watchdog.longest()).count()},
           // What dashboards of Nomad ask for and is a count: names of jobs are not for everybody.
           {"nomad.nomad.job_status.pending", "Jobs that wait.", jobs[model::JobStatus::pending]},
           {"nomad.nomad.job_status.running", "Jobs that run.", jobs[model::JobStatus::running]},
@@ -144,6 +147,7 @@ std::vector<Gauge> gauges(Api& api, const tables::Tables& tables) {
 }
 
 constexpr const char* kRequests = "underway.http.requests";
+constexpr const char* kHolds = "underway.loop.holds";
 constexpr const char* kRequestTimes = "underway.http.request_seconds";
 
 std::string prometheus_name(std::string name) {
@@ -152,13 +156,16 @@ std::string prometheus_name(std::string name) {
 }
 
 /// Prometheus' text exposition format 0.0.4.
-std::string prometheus_text(const std::vector<Gauge>& gauges, const Meter& meter) {
+std::string prometheus_text(const std::vector<Gauge>& gauges, const Meter& meter, std::uint64_t holds) {
   std::string text;
   for (const auto& gauge : gauges)
     text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0} {2}\n", prometheus_name(gauge.name), gauge.help,
                         gauge.value);
   text += fmt::format("# HELP {0} Requests answered.\n# TYPE {0} counter\n{0} {1}\n",
                       prometheus_name(kRequests) + "_total", meter.requests());
+  text += fmt::format(
+      "# HELP {0} Times that anything kept everybody waiting for 50 ms or more.\n# TYPE {0} counter\n{0} {1}\n",
+      prometheus_name(kHolds) + "_total", holds);
   text += fmt::format(
       "# HELP {0} How long requests took that did not wait on purpose.\n# TYPE {0} summary\n{0}_sum {1}\n{0}_count "
       "{2}\n",
@@ -183,10 +190,11 @@ object counted(const char* name, std::int64_t count, double up) {
 /// JSON, or for Prometheus with ?format=prometheus.
 awaitable<Response> metrics(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
-  const auto all = gauges(api, *tables);
+  const auto& watchdog = async::Watchdog::of(co_await asio::this_coro::executor);
+  const auto all = gauges(api, *tables, watchdog);
   const Meter& meter = *api.meter;
   if (request.query.find("format").value_or("") == "prometheus") {
-    Response response = http::text(200, prometheus_text(all, meter));
+    Response response = http::text(200, prometheus_text(all, meter, watchdog.holds()));
     response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
     co_return response;
   }
@@ -194,7 +202,9 @@ awaitable<Response> metrics(Api& api, Request request) {
   for (const auto& gauge : all)
     list.push_back(object{{"Name", gauge.name}, {"Value", gauge.value}, {"Labels", object{}}});
   const double up = std::chrono::duration<double>(api.clock.now() - api.server.started_at()).count();
-  array counters{counted(kRequests, meter.requests(), up)}, samples{sampled(kRequestTimes, meter.times(), up)};
+  array counters{counted(kRequests, meter.requests(), up),
+                 counted(kHolds, static_cast<std::int64_t>(watchdog.holds()), up)},
+      samples{sampled(kRequestTimes, meter.times(), up)};
   co_return http::json(boost::json::serialize(object{{"Gauges", std::move(list)},
                                                      {"Counters", std::move(counters)},
                                                      {"Samples", std::move(samples)},

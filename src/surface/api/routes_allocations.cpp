@@ -46,9 +46,10 @@ awaitable<Response> list_allocations(Api& api, Request request) {
 awaitable<Response> read_allocation(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return allocation_json(*get_allocation(tables, id));
-  });
+  const Gathering gather = [&](const tables::Tables& tables) {
+    return [row = get_allocation(tables, id)] { return allocation_json(*row); };
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
 }
 
 awaitable<Response> stop_allocation(Api& api, Request request) {

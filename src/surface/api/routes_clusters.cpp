@@ -39,41 +39,54 @@ awaitable<Response> read_cluster(Api& api, Request request) {
   });
 }
 
-server::ApplyCluster parse_cluster(const Request& request) {
-  const boost::json::value text = parse_body(request);
-  auto body = json::decode<ClusterBody>(text);
-  if (body.cluster.name != request.param("name"))
-    throw Error(Code::invalid, "the cluster's name does not match the path");
-  const auto wrong = host::problems(host::cluster_spec(body.cluster));
-  if (!wrong.empty()) {
-    Error error(Code::invalid, fmt::format("cluster '{}' is not valid", body.cluster.name));
-    for (const auto& problem : wrong) error.because(problem);
-    throw error;
-  }
-  server::ApplyCluster out;
-  out.cluster = body.cluster;
-  out.namespaces = std::move(body.namespaces);
-  for (std::size_t i = 0; i < body.jobs.size(); ++i) {
-    const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
-    out.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
-  }
-  std::vector<const model::Job*> jobs;
-  for (const auto& entry : out.jobs) jobs.push_back(&entry.job);
-  refuse_configs(jobs);
-  return out;
+/// What the body of a cluster declares.
+struct Declared {
+  server::ApplyCluster cluster;
+  std::vector<model::SyncFile> files;
+};
+
+void refuse_problems(const std::vector<std::string>& wrong, const std::string& what) {
+  if (wrong.empty()) return;
+  Error error(Code::invalid, what);
+  for (const auto& problem : wrong) error.because(problem);
+  throw error;
 }
 
 /// The files that the directory declares, valid.
-std::vector<model::SyncFile> parse_files(const Request& request) {
-  auto files = files_of(json::decode<ClusterBody>(parse_body(request)).files);
+std::vector<model::SyncFile> valid_files(const ClusterBody& body) {
+  auto files = files_of(body.files);
   std::vector<std::string> wrong = model::problems(files);
   for (const auto& file : files) {
     for (auto& problem : model::problems(file)) wrong.push_back(std::move(problem));
   }
-  if (wrong.empty()) return files;
-  Error error(Code::invalid, "the files of the cluster are not valid");
-  for (const auto& problem : wrong) error.because(problem);
-  throw error;
+  refuse_problems(wrong, "the files of the cluster are not valid");
+  return files;
+}
+
+Declared parse_cluster(const Request& request) {
+  const boost::json::value text = parse_body(request);
+  auto body = json::decode<ClusterBody>(text);
+  if (body.cluster.name != request.param("name"))
+    throw Error(Code::invalid, "the cluster's name does not match the path");
+  refuse_problems(host::problems(host::cluster_spec(body.cluster)),
+                  fmt::format("cluster '{}' is not valid", body.cluster.name));
+  Declared out;
+  out.files = valid_files(body);
+  out.cluster.cluster = body.cluster;
+  out.cluster.namespaces = std::move(body.namespaces);
+  for (std::size_t i = 0; i < body.jobs.size(); ++i) {
+    const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
+    out.cluster.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
+  }
+  std::vector<const model::Job*> jobs;
+  for (const auto& entry : out.cluster.jobs) jobs.push_back(&entry.job);
+  refuse_configs(jobs);
+  return out;
+}
+
+awaitable<Declared> declared_by(Api& api, const Request& request) {
+  auto read = [&request] { return parse_cluster(request); };
+  co_return co_await computed(api, request, "reading the cluster", read);
 }
 
 awaitable<provision::FilesPut> put_files(Api& api, std::string cluster, std::vector<model::SyncFile> files) {
@@ -110,8 +123,9 @@ std::vector<std::string> namespace_changes(const tables::Tables& tables, const s
 }
 
 awaitable<Response> apply_cluster(Api& api, Request request) {
-  auto wanted = parse_cluster(request);
-  auto files = parse_files(request);
+  auto declared = co_await declared_by(api, request);
+  auto& wanted = declared.cluster;
+  auto& files = declared.files;
   if (!files.empty()) request.require(right::management());
   const std::string cluster = wanted.cluster.name;
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
@@ -148,8 +162,9 @@ void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
 
 /// Every job is planned against the cluster as it stands, by itself.
 awaitable<Response> plan_cluster(Api& api, Request request) {
-  auto wanted = parse_cluster(request);
-  auto files = parse_files(request);
+  auto body = co_await declared_by(api, request);
+  auto& wanted = body.cluster;
+  auto& files = body.files;
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
   ClusterPlan plan;
   const auto whole = wanted;

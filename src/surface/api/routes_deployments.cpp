@@ -50,13 +50,15 @@ awaitable<Response> deployment_allocations(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_deployment(*tables, id);
   std::vector<Scope> scopes{{Topic::allocations, "job:" + row->ns + "/" + row->job_id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& now) {
-    std::vector<tables::Row<model::Allocation>> own;
-    for (const auto& allocation : now.allocations_of_job(row->ns, row->job_id)) {
-      if (allocation->deployment_id == id) own.push_back(allocation);
+  const auto list = [&](const tables::Tables& now) {
+    std::vector<Item> items;
+    for (const auto& own : now.allocations_of_job(row->ns, row->job_id)) {
+      if (own->deployment_id == id)
+        items.push_back({own->id, [&now, own] { return json::encode(stub(now, *own)); }, {}, own->create_index});
     }
-    return json_list(own, [&](const auto& allocation) { return json::encode(stub(now, *allocation)); });
-  });
+    return items;
+  };
+  co_return co_await answer_list(api, request, std::move(scopes), list);
 }
 
 awaitable<Response> job_deployments(Api& api, Request request) {

@@ -1,5 +1,6 @@
 // Evaluations in numbers: how many there are of a kind, and forgetting those that are in the way.
 #include "api/routes.hpp"
+#include "base/text.hpp"
 #include "server/evaluation_decisions.hpp"
 
 namespace underway::api {
@@ -11,15 +12,38 @@ using tables::Topic;
 
 awaitable<Response> count_evaluations(Api& api, Request request) {
   const std::string prefix = request.query.find("prefix").value_or("");
-  const auto filter = filter_of(request);
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const Gathering gather = [&](const tables::Tables& tables) {
     Shown shown(request);
-    std::size_t count = 0;
-    for (const auto& row : tables.evaluations(prefix))
-      count += shown(row->ns) && wants(filter, filter::datum_of(*row)) ? 1 : 0;
-    return fmt::format(R"({{"Count":{}}})", count);
-  });
+    std::vector<tables::Row<model::Evaluation>> rows;
+    for (const auto& row : tables.evaluations(prefix)) {
+      if (shown(row->ns)) rows.push_back(row);
+    }
+    return [&request, rows = std::move(rows)] {
+      const auto filter = filter_of(request);
+      const auto count = std::count_if(rows.begin(), rows.end(),
+                                       [&](const auto& row) { return wants(filter, filter::datum_of(*row)); });
+      return fmt::format(R"({{"Count":{}}})", count);
+    };
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
+}
+
+/// Of those that the filter `text` wants, as many as one request may delete.
+awaitable<std::vector<std::string>> wanted_evaluations(Api& api, const Request& request, const std::string& text) {
+  const auto* tables = co_await api.server.read();
+  std::vector<tables::Row<model::Evaluation>> rows;
+  for (const auto& row : tables->evaluations()) rows.push_back(row);
+  auto ask = [&] {
+    const auto filter = read_filter(text);
+    std::vector<std::string> wanted;
+    for (const auto& row : rows) {
+      if (wanted.size() < server::kMostDeletedEvaluations && wants(filter, filter::datum_of(*row)))
+        wanted.push_back(row->id);
+    }
+    return wanted;
+  };
+  co_return co_await computed(api, request, "filtering the evaluations", ask);
 }
 
 /// {EvalIDs} or {Filter}: of the ids all or none, of a filter as many as one request may.
@@ -31,17 +55,15 @@ awaitable<Response> delete_evaluations(Api& api, Request request) {
   std::string text;
   if (const auto* given = body.if_contains("Filter"); given != nullptr && given->is_string())
     text = std::string(std::string_view(given->get_string()));
-  const auto filter = std::make_shared<const std::optional<filter::Expression>>(read_filter(text));
-  if (ids.empty() && !*filter) throw Error(Code::invalid, "evals must be deleted by either ID or filter");
-  if (!ids.empty() && *filter) throw Error(Code::invalid, "evals cannot be deleted by both ID and filter");
-  auto decide = [ids, filter](const server::Tables& tables, const server::Context&) {
-    if (!*filter) return server::decide_delete_evaluations(tables, ids);
-    std::vector<std::string> wanted;
-    for (const auto& row : tables.evaluations()) {
-      if (wanted.size() < server::kMostDeletedEvaluations && wants(*filter, filter::datum_of(*row)))
-        wanted.push_back(row->id);
-    }
-    return server::decide_delete_evaluations(tables, wanted);
+  if (ids.empty() && trim(text).empty()) throw Error(Code::invalid, "evals must be deleted by either ID or filter");
+  if (!ids.empty() && !trim(text).empty()) throw Error(Code::invalid, "evals cannot be deleted by both ID and filter");
+  const bool by_filter = ids.empty();
+  if (by_filter) ids = co_await wanted_evaluations(api, request, text);
+  auto decide = [ids, by_filter](const server::Tables& tables, const server::Context&) {
+    auto there = ids;
+    // Those that were found may be gone by now; those that were named may not.
+    if (by_filter) std::erase_if(there, [&](const auto& id) { return !tables.find_evaluation(id); });
+    return server::decide_delete_evaluations(tables, there);
   };
   const auto count = co_await api.server.writer().submit(std::move(decide));
   request.tell(fmt::format("{} evaluations forgotten", count));

@@ -67,11 +67,13 @@ awaitable<Response> evaluation_allocations(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, "eval:" + id}};
   const auto list = [&](const tables::Tables& tables) {
+    std::vector<Item> items;
     // None of one that is not known, as Nomad has it.
-    return json_list(tables.allocations_of_evaluation(id),
-                     [&](const auto& allocation) { return json::encode(stub(tables, *allocation)); });
+    for (const auto& row : tables.allocations_of_evaluation(id))
+      items.push_back({row->id, [&tables, row] { return json::encode(stub(tables, *row)); }, {}, row->create_index});
+    return items;
   };
-  co_return co_await answer_read(api, request, std::move(scopes), list, kNothingYet);
+  co_return co_await answer_list(api, request, std::move(scopes), list, kNothingYet);
 }
 
 }  // namespace

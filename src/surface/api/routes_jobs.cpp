@@ -89,7 +89,8 @@ server::RegisterJob registration_of(const Request& request, const boost::json::o
 }
 
 awaitable<Response> register_job(Api& api, Request request) {
-  auto registration = registration_of(request, parse_body(request));
+  auto read = [&request] { return registration_of(request, parse_body(request)); };
+  auto registration = co_await computed(api, request, "reading the job", read);
   if (const auto& params = request.params; !params.empty() && request.param("id") != registration.job.id) {
     throw Error(Code::invalid, "Job ID does not match name");
   }
@@ -103,7 +104,7 @@ awaitable<Response> register_job(Api& api, Request request) {
   co_return co_await registered(api, done);
 }
 
-awaitable<Response> parse_job(Api&, Request request) {
+Response parsed_job(const Request& request) {
   const auto body = parse_body(request);
   const auto* source = body.if_contains("JobHCL");
   if (source == nullptr || !source->is_string() || source->get_string().empty())
@@ -121,36 +122,64 @@ awaitable<Response> parse_job(Api&, Request request) {
   if (result.job && result.job->name.empty()) result.job->name = result.job->id;  // clients read it unasked
   if (!result.job) throw result.diagnostics.to_error("the job file cannot be read");
   // What the file does not say is not told: whoever registers it may say it, by the namespace of his request, say.
-  co_return http::json(canonicalize ? json::encode(model::with_policies(*result.job))
-                                    : json::encode(*result.job, json::Encoding::compact));
+  return http::json(canonicalize ? json::encode(model::with_policies(*result.job))
+                                 : json::encode(*result.job, json::Encoding::compact));
 }
 
-awaitable<Response> validate_job(Api&, Request request) {
+awaitable<Response> parse_job(Api& api, Request request) {
+  auto parse = [&request] { return parsed_job(request); };
+  co_return co_await computed(api, request, "parsing the job", parse);
+}
+
+/// What is wrong with a job; its namespace when it could be read so far.
+struct Validated {
+  std::optional<std::string> ns;
+  std::vector<std::string> problems;
+};
+
+/// A name may be a megabyte, and stands in each of its problems.
+std::string brief(std::string problem) {
+  std::size_t cut = 1024;
+  if (problem.size() <= cut) return problem;
+  while (cut > 0 && (static_cast<unsigned char>(problem[cut]) & 0xc0) == 0x80) --cut;  // not within a character
+  return problem.substr(0, cut) + "…";
+}
+
+Validated validated_job(const Request& request) {
+  Validated out;
   const auto body = parse_body(request);
-  boost::json::array problems;
   try {
     const auto registration = registration_of(request, body);
-    request.require(right::ns(Capability::read_job), registration.job.ns);
+    out.ns = registration.job.ns;
     const model::ValidateOptions options{.check_constraint = {}, .check_config = &drivers::config_problems};
-    for (const auto& problem : model::validate(registration.job, options)) problems.emplace_back(problem.text());
+    for (const auto& problem : model::validate(registration.job, options)) out.problems.push_back(problem.text());
   } catch (const Error& error) {
-    if (error.code() == Code::denied) throw;
-    for (const auto& line : error.reasons()) problems.emplace_back(line);
-    if (problems.empty()) problems.emplace_back(error.one_line());
+    if (error.code() == Code::too_large) throw;
+    out.problems = error.reasons();
+    if (out.problems.empty()) out.problems.push_back(error.one_line());
   }
-  std::string all;
-  for (const auto& problem : problems)
-    all += (all.empty() ? "" : "\n") + std::string(std::string_view(problem.as_string()));
-  co_return http::json(boost::json::serialize(boost::json::object{
-      {"DriverConfigValidated", true}, {"ValidationErrors", std::move(problems)}, {"Error", all}, {"Warnings", ""}}));
+  for (auto& problem : out.problems) problem = brief(std::move(problem));
+  return out;
+}
+
+awaitable<Response> validate_job(Api& api, Request request) {
+  auto validate = [&request] { return validated_job(request); };
+  const auto validated = co_await computed(api, request, "validating the job", validate);
+  if (validated.ns) request.require(right::ns(Capability::read_job), *validated.ns);
+  boost::json::array problems(validated.problems.begin(), validated.problems.end());
+  co_return http::json(boost::json::serialize(boost::json::object{{"DriverConfigValidated", true},
+                                                                  {"ValidationErrors", std::move(problems)},
+                                                                  {"Error", join(validated.problems, "\n")},
+                                                                  {"Warnings", ""}}));
 }
 
 awaitable<Response> read_job(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{job_scope(request)};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(model::with_policies(*get_job(tables, request, id)));
-  });
+  const Gathering gather = [&](const tables::Tables& tables) {
+    return [job = get_job(tables, request, id)] { return json::encode(model::with_policies(*job)); };
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
 }
 
 awaitable<Response> stop_job(Api& api, Request request) {
@@ -168,12 +197,14 @@ awaitable<Response> job_submission(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id"),
                     wanted = request.query.find("version").value_or("");
   std::vector<Scope> scopes{job_scope(request)};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const Gathering gather = [&](const tables::Tables& tables) -> std::function<std::string()> {
     for (const auto& version : tables.job_versions(ns, id)) {
-      if (wanted.empty() || std::to_string(version->job.version) == wanted) return json::encode(version->submission);
+      if (wanted.empty() || std::to_string(version->job.version) == wanted)
+        return [version] { return json::encode(version->submission); };
     }
     throw Error(Code::not_found, "job source not found");
-  });
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
 }
 
 /// `all`: also those of a job of that name that was there before, and purged.
@@ -183,11 +214,14 @@ awaitable<Response> job_allocations(Api& api, Request request) {
   std::vector<Scope> scopes{scope_of_job(Topic::allocations, request)};
   const auto list = [&](const tables::Tables& tables) {
     const auto job = tables.find_job(ns, id);
-    auto allocations = tables.allocations_of_job(ns, id);
-    std::erase_if(allocations, [&](const auto& row) { return !all && job && row->create_index < job->create_index; });
-    return json_list(allocations, [&](const auto& row) { return json::encode(stub(tables, *row)); });
+    std::vector<Item> items;
+    for (const auto& row : tables.allocations_of_job(ns, id)) {
+      if (!all && job && row->create_index < job->create_index) continue;
+      items.push_back({row->id, [&tables, row] { return json::encode(stub(tables, *row)); }, {}, row->create_index});
+    }
+    return items;
   };
-  co_return co_await answer_read(api, request, std::move(scopes), list, kNothingYet);
+  co_return co_await answer_list(api, request, std::move(scopes), list, kNothingYet);
 }
 
 awaitable<Response> job_evaluations(Api& api, Request request) {

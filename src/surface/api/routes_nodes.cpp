@@ -39,12 +39,15 @@ awaitable<Response> read_node(Api& api, Request request) {
 awaitable<Response> node_allocations(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::allocations, "node:" + id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const Gathering gather = [&](const tables::Tables& tables) {
     // None of a node that is not known, as Nomad has it.
     auto allocations = tables.allocations_on_node(id);
     std::erase_if(allocations, [&](const auto& row) { return !request.may(row->ns, Capability::read_job); });
-    return json_list(allocations, [](const auto& allocation) { return allocation_json(*allocation); });
-  });
+    return [allocations = std::move(allocations)] {
+      return json_list(allocations, [](const auto& allocation) { return allocation_json(*allocation); });
+    };
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
 }
 
 awaitable<Response> set_eligibility(Api& api, Request request) {

@@ -19,18 +19,21 @@ std::string next_launch_of(const model::Job& job, TimePoint now) {
   return next ? fmt::format("\"{}\"", format_time(*next)) : "null";
 }
 
-awaitable<Response> plan_job(Api& api, Request request) {
+/// What a plan's request asks for.
+struct Wanted {
+  model::Job job;
+  bool diff = false;
+};
+
+Wanted read_wanted(const Request& request) {
   const auto body = parse_body(request);
-  auto job = job_of(request, body);
-  if (request.param("id") != job.id) throw Error(Code::invalid, "Job ID does not match");
-  request.require(right::ns(Capability::plan_job), job.ns);
-  refuse_configs({&job});
   const auto* wants_diff = body.if_contains("Diff");
-  const bool diff = wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool();
-  const auto plan = co_await api.server.plan_job(std::move(job));
-  auto change = describe_plan(plan);
-  change.impact = impact_of(api, plan);
-  change.prospects = prospects_of(api.server.writer().tables(), plan);
+  auto job = job_of(request, body);
+  refuse_configs({&job});
+  return {std::move(job), wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool()};
+}
+
+std::string planned_json(const JobChange& change, const server::JobPlan& plan, bool diff, TimePoint now) {
   std::string out = "{\"Diff\":" + (diff ? json::encode(change.diff) : std::string("null"));
   out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) +
          ",\"PreemptedAllocs\":" + json::encode(change.evicted) + "}";
@@ -39,9 +42,26 @@ awaitable<Response> plan_job(Api& api, Request request) {
   out += ",\"Impact\":" + json::encode(change.impact);
   out += ",\"Prospects\":" + json::encode(change.prospects);
   out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":{},\"NextPeriodicLaunch\":{},\"Warnings\":\"\"}}",
-                     change.job_modify_index, json::encode(plan.plan.evaluations),
-                     next_launch_of(plan.proposed, api.clock.now()));
-  co_return written(std::move(out), change.job_modify_index);
+                     change.job_modify_index, json::encode(plan.plan.evaluations), next_launch_of(plan.proposed, now));
+  return out;
+}
+
+awaitable<Response> plan_job(Api& api, Request request) {
+  auto read = [&request] { return read_wanted(request); };
+  auto wanted = co_await computed(api, request, "reading the job", read);
+  if (request.param("id") != wanted.job.id) throw Error(Code::invalid, "Job ID does not match");
+  request.require(right::ns(Capability::plan_job), wanted.job.ns);
+  const auto plan = co_await api.server.plan_job(std::move(wanted.job));
+  const auto impact = impact_of(api, plan);
+  const auto prospects = prospects_of(api.server.writer().tables(), plan);
+  const TimePoint now = api.clock.now();
+  auto tell = [&] {
+    auto change = describe_plan(plan);
+    change.impact = impact;
+    change.prospects = prospects;
+    return planned_json(change, plan, wanted.diff, now);
+  };
+  co_return written(co_await computed(api, request, "describing the plan", tell), plan.job_modify_index);
 }
 
 }  // namespace

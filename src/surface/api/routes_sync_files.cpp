@@ -62,7 +62,8 @@ awaitable<Response> read_content(Api& api, Request request) {
 
 awaitable<Response> put_files(Api& api, Request request) {
   auto& service = service_of(api);
-  auto body = json::decode<SyncFilesBody>(parse_body(request));
+  auto read = [&request] { return json::decode<SyncFilesBody>(parse_body(request)); };
+  auto body = co_await computed(api, request, "reading the files", read);
   for (const auto& entry : body.files) request.tell(fmt::format("file {}", entry.file.name));
   const std::string what = body.files.size() == 1 ? fmt::format("declare file {}", body.files.front().file.name)
                                                   : fmt::format("declare {} files", body.files.size());

@@ -59,6 +59,8 @@ awaitable<Response> serve_link(Api& api, Request request) {
   co_return response;
 }
 
+constexpr std::size_t kToldOfReason = 256;
+
 /// Needs no token of the API: the join token is what counts.
 awaitable<Response> join(Api& api, Request request) {
   auto body = json::decode<trust::JoinRequest>(boost::json::value(parse_body(request)));
@@ -67,7 +69,7 @@ awaitable<Response> join(Api& api, Request request) {
     co_return http::json(json::encode(certified));
   } catch (const Error& error) {
     warn_once(fmt::format("{}: node '{}' may not join: {}", without_port(request.remote.address), shown(body.name),
-                          error.one_line()));
+                          error.one_line().substr(0, kToldOfReason)));
     throw;
   }
 }

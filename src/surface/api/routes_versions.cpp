@@ -60,14 +60,17 @@ awaitable<Response> job_versions(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id");
   const bool diffs = request.query.flag("diffs");
   std::vector<Scope> scopes{{Topic::jobs, ns + "/" + id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const Gathering gather = [&](const tables::Tables& tables) {
     if (!tables.find_job(ns, id)) throw Error(Code::not_found, "job not found");
-    const auto versions = tables.job_versions(ns, id);
-    const auto fixed = compared_to(request, tables, ns, id, versions);
-    return R"({"Versions":)" +
-           json_list(versions, [](const auto& version) { return json::encode(model::with_policies(version->job)); }) +
-           R"(,"Diffs":)" + (diffs || fixed ? diffs_of(versions, fixed) : "null") + "}";
-  });
+    auto versions = tables.job_versions(ns, id);
+    auto fixed = compared_to(request, tables, ns, id, versions);
+    return [versions = std::move(versions), fixed = std::move(fixed), diffs] {
+      const auto whole = [](const auto& version) { return json::encode(model::with_policies(version->job)); };
+      return R"({"Versions":)" + json_list(versions, whole) + R"(,"Diffs":)" +
+             (diffs || fixed ? diffs_of(versions, fixed) : "null") + "}";
+    };
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
 }
 
 awaitable<Response> tag_version(Api& api, Request request) {

@@ -3,6 +3,7 @@
 /// Recursive descent over one text. An error inside an attribute or a block's header unwinds to that item (by
 /// SyntaxError); the parser then finds the item's end and goes on, so every broken item of a file is reported once.
 
+#include "base/allowance.hpp"
 #include "hcl/detail/lexer.hpp"
 #include "hcl/detail/tree.hpp"
 #include "hcl/diagnostic.hpp"
@@ -162,6 +163,8 @@ T* Parser::node(NodeKind kind, std::size_t begin, std::size_t end, std::initiali
   for (const Node* child : children) depth = std::max<unsigned>(depth, child != nullptr ? child->depth : 0);
   for (const Node* child : more) depth = std::max<unsigned>(depth, child->depth);
   check_depth(depth + 1, begin, end);
+  Allowance::spend();
+  Allowance::make(sizeof(T));
   T* made = document_.arena.make<T>();
   made->kind = kind;
   made->depth = static_cast<std::uint16_t>(depth + 1);

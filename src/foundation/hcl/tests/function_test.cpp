@@ -228,5 +228,24 @@ TEST_F(FileFunction, RendersTemplates) {
   EXPECT_NE(run("templatefile(\"self.tpl\", {})").find("cannot render"), std::string::npos);
 }
 
+TEST(Function, DerivesNoKeysForStrangers) {
+  // Encrypted with an empty passphrase; the text says how many rounds it takes to find out.
+  const std::string sealed_key =
+      "-----BEGIN ENCRYPTED PRIVATE KEY-----\\n"
+      "MIIBvTBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQIex8jsqcV74wCAggA\\n"
+      "MAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBDl2RUo8TogNqUEWQgUH9kQBIIB\\n"
+      "YEs/a/zWJId/66BlfJ2+/iXvfPcmwu7UHyKNx02RUBHymcrL8pw0ViEBkZA6dYjL\\n"
+      "8tTaQYYJQenohx+m4taw3lHlglAL0h7TDTMQdPBOgDH+VhnkvR/RVvw+vSzIoVC4\\n"
+      "cArk5tQGrdS3DiKiAwsVauiPannvVebziatlWIJPGi7+jop81U1iIRI6cbB8pABO\\n"
+      "7Jhxncz742bdkOAGhFwmym8BzdwteaEaK+gO41jPmeMQO3liFpFIP9+9ppQbPlSh\\n"
+      "qFX+rRkhkf1ucfDvzAnIjAYcV1Yb2MtxXDcgTPyuwj+gA+Gv8LzKpWHLK7+1ec03\\n"
+      "cBVAY5e7jMM+Za68WuJ30FuRYNeOPTDrt9vBI7WcBtWnUvTcKu0+1UVkGdqEK4Ci\\n"
+      "yrE890d9acsg89jI5h7mCdSNys2/P6r1lm4oTxgYmNi15BamvsjHq0QSjUL6kLBE\\n"
+      "vhm7WmoM6OO2ABHy609dXIU=\\n"
+      "-----END ENCRYPTED PRIVATE KEY-----\\n";
+  EXPECT_EQ(eval("rsadecrypt(\"aGk=\", \"" + sealed_key + "\")"),
+            "error: rsadecrypt(): this is no RSA private key in PEM without passphrase");
+}
+
 }  // namespace
 }  // namespace underway::hcl

@@ -102,7 +102,7 @@ void JobDialect::add_context() {
   extensions_["group"].prepare = [this](void* object) { group_ = static_cast<model::TaskGroup*>(object); };
   extensions_["group"].finish = [this](void* object, const Site& site) {
     auto& group = *static_cast<model::TaskGroup*>(object);
-    inherit(group.tasks, site);
+    inherit(group.tasks, inherited(site), site);
     sites_.blocks.try_emplace(fmt::format("group '{}'", group.name), site.header);
   };
   extensions_["task"].prepare = [this](void*) { in_task_ = true; };
@@ -150,7 +150,8 @@ void JobDialect::add_sugar() {
     sites_.blocks[""] = site.header;
     auto& job = *static_cast<model::Job*>(object);
     read_tasks(job, site);
-    for (auto& group : job.groups) inherit(group.tasks, site);
+    const Inherited from = inherited(site);
+    for (auto& group : job.groups) inherit(group.tasks, from, site);
   };
 }
 
@@ -225,16 +226,20 @@ void JobDialect::add_inherited() {
   extensions_["task"].blocks.push_back({.type = "scaling", .labels = {"resource"}});
 }
 
-void JobDialect::inherit(std::span<model::Task> tasks, const Site& site) {
-  const auto vaults = site.content.blocks_of("vault");
-  for (std::size_t i = 1; i < vaults.size(); ++i)
-    site.diagnostics.error(vaults[i]->range, "a second 'vault'",
-                           fmt::format("the first is at {}", vaults[0]->range.where()), "join the two");
+JobDialect::Inherited JobDialect::inherited(const Site& site) {
+  Inherited found{site.content.blocks_of("vault"), site.content.blocks_of("secret")};
+  for (std::size_t i = 1; i < found.vaults.size(); ++i)
+    site.diagnostics.error(found.vaults[i]->range, "a second 'vault'",
+                           fmt::format("the first is at {}", found.vaults[0]->range.where()), "join the two");
+  return found;
+}
+
+void JobDialect::inherit(std::span<model::Task> tasks, const Inherited& from, const Site& site) {
   for (auto& task : tasks) {
-    if (!vaults.empty() && !task.vault)
-      decode(*vaults.front(), describe::structure_of<model::VaultUse>(), &task.vault.emplace(), site.context,
+    if (!from.vaults.empty() && !task.vault)
+      decode(*from.vaults.front(), describe::structure_of<model::VaultUse>(), &task.vault.emplace(), site.context,
              site.diagnostics);
-    for (const hcl::Block* block : site.content.blocks_of("secret")) {
+    for (const hcl::Block* block : from.secrets) {
       const bool has_own = std::any_of(task.secrets.begin(), task.secrets.end(),
                                        [&](const auto& secret) { return secret.name == block->label(0); });
       if (!has_own)

@@ -57,7 +57,13 @@ class JobDialect {
   void add_context();
   void add_old_names();
   void add_inherited();
-  static void inherit(std::span<model::Task> tasks, const Site& site);
+  /// What the tasks around which `site` stands have from there. Looked up once: a job may have many groups.
+  struct Inherited {
+    std::vector<const hcl::Block*> vaults;
+    std::vector<const hcl::Block*> secrets;
+  };
+  static Inherited inherited(const Site& site);
+  static void inherit(std::span<model::Task> tasks, const Inherited& from, const Site& site);
   static void read_scaling(model::Task& task, const Site& site);
   void read_tasks(model::Job& job, const Site& site);
   void note_config(const std::string& path, const model::Task& task, const Site& site);

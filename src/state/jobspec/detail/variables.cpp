@@ -1,5 +1,6 @@
 #include "jobspec/detail/variables.hpp"
 
+#include "base/allowance.hpp"
 #include "hcl/parser.hpp"
 
 namespace underway::jobspec::detail {
@@ -51,6 +52,8 @@ void GivenValues::check_known(const VariableNames& known, hcl::Diagnostics& diag
       known.declared.empty() && !known.implicit.empty() ? hcl::Severity::warning : hcl::Severity::error;
   for (const auto& [name, range] : names_) {
     if (known.declared.contains(name) || known.implicit.contains(name)) continue;
+    if (diagnostics.all().size() >= hcl::Diagnostics::kMax) return;  // each is compared with all candidates
+    Allowance::spend(candidates.size());
     std::string suggestion = hcl::suggest(name, candidates);
     if (suggestion.empty()) suggestion = fmt::format("declare it: variable \"{}\" {{}}", name);
     diagnostics.add({severity, fmt::format("variable '{}' is given a value, and neither declared nor used", name), "",

@@ -8,6 +8,9 @@
 
 namespace underway::model::detail {
 
+/// So many are told: fifteen megabytes of empty groups have as many problems, and nobody reads them.
+inline constexpr std::size_t kMostProblems = 100;
+
 /// Collects problems under one path.
 class Place {
  public:
@@ -18,7 +21,10 @@ class Place {
   }
   template <class... Args>
   void say(fmt::format_string<Args...> format, Args&&... args) const {
-    out_.push_back({path_, fmt::format(format, std::forward<Args>(args)...)});
+    if (out_.size() < kMostProblems)
+      out_.push_back({path_, fmt::format(format, std::forward<Args>(args)...)});
+    else if (out_.size() == kMostProblems)
+      out_.push_back({"", fmt::format("there are more problems than these {}", kMostProblems)});
   }
   /// Says it unless `holds`.
   template <class... Args>

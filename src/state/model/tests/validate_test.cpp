@@ -167,6 +167,26 @@ TEST(Validate, NamesPlaceAndValueOfEveryProblem) {
   }
 }
 
+TEST(Validate, TellsABoundedNumberOfProblems) {
+  Job job = sound();
+  job.groups.assign(5000, TaskGroup{});
+  const auto found = validate(job);
+  ASSERT_EQ(found.size(), 101u);
+  EXPECT_EQ(found.back().text(), "there are more problems than these 100");
+}
+
+TEST(Validate, BoundsWhatTheSchedulerAsksOfEachNode) {
+  Job job = sound();
+  for (int i = 0; i < 101; ++i) job.constraints.push_back({"${attr.kernel.name}", "regexp", fmt::format("a{}", i)});
+  job.constraints.push_back({"${attr.kernel.name}", "regexp", std::string(4097, 'a')});
+  job.affinities.resize(10'000, {"${attr.kernel.name}", "=", "linux", 50});
+  const auto found = validate(job);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].text(), "there are 10102 constraints and affinities, above 10000");
+  EXPECT_EQ(found[1].text(), "there are 102 different regular expressions, above 100");
+  EXPECT_EQ(found[2].text(), "constraint: the regular expression has 4097 bytes, above 4096");
+}
+
 TEST(Validate, ReportsAllProblemsAtOnce) {
   Job job = sound();
   job.priority = 0;

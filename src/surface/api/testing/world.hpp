@@ -27,6 +27,7 @@ class World {
             {"test", "global", "dc1", boost::json::object{{"datacenter", "dc1"}}, true, true, "127.0.0.1:4646"},
             clock,
             std::move(access)} {
+    api.workers = &workers;
     server.start();
     routes = register_routes(router, api);
   }
@@ -106,6 +107,7 @@ class World {
   }
 
   async::Loop loop;
+  async::Workers workers;
   store::MemoryStore store;
   VirtualClock clock;
   SeededIds ids{1};

@@ -88,8 +88,8 @@ std::vector<std::string> confinement_problems(const boost::json::value& config) 
     }
   }
   const auto filter = text(config, "seccomp");
-  if (!filter.empty() && filter != "default" && filter[0] != '/' && !is_open_text(filter))
-    found.emplace_back("config.seccomp: must be 'default' or the absolute path of a profile");
+  if (!filter.empty() && filter != "default" && filter != "unconfined" && filter[0] != '/' && !is_open_text(filter))
+    found.emplace_back("config.seccomp: must be 'default', 'unconfined' or the absolute path of a profile");
   return found;
 }
 
@@ -151,10 +151,12 @@ void confine_paths(os::LaunchPlan& plan, const boost::json::value& config, const
   }
 }
 
-std::string filter_of(const boost::json::value& config, os::Capabilities held) {
+std::vector<std::string> filters_of(const boost::json::value& config, os::Capabilities held) {
   const auto filter = text(config, "seccomp");
-  if (filter.empty()) return {};
-  return compile_seccomp(filter == "default" ? default_seccomp(held) : read_seccomp(filter, held));
+  if (filter == "unconfined") return {};
+  const bool usual = filter.empty() || filter == "default";
+  return {compile_seccomp(usual ? default_seccomp(held) : read_seccomp(filter, held)),
+          compile_seccomp(terminal_seccomp())};
 }
 
 }  // namespace underway::driver

@@ -24,7 +24,8 @@ std::vector<os::SpawnSpec::Limit> limits_of(const boost::json::value& config);
 void confine_devices(os::LaunchPlan& plan, const boost::json::value& config, const os::Cgroup& group);
 /// In the task's mounts, while they lie below `root`: its devices, what it sees read-only, and what it does not see.
 void confine_paths(os::LaunchPlan& plan, const boost::json::value& config, const std::string& root);
-/// The compiled filter; empty: none. Throws not_found or invalid for a profile of the site. Blocks: yes (disk).
-std::string filter_of(const boost::json::value& config, os::Capabilities held);
+/// The compiled filters, podman's default unless the config names another; "unconfined": none. Throws not_found or
+/// invalid for a profile of the site. Blocks: yes (disk).
+std::vector<std::string> filters_of(const boost::json::value& config, os::Capabilities held);
 
 }  // namespace underway::driver

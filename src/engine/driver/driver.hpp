@@ -73,6 +73,11 @@ struct TaskSpec {
   std::map<std::string, std::string> env;
   /// Empty: the driver's default.
   std::string user;
+  /// Its namespace lets it have user 0 of the machine.
+  bool may_be_root = false;
+  /// It binds ports below 1024 in the machine's own network, and may. The kernel lets nobody do so whose user namespace
+  /// is not the machine's (capabilities(7), CAP_NET_BIND_SERVICE), so it has none of its own.
+  bool low_ports = false;
 
   std::uint64_t cpu_shares = 0;     ///< MHz, as Nomad uses them; 0: the kernel's default
   std::uint64_t memory_mb = 0;      ///< 0: unlimited

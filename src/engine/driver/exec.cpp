@@ -36,6 +36,7 @@ const std::vector<Key>& keys() {
 /// Names that the task's root makes for itself, whatever the machine has there.
 constexpr std::string_view kOwn[] = {"proc", "dev", "tmp", "alloc", "local", "secrets"};
 constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+constexpr const char* kLowPorts = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 /// Parts of /proc that root in the task could change the machine through.
 constexpr std::string_view kReadOnlyProc[] = {"sys", "sysrq-trigger", "irq", "bus", "fs"};
 
@@ -96,6 +97,28 @@ void add_names(os::LaunchPlan& plan, const TaskSpec& spec, const std::string& ro
     plan.bind(*ours, root + target.string());
     plan.set_mount_attributes(root + target.string(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false);
   }
+}
+
+/// Root needs the machine's own numbers, and so does who binds its low ports (TaskSpec::low_ports).
+bool own_users(const TaskSpec& spec, const os::User& user) { return user.uid != 0 && !spec.low_ports; }
+
+/// Root's group is no company for who is not root.
+os::User without_roots_group(os::User user) {
+  if (user.uid != 0) std::erase(user.groups, 0);
+  return user;
+}
+
+/// The kernel reads one page of lines, each of at most 24 bytes (user_namespaces(7)).
+constexpr std::size_t kMostGroups = 4095 / 24;
+
+/// Its groups as themselves, and no others: root's least of all. Who has too many for that keeps them among all others.
+os::IdMap groups_inside(const os::User& user) {
+  std::set<gid_t> groups(user.groups.begin(), user.groups.end());
+  groups.insert(user.gid);
+  if (groups.size() > kMostGroups) return {{1, 1, 0xfffffffe}};
+  os::IdMap map;
+  for (const auto group : groups) map.push_back({group, group, 1});
+  return map;
 }
 
 class Exec final : public Driver {
@@ -166,6 +189,7 @@ class Exec final : public Driver {
           .advise("use raw_exec, or run the agent as root");
     }
     const auto user = user_of_task(spec);
+    refuse_root(spec, user);
     prepare_directories(spec, user);
     prepare_mounts(spec);
     const std::string root = spec.keeper_dir + "/root";
@@ -194,9 +218,22 @@ class Exec final : public Driver {
            (spec.network.hostname.empty() ? 0 : CLONE_NEWUTS);
   }
   static int entered(const TaskSpec& spec) {
-    return namespaces(spec) | entered_network(spec) | CLONE_NEWCGROUP | (own_process_numbers(spec) ? CLONE_NEWPID : 0);
+    return namespaces(spec) | entered_network(spec) | CLONE_NEWCGROUP | CLONE_NEWUSER |
+           (own_process_numbers(spec) ? CLONE_NEWPID : 0);
   }
-  static os::User user_of_task(const TaskSpec& spec) { return user_of(spec, spec.user.empty() ? "nobody" : spec.user); }
+  static os::User user_of_task(const TaskSpec& spec) {
+    return without_roots_group(user_of(spec, spec.user.empty() ? "nobody" : spec.user));
+  }
+
+  /// By its number: a site may have given it to other names, and group 0 reads what is root's group's.
+  static void refuse_root(const TaskSpec& spec, const os::User& user) {
+    if ((user.uid != 0 && user.gid != 0) || spec.may_be_root) return;
+    throw Error(Code::denied, fmt::format("cannot start task {} as user '{}'", describe(spec), user.name))
+        .because(
+            fmt::format("on node '{}' that is user {} in group {}, and its namespace does not give the right 'root'",
+                        spec.node, user.uid, user.gid))
+        .advise("run it as another user, or see `underway namespace apply -allow-right`");
+  }
 
   static std::string work_dir(const TaskSpec& spec) {
     const auto directory = text(spec.config, "work_dir");
@@ -212,8 +249,14 @@ class Exec final : public Driver {
     return (default_capabilities() & ~named(spec, "cap_drop")) |
            (named(spec, "cap_add") & options_.allowed_capabilities);
   }
-  os::Capabilities ambient(const TaskSpec& spec) const {
-    return bounding(spec) & (named(spec, "cap_add") | os::find_capability("net_bind_service").value_or(0));
+  /// `keep`: what it may ever hold.
+  static os::Capabilities ambient(const TaskSpec& spec, const os::User& user, os::Capabilities keep) {
+    auto set = keep & (named(spec, "cap_add") | os::find_capability("net_bind_service").value_or(0));
+    // Among all groups it could take any.
+    if (user.groups.size() >= kMostGroups) set &= ~os::find_capability("setgid").value_or(0);
+    // The machine's own numbers would make it anybody: all that it is here for are its ports.
+    if (spec.low_ports && user.uid != 0) set &= os::find_capability("net_bind_service").value_or(0);
+    return set;
   }
 
   os::CgroupLimits limits(const TaskSpec& spec) const {
@@ -240,7 +283,7 @@ class Exec final : public Driver {
     for (const auto& path : options_.hidden) {
       plan.optionally().mount("tmpfs", root + path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=4k");
     }
-    plan.set_mount_attributes(root, MOUNT_ATTR_RDONLY, true);
+    plan.set_mount_attributes(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true);
 
     const std::string proc = root + "/proc";
     plan.mount("proc", proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
@@ -250,9 +293,16 @@ class Exec final : public Driver {
     }
     add_device_directory(plan, root + "/dev");
     add_devices(plan, spec, root);
-    for (const auto* name : {"/local", "/secrets", "/tmp"}) plan.bind(spec.task_dir + name, root + name);
-    plan.optionally().bind(spec.task_dir + "/tmp", root + "/var/tmp");
-    plan.bind(spec.alloc_dir, root + "/alloc");
+    // What it makes there is worth nothing to anybody: no program gains a user by it, no device is opened.
+    constexpr auto kPlain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    const auto own = [&](const std::string& from, const std::string& name, std::uint64_t attributes) {
+      plan.bind(from, root + name).set_mount_attributes(root + name, attributes, false);
+    };
+    own(spec.task_dir + "/local", "/local", kPlain);
+    own(spec.task_dir + "/secrets", "/secrets", kPlain | MOUNT_ATTR_NOEXEC);
+    own(spec.task_dir + "/tmp", "/tmp", kPlain);
+    own(spec.alloc_dir, "/alloc", kPlain);
+    plan.optionally().bind(root + "/tmp", root + "/var/tmp");
     add_names(plan, spec, root);
     attach_mounts(plan, spec, root);
     confine_paths(plan, spec.config, root);
@@ -269,29 +319,32 @@ class Exec final : public Driver {
     plan.optionally().write_file("/proc/self/oom_score_adj",
                                  std::to_string(number(spec.config, "oom_score_adj").value_or(0)));
     plan.new_session().unshare(CLONE_NEWCGROUP);
+    // Its user namespace holds nothing over the network of its group, so that one lets everybody bind low ports.
+    if (entered_network(spec) != 0) plan.optionally().write_file(kLowPorts, "0");
     if (!spec.network.hostname.empty()) plan.set_hostname(spec.network.hostname);
     add_root(plan, spec, root, group);
     for (const auto& limit : limits_of(spec.config)) plan.limit(limit.resource, limit.soft, limit.hard);
-    plan.change_directory(work_dir(spec)).bound_capabilities(bounding(spec));
-    plan.become(user, ambient(spec)).no_new_privileges();
+    plan.change_directory(work_dir(spec));
+    if (own_users(spec, user)) plan.user_namespace({{user.uid, user.uid, 1}}, groups_inside(user));
+    plan.bound_capabilities(bounding(spec)).become(user, ambient(spec, user, bounding(spec))).no_new_privileges();
     if (!own_process_numbers(spec)) plan.parent_death_signal(SIGKILL);
-    if (const auto filter = filter_of(spec.config, bounding(spec)); !filter.empty()) plan.seccomp(filter);
+    for (const auto& filter : filters_of(spec.config, bounding(spec))) plan.seccomp(filter);
     std::vector<std::string> argv = {text(spec.config, "command")};
     for (auto& argument : texts(spec.config, "args")) argv.push_back(std::move(argument));
     return plan.exec(candidates_of(argv[0], {"/local", "/"}, env), argv, os::environment(env));
   }
 
   CommandTemplate command(const TaskSpec& spec) const {
-    return [spec, keep = bounding(spec), grant = ambient(spec)] {
+    return [spec, keep = bounding(spec)] {
       os::SpawnSpec command;
       command.env = os::environment(environment_of(spec));
       command.cwd = work_dir(spec);
       command.user = user_of_task(spec);
       command.bounding = keep;
-      command.ambient = grant;
+      command.ambient = ambient(spec, *command.user, keep);
       command.no_new_privileges = true;
       command.limits = limits_of(spec.config);
-      if (const auto filter = filter_of(spec.config, keep); !filter.empty()) command.setup.seccomp(filter);
+      for (const auto& filter : filters_of(spec.config, keep)) command.setup.seccomp(filter);
       return command;
     };
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -223,6 +224,15 @@ void LocalTask::set_cpuset(const std::string& cores) {
   if (Visited group(cgroups_, cgroup_); group && !cores.empty()) group->set({.cpuset = cores});
 }
 
+int LocalTask::spaces_to_enter() const {
+  // Nobody may enter the user namespace that he is in (setns(2)), and not every run has one of its own.
+  std::error_code unknown;
+  const auto path = [](const std::string& of) { return fmt::format("/proc/{}/ns/user", of); };
+  const auto ours = std::filesystem::read_symlink(path("self"), unknown);
+  const auto its = std::filesystem::read_symlink(path(std::to_string(client_.task().pid)), unknown);
+  return ours == its ? entered_ & ~CLONE_NEWUSER : entered_;
+}
+
 uid_t LocalTask::host_uid(uid_t uid) const {
   if ((entered_ & CLONE_NEWUSER) == 0) return uid;
   const auto map = os::parse_id_map(os::find_file(fmt::format("/proc/{}/uid_map", client_.task().pid)).value_or(""));
@@ -240,8 +250,9 @@ ExecSession LocalTask::exec(const ExecRequest& request) {
   spec.argv = request.argv;
   spec.new_session = true;
   spec.oom_score_adj = 0;
-  const auto space = os::Namespace::of_pidfd(pidfd->release(), entered_);
-  if (entered_ != 0) spec.join = {&space};
+  const int entered = spaces_to_enter();
+  const auto space = os::Namespace::of_pidfd(pidfd->release(), entered);
+  if (entered != 0) spec.join = {&space};
   if (auto group = os::Cgroup::find(cgroups_, cgroup_)) {
     spec.join_cgroup = group->join_files();
     group->release();

@@ -59,6 +59,8 @@ class LocalTask final : public TaskHandle {
   LocalTask(const Options& options, const TaskSpec& spec, keeper::Client client, CommandTemplate command, int entered);
   void take_status();
   std::map<std::string, std::size_t> left_running() const;
+  /// Of `entered_`, those that are not the agent's own.
+  int spaces_to_enter() const;
   /// Of a user as a command beside the task is told of it.
   uid_t host_uid(uid_t uid) const;
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -194,6 +195,20 @@ json::object default_seccomp(os::Capabilities held) {
           {"defaultErrnoRet", ENOSYS},
           {"architectures", names_of(kArchitectures)},
           {"syscalls", std::move(rules)}};
+}
+
+json::object terminal_seccomp() {
+  // The kernel looks at 32 bits of the request, so the filter may not be misled by the others.
+  constexpr std::uint64_t kRequest = 0xffffffff;
+  json::array rules;
+  for (const std::uint64_t request : {std::uint64_t{TIOCSTI}, std::uint64_t{TIOCLINUX}}) {
+    auto refuse = rule({"ioctl"}, kErrno);
+    auto same = compare(1, kRequest, "SCMP_CMP_MASKED_EQ");
+    same["valueTwo"] = request;
+    refuse["args"] = json::array{std::move(same)};
+    rules.push_back(std::move(refuse));
+  }
+  return {{"defaultAction", kAllow}, {"architectures", names_of(kArchitectures)}, {"syscalls", std::move(rules)}};
 }
 
 json::object parse_seccomp(std::string_view text, os::Capabilities held, const std::string& name) {

@@ -15,6 +15,10 @@ namespace underway::driver {
 /// Source: containers/common, pkg/seccomp (Debian 12's golang-github-containers-common, seccomp.json).
 boost::json::object default_seccomp(os::Capabilities held);
 
+/// Refuses what types into a terminal in the place of whoever sits at it: TIOCSTI and TIOCLINUX (ioctl_tty(2)). A
+/// filter of its own beside another: of all filters the strictest answer counts.
+boost::json::object terminal_seccomp();
+
 /// A profile of the site, read from a file. Throws Error(invalid) for what is none, naming `name`.
 boost::json::object parse_seccomp(std::string_view text, os::Capabilities held, const std::string& name);
 /// As parse_seccomp; throws not_found for a missing file. Blocks: yes (disk).

@@ -153,7 +153,8 @@ Client Client::launch(const LaunchSpec& spec, const os::CgroupSystem& system, Du
     }
   }
   const os::Fd memory = os::sealed_memory("underway-task", encode(spec, files));
-  const os::Fd logs = os::open_directory(spec.logs.directory);
+  // The task may write beside it: a link in its place would lead to any directory of the machine.
+  const os::Fd logs = os::open_file(spec.logs.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   Client client(spec.directory, spec.cgroup, system);
   {
     const os::Fd listening = listen_in(directory, spec.directory);

@@ -3,6 +3,8 @@
 /// An allocation's directories, in Nomad's layout:
 ///     <data_dir>/alloc/<id>/alloc/{data,logs,tmp}                 shared by its tasks
 ///     <data_dir>/alloc/<id>/<task>/{local,secrets,tmp,private}    a task's own; `secrets` is a tmpfs
+/// Nobody of the host but root and who is let pass gets further than <data_dir>/alloc, unless root itself walks there. A task may replace what is its
+/// own; nothing here follows a link of its making.
 /// A tmpfs outlives the agent like everything else here: who finds the directory of an allocation that nobody knows
 /// removes both (remove_strays).
 
@@ -14,6 +16,14 @@
 #include "os/user.hpp"
 
 namespace underway::node {
+
+struct TaskUse {
+  bool secrets_in_memory = false;  ///< mount a tmpfs there, if we may
+  std::int64_t secrets_mb = 0;     ///< of that size; 0: 1
+  /// It walks to its files from the host's root, as its user, so that one may pass. All others are shown theirs by
+  /// their driver, which is root.
+  bool by_path = false;
+};
 
 class AllocationDirectory {
  public:
@@ -28,11 +38,8 @@ class AllocationDirectory {
 
   /// Idempotent. Blocks: yes (disk).
   void build() const;
-  /// `owner`: the task's user, to whom its directories belong. `secrets_in_memory`: mount a tmpfs of `secrets_mb`
-  /// (MiB; 0: 1) there, if we may.
-  /// Idempotent. Blocks: yes (disk).
-  void build_task(std::string_view name, const os::User& owner, bool secrets_in_memory,
-                  std::int64_t secrets_mb = 0) const;
+  /// `owner`: the task's user, to whom its directories belong. Idempotent. Blocks: yes (disk).
+  void build_task(std::string_view name, const os::User& owner, const TaskUse& use) const;
   /// Unmounts and removes everything. Idempotent. Blocks: yes (disk).
   void destroy() const;
 

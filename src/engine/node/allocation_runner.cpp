@@ -49,6 +49,7 @@ AllocationRunner::AllocationRunner(RunnerContext& context, StateFiles& files, St
     runners_.emplace(name, std::make_unique<TaskRunner>(context_, allocation_, name, state_.tasks[name],
                                                         [this, name] { task_changed(name); }));
   }
+  hand_on_rights();
 }
 
 AllocationRunner::~AllocationRunner() = default;
@@ -300,11 +301,16 @@ void AllocationRunner::check_failed(const std::string& task, const std::string& 
 
 // --- orders
 
+void AllocationRunner::hand_on_rights() {
+  for (const auto& [name, runner] : runners_) runner->set_rights(model::parse_rights(order_.host_rights));
+}
+
 void AllocationRunner::obey(StoredOrder order) {
   const bool new_job = order.order.allocation.job_version != allocation_->job_version ||
                        !describe::equal(*order.order.allocation.job, *allocation_->job) ||
                        !describe::equal(order.order.allocation.resources, allocation_->resources);
   order_ = std::move(order.order);
+  hand_on_rights();
   const auto previous = allocation_;
   allocation_ = with_network(order_.allocation);
   if (new_job) {

@@ -85,6 +85,7 @@ class AllocationRunner final : private CheckSubject {
 
  private:
   void task_changed(const std::string& name);
+  void hand_on_rights();
   /// Looks at everything anew: who may start, who must stop, status, health.
   void review();
   void write_state();

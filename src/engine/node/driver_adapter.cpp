@@ -47,6 +47,8 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.config = spec.config;
   out.env = spec.environment;
   out.user = spec.user;
+  out.may_be_root = model::holds(spec.rights, model::HostRight::root);
+  out.low_ports = spec.low_ports && model::holds(spec.rights, model::HostRight::low_ports);
   out.cpu_shares = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.cpu));
   out.memory_mb = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.memory_mb));
   out.memory_max_mb = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.memory_max_mb));
@@ -55,6 +57,23 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.log_files = spec.log_disabled ? 0 : static_cast<std::uint32_t>(files);
   out.log_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, spec.log_file_bytes));
   return out;
+}
+
+/// The server has asked before, of what the job's file says. Here every variable has its value, and every user its
+/// number: "toor" may be root. Blocks: yes (the name service).
+void require_rights(const LaunchSpec& spec, bool user_of_image) {
+  model::TaskOnHost task{spec.driver, spec.user, spec.config, spec.low_ports, spec.beside_container, {}};
+  const auto user = user_of_image || spec.user.empty() ? std::nullopt : os::find_user(spec.user);
+  if (user && user->uid == 0) task.user = "root";
+  Error error(Code::denied, fmt::format("node '{}' does not start task '{}'", spec.node_name, spec.task));
+  for (const auto& needed : model::rights_needed(task)) {
+    if (!model::holds(spec.rights, needed.right))
+      error.because(fmt::format("it {}, and namespace '{}' does not give the right '{}'", needed.what, spec.ns,
+                                model::to_string(needed.right)));
+  }
+  if (error.reasons().empty()) return;
+  throw error.advise(
+      fmt::format("see `underway namespace status {}`; `underway namespace apply -allow-right` gives one", spec.ns));
 }
 
 }  // namespace
@@ -218,7 +237,7 @@ std::vector<std::string> DriverAdapter::problems(const std::string& driver, cons
 }
 
 std::string DriverAdapter::default_user(const std::string& driver) const {
-  if (driver == "exec") return "nobody";
+  if (driver == "exec" || driver == "charliecloud") return "nobody";
   return std::to_string(::geteuid());
 }
 
@@ -264,6 +283,9 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
     throw Error(Code::unsupported, fmt::format("task '{}' cannot be in the network of its group", spec.task))
         .because(fmt::format("driver '{}' gives its tasks networks of its own", spec.driver))
         .advise("use mode \"host\" in the group's network block, or another driver");
+  const bool user_of_image = paths(spec.driver, AllocationDirectory({}, {}), {}).image;
+  const auto check = [&] { require_rights(spec, user_of_image); };
+  co_await blocking(runtime_, check);
   std::unique_ptr<driver::TaskHandle> handle;
   hold_cores(task, spec);
   task.cpuset = spec.cores.empty() ? cores_.shared() : to_text(spec.cores);

@@ -15,6 +15,8 @@ struct TaskPaths {
   std::string secrets;  ///< in memory
   /// The task's root is an image's: users and variables of this machine mean nothing in it.
   bool image = false;
+  /// Its files have the names that they have on this machine.
+  bool of_machine = false;
 };
 
 struct EnvironmentInputs {

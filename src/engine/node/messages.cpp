@@ -46,6 +46,7 @@ const Structure& description(Tag<AllocationOrder>) {
           .wire<&AllocationOrder::start>("Start", "Whether its tasks may start now.")
           .wire<&AllocationOrder::pause>("Pause", "Whether those that run are stopped until then.")
           .wire<&AllocationOrder::waiting_for>("WaitingFor", "What they wait for, in words.")
+          .wire<&AllocationOrder::host_rights>("HostRights", "What its tasks may do to the node.")
           .wire<&AllocationOrder::guarded>("Guarded", "Whether a boot of the machine ends the leave to start.")
           .done();
   return structure;

@@ -66,6 +66,8 @@ struct AllocationOrder {
   bool start = true;
   bool pause = false;       ///< with `start` false: what runs is stopped until then
   std::string waiting_for;  ///< for people, when not `start`: "munge on this node"
+  /// What its namespace gives its tasks, model::to_words. From a server that knows of no rights: none.
+  std::vector<std::string> host_rights;
   /// After a boot of the machine this order is not obeyed before it comes again: it may run elsewhere now.
   bool guarded = false;
 };

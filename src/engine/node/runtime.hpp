@@ -12,6 +12,7 @@
 
 #include "async/loop.hpp"
 #include "model/allocation.hpp"
+#include "model/task_rights.hpp"
 #include "node/allocation_directory.hpp"
 #include "node/environment.hpp"
 #include "node/volumes.hpp"
@@ -117,7 +118,9 @@ struct LaunchSpec {
   std::string allocation_root, shared_dir, log_dir, task_dir;
   boost::json::value config;
   model::StringMap environment;
-  std::string user;  ///< empty: the driver's default
+  std::string user;                                  ///< empty: the driver's default
+  model::HostRights rights;                          ///< what its namespace gives
+  bool low_ports = false, beside_container = false;  ///< as model::TaskOnHost
   std::int64_t cpu = 0, memory_mb = 0, memory_max_mb = 0, pids = 0;
   std::int64_t log_files = 10, log_file_bytes = 10 << 20;
   bool log_disabled = false;

@@ -418,6 +418,9 @@ LaunchSpec TaskRunner::launch_spec() const {
   spec.config = interpolation_.apply_to(task_->config);
   spec.environment = interpolation_.environment();
   spec.user = interpolation_.apply(task_->user);
+  spec.rights = rights_;
+  spec.low_ports = model::asks_low_ports(group());
+  spec.beside_container = model::has_container(group());
   const auto given = allocation_->resources.tasks.find(task_->name);
   const bool known = given != allocation_->resources.tasks.end();
   spec.cpu = known ? given->second.cpu : task_->resources.cpu;

@@ -22,6 +22,8 @@
 
 namespace underway::node {
 
+struct FetchRequest;
+
 /// What the task runners of one node share. All outlive them.
 struct RunnerContext {
   Runtime& runtime;
@@ -79,6 +81,8 @@ class TaskRunner {
   void fail(model::TaskEvent event);
   /// Something that people should know of it.
   void tell(model::TaskEvent event) { record_event(std::move(event)); }
+  /// What its namespace gives it; counts from the next start on.
+  void set_rights(model::HostRights rights) { rights_ = std::move(rights); }
   /// Before it is started or re-attached.
   void set_network(TaskNetwork network) { network_ = std::move(network); }
 
@@ -116,6 +120,8 @@ class TaskRunner {
   awaitable<void> prepare();
   /// A task runs without, and people are told.
   awaitable<void> open_api();
+  /// Errors: denied.
+  void require_right_to(const FetchRequest& request) const;
   awaitable<void> fetch_artifacts(const TemplateInputs& inputs);
   /// Records the end and what follows from it; as decide.
   std::optional<Duration> ended(const TaskEnd& end);
@@ -168,6 +174,7 @@ class TaskRunner {
   std::function<void()> changed_callback_;
   AllocationDirectory directory_;
   TaskNetwork network_;
+  model::HostRights rights_;
   RestartTracker tracker_;
   Interpolation interpolation_;
   os::User user_;

@@ -68,7 +68,8 @@ awaitable<void> TaskRunner::prepare() {
   co_await blocking(context_.runtime, [this, &name, &task, &keep] {
     user_ = resolve_user(name, context_.node.name);
     directory_.build();
-    directory_.build_task(task.name, user_, context_.options.secrets_in_memory, task.resources.secrets_mb);
+    const bool by_path = context_.drivers.paths(task.driver, directory_, task.name).of_machine;
+    directory_.build_task(task.name, user_, {context_.options.secrets_in_memory, task.resources.secrets_mb, by_path});
     write_payload(*keep, task, directory_, context_.drivers.paths(task.driver, directory_, task.name), user_);
   });
   build_interpolation();
@@ -108,12 +109,26 @@ awaitable<void> TaskRunner::open_api() {
         event::make(event::kTaskSetup, fmt::format("There is no Task API for this task: {}", failed->one_line())));
 }
 
+/// A file of the machine is read as the task's user. Root's, or that of whoever is root in an image, reads them all.
+void TaskRunner::require_right_to(const FetchRequest& request) const {
+  const bool local = !request.source.starts_with("http://") && !request.source.starts_with("https://");
+  if (!local || request.uid != 0) return;
+  const bool image = context_.drivers.paths(task_->driver, directory_, task_->name).image;
+  const auto right = image ? model::HostRight::host_paths : model::HostRight::root;
+  if (model::holds(rights_, right)) return;
+  throw Error(Code::denied, fmt::format("root reads no '{}' for task '{}'", request.source, task_->name))
+      .because(fmt::format("namespace '{}' does not give the right '{}'", allocation_->ns, model::to_string(right)))
+      .advise(fmt::format("`underway namespace apply -allow-right {} {}` gives it", model::to_string(right),
+                          allocation_->ns));
+}
+
 awaitable<void> TaskRunner::fetch_artifacts(const TemplateInputs& inputs) {
   record_event(event::make(event::kDownloadingArtifacts, "Client is downloading artifacts"));
   std::optional<Error> failed;
   for (const auto& artifact : inputs.task.artifacts) {
     try {
       const FetchRequest request = fetch_request(artifact, inputs);
+      require_right_to(request);
       constexpr Duration kLongest = std::chrono::minutes{30};
       fetching_ = context_.runtime.start_program({context_.options.fetch_program}, fetch_input(request), kLongest);
       const std::shared_ptr<Program> program = fetching_;

@@ -97,6 +97,8 @@ struct Policy {
   bool volumes = true;           ///< sources that are absolute paths
   bool privileged = false;       ///< and with it devices of the host, and namespaces of the host
   os::Capabilities allowed = 0;  ///< cap_add, beyond the default
+  /// Its root may be the host's, and is unless it says otherwise; else it has numbers that nobody else has.
+  bool host_users = true;
 };
 
 /// Reads what can be read; all that is wrong is added to `problems`, each naming its key.

@@ -56,6 +56,9 @@ void Reader::read_userns(const std::string& key, const json::value& value) {
   auto& out = config_.user_namespace;
   if (const auto why = refused_modes().find(mode); why != refused_modes().end())
     return say(key, fmt::format("'{}' cannot be had: {}", mode, why->second));
+  if (mode.empty() && options.empty()) return;  // as if it said nothing
+  if (!policy_.host_users && (mode == "host" || text->find("mapping") != std::string::npos || mode == "keep-id"))
+    return say(key, fmt::format("'{}' takes the right 'root' of its namespace; 'auto' does not", *text));
   if (mode == "auto" || mode == "private")
     out.mode = UserNamespace::Mode::automatic;
   else if (mode == "keep-id")

@@ -29,7 +29,7 @@ namespace local = driver::local;
 int entered(const TaskSpec& spec, const Config& config) {
   return CLONE_NEWNS | CLONE_NEWCGROUP | (config.own_pids ? CLONE_NEWPID : 0) | (config.own_ipc ? CLONE_NEWIPC : 0) |
          (config.own_uts ? CLONE_NEWUTS : 0) |
-         (config.user_namespace.mode != UserNamespace::Mode::host ? CLONE_NEWUSER : 0) |
+         CLONE_NEWUSER |  // where it has one: its namespace may have given more, or less, when it was started
          (config.own_network ? CLONE_NEWNET : local::entered_network(spec));
 }
 
@@ -391,7 +391,9 @@ class Pods final : public driver::Driver {
 
   std::unique_ptr<driver::TaskHandle> start(const TaskSpec& spec) override {
     std::vector<std::string> problems;
-    auto config = parse_config(spec.config, options_.policy, problems);
+    Policy policy = options_.policy;
+    policy.host_users = spec.may_be_root;
+    auto config = parse_config(spec.config, policy, problems);
     if (!problems.empty()) {
       Error error(Code::invalid, "the task's config is wrong");
       for (const auto& problem : problems) error.because(problem);

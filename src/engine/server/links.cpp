@@ -132,7 +132,7 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
   // The link may have ended meanwhile, and the node may have a new one.
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
-    session = std::make_shared<Session>(registered.id, connection, variables_);
+    session = std::make_shared<Session>(registered.id, connection, variables_, options_.root_by_raw_exec);
     session->papers = linked.papers;
     auto& slot = links_->sessions[registered.id];
     if (slot) {  // the node came back before its old link was known to be dead

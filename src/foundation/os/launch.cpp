@@ -230,6 +230,15 @@ int map_mount(const char* source, const char* target, View uids, View gids) {
   return error;
 }
 
+/// What the process may do to namespaces that are there already ends here: they belong to the one it leaves.
+int enter_user_namespace(View uids, View gids) {
+  int space = -1;
+  if (const int error = open_user_namespace(uids, gids, space)) return error;
+  const int error = check(setns(space, CLONE_NEWUSER));
+  close(space);
+  return error;
+}
+
 void send(int report_fd, const Report& report) {
   [[maybe_unused]] ssize_t n = write(report_fd, &report, sizeof report);  // a dead reader changes nothing here
 }
@@ -297,6 +306,10 @@ int apply(const StepHead& head, const char* step, int report_fd) {
       const char *source = text(), *target = text();
       const View uids = strings.next();
       return map_mount(source, target, uids, strings.next());
+    }
+    case Op::user_namespace: {
+      const View uids = strings.next();
+      return enter_user_namespace(uids, strings.next());
     }
     case Op::give_fd:
       return check(fchown(static_cast<int>(head.a), static_cast<uid_t>(head.b), static_cast<gid_t>(head.c)));
@@ -384,8 +397,8 @@ bool well_formed(const char* bytes, std::size_t size) {
     }
     if (in != end) return false;
     // How many strings each step reads; exec reads as many as it says.
-    constexpr std::uint8_t kStrings[] = {0, 2, 0, 0, 0, 0, 4, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1,
-                                         1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 4, 0};
+    constexpr std::uint8_t kStrings[] = {0, 2, 0, 0, 0, 0, 4, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1,
+                                         1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 4, 0, 2};
     if (head.op >= sizeof kStrings) return false;
     const bool is_exec = static_cast<Op>(head.op) == Op::exec;
     if (!is_exec && head.strings != kStrings[head.op]) return false;

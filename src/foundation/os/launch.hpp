@@ -45,6 +45,7 @@ enum class Op : std::uint16_t {
   move_mount = 31,
   map_mount = 32,
   give_fd = 33,
+  user_namespace = 34,
 };
 
 /// The head of a plan and of each of its steps; the strings follow, each as a 32-bit length, the bytes, and a NUL.

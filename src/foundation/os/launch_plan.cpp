@@ -77,6 +77,9 @@ LaunchPlan& LaunchPlan::move_fd(int from, int to) { return add(Op::move_fd, {}, 
 LaunchPlan& LaunchPlan::controlling_terminal(int fd) { return add(Op::controlling_terminal, {}, fd); }
 LaunchPlan& LaunchPlan::give_fd(int fd, uid_t uid, gid_t gid) { return add(Op::give_fd, {}, fd, uid, gid); }
 
+LaunchPlan& LaunchPlan::user_namespace(const IdMap& uids, const IdMap& gids) {
+  return add(Op::user_namespace, {to_text(uids), to_text(gids)});
+}
 LaunchPlan& LaunchPlan::bound_capabilities(Capabilities keep) {
   return add(Op::bound_capabilities, {}, static_cast<std::int64_t>(keep));
 }
@@ -239,6 +242,8 @@ std::string LaunchPlan::describe(std::size_t index) const {
       return fmt::format("move the mount '{}' to '{}'", text(0), text(1));
     case Op::map_mount:
       return fmt::format("map the owners of '{}'", text(0));
+    case Op::user_namespace:
+      return "enter a user namespace of its own";
     case Op::give_fd:
       return fmt::format("give file descriptor {} to user {}", step.a, step.b);
   }

@@ -71,6 +71,9 @@ class LaunchPlan {
   /// fchown(2).
   LaunchPlan& give_fd(int fd, uid_t uid, gid_t gid);
 
+  /// Goes on in a new user namespace that knows these numbers and no others. Capabilities held from here on count
+  /// there alone: after all that the machine has to be asked for.
+  LaunchPlan& user_namespace(const IdMap& uids, const IdMap& gids);
   /// The bounding set becomes `keep`: nothing outside it can be gained by exec.
   LaunchPlan& bound_capabilities(Capabilities keep);
   /// Groups, gid, uid. With `ambient`, those capabilities stay although the user is not root.

@@ -19,44 +19,27 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-bool is_root(const std::string& user) {
-  return user == "root" || (!user.empty() && user.find_first_not_of('0') == std::string::npos);
-}
-
 bool may_use(const std::vector<std::string>& enabled, const std::vector<std::string>& disabled,
              const std::string& item) {
   return (enabled.empty() || contains(enabled, item)) && !contains(disabled, item);
 }
 
-/// Whom a node fills in, nobody knows before.
-bool is_computed(const std::string& user) { return user.find("${") != std::string::npos; }
-
-/// What the driver runs a task as that names nobody: raw_exec as its agent, which is root, the others as nobody.
-std::string user_of(const Task& task) {
-  if (!task.user.empty()) return task.user;
-  return task.driver == "raw_exec" || task.driver == "capsule" ? "root" : "nobody";
-}
-
 class TaskCheck {
  public:
-  TaskCheck(const Namespace& ns, const TaskGroup& group, const Task& task, bool root_by_raw_exec)
+  TaskCheck(const Namespace& ns, const TaskGroup& group, const Task& task, HostRights given)
       : ns_(ns),
+        group_(group),
         task_(task),
-        root_by_raw_exec_(root_by_raw_exec),
+        given_(std::move(given)),
         where_(group.name + "." + task.name),
-        user_(user_of(task)) {}
+        user_(user_or_default(task.driver, task.user)) {}
 
   std::vector<std::string> run() {
     check_driver();
     check_user();
-    const bool may_be_root = is_root(user_) || is_computed(user_);
-    if (task_.driver == "raw_exec" && may_be_root && !ns_.raw_exec_as_root && !root_by_raw_exec_)
-      refuse(
-          is_root(user_) ? "runs as root by raw_exec" : fmt::format("may run as root by raw_exec (user '{}')", user_),
-          "-raw-exec-as-root");
-    // It may show itself any directory of its host, and names its own capabilities.
-    if (task_.driver == "capsule" && !ns_.raw_exec_as_root && !root_by_raw_exec_)
-      refuse("is a capsule, which may do as root on its host", "-raw-exec-as-root");
+    for (const auto& needed : rights_needed(on_host(group_, task_))) {
+      if (!holds(given_, needed.right)) refuse(needed.what, flags_of(needed.right));
+    }
     return std::move(out_);
   }
 
@@ -79,6 +62,9 @@ class TaskCheck {
       refuse(fmt::format("runs as user '{}'", user_), "-allow-user " + user_);
     }
   }
+  static std::string flags_of(HostRight right) {
+    return right == HostRight::node ? "-raw-exec-as-root" : fmt::format("-allow-right {}", to_string(right));
+  }
   void refuse(const std::string& what, const std::string& flags) {
     out_.push_back(
         fmt::format("task '{}' {}, which namespace '{}' does not allow; `underway namespace apply {} {}` allows it",
@@ -86,8 +72,9 @@ class TaskCheck {
   }
 
   const Namespace& ns_;
+  const TaskGroup& group_;
   const Task& task_;
-  bool root_by_raw_exec_;
+  HostRights given_;
   std::string where_, user_;
   std::vector<std::string> out_;
 };
@@ -110,6 +97,7 @@ std::vector<std::string> problems(const Namespace& ns) {
       {"enabled_network_modes", ns.capabilities.enabled_network_modes.size()},
       {"disabled_network_modes", ns.capabilities.disabled_network_modes.size()},
       {"allowed_users", ns.allowed_users.size()},
+      {"host_rights", ns.host_rights.size()},
       {"meta", ns.meta.size()}};
   for (const auto& [what, size] : lists) {
     if (size > kMostEntries)
@@ -123,7 +111,21 @@ std::vector<std::string> problems(const Namespace& ns) {
     if (contains(ns.capabilities.disabled_network_modes, mode))
       out.push_back(fmt::format("network mode '{}' is both enabled and disabled", mode));
   }
+  std::vector<std::string> known;
+  for (const auto right : listed_rights()) known.emplace_back(to_string(right));
+  for (const auto& right : ns.host_rights) {
+    if (contains(known, right)) continue;
+    out.push_back(fmt::format("there is no right '{}': a namespace may give {}{}", right, join(known, ", "),
+                              right == to_string(HostRight::node) ? "; raw_exec_as_root gives all" : ""));
+  }
   return out;
+}
+
+HostRights rights_of(const Namespace& ns, bool root_by_raw_exec) {
+  HostRights rights = parse_rights(ns.host_rights);
+  rights.erase(HostRight::node);
+  if (ns.raw_exec_as_root || root_by_raw_exec) rights.insert(HostRight::node);
+  return rights;
 }
 
 std::vector<std::string> refusals(const Namespace& ns, const Job& job, bool root_by_raw_exec) {
@@ -137,7 +139,8 @@ std::vector<std::string> refusals(const Namespace& ns, const Job& job, bool root
             group.name, network.mode, ns.name));
     }
     for (const auto& task : group.tasks) {
-      for (auto& line : TaskCheck(ns, group, task, root_by_raw_exec).run()) out.push_back(std::move(line));
+      for (auto& line : TaskCheck(ns, group, task, rights_of(ns, root_by_raw_exec)).run())
+        out.push_back(std::move(line));
     }
   }
   return out;
@@ -167,8 +170,12 @@ const Structure& description(Tag<Namespace>) {
           .block<&Namespace::capabilities>("capabilities", "Capabilities", "Which drivers and networks may be used.")
           .attribute<&Namespace::allowed_users>("allowed_users", "AllowedUsers",
                                                 "Users that its tasks may run as, with `*`; empty: all.")
+          .attribute<&Namespace::host_rights>("host_rights", "HostRights",
+                                              "What its tasks may do to their hosts: `root`, `host_namespaces`, "
+                                              "`host_paths`, `devices`, `low_ports`; empty: none of it.")
           .attribute<&Namespace::raw_exec_as_root>("raw_exec_as_root", "RawExecAsRoot",
-                                                   "Whether its tasks may run as root by raw_exec, or be capsules.")
+                                                   "Whether its tasks may run as root by raw_exec, or be capsules; it "
+                                                   "holds every right of `host_rights`.")
           .attribute<&Namespace::quota>("quota", "Quota", "Name of the quota that bounds it.")
           .wire<&Namespace::create_index>("CreateIndex", "")
           .wire<&Namespace::modify_index>("ModifyIndex", "")

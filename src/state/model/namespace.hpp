@@ -4,6 +4,7 @@
 /// always is, with or without a row.
 
 #include "model/job.hpp"
+#include "model/task_rights.hpp"
 
 namespace underway::model {
 
@@ -22,7 +23,9 @@ struct Namespace {
   NamespaceCapabilities capabilities;
   /// Users that its tasks may run as, each with `*` for any run of characters; empty: all.
   std::vector<std::string> allowed_users;
-  /// Whether its tasks may run as root by raw_exec: such a task owns the node.
+  /// Words of listed_rights(): what its tasks may do to their hosts.
+  std::vector<std::string> host_rights;
+  /// Whether its tasks may run as root by raw_exec: such a task owns the node, so this holds every other right.
   bool raw_exec_as_root = false;
   std::string quota;  ///< name of the quota that bounds it; empty: none
   Revision create_index = 0;
@@ -33,6 +36,9 @@ inline constexpr const char* kDefaultNamespace = "default";
 
 /// All problems of the namespace itself, in words.
 std::vector<std::string> problems(const Namespace& ns);
+
+/// What its tasks may do to their hosts. `root_by_raw_exec`: everything, everywhere (`agent -dev`).
+HostRights rights_of(const Namespace& ns, bool root_by_raw_exec);
 
 /// Why the tasks of `job` may not run in `ns`, in words, each with the command that allows it; empty when they may.
 /// `root_by_raw_exec`: raw_exec as root needs no permission here (`agent -dev`).

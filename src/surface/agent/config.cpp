@@ -261,9 +261,10 @@ const Structure& description(Tag<ServerRole>) {
               "the data directory.")
           .attribute<&ServerRole::oidc_issuer>(
               "oidc_issuer", "oidc_issuer", "URL under which others reach this server, to verify the tokens of tasks.")
-          .attribute<&ServerRole::raw_exec_as_root>("raw_exec_as_root", "raw_exec_as_root",
-                                                    "Whether tasks of every namespace may be root by raw_exec, as in "
-                                                    "Nomad; else those of namespaces that allow it.")
+          .attribute<&ServerRole::raw_exec_as_root>(
+              "raw_exec_as_root", "raw_exec_as_root",
+              "Whether every namespace gives its tasks every right over their "
+              "hosts, root by raw_exec among them, as in Nomad; else what it says.")
           .done();
   return s;
 }

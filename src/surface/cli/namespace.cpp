@@ -57,6 +57,8 @@ void change(Namespace& ns, const Arguments& arguments) {
     std::erase(drivers.enabled_task_drivers, driver);
     add(drivers.disabled_task_drivers, driver);
   }
+  for (const auto& right : arguments.all("allow-right")) add(ns.host_rights, right);
+  for (const auto& right : arguments.all("deny-right")) std::erase(ns.host_rights, right);
   for (const auto& user : arguments.all("allow-user")) {
     if (!ns.allowed_users.empty()) add(ns.allowed_users, user);
   }
@@ -102,6 +104,7 @@ int status(const Arguments& arguments) {
                     {"Disabled Drivers", disabled.empty() ? "<none>" : join(disabled, ",")},
                     {"Allowed Users", or_all(ns.allowed_users)},
                     {"Quota", ns.quota.empty() ? "<none>" : ns.quota},
+                    {"Host Rights", ns.host_rights.empty() ? "<none>" : join(ns.host_rights, ",")},
                     {"raw_exec as root", ns.raw_exec_as_root ? "allowed" : "refused"}}));
   if (!ns.meta.empty()) print("\nMetadata\n" + key_values({ns.meta.begin(), ns.meta.end()}));
   return kDone;
@@ -130,13 +133,19 @@ const Command& namespace_apply_command() {
       .details =
           "Given a name, only what flags say is changed. Given a file, the namespace becomes what the file says: name, "
           "description, meta, capabilities { enabled_task_drivers, disabled_task_drivers }, allowed_users, "
-          "raw_exec_as_root.",
+          "host_rights, raw_exec_as_root. What a job may do to its host is a right that its namespace gives: root (run "
+          "as root by exec, or be root of the host in a container), host_namespaces (pid_mode, ipc_mode, uts_mode "
+          "\"host\"), host_paths (volumes and images of the host), devices, low_ports (ports below 1024 of the host's "
+          "own network). raw_exec_as_root holds them all.",
       .examples = {"underway namespace apply -description 'the visualisation team' viz",
                    "underway namespace apply -only-drivers exec,podman -only-users 'viz-*' viz",
+                   "underway namespace apply -allow-right host_paths -allow-right devices viz",
                    "underway namespace apply -raw-exec-as-root default"},
       .flags = {{"description", "TEXT", "For people."},
                 {"raw-exec-as-root", "",
                  "Its tasks may run as root by raw_exec, or be capsules: they own the node. =false takes it back."},
+                {"allow-right", "RIGHT", "What else its tasks may do to their hosts.", true},
+                {"deny-right", "RIGHT", "What they may not do any more.", true},
                 {"only-drivers", "LIST", "The drivers that its tasks may use; an empty list: all."},
                 {"allow-driver", "NAME", "One driver more.", true},
                 {"deny-driver", "NAME", "A driver that its tasks may not use.", true},

@@ -191,6 +191,7 @@ TEST_F(DriverTest, ExecAsRootIsStillBounded) {
       "grep CapEff /proc/self/status; cat /proc/self/cgroup | grep memory; ls -d /sys/fs/cgroup/*/cgroup.procs | wc "
       "-l");
   spec_.user = "root";
+  spec_.may_be_root = true;
   spec_.config.as_object()["cap_drop"] = boost::json::array{"all"};
   spec_.config.as_object()["cap_add"] = boost::json::array{"chown"};
   const auto status = finish(*make_exec(options_));
@@ -405,6 +406,7 @@ TEST_F(DriverTest, ExecHoldsItsTaskToLimitsPathsDevicesAndSystemCalls) {
   spec_.config.as_object()["devices"] = boost::json::array{"/dev/null:rw"};
   spec_.config.as_object()["seccomp"] = "default";
   spec_.user = "root";
+  spec_.may_be_root = true;
   EXPECT_TRUE(finish(*make_exec(options_)).exit.success()) << err();
   EXPECT_THAT(out(), HasSubstr("1\nnull\n"));
   EXPECT_THAT(out(), Not(HasSubstr("port")));

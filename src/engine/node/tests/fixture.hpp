@@ -60,6 +60,7 @@ inline StoredOrder make_order(std::vector<model::Task> tasks, model::JobType typ
   job.canonicalize();
   StoredOrder order;
   order.job = job;
+  order.order.host_rights = {"node"};
   model::Allocation& allocation = order.order.allocation;
   allocation.id = kAllocationId;
   allocation.name = "web.api[3]";

@@ -55,6 +55,7 @@ class NodeTest : public ::testing::Test {
     agent.emplace(os::spawn(spec));
     ASSERT_TRUE(server.until([&] { return server.registrations > before; })) << "the agent does not register";
   }
+  std::vector<std::string> rights{"node"};  ///< of the orders to come
   static bool alive(pid_t pid) {
     const auto identity = os::process_identity(pid);
     return identity && os::is_running(*identity);
@@ -85,6 +86,7 @@ class NodeTest : public ::testing::Test {
     order.order.allocation.id = ids.uuid();
     AllocationsMessage message;
     message.jobs[job_key(order.job)] = order.job;
+    order.order.host_rights = rights;
     message.set = {order.order};
     server.send(message);
     return order.order.allocation.id;
@@ -216,6 +218,30 @@ TEST_F(NodeTest, WhatCannotStartSaysWhyAndWhere) {
   EXPECT_THAT(server.events(command, "main"), HasSubstr("test-node"));
   EXPECT_THAT(server.events(user, "main"), HasSubstr("no-such-user-here"));
   EXPECT_THAT(server.events(user, "main"), HasSubstr("test-node"));
+}
+
+TEST_F(NodeTest, WhatItsNamespaceDoesNotGiveIsNotStartedWhateverTheServerSays) {
+  rights.clear();
+  model::Task computed = shell("id -u", "exec");
+  computed.meta["who"] = "0";
+  computed.user = "${NOMAD_META_who}";
+  model::Task numbers = shell("true", "exec");
+  numbers.config.as_object()["pid_mode"] = "host";
+  model::Task reads = computed;
+  reads.artifacts.push_back({.source = "/etc/shadow"});
+  const std::pair<std::string, std::string> refused[] = {{run(shell("true")), "'node'"},
+                                                         {run(computed), "'root'"},
+                                                         {run(reads), "root reads no '/etc/shadow'"},
+                                                         {run(numbers), "'host_namespaces'"}};
+  for (const auto& [id, right] : refused) {
+    ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::failed); })) << right;
+    EXPECT_THAT(server.events(id, "main"), HasSubstr(right));
+    EXPECT_THAT(server.events(id, "main"), HasSubstr("does not give the right"));
+  }
+  EXPECT_FALSE(os::exists(path(refused[2].first, "main/local/shadow")));
+  rights = {"root", "host_namespaces"};
+  for (const auto& id : {run(computed), run(reads), run(numbers)})
+    ASSERT_TRUE(server.until([&] { return server.is(id, ClientStatus::complete); })) << server.events(id, "main");
 }
 
 TEST_F(NodeTest, ArtifactsComeFromFilesAndServersAndAreChecked) {

@@ -54,7 +54,9 @@ inline bool escapes(std::string_view path) {
 class Reader {
  public:
   Reader(const Policy& policy, Config& config, Texts& problems)
-      : policy_(policy), config_(config), problems_(problems) {}
+      : policy_(policy), config_(config), problems_(problems) {
+    if (!policy_.host_users) config_.user_namespace.mode = UserNamespace::Mode::automatic;
+  }
 
   void read(const json::object& object);
 

@@ -234,6 +234,23 @@ TEST(ContainerConfig, CapabilitiesAreThoseOfPodman) {
   EXPECT_THAT(os::capability_names(capabilities_of(config)), ElementsAre("net_raw"));
 }
 
+TEST(ContainerConfig, WithoutTheRightItsRootIsNobodyOfTheHost) {
+  const Policy own{.allowed = 0, .host_users = false};
+  using Mode = UserNamespace::Mode;
+  for (const auto* said :
+       {R"("init": false)", R"("userns": "")", R"("userns": "auto")", R"("userns_mode": "private")"}) {
+    const auto given = read(said, own);
+    EXPECT_EQ(given.config.user_namespace.mode, Mode::automatic) << said;
+    EXPECT_THAT(given.problems, IsEmpty());
+  }
+  for (const auto* said : {"host", "keep-id", "auto:uidmapping=0:0:1", "auto:gidmapping=0:0:1"}) {
+    const auto given = read(fmt::format(R"("userns": "{}")", said), own);
+    ASSERT_EQ(given.problems.size(), 1U) << said;
+    EXPECT_THAT(given.problems[0], HasSubstr("takes the right 'root' of its namespace"));
+  }
+  EXPECT_EQ(read("").config.user_namespace.mode, Mode::host) << "with it, as podman has it";
+}
+
 TEST(ContainerConfig, SizesHaveUnits) {
   EXPECT_EQ(parse_size("512"), 512U);
   EXPECT_EQ(parse_size("1.5k"), 1536U);

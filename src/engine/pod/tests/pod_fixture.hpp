@@ -47,6 +47,7 @@ class PodFixture {
     spec.cgroup = fmt::format("{}/7f3a9c12/{}", parent_, task);
     spec.run_cgroup = fmt::format("{}/7f3a9c12.runs/{}/1", parent_, task);
     spec.env = {{"NAME", "value"}};
+    spec.may_be_root = true;
     return spec;
   }
   void remove_place() {

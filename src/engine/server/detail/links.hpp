@@ -25,10 +25,10 @@ struct Server::Session {
   async::Event data_needs;                    ///< they have changed, or what they name has
   bool feeding = false;                       ///< send_data goes on: nodes without needs cost nothing
 
-  Session(std::string id, std::shared_ptr<link::Connection> link, const Variables& variables)
+  Session(std::string id, std::shared_ptr<link::Connection> link, const Variables& variables, bool root_by_raw_exec)
       : node_id(std::move(id)),
         connection(std::move(link)),
-        orders(node_id),
+        orders(node_id, root_by_raw_exec),
         heard(std::chrono::steady_clock::now()),
         data(node_id, variables) {}
 };

@@ -1,5 +1,6 @@
 #include "server/orders.hpp"
 
+#include "server/namespace_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {
@@ -83,6 +84,36 @@ TEST(Orders, HoldADependentWhileWhatItNeedsDoesNotWork) {
   EXPECT_FALSE(orders.next(desk.tables, dependents));
   desk.update(uuid(1), {report(munge, ClientStatus::running, true)});
   EXPECT_TRUE(order_of(*orders.next(desk.tables, dependents)).start);
+}
+
+TEST(Orders, CarryWhatTheNamespaceGivesAndSaySoWhenThatChanges) {
+  Desk desk;
+  desk.join(make_node(1));
+  model::Namespace ns;
+  ns.name = "default";
+  ns.host_rights = {"root", "devices"};
+  const auto put = [&] { desk.run([&](const Tables& t, const Context& c) { return decide_put_namespace(t, ns, c); }); };
+  put();
+  desk.register_job(make_job("web"));
+  Orders orders(uuid(1));
+  Dependents dependents;
+  auto message = orders.next(desk.tables, dependents);
+  ASSERT_TRUE(message);
+  ASSERT_EQ(message->set.size(), 1u);
+  EXPECT_EQ(message->set[0].host_rights, (std::vector<std::string>{"root", "devices"}));
+  EXPECT_FALSE(orders.next(desk.tables, dependents));
+  ns.host_rights.clear();
+  put();
+  message = orders.next(desk.tables, dependents);
+  ASSERT_TRUE(message) << "a right is taken back";
+  EXPECT_TRUE(message->set[0].host_rights.empty());
+  ns.raw_exec_as_root = true;
+  put();
+  message = orders.next(desk.tables, dependents);
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->set[0].host_rights, std::vector<std::string>{"node"});
+  Orders everywhere(uuid(1), true);
+  EXPECT_EQ(everywhere.next(desk.tables, dependents)->set.at(0).host_rights, std::vector<std::string>{"node"});
 }
 
 TEST(Orders, RemoveWhatTheServerHasForgotten) {

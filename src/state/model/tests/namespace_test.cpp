@@ -42,7 +42,7 @@ TEST(Namespace, RootByRawExecMustBeAllowed) {
   };
   const std::vector<Case> cases = {{"capsule", "", true},       {"raw_exec", "", true},    {"raw_exec", "root", true},
                                    {"raw_exec", "0", true},     {"raw_exec", "000", true}, {"raw_exec", "munge", false},
-                                   {"raw_exec", "1000", false}, {"exec", "root", false},   {"exec", "", false}};
+                                   {"raw_exec", "1000", false}, {"exec", "root", true},    {"exec", "", false}};
   for (const auto& c : cases) {
     SCOPED_TRACE(fmt::format("{} as '{}'", c.driver, c.user));
     Namespace ns;

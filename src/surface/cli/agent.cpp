@@ -43,6 +43,7 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   if (config.dev || arguments.has("client")) config.client.enabled = true;
   if (arguments.find("acl-enabled")) config.acl.enabled = arguments.has("acl-enabled");
   if (arguments.has("hosts")) config.hosts.enabled = true;
+  config.new_cluster = arguments.has("new-cluster");
   for (const auto& server : arguments.all("servers")) config.client.servers.push_back(agent::server_url(server));
   for (const auto& plugin : arguments.all("plugin"))
     config.plugins.push_back({plugin, boost::json::object{{"enabled", true}}});
@@ -81,6 +82,7 @@ const Command& agent_command() {
                 {"server", "", "The server role."},
                 {"client", "", "The node role."},
                 {"hosts", "", "Makes the hosts of local pools (needs root)."},
+                {"new-cluster", "", "Begins anew where the server's state is gone, for this start alone."},
                 {"data-dir", "DIR", "Where it keeps everything."},
                 {"name", "NAME", "Its name; the host's when not given."},
                 {"datacenter", "NAME", "Its datacenter."},

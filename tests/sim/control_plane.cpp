@@ -72,6 +72,18 @@ void ControlPlane::start_over(const std::function<void()>& meanwhile) {
   check();
 }
 
+void ControlPlane::jump(Duration by) {
+  const auto look = [this] {
+    const auto passed = (clock_.now() - jumped_).time_since_epoch();
+    process_->writer.look_at_clock(std::chrono::steady_clock::time_point(passed));
+  };
+  look();
+  clock_.advance(by);
+  jumped_ += by;
+  look();
+  settle();  // it takes a running server a second, and one that dies then has nothing to tell it by
+}
+
 void ControlPlane::copy_store() {
   settle();
   std::deque<store::KeyValue> rows;

@@ -159,6 +159,31 @@ TEST(ControlPlaneSim, AClockThatJumpsNeitherDoublesAChildNorHoldsTheJobUp) {
   }
 }
 
+TEST(ControlPlaneSim, AClockThatIsSetByADayStopsNothingAndHoldsNothingUp) {
+  for (const auto by : {Duration(std::chrono::hours(24)), Duration(-std::chrono::hours(24))}) {
+    for (const Seed seed : seeds(40)) {
+      SCOPED_TRACE(fmt::format("SIM_SEED={}, {}", seed, human_duration(by)));
+      ControlPlane world(seed);
+      settle(world);
+      const auto before = world.running();
+      // While a link may be broken, so that something may just be unknown.
+      for (int i = 0; i < 8; ++i) world.disturb({.links = true, .server = true});
+      world.jump(by);
+      for (int i = 0; i < 30; ++i) {
+        world.disturb({.links = true, .server = true});
+        ASSERT_EQ(world.running(), before) << "step " << i;
+      }
+      EXPECT_TRUE(world.calm_down());  // a full disk may still refuse the next request
+      model::Job later = make_job("later", 2);
+      later.groups[0].tasks[0].resources.cpu = 100;
+      world.register_job(later);
+      EXPECT_TRUE(world.calm_down());
+      EXPECT_EQ(world.working("later"), 2);
+      EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+    }
+  }
+}
+
 /// After a copy of the store was set aside: more of a job, and another job.
 void go_on(ControlPlane& world) {
   model::Job web = make_job("web", 5);

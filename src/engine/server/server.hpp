@@ -32,6 +32,8 @@ struct Options {
   Duration heartbeat_ttl = std::chrono::seconds(5);    ///< nodes are heard of at least this often
   Duration heartbeat_grace = std::chrono::seconds(4);  ///< after which they are down: a dead node is known in < 10 s
   Duration start_grace = std::chrono::seconds(30);     ///< after our start, before a silent node is down
+  /// Whether the clock is the machine's, which somebody may set; one that a test advances is not.
+  bool follow_clock = false;
   Duration link_patience = std::chrono::seconds(5);  ///< for the link of a ready node to come back, when it is needed
   Duration collect_every = std::chrono::minutes(1);
   Retention retention;

@@ -193,6 +193,7 @@ class ServerRoleRunner {
     options.heartbeat_ttl = config.server.heartbeat_ttl;
     options.heartbeat_grace = config.server.heartbeat_grace;
     options.start_grace = config.server.start_grace;
+    options.follow_clock = true;
     options.keyring_directory = config.data_dir + "/server/keyring";
     options.snapshot_directory = config.data_dir + "/server/snapshots";
     options.about_to_become = [mark = store_place(config).mark_file](const std::string& cluster_id) {

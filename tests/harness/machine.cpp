@@ -44,8 +44,9 @@ Machine::~Machine() {
   shell("find /sys/fs/cgroup -depth -type d -path '*/underway/*' | grep -F -f " + allocations + " | xargs -r rmdir");
 }
 
-void Machine::start() {
+void Machine::start(const std::vector<std::string>& more) {
   auto agent = command({"agent", "-server", "-client", "-http=none", "-plugin=raw_exec", "-data-dir=" + state()});
+  agent.argv.insert(agent.argv.end(), more.begin(), more.end());
   if (const std::string config = directory() + "/agent.hcl"; ::access(config.c_str(), R_OK) == 0)
     agent.argv.push_back("-config=" + config);
   agent.argv.insert(agent.argv.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>>" + log()});

@@ -21,8 +21,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   /// Starts an agent over the same state, with the configuration in <directory>/agent.hcl if that is there, and waits
-  /// until the node is ready.
-  void start();
+  /// until the node is ready. `more` are flags of this start.
+  void start(const std::vector<std::string>& more = {});
   /// SIGKILL; start() is the caller's.
   void kill_agent();
   int agent_pid() const { return agent_->pid(); }

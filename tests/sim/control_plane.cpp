@@ -1,6 +1,7 @@
 #include "sim/control_plane.hpp"
 
 #include "base/json.hpp"
+#include "node/origin.hpp"
 #include "server/dependencies.hpp"
 
 namespace underway::sim {
@@ -18,7 +19,8 @@ constexpr int kPatience = 4;  // steps without a link before a node is given up
 
 ControlPlane::ControlPlane(Seed seed, int machines) : random_(seed), ids_(seed) {
   callers_ = std::make_unique<async::TaskGroup>(loop_.executor(), "sim");
-  process_ = std::make_unique<Process>(loop_.executor(), store_, clock_, ids_);
+  process_ = std::make_unique<Process>(loop_.executor(), *store_, clock_, ids_);
+  aside_ = std::make_unique<store::MemoryStore>(store::MemoryStore::Mode::stepped);
   for (int i = 1; i <= machines; ++i) {
     Machine& machine = machines_.emplace_back();
     machine.node = make_node(i, number(1000, 4000), number(1024, 4096));
@@ -41,28 +43,91 @@ void ControlPlane::poll() {
 void ControlPlane::settle() {
   do {
     poll();
-  } while (store_.step());
+  } while (store_->step());
   poll();
 }
 
 void ControlPlane::restart_server() {
   poll();  // decides what waits
-  if (store_.waiting() > 0) {
-    if (chance(0.5)) store_.fail_next_commit(Error(Code::unavailable, "killed"));
-    store_.step();  // durable or not, nobody is told
+  if (store_->waiting() > 0) {
+    if (chance(0.5)) store_->fail_next_commit(Error(Code::unavailable, "killed"));
+    store_->step();  // durable or not, nobody is told
   }
+  start_over([] {});
+}
+
+void ControlPlane::start_over(const std::function<void()>& meanwhile) {
   callers_->cancel();
   process_.reset();
   poll();
+  meanwhile();
   for (auto& machine : machines_) {
     cut(machine);
     machine.linking = machine.reporting = false;
     machine.silent = 0;  // it has its time of grace
   }
   callers_ = std::make_unique<async::TaskGroup>(loop_.executor(), "sim");
-  process_ = std::make_unique<Process>(loop_.executor(), store_, clock_, ids_);
+  process_ = std::make_unique<Process>(loop_.executor(), *store_, clock_, ids_);
   settle();
   check();
+}
+
+void ControlPlane::jump(Duration by) {
+  const auto look = [this] {
+    const auto passed = (clock_.now() - jumped_).time_since_epoch();
+    process_->writer.look_at_clock(std::chrono::steady_clock::time_point(passed));
+  };
+  look();
+  clock_.advance(by);
+  jumped_ += by;
+  look();
+  settle();  // it takes a running server a second, and one that dies then has nothing to tell it by
+}
+
+void ControlPlane::copy_store() {
+  settle();
+  std::deque<store::KeyValue> rows;
+  const auto revision = store_->copy("", [&](store::KeyValue&& row) { rows.push_back(std::move(row)); });
+  aside_ = std::make_unique<store::MemoryStore>(store::MemoryStore::Mode::stepped);
+  aside_->replace(revision - 1, [&]() -> std::optional<store::KeyValue> {
+    if (rows.empty()) return std::nullopt;
+    auto row = std::move(rows.front());
+    rows.pop_front();
+    return row;
+  });
+}
+
+void ControlPlane::swap_stores() {
+  settle();
+  acknowledged_.clear();  // by a server over another store
+  start_over([this] { std::swap(store_, aside_); });
+}
+
+std::int64_t ControlPlane::orphans() const {
+  std::int64_t count = 0;
+  for (const auto& node : tables::records<model::Orphans>(process_->tables))
+    count += static_cast<std::int64_t>(node.allocations.size());
+  return count;
+}
+
+void ControlPlane::keep_orphans() {
+  server::FoundOrphans all;
+  for (const auto& node : tables::records<model::Orphans>(process_->tables)) {
+    const auto machine = std::ranges::find(machines_, node.node_id, [](const Machine& one) { return one.node.id; });
+    node::OrphanOrders& found = all[node.node_id];
+    for (const auto& one : node.allocations) {
+      const Local& local = machine->locals.at(one.id);
+      auto& order = found.orders.emplace_back(local.order);
+      order.allocation.client_status = local.status;
+      order.allocation.health.ready = local.healthy;
+      found.jobs.insert_or_assign(node::job_key(order.allocation), *order.allocation.job);
+    }
+  }
+  submit([all](const Tables& t, const Context& c) { return server::decide_keep_orphans(t, all, c); },
+         [this](const std::int64_t* done) {
+           if (done == nullptr) wrong("orphans cannot be kept");
+         });
+  settle();
 }
 
 void ControlPlane::step(const Mischief& mischief) {
@@ -75,7 +140,7 @@ void ControlPlane::step(const Mischief& mischief) {
   tend();
   // Evaluations that waited for their time are looked at with the next request.
   submit([](const Tables&, const Context&) { return Decision<Nothing>{}; }, [](const Nothing*) {});
-  if (mischief.server && chance(0.03)) store_.fail_next_commit(Error(Code::exhausted, "disk full"));
+  if (mischief.server && chance(0.03)) store_->fail_next_commit(Error(Code::exhausted, "disk full"));
   if (mischief.server && chance(0.04)) {
     restart_server();
     return;
@@ -84,8 +149,11 @@ void ControlPlane::step(const Mischief& mischief) {
   check();
   for (auto& machine : machines_) {
     if (!machine.linked) continue;
-    if (auto message = machine.orders->next(process_->tables, process_->dependents))
+    if (auto message = machine.orders->next(process_->tables, process_->dependents)) {
+      message->origin = {process_->epoch, process_->tables.revision()};
+      if (message->full) message->epochs = machine.epochs;
       machine.messages.push_back(std::move(*message));
+    }
   }
 }
 
@@ -97,9 +165,9 @@ bool ControlPlane::calm_down() {
       machine.up = true;
       if (i < 3) make_eligible(machine);
     }
-    const auto before = store_.revision();
+    const auto before = store_->revision();
     step(Mischief{});
-    still = quiet() && store_.revision() == before ? still + 1 : 0;
+    still = quiet() && store_->revision() == before ? still + 1 : 0;
     if (still == 3) return true;
   }
   return false;
@@ -242,15 +310,21 @@ model::AllocationUpdate update_of(const std::string& id, const Local& local) {
 
 void ControlPlane::link(Machine& machine) {
   machine.linking = true;
-  std::vector<model::AllocationUpdate> running;
+  node::RegisterRequest request{machine.node, "s", {}};
   for (const auto& [id, local] : machine.locals) {
-    if (!local.over()) running.push_back(update_of(id, local));
+    if (local.over()) continue;
+    request.allocations.push_back(update_of(id, local));
+    const auto& allocation = local.order.allocation;
+    request.ordered.push_back(
+        {{id, allocation.ns, allocation.job_id, allocation.job_version, allocation.group, allocation.name},
+         local.origin});
   }
-  submit([node = machine.node, running](
-             const Tables& t, const Context& c) { return server::decide_register_node(t, node, "s", c, running); },
-         [&machine](const server::RegisteredNode* done) {
+  submit([request, epoch = process_->epoch](
+             const Tables& t, const Context& c) { return server::decide_enrol_node(t, request, epoch, c); },
+         [&machine](const server::EnrolledNode* done) {
            machine.linking = false;
            if (done == nullptr || !machine.up) return;
+           machine.epochs = done->epochs;
            machine.linked = true;
            machine.silent = 0;
            machine.orders = std::make_unique<server::Orders>(machine.node.id);
@@ -267,12 +341,14 @@ void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& messag
     if (!known && order.allocation.client_terminal()) continue;
     Local& local = machine.locals[id];
     local.order = order;
+    local.origin = message.origin;
     if (!known && order.allocation.server_terminal()) local.status = ClientStatus::complete;
     if (!known) machine.unreported.insert(id);  // that it has it now, and begins it anew
   }
   std::erase_if(machine.locals, [&](const auto& entry) {
     const bool removed = std::find(message.remove.begin(), message.remove.end(), entry.first) != message.remove.end();
-    return removed || (message.full && !wanted.contains(entry.first));
+    const bool unwanted = message.full && !wanted.contains(entry.first);
+    return removed || (unwanted && node::is_in_history(entry.second.origin, message.epochs));
   });
   std::erase_if(machine.unreported, [&](const auto& id) { return !machine.locals.contains(id); });
 }

@@ -8,9 +8,11 @@
 
 #include "server/drain_decisions.hpp"
 #include "server/orders.hpp"
+#include "server/orphan_decisions.hpp"
 #include "server/start_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "server/writer.hpp"
+#include "tables/orphans.hpp"
 
 namespace underway::sim {
 
@@ -26,7 +28,8 @@ using Seed = std::uint64_t;
 /// One server process: dies as a whole, and starts again from the store.
 struct Process {
   Process(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids)
-      : writer((tables.follow(&fleet), executor), store, tables, fleet, clock, ids, true) {}
+      : epoch(ids.uuid()), writer((tables.follow(&fleet), executor), store, tables, fleet, clock, ids, true) {}
+  const std::string epoch;
   tables::Tables tables;
   server::Dependents dependents;
   scheduler::Fleet fleet;
@@ -36,6 +39,7 @@ struct Process {
 /// What a node has of one allocation.
 struct Local {
   node::AllocationOrder order;
+  node::Origin origin;
   ClientStatus status = ClientStatus::pending;
   bool healthy = false;
   bool over() const { return status == ClientStatus::complete || status == ClientStatus::failed; }
@@ -49,6 +53,7 @@ struct Machine {
   bool reporting = false;
   int silent = 0;                                 ///< steps without a link
   std::unique_ptr<server::Orders> orders;         ///< the server's memory of what it was told
+  std::map<std::string, model::Revision> epochs;  ///< and of what it said of its own
   std::deque<node::AllocationsMessage> messages;  ///< on their way to it
   std::map<std::string, Local> locals;
   std::set<std::string> unreported;
@@ -77,7 +82,7 @@ class ControlPlane {
   std::vector<std::string> children(const std::string& parent);
   TimePoint now() const { return clock_.now(); }
   /// The clock of the server jumps, back or forth.
-  void jump(Duration by) { clock_.advance(by); }
+  void jump(Duration by);
   /// Begins to drain the machine, or ends that.
   void drain(int machine, std::optional<Duration> deadline);
   bool draining(int machine) const;
@@ -87,6 +92,15 @@ class ControlPlane {
   std::int64_t working(const std::string& job) const;
   /// Kills the server, perhaps with a commit on its way, and starts it from the store.
   void restart_server();
+
+  /// Sets a copy of the store aside, as it is now; before that an empty one lies there.
+  void copy_store();
+  /// The server dies, and another one starts from what was set aside; the store so far takes its place.
+  void swap_stores();
+  /// How many allocations run that the server knows to be none of its own.
+  std::int64_t orphans() const;
+  /// The administrator has the server take them over.
+  void keep_orphans();
 
   /// What was found wrong so far, in words.
   const std::vector<std::string>& violations() const { return violations_; }
@@ -111,6 +125,7 @@ class ControlPlane {
   }
   void poll();
   void settle();
+  void start_over(const std::function<void()>& meanwhile);
   void step(const Mischief& mischief);
   void tend();
   void administrate();
@@ -133,8 +148,10 @@ class ControlPlane {
 
   std::mt19937_64 random_;
   async::Loop loop_;
-  store::MemoryStore store_{store::MemoryStore::Mode::stepped};
+  std::unique_ptr<store::MemoryStore> store_ = std::make_unique<store::MemoryStore>(store::MemoryStore::Mode::stepped);
+  std::unique_ptr<store::MemoryStore> aside_;
   VirtualClock clock_;
+  Duration jumped_{0};  ///< beside what has passed
   SeededIds ids_;
   std::unique_ptr<async::TaskGroup> callers_;
   std::unique_ptr<Process> process_;

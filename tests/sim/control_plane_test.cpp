@@ -159,6 +159,101 @@ TEST(ControlPlaneSim, AClockThatJumpsNeitherDoublesAChildNorHoldsTheJobUp) {
   }
 }
 
+TEST(ControlPlaneSim, AClockThatIsSetByADayStopsNothingAndHoldsNothingUp) {
+  for (const auto by : {Duration(std::chrono::hours(24)), Duration(-std::chrono::hours(24))}) {
+    for (const Seed seed : seeds(40)) {
+      SCOPED_TRACE(fmt::format("SIM_SEED={}, {}", seed, human_duration(by)));
+      ControlPlane world(seed);
+      settle(world);
+      const auto before = world.running();
+      // While a link may be broken, so that something may just be unknown.
+      for (int i = 0; i < 8; ++i) world.disturb({.links = true, .server = true});
+      world.jump(by);
+      for (int i = 0; i < 30; ++i) {
+        world.disturb({.links = true, .server = true});
+        ASSERT_EQ(world.running(), before) << "step " << i;
+      }
+      EXPECT_TRUE(world.calm_down());  // a full disk may still refuse the next request
+      model::Job later = make_job("later", 2);
+      later.groups[0].tasks[0].resources.cpu = 100;
+      world.register_job(later);
+      EXPECT_TRUE(world.calm_down());
+      EXPECT_EQ(world.working("later"), 2);
+      EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+    }
+  }
+}
+
+/// After a copy of the store was set aside: more of a job, and another job.
+void go_on(ControlPlane& world) {
+  model::Job web = make_job("web", 5);
+  web.groups[0].tasks[0].resources.cpu = 200;
+  model::Job later = make_job("later", 2);
+  later.groups[0].tasks[0].resources.cpu = 100;
+  world.register_job(web);
+  world.register_job(later);
+  ASSERT_TRUE(world.calm_down());
+  ASSERT_EQ(world.running().size(), 11U);
+}
+
+bool contains_all(const std::set<std::string>& all, const std::set<std::string>& some) {
+  return std::includes(all.begin(), all.end(), some.begin(), some.end());
+}
+
+TEST(ControlPlaneSim, AServerWithAnOlderHistoryStopsNothingThatItDoesNotKnow) {
+  for (const Seed seed : seeds(60)) {
+    SCOPED_TRACE(fmt::format("SIM_SEED={}", seed));
+    ControlPlane world(seed);
+    settle(world);
+    world.copy_store();
+    go_on(world);
+    const auto before = world.running();
+    world.swap_stores();
+    // Long enough for the older store to get past the revision at which the other one was left.
+    for (int i = 0; i < 80; ++i) {
+      world.disturb({.links = true, .server = true});
+      ASSERT_TRUE(contains_all(world.running(), before)) << "step " << i;
+    }
+    EXPECT_TRUE(world.calm_down());
+    EXPECT_EQ(world.orphans(), 4);
+    // The right store comes back: it knows all of them.
+    world.swap_stores();
+    for (int i = 0; i < 20; ++i) world.disturb({.links = true, .server = true});
+    EXPECT_TRUE(world.calm_down());
+    EXPECT_EQ(world.orphans(), 0);
+    EXPECT_EQ(world.running(), before);
+    EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(ControlPlaneSim, OrphansThatAreKeptAreKnownAgainAndNothingOfThemIsRestarted) {
+  for (const bool all_is_lost : {false, true}) {
+    for (const Seed seed : seeds(40)) {
+      SCOPED_TRACE(fmt::format("SIM_SEED={}, {}", seed, all_is_lost ? "an empty store" : "an older one"));
+      ControlPlane world(seed);
+      settle(world);
+      if (!all_is_lost) world.copy_store();
+      go_on(world);
+      const auto before = world.running();
+      world.swap_stores();
+      for (int i = 0; i < 30; ++i) world.disturb({.links = true, .server = true});
+      EXPECT_TRUE(world.calm_down());
+      EXPECT_EQ(world.orphans(), all_is_lost ? 11 : 4);
+      world.keep_orphans();
+      for (int i = 0; i < 30; ++i) world.disturb({.links = true, .server = true});
+      EXPECT_TRUE(world.calm_down());
+      EXPECT_EQ(world.orphans(), 0);
+      EXPECT_EQ(world.running(), before);
+      EXPECT_EQ(world.working("web"), 5);
+      EXPECT_EQ(world.working("later"), 2);
+      EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+      EXPECT_TRUE(world.unfulfilled().empty()) << world.unfulfilled().front();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 TEST(ControlPlaneSim, TheSameSeedIsTheSameHistory) {
   const auto history = [] {
     ControlPlane world(42);

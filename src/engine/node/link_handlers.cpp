@@ -21,6 +21,7 @@ awaitable<void> Node::Impl::start_extensions() {
 awaitable<boost::json::value> Node::Impl::answer(std::string method, boost::json::value body) {
   if (auto* extension = extension_for(method)) co_return co_await extension->answer(std::move(method), std::move(body));
   if (method.starts_with("volume.")) co_return co_await answer_for_volumes(std::move(method), std::move(body));
+  if (method.starts_with("orphans.")) co_return answer_about_orphans(method);
   if (method.starts_with("node.")) co_return co_await answer_for_self(std::move(method), std::move(body));
   if (method == "fs.ls") co_return co_await list_files(json::decode<FileRequest>(body));
   if (method == "fs.stat") co_return co_await stat_file(json::decode<FileRequest>(body));

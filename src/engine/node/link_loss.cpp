@@ -36,6 +36,7 @@ void Node::Impl::stop_without_order(AllocationRunner& runner, Duration silence) 
   stored.order.allocation = runner.allocation();
   stored.job = *runner.allocation().job;
   stored.boot = boot_;
+  stored.origin = origins_[runner.id()];
   stored.order.allocation.desired_status = model::DesiredStatus::stop;
   stored.order.allocation.desired_description = fmt::format("no server was heard of for {}", human_duration(silence));
   log::warn("node: allocation {} is stopped: {}", runner.id(), stored.order.allocation.desired_description);

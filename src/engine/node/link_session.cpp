@@ -118,6 +118,7 @@ awaitable<RegisterReply> Node::Impl::present(link::Connection& connection) {
   request.node.computed_class = model::compute_class(request.node);
   for (const auto& [id, runner] : runners_)
     if (!runner->dead()) request.allocations.push_back(runner->update());
+  request.ordered = ordered();
   auto body = json::to_value(request, json::Encoding::compact);
   const auto answer = co_await connection.call("register", std::move(body));
   co_return json::decode<RegisterReply>(answer, "register");

@@ -13,12 +13,38 @@ std::string job_key(const model::Allocation& allocation) {
   return fmt::format("{}/{}@{}", allocation.ns, allocation.job_id, allocation.job_version);
 }
 
+const Structure& description(Tag<Origin>) {
+  static const Structure structure = Builder<Origin>("origin", "Whose word an order is.")
+                                         .wire<&Origin::epoch>("Epoch", "The run of a server.")
+                                         .wire<&Origin::revision>("Revision", "How far its store was.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<OrderedAllocation>) {
+  static const Structure structure = Builder<OrderedAllocation>("ordered allocation", "What a node was told to run.")
+                                         .wire<&OrderedAllocation::allocation>("Allocation", "What it is.")
+                                         .wire<&OrderedAllocation::origin>("Origin", "Of its newest order.")
+                                         .done();
+  return structure;
+}
+
+const Structure& description(Tag<OrphanOrders>) {
+  static const Structure structure =
+      Builder<OrphanOrders>("orphan orders", "The orphans of a node as it was ordered to run them.")
+          .wire<&OrphanOrders::orders>("Orders", "The orders.")
+          .wire<&OrphanOrders::jobs>("Jobs", "By namespace/id@version.")
+          .done();
+  return structure;
+}
+
 const Structure& description(Tag<RegisterRequest>) {
   static const Structure structure =
       Builder<RegisterRequest>("register", "A node presents itself.")
           .wire<&RegisterRequest::node>("Node", "What it is and has.")
           .wire<&RegisterRequest::secret>("Secret", "Proves that it is the same node as before.")
           .wire<&RegisterRequest::allocations>("Allocations", "What still runs on it.")
+          .wire<&RegisterRequest::ordered>("Ordered", "Who ordered that.")
           .done();
   return structure;
 }
@@ -56,6 +82,8 @@ const Structure& description(Tag<AllocationsMessage>) {
   static const Structure structure =
       Builder<AllocationsMessage>("allocations", "What a node shall have.")
           .wire<&AllocationsMessage::full>("Full", "This is everything, not a difference.")
+          .wire<&AllocationsMessage::origin>("Origin", "Whose word it is.")
+          .wire<&AllocationsMessage::epochs>("Epochs", "How far the server's store has been in each.")
           .wire<&AllocationsMessage::jobs>("Jobs", "By namespace/id@version.")
           .wire<&AllocationsMessage::set>("Set", "New and changed allocations.")
           .wire<&AllocationsMessage::remove>("Remove", "Identifiers of forgotten allocations.")

@@ -21,6 +21,8 @@
 ///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
 ///   call   "fs.ls"          FileRequest -> [FileInfo]
 ///   call   "fs.stat"        FileRequest -> FileInfo
+///   call   "orphans.read"   {} -> OrphanOrders
+///   call   "orphans.stop"   {} -> {}                 stops and destroys them
 ///   stream "logs"           LogRequest    bytes come, until the end of the log or, with Follow, of the task
 ///   stream "fs.cat", "fs.readat", "fs.stream"  FileRequest   bytes come; "fs.stream" follows the file
 ///   stream "disk.read"      FileRequest   the allocation's own disk, likewise
@@ -40,14 +42,28 @@
 
 #include "model/allocation.hpp"
 #include "model/node.hpp"
+#include "model/orphans.hpp"
 
 namespace underway::node {
+
+/// Whose word an order is: of a server's run `epoch` (server/history.hpp), when its store was at `revision`. No epoch:
+/// of a server that did not tell.
+struct Origin {
+  std::string epoch;
+  model::Revision revision = 0;
+};
+
+struct OrderedAllocation {
+  model::Orphan allocation;  ///< what it is, should the server not know it
+  Origin origin;             ///< of its newest order
+};
 
 struct RegisterRequest {
   model::Node node;
   std::string secret;  ///< made with the node's id and kept beside it: proves that a later agent is the same node
   /// What it has not ended of what it was once given: what was believed lost and still runs may go on.
   std::vector<model::AllocationUpdate> allocations;
+  std::vector<OrderedAllocation> ordered = {};  ///< the same ones: who ordered them
 };
 
 struct RegisterReply {
@@ -73,11 +89,21 @@ struct AllocationOrder {
 };
 
 struct AllocationsMessage {
-  /// This is everything that the node shall have: allocations not in `set` are stopped and destroyed.
+  /// This is everything that the node shall have. An allocation that is not in `set` is stopped and destroyed if its
+  /// origin is in this server's history; else it is an orphan, and goes on.
   bool full = false;
+  Origin origin = {};
+  /// With `full`, of the epochs that the node named: how far this server's store has been in each.
+  std::map<std::string, model::Revision> epochs = {};
   std::map<std::string, model::Job> jobs;  ///< by job_key; only those that the node was not sent before
   std::vector<AllocationOrder> set;
   std::vector<std::string> remove;  ///< stop if need be, then destroy: the server has forgotten them
+};
+
+/// The orphans of a node as it was ordered to run them.
+struct OrphanOrders {
+  std::vector<AllocationOrder> orders;
+  std::map<std::string, model::Job> jobs;  ///< by job_key
 };
 
 enum class DataKind : std::uint8_t { variable, variables, service, services };
@@ -183,6 +209,9 @@ struct ExecRequest {
 std::string job_key(const model::Job& job);
 std::string job_key(const model::Allocation& allocation);
 
+const describe::Structure& description(describe::Tag<Origin>);
+const describe::Structure& description(describe::Tag<OrderedAllocation>);
+const describe::Structure& description(describe::Tag<OrphanOrders>);
 const describe::Structure& description(describe::Tag<RegisterRequest>);
 const describe::Structure& description(describe::Tag<RegisterReply>);
 const describe::Structure& description(describe::Tag<UpdateRequest>);

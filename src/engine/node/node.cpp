@@ -193,12 +193,14 @@ void Node::Impl::restore(StoredAllocation stored) {
 
 AllocationRunner& Node::Impl::add(StoredOrder order, AllocationState state) {
   const std::string id = order.order.allocation.id;
+  origins_[id] = order.origin;
   auto runner = std::make_unique<AllocationRunner>(*context_, *files_, std::move(order), std::move(state),
                                                    [this, id] { reported(id); });
   return *runners_.emplace(id, std::move(runner)).first->second;
 }
 
-void Node::Impl::reported(const std::string&) {
+void Node::Impl::reported(const std::string& id) {
+  if (orphans_.contains(id)) unpresented_ = true;  // one that has ended is none any more
   news_.notify_all();
   tasks_changed_.notify_all();
 }
@@ -231,9 +233,7 @@ void Node::Impl::obey(const AllocationsMessage& message) {
     }
   }
   std::vector<std::string> gone = message.remove;
-  if (message.full)
-    for (const auto& [id, runner] : runners_)
-      if (!wanted.contains(id)) gone.push_back(id);
+  if (message.full) sort_out_unwanted(wanted, message, gone);
   for (const auto& id : gone) destroy(id);
   collect_garbage();
 }
@@ -263,9 +263,12 @@ void Node::Impl::obey(const AllocationOrder& order, const AllocationsMessage& me
   stored.order.allocation.job = job;
   stored.job = *job;
   stored.boot = boot_;
+  stored.origin = message.origin;
   check_names(stored.order.allocation);
   files_->write_order(id, stored);
   if (known != runners_.end()) {
+    origins_[id] = message.origin;
+    if (orphans_.erase(id) > 0) unpresented_ = true;
     known->second->obey(std::move(stored));
     return;
   }
@@ -305,6 +308,11 @@ awaitable<void> Node::Impl::remove_when_dead(std::string id) {
   samples_.forget(id);
   removing_.erase(id);
   runners_.erase(id);
+  origins_.erase(id);
+  if (orphans_.erase(id) > 0) {
+    unpresented_ = true;
+    news_.notify_all();
+  }
   tasks_changed_.notify_all();
 }
 

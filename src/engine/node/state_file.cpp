@@ -45,6 +45,7 @@ const Structure& description(Tag<StoredOrder>) {
                                          .wire<&StoredOrder::order>("Order", "The allocation.")
                                          .wire<&StoredOrder::job>("Job", "The version of the job it belongs to.")
                                          .wire<&StoredOrder::boot>("Boot", "The boot in which it came.")
+                                         .wire<&StoredOrder::origin>("Origin", "Whose word it is.")
                                          .done();
   return structure;
 }

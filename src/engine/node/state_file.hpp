@@ -43,7 +43,8 @@ struct AllocationState {
 struct StoredOrder {
   AllocationOrder order;
   model::Job job;
-  std::string boot;  ///< boot_mark() when it came
+  std::string boot;    ///< boot_mark() when it came
+  Origin origin = {};  ///< of the message that brought it
 };
 
 /// Names this boot of the machine, or of the local host: its kernel's, and its first process.

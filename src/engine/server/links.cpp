@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "server/identities.hpp"
 #include "server/node_pool_decisions.hpp"
+#include "server/orphan_decisions.hpp"
 
 namespace underway::server {
 namespace {
@@ -125,10 +126,11 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
     enter_cluster(linked.papers->identity, request.node);
   }
   const std::string name = request.node.name;
-  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
-    return decide_register_node(tables, request.node, request.secret, context, request.allocations);
+  auto decide = [epoch = epoch_, request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_enrol_node(tables, request, epoch, context);
   };
-  const auto registered = co_await writer_.submit(std::move(decide));
+  const auto enrolled = co_await writer_.submit(std::move(decide));
+  const auto& registered = enrolled.node;
   // The link may have ended meanwhile, and the node may have a new one.
   if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
   if (!session) {
@@ -143,6 +145,7 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
     slot = session;
     links_->silent_since.erase(registered.id);
     links_->linked.notify_all();
+    session->epochs = enrolled.epochs;
     tasks_.spawn("sending to node " + name, send_orders(session));
     log::info("server: node {} ({}) is linked", name, registered.id.substr(0, 8));
   }
@@ -180,7 +183,9 @@ async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
     while (current()) {
       const auto* tables = co_await writer_.settled();
       session->dirty = false;
-      if (const auto message = session->orders.next(*tables, links_->dependents)) {
+      if (auto message = session->orders.next(*tables, links_->dependents)) {
+        message->origin = {epoch_, tables->revision()};
+        if (message->full) message->epochs = session->epochs;
         co_await session->connection->notify("allocations", json::to_value(*message, json::Encoding::compact));
       }
       while (current() && !session->dirty) co_await session->something_to_send.wait();

@@ -13,6 +13,7 @@
 #include "server/job_decisions.hpp"
 #include "server/node_history.hpp"
 #include "server/node_pool_decisions.hpp"
+#include "server/orphan_decisions.hpp"
 
 namespace underway::server {
 
@@ -77,6 +78,7 @@ void adopt_host(std::vector<Change>& changes, const Tables& tables, const model:
 void forget_node(std::vector<Change>& changes, const std::string& node_id) {
   changes.push_back(tables::PutSetting{secret_key(node_id), nullptr});
   changes.push_back(tables::DeleteNode{node_id});
+  forget_orphans(changes, node_id);
 }
 
 void check_node_secret(const Tables& tables, const std::string& node_id, const std::string& name,
@@ -159,7 +161,8 @@ bool same_volumes(const model::Node& a, const model::Node& b) {
 
 Decision<RegisteredNode> decide_register_node(const Tables& tables, const model::Node& registering,
                                               const std::string& secret, const Context& context,
-                                              const std::vector<model::AllocationUpdate>& running) {
+                                              const std::vector<model::AllocationUpdate>& running,
+                                              std::vector<model::Orphan> orphans) {
   if (!is_uuid(registering.id))
     throw Error(Code::invalid, "a node must register with a UUID")
         .because(fmt::format("its id is '{}'", registering.id));
@@ -181,9 +184,11 @@ Decision<RegisteredNode> decide_register_node(const Tables& tables, const model:
 
   decision.result = {node.id, !current || current->status != model::NodeStatus::ready};
   history::registered(node, current.get(), context);
-  const bool changed = current && (current->computed_class != node.computed_class ||
-                                   !describe::equal(current->resources, node.resources) ||
-                                   !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
+  note_orphans(decision.changes, tables, node, std::move(orphans), context);
+  const bool changed =
+      current && (current->computed_class != node.computed_class || current->eligibility != node.eligibility ||
+                  !describe::equal(current->resources, node.resources) ||
+                  !describe::equal(current->reserved, node.reserved) || !same_volumes(*current, node));
   ensure_node_pool(decision.changes, tables, node.node_pool);
   adopt_host(decision.changes, tables, node);
   TakingBack take_back(decision.changes, tables, node, context);

@@ -3,6 +3,7 @@
 /// Decisions about nodes and what runs on them: joining, losing, eligibility, what a node reports, stopping an
 /// allocation.
 
+#include "model/orphans.hpp"
 #include "server/decision.hpp"
 
 namespace underway::server {
@@ -14,9 +15,11 @@ struct RegisteredNode {
 /// A node joins or comes back, with fresh fingerprints. Keeps its eligibility and its drain. Evaluates system jobs and
 /// what it runs. `running` is what it still has of its allocations: one that was unknown, or given up with the node,
 /// and that nothing has replaced, goes on, so that a lost link alone restarts nothing. Between one that was unknown and
-/// what replaced it the scheduler chooses. Throws denied when the node is known with another secret.
+/// what replaced it the scheduler chooses. `orphans` are noted (server/orphan_decisions.hpp). Throws denied when the
+/// node is known with another secret.
 Decision<RegisteredNode> decide_register_node(const Tables&, const model::Node&, const std::string& secret,
-                                              const Context&, const std::vector<model::AllocationUpdate>& running = {});
+                                              const Context&, const std::vector<model::AllocationUpdate>& running = {},
+                                              std::vector<model::Orphan> orphans = {});
 
 /// Throws denied when the node is known with another secret; one that is not known is no matter.
 void check_node_secret(const Tables&, const std::string& node_id, const std::string& name, const std::string& secret);

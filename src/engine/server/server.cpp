@@ -1,10 +1,13 @@
 #include "server/server.hpp"
 
 #include "async/watchdog.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
 #include "server/node_pool_decisions.hpp"
+#include "server/orphan_decisions.hpp"
 #include "server/periodic.hpp"
+#include "tables/orphans.hpp"
 #include "trust/join_token.hpp"
 
 namespace underway::server {
@@ -126,6 +129,37 @@ async::awaitable<void> Server::purge_node(std::string node_id) {
     return decide_purge_node(tables, node_id, context);
   };
   co_await writer_.submit(std::move(decide));
+}
+
+async::awaitable<std::int64_t> Server::keep_orphans(std::vector<std::string> node_ids, Beside beside) {
+  const boost::json::value nothing = boost::json::object{};
+  FoundOrphans found;
+  for (const auto& id : node_ids) {
+    const auto answer = co_await call_node(id, "orphans.read", nothing);
+    found.emplace(id, json::decode<node::OrphanOrders>(answer));
+  }
+  auto decide = [found = std::move(found)](const Tables& tables, const Context& context) {
+    return decide_keep_orphans(tables, found, context);
+  };
+  auto both = with_beside(std::move(decide), std::move(beside));
+  co_return co_await writer_.submit(std::move(both));
+}
+
+/// The state of the server does not change by it until the nodes tell; what is beside it is durable before it happens.
+async::awaitable<std::int64_t> Server::stop_orphans(std::vector<std::string> node_ids, Beside beside) {
+  auto decide = [node_ids](const Tables& tables, const Context&) {
+    Decision<std::int64_t> decision;
+    for (const auto& id : node_ids) {
+      if (const auto known = tables::find_record<model::Orphans>(tables, id))
+        decision.result += static_cast<std::int64_t>(known->allocations.size());
+    }
+    return decision;
+  };
+  auto both = with_beside(std::move(decide), std::move(beside));
+  const auto count = co_await writer_.submit(std::move(both));
+  const boost::json::value nothing = boost::json::object{};
+  for (const auto& id : node_ids) co_await call_node(id, "orphans.stop", nothing);
+  co_return count;
 }
 
 async::awaitable<std::string> Server::stop_allocation(StopAllocation request, Beside beside) {

@@ -32,15 +32,19 @@ struct Options {
   Duration heartbeat_ttl = std::chrono::seconds(5);    ///< nodes are heard of at least this often
   Duration heartbeat_grace = std::chrono::seconds(4);  ///< after which they are down: a dead node is known in < 10 s
   Duration start_grace = std::chrono::seconds(30);     ///< after our start, before a silent node is down
-  Duration link_patience = std::chrono::seconds(5);    ///< for the link of a ready node to come back, when it is needed
+  /// Whether the clock is the machine's, which somebody may set; one that a test advances is not.
+  bool follow_clock = false;
+  Duration link_patience = std::chrono::seconds(5);  ///< for the link of a ready node to come back, when it is needed
   Duration collect_every = std::chrono::minutes(1);
   Retention retention;
   /// Makes the certificate of a node for the key of `request`, good for `at_most`. Absent: the links have none.
   std::function<trust::Certified(const trust::Identity& identity, const std::string& name, const std::string& request,
                                  std::optional<Duration> at_most)>
       certify;
-  std::size_t event_buffer = 8192;     ///< events kept for those who follow
-  std::string keyring_directory;       ///< of the root keys; empty: in memory only
+  std::size_t event_buffer = 8192;  ///< events kept for those who follow
+  std::string keyring_directory;    ///< of the root keys; empty: in memory only
+  /// Called with the id of the cluster whose state is about to take the place of this server's. May be empty.
+  std::function<void(const std::string& cluster_id)> about_to_become;
   std::string snapshot_directory;      ///< where snapshots are packed and unpacked; empty: a temporary one
   std::string wrapping_key;            ///< a file, when it lies elsewhere than in the keyring's directory
   Duration root_key_rotation{0};       ///< life of an active root key; zero: until it is rotated
@@ -78,7 +82,7 @@ class Server {
   const EventBuffer& events() const { return events_; }
   HostVolumes& host_volumes() { return host_volumes_; }
 
-  /// See server/snapshots.hpp.
+  /// See server/snapshots.hpp. `restore_snapshot` first calls `about_to_become` of the options.
   async::awaitable<std::shared_ptr<const SavedSnapshot>> save_snapshot();
   async::awaitable<RestoredSnapshot> restore_snapshot(std::string archive, bool force);
   /// A file of this server's own, for a snapshot that comes; gone with the last that has it.
@@ -92,6 +96,10 @@ class Server {
   async::awaitable<void> set_eligibility(std::string node_id, model::Eligibility eligibility);
   async::awaitable<void> drain_node(DrainNode request, Beside beside = {});
   async::awaitable<void> purge_node(std::string node_id);
+  /// What the nodes run and this server does not know is taken over, or (later) stopped. The result is how many.
+  /// Throws not_found, unavailable (no link), conflict.
+  async::awaitable<std::int64_t> keep_orphans(std::vector<std::string> node_ids, Beside beside = {});
+  async::awaitable<std::int64_t> stop_orphans(std::vector<std::string> node_ids, Beside beside = {});
   async::awaitable<std::string> stop_allocation(StopAllocation request, Beside beside = {});
   async::awaitable<Collected> collect(Retention retention);
   /// What registering `job` would do. Throws as register_job does. `coming`: see RegisterJob.
@@ -165,8 +173,9 @@ class Server {
   Writer writer_;
   Keyring keyring_;
   Variables variables_;
-  SystemIds identity_ids_;    ///< of tokens: never repeated, by whatever seed
-  SeededIds preview_ids_{1};  ///< what a preview makes is thrown away
+  SystemIds identity_ids_;                          ///< of tokens: never repeated, by whatever seed
+  const std::string epoch_ = identity_ids_.uuid();  ///< this run over the store; see server/history.hpp
+  SeededIds preview_ids_{1};                        ///< what a preview makes is thrown away
   async::TaskGroup tasks_;
   TimePoint started_at_;
   std::shared_ptr<SnapshotPlace> snapshots_;

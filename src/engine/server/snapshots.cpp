@@ -7,18 +7,21 @@
 #include <cerrno>
 #include <set>
 
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
 #include "os/file.hpp"
 #include "server/detail/links.hpp"
+#include "server/history.hpp"
+#include "server/store_mark.hpp"
 #include "snapshot/state_file.hpp"
 #include "store/whole.hpp"
+#include "tables/keys.hpp"
 #include "tables/restore.hpp"
 
 namespace underway::server {
 namespace {
 
-constexpr const char* kClusterId = "cluster/id";
 constexpr std::size_t kRowsAtOnce = 2048;
 
 store::Whole& whole(store::Store& store) {
@@ -32,7 +35,7 @@ bool is_fresh(const Tables& tables) {
 }
 
 std::string cluster_id_of(const Tables& tables) {
-  const auto id = tables.setting(kClusterId);
+  const auto id = tables.setting(kClusterSetting);
   return id && id->is_string() ? std::string(std::string_view(id->get_string())) : std::string();
 }
 
@@ -45,8 +48,10 @@ void refuse_other_cluster(const Tables& tables, const snapshot::Metadata& metada
       .advise("what is here would be lost: add ?force=true to the request if that is meant");
 }
 
-/// Every row of the state, as load() will read it after the restoration.
-void check_state(const std::string& state_file) {
+/// Every row of the state, as load() will read it after the restoration. Returns the history that it tells of.
+History check_state(const std::string& state_file) {
+  History history;
+  const std::string history_key = tables::setting_key(kHistorySetting);
   snapshot::StateReader reader(state_file);
   std::vector<store::KeyValue> rows;
   bool more = true;
@@ -57,25 +62,34 @@ void check_state(const std::string& state_file) {
     if (more && rows.size() < kRowsAtOnce) continue;
     try {
       tables::check_rows(rows);
+      for (const auto& one : rows)
+        if (one.key == history_key) history = parse_history(json::parse(one.value));
     } catch (const Error& error) {
       throw Error(Code::unsupported, "this version cannot read the snapshot").because(error.one_line());
     }
     rows.clear();
   }
+  return history;
 }
 
-model::Revision replace_state(store::Store& store, const std::string& state_file, model::Revision above) {
+model::Revision replace_state(store::Store& store, const std::string& state_file, model::Revision above,
+                              const History& history) {
   snapshot::StateReader reader(state_file);
-  std::set<std::string> marks;
-  for (auto& mark : tables::deletion_marks()) marks.insert(std::move(mark));
+  // Beside the state's own rows, or instead of them.
+  std::map<std::string, std::string> ours;
+  for (auto& mark : tables::deletion_marks()) ours.emplace(std::move(mark), "");
+  const std::string history_key = tables::setting_key(kHistorySetting);
+  ours[history_key] = boost::json::serialize(to_setting(history));
   return whole(store).replace(above, [&]() -> std::optional<store::KeyValue> {
     if (auto row = reader.next()) {
-      marks.erase(row->key);
+      const auto own = ours.extract(row->key);
+      if (row->key == history_key) row->value = own.mapped();
       return row;
     }
-    if (marks.empty()) return std::nullopt;
-    store::KeyValue mark{marks.extract(marks.begin()).value(), {}, 1, 1, 1};
-    return mark;
+    if (ours.empty()) return std::nullopt;
+    const auto own = ours.extract(ours.begin());
+    store::KeyValue row{own.key(), own.mapped(), 1, 1, 1};
+    return row;
   });
 }
 
@@ -113,7 +127,7 @@ async::awaitable<std::string> Server::cluster_id() {
     decision.result = cluster_id_of(tables);
     if (!decision.result.empty()) return decision;
     decision.result = context.ids.uuid();
-    decision.changes.push_back(tables::PutSetting{kClusterId, boost::json::string(decision.result)});
+    decision.changes.push_back(tables::PutSetting{kClusterSetting, boost::json::string(decision.result)});
     return decision;
   };
   co_return co_await writer_.submit(std::move(decide));
@@ -155,17 +169,21 @@ async::awaitable<RestoredSnapshot> Server::restore_snapshot(std::string archive,
   RestoredSnapshot restored;
   const auto state = std::make_shared<SnapshotFile>(snapshots_, "state");
   async::Pool pool(1);
+  History history;
   auto verify = [&] {
     restored.metadata = snapshot::unpack(archive, state->path());
-    check_state(state->path());
+    history = check_state(state->path());
   };
   co_await async::on_pool(pool, verify);
   refuse_other_cluster(*co_await read(), restored.metadata, force);
   const auto keys = keyring_.missing(restored.metadata.keys);
   // First: keys without a state that needs them do no harm.
   keyring_.adopt(keys);
+  if (options_.about_to_become) options_.about_to_become(restored.metadata.cluster_id);
   std::function<void(store::Store&)> work = [&](store::Store& store) {
-    restored.revision = replace_state(store, state->path(), restored.metadata.index);
+    // Read when nothing is decided any more: a node may have begun this server's epoch meanwhile.
+    history = with_restored(history_of(tables_), std::move(history), restored.metadata.index);
+    restored.revision = replace_state(store, state->path(), restored.metadata.index, history);
   };
   co_await writer_.replace(pool, std::move(work));
   follow_restoration();

@@ -12,6 +12,7 @@ async::awaitable<void> Server::heartbeats() {
     const auto before = std::chrono::steady_clock::now();
     co_await async::sleep_for(pause);
     const auto now = std::chrono::steady_clock::now();
+    if (options_.follow_clock) writer_.look_at_clock(now);
     const Duration late = now - before - pause;
     if (late > pause) forgive(late);
     end_silent_sessions(now - patience);

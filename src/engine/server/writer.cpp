@@ -83,6 +83,7 @@ void Writer::run_group() {
   const TimePoint now = clock_.now();
   const Context context{now, ids_, store_.revision() + 1, root_by_raw_exec_};
   std::vector<store::Operation> operations;
+  if (clock_set_by_ != Duration{0}) follow_clock(operations, context);
   decide_requests(operations, context);
   schedule_pending(operations, context);
   update_job_statuses(operations, context);
@@ -92,6 +93,24 @@ void Writer::run_group() {
     return;
   }
   commit(std::move(operations));
+}
+
+void Writer::look_at_clock(std::chrono::steady_clock::time_point steady) {
+  const Duration by = clock_watch_.look(clock_.now(), steady);
+  if (by == Duration{0}) return;
+  log::warn("server: the clock was set {} by {}; what waits for its time is moved along",
+            by < Duration{0} ? "back" : "forward", human_duration(std::chrono::abs(by)));
+  clock_set_by_ += by;
+  wake();
+}
+
+/// Before anything is decided by the new time.
+void Writer::follow_clock(std::vector<store::Operation>& operations, const Context& context) {
+  following_ = std::exchange(clock_set_by_, Duration{0});
+  if (trouble_) try_again_at_ = context.now;
+  auto changes = decide_clock_set(tables_, following_).changes;
+  if (changes.empty()) following_ = Duration{0};
+  apply(operations, std::move(changes), context.revision);
 }
 
 void Writer::decide_requests(std::vector<store::Operation>& operations, const Context& context) {
@@ -235,6 +254,7 @@ void Writer::committed(store::Store::CommitResult result) {
   if (trouble_)
     log::info("server: the state can be written again, after {}", human_duration(clock_.now() - trouble_->since));
   trouble_.reset();
+  following_ = Duration{0};
   tables_.publish();
   for (const auto& callback : durable_callbacks_) callback();
   answer();
@@ -242,6 +262,7 @@ void Writer::committed(store::Store::CommitResult result) {
 
 void Writer::failed(const Error& error) {
   const TimePoint now = clock_.now();
+  clock_set_by_ += std::exchange(following_, Duration{0});
   if (!trouble_ || !group_.empty()) {
     log::error("server: nothing of {} requests was written, reading the state again: {}", group_.size(),
                error.one_line());

@@ -11,6 +11,7 @@
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "scheduler/schedule.hpp"
+#include "server/clock_decisions.hpp"
 #include "server/decision.hpp"
 #include "server/trouble.hpp"
 #include "tables/scheduler_configuration.hpp"
@@ -68,6 +69,9 @@ class Writer {
   /// Called after each group became durable: sessions send differences from here.
   void on_durable(std::function<void()> callback) { durable_callbacks_.push_back(std::move(callback)); }
 
+  /// Looked at by whoever goes on regularly: a clock that was set moves what is measured by it (clock_decisions.hpp).
+  void look_at_clock(std::chrono::steady_clock::time_point steady);
+
   const Tables& tables() const { return tables_; }
   /// Why nothing can be written; absent when the newest commit was.
   const std::optional<Trouble>& trouble() const { return trouble_; }
@@ -93,6 +97,7 @@ class Writer {
   void update_job_statuses(std::vector<store::Operation>& operations, const Context& context);
   void apply(std::vector<store::Operation>& operations, std::vector<Change> changes, model::Revision revision);
   void try_the_disk(std::vector<store::Operation>& operations, const Context& context);
+  void follow_clock(std::vector<store::Operation>& operations, const Context& context);
   void commit(std::vector<store::Operation> operations);
   void committed(store::Store::CommitResult result);
   void failed(const Error& error);
@@ -121,6 +126,8 @@ class Writer {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
   std::optional<Trouble> trouble_;
   TimePoint try_again_at_{};  ///< with trouble_
+  ClockWatch clock_watch_;
+  Duration clock_set_by_{0}, following_{0};  ///< not yet followed; in the commit on its way
   bool committing_ = false;
   bool awake_ = false;
   bool stopping_ = false;

@@ -13,6 +13,13 @@ constexpr const char* kTokenFile = "/etc/underway/join-token";
 /// In the host: its agent's data.
 constexpr const char* kDataDirectory = "/var/lib/underway-node";
 
+bool has_addresses_of(const HostInfo& info, const model::Host& host) {
+  return std::equal(info.addresses.begin(), info.addresses.end(), host.addresses.begin(), host.addresses.end(),
+                    [](const auto& found, const auto& given) {
+                      return found.first == given.first && net::to_string(found.second.ip) == given.second;
+                    });
+}
+
 }  // namespace
 
 Controller::Controller(server::Server& server, Provider& provider, async::Pool& pool, async::Executor executor,
@@ -74,9 +81,18 @@ async::awaitable<void> Controller::adopt() {
       co_await lose(host->cluster, host->name, "it was gone when the server started");
     tables = co_await server_.read();
   }
-  // Hosts that no cluster declares any more: nobody will ask for their end.
   for (const auto& info : existing) {
     if (tables->find_host(info.cluster, info.name)) continue;
+    // The row of a host outlives it: one that runs without is of a state that was lost, or is newer than this one. What
+    // runs in it goes on until somebody declares it again or takes it down.
+    if (info.status == model::HostStatus::running) {
+      log::warn(
+          "hosts: '{}' of cluster '{}' runs, and this server does not know it; declare it again with `underway "
+          "up`, or take all away with `underway down -all`",
+          info.name, info.cluster);
+      unknown_.insert_or_assign(HostKey{info.cluster, info.name}, info);
+      continue;
+    }
     auto remove = [this, &info] { return provider_.destroy(info.cluster, info.name); };
     co_await async::on_pool(pool_, remove);
     tables = co_await server_.read();
@@ -242,7 +258,21 @@ async::awaitable<void> Controller::create(model::Cluster cluster, model::Host ho
   std::string description;
   std::string token;
   auto work = [&] { provider_.create(complete_spec(cluster, host, token)); };
+  const auto known = unknown_.find(key);
+  if (known != unknown_.end() && has_addresses_of(known->second, host)) {
+    log::info("hosts: '{}' of cluster '{}' runs already", host.name, host.cluster);
+    unknown_.erase(known);
+    co_await record(host.cluster, host.name, status, description);
+    busy_.erase(key);
+    co_await revisit(host.cluster, host.name);
+    co_return;
+  }
   try {
+    if (known != unknown_.end()) {
+      throw Error(Code::conflict, fmt::format("a host '{}' runs that this server does not know", host.name))
+          .because("its addresses are others than those that this cluster gives to it")
+          .advise("`underway down -all` takes it away");
+    }
     if (options_.join_token) token = co_await options_.join_token(cluster.name, host.name, host.pool);
     co_await async::on_pool(pool_, work);
   } catch (const Error& error) {

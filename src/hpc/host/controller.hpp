@@ -61,6 +61,7 @@ class Controller {
   std::set<HostKey> busy_;                           ///< being created or destroyed
   std::map<std::string, TimePoint> stopping_since_;  ///< by cluster
   std::map<HostKey, TimePoint> joining_;             ///< hosts whose agent has not joined, and when to listen to them
+  std::map<HostKey, HostInfo> unknown_;              ///< that run, and that no state here knows yet
 };
 
 }  // namespace underway::host

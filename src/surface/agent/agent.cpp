@@ -38,6 +38,7 @@
 #include "os/trash.hpp"
 #include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
+#include "server/store_mark.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/installed.hpp"
 #include "slurm/reconciler.hpp"
@@ -81,8 +82,8 @@ async::awaitable<void> collect_trash(std::string directory, async::Pool& pool) {
 class ServerRoleRunner {
  public:
   ServerRoleRunner(const Config& config, async::Loop& loop, async::Pool& pool, Clock& clock, IdSource& ids)
-      : trust_(trust_options(config), clock),
-        store_(config.data_dir + "/server/state.db"),
+      : store_(checked_state_file(config)),
+        trust_((settle(store_, config, ids), trust_options(config)), clock),
         server_(loop.executor(), store_, clock, ids, server_options(config)),
         files_(server_, loop.executor(), pool, ids),
         api_{.server = server_,
@@ -163,6 +164,20 @@ class ServerRoleRunner {
   }
 
  private:
+  static server::StorePlace store_place(const Config& config) {
+    const std::string directory = config.data_dir + "/server";
+    return {.state_file = directory + "/state.db",
+            .mark_file = config.data_dir + "/store.id",
+            .signs = {directory + "/keyring/active", directory + "/tls/authority.pem"}};
+  }
+  static std::string checked_state_file(const Config& config) {
+    const auto place = store_place(config);
+    server::refuse_lost_store(place, config.new_cluster);
+    return place.state_file;
+  }
+  static void settle(store::Store& store, const Config& config, IdSource& ids) {
+    server::settle_store(store, store_place(config), config.new_cluster, ids);
+  }
   static trust::ServerTrustOptions trust_options(const Config& config) {
     trust::ServerTrustOptions options;
     options.directory = config.data_dir + "/server/tls";
@@ -220,8 +235,12 @@ class ServerRoleRunner {
     options.heartbeat_ttl = config.server.heartbeat_ttl;
     options.heartbeat_grace = config.server.heartbeat_grace;
     options.start_grace = config.server.start_grace;
+    options.follow_clock = true;
     options.keyring_directory = config.data_dir + "/server/keyring";
     options.snapshot_directory = config.data_dir + "/server/snapshots";
+    options.about_to_become = [mark = store_place(config).mark_file](const std::string& cluster_id) {
+      server::extend_mark(mark, cluster_id);
+    };
     options.root_key_rotation = config.server.root_key_rotation;
     options.wrapping_key = config.server.wrapping_key;
     options.oidc_issuer = config.server.oidc_issuer;
@@ -267,9 +286,9 @@ class ServerRoleRunner {
     return info;
   }
 
+  store::SqliteStore store_;  ///< first: what others make says that there is one
   trust::ServerTrust trust_;
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
-  store::SqliteStore store_;
   server::Server server_;
   provision::FileService files_;
   std::optional<server::AuditLog> audit_;

@@ -168,7 +168,8 @@ struct Config {
   AuditSettings audit;
   LimitSettings limits;
   std::vector<Plugin> plugins;
-  bool dev = false;  ///< by flag only
+  bool dev = false;          ///< by flag only
+  bool new_cluster = false;  ///< by flag only: this start may begin a cluster where there was one
 
   bool raw_exec_enabled() const;
   /// Where the API listens on TCP: addresses.http, else bind_addr.

@@ -18,6 +18,7 @@
 #include "model/host_volume.hpp"
 #include "model/node.hpp"
 #include "model/node_pool.hpp"
+#include "model/orphans.hpp"
 #include "model/quota.hpp"
 #include "model/saving.hpp"
 #include "model/scheduler_configuration.hpp"
@@ -95,6 +96,10 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/node/:id/eligibility", "Whether new allocations may come: {Eligibility}."},
       {"PUT|POST", "/v1/node/:id/evaluate", "Has the node's jobs, and system jobs, looked at again."},
       {"PUT|POST", "/v1/node/:id/purge", "Forgets a node that is down."},
+      {"GET", "/v1/underway/orphans", "Lists what nodes run by the orders of another history than this server's.",
+       nullptr, &structure_of<model::Orphans>(), true},
+      {"PUT|POST", "/v1/underway/orphans",
+       "Has this server take over what nodes run that it does not know, or the nodes stop it: {Nodes, Keep}."},
       {"GET", "/v1/allocations", "Lists allocations.", nullptr, &allocation_stub, true},
       {"GET", "/v1/allocation/:id", "Reads an allocation with its job.", nullptr, &allocation},
       {"PUT|POST", "/v1/allocation/:id/stop",

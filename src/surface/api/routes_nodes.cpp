@@ -1,10 +1,12 @@
-// Nodes: list, read, allocations, drain, eligibility, purge.
+// Nodes: list, read, allocations, drain, eligibility, purge, orphans.
 #include "api/allocation_body.hpp"
 #include "api/change_note.hpp"
 #include "api/node_body.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
+#include "tables/orphans.hpp"
 
 namespace underway::api {
 namespace {
@@ -143,6 +145,35 @@ awaitable<Response> purge_node(Api& api, Request request) {
                     index);
 }
 
+awaitable<Response> list_orphans(Api& api, Request request) {
+  std::vector<Scope> scopes{tables::records_scope()};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    auto all = tables::records<model::Orphans>(tables);
+    for (auto& node : all)
+      std::erase_if(node.allocations, [&](const auto& one) { return !request.may(one.ns, Capability::read_job); });
+    return json::encode(all);
+  });
+}
+
+awaitable<Response> decide_about_orphans(Api& api, Request request) {
+  const auto body = parse_body(request);
+  const bool keep = flag_of(body, "Keep", false);
+  const auto* nodes = body.if_contains("Nodes");
+  auto ids = nodes == nullptr ? std::vector<std::string>() : json::decode<std::vector<std::string>>(*nodes, "Nodes");
+  if (ids.empty()) throw Error(Code::invalid, "Nodes must name the nodes whose orphans are meant");
+  const auto* tables = co_await api.server.read();
+  std::vector<std::string> names;
+  for (const auto& id : ids) names.push_back(get_node(*tables, id)->name);
+  auto note = noted(api, request, fmt::format("{} the orphans of {}", keep ? "keep" : "stop", join(names, ", ")));
+  std::int64_t count = 0;
+  if (keep)
+    count = co_await api.server.keep_orphans(std::move(ids), std::move(note));
+  else
+    count = co_await api.server.stop_orphans(std::move(ids), std::move(note));
+  tables = co_await api.server.read();
+  co_return written(boost::json::serialize(boost::json::object{{"Count", count}}), tables->revision());
+}
+
 }  // namespace
 
 void add_node_routes(Routes& routes, Api& api) {
@@ -158,6 +189,9 @@ void add_node_routes(Routes& routes, Api& api) {
   routes.add("PUT|POST", "/v1/node/:id/eligibility", "node eligibility", right::node(Level::write),
              with(set_eligibility));
   routes.add("PUT|POST", "/v1/node/:id/evaluate", "evaluate node", right::node(Level::write), with(evaluate_node));
+  routes.add("GET", "/v1/underway/orphans", "list orphans", right::node(Level::read), with(list_orphans));
+  routes.add("PUT|POST", "/v1/underway/orphans", "decide about orphans", right::node(Level::write),
+             with(decide_about_orphans));
   routes.add("PUT|POST", "/v1/node/:id/purge", "purge node", right::node(Level::write), with(purge_node));
 }
 

@@ -10,6 +10,7 @@
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/dependencies.hpp"
+#include "tables/orphans.hpp"
 #include "tables/slurm_reports.hpp"
 
 namespace underway::api {
@@ -198,6 +199,19 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     status.attention.push_back(
         {fmt::format("node '{}' is {}", row->name, describe::spell(row->status)), row->status_description,
          row->host.empty() ? "look at its agent: journalctl -u underway" : "underway host list"});
+  }
+  for (const auto& orphans : sight.nodes ? tables::records<model::Orphans>(tables) : std::vector<model::Orphans>{}) {
+    const auto node = tables.find_node(orphans.node_id);
+    if (!node || (!cluster.empty() && node->cluster != cluster)) continue;
+    std::set<std::string> jobs;
+    for (const auto& one : orphans.allocations) jobs.insert(sight.jobs(one.ns) ? one.job_id : "(another's)");
+    status.attention.push_back(
+        {fmt::format("node '{}' runs {} allocation{} that this server does not know", orphans.node_name,
+                     orphans.allocations.size(), orphans.allocations.size() == 1 ? "" : "s"),
+         fmt::format("of {}: ordered by another server, or after the state that this one was restored to; they go on, "
+                     "and nothing new comes to the node",
+                     join(std::vector<std::string>(jobs.begin(), jobs.end()), ", ")),
+         fmt::format("underway node orphans {}, then with -keep or -stop", orphans.node_name)});
   }
   for (const auto& report : tables::records<model::SlurmReport>(tables)) {
     const auto job = tables.find_job(report.ns, report.job);

@@ -45,6 +45,7 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   if (arguments.find("client")) config.client.enabled = arguments.has("client");
   if (arguments.find("acl-enabled")) config.acl.enabled = arguments.has("acl-enabled");
   if (arguments.find("hosts")) config.hosts.enabled = arguments.has("hosts");
+  config.new_cluster = arguments.has("new-cluster");
   for (const auto& server : arguments.all("servers")) config.client.servers.push_back(agent::server_url(server));
   for (const auto& plugin : arguments.all("plugin"))
     config.plugins.push_back({plugin, boost::json::object{{"enabled", true}}});
@@ -83,6 +84,7 @@ const Command& agent_command() {
                 {"server", "", "The server role; =false takes it away, as of the next two."},
                 {"client", "", "The node role."},
                 {"hosts", "", "Makes the hosts of local pools (needs root)."},
+                {"new-cluster", "", "Begins anew where the server's state is gone, for this start alone."},
                 {"data-dir", "DIR", "Where it keeps everything."},
                 {"name", "NAME", "Its name; the host's when not given."},
                 {"datacenter", "NAME", "Its datacenter."},

@@ -46,6 +46,7 @@ const std::vector<const Command*>& commands() {
                                                   &node_drain_command(),
                                                   &node_eligibility_command(),
                                                   &node_purge_command(),
+                                                  &node_orphans_command(),
                                                   &node_meta_read_command(),
                                                   &node_meta_apply_command(),
                                                   &join_token_create_command(),

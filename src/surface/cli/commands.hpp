@@ -47,6 +47,7 @@ const Command& node_status_command();
 const Command& node_drain_command();
 const Command& node_eligibility_command();
 const Command& node_purge_command();
+const Command& node_orphans_command();
 const Command& node_meta_read_command();
 const Command& node_meta_apply_command();
 const Command& monitor_command();

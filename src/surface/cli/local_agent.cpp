@@ -38,14 +38,15 @@ std::string last_lines(const std::string& path, std::size_t count) {
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 /// A daemon: a session of its own, all three descriptors away from ours, an orphan at once.
-void start_daemon(const std::string& state, const std::string& log) {
+void start_daemon(const std::string& state, const std::string& log, bool new_cluster) {
   const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (out < 0) throw errno_error(errno, fmt::format("cannot open '{}'", log));
   const std::string program = own_program(), data_dir = "-data-dir=" + state, settings = state + "/agent.hcl";
   const auto config = "-config=" + settings;
-  const char* argv[] = {program.c_str(), "agent",          "-server", "-hosts",
-                        "-http=none",    data_dir.c_str(), nullptr,   nullptr};
-  if (std::filesystem::exists(settings)) argv[6] = config.c_str();
+  std::vector<const char*> argv = {program.c_str(), "agent", "-server", "-hosts", "-http=none", data_dir.c_str()};
+  if (std::filesystem::exists(settings)) argv.push_back(config.c_str());
+  if (new_cluster) argv.push_back("-new-cluster");
+  argv.push_back(nullptr);
   const pid_t middle = ::fork();
   if (middle == 0) {
     ::setsid();
@@ -55,7 +56,7 @@ void start_daemon(const std::string& state, const std::string& log) {
     ::dup2(null, 0);
     ::dup2(out, 1);
     ::dup2(out, 2);
-    if (::chdir("/") == 0) ::execv(argv[0], const_cast<char* const*>(argv));
+    if (::chdir("/") == 0) ::execv(argv[0], const_cast<char* const*>(argv.data()));
     ::_exit(127);
   }
   ::close(out);
@@ -88,10 +89,15 @@ bool LocalAgent::answers() const {
   }
 }
 
-void LocalAgent::ensure_running() const {
-  if (answers()) return;
+void LocalAgent::ensure_running(bool new_cluster) const {
+  if (answers()) {
+    if (!new_cluster) return;
+    throw Error(Code::conflict, "-new-cluster is for a server whose state is gone")
+        .because(fmt::format("the agent of '{}' runs, and has one", state_directory))
+        .advise("run it without -new-cluster");
+  }
   std::filesystem::create_directories(state_directory);
-  if (!pid()) start_daemon(state_directory, log_file());
+  if (!pid()) start_daemon(state_directory, log_file(), new_cluster);
   const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
   const auto grace = std::chrono::steady_clock::now() + std::chrono::seconds(3);
   while (!answers()) {

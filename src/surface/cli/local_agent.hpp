@@ -18,7 +18,8 @@ struct LocalAgent {
   /// Whether it answers.
   bool answers() const;
   /// Starts one if none runs and waits until it answers. Throws with the end of its log when it dies or stays silent.
-  void ensure_running() const;
+  /// `new_cluster`: where the server's state is gone it begins anew; throws conflict when one runs.
+  void ensure_running(bool new_cluster = false) const;
   /// SIGTERM, and SIGKILL after a while. Nothing happens when none runs.
   void stop() const;
 };

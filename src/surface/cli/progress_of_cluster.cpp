@@ -6,14 +6,21 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failing_tasks.hpp"
+#include "cli/standstill.hpp"
 
 namespace underway::cli {
+namespace {
+
+void tell(const api::Attention& attention) {
+  say(paint(Colour::yellow, "! ", 2) + attention.what);
+  if (!attention.why.empty()) say("    why: " + attention.why);
+  if (!attention.advice.empty()) say("    do:  " + attention.advice);
+}
+
+}  // namespace
+
 void show_failures(sdk::Client& client, const api::Status& status) {
-  for (const auto& attention : status.attention) {
-    say(paint(Colour::yellow, "! ", 2) + attention.what);
-    if (!attention.why.empty()) say("    why: " + attention.why);
-    if (!attention.advice.empty()) say("    do:  " + attention.advice);
-  }
+  for (const auto& attention : status.attention) tell(attention);
   FailingTasks failing(client);
   for (const auto& service : status.services) {
     if (service.healthy == service.wanted) continue;
@@ -46,6 +53,7 @@ std::vector<std::string> progress_lines(const api::Status& status) {
 void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   Progress progress;
+  Standstill standstill;
   // Short, because a link that comes back changes no table and wakes no query.
   sdk::Wait wait{0, std::chrono::milliseconds(300)};
   while (true) {
@@ -53,7 +61,17 @@ void follow_until_settled(sdk::Client& client, const std::string& cluster, Durat
     wait.index = status.index;
     progress.draw(progress_lines(status.value));
     if (status.value.settled) break;
-    if (std::chrono::steady_clock::now() < deadline) continue;
+    const auto now = std::chrono::steady_clock::now();
+    const auto untold = standstill.untold(status.value, now);
+    if (!untold.empty()) progress.finish();  // what is said below the bars stays
+    for (const auto& attention : untold) tell(attention);
+    if (const auto missing = standstill.find_missing_for_good(status.value, now); !missing.empty()) {
+      progress.finish();
+      throw Error(Code::timeout, fmt::format("cluster '{}' is up but for {}", cluster, join(missing, ", ")))
+          .because("nothing moves any more, and waiting longer does not help")
+          .advise("see what needs you in `underway status`; then run the same command again");
+    }
+    if (now < deadline) continue;
     progress.finish();
     show_failures(client, status.value);
     throw Error(Code::timeout, fmt::format("cluster '{}' has not settled within {}", cluster, human_duration(patience)))

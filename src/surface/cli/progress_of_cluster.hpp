@@ -11,7 +11,8 @@ namespace underway::cli {
 /// One line per host pool and per service, with a bar.
 std::vector<std::string> progress_lines(const api::Status& status);
 
-/// Returns when the cluster has settled after `index`. Throws timeout naming what is missing.
+/// Returns when the cluster has settled after `index`, and meanwhile says what needs somebody. Throws timeout naming
+/// what is missing, before `patience` is over if all that can be up is up (cli/standstill.hpp).
 void follow_until_settled(sdk::Client& client, const std::string& cluster, Duration patience);
 
 /// What needs somebody, and the last lines that failing tasks wrote: for whoever waits in vain.

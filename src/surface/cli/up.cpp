@@ -21,7 +21,7 @@ int run(const Arguments& arguments) {
   name_images_by_digest(readable, directory, agent.state_directory);
   const auto lock = lock_changes(agent.state_directory, "underway up " + directory, !arguments.has("no-wait"));
   const bool local = !arguments.find("address");
-  if (local) agent.ensure_running();
+  if (local) agent.ensure_running(arguments.has("new-cluster"));
   auto client = make_client(arguments);
   auto body = load_cluster(directory, arguments, &client);
   const auto images = name_images_by_digest(body, directory, agent.state_directory);
@@ -49,7 +49,7 @@ const Command& up_command() {
           "follows until every host runs and every service is healthy. Run again, it changes what differs and nothing "
           "else; interrupted, it is run again. What `apply` asks about before it is lost, `up` asks about too.",
       .examples = {"underway up examples/slurm", "underway up -var compute_nodes=8 examples/slurm"},
-      .flags = change_flags({kYes}),
+      .flags = change_flags({kYes, {"new-cluster", "", "Begins anew where the state of the server here is gone."}}),
       .least = 1,
       .most = 1,
       .run = run};

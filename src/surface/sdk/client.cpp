@@ -308,6 +308,12 @@ void Client::drain_node(const std::string& node_id, const std::optional<model::D
   send("PUT", "/v1/node/" + segment(node_id) + "/drain", {}, boost::json::serialize(body));
 }
 void Client::purge_node(const std::string& node_id) { send("PUT", "/v1/node/" + segment(node_id) + "/purge"); }
+std::vector<model::Orphans> Client::orphans() { return get<std::vector<model::Orphans>>("/v1/underway/orphans"); }
+std::int64_t Client::decide_orphans(const std::vector<std::string>& node_ids, bool keep) {
+  const boost::json::object body{{"Nodes", json::to_value(node_ids)}, {"Keep", keep}};
+  const auto response = send("PUT", "/v1/underway/orphans", {}, boost::json::serialize(body));
+  return json::parse(response.body).at("Count").to_number<std::int64_t>();
+}
 
 std::vector<api::AllocationStub> Client::allocations(const std::string& prefix) {
   return get<std::vector<api::AllocationStub>>("/v1/allocations", {{"prefix", prefix}});

@@ -21,6 +21,7 @@
 #include "model/evaluation.hpp"
 #include "model/namespace.hpp"
 #include "model/node.hpp"
+#include "model/orphans.hpp"
 #include "model/saving.hpp"
 #include "model/service_instance.hpp"
 #include "node/client_messages.hpp"
@@ -222,6 +223,10 @@ class Client {
   /// What such a drain would do to those who use the cluster.
   impact::Judgement plan_drain(const std::string& node_id, const model::DrainStrategy& drain);
   void purge_node(const std::string& node_id);
+  /// What nodes run that the server does not know.
+  std::vector<model::Orphans> orphans();
+  /// The server takes those of the nodes over, or the nodes stop them. Returns how many.
+  std::int64_t decide_orphans(const std::vector<std::string>& node_ids, bool keep);
   std::vector<api::AllocationStub> allocations(const std::string& prefix = {});
   model::Allocation allocation(const std::string& id);
   /// Returns the evaluation that places another one.

@@ -67,6 +67,12 @@ class Node::Impl : private Predecessors {
   bool has_urgent_news() const;
   void open_membership();
 
+  // orphans.cpp: what the server does not know, and has no say in
+  void sort_out_unwanted(const std::set<std::string>& wanted, const AllocationsMessage& message,
+                         std::vector<std::string>& gone);
+  std::vector<OrderedAllocation> ordered() const;
+  boost::json::value answer_about_orphans(const std::string& method);
+
   // predecessors.cpp
   awaitable<std::optional<std::string>> wait_for_directory(std::string allocation) override;
   awaitable<void> fetch_disk(std::string allocation, std::string to) override;
@@ -134,6 +140,8 @@ class Node::Impl : private Predecessors {
   std::optional<StateFiles> files_;
   std::map<std::string, std::unique_ptr<AllocationRunner>> runners_;
   std::set<std::string> removing_;
+  std::map<std::string, Origin> origins_;  ///< of the newest order of each
+  std::set<std::string> orphans_;          ///< as the newest full message left them
   /// Answers about allocations that we cannot have or no longer have, until the server has them.
   std::map<std::string, model::AllocationUpdate> notices_;
   UsageSamples samples_;

@@ -20,10 +20,11 @@ struct Server::Session {
   async::SteadyTime heard;         ///< last sign of life
   async::Event something_to_send;  ///< the sender waits for it
   bool dirty = true;
-  std::optional<trust::LinkIdentity> papers;  ///< what its certificate says
-  DataFeed data;                              ///< of its templates
-  async::Event data_needs;                    ///< they have changed, or what they name has
-  bool feeding = false;                       ///< send_data goes on: nodes without needs cost nothing
+  std::map<std::string, model::Revision> epochs;  ///< of those that the node has orders of, how far we have been
+  std::optional<trust::LinkIdentity> papers;      ///< what its certificate says
+  DataFeed data;                                  ///< of its templates
+  async::Event data_needs;                        ///< they have changed, or what they name has
+  bool feeding = false;                           ///< send_data goes on: nodes without needs cost nothing
 
   Session(std::string id, std::shared_ptr<link::Connection> link, const Variables& variables, bool root_by_raw_exec)
       : node_id(std::move(id)),

@@ -52,7 +52,7 @@ class FakeNode {
   }
   /// The call that a node makes first, and again when its fingerprints have changed.
   async::awaitable<void> register_again() {
-    const node::RegisterRequest own{node_, secret_, running};
+    const node::RegisterRequest own{node_, secret_, running, ordered};
     const auto request = json::to_value(own, json::Encoding::compact);
     registered = json::decode<node::RegisterReply>(co_await connection->call("register", request));
   }
@@ -76,6 +76,7 @@ class FakeNode {
   std::shared_ptr<link::Connection> connection;
   node::RegisterReply registered;
   std::vector<model::AllocationUpdate> running;         ///< told when it registers
+  std::vector<node::OrderedAllocation> ordered;         ///< likewise
   std::vector<node::AllocationsMessage> received;       ///< since the beginning
   std::map<std::string, node::AllocationOrder> orders;  ///< as they stand, by allocation
   std::map<std::string, model::Job> jobs;               ///< by job_key

@@ -18,6 +18,7 @@ class FakeProvider final : public Provider {
     const std::scoped_lock lock(mutex_);
     HostInfo info{.cluster = host.cluster, .name = host.name, .status = model::HostStatus::running};
     hosts_.push_back(info);
+    ++made_;
     return info;
   }
   bool destroy(const std::string&, const std::string& name) override {
@@ -36,6 +37,10 @@ class FakeProvider final : public Provider {
   void announce(const std::string&, const std::map<std::string, std::map<std::string, net::Cidr>>&) override {}
   bool remove_cluster(const std::string&) override { return true; }
 
+  int made() {
+    const std::scoped_lock lock(mutex_);
+    return made_;
+  }
   void say(std::string words) {
     const std::scoped_lock lock(mutex_);
     words_ = std::move(words);
@@ -44,6 +49,7 @@ class FakeProvider final : public Provider {
  private:
   std::mutex mutex_;  ///< the pool calls, the test looks
   std::vector<HostInfo> hosts_;
+  int made_ = 0;
   std::string words_;
 };
 
@@ -119,6 +125,28 @@ TEST_F(ControllerTest, AHostWhoseAgentDoesNotJoinTellsWhatTheAgentSays) {
   loop_.run_until_done(join());
   EXPECT_EQ(host()->node_id, server::testing::uuid(1));
   EXPECT_EQ(host()->status_description, "");
+}
+
+/// The state of the server is gone, or is an older one.
+class UnknownHost : public ControllerTest {
+ protected:
+  UnknownHost() {
+    loop_.run_until_done(controller_.stop());
+    HostSpec spec;
+    spec.cluster = "demo";
+    spec.name = "c1";
+    provider_.create(spec);
+    loop_.run_until_done(again_.start());
+  }
+  ~UnknownHost() override { loop_.run_until_done(again_.stop()); }
+  Controller again_{server_, provider_, pool_, loop_.executor(), clock_, {}};
+};
+
+TEST_F(UnknownHost, RunsOnAndIsTheOneThatIsDeclaredAgain) {
+  EXPECT_EQ(provider_.list().size(), 1U);
+  declare_cluster();
+  until([&] { return host() && host()->status == model::HostStatus::running; });
+  EXPECT_EQ(provider_.made(), 1) << "it is not made anew";
 }
 
 TEST(DecideHostWaits, LeavesAHostAloneThatHasJoinedOrIsToGo) {

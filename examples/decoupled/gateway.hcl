@@ -37,6 +37,11 @@ job "gateway" {
 
           capabilities = ["net_admin", "net_raw"]
 
+          # What it knows of connections is the other one's, too. When its host dies it starts anew, with nothing.
+          protect {
+            keeps_nothing = true
+          }
+
           network "prov" {
             interface = "prov"
             addresses = ["${gateway.value}/24"]

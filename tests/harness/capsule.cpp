@@ -30,12 +30,6 @@ long long number_of(const json::value& object, const char* key) {
   return found != nullptr && found->is_int64() ? found->get_int64() : 0;
 }
 
-std::string namespace_of(int pid, const char* kind) {
-  std::error_code gone;
-  return fs::read_symlink("/proc/" + std::to_string(pid) + "/ns/" + kind, gone).string();
-}
-
-/// Pids of all processes that `ours` wants.
 std::vector<int> processes(const std::function<bool(int pid)>& ours) {
   std::vector<int> out;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -44,12 +38,6 @@ std::vector<int> processes(const std::function<bool(int pid)>& ours) {
       out.push_back(std::stoi(name));
   }
   return out;
-}
-
-std::string status_line(int pid, const std::string& key) {
-  const std::string text = read_text("/proc/" + std::to_string(pid) + "/status");
-  const auto at = text.find("\n" + key + ":");
-  return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
 }
 
 }  // namespace
@@ -138,16 +126,7 @@ std::vector<int> Capsule::on_host(const std::string& host, const std::string& pr
   });
 }
 
-void Capsule::pull_the_plug(const std::string& host) const {
-  const std::string own = namespace_of(cluster_.agent_of(host), "pid");
-  for (const int pid : processes([&](int one) { return namespace_of(one, "pid") == own; })) {
-    if (status_line(pid, "NSpid").ends_with("\t1")) {
-      ::kill(pid, SIGKILL);
-      return;
-    }
-  }
-  throw std::runtime_error("host " + host + " has no first process");
-}
+void Capsule::pull_the_plug(const std::string& host) const { cluster_.pull_the_plug(host); }
 
 std::string Capsule::row_of(const std::string& host) const {
   std::istringstream rows(cluster_.underway({"node", "status"}, seconds(10)).out);

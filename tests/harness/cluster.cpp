@@ -151,6 +151,17 @@ int Cluster::agent_of(const std::string& host) const {
   throw std::runtime_error("no agent runs on host " + host);
 }
 
+void Cluster::pull_the_plug(const std::string& host) const {
+  const auto agent = std::to_string(agent_of(host));
+  const auto ended = shell("own=$(readlink /proc/" + agent + R"sh(/ns/pid)
+for one in /proc/[0-9]*; do
+  [ "$(readlink $one/ns/pid)" = "$own" ] && grep -q '^NSpid:.*[[:space:]]1$' $one/status || continue
+  exec kill -9 ${one#/proc/}
+done
+exit 1)sh");
+  if (ended.exit_code != 0) throw std::runtime_error("host " + host + " has no first process");
+}
+
 Finished Cluster::enter(const std::string& host, const std::string& line, std::chrono::seconds limit) const {
   return run(
       {.argv = {"nsenter", "--all", "--target", std::to_string(agent_of(host)), "sh", "-c", line}, .limit = limit});

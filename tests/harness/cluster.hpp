@@ -44,6 +44,8 @@ class Cluster {
   std::vector<int> keepers() const;
   /// Pid of the agent in a host. Throws when the host has none.
   int agent_of(const std::string& host) const;
+  /// Ends the host's first process, and with it everything on the host. The server hears of it seconds later.
+  void pull_the_plug(const std::string& host) const;
   /// A shell line on a host, without the help of agent and server: they may be dead.
   Finished enter(const std::string& host, const std::string& line,
                  std::chrono::seconds limit = std::chrono::seconds(60)) const;

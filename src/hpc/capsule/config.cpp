@@ -73,6 +73,7 @@ class Checker {
     if (config.dns) check(*config.dns);
     for (const auto& bind : config.binds) check(bind);
     for (const auto& service : config.services) check(service);
+    if (config.protect) check(*config.protect);
     if (config.snapshot) {
       for (const auto& problem : overlay::problems(*config.snapshot)) say("snapshot", problem);
     }
@@ -104,6 +105,12 @@ class Checker {
       if (is_open(path)) return;
     }
     for (const auto& problem : overlay::problems(overlay_spec(overlay))) say("overlay", problem);
+  }
+
+  void check(const ProtectConfig& protect) {
+    if (protect.every < std::chrono::milliseconds(100)) say("protect.every", "is less than 100ms");
+    if (protect.loss < protect.every) say("protect.loss", "is less than `every`: it would always be told");
+    if (protect.rpo < protect.loss) say("protect.rpo", "is less than `loss`");
   }
 
   void check(const NetworkConfig& network) {
@@ -241,6 +248,16 @@ Config parse_config(const json::value& config) {
   auto parsed = read(config, found);
   if (!found.empty()) refuse("the capsule's config is wrong", found);
   return parsed;
+}
+
+ProtectConfig protection_of(const json::value& config) {
+  ProtectConfig out;
+  const auto* object = config.if_object();
+  const auto* block = object != nullptr ? object->if_contains("protect") : nullptr;
+  if (block != nullptr && block->is_array() && !block->get_array().empty()) block = &block->get_array().front();
+  if (block != nullptr && block->is_object())
+    BlockReader().read(*block, description(describe::Tag<ProtectConfig>()), &out, "config.protect");
+  return out;
 }
 
 Program program_of(const json::value& config, const image::Manifest& manifest) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/describe.hpp"
 #include "image/manifest.hpp"
 #include "net/address.hpp"
@@ -51,6 +52,17 @@ struct BindConfig {
   bool read_only = false;
 };
 
+/// What becomes of it when its host dies. Without the block: as it stands here.
+struct ProtectConfig {
+  /// Another node of the pool has a copy of the overlay, and takes over.
+  bool standby = true;
+  Duration every = std::chrono::milliseconds(500);  ///< copies follow what is written, at most so often
+  Duration loss = std::chrono::seconds(5);          ///< that a copy is older is told
+  Duration rpo = std::chrono::minutes(5);           ///< from an older one, before the loss, nothing is started
+  /// It keeps nothing that could be missed, and starts elsewhere with nothing.
+  bool keeps_nothing = false;
+};
+
 struct Config {
   std::string image;
   std::string name;
@@ -61,6 +73,7 @@ struct Config {
   std::vector<BindConfig> binds;
   std::vector<image::Service> services;
   std::vector<image::Step> steps;
+  std::optional<ProtectConfig> protect;
   std::optional<overlay::SnapshotSchedule> snapshot;
   std::optional<overlay::BackupSchedule> backup;
   std::vector<std::string> capabilities, cap_add;
@@ -74,12 +87,16 @@ const describe::Structure& description(describe::Tag<OverlayConfig>);
 const describe::Structure& description(describe::Tag<NetworkConfig>);
 const describe::Structure& description(describe::Tag<DnsConfig>);
 const describe::Structure& description(describe::Tag<BindConfig>);
+const describe::Structure& description(describe::Tag<ProtectConfig>);
 const describe::Structure& description(describe::Tag<Config>);
 
 /// All that is wrong; values with variables that are not replaced yet ("${…}") are taken as they come. Pure.
 std::vector<std::string> problems(const boost::json::value& config);
 /// Throws Error(invalid) with all problems.
 Config parse_config(const boost::json::value& config);
+
+/// Of a config that was accepted; of another what can be read. Pure.
+ProtectConfig protection_of(const boost::json::value& config);
 
 /// The image's services and steps with those of the job file: a service of the same name is changed where the block
 /// says something, others are added; steps of a moment replace the image's of that moment.

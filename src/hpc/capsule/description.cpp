@@ -61,6 +61,25 @@ const Structure& description(Tag<BindConfig>) {
   return s;
 }
 
+const Structure& description(Tag<ProtectConfig>) {
+  static const Structure s =
+      Builder<ProtectConfig>("protect", "What becomes of the capsule when its host dies.")
+          .attribute<&ProtectConfig::standby>("standby", "Standby",
+                                              "Whether another node of the pool has a copy of the overlay and takes "
+                                              "over. Without, it waits for its host.")
+          .attribute<&ProtectConfig::every>("every", "Every",
+                                            "Copies follow what is written, at most so often. A large overlay takes "
+                                            "longer: its writers stand still for a twentieth of the time at most.")
+          .attribute<&ProtectConfig::loss>("loss", "Loss", "That a copy is older than this is told by `status`.")
+          .attribute<&ProtectConfig::rpo>("rpo", "RPO",
+                                          "From a copy that is older than this before the loss nothing is started.")
+          .attribute<&ProtectConfig::keeps_nothing>(
+              "keeps_nothing", "KeepsNothing",
+              "It keeps nothing that could be missed: there are no copies, and it starts elsewhere with nothing.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<Config>) {
   static const Structure s =
       Builder<Config>("config", "Of a task with driver `capsule`.")
@@ -76,6 +95,7 @@ const Structure& description(Tag<Config>) {
           .block<&Config::binds>("bind", "Binds", "Directories of the host that it sees.")
           .block<&Config::services>("service", "Services", "Services beside, or changing, those of the image.")
           .block<&Config::steps>("step", "Steps", "Steps in the place of the image's of the same moment.")
+          .block<&Config::protect>("protect", "Protect", "What becomes of it when its host dies.")
           .block<&Config::snapshot>("snapshot", "Snapshot", "When snapshots of the overlay are taken.")
           .block<&Config::backup>("backup", "Backup", "When and where the overlay is backed up, and tried.")
           .attribute<&Config::capabilities>("capabilities", "Capabilities",

@@ -17,6 +17,12 @@ std::string image_of(const model::Job& job, const std::string& group) {
   return image != nullptr && image->is_string() ? std::string(image->get_string()) : std::string();
 }
 
+capsule::ProtectConfig protection_of(const model::Job& job, const std::string& group) {
+  const auto* found = job.find_group(group);
+  const auto* task = found != nullptr ? capsule_task(*found) : nullptr;
+  return task != nullptr ? capsule::protection_of(task->config) : capsule::ProtectConfig{};
+}
+
 model::Job with_image(const model::Job& job, const std::string& group, const std::string& image) {
   model::Job changed = job;
   for (auto& one : changed.groups) {
@@ -48,7 +54,10 @@ namespace {
 
 /// Why the node that was chosen would not.
 std::string why_not_standby(const tables::Tables& tables, const Capsule& capsule, TimePoint now) {
-  if (capsule.standby.empty() || capsule.standby == capsule.owner) return "no node is chosen to keep copies";
+  if (capsule.keeps_nothing) return "it keeps nothing, and starts anywhere";
+  if (capsule.standby.empty() || capsule.standby == capsule.owner)
+    return capsule.standby_chosen || capsule.loss <= Duration{0} ? "no node is chosen to keep copies"
+                                                                 : "no other node of its pool can keep copies";
   const auto row = tables.find_node(capsule.standby);
   const std::string name = row ? row->name : capsule.standby_name;
   if (!row || row->silent()) return fmt::format("{} is not heard of", name.empty() ? "its node" : name);
@@ -69,9 +78,23 @@ model::CapsuleSuccessor successor_of(const tables::Tables& tables, const Capsule
   if (const auto* best = best_replica(tables, capsule, unix_nanos(now))) {
     out.node = best->node;
     out.node_name = best->node_name;
+    out.loses = now - from_unix_nanos(best->at);
   }
   if (out.node.empty() || out.node != capsule.standby) out.why = why_not_standby(tables, capsule, now);
   return out;
+}
+
+std::string exposed(const Capsule& capsule, TimePoint now) {
+  constexpr auto kFirstCopy = std::chrono::seconds(60);
+  const bool at_rest = capsule.state == model::CapsuleState::held && capsule.ran &&
+                       now - from_unix_nanos(capsule.held_since) >= kFirstCopy;
+  if (!at_rest || capsule.loss <= Duration{0} || capsule.keeps_nothing || !capsule.successor) return {};
+  const auto& next = *capsule.successor;
+  if (next.node.empty())
+    return fmt::format("all that it keeps would be lost with {}: {}", capsule.owner_name, next.why);
+  if (next.loses <= capsule.loss) return {};
+  return fmt::format("what it wrote in the last {} would be lost with {}; {} were declared", human_duration(next.loses),
+                     capsule.owner_name, human_duration(capsule.loss));
 }
 
 Capsule get_capsule(const tables::Tables& tables, const std::string& ns, const std::string& name) {

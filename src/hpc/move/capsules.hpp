@@ -2,6 +2,7 @@
 /// @file
 /// Capsules in the tables: their records, and what the engine is told of them.
 
+#include "capsule/config.hpp"
 #include "model/capsule.hpp"
 #include "model/capsule_name.hpp"
 #include "server/guard.hpp"
@@ -24,6 +25,11 @@ using model::capsule_task;
 
 /// What the group's capsule is started from, as the job asks for it; empty: nothing, or the group is none.
 std::string image_of(const model::Job& job, const std::string& group);
+/// What its job asks for in case its host dies.
+capsule::ProtectConfig protection_of(const model::Job& job, const std::string& group);
+/// Why the operator should know what would be lost now, in words: "a copy that is 40s old, and 5s were declared";
+/// empty: no reason. `successor`: of now. What has just begun is given some time.
+std::string exposed(const model::Capsule& capsule, TimePoint now);
 /// The job, asking for another image.
 model::Job with_image(const model::Job& job, const std::string& group, const std::string& image);
 /// The group's record.

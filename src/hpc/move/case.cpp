@@ -154,18 +154,53 @@ void Case::stand_by(const std::string& node_id, const std::string& name) {
   c_.standby_name = name;
 }
 
-/// A host that was made anew is another node of the same name.
+/// What its job declares, as far as nobody has said otherwise.
+void Case::follow_protection() {
+  const auto asked = protection_of(*job_, c_.group);
+  c_.keeps_nothing = asked.keeps_nothing;
+  if (c_.standby_chosen) return;
+  const bool copied = asked.standby && !asked.keeps_nothing;
+  c_.replicate_every = copied ? asked.every : Duration{0};
+  c_.rpo = asked.rpo;
+  c_.loss = copied ? asked.loss : Duration{0};
+  if (!copied) stand_by("", "");
+}
+
+/// A host that was made anew is another node of the same name. Where nobody has chosen one, another node of the pool
+/// keeps copies; and another one yet while that is not heard of.
 void Case::follow_standby() {
-  if (c_.standby.empty()) return;
   if (const auto row = node(c_.standby)) {
     c_.standby_name = row->name;
+  } else if (!c_.standby.empty()) {
+    const auto at = node(c_.owner);
+    for (const auto& other : tables_.nodes()) {
+      if (at && other->name == c_.standby_name && other->cluster == at->cluster && !other->silent())
+        return stand_by(other->id, other->name);
+    }
+  }
+  if (c_.standby_chosen || c_.loss <= Duration{0} || c_.move || !heard_of(c_.owner)) return;
+  const bool stands = !c_.standby.empty() && c_.standby != c_.owner && !gone(c_.standby);
+  if (stands) return;
+  std::vector<tables::Row<model::Node>> able;
+  for (const auto& row : tables_.nodes()) {
+    if (can_stand_by(*row)) able.push_back(row);
+  }
+  if (able.empty()) {
+    if (!node(c_.standby)) stand_by("", "");
     return;
   }
+  // Who has a copy already; else not the same one for all capsules.
+  const auto has_copy = [&](const auto& row) { return c_.find_replica(row->id) != nullptr; };
+  const auto known = std::find_if(able.begin(), able.end(), has_copy);
+  const auto& chosen = known != able.end() ? *known : able[std::hash<std::string>{}(c_.name) % able.size()];
+  stand_by(chosen->id, chosen->name);
+}
+
+bool Case::can_stand_by(const model::Node& row) const {
   const auto at = node(c_.owner);
-  for (const auto& row : tables_.nodes()) {
-    if (at && row->name == c_.standby_name && row->cluster == at->cluster && !row->silent())
-      return stand_by(row->id, row->name);
-  }
+  return at && row.id != c_.owner && row.ready() && row.node_pool == at->node_pool &&
+         row.datacenter == at->datacenter && row.cluster == at->cluster &&
+         row.drivers.contains(std::string(model::kCapsuleDriver));
 }
 
 void Case::forget_replica(const std::string& node_id) {
@@ -206,7 +241,10 @@ void Case::grant_first() {
 }
 
 void Case::take_note() {
-  if (wanted()) c_.image = image_of(*job_);
+  if (wanted()) {
+    c_.image = image_of(*job_);
+    follow_protection();
+  }
   if (heard_of(c_.owner)) {
     c_.silent_since = 0;
     c_.fenced = false;
@@ -251,8 +289,9 @@ void Case::held() {
 void Case::look_for_another() {
   // Of the nodes with a copy the one that would lose least.
   const auto* replica = best_replica(tables_, c_, c_.silent_since);
-  if (c_.ran && replica == nullptr) return;
-  begin_move(MoveKind::failover, c_.ran ? replica->node : "", false);
+  const bool anywhere = !c_.ran || c_.keeps_nothing;
+  if (!anywhere && replica == nullptr) return;
+  begin_move(MoveKind::failover, anywhere ? "" : replica->node, false);
   step();
   if (c_.move) step();
 }
@@ -325,10 +364,15 @@ void Case::settle_state() {
   const bool hopeless = owner_gone();
   if (hopeless) {
     c_.state = CapsuleState::failed;
+    // A host that was taken away, or made anew, does not come back with what lay on it.
+    const std::string fate = node(c_.owner) ? fmt::format("{} is not heard of", c_.owner_name)
+                                            : fmt::format("{} and what lay on it is gone for good", c_.owner_name);
+    const std::string hope = node(c_.owner) ? fmt::format("; it goes on when {} is back", c_.owner_name) : "";
     c_.description = fmt::format(
-        "{} is not heard of, and no other node has a copy of the overlay that is recent enough; it goes on when {} is "
-        "back. To start without it: `underway capsule move {} -to NODE -without-overlay`",
-        c_.owner_name, c_.owner_name, c_.name);
+        "{}, and no other node has a copy of the overlay that is recent enough{}. To start without it: `underway "
+        "capsule "
+        "move {} -to NODE -without-overlay`",
+        fate, hope, c_.name);
   } else if (runs() || c_.state != CapsuleState::failed) {
     c_.state = c_.owner.empty() ? CapsuleState::free : CapsuleState::held;
     c_.description.clear();

@@ -189,13 +189,17 @@ void Case::restoring() {
   c_.description = error;
 }
 
+bool Case::copies() const {
+  return c_.replicate_every > Duration{0} && !c_.move && !c_.upgrade && !c_.standby.empty() && c_.standby != c_.owner &&
+         heard_of(c_.standby) && heard_of(c_.owner) && runs();
+}
+
 Todo Case::todo() const {
   if (!c_.move && c_.upgrade) return upgrade_todo();
   if (!c_.move) {
     const auto* replica = c_.find_replica(c_.standby);
-    const bool due = c_.replicate_every > Duration{0} && (!replica || past(replica->at, c_.replicate_every));
-    const bool can = !c_.standby.empty() && c_.standby != c_.owner && heard_of(c_.standby) && heard_of(c_.owner);
-    return due && can && runs() ? Todo{.action = Action::replicate, .node = c_.standby, .consistent = true} : Todo{};
+    const bool due = !replica || past(replica->at, c_.replicate_every);
+    return due && copies() ? Todo{.action = Action::replicate, .node = c_.standby, .consistent = true} : Todo{};
   }
   const auto& move = *c_.move;
   const bool both = heard_of(move.source) && heard_of(move.target);

@@ -62,6 +62,12 @@ awaitable<void> Controller::tend() {
     errand.job = tables->find_job(capsule.ns, capsule.job);
     errand.silence = silence_of(*tables, errand.todo.node);
     errand.capsule = std::move(capsule);
+    if (errand.todo.action == Action::replicate) {
+      if (std::exchange(following_[errand.key].running, true)) continue;
+      std::string name = "copies of capsule " + errand.key;
+      tasks_.spawn(std::move(name), follow(std::move(errand)));
+      continue;
+    }
     busy_.insert(errand.key);
     std::string name = "capsule " + errand.key;
     tasks_.spawn(std::move(name), do_errand(std::move(errand)));
@@ -171,10 +177,10 @@ awaitable<void> Controller::step_of_move(const Errand& errand, Outcome& outcome)
     case Action::stage:
       co_await stage(errand, outcome);
       break;
-    case Action::copy:
-    case Action::replicate: {
-      const auto copied = co_await async::within(options_.copy_patience, "copying",
-                                                 plane_.copy(capsule, job, todo.node, todo.consistent));
+    case Action::copy: {
+      const auto kind = todo.consistent ? CopyKind::consistent : CopyKind::running;
+      const auto copied =
+          co_await async::within(options_.copy_patience, "copying", plane_.copy(capsule, job, todo.node, kind));
       outcome.round = copied.round;
       outcome.consistent = copied.consistent;
       break;
@@ -182,7 +188,7 @@ awaitable<void> Controller::step_of_move(const Errand& errand, Outcome& outcome)
     case Action::transfer: {
       if (!todo.alone) {
         const auto copied = co_await async::within(options_.limits.transfer, "copying the last difference",
-                                                   plane_.copy(capsule, job, todo.node, true));
+                                                   plane_.copy(capsule, job, todo.node, CopyKind::consistent));
         outcome.round = copied.round;
         outcome.consistent = copied.consistent;
       }
@@ -291,13 +297,6 @@ awaitable<void> Controller::check(const Errand& errand) {
 
 awaitable<void> Controller::report(Errand errand, Outcome outcome) {
   if (outcome.error && errand.todo.action != Action::check) log::warn("capsules: {}: {}", errand.key, *outcome.error);
-  if (errand.todo.action == Action::replicate) {
-    auto decide = [errand, outcome](const tables::Tables& tables, const server::Context& context) {
-      return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, context);
-    };
-    co_await server_.writer().submit(std::move(decide));
-    co_return;
-  }
   auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
     return decide_outcome(tables, errand.key, errand.capsule.move->id, errand.capsule.move->phase, outcome,
                           options_.limits, context);

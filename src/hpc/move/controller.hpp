@@ -3,6 +3,9 @@
 /// Carries out what is decided about capsules (tend.hpp): watches the tables, does what has to be done outside of them,
 /// and submits how it went. What is under way stands in the records, so it goes on wherever the server runs next.
 
+#include <map>
+#include <set>
+
 #include "async/group.hpp"
 #include "move/plane.hpp"
 #include "server/server.hpp"
@@ -23,6 +26,9 @@ class Controller {
     Duration overlay_patience = std::chrono::hours(1);   ///< for a snapshot, and for its way back
     Duration fence_patience = std::chrono::minutes(2);
     Duration check_every = std::chrono::milliseconds(20);
+    Duration note_every = std::chrono::seconds(10);  ///< how recent the newest copy is, in the record
+    Duration whole_every = std::chrono::minutes(1);  ///< a copy for which no file's times count
+    Duration retry_copy = std::chrono::minutes(1);   ///< at most: the pause after one that failed doubles
   };
   /// All outlive the controller.
   Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options);
@@ -33,7 +39,22 @@ class Controller {
   /// What a move would be refused for, found out on the target; throws it. Changes nothing that matters.
   async::awaitable<void> rehearse(MoveRequest request);
 
+  /// `capsule` as it stands in the tables, with what is known of its newest copy and not written down there yet.
+  void complete(model::Capsule& capsule) const;
+
  private:
+  /// Of the copies that follow each other to a standby.
+  struct Following {
+    std::string node;
+    std::int64_t epoch = 0;
+    bool running = false;       ///< somebody makes them
+    std::int64_t at = 0;        ///< what was written until then is there, ns since the epoch
+    std::int64_t noted_at = 0;  ///< as the record has it
+    std::int64_t whole_at = 0;  ///< the last one for which no file's times counted
+    bool staged = false;        ///< the standby was asked whether it could run it
+    std::string problem;        ///< why there is no new one
+    int failures = 0;           ///< in a row
+  };
   struct Errand {
     std::string key;
     model::Capsule capsule;
@@ -48,6 +69,10 @@ class Controller {
   /// an agent: until then there is nothing to fail.
   bool reachable(const Todo& todo, const std::string& owner) const;
   async::awaitable<void> do_errand(Errand errand);
+  async::awaitable<void> follow(Errand errand);
+  async::awaitable<void> copy_on(const Errand& errand, Following& following);
+  async::awaitable<bool> goes_on(const Errand& errand);
+  async::awaitable<void> note_copy(const Errand& errand, Following& following);
   async::awaitable<void> report(Errand errand, Outcome outcome);
   async::awaitable<Outcome> perform(const Errand& errand);
   async::awaitable<void> step_of_move(const Errand& errand, Outcome& outcome);
@@ -62,7 +87,8 @@ class Controller {
   Plane& plane_;
   Fence& fence_;
   Options options_;
-  std::set<std::string> busy_;  ///< keys of capsules with an errand under way
+  std::set<std::string> busy_;                  ///< keys of capsules with an errand under way
+  std::map<std::string, Following> following_;  ///< by key of the capsule
   async::TaskGroup tasks_;
 };
 

@@ -122,8 +122,8 @@ awaitable<void> LinkPlane::install(model::Capsule capsule, tables::Row<model::Jo
 }
 
 awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
-                                  bool consistent) {
-  CopyRequest request{request_of(capsule, *job), consistent};
+                                  CopyKind kind) {
+  const CopyRequest request{request_of(capsule, *job), kind != CopyKind::running, kind == CopyKind::following};
   const auto header = json::to_value(request);
   const auto begun = std::chrono::steady_clock::now();
   const auto receiving = co_await server_.open_stream(std::move(target), "move.receive", header);
@@ -135,7 +135,40 @@ awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job
   copied.round.files = reply.files;
   copied.round.took = std::chrono::steady_clock::now() - begun;
   copied.consistent = reply.consistent;
+  copied.seen = reply.seen;
+  copied.held = reply.held;
   co_return copied;
+}
+
+namespace {
+
+/// The next that is told; nothing when that was all.
+awaitable<std::optional<WatchReply>> next_reply(std::shared_ptr<Stream> stream) {
+  while (const auto chunk = co_await stream->read()) {
+    if (chunk->channel == Channel::control) co_return json::decode<WatchReply>(json::parse(chunk->bytes));
+  }
+  co_return std::nullopt;
+}
+
+}  // namespace
+
+awaitable<bool> LinkPlane::watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen,
+                                 Duration patience, std::function<void(Duration)> unchanged) {
+  const WatchRequest request{request_of(capsule, *job), std::move(seen)};
+  auto header = json::to_value(request);
+  const auto stream = co_await server_.open_stream(capsule.owner, "move.watch", std::move(header));
+  const auto until = std::chrono::steady_clock::now() + patience;
+  bool changed = false;
+  while (const auto reply = co_await next_reply(stream)) {
+    changed = reply->changed;
+    if (!changed) unchanged(reply->took);
+    if (changed || std::chrono::steady_clock::now() >= until) break;
+  }
+  if (changed)
+    stream->end();
+  else
+    stream->reset(Error(Code::unavailable, "enough was seen"));
+  co_return changed;
 }
 
 awaitable<void> LinkPlane::run_steps(model::Capsule capsule, std::string node, std::string moment) {

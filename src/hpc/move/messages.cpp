@@ -22,6 +22,7 @@ const Structure& description(Tag<CopyRequest>) {
   static const Structure s = Builder<CopyRequest>("copy request", "")
                                  .wire<&CopyRequest::capsule>("Capsule", "")
                                  .wire<&CopyRequest::consistent>("Consistent", "")
+                                 .wire<&CopyRequest::quick>("Quick", "")
                                  .done();
   return s;
 }
@@ -31,6 +32,24 @@ const Structure& description(Tag<CopyReply>) {
                                  .wire<&CopyReply::bytes>("Bytes", "")
                                  .wire<&CopyReply::files>("Files", "")
                                  .wire<&CopyReply::consistent>("Consistent", "")
+                                 .wire<&CopyReply::seen>("Seen", "")
+                                 .wire<&CopyReply::held>("Held", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<WatchRequest>) {
+  static const Structure s = Builder<WatchRequest>("watch request", "")
+                                 .wire<&WatchRequest::capsule>("Capsule", "")
+                                 .wire<&WatchRequest::seen>("Seen", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<WatchReply>) {
+  static const Structure s = Builder<WatchReply>("watch reply", "")
+                                 .wire<&WatchReply::changed>("Changed", "")
+                                 .wire<&WatchReply::took>("Took", "")
                                  .done();
   return s;
 }

@@ -8,6 +8,7 @@
 ///   stream "move.steps"    StepsRequest     runs the capsule's steps of a moment
 ///   stream "move.send"     CopyRequest      overlay::Sender: bytes both ways, then one control message CopyReply
 ///   stream "move.receive"  CopyRequest      overlay::Receiver, the same
+///   stream "move.watch"    WatchRequest     control messages WatchReply, about one a second, until it has changed
 ///
 ///   stream "move.look"     LookRequest      whether another image could run there; one control message LookReply
 ///   stream "move.save"     SaveRequest      a snapshot of the overlay; one control message SaveReply
@@ -31,11 +32,24 @@ struct CapsuleRequest {
 struct CopyRequest {
   CapsuleRequest capsule;
   bool consistent = false;
+  bool quick = false;  ///< overlay::SendOptions::quick
 };
 
 struct CopyReply {
   std::int64_t bytes = 0, files = 0;
   bool consistent = false;
+  std::string seen;  ///< what its overlay looked like at the beginning; empty: the node does not say
+  Duration held{0};  ///< for which its writers stood still
+};
+
+struct WatchRequest {
+  CapsuleRequest capsule;
+  std::string seen;  ///< of the last round
+};
+
+struct WatchReply {
+  bool changed = false;
+  Duration took{0};  ///< to find out
 };
 
 struct StepsRequest {
@@ -71,6 +85,8 @@ struct RestoreRequest {
 
 const describe::Structure& description(describe::Tag<CapsuleRequest>);
 const describe::Structure& description(describe::Tag<CopyRequest>);
+const describe::Structure& description(describe::Tag<WatchRequest>);
+const describe::Structure& description(describe::Tag<WatchReply>);
 const describe::Structure& description(describe::Tag<CopyReply>);
 const describe::Structure& description(describe::Tag<StepsRequest>);
 const describe::Structure& description(describe::Tag<LookRequest>);

@@ -14,6 +14,7 @@
 #include "link/connection.hpp"
 #include "move/capsules.hpp"
 #include "os/file.hpp"
+#include "overlay/shelf.hpp"
 
 namespace underway::move {
 namespace {
@@ -158,6 +159,10 @@ awaitable<void> NodeSide::serve(std::string method, boost::json::value header, s
   if (method == "move.receive") {
     auto request = json::decode<CopyRequest>(header);
     co_return co_await receive(std::move(request), std::move(stream));
+  }
+  if (method == "move.watch") {
+    auto request = json::decode<WatchRequest>(header);
+    co_return co_await watch(std::move(request), std::move(stream));
   }
   if (method == "move.stage") {
     const auto request = json::decode<CapsuleRequest>(header);
@@ -307,8 +312,11 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     ~Source() {
       if (running) mounted.release();  // the capsule goes on using it
     }
+    std::optional<os::FileLock> turn;  ///< with those who take snapshots
     overlay::Mounted mounted;
     bool running;
+    std::string seen;
+    Duration held{0};
     std::optional<overlay::Frozen> frozen;
     std::unique_ptr<overlay::Sender> sender;
   };
@@ -318,13 +326,20 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     std::function<void(bool)> stop_writers;
     if (running) stop_writers = writers_of(options_, *run);
     auto source = std::make_unique<Source>(open(options_, request.capsule, stop_writers), running);
+    if (running && request.consistent) {
+      const auto place = capsule::capsule_directory(options_.capsules, request.capsule.ns, request.capsule.name);
+      source->turn = overlay::take_turn(place, options_.turn_patience, "a copy of " + request.capsule.name);
+    }
     overlay::SendOptions how;
     how.consistent = request.consistent;
+    how.quick = request.quick;
     how.label = std::to_string(request.capsule.epoch);
     if (request.consistent && running) {
-      source->frozen.emplace(source->mounted.freeze(options_.freeze_limit));
-      how.release = [frozen = &*source->frozen] { frozen->thaw(); };
+      how.hold = [this, at = source.get()] { at->frozen.emplace(at->mounted.freeze(options_.freeze_limit)); };
+      how.release = [at = source.get()] { at->held = at->frozen->thaw(); };
     }
+    // Before the round: what is written from here on is seen to differ.
+    source->seen = overlay::look_at(source->mounted.upper());
     source->sender = std::make_unique<overlay::Sender>(source->mounted.upper(), std::move(how));
     return source;
   };
@@ -339,9 +354,12 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
   reply.bytes = static_cast<std::int64_t>(source->sender->round().sent_bytes);
   reply.files = static_cast<std::int64_t>(source->sender->round().files);
   reply.consistent = request.consistent;
+  reply.seen = source->seen;
+  reply.held = source->held;
   auto finish = [&] {
     source->frozen.reset();
     source->sender.reset();
+    source->turn.reset();
     if (!source->running) source->mounted.close();
   };
   co_await async::on_pool(context_->pool, finish);
@@ -351,6 +369,33 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
   stream->end();
   while (co_await stream->read()) {  // until the other side has ended, too
   }
+}
+
+/// Looks at names and times, and holds nothing up. Whoever asks has enough when he breaks it off.
+awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stream> stream) {
+  auto find = [&] {
+    auto mounted = open(options_, request.capsule);
+    auto upper = mounted.upper();
+    mounted.release();
+    return upper;
+  };
+  const auto upper = co_await async::on_pool(context_->pool, find);
+  const auto look = [&] { return overlay::look_at(upper); };
+  auto told = std::chrono::steady_clock::now();
+  while (true) {
+    const auto begun = std::chrono::steady_clock::now();
+    const bool changed = co_await async::on_pool(context_->pool, look) != request.seen;
+    const auto now = std::chrono::steady_clock::now();
+    if (changed || now - told >= options_.tell_every) {
+      const auto reply = json::to_value(WatchReply{changed, now - begun});
+      co_await stream->write_control(reply);
+      told = now;
+    }
+    if (changed) break;
+    // A large overlay takes its time: it may have a hundredth of a core.
+    co_await async::sleep_for(std::max<Duration>(options_.look_every, 100 * (now - begun)));
+  }
+  stream->end();
 }
 
 awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Stream> stream) {

@@ -26,6 +26,9 @@ struct NodeOptions {
   /// waits on the link over which the image comes.
   std::function<awaitable<std::string>(std::string reference)> bring_image;  ///< returns its digest
   Duration freeze_limit = std::chrono::seconds(20);
+  Duration turn_patience = std::chrono::seconds(10);     ///< with a snapshot that is just taken
+  Duration look_every = std::chrono::milliseconds(100);  ///< whether an overlay that is copied has changed
+  Duration tell_every = std::chrono::seconds(1);         ///< that it has not
 };
 
 class NodeSide final : public node::Extension {
@@ -52,6 +55,7 @@ class NodeSide final : public node::Extension {
   awaitable<SaveReply> on_overlay(std::string capsule, std::string what, std::function<SaveReply()> work);
   awaitable<void> do_on_overlay(std::shared_ptr<OverlayWork> work);
   awaitable<void> send(CopyRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> watch(WatchRequest request, std::shared_ptr<link::Stream> stream);
   awaitable<void> receive(CopyRequest request, std::shared_ptr<link::Stream> stream);
 
   NodeOptions options_;

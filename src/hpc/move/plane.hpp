@@ -13,6 +13,14 @@ using async::awaitable;
 struct Copied {
   model::MoveRound round;
   bool consistent = false;
+  std::string seen;  ///< for watch()
+  Duration held{0};  ///< for which the owner's writers stood still
+};
+
+enum class CopyKind : std::uint8_t {
+  running,     ///< the owner's writers go on: it cannot be started from
+  consistent,  ///< they are held up meanwhile, or have ended
+  following    ///< the same, quickly: one of many that follow each other
 };
 
 /// On nodes. Thread: the loop's.
@@ -22,9 +30,13 @@ class Plane {
   /// Whether the target could run it, and what can be brought there before: the image. Error(invalid): it cannot, and
   /// trying again will not help.
   virtual awaitable<void> stage(model::Capsule capsule, tables::Row<model::Job> job, std::string target) = 0;
-  /// One round from the owner. `consistent`: the owner's writers are held up meanwhile, or have ended.
+  /// One round from the owner.
   virtual awaitable<Copied> copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
-                                 bool consistent) = 0;
+                                 CopyKind kind) = 0;
+  /// Returns when the owner's overlay is not what it was any more (true), and at the latest after `patience` (false).
+  /// `unchanged` is told now and then, of how long ago it was looked at.
+  virtual awaitable<bool> watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen,
+                                Duration patience, std::function<void(Duration ago)> unchanged) = 0;
   /// What was copied there becomes the overlay.
   virtual awaitable<void> install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) = 0;
   /// Runs the capsule's steps of that moment ("before_stop", "check"). Error(unavailable) when they fail.

@@ -73,6 +73,13 @@ Todo todo_of(const Tables& tables, const Capsule& capsule, const Limits& limits,
   return case_of(tables, capsule, limits, context).todo();
 }
 
+bool copies_go_on(const Tables& tables, const Capsule& capsule, const std::string& node, std::int64_t epoch,
+                  const Limits& limits) {
+  SeededIds unused{1};
+  const Context context{{}, unused};
+  return capsule.epoch == epoch && capsule.standby == node && case_of(tables, capsule, limits, context).copies();
+}
+
 namespace {
 
 void failed(Case& one, const Outcome& outcome, const Limits& limits) {
@@ -127,6 +134,10 @@ void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Co
         move.note += fmt::format("{} was gone before the last difference was copied: what was written after {} is lost",
                                  move.source_name, format_time(from_unix_nanos(capsule.find_replica(target)->at)));
       }
+      const auto* copy = capsule.find_replica(target);
+      if (move.kind == MoveKind::failover && copy != nullptr && !move.without_overlay)
+        move.note = fmt::format("it starts from the copy of {}: what was written later is lost",
+                                format_time(from_unix_nanos(copy->at)));
       // What an upgrade left half done there can be started from by nobody.
       if (capsule.upgrade)
         one.forget_replica(move.source);
@@ -141,7 +152,8 @@ void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Co
         one.keep_replica(move.source, move.stopped_at, capsule.epoch);
       }
       // Of a failover, too: copies go there again when it is back.
-      if (capsule.standby.empty() || capsule.standby == move.target) one.stand_by(move.source, move.source_name);
+      if (capsule.standby.empty() || !capsule.standby_chosen || capsule.standby == move.target)
+        one.stand_by(move.source, move.source_name);
       return one.finish("", false);
     case MovePhase::stop:
     case MovePhase::fence:
@@ -177,7 +189,8 @@ Decision<Nothing> decide_replicated(const Tables& tables, const std::string& key
     one.record().description = fmt::format("its standby has no new copy: {}", *outcome.error);
   else
     one.keep_replica(node, outcome.begun_at, epoch);
-  return {one.take(), {}};
+  // Nothing that may start depends on it, so that no node needs to be told.
+  return {{tables::put_record(one.record())}, {}};
 }
 
 std::optional<std::int64_t> silence_of(const Tables& tables, const std::string& node) {
@@ -304,7 +317,10 @@ Decision<Nothing> decide_standby(const Tables& tables, const std::string& ns, co
     throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", node));
   auto& record = one.record();
   one.stand_by(node, node.empty() ? std::string() : tables.find_node(node)->name);
+  record.standby_chosen = true;
   record.replicate_every = every;
+  // Who asks for copies rarely knows that they are old.
+  record.loss = node.empty() || every <= Duration{0} ? Duration{0} : std::max<Duration>(record.loss, 2 * every);
   if (rpo > Duration{0}) record.rpo = rpo;
   return {one.take(), {}};
 }

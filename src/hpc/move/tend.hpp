@@ -53,6 +53,10 @@ struct Todo {
 };
 Todo todo_of(const tables::Tables& tables, const model::Capsule& capsule, const Limits& limits, TimePoint now);
 
+/// Whether copies that follow each other still go from the owner of that epoch to `node`.
+bool copies_go_on(const tables::Tables& tables, const model::Capsule& capsule, const std::string& node,
+                  std::int64_t epoch, const Limits& limits);
+
 /// How an action ended. `error` is for people.
 struct Outcome {
   std::optional<std::string> error;

@@ -12,7 +12,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "crypto/digest.hpp"
 #include "overlay/detail/frame.hpp"
+#include "overlay/transfer.hpp"
 
 namespace underway::overlay {
 namespace {
@@ -101,10 +103,11 @@ bool times_tell(const Tree& tree) {
 
 std::int64_t nanos(const struct timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
-Scan scan(const Tree& tree, bool sync) {
+Scan scan(const Tree& tree, ScanOptions options) {
   const auto began = unix_nanos(SystemClock().now());
-  if (sync && ::syncfs(tree.root().get()) != 0) throw errno_error(errno, "cannot write out the overlay's file system");
-  const bool telling = times_tell(tree);
+  if (options.sync && ::syncfs(tree.root().get()) != 0)
+    throw errno_error(errno, "cannot write out the overlay's file system");
+  const bool telling = options.quick || times_tell(tree);
   Scan result;
   std::vector<std::uint64_t> shared;
   const auto add = [&](const Tree::Item& item) {
@@ -126,6 +129,26 @@ Scan scan(const Tree& tree, bool sync) {
   std::sort(result.entries.begin(), result.entries.end(), by_path);
   tell_hard_links(result.entries, shared);
   return result;
+}
+
+std::string look_at(const std::string& upper) {
+  const Tree tree(upper);
+  std::string seen;
+  tree.walk([&](const Tree::Item& item) {
+    const auto& stat = item.stat;
+    Encoder()
+        .text(item.path)
+        .u32(stat.st_mode)
+        .u32(stat.st_uid)
+        .u32(stat.st_gid)
+        .u64(stat.st_ino)
+        .u64(static_cast<std::uint64_t>(stat.st_size))
+        .u64(static_cast<std::uint64_t>(nanos(stat.st_mtim)))
+        .u64(static_cast<std::uint64_t>(nanos(stat.st_ctim)))
+        .finish(FrameKind::have, seen);
+    return true;
+  });
+  return hex(crypto::sha256(seen));
 }
 
 std::optional<FileReader> open_reader(const Tree& tree, const Entry& entry) {
@@ -175,7 +198,7 @@ std::optional<FileReader::Piece> FileReader::next() {
 Index read_index(const std::string& root) {
   const Tree tree(root);
   Index index;
-  for (auto& found : scan(tree, false).entries) {
+  for (auto& found : scan(tree, {}).entries) {
     found.settled = false;
     auto& entry = index.put(std::move(found), true);
     if (entry.type != EntryType::file) continue;

@@ -147,10 +147,10 @@ bool Sender::State::step() {
       return true;
     case Phase::ending:
       end();
+      if (options.release) options.release();
       phase = Phase::hearing_digest;
       return true;
     case Phase::releasing:
-      if (options.release) options.release();
       Encoder().finish(FrameKind::commit, out);
       phase = Phase::hearing_end;
       return true;
@@ -160,8 +160,9 @@ bool Sender::State::step() {
 }
 
 void Sender::State::look() {
+  if (options.hold) options.hold();
   at = unix_nanos(SystemClock().now());
-  auto scanned = scan(tree, !options.consistent);
+  auto scanned = scan(tree, {.sync = !options.consistent, .quick = options.quick});
   found = std::move(scanned.entries);
   round.left_out = scanned.left_out;
   for (const auto& entry : found) {

@@ -120,6 +120,10 @@ os::FileLock hold_still(const std::string& dir, Duration patience, const std::st
   return wait_for(dir + "/still", patience, what_for);
 }
 
+os::FileLock take_turn(const std::string& dir, Duration patience, const std::string& what_for) {
+  return wait_for(dir + "/turn", patience, what_for);
+}
+
 Shelf::Shelf(std::string dir, ShelfOptions options)
     : dir_(std::move(dir)), snapshots_(dir_ + "/snapshots"), options_(std::move(options)) {
   if (!find_overlay(dir_ + "/overlay"))
@@ -154,7 +158,7 @@ auto Shelf::with_overlay(Step step) const {
 
 Shelf::Turn Shelf::turn(const std::string& what_for) const {
   const auto what = fmt::format("{} of {}", what_for, options_.capsule);
-  Turn turn{wait_for(dir_ + "/turn", options_.patience, what), {}};
+  Turn turn{take_turn(dir_, options_.patience, what), {}};
   if (!options_.running) turn.still = hold_still(dir_, options_.patience, what);
   return turn;
 }

@@ -45,6 +45,9 @@ bool is_due(Duration every, std::optional<TimePoint> last, TimePoint now);
 /// Taken to start a capsule: nobody works on its overlay as on one that stands. Errors: conflict, naming who does, when
 /// it is not free within `patience`. Blocks: so long.
 os::FileLock hold_still(const std::string& dir, Duration patience, const std::string& what_for);
+/// Taken to save or copy the overlay of a capsule that runs: one at a time makes its writers stand still. As
+/// hold_still.
+os::FileLock take_turn(const std::string& dir, Duration patience, const std::string& what_for);
 
 struct ShelfOptions {
   Options overlay;

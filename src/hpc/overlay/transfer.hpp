@@ -61,10 +61,16 @@ struct SendOptions {
   /// Nobody writes: the file system is frozen, or everything that writes has ended. Such a round makes the copy a
   /// consistent one.
   bool consistent = false;
+  /// On tmpfs, too, what a file's times say counts: a write through a mapping may be missed there. For rounds that
+  /// follow each other closely, of which some are not quick.
+  bool quick = false;
   /// Says what the copy is of, e.g. the owner's epoch; kept in CopyState.
   std::string label;
-  /// When the receiver has everything, and before it takes it for good: here a freeze is thawed. When it throws, the
-  /// receiver forgets that the round was consistent, and next() throws the same.
+  /// Before anything is looked at, when the receiver has said what it has: here writers are stopped, so that they do
+  /// not wait for the way there.
+  std::function<void()> hold;
+  /// When everything has been read, and before the receiver takes it for good: here a freeze is thawed. When it throws,
+  /// the receiver forgets that the round was consistent, and next() throws the same.
   std::function<void()> release;
 };
 
@@ -117,6 +123,11 @@ class Receiver final : public Party {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// What the times, sizes and names below `upper` are now, in a few bytes: as long as they stay, nothing was written
+/// that a round would send. (A write through a mapping changes them when the kernel writes it out.) Blocks: looks at
+/// every path, at about a microsecond each.
+std::string look_at(const std::string& upper);
 
 /// A whole round on this host. Blocks: yes.
 Round copy_here(const std::string& upper, const std::string& dir, SendOptions options = {});

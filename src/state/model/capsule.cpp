@@ -116,6 +116,7 @@ const Structure& description(Tag<CapsuleSuccessor>) {
           .wire<&CapsuleSuccessor::node>("Node", "Empty: nobody.")
           .wire<&CapsuleSuccessor::node_name>("NodeName", "")
           .wire<&CapsuleSuccessor::why>("Why", "Why it is not the standby; empty: it is.")
+          .wire<&CapsuleSuccessor::loses>("Loses", "How old its copy is, in nanoseconds.")
           .done();
   return s;
 }
@@ -140,8 +141,11 @@ const Structure& description(Tag<Capsule>) {
                                  .wire<&Capsule::silent_since>("SilentSince", "")
                                  .wire<&Capsule::standby>("Standby", "")
                                  .wire<&Capsule::standby_name>("StandbyName", "")
+                                 .wire<&Capsule::standby_chosen>("StandbyChosen", "")
                                  .wire<&Capsule::replicate_every>("ReplicateEvery", "")
                                  .wire<&Capsule::rpo>("RPO", "")
+                                 .wire<&Capsule::loss>("Loss", "")
+                                 .wire<&Capsule::keeps_nothing>("KeepsNothing", "")
                                  .wire<&Capsule::replicas>("Replicas", "")
                                  .wire<&Capsule::last_snapshot>("LastSnapshot", "")
                                  .wire<&Capsule::successor>("Successor", "")

@@ -67,6 +67,7 @@ struct CapsuleReplica {
 struct CapsuleSuccessor {
   std::string node, node_name;  ///< empty: nobody
   std::string why;              ///< why it is not the standby, for people: "sms2 is not heard of"; empty: it is
+  Duration loses{0};            ///< how old its copy is: what was written since would be lost
 };
 
 struct Capsule {
@@ -86,8 +87,11 @@ struct Capsule {
   std::int64_t silent_since = 0;  ///< the owner is not heard of; 0: it is
 
   std::string standby, standby_name;       ///< a node: copies are made there
+  bool standby_chosen = false;             ///< somebody said so: the job file does not count for it and the next two
   Duration replicate_every{0};             ///< 0: only by moves
   Duration rpo = std::chrono::minutes(5);  ///< the oldest replica that a failover may start from, before the loss
+  Duration loss{0};                        ///< an older copy is something to be told; 0: none is wanted
+  bool keeps_nothing = false;              ///< it may start with nothing: there are no copies of it
   std::vector<CapsuleReplica> replicas;    ///< one for each node
   std::string last_snapshot;
   std::optional<CapsuleSuccessor> successor;  ///< in answers of the API alone

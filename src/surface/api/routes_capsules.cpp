@@ -13,6 +13,12 @@ namespace {
 using acl::Capability;
 using model::Capsule;
 
+/// With who would take over, by what is known now.
+void complete(const Api& api, const tables::Tables& tables, Capsule& capsule) {
+  if (api.capsules != nullptr) api.capsules->complete(capsule);
+  capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+}
+
 awaitable<Response> list_capsules(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::records_scope()};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
@@ -20,7 +26,7 @@ awaitable<Response> list_capsules(Api& api, Request request) {
     std::vector<Capsule> visible;
     for (auto& capsule : tables::records<Capsule>(tables)) {
       if (!shown(capsule.ns)) continue;
-      capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+      complete(api, tables, capsule);
       visible.push_back(std::move(capsule));
     }
     return json_list(visible, [](const auto& capsule) { return json::encode(capsule); });
@@ -32,7 +38,7 @@ awaitable<Response> read_capsule(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::record_scope<Capsule>(model::capsule_key(ns, name))};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     auto capsule = move::get_capsule(tables, ns, name);
-    capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+    complete(api, tables, capsule);
     return json::encode(capsule);
   });
 }

@@ -3,6 +3,7 @@
 #include "api/status.hpp"
 #include "api/troubles.hpp"
 #include "base/json.hpp"
+#include "move/controller.hpp"
 #include "provision/sync_status.hpp"
 
 namespace underway::api {
@@ -17,8 +18,9 @@ awaitable<Response> read_status(Api& api, Request request) {
   std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
                                     {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    const Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
-                      request.rights().node(Level::read), api.clock.now()};
+    Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
+                request.rights().node(Level::read), api.clock.now()};
+    if (api.capsules != nullptr) sight.copies = [&api](model::Capsule& capsule) { api.capsules->complete(capsule); };
     const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
     auto status = status_of(tables, cluster, linked, sight);
     auto troubles = troubles_of(api);

@@ -170,6 +170,12 @@ bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& clus
   return tables.hosts(cluster.name).size() == declared;
 }
 
+CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Sight& sight) {
+  capsule.successor = move::successor_of(tables, capsule, sight.now);
+  return {capsule.name,           capsule.owner_name,       capsule.successor->node_name,
+          capsule.successor->why, capsule.successor->loses, capsule.keeps_nothing};
+}
+
 }  // namespace
 
 Status status_of(const tables::Tables& tables, const std::string& cluster,
@@ -225,10 +231,15 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
            "sinfo -R; look at the network between the host of slurmctld and theirs"});
     }
   }
-  for (const auto& capsule : tables::records<model::Capsule>(tables)) {
+  for (auto& capsule : tables::records<model::Capsule>(tables)) {
     const auto job = tables.find_job(capsule.ns, capsule.job);
     if ((!cluster.empty() && (!job || job->cluster != cluster)) || !sight.jobs(capsule.ns)) continue;
     status.settled = status.settled && !capsule.move && !capsule.upgrade;
+    sight.copies(capsule);
+    if (job && !job->stop && sight.now != TimePoint{}) status.capsules.push_back(protected_by(tables, capsule, sight));
+    if (const auto why = move::exposed(capsule, sight.now); !why.empty() && job && !job->stop)
+      status.attention.push_back({fmt::format("capsule '{}' is not protected as its job asks for", capsule.name), why,
+                                  fmt::format("underway capsule status {}", capsule.name)});
     if (const auto saved =
             tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(capsule.ns, capsule.name));
         saved && saved->node == capsule.owner && job && !job->stop) {
@@ -298,6 +309,18 @@ const Structure& description(Tag<HostState>) {
   return s;
 }
 
+const Structure& description(Tag<CapsuleStatus>) {
+  static const Structure s = Builder<CapsuleStatus>("capsule status", "What would be lost of a capsule with its host.")
+                                 .wire<&CapsuleStatus::name>("Name", "")
+                                 .wire<&CapsuleStatus::owner>("Owner", "")
+                                 .wire<&CapsuleStatus::standby>("Standby", "")
+                                 .wire<&CapsuleStatus::why>("Why", "")
+                                 .wire<&CapsuleStatus::loses>("Loses", "")
+                                 .wire<&CapsuleStatus::keeps_nothing>("KeepsNothing", "")
+                                 .done();
+  return s;
+}
+
 const Structure& description(Tag<Attention>) {
   static const Structure s = Builder<Attention>("attention", "Something to look at.")
                                  .wire<&Attention::what>("What", "")
@@ -313,6 +336,7 @@ const Structure& description(Tag<Status>) {
                                  .wire<&Status::hosts>("Hosts", "")
                                  .wire<&Status::nodes>("Nodes", "")
                                  .wire<&Status::services>("Services", "")
+                                 .wire<&Status::capsules>("Capsules", "")
                                  .wire<&Status::attention>("Attention", "")
                                  .wire<&Status::writable>("Writable", "")
                                  .wire<&Status::settled>("Settled", "")

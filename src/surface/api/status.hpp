@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "api/stubs.hpp"
+#include "model/capsule.hpp"
 
 namespace underway::api {
 
@@ -29,6 +30,14 @@ struct HostState {
   bool linked = false;  ///< its agent is connected now
 };
 
+/// What would be lost of a capsule if its host died now.
+struct CapsuleStatus {
+  std::string name, owner, standby;  ///< nodes' names; standby: who would take over, empty: nobody
+  std::string why;                   ///< why it is not the chosen one, or nobody
+  Duration loses{0};                 ///< what was written in that time would be lost
+  bool keeps_nothing = false;
+};
+
 /// Something that an operator should look at, and the command that helps.
 struct Attention {
   std::string what, why, advice;
@@ -39,6 +48,7 @@ struct Status {
   std::vector<HostState> hosts;
   std::vector<NodeStub> nodes;
   std::vector<ServiceStatus> services;
+  std::vector<CapsuleStatus> capsules;
   std::vector<Attention> attention;
   bool writable = true;  ///< false: the server cannot write to its disk, and refuses changes
   bool settled = false;  ///< every host runs, every wanted allocation is healthy, nothing waits
@@ -49,6 +59,8 @@ struct Sight {
   std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
   bool nodes = true;  ///< and hosts, and clusters
   TimePoint now{};    ///< by which something is overdue; without: nothing is
+  /// Puts in what is known of a capsule's copies beside the tables.
+  std::function<void(model::Capsule&)> copies = [](model::Capsule&) {};
 };
 
 /// `cluster` empty: everything.
@@ -61,6 +73,7 @@ std::string cause_in_words(const model::Allocation& allocation);
 
 const describe::Structure& description(describe::Tag<ServiceStatus>);
 const describe::Structure& description(describe::Tag<HostState>);
+const describe::Structure& description(describe::Tag<CapsuleStatus>);
 const describe::Structure& description(describe::Tag<Attention>);
 const describe::Structure& description(describe::Tag<Status>);
 

@@ -72,6 +72,7 @@ const Command& capsule_standby_command() {
       .name = "capsule standby",
       .arguments = "NAME",
       .summary = "Chooses the node that keeps copies of a capsule's overlay and takes over when its owner dies.",
+      .details = "Without it the server chooses one, as the job file asks for (`protect` of its config).",
       .examples = {"underway capsule standby slurm-services -node sms2 -every 30s -rpo 2m"},
       .flags = {{"node", "NODE", "The standby: a node's name or id."},
                 {"every", "DURATION", "How often a copy is made; without it only moves make one."},

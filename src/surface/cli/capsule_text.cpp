@@ -2,8 +2,10 @@
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
+#include "capsule/config.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "model/capsule_name.hpp"
 
 namespace underway::cli {
 
@@ -81,6 +83,31 @@ std::string standby_in_words(const model::Capsule& capsule) {
                      next.why);
 }
 
+std::string loss_in_words(const model::Capsule& capsule) {
+  if (capsule.keeps_nothing) return "nothing: it keeps nothing";
+  if (capsule.successor->node.empty()) return "all that it keeps";
+  return fmt::format("what it wrote in the last {}", human_duration(capsule.successor->loses));
+}
+
+std::string protection_text(const std::vector<api::JobWithSource>& jobs) {
+  std::string out;
+  const auto fate = [](const capsule::ProtectConfig& asked) -> std::string {
+    if (asked.keeps_nothing) return "starts elsewhere, with nothing";
+    if (!asked.standby) return "waits for that host: it has no standby";
+    return fmt::format("goes on at another node of its pool; copies follow at most every {}, and older than {} is told",
+                       human_duration(asked.every), human_duration(asked.loss));
+  };
+  for (const auto& [job, source] : jobs) {
+    for (const auto& group : job.groups) {
+      const auto* task = model::capsule_task(group);
+      if (task == nullptr) continue;
+      out += fmt::format("  capsule '{}' {}\n", model::capsule_name(job, group),
+                         fate(capsule::protection_of(task->config)));
+    }
+  }
+  return out.empty() ? out : "\nWhen its host dies\n" + out;
+}
+
 std::string capsule_text(const model::Capsule& capsule) {
   std::vector<std::pair<std::string, std::string>> rows = {
       {"Capsule", capsule.name},
@@ -94,10 +121,11 @@ std::string capsule_text(const model::Capsule& capsule) {
       {"Since", ago(capsule.held_since)},
   };
   if (capsule.successor) rows.emplace_back("Standby", standby_in_words(capsule));
+  if (capsule.successor) rows.emplace_back("Would lose", loss_in_words(capsule));
   if (!capsule.last_snapshot.empty()) rows.emplace_back("Snapshot", capsule.last_snapshot);
   if (!capsule.description.empty()) rows.emplace_back("Why", capsule.description);
   if (capsule.replicate_every > Duration{0})
-    rows.emplace_back("Copies", fmt::format("every {}; older than {} before a loss is too old",
+    rows.emplace_back("Copies", fmt::format("at most every {}; older than {} before a loss is too old",
                                             human_duration(capsule.replicate_every), human_duration(capsule.rpo)));
   std::string out = key_values(rows);
   if (!capsule.replicas.empty()) {

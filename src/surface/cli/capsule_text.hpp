@@ -2,6 +2,7 @@
 /// @file
 /// How a capsule's record, its moves and its upgrades are told to people.
 
+#include "api/cluster_body.hpp"
 #include "model/capsule.hpp"
 #include "model/saving.hpp"
 
@@ -10,6 +11,10 @@ namespace underway::cli {
 /// Who would take over now: "sms2"; "sms3 would take over: sms2 is not heard of"; "none: sms2 has no copy yet". Only of
 /// what the API answered.
 std::string standby_in_words(const model::Capsule& capsule);
+/// What its owner's host would take with it: "what it wrote in the last 412ms". The same.
+std::string loss_in_words(const model::Capsule& capsule);
+/// What becomes of each capsule of the jobs when its host dies, a line for each; empty: there is none.
+std::string protection_text(const std::vector<api::JobWithSource>& jobs);
 /// Everything about it, for `capsule status`.
 std::string capsule_text(const model::Capsule& capsule);
 /// How its snapshots, backups and drills go, by `now`; empty: nobody asks for any.

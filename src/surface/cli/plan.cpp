@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule_files.hpp"
+#include "cli/capsule_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
@@ -65,6 +66,7 @@ int run(const Arguments& arguments) {
     print_json(json::to_value(plan));
   else
     print_plan(plan, body.cluster);
+  if (!arguments.has("json")) print(protection_text(body.jobs));
   warn_of_slurm(client, body, images);
   return plan.changes || plan.needs_you() ? kFailed : kDone;
 }

@@ -62,6 +62,20 @@ void print_services(const api::Status& status) {
   if (!table.empty()) table.print();
 }
 
+/// What would be lost with the host of each capsule.
+void print_capsules(const api::Status& status) {
+  Table table({"CAPSULE", "ON", "STANDBY", "WOULD LOSE"});
+  for (const auto& capsule : status.capsules) {
+    const std::string loses = capsule.keeps_nothing      ? "nothing"
+                              : !capsule.standby.empty() ? human_duration(capsule.loses)
+                                                         : fmt::format("all: {}", capsule.why);
+    table.add({capsule.name, capsule.owner, capsule.standby.empty() ? "-" : capsule.standby, loses});
+  }
+  if (table.empty()) return;
+  print("\n");
+  table.print();
+}
+
 /// Who asks while the server is off wants to know what that means.
 api::Status ask(const Arguments& arguments) {
   auto client = make_client(arguments);
@@ -91,6 +105,7 @@ int run(const Arguments& arguments) {
   print_hosts(status);
   print_nodes(status);
   print_services(status);
+  print_capsules(status);
   if (!status.attention.empty()) print("\n" + paint(Colour::bold, "Needs you:") + "\n");
   for (const auto& attention : status.attention) {
     print(paint(Colour::yellow, "! ") + attention.what + "\n");

@@ -114,6 +114,23 @@ TEST(Config, TellsAllProblemsAtOnceEachWithItsPlace) {
   }
 }
 
+TEST(Config, IsProtectedUnlessItSaysOtherwise) {
+  const auto nothing = protection_of(json(kExample));
+  EXPECT_TRUE(nothing.standby);
+  EXPECT_EQ(nothing.every, std::chrono::milliseconds(500));
+  EXPECT_EQ(nothing.loss, std::chrono::seconds(5));
+  EXPECT_FALSE(nothing.keeps_nothing);
+  const auto text = json(R"({"image": "x:1", "protect": [{"every": "2s", "keeps_nothing": true}]})");
+  const auto some = protection_of(text);
+  EXPECT_EQ(some.every, std::chrono::seconds(2));
+  EXPECT_EQ(some.rpo, std::chrono::minutes(5));
+  EXPECT_TRUE(some.keeps_nothing);
+  EXPECT_THAT(problems(text), IsEmpty());
+  EXPECT_THAT(problems(json(R"({"image": "x:1", "protect": [{"every": "1ms", "loss": "10m", "replicas": 2}]})")),
+              testing::UnorderedElementsAre(HasSubstr("protect.every: is less than 100ms"),
+                                            HasSubstr("protect.rpo: is less than `loss`"), HasSubstr("replicas")));
+}
+
 TEST(Config, TakesVariablesThatAreNotReplacedYet) {
   EXPECT_THAT(problems(json(R"({"image": "${meta.image}", "attempts": "${meta.n}",
     "network": [{"a": [{"addresses": ["${attr.x}/24"], "gateway": "10.0.0.1", "vlan": "${meta.vlan}"}]}]})")),

@@ -33,6 +33,8 @@ class Case {
   void keep_replica(const std::string& node, std::int64_t at, std::int64_t epoch);
   /// Copies are made there from now on.
   void stand_by(const std::string& node, const std::string& name);
+  /// Whether copies go there, one after the other.
+  bool copies() const;
   /// The new owner; what the old one had is over.
   void switch_to(const std::string& node);
   /// The owner's host runs nothing.
@@ -83,7 +85,9 @@ class Case {
   void lose(const model::Allocation& row, const std::string& why);
   void grant_first();
   void take_note();
+  void follow_protection();
   void follow_standby();
+  bool can_stand_by(const model::Node& row) const;
   void adopt(const Fits& fits = {});
   void held();
   void look_for_another();

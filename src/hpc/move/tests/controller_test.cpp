@@ -32,12 +32,14 @@ class FakeFence final : public Fence {
 /// A server with its controller, and two nodes whose links are in memory.
 class ControllerTest : public ::testing::Test {
  protected:
-  ControllerTest() {
+  /// Of its own accord it has no copies made.
+  explicit ControllerTest(boost::json::object protect = {{"standby", false}}) {
     start();
     for (const int number : {1, 2}) join(number);
     model::Job job = server::testing::make_job("svc");
     job.groups[0].tasks[0].driver = "capsule";
-    job.groups[0].tasks[0].config = boost::json::object{{"image", "svc.capsule"}};
+    job.groups[0].tasks[0].config =
+        boost::json::object{{"image", "svc.capsule"}, {"protect", boost::json::array{std::move(protect)}}};
     loop.run_until_done(server->register_job({job, {}, {}}));
     until([&] { return find() && find()->ran; });
   }
@@ -96,6 +98,9 @@ class ControllerTest : public ::testing::Test {
     slot->streams["move.send"] = [this](boost::json::value header, std::shared_ptr<link::Stream> stream) {
       return send(std::move(header), std::move(stream));
     };
+    slot->streams["move.watch"] = [this](boost::json::value header, std::shared_ptr<link::Stream> stream) {
+      return watch(std::move(header), std::move(stream));
+    };
     slot->streams["move.receive"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
       return receive(std::move(stream));
     };
@@ -127,6 +132,7 @@ class ControllerTest : public ::testing::Test {
   awaitable<void> send(boost::json::value header, std::shared_ptr<link::Stream> stream) {
     const auto request = json::decode<CopyRequest>(header);
     ++rounds;
+    const auto seen = std::to_string(written);
     if (hold_first_round && rounds == 1) co_await async::sleep_for(30s);
     std::string content(200'000, 'x');
     co_await stream->write(std::move(content));
@@ -135,11 +141,24 @@ class ControllerTest : public ::testing::Test {
     reply.bytes = heard ? 200'000 : -1;
     reply.files = 1;
     reply.consistent = request.consistent;
+    reply.seen = seen;
     const auto told = json::to_value(reply);
     co_await stream->write_control(told);
     stream->end();
     while (co_await stream->read()) {
     }
+  }
+  awaitable<void> watch(boost::json::value header, std::shared_ptr<link::Stream> stream) {
+    const auto request = json::decode<WatchRequest>(header);
+    const bool changed = request.seen != std::to_string(written);
+    WatchReply reply{changed, 1ms};
+    const auto told = json::to_value(reply);
+    co_await stream->write_control(told);
+    while (request.seen == std::to_string(written)) co_await async::sleep_for(5ms);
+    reply.changed = true;
+    const auto last = json::to_value(reply);
+    if (!changed) co_await stream->write_control(last);
+    stream->end();
   }
   awaitable<void> receive(std::shared_ptr<link::Stream> stream) {
     while (received < 200'000) {
@@ -185,6 +204,7 @@ class ControllerTest : public ::testing::Test {
   std::vector<std::string> steps;
   std::size_t received = 0;
   int rounds = 0, installed = 0;
+  int written = 0;  ///< by the capsule
   bool hold_first_round = false, no_snapshot = false;
 };
 
@@ -284,6 +304,39 @@ TEST_F(ControllerTest, WithoutAnybodyToAskItWaits) {
   loop.run_until_done(server->writer().submit(std::move(vouch)));
   until([&] { return at_rest(); });
   EXPECT_EQ(owner(), to);
+}
+
+class FollowingTest : public ControllerTest {
+ protected:
+  FollowingTest() : ControllerTest({{"every", "100ms"}}) {}
+};
+
+TEST_F(FollowingTest, CopiesFollowWhatIsWrittenWithoutBeingAskedFor) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  const int first = rounds;
+  const auto noted = find()->find_replica(uuid(other()))->at;
+  until([&] {  // that it has not changed makes the copy newer
+    auto capsule = *find();
+    controller->complete(capsule);
+    return capsule.find_replica(uuid(other()))->at > noted;
+  });
+  EXPECT_LE(rounds, first + 1) << "nothing was written";
+
+  for (int times = 0; times < 3; ++times) {
+    const int before = rounds;
+    ++written;
+    until([&] { return rounds > before; });
+  }
+}
+
+TEST_F(FollowingTest, AMoveDoesNotWaitUntilThereIsSomethingToCopy) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  const int to = other();
+  begin_move(to);
+  until([&] { return find()->last_move && at_rest(); });
+  EXPECT_EQ(owner(), to);
+  EXPECT_EQ(find()->last_move->error, "");
+  until([&] { return find()->standby == uuid(other()) && find()->find_replica(uuid(other())) != nullptr; });
 }
 
 }  // namespace

@@ -15,10 +15,13 @@ using model::ClientStatus;
 using server::testing::report;
 using server::testing::uuid;
 
-inline model::Job capsule_job(const std::string& id = "svc") {
+/// `protect`: what the block of that name says.
+inline model::Job capsule_job(const std::string& id = "svc", boost::json::object protect = {}) {
   model::Job job = server::testing::make_job(id);
   job.groups[0].tasks[0].driver = "capsule";
-  job.groups[0].tasks[0].config = boost::json::object{{"image", "svc.capsule"}};
+  boost::json::object config{{"image", "svc.capsule"}};
+  if (!protect.empty()) config["protect"] = boost::json::array{std::move(protect)};
+  job.groups[0].tasks[0].config = std::move(config);
   return job;
 }
 
@@ -44,8 +47,8 @@ class CapsuleDesk : public ::testing::Test {
   }
   model::Capsule capsule(const std::string& name = "svc") const { return get_capsule(desk.tables, "default", name); }
   /// Registers the job, and has its node report that it runs.
-  int run() {
-    desk.register_job(capsule_job());
+  int run(boost::json::object protect = {}) {
+    desk.register_job(capsule_job("svc", std::move(protect)));
     tend();
     run_at_home();
     return owner();

@@ -317,7 +317,7 @@ TEST_F(Failover, TheDeadNodeIsTheStandbyAgainWhenItIsBackAndNotBefore) {
     const auto next = successor_of(desk.tables, capsule(), desk.clock.now());
     return std::pair(next.node, next.why);
   };
-  const int from = run(), to = another_than(from);
+  const int from = run({{"standby", false}}), to = another_than(from);
   EXPECT_EQ(successor(), std::pair(std::string(), std::string("no node is chosen to keep copies")));
   desk.run(
       [&](const auto& t, const auto& c) { return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, c); });
@@ -367,6 +367,111 @@ TEST_F(Failover, TheStandbyIsCopiedToWhenItIsTime) {
   EXPECT_EQ(todo().action, Action::none);
   wait(30s);
   EXPECT_EQ(todo().action, Action::replicate);
+}
+
+TEST_F(Failover, AnotherNodeOfThePoolKeepsCopiesWithoutBeingAsked) {
+  const int from = run();
+  const std::string standby = capsule().standby;
+  ASSERT_FALSE(standby.empty());
+  EXPECT_NE(standby, uuid(from));
+  EXPECT_EQ(todo().action, Action::replicate);
+  EXPECT_EQ(todo().node, standby);
+  EXPECT_EQ(capsule().replicate_every, 500ms);
+  const int to = std::stoi(standby.substr(0, 8));
+  replicate(to);
+
+  // It dies: the third one keeps copies until it is back.
+  silence(to);
+  wait(limits.lease);
+  EXPECT_NE(capsule().standby, standby);
+  EXPECT_NE(capsule().standby, uuid(from));
+  EXPECT_EQ(todo().node, capsule().standby);
+}
+
+TEST_F(Failover, ANodeOfAnotherPoolKeepsNoCopies) {
+  const int from = run();
+  for (int number = 1; number <= 3; ++number) {
+    if (number != from) desk.commit({tables::DeleteNode{uuid(number)}});
+  }
+  model::Node other = server::testing::make_node(9);
+  other.attributes["driver.capsule"] = "1";
+  other.drivers["capsule"] = {true, true, "", {}};
+  other.node_pool = "compute";
+  desk.join(other);
+  tend();
+  EXPECT_EQ(capsule().standby, "");
+  EXPECT_EQ(todo().action, Action::none);
+  auto row = capsule();
+  row.successor = successor_of(desk.tables, row, desk.clock.now());
+  EXPECT_EQ(row.successor->why, "no other node of its pool can keep copies");
+  EXPECT_EQ(exposed(row, desk.clock.now()), "") << "it has just begun";
+  wait(2min);
+  EXPECT_EQ(exposed(row, desk.clock.now()),
+            fmt::format("all that it keeps would be lost with c{}: no other node of its pool can keep copies", from));
+}
+
+TEST_F(Failover, TheJobFileSaysThatThereIsNoStandbyAndSomebodySaysOtherwise) {
+  const int from = run({{"standby", false}});
+  EXPECT_EQ(capsule().standby, "");
+  EXPECT_EQ(todo().action, Action::none);
+  auto row = capsule();
+  row.successor = successor_of(desk.tables, row, desk.clock.now());
+  wait(2min);
+  EXPECT_EQ(exposed(row, desk.clock.now()), "") << "it is as it was declared";
+  const int to = another_than(from);
+  desk.run(
+      [&](const auto& t, const auto& c) { return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, c); });
+  tend();
+  EXPECT_EQ(todo().node, uuid(to));
+  EXPECT_EQ(capsule().replicate_every, 30s);
+}
+
+TEST_F(Failover, ThatACopyIsOlderThanDeclaredIsTold) {
+  run({{"loss", "2s"}});
+  wait(2min);
+  replicate(std::stoi(capsule().standby.substr(0, 8)));
+  auto row = capsule();
+  const auto told = [&] {
+    row.successor = successor_of(desk.tables, row, desk.clock.now());
+    return exposed(row, desk.clock.now());
+  };
+  EXPECT_EQ(told(), "");
+  desk.clock.advance(3s);
+  EXPECT_EQ(row.successor->loses, 0s);
+  EXPECT_EQ(told(),
+            fmt::format("what it wrote in the last 3s would be lost with {}; 2s were declared", row.owner_name));
+}
+
+TEST_F(Failover, WhatKeepsNothingStartsWithNothingAfterTheFenceAndNotBefore) {
+  const int from = run({{"keeps_nothing", true}});
+  EXPECT_EQ(todo().action, Action::none) << "there is nothing to be copied";
+  silence(from);
+  wait(limits.lease);
+  EXPECT_EQ(todo().action, Action::fence);
+  EXPECT_EQ(capsule().owner, uuid(from));
+  fenced(from);
+  tend();
+  EXPECT_NE(capsule().owner, uuid(from));
+  EXPECT_FALSE(capsule().owner.empty());
+}
+
+TEST_F(Failover, WhatKeepsNothingStartsOnTheHostThatItsPoolMadeAnew) {
+  const int from = run({{"keeps_nothing", true}});
+  for (int number = 1; number <= 3; ++number) {
+    if (number != from) desk.commit({tables::DeleteNode{uuid(number)}});
+  }
+  silence(from);
+  wait(limits.lease);
+  fenced(from);
+  tend();
+  desk.commit({tables::DeleteNode{uuid(from)}});
+  model::Node anew = server::testing::make_node(9);
+  anew.attributes["driver.capsule"] = "1";
+  anew.drivers["capsule"] = {true, true, "", {}};
+  anew.name = fmt::format("c{}", from);
+  desk.join(anew);
+  tend();
+  EXPECT_EQ(capsule().owner, uuid(9)) << "its place is the host of that name";
 }
 
 }  // namespace

@@ -14,10 +14,13 @@ struct Scan {
   std::vector<Entry> entries;  ///< by path; files without blocks
   std::uint64_t left_out = 0;  ///< fifos, sockets, devices
 };
+struct ScanOptions {
+  bool sync = false;   ///< write it out first. Without, nobody may write.
+  bool quick = false;  ///< times count on tmpfs, too
+};
 /// `began`: everything that was written before is on its way to the disk. A file that changed later is not settled:
 /// writes through a mapping change no time after the first.
-/// `sync`: write it out first. Without, nobody may write.
-Scan scan(const Tree& tree, bool sync);
+Scan scan(const Tree& tree, ScanOptions options);
 
 /// A file while its blocks are read.
 class FileReader {

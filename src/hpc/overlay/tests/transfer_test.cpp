@@ -143,6 +143,43 @@ TEST(Transfer, ForgetsThatItWasConsistentWhenTheFreezeWasTooShort) {
   EXPECT_THROW(install_copy(places / "copy", places / "target"), Error);
 }
 
+TEST(Transfer, HoldsWritersUpOnlyWhileItReads) {
+  const Places places;
+  os::make_directories(places / "upper");
+  os::write_file(places / "upper/a", "a");
+  bool held = false;
+  SendOptions options{.consistent = true};
+  options.hold = [&] { held = true; };
+  options.release = [&] { held = false; };
+  Sender sender(places / "upper", options);
+  Receiver receiver(places / "copy");
+  auto told = receiver.next();
+  EXPECT_FALSE(held) << "the receiver says what it has";
+  sender.receive(told);
+  const auto sent = sender.next();
+  EXPECT_FALSE(held) << "all of it has been read, and the way there takes its time";
+  receiver.receive(sent);
+  ASSERT_TRUE(pump(sender, receiver));
+  EXPECT_TRUE(find_copy(places / "copy")->consistent);
+}
+
+TEST(Transfer, SeesThatSomethingWasWrittenWithoutReadingIt) {
+  const Places places;
+  os::make_directories(places / "upper/state");
+  os::write_file(places / "upper/state/job_state", "one");
+  const auto seen = look_at(places / "upper");
+  EXPECT_EQ(look_at(places / "upper"), seen);
+  // As slurmctld does it.
+  os::write_file(places / "upper/state/job_state.new", "two");
+  EXPECT_NE(look_at(places / "upper"), seen);
+  ASSERT_EQ(::rename((places / "upper/state/job_state.new").c_str(), (places / "upper/state/job_state").c_str()), 0);
+  const auto renamed = look_at(places / "upper");
+  EXPECT_NE(renamed, seen);
+  const auto file = os::open_file(places / "upper/state/job_state", O_WRONLY);
+  ASSERT_EQ(::fchmod(file.get(), 0600), 0);
+  EXPECT_NE(look_at(places / "upper"), renamed);
+}
+
 TEST(Transfer, InstallsInOneStepAndOnceMore) {
   const Places places;
   for (const auto* name : {"upper", "target/old"}) os::make_directories(places / name);

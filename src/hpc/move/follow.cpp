@@ -1,0 +1,137 @@
+// Copies that follow what a capsule writes to its standby. They are no errands: a move or an upgrade does not wait
+// until there is something new, only for the copy that is just made.
+#include "base/log.hpp"
+#include "move/controller.hpp"
+
+namespace underway::move {
+
+using async::awaitable;
+
+namespace {
+
+/// Writers stand still for at most a twentieth of the time.
+constexpr int kPace = 20;
+/// What is copied less often than this is not watched in between.
+constexpr Duration kOften = std::chrono::seconds(10);
+
+std::int64_t now_ns() { return unix_nanos(SystemClock().now()); }
+
+}  // namespace
+
+awaitable<bool> Controller::goes_on(const Errand& errand) {
+  const auto* tables = co_await server_.read();
+  const auto capsule = tables::find_record<model::Capsule>(*tables, errand.key);
+  const auto& owner = errand.capsule.owner;
+  co_return capsule && capsule->owner == owner&& server_.linked(owner) && server_.linked(errand.todo.node) &&
+      copies_go_on(*tables, *capsule, errand.todo.node, errand.capsule.epoch, options_.limits);
+}
+
+/// Until the record, the nodes or a failure end it; the next look at the tables begins it again.
+awaitable<void> Controller::follow(Errand errand) {
+  auto& following = following_[errand.key];
+  if (following.node != errand.todo.node || following.epoch != errand.capsule.epoch) following = {};
+  following.node = errand.todo.node;
+  following.epoch = errand.capsule.epoch;
+  following.running = true;
+  struct Running {
+    bool& running;
+    ~Running() { running = false; }
+  };
+  Duration pause{0};
+  {
+    const Running running{following.running};
+    std::optional<Error> failure;
+    try {
+      co_await copy_on(errand, following);
+    } catch (const Error& error) {
+      failure = error;
+    }
+    // How recent the newest is may be what a failover asks for next.
+    try {
+      if (following.at > following.noted_at) co_await note_copy(errand, following);
+    } catch (const Error& error) {
+      log::error("capsules: how recent the copy of {} is cannot be written down: {}", errand.key, error.one_line());
+    }
+    bool wanted = false;
+    try {
+      wanted = failure && co_await goes_on(errand);
+    } catch (const Error&) {  // the same, seen again by whoever looks next
+    }
+    if (wanted) {
+      const std::string problem = failure->one_line();
+      if (problem != following.problem) log::warn("capsules: {} has no new copy: {}", errand.key, problem);
+      following.problem = problem;
+      pause = std::min(options_.retry_copy, options_.retry_after * (1 << std::min(following.failures++, 10)));
+      co_await async::sleep_for(pause);
+    }
+  }
+  try {
+    co_await tend();
+  } catch (const Error& error) {
+    log::error("capsules: cannot be tended: {}", error.one_line());
+  }
+}
+
+awaitable<void> Controller::copy_on(const Errand& errand, Following& following) {
+  const auto& [key, capsule, job, todo, silence] = errand;
+  if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
+  struct Busy {
+    std::set<std::string>& all;
+    const std::string& key;
+    ~Busy() { all.erase(key); }
+  };
+  while (!busy_.contains(key) && co_await goes_on(errand)) {
+    Copied copied;
+    const auto begun = std::chrono::steady_clock::now();
+    {
+      busy_.insert(key);
+      const Busy busy{busy_, key};
+      if (!following.staged)
+        co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
+      following.staged = true;
+      const auto at = now_ns();
+      const bool whole = at - following.whole_at >= Duration(options_.whole_every).count();
+      copied = co_await async::within(
+          options_.copy_patience, "copying",
+          plane_.copy(capsule, job, todo.node, whole ? CopyKind::consistent : CopyKind::following));
+      following.at = at;
+      if (whole) following.whole_at = at;
+      following.problem.clear();
+      following.failures = 0;
+    }
+    const bool note = following.noted_at == 0 || following.at - following.noted_at >= options_.note_every.count();
+    if (note) co_await note_copy(errand, following);
+    // A move that has begun meanwhile waits for nothing else.
+    if (capsule.replicate_every > kOften || !co_await goes_on(errand)) co_return;
+    const auto pause = std::max<Duration>(capsule.replicate_every, kPace * copied.held);
+    co_await async::sleep_until(begun + pause);
+    const auto unchanged = [&following](Duration ago) { following.at = now_ns() - ago.count(); };
+    if (busy_.contains(key) || !co_await goes_on(errand)) co_return;
+    const auto patience = options_.note_every;
+    co_await plane_.watch(capsule, job, copied.seen, patience, unchanged);
+  }
+}
+
+awaitable<void> Controller::note_copy(const Errand& errand, Following& following) {
+  Outcome outcome;
+  outcome.begun_at = following.at;
+  auto decide = [errand, outcome](const tables::Tables& tables, const server::Context& context) {
+    return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+  following.noted_at = outcome.begun_at;
+}
+
+void Controller::complete(model::Capsule& capsule) const {
+  const auto found = following_.find(model::capsule_key(capsule.ns, capsule.name));
+  if (found == following_.end()) return;
+  const auto& following = found->second;
+  if (following.epoch != capsule.epoch) return;
+  for (auto& replica : capsule.replicas) {
+    if (replica.node == following.node) replica.at = std::max(replica.at, following.at);
+  }
+  if (capsule.state == model::CapsuleState::held && capsule.description.empty() && !following.problem.empty())
+    capsule.description = fmt::format("its standby has no new copy: {}", following.problem);
+}
+
+}  // namespace underway::move

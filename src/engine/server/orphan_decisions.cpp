@@ -124,7 +124,8 @@ Decision<std::int64_t> decide_keep_orphans(const Tables& tables, const FoundOrph
   for (const auto& [node_id, orders] : found) {
     const auto node = tables.find_node(node_id);
     if (!node) throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", node_id));
-    for (const auto& [allocation, start, pause, waiting_for, guarded] : orders.orders) {
+    for (const auto& order : orders.orders) {
+      const auto& allocation = order.allocation;
       if (allocation.node_id != node_id || tables.find_allocation(allocation.id)) {
         throw Error(Code::conflict, fmt::format("allocation {} is no orphan of node '{}'", allocation.id, node->name))
             .advise("look again: underway node orphans");

@@ -24,9 +24,7 @@ model::Job capsule_job(int version) {
   model::Job job = server::testing::make_job("svc");
   auto& task = job.groups[0].tasks[0];
   task.driver = "capsule";
-  task.config = boost::json::object{{"image", image_name(version)},
-                                    // Whether and where copies are made is part of what is tried.
-                                    {"protect", boost::json::array{boost::json::object{{"standby", false}}}}};
+  task.config = boost::json::object{{"image", image_name(version)}};
   return job;
 }
 

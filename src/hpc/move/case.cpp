@@ -277,8 +277,16 @@ void Case::adopt(const Fits& fits) {
   ++c_.epoch;
 }
 
+/// While the server was away the scheduler could not take back the start of an image that its upgrade was taken back
+/// from: it would write what the image before it, which comes next, cannot read.
+bool Case::fits_what_was_taken_back(const model::Allocation& row) const {
+  if (!c_.last_upgrade || !c_.last_upgrade->rolled_back) return true;
+  const auto& refused = c_.last_upgrade->to_image;
+  return !row.job || image_of(*row.job) != refused || image_of(*job_) == refused;
+}
+
 void Case::held() {
-  adopt();
+  adopt([this](const model::Allocation& row) { return fits_what_was_taken_back(row); });
   // Forgotten while its row tells of its end: rows of what is over are collected.
   if (!wanted() && ended()) c_.allocation.clear();
   if (!wanted()) return;

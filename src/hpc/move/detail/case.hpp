@@ -89,6 +89,7 @@ class Case {
   void follow_standby();
   bool can_stand_by(const model::Node& row) const;
   void adopt(const Fits& fits = {});
+  bool fits_what_was_taken_back(const model::Allocation& row) const;
   void held();
   void look_for_another();
   void follow_drain();

@@ -3,10 +3,9 @@
 /// An allocation's directories, in Nomad's layout:
 ///     <data_dir>/alloc/<id>/alloc/{data,logs,tmp}                 shared by its tasks
 ///     <data_dir>/alloc/<id>/<task>/{local,secrets,tmp,private}    a task's own; `secrets` is a tmpfs
-/// Nobody of the host but root and who is let pass gets further than <data_dir>/alloc, unless root itself walks there. A task may replace what is its
-/// own; nothing here follows a link of its making.
-/// A tmpfs outlives the agent like everything else here: who finds the directory of an allocation that nobody knows
-/// removes both (remove_strays).
+/// Nobody of the host but root and who is let pass gets further than <data_dir>/alloc, unless root itself walks there.
+/// A task may replace what is its own; nothing here follows a link of its making. A tmpfs outlives the agent like
+/// everything else here: who finds the directory of an allocation that nobody knows removes both (remove_strays).
 
 #include <optional>
 #include <set>

@@ -37,9 +37,9 @@ class DeploymentProgress {
   std::map<std::string, bool> verdicts_;  ///< new ones, by allocation
 };
 
-/// Fails deployments that made no progress in time, or that are not well and have found what to go back to only now; and
-/// promotes canaries that all turned out well while one of them was still missing. The times are on the clock of `context.now`. The result: the ids of those that
-/// were not in time.
+/// Fails deployments that made no progress in time, or that are not well and have found what to go back to only now;
+/// and promotes canaries that all turned out well while one of them was still missing. The times are on the clock of
+/// `context.now`. The result: the ids of those that were not in time.
 Decision<std::vector<std::string>> decide_deployment_deadlines(const Tables&, const Context&);
 /// When the first of them is due, ns since the epoch (0: at once); nothing while none is.
 std::optional<std::int64_t> next_deployment_deadline(const Tables&);

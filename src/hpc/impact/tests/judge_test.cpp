@@ -120,7 +120,8 @@ TEST_F(JudgeTest, OfACapsule) {
             "outage: capsule 'ctl' loses what was written since the snapshot s7");
   EXPECT_EQ(told(site.drained(at)), fmt::format("brief: node infra{} is emptied: 1 service moves to other nodes", at))
       << "another node of its pool keeps copies by itself";
-  site.desk.run([&](const auto& t, const auto& c) { return move::decide_standby(t, "default", "ctl", "", 0s, 5min, c); });
+  site.desk.run(
+      [&](const auto& t, const auto& c) { return move::decide_standby(t, "default", "ctl", "", 0s, 5min, c); });
   EXPECT_EQ(told(site.drained(at)),
             fmt::format("outage: node infra{} is emptied: job 'ctl' has nowhere to go (it has no standby that is "
                         "ready, and no copy elsewhere)",

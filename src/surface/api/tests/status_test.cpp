@@ -75,7 +75,8 @@ TEST_F(StatusTest, CallsNobodyToCanariesThatPromoteThemselves) {
     EXPECT_FALSE(by_themselves && told.settled);
     ASSERT_EQ(told.attention.size(), by_themselves ? 0u : 1u);
     if (!by_themselves) {
-      EXPECT_TRUE(told.attention[0].what.starts_with("'web': the rollout of version 2 waits for somebody to promote its canaries"))
+      EXPECT_TRUE(told.attention[0].what.starts_with(
+          "'web': the rollout of version 2 waits for somebody to promote its canaries"))
           << told.attention[0].what;
     }
   }

@@ -108,7 +108,7 @@ TEST_F(LostState, AnOlderCopyStopsNothingThatItDoesNotKnow) {
   EXPECT_THAT(orphans(), Not(HasSubstr(" kept ")));
   EXPECT_EQ(pid_of_task("later"), later);
   EXPECT_EQ(pid_of_task("kept"), kept);
-  EXPECT_EQ(machine.underway({"node", "orphans", "-stop"}).exit_code, 2) << "of which node?";
+  EXPECT_EQ(machine.underway({"node", "orphans", "-stop"}).exit_code, 1) << "of which node?";
   const auto stopped = machine.underway({"node", "orphans", "-stop", "-all"});
   EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
   EXPECT_TRUE(eventually(seconds(20), [&] { return pid_of_task("later").empty(); }));
@@ -126,7 +126,7 @@ TEST_F(LostState, ASnapshotThatIsRestoredAfterALossFindsWhatRunsAgain) {
   lose_state();
   machine.start({"-new-cluster"});
   ASSERT_TRUE(orphans_name("kept"));
-  const auto restored = machine.underway({"operator", "snapshot", "restore", file});
+  const auto restored = machine.underway({"operator", "snapshot", "restore", "-yes", file});
   ASSERT_EQ(restored.exit_code, 0) << restored.err;
   // Known again; and what came after the snapshot waits for somebody to decide.
   EXPECT_TRUE(eventually(seconds(20), [&] { return orphans().find(" kept ") == std::string::npos; })) << orphans();

@@ -72,7 +72,7 @@ TEST_F(Verdicts, OfWhatNoWaitingCuresComesAtOnceAndNamesTheFirstCauseEverywhere)
 }
 
 TEST_F(Verdicts, OfARolloutThatFailedStandUntilItIsMended) {
-  const std::string update = "max_parallel = 1\n    progress_deadline = \"0s\"";
+  const std::string update = "max_parallel = 1\n    progress_deadline = \"0s\"\n    auto_revert = false";
   declare(update, kGood);
   ok(apply());
   declare(update, kBad);

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "driver/confine.hpp"
 #include "driver/local_task.hpp"
 #include "driver/settings.hpp"
 
@@ -15,7 +16,8 @@ using namespace local;
 const std::vector<Key>& keys() {
   static const std::vector<Key> kKeys = {{"command", Kind::text, true},   {"args", Kind::texts},
                                          {"work_dir", Kind::text},        {"oom_score_adj", Kind::number},
-                                         {"denied_envvars", Kind::texts}, {"kill_mode", Kind::text}};
+                                         {"denied_envvars", Kind::texts}, {"kill_mode", Kind::text},
+                                         {"ulimits", Kind::map}};
   return kKeys;
 }
 
@@ -34,6 +36,7 @@ class RawExec final : public Driver {
     auto found = problems(config, keys());
     if (!found.empty()) return found;
     found = kill_mode_problems(config);
+    for (auto& problem : confinement_problems(config)) found.push_back(std::move(problem));
     const auto adjust = number(config, "oom_score_adj");
     if (adjust && (*adjust < -1000 || *adjust > 1000))
       found.push_back("config.oom_score_adj: must be from -1000 to 1000");
@@ -61,6 +64,7 @@ class RawExec final : public Driver {
       plan.optionally().write_file("/proc/self/oom_score_adj",
                                    std::to_string(number(spec.config, "oom_score_adj").value_or(0)));
       plan.new_session().change_directory(work_dir(spec));
+      for (const auto& limit : limits_of(spec.config)) plan.limit(limit.resource, limit.soft, limit.hard);
       if (user) plan.become(*user);
       plan.parent_death_signal(SIGKILL);
       std::vector<std::string> argv = {text(spec.config, "command")};
@@ -111,6 +115,7 @@ class RawExec final : public Driver {
       command.env = os::environment(environment(spec));
       command.cwd = work_dir(spec);
       command.user = user_of_task(spec);
+      command.limits = limits_of(spec.config);
       return command;
     };
   }

@@ -383,6 +383,16 @@ TEST_F(DriverTest, WrongConfigIsRefusedWithEveryProblem) {
   }
 }
 
+TEST_F(DriverTest, RawExecGivesItsTaskTheLimitsThatItsConfigNames) {
+  script("ulimit -n; ulimit -Hn; ulimit -c");
+  spec_.config.as_object()["ulimits"] = boost::json::object{{"nofile", "64:128"}, {"core", "0"}};
+  EXPECT_TRUE(finish(*make_raw_exec(options_)).exit.success()) << err();
+  EXPECT_EQ(out(), "64\n128\n0\n");
+  spec_.config.as_object()["ulimits"] = boost::json::object{{"nofiles", "64"}};
+  EXPECT_THAT(make_raw_exec(options_)->validate(spec_.config),
+              testing::ElementsAre(HasSubstr("config.ulimits.nofiles: is no limit")));
+}
+
 TEST_F(DriverTest, ExecHoldsItsTaskToLimitsPathsDevicesAndSystemCalls) {
   script(
       "ulimit -n; ulimit -Hn; cat /etc/hostname | wc -c; ls /usr/share | wc -l; touch /local/kept && echo wrote; "

@@ -57,6 +57,7 @@ TEST_F(SlurmMistake, InTheCommandOfSlurmdCostsOneNodeAMomentAndNoSlurmJobAnythin
   EXPECT_EQ(applied.exit_code, 1) << applied.out << applied.err;
   EXPECT_NE(applied.err.find("the job went back"), std::string::npos) << applied.out << applied.err;
   EXPECT_NE(applied.err.find("/nonexistent/slurmd"), std::string::npos) << applied.out << applied.err;
+  EXPECT_EQ(applied.err.find("is as declared"), std::string::npos) << applied.err;
 
   // One node has a slurmd that is newer; the others never lost theirs.
   const auto touched = nodes_of("1");

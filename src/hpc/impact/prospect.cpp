@@ -109,11 +109,14 @@ class Foresight {
                                                            : "; it stops when one fails");
   }
 
-  bool has_stable_version() const {
+  /// A cluster's job goes back with the first that is bad, and without a stable version to what works beside that.
+  bool of_cluster() const { return !current_.cluster.empty(); }
+  bool has_version_to_go_back_to() const {
     const auto versions = tables_.job_versions(current_.ns, current_.id);
-    return std::any_of(versions.begin(), versions.end(), [](const auto& row) { return row->job.stable; });
+    return of_cluster() ||
+           std::any_of(versions.begin(), versions.end(), [](const auto& row) { return row->job.stable; });
   }
-  bool goes_back() const { return policy_.rolls() && policy_.auto_revert && has_stable_version(); }
+  bool goes_back() const { return policy_.rolls() && policy_.auto_revert && has_version_to_go_back_to(); }
 
   static Duration longest_kill(const TaskGroup& group) {
     Duration longest{0};
@@ -122,7 +125,7 @@ class Foresight {
   }
   /// The old one is stopped, the new one has until then to show that it works, and is stopped.
   Duration longest_absence() const {
-    const bool at_once = policy_.progress_deadline == Duration{0};
+    const bool at_once = policy_.progress_deadline == Duration{0} || (of_cluster() && goes_back());
     return longest_kill(before_) + (at_once ? policy_.healthy_deadline : policy_.progress_deadline) +
            longest_kill(after_);
   }

@@ -163,7 +163,10 @@ std::optional<Shortfall> shortfall_of(const tables::Tables& tables, const model:
       !rollouts.empty() && rollouts.front()->job_version == job.version ? rollouts.front().get() : nullptr;
   const auto picture = picture_of(tables, job, job.version, rollout);
   if (rollout != nullptr && rollout->active()) {
-    return of_rollout(tables, job, *rollout, picture, now);
+    auto out = of_rollout(tables, job, *rollout, picture, now);
+    // All that runs is of its version, and only waits to be found well.
+    if (!out.needs_you && picture.others(job.version).empty()) return std::nullopt;
+    return out;
   }
   const std::string others = picture.others(job.version);
   const bool rollout_failed =

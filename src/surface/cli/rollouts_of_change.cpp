@@ -22,9 +22,9 @@ bool goes_on(const model::Deployment& deployment) { return deployment.active() &
 
 bool RolloutsOfChange::Rollout::under_way() const { return goes_on(deployment) || (rollback && goes_on(*rollback)); }
 
-bool RolloutsOfChange::Rollout::stuck() const {
-  return deployment.status == model::DeploymentStatus::failed && !rollback;
-}
+bool RolloutsOfChange::Rollout::failed() const { return deployment.status == model::DeploymentStatus::failed; }
+
+bool RolloutsOfChange::Rollout::stuck() const { return failed() && !rollback; }
 
 bool RolloutsOfChange::any(bool (Rollout::*holds)() const) const {
   return std::any_of(rollouts_.begin(), rollouts_.end(), [&](const auto& entry) { return (entry.second.*holds)(); });
@@ -97,7 +97,7 @@ void RolloutsOfChange::follow(const std::string& cluster, Duration patience) {
         .advise("see `underway status`; run the same command again to go on waiting");
   }
   progress.finish();
-  if (hopeless_.empty() && !any(&Rollout::stuck)) say(fmt::format("cluster '{}' is as declared", cluster));
+  if (hopeless_.empty() && !any(&Rollout::failed)) say(fmt::format("cluster '{}' is as declared", cluster));
 }
 
 std::string verdict_text(const model::Deployment& deployment, const std::optional<model::Deployment>& rollback) {

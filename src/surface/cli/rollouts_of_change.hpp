@@ -24,6 +24,7 @@ class RolloutsOfChange {
     std::optional<model::Deployment> rollback;
 
     bool under_way() const;
+    bool failed() const;
     bool stuck() const;  ///< failed, and its job was not taken back
   };
   void look();

@@ -57,6 +57,22 @@ TEST_F(ProspectTest, SaysForHowLongANodeIsWithoutSlurmdAndWhetherSlurmGivesItUpM
       "it goes back");
 }
 
+TEST_F(ProspectTest, OfAClustersJobEndsWithTheFirstThatIsBad) {
+  Job job = slurmd("1");
+  job.update = careful();
+  job.update->progress_deadline = 10min;
+  site.run(job);
+  // As if its cluster's directory had declared it, and before any version of it was stable.
+  job = *site.desk.tables.find_job(job.ns, job.id);
+  job.cluster = "demo";
+  job.stable = false;
+  site.desk.commit({tables::PutJob{job, std::nullopt}});
+  job.groups[0].tasks[0].env["VERSION"] = "2";
+  const auto now = of(job);
+  EXPECT_EQ(now.rollout, "1 of 6 first, then 1 at a time; it goes back by itself when one fails");
+  EXPECT_EQ(now.if_it_fails, "c1 is without slurmd for at most 50s; then it goes back");
+}
+
 TEST_F(ProspectTest, SaysThatAllAreWithoutItWhenItIsChangedEverywhereAtOnce) {
   with_slurm_conf("SlurmctldHost=mgmt\n");
   site.run(slurmd("1"));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "access.hpp"
+#include "server/namespace_decisions.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -135,7 +136,7 @@ TEST_F(AuditApiTest, ASessionIsToldWithItsCommand) {
 
 TEST_F(AuditApiTest, WhoDoesNotWaitForTheAnswerIsToldNevertheless) {
   async::TaskGroup tasks(world.loop.executor(), "client");
-  auto request = World::request("PUT", "/v1/jobs", World::job_body(make_job("web")));
+  auto request = World::request("PUT", "/v1/namespace/team", R"({"Name": "team"})");
   request.headers.set("X-Nomad-Token", "boss");
   const auto ask = [&]() -> awaitable<void> { co_await world.router.handle(request); };
   tasks.spawn("request", ask());
@@ -146,7 +147,7 @@ TEST_F(AuditApiTest, WhoDoesNotWaitForTheAnswerIsToldNevertheless) {
   world.loop.run_until_done(tasks.wait());
   ASSERT_EQ(lines().size(), 1u) << text();
   EXPECT_EQ(last().at("Error").as_string(), "the client did not wait for the answer");
-  EXPECT_TRUE(world.tables().find_job("default", "web"));
+  EXPECT_TRUE(server::find_namespace(world.tables(), "team"));
   EXPECT_GT(last().at("After").as_int64(), 0) << "what became of it is known";
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <sstream>
 
 #include <filesystem>
 #include <set>
@@ -90,6 +91,17 @@ Command Cluster::command(std::vector<std::string> arguments, std::chrono::second
 
 Finished Cluster::underway(std::vector<std::string> arguments, std::chrono::seconds limit) const {
   return run(command(std::move(arguments), limit));
+}
+
+std::set<std::string> Cluster::nodes_of(const std::string& job, const std::string& version) const {
+  std::set<std::string> nodes;
+  std::istringstream table(underway({"job", "allocs", job}).out);
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string id, node, group, of;
+    if (words >> id >> node >> group >> of && of == version) nodes.insert(node);
+  }
+  return nodes;
 }
 
 Finished Cluster::on(const std::string& host, const std::string& line, std::chrono::seconds limit) const {

@@ -3,6 +3,8 @@
 /// The example cluster under test: the program as built, a state directory and a copy of the examples of its own. Taken
 /// down at the end, whatever happened, and then nothing may be left.
 
+#include <set>
+
 #include "harness/command.hpp"
 
 namespace underway::harness {
@@ -21,6 +23,8 @@ class Cluster {
   /// `underway ARGUMENTS…` against this state directory.
   Command command(std::vector<std::string> arguments, std::chrono::seconds limit = std::chrono::seconds(90)) const;
   Finished underway(std::vector<std::string> arguments, std::chrono::seconds limit = std::chrono::seconds(90)) const;
+  /// Names of the nodes that were given that version of a job.
+  std::set<std::string> nodes_of(const std::string& job, const std::string& version) const;
   /// A shell line on a host.
   Finished on(const std::string& host, const std::string& line,
               std::chrono::seconds limit = std::chrono::seconds(60)) const;

@@ -63,17 +63,6 @@ class Administrator : public testing::Test {
     return all;
   }
 
-  /// Nodes that were given version `version` of slurmd.
-  std::set<std::string> nodes_of(const std::string& version) const {
-    std::set<std::string> nodes;
-    std::istringstream table(cluster_.underway({"job", "allocs", "slurmd"}).out);
-    for (std::string line; std::getline(table, line);) {
-      std::istringstream words(line);
-      std::string id, node, group, of;
-      if (words >> id >> node >> group >> of && of == version) nodes.insert(node);
-    }
-    return nodes;
-  }
   /// What became of the allocation of that version on that node.
   std::string allocation(const std::string& version, const std::string& on) const {
     std::istringstream table(cluster_.underway({"job", "allocs", "slurmd"}).out);
@@ -155,7 +144,8 @@ TEST_F(Administrator, RollsOutANewSlurmUnderRunningJobsAndABrokenSlurmdGoesBackB
   const auto begun = cluster_.underway({"apply", "-detach", cluster_.slurm()});
   EXPECT_EQ(begun.exit_code, 0) << begun.out << begun.err;
   std::set<std::string> early;
-  ASSERT_TRUE(eventually(seconds(20), [&] { return !(early = nodes_of("1")).empty(); })) << deployments();
+  ASSERT_TRUE(eventually(seconds(20), [&] { return !(early = cluster_.nodes_of("slurmd", "1")).empty(); }))
+      << deployments();
   EXPECT_LE(early.size(), 2u) << "not a few at a time";
   expect_rollout("successful");
   const auto second = slurmds();
@@ -172,10 +162,10 @@ TEST_F(Administrator, RollsOutANewSlurmUnderRunningJobsAndABrokenSlurmdGoesBackB
   EXPECT_EQ(failed.exit_code, 1) << failed.err;
   EXPECT_NE(failed.err.find("rolling back to job version 1"), std::string::npos) << failed.err;
   EXPECT_NE(failed.err.find("the job went back, as version 3"), std::string::npos) << failed.err;
-  EXPECT_TRUE(eventually(seconds(60), [&] { return !nodes_of("3").empty(); })) << deployments();
+  EXPECT_TRUE(eventually(seconds(60), [&] { return !cluster_.nodes_of("slurmd", "3").empty(); })) << deployments();
   expect_rollout("successful");
   EXPECT_NE(deployments().find("rolling back to job version 1"), std::string::npos) << deployments();
-  const auto broken = nodes_of("2");
+  const auto broken = cluster_.nodes_of("slurmd", "2");
   EXPECT_GE(broken.size(), 1u);
   EXPECT_LE(broken.size(), 2u);
   for (const auto& [host, now] : slurmds()) {

@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <set>
-#include <sstream>
 
 #include "harness/cluster.hpp"
 
@@ -25,17 +24,6 @@ class SlurmMistake : public testing::Test {
     for (const char* host : {"mgmt", "login", "c1", "c2", "c3", "c4"})
       all[host] = cluster_.on(host, "pgrep -x slurmd").out;
     return all;
-  }
-  /// Nodes that were given that version of slurmd.
-  std::set<std::string> nodes_of(const std::string& version) const {
-    std::set<std::string> nodes;
-    std::istringstream table(cluster_.underway({"job", "allocs", "slurmd"}).out);
-    for (std::string line; std::getline(table, line);) {
-      std::istringstream words(line);
-      std::string id, node, group, of;
-      if (words >> id >> node >> group >> of && of == version) nodes.insert(node);
-    }
-    return nodes;
   }
   std::string slurm_job(const std::string& id) const { return cluster_.on("login", "scontrol show job " + id).out; }
 
@@ -60,7 +48,7 @@ TEST_F(SlurmMistake, InTheCommandOfSlurmdCostsOneNodeAMomentAndNoSlurmJobAnythin
   EXPECT_EQ(applied.err.find("is as declared"), std::string::npos) << applied.err;
 
   // One node has a slurmd that is newer; the others never lost theirs.
-  const auto touched = nodes_of("1");
+  const auto touched = cluster_.nodes_of("slurmd", "1");
   ASSERT_EQ(touched.size(), 1u) << cluster_.underway({"job", "allocs", "slurmd"}).out;
   std::map<std::string, std::string> after;
   EXPECT_TRUE(eventually(seconds(20),
@@ -100,7 +88,7 @@ TEST_F(SlurmMistake, IsTakenBackThoughItIsFoundOutWhileTheServerIsAway) {
   ASSERT_EQ(cluster_.underway({"apply", "-detach", cluster_.slurm()}).exit_code, 0);
   std::set<std::string> touched;
   ASSERT_TRUE(eventually(seconds(30), [&] {
-    touched = nodes_of("1");
+    touched = cluster_.nodes_of("slurmd", "1");
     return !touched.empty() && cluster_.on(*touched.begin(), "pgrep -f '^/bin/sleep 1000'").exit_code == 0;
   }));
   ASSERT_EQ(touched.size(), 1u);

@@ -2,14 +2,13 @@
 
 #include <boost/asio/signal_set.hpp>
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 
 #include "agent/connection_limits.hpp"
+#include "agent/data_directory.hpp"
 #include "agent/node_parts.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
@@ -35,7 +34,6 @@
 #include "node/topology.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
-#include "os/trash.hpp"
 #include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
 #include "server/store_mark.hpp"
@@ -52,31 +50,6 @@ namespace {
 constexpr std::size_t kPoolThreads = 4;
 /// What a session's client types comes in pieces; only nodes, which show certificates, have more to say at once.
 constexpr std::size_t kSessionMessage = 1 << 20;
-constexpr Duration kTrashInterval = std::chrono::hours(1);
-
-/// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed.
-void make_directories(const Config& config) {
-  for (const std::string& path : {config.data_dir, config.data_dir + "/run", config.link_directory()}) {
-    std::filesystem::create_directories(path);
-    ::chmod(path.c_str(), 0711);
-  }
-  std::filesystem::create_directories(config.data_dir + "/server");
-  ::chmod((config.data_dir + "/server").c_str(), 0700);
-}
-
-/// What nobody has taken out of the trash in time.
-async::awaitable<void> collect_trash(std::string directory, async::Pool& pool) {
-  const os::Trash trash(std::move(directory));
-  auto collect = [&trash] { trash.collect(SystemClock().now()); };
-  for (;;) {
-    try {
-      co_await async::on_pool(pool, collect);
-    } catch (const Error& error) {
-      log::warn("agent: {}, trying again in an hour", error.one_line());
-    }
-    co_await async::sleep_for(kTrashInterval);
-  }
-}
 
 /// The server role with its sockets.
 class ServerRoleRunner {
@@ -486,7 +459,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (slurm_reconciler) slurm_reconciler->start();
     if (capsules) capsules->controller.start();
     if (node) co_await node->start();
-    if (controller) chores.spawn("trash", collect_trash(config.data_dir + "/trash", pool));
+    if (controller) chores.spawn("trash", collect_trash(config, pool));
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
     co_await wait_for_end(config_paths, server ? &*server : nullptr);

@@ -2,118 +2,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/random.hpp"
-#include "base/text.hpp"
-#include "fake_server.hpp"
+#include "node_fixture.hpp"
 
 namespace underway::node {
 namespace {
 
-using model::ClientStatus;
 using ::testing::HasSubstr;
-
-const std::string kBin = std::string(UNDERWAY_BINARY_DIR) + "/bin";
-
-class NodeTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-    start_agent();
-  }
-  void TearDown() override {
-    if (!agent) return;
-    if (server.connection && server.connection->is_open()) {
-      AllocationsMessage nothing;
-      nothing.full = true;
-      server.send(nothing);
-      EXPECT_TRUE(server.until([&] {
-        return !os::exists(data() + "/alloc") || os::list_directory(data() + "/alloc").empty();
-      })) << "directories are left";
-    }
-    agent->kill();
-    for (const auto& pid : started) EXPECT_FALSE(alive(pid)) << "process " << pid << " is left";
-    // Drivers leave the topmost group, which others may share; nothing must be below it.
-    const auto system = os::CgroupSystem::probe();
-    for (const auto& [controller, mount] : system.v1_mounts()) {
-      const std::string group = mount + "/underway-node-test";
-      EXPECT_TRUE(!os::exists(group) || ::rmdir(group.c_str()) == 0) << group << " is not empty";
-    }
-    if (!system.v2_mount().empty()) ::rmdir((system.v2_mount() + "/underway-node-test").c_str());
-    // What fails here is not to fail in the next test as well: with this goes whatever is left.
-    const auto left = os::Cgroup::find(system, "underway-node-test");
-  }
-
-  std::string data() const { return directory.path() + "/data"; }
-  void start_agent() {
-    const int before = server.registrations;
-    os::SpawnSpec spec;
-    spec.argv = {kBin + "/node_test_agent", data(), server.address(), kBin + "/underway-keeper",
-                 kBin + "/underway-fetch"};
-    spec.env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
-    spec.err = 2;
-    spec.out = 2;
-    agent.emplace(os::spawn(spec));
-    ASSERT_TRUE(server.until([&] { return server.registrations > before; })) << "the agent does not register";
-  }
-  std::vector<std::string> rights{"node"};  ///< of the orders to come
-  static bool alive(pid_t pid) {
-    const auto identity = os::process_identity(pid);
-    return identity && os::is_running(*identity);
-  }
-
-  static model::Task task(const std::string& driver, std::vector<std::string> command) {
-    model::Task out;
-    out.name = "main";
-    out.driver = driver;
-    boost::json::array args;
-    for (std::size_t i = 1; i < command.size(); ++i) args.emplace_back(command[i]);
-    out.config = boost::json::object{{"command", command[0]}, {"args", args}};
-    return out;
-  }
-  static model::Task shell(const std::string& script, const std::string& driver = "raw_exec") {
-    return task(driver, {"/bin/sh", "-c", script});
-  }
-  /// A task that gives no restart policy is not restarted.
-  std::string run(model::Task main, model::JobType type = model::JobType::batch,
-                  std::optional<model::DisconnectStrategy> disconnect = {},
-                  std::vector<model::AllocatedPort> ports = {}) {
-    if (!main.restart) main.restart = model::RestartPolicy{.attempts = 0};
-    auto order = make_order({std::move(main)}, type);
-    order.job.id = fmt::format("job-{}", ++jobs);
-    order.job.groups[0].disconnect = disconnect;
-    order.order.allocation.resources.ports = std::move(ports);
-    order.order.allocation.job_id = order.job.id;
-    order.order.allocation.id = ids.uuid();
-    AllocationsMessage message;
-    message.jobs[job_key(order.job)] = order.job;
-    order.order.host_rights = rights;
-    message.set = {order.order};
-    message.origin = origin;
-    server.send(message);
-    return order.order.allocation.id;
-  }
-  std::string path(const std::string& id, const std::string& rest) const {
-    return data() + "/alloc/" + id + "/" + rest;
-  }
-  boost::json::value of(const std::string& id) {
-    return boost::json::object{{"id", id}, {"alloc", id}, {"task", "main"}};
-  }
-  pid_t pid_of(const std::string& id) {
-    const std::string file = path(id, "alloc/data/pid");
-    if (!server.until([&] { return os::find_file(file).value_or("").ends_with("\n"); })) return -1;
-    const pid_t pid = std::stoi(os::read_file(file));
-    started.push_back(pid);
-    return pid;
-  }
-
-  TemporaryDirectory directory{"/tmp"};
-  FakeServer server{directory.path()};
-  SystemIds ids;
-  Origin origin;  ///< of what run() orders
-  std::optional<os::Child> agent;
-  std::vector<pid_t> started;
-  int jobs = 0;
-};
 
 TEST_F(NodeTest, RegistersWhatItIs) {
   const auto& node = server.registered->node;
@@ -487,53 +381,6 @@ TEST_F(NodeTest, AnIdleAgentIsSmallAndSleeps) {
   EXPECT_LE(after.resident, 16 * 1024);
 }
 #endif
-
-/// Everything that a server of another history has to say: that it wants nothing.
-AllocationsMessage wants_nothing(const std::string& epoch, std::map<std::string, model::Revision> epochs) {
-  AllocationsMessage message;
-  message.full = true;
-  message.origin = {epoch, 7};
-  message.epochs = std::move(epochs);
-  return message;
-}
-
-TEST_F(NodeTest, WhatAServerOfAnotherHistoryDoesNotKnowGoesOnUntilItIsDecided) {
-  origin = {"former", 40};
-  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
-  const pid_t pid = pid_of(id);
-  ASSERT_GT(pid, 0);
-  const auto asked_about = [&](AllocationsMessage message) {
-    server.send(std::move(message));
-    return server.call("orphans.read", boost::json::object{}).at("Orders").as_array().size();
-  };
-  EXPECT_EQ(asked_about(wants_nothing("other", {})), 1U) << "a server that was never there";
-  EXPECT_EQ(asked_about(wants_nothing("later", {{"former", 39}})), 1U) << "an older copy";
-  // Neither a new agent nor a server that tells nothing of itself makes a difference.
-  agent->kill();
-  start_agent();
-  ASSERT_EQ(server.registered->ordered.size(), 1U);
-  EXPECT_EQ(server.registered->ordered[0].allocation.id, id);
-  EXPECT_EQ(server.registered->ordered[0].origin.epoch, "former");
-  EXPECT_EQ(server.registered->ordered[0].origin.revision, 40);
-  EXPECT_EQ(asked_about(wants_nothing("", {})), 1U);
-  EXPECT_TRUE(alive(pid));
-  // The one that ordered it may take it back.
-  server.send(wants_nothing("now", {{"former", 40}}));
-  EXPECT_TRUE(server.until([&] { return !alive(pid); }));
-  EXPECT_TRUE(server.until([&] { return !os::exists(path(id, "")); }));
-}
-
-TEST_F(NodeTest, AnOrphanIsStoppedWhenSomebodySaysSo) {
-  origin = {"former", 40};
-  const auto id = run(shell("echo $$ > $NOMAD_ALLOC_DIR/data/pid; exec sleep 1000"), model::JobType::service);
-  const pid_t pid = pid_of(id);
-  server.send(wants_nothing("other", {}));
-  const int before = server.registrations;
-  server.call("orphans.stop", boost::json::object{});
-  EXPECT_TRUE(server.until([&] { return !alive(pid) && !os::exists(path(id, "")); }));
-  EXPECT_TRUE(server.until([&] { return server.registrations > before && server.registered->ordered.empty(); }))
-      << "the server hears of it";
-}
 
 }  // namespace
 }  // namespace underway::node

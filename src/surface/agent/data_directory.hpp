@@ -1,0 +1,17 @@
+#pragma once
+/// @file
+/// The directory in which an agent keeps everything: who may enter it, and how long what was thrown away stays.
+
+#include "agent/config.hpp"
+#include "async/loop.hpp"
+
+namespace underway::agent {
+
+/// data_dir and what lies in it. Tasks of other users pass through it, so it can be entered and not listed; what the
+/// server keeps is root's alone. Idempotent. Blocks: yes (disk).
+void make_directories(const Config& config);
+
+/// Once an hour, until it is cancelled: what nobody has taken out of the trash in time goes.
+async::awaitable<void> collect_trash(Config config, async::Pool& pool);
+
+}  // namespace underway::agent

@@ -14,7 +14,7 @@ CLUSTER ?= examples/slurm
 # How its capsule images are built: -installed takes the packages from this machine, and asks no mirror.
 IMAGES ?= -installed
 
-.PHONY: up down test bench format lint install deb build programs setup configure
+.PHONY: up down test bench format lint install deb build programs setup configure roots
 
 up: programs
 	@ln -sfn $(abspath $(UNDERWAY)) /usr/local/bin/underway
@@ -26,7 +26,7 @@ down:
 	@if [ -x $(UNDERWAY) ]; then $(UNDERWAY) down -all -purge -no-trash -yes; else echo "nothing was built, so nothing is up"; fi
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
 
-test: configure
+test: configure roots
 	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) --no-tests=error -j $(LANES)
 
@@ -46,6 +46,10 @@ configure: setup
 
 setup:
 	@packaging/setup
+
+# Other releases of Slurm, which some tests need.
+roots: setup
+	@packaging/slurm-roots build/roots
 
 format: setup
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i

@@ -3,13 +3,16 @@
 # against. Each daemon starts as soon as what it needs is ready; bash's own `read` polls, so waiting forks nothing.
 # Usage (root): by_hand.sh DIRECTORY EXAMPLE
 #   DIRECTORY   new; everything lies below it, and all of it is gone when the script ends
-#   EXAMPLE     examples/slurm: slurm.conf, slurmdbd.conf and cgroup.conf are taken from there
+#   EXAMPLE     examples/slurm: slurm.conf, slurmdbd.conf, cgroup.conf and node-health are taken from there
 # Prints the milliseconds from its first line to a finished `srun -N4 hostname`.
 set -euo pipefail
 start=${EPOCHREALTIME/./}
 self=$(realpath "$0")
 
-hosts=(mgmt login c1 c2 c3 c4)
+compute=(c1 c2 c3 c4)
+hosts=(mgmt login "${compute[@]}")
+cgroups=none
+[ ! -e /sys/fs/cgroup/memory/tasks ] || cgroups=v1
 poll=0.01
 patience=3000 # polls, 30 s and more: a daemon that does not come ends the run
 
@@ -52,6 +55,7 @@ make_root() {
   mkdir dev/pts dev/shm
   ln -s pts/ptmx dev/ptmx
   ln -s /proc/self/fd dev/fd
+  make_groups
   mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts dev/pts
   mount -t tmpfs tmpfs dev/shm
   mount -t tmpfs -o mode=755 tmpfs run
@@ -60,8 +64,28 @@ make_root() {
   chown munge: run/munge
   chown mysql: run/mysqld
   mount --bind "$dir/marks" run/marks
+  mount --bind "$dir/home" home
   pivot_root . mnt
   umount -l mnt
+}
+
+# As local hosts have them: a part of each hierarchy of the machine. On a machine with cgroup v2 these hosts have none,
+# and Slurm is told so.
+make_groups() {
+  local from own file
+  [ $cgroups = v1 ] || return 0
+  mount -t tmpfs -o mode=755 tmpfs sys/fs/cgroup
+  for from in /sys/fs/cgroup/*; do
+    [ -e "$from/tasks" ] || continue
+    own=$from/by-hand/$name
+    mkdir -p "$own" "sys/fs/cgroup/${from##*/}"
+    for file in cpuset.cpus cpuset.mems; do
+      [ -e "$from/$file" ] || continue
+      cat "$from/$file" >"$from/by-hand/$file"
+      cat "$from/$file" >"$own/$file"
+    done
+    mount --bind "$own" "sys/fs/cgroup/${from##*/}"
+  done
 }
 
 plug_in() {
@@ -99,7 +123,7 @@ start_services() {
 
 all_registered() {
   local host
-  for host in "${hosts[@]}"; do [ -e "/run/marks/slurmd-$host" ] || return 1; done
+  for host in "${compute[@]}"; do [ -e "/run/marks/slurmd-$host" ] || return 1; done
 }
 
 run_host() {
@@ -110,12 +134,14 @@ run_host() {
   if [ "$name" = mgmt ]; then start_services; fi
   wait_for munged test -S /run/munge/munge.socket.2
   wait_for slurmctld test -e /run/marks/slurmctld
-  slurmd -D -N "$name" --conf-server mgmt:6817 &
-  wait_for slurmd listens 6818
-  : >"/run/marks/slurmd-$name"
+  if [[ $name = c* ]]; then
+    slurmd -D -N "$name" --conf-server mgmt:6817 &
+    wait_for slurmd listens 6818
+    : >"/run/marks/slurmd-$name"
+  fi
   if [ "$name" = login ]; then
-    wait_for "slurmd of every host" all_registered
-    srun -N4 hostname >/run/marks/srun.out
+    wait_for "slurmd of every compute host" all_registered
+    SLURM_CONF=/etc/by-hand/slurm.conf srun -N4 hostname >/run/marks/srun.out
     mv /run/marks/srun.out /run/marks/srun
   fi
   read -r -u "$never" # as pid 1: bash reaps, and goes when it is killed
@@ -136,6 +162,7 @@ finish() {
   for pid in "${launchers[@]}"; do kill -KILL "$pid" 2>/dev/null || :; done
   wait 2>/dev/null || :
   [ $status = 0 ] || tail -n 3 "$dir"/console/* >&2 || :
+  find /sys/fs/cgroup/*/by-hand -depth -type d -exec rmdir {} + 2>/dev/null || :
   umount "$dir/switch" 2>/dev/null || :
   umount -l "$dir" 2>/dev/null || :
   rmdir "$dir" 2>/dev/null || :
@@ -143,6 +170,18 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
+
+# What a template of the example gives on this machine.
+render() {
+  awk -v cgroups=$cgroups '
+    /^%[{] if slurm.machine.cgroup == "none"/ { skip = cgroups != "none"; next }
+    /^%[{] if / { skip = 1; next }
+    /^%[{] else/ { skip = !skip; next }
+    /^%[{] endif/ { skip = 0; next }
+    !skip' "$1" |
+    sed -e 's/${controller}/mgmt/; s/${slurm.pools.compute.nodes}/c[1-4]/' -e 's/${[^}]*? "[^"]*" : "\([^"]*\)"}/\1/' \
+      -e "s/^\${slurm.pools.compute.node_line}\$/NodeName=c[1-4] $(slurmd -C | sed -n '1s/^NodeName=[^ ]* //p') State=UNKNOWN/"
+}
 
 write_layer() {
   local number=0 host
@@ -156,10 +195,10 @@ write_layer() {
   sed 's/^hosts:.*/hosts: files dns/' /etc/nsswitch.conf >"$dir/layer/etc/nsswitch.conf"
   cd "$dir/layer/etc/by-hand"
   printf '%s\n' 'local stratum 3' 'allow 10.77.0.0/24' 'cmdport 0' 'pidfile /run/chronyd.pid' >chrony.conf
-  sed -e 's/${controller}/mgmt/; s/${slurm.pools.compute.nodes}/c[1-4]/' \
-    -e 's/^${slurm.nodes}$/NodeName=mgmt,login State=UNKNOWN\nNodeName=c[1-4] CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN/' \
-    "$example/slurm.conf" >slurm.conf
-  cp "$example/cgroup.conf" .
+  render "$example/slurm.conf" >slurm.conf
+  render "$example/cgroup.conf" >cgroup.conf
+  mkdir -p "$dir/layer/usr/local/sbin" "$dir/home"
+  cp "$example/node-health" "$dir/layer/usr/local/sbin"
   # Without a password: the database here is of this script alone.
   grep -v '^StoragePass' "$example/slurmdbd.conf" >slurmdbd.conf
   chown slurm: slurmdbd.conf

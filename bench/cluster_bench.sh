@@ -77,7 +77,7 @@ bring_up
 take_down
 start_by_hand
 
-echo "from nothing to a finished \`srun -N4 hostname\`: 1 management, 1 login, 4 compute hosts; 16 daemons"
+echo "from nothing to a finished \`srun -N4 hostname\`: 1 management, 1 login, 4 compute hosts; 14 daemons"
 echo "  underway   underway up examples/slurm; underway host exec login -- srun -N4 hostname"
 echo "  by hand    bench/by_hand.sh examples/slurm"
 echo

@@ -14,6 +14,12 @@ variable "management_hosts" {
   description = "0 switches the management host off: `underway apply -detach -var management_hosts=0 examples/decoupled`."
 }
 
+variable "compute_cpus" {
+  type        = number
+  default     = 0
+  description = "Processors that each compute host tells Slurm of; 0: those of this machine. More than it has is for demonstrations only: nothing is bound to cores then."
+}
+
 # Where the capsules are, whatever host they run on. Hosts have the numbers from 10 on, these are below.
 locals {
   gateway = "10.78.0.1" # held by one of the gateways at a time
@@ -23,6 +29,11 @@ locals {
   files   = "10.78.0.8"
   mail    = "10.78.0.9"
   outside = "192.0.2.1" # the address that the gateways have outside, one at a time
+
+  # Who uses the cluster, with their numbers: on every host (slurm.files.hcl), and in the accounting (slurm-services.hcl).
+  users = {
+    alice = 5000
+  }
 }
 
 # slurmd must be root on its hosts, and so is its task.
@@ -90,8 +101,7 @@ cluster "apart" {
     size     = var.compute_nodes
     hostname = "c%d"
     networks = ["prov"]
-    cpus     = 8 # told to Slurm; local hosts share the machine's processors
-    memory   = 16000
+    cpus     = var.compute_cpus # local hosts share the machine's processors and its memory: each declares all of them
   }
 
   # Stands for the rest of the world.

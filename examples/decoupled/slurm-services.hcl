@@ -57,11 +57,16 @@ job "slurm-services" {
       # /etc/slurm/slurm.conf is a link to it.
       template {
         destination = "local/slurm.conf"
-        data        = templatefile("slurm.conf", { controller = local.slurm, compute = cluster.pools.compute, slurm = slurm })
+        data        = templatefile("slurm.conf", { controller = local.slurm, slurm = slurm, held = true })
       }
       template {
         destination = "local/cgroup.conf"
-        data        = file("cgroup.conf")
+        data        = templatefile("cgroup.conf", { slurm = slurm })
+      }
+      # Of the users of the cluster, beside those of the image: who may run jobs.
+      template {
+        destination = "local/users"
+        data        = join("", [for name, uid in local.users : "${name}:x:${uid}:${uid}::/home/${name}:/bin/sh\n"])
       }
       template {
         destination = "local/mail.conf"

@@ -1,15 +1,9 @@
-# The daemon of every node, configless: it fetches its configuration from the capsule's address, wherever that is.
+# The daemon of the compute nodes, configless: it fetches its configuration from the capsule's address, wherever that is.
 job "slurmd" {
   priority    = 95
   datacenters = [cluster.datacenter]
-  node_pool   = "all"
+  node_pool   = "compute"
   type        = "system"
-
-  constraint {
-    attribute = "${node.pool}"
-    operator  = "set_contains_any"
-    value     = "compute,login"
-  }
 
   depends_on {
     job   = "munge"
@@ -26,6 +20,44 @@ job "slurmd" {
       }
     }
 
+    # What a host needs before its first job. On cgroup v2 Slurm has its groups below system.slice, which gets all
+    # controllers: with systemd as first process that is systemd's work.
+    task "prepare" {
+      driver = "raw_exec"
+      user   = "root"
+
+      lifecycle {
+        hook = "prestart"
+      }
+
+      config {
+        command = "/bin/sh"
+        args = ["-c", <<-SCRIPT
+          while IFS=: read -r name _ uid gid rest; do
+            [ -d "/home/$name" ] || install -d -m 0700 -o "$uid" -g "$gid" "/home/$name"
+          done <"$NOMAD_TASK_DIR/users"
+          # slurmd gives up after some seconds when nobody gives it its configuration.
+          until timeout 1 bash -c '</dev/tcp/${local.slurm}/6817' 2>/dev/null; do sleep 0.3; done
+          [ -e /sys/fs/cgroup/cgroup.controllers ] || exit 0
+          mkdir -p /sys/fs/cgroup/system.slice
+          for controller in $(cat /sys/fs/cgroup/system.slice/cgroup.controllers); do
+            echo "+$controller" >/sys/fs/cgroup/system.slice/cgroup.subtree_control
+          done
+        SCRIPT
+        ]
+      }
+
+      template {
+        destination = "local/users"
+        data        = join("", [for name, uid in local.users : "${name}:x:${uid}:${uid}::/home/${name}:/bin/bash\n"])
+      }
+
+      resources {
+        cpu    = 10
+        memory = 16
+      }
+    }
+
     task "slurmd" {
       driver      = "raw_exec"
       user        = "root"
@@ -34,13 +66,20 @@ job "slurmd" {
       config {
         command   = "/usr/sbin/slurmd"
         args      = ["-D", "-N", "${attr.unique.hostname}", "--conf-server", "${local.slurm}:6817"]
+
+        # As in Debian's slurmd.service (examples/slurm/slurmd.hcl says more).
         kill_mode = "process" # Slurm jobs outlive it, and the next slurmd takes them over
+        delegate  = true
+        ulimits {
+          nofile  = "131072"
+          memlock = "unlimited"
+          stack   = "unlimited"
+        }
       }
 
       resources {
         cpu    = 50
         memory = 128
-        pids   = 32768
       }
     }
 

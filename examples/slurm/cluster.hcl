@@ -7,6 +7,19 @@ variable "compute_nodes" {
   description = "How many compute hosts the cluster has."
 }
 
+variable "compute_cpus" {
+  type        = number
+  default     = 0
+  description = "Processors that each compute host tells Slurm of; 0: those of this machine. More than it has is for demonstrations only: nothing is bound to cores then."
+}
+
+# Who uses the cluster, with their numbers: on every host (site.files.hcl), and in the accounting (slurmdbd.hcl).
+locals {
+  users = {
+    alice = 5000
+  }
+}
+
 # slurmd and slurmctld must be root on their hosts, and so are their tasks. That is nothing that a namespace allows by
 # itself: whoever applies this directory says so here, and needs management rights to do it (root on this machine has
 # them).
@@ -53,7 +66,6 @@ cluster "demo" {
   pool "compute" {
     size     = var.compute_nodes
     hostname = "c%d"
-    cpus     = 8     # told to Slurm; local hosts share the machine's processors
-    memory   = 16000
+    cpus     = var.compute_cpus # local hosts share the machine's processors and its memory: each declares all of them
   }
 }

@@ -50,7 +50,7 @@ job "slurmctld" {
 
       template {
         destination = "local/cgroup.conf"
-        data        = file("cgroup.conf")
+        data        = templatefile("cgroup.conf", { slurm = slurm })
       }
 
       resources {

@@ -1,10 +1,11 @@
-# The daemon of every node (listing 3 of the CSCS paper), configless: it fetches its configuration from the controller,
-# and sinfo, srun and scontrol on the same host find it there.
+# The daemon of the compute nodes (listing 3 of the CSCS paper), configless: it fetches its configuration from the
+# controller, and sinfo, srun and scontrol on the same host find it there. The other hosts run no jobs, so they have none;
+# they get slurm.conf as a file (site.files.hcl).
 
 job "slurmd" {
   priority    = 95
   datacenters = [cluster.datacenter]
-  node_pool   = "all"
+  node_pool   = "compute"
   type        = "system"
 
   depends_on {
@@ -27,6 +28,42 @@ job "slurmd" {
       }
     }
 
+    # What a host needs before its first job. On cgroup v2 Slurm has its groups below system.slice, which gets all
+    # controllers: with systemd as first process that is systemd's work.
+    task "prepare" {
+      driver = "raw_exec"
+      user   = "root"
+
+      lifecycle {
+        hook = "prestart"
+      }
+
+      config {
+        command = "/bin/sh"
+        args = ["-c", <<-SCRIPT
+          while IFS=: read -r name _ uid gid rest; do
+            [ -d "/home/$name" ] || install -d -m 0700 -o "$uid" -g "$gid" "/home/$name"
+          done <"$NOMAD_TASK_DIR/users"
+          [ -e /sys/fs/cgroup/cgroup.controllers ] || exit 0
+          mkdir -p /sys/fs/cgroup/system.slice
+          for controller in $(cat /sys/fs/cgroup/system.slice/cgroup.controllers); do
+            echo "+$controller" >/sys/fs/cgroup/system.slice/cgroup.subtree_control
+          done
+        SCRIPT
+        ]
+      }
+
+      template {
+        destination = "local/users"
+        data        = join("", [for name, uid in local.users : "${name}:x:${uid}:${uid}::/home/${name}:/bin/bash\n"])
+      }
+
+      resources {
+        cpu    = 10
+        memory = 16
+      }
+    }
+
     task "slurmd" {
       driver      = "raw_exec"
       user        = "root"
@@ -36,16 +73,22 @@ job "slurmd" {
         command = "/usr/sbin/slurmd"
         args    = ["-D", "-N", "${attr.unique.hostname}", "--conf-server", "mgmt:6817"]
 
-        # slurmd alone ends with its task: slurmstepd and the Slurm jobs live on, and the next slurmd takes them over
-        # (they meet in SlurmdSpoolDir, which stays). Debian's slurmd.service says the same.
+        # All that follows is as in Debian's slurmd.service. slurmd alone ends with its task: slurmstepd and the Slurm jobs
+        # live on, and the next slurmd takes them over (they meet in SlurmdSpoolDir, which stays).
         kill_mode = "process"
+        # Slurm holds its jobs by cgroups of its own. What it has none for is not measured by what slurmd needs.
+        delegate = true
+        # What jobs begin with, as far as this machine lets itself be asked for it.
+        ulimits {
+          nofile  = "131072"
+          memlock = "unlimited"
+          stack   = "unlimited"
+        }
       }
 
-      # Slurm jobs are started in the cgroup of slurmd's task: its limit of processes is theirs.
       resources {
         cpu    = 50
         memory = 128
-        pids   = 32768
       }
     }
 

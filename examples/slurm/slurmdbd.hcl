@@ -1,4 +1,4 @@
-# Accounting, so that sacct works.
+# Accounting: sacct works, and only those who are entered here may run jobs (AccountingStorageEnforce in slurm.conf).
 job "slurmdbd" {
   priority    = 90
   datacenters = [cluster.datacenter]
@@ -73,6 +73,7 @@ job "slurmdbd" {
       }
     }
 
+    # Once it listens: the cluster with the accounts of root and of those who use it. What is there stays as it is.
     task "ready" {
       driver = "raw_exec"
 
@@ -80,9 +81,35 @@ job "slurmdbd" {
         hook = "poststart"
       }
 
+      env {
+        SLURM_CONF = "${NOMAD_TASK_DIR}/slurm.conf"
+      }
+
       config {
         command = "/bin/sh"
-        args    = ["-c", "until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done"]
+        args = ["-c", <<-SCRIPT
+          until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done
+          # add WHAT NAME [ITS SETTINGS…]
+          add() {
+            kind=$1 name=$2
+            shift 2
+            sacctmgr -nP list "$kind" "$name" format="$kind" | grep -qx "$name" || sacctmgr -iQ add "$kind" "$name" "$@"
+          }
+          add cluster demo && add account users
+          while read -r name; do
+            add user "$name" account=users
+          done <"$NOMAD_TASK_DIR/users"
+        SCRIPT
+        ]
+      }
+
+      template {
+        destination = "local/slurm.conf"
+        data        = "ClusterName=demo\nSlurmctldHost=mgmt\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=mgmt\n"
+      }
+      template {
+        destination = "local/users"
+        data        = join("", [for name, uid in local.users : "${name}\n"])
       }
 
       resources {

@@ -119,6 +119,15 @@ void Cluster::lose_patience() const {
 )");
 }
 
+void Cluster::declare_processors(int count) const {
+  const std::string file = directory() + "/cluster.hcl";
+  std::string text = read_text(file);
+  const std::string line = "  default     = 0\n";
+  const auto at = text.find(line, text.find("variable \"compute_cpus\""));
+  if (at == std::string::npos) throw std::runtime_error(file + " does not have the variable compute_cpus");
+  write_text(file, text.replace(at, line.size(), "  default     = " + std::to_string(count) + "\n"));
+}
+
 void Cluster::up(std::vector<std::string> more) const {
   std::vector<std::string> arguments{"up", "-yes"};
   arguments.insert(arguments.end(), more.begin(), more.end());

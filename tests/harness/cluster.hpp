@@ -31,6 +31,9 @@ class Cluster {
   /// Half of the silence after which a node is down and its capsules may start elsewhere: for tests that lose hosts.
   /// Before up().
   void lose_patience() const;
+  /// Tells Slurm of so many processors on each compute host, whatever this machine has: for tests that run many jobs at
+  /// once. Before up().
+  void declare_processors(int count) const;
   /// `underway up`; its output is in the failure's text.
   void up(std::vector<std::string> more = {}) const;
   /// Takes everything down and tells what is left.

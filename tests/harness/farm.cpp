@@ -146,7 +146,8 @@ Harvest Farm::harvest(seconds limit) const {
     rows = accounting();
     std::set<std::string> over;
     for (const auto& row : rows) {
-      if (is_over(row)) over.insert(row.id);
+      // slurmdbd may hear of the end first.
+      if (is_over(row) && row.start.value_or(0) > 0) over.insert(row.id);
     }
     return std::ranges::all_of(planted_, [&](const PlantedJob& job) { return over.contains(job.id); });
   });

@@ -11,7 +11,7 @@ namespace underway::harness {
 
 struct Probe {
   std::string name;
-  std::string kind;  ///< tcp, smtp, ntp, nfs, echo, count (service_prober.cpp)
+  std::string kind;  ///< tcp, held, smtp, ntp, nfs, echo, count (service_prober.cpp)
   std::string address;
   int port = 0;
 };

@@ -7,9 +7,9 @@
 ///                                                                SIGTERM; says how many
 ///
 /// FILE holds a line for each: "NAME asked failed longest_ms since_ms value fell returned": the longest time between
-/// two answers, and that since the last one. Kinds: tcp (it accepts), smtp (it greets), ntp, nfs (it answers a call),
-/// echo (one connection that must live on), count (counting_service.cpp: its last count, how far a count was below an
-/// earlier one, and how often a process answered after another one had).
+/// two answers, and that since the last one. Kinds: tcp (it accepts), held (it accepts within a minute), smtp (it
+/// greets), ntp, nfs (it answers a call), echo (one connection that must live on), count (counting_service.cpp: its
+/// last count, how far a count was below an earlier one, and how often a process answered after another one had).
 
 #include <arpa/inet.h>
 #include <netinet/udp.h>
@@ -76,14 +76,14 @@ bool ready(int fd, short events, milliseconds limit) {
   return ::poll(&one, 1, static_cast<int>(limit.count())) == 1 && (one.revents & (events | POLLERR)) != 0;
 }
 
-Socket connect_to(const sockaddr_in& address, int type) {
+Socket connect_to(const sockaddr_in& address, int type, milliseconds limit = patience) {
   Socket out(::socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!out.good()) return out;
   sockaddr_in to = address;
   if (::connect(out.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) return out;
   int error = 0;
   socklen_t size = sizeof error;
-  if (errno != EINPROGRESS || !ready(out.get(), POLLOUT, patience) ||
+  if (errno != EINPROGRESS || !ready(out.get(), POLLOUT, limit) ||
       ::getsockopt(out.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
     return Socket();
   }
@@ -147,6 +147,7 @@ bool ask(Target& target, Socket& held) {
     // Routers may take a while to fail over; that is a long answer, not a lost connection.
     return held.good() && answers(held.get(), "0123456789", 10, milliseconds(15000));
   }
+  if (target.kind == "held") return connect_to(target.address, SOCK_STREAM, milliseconds(60000)).good();
   const Socket socket = connect_to(target.address, target.kind == "ntp" ? SOCK_DGRAM : SOCK_STREAM);
   if (!socket.good()) return false;
   if (target.kind == "count") return count(target, socket.get());

@@ -38,7 +38,6 @@ constexpr const char* kHosts = R"(
     hostname = "login"
   }
   pool "compute" {
-    size     = 2
     hostname = "c%d"
     cpus     = 64
     memory   = 16000
@@ -52,6 +51,7 @@ constexpr const char* kBefore = R"(namespace "default" {
 locals {
   slurm = "10.78.0.5"
   mail  = "10.78.0.9"
+  users = { alice = 5000 }
 }
 )";
 
@@ -84,28 +84,29 @@ std::string put_before(std::string text, const std::string& mark, const std::str
 
 }  // namespace
 
-SlurmCapsule::SlurmCapsule(const std::string& settings)
+SlurmCapsule::SlurmCapsule(const std::string& settings, int nodes)
     : Capsule("slurm-services", "decoupled", "infra1", "infra2", "/var/log") {
-  declare(settings);
+  declare(settings, nodes);
   cluster().lose_patience();
   up();
   find_shared("login", "/home");
   if (!schedules()) throw std::runtime_error("no job runs\n" + status());
 }
 
-void SlurmCapsule::declare(const std::string& settings) const {
+void SlurmCapsule::declare(const std::string& settings, int nodes) const {
   const std::string directory = cluster().directory() + "/";
   const std::string declared = read_text(directory + "cluster.hcl");
   const auto from = declared.find("\ncluster \"") + 1;
   const std::string head = declared.substr(from, declared.find('{', from) - from + 1);
-  const std::set<std::string> needed = {"slurm-services.hcl", "slurmd.hcl", "munge.hcl"};
+  const std::set<std::string> needed = {"slurm-services.hcl", "slurmd.hcl", "munge.hcl", "slurm.files.hcl"};
   for (const auto& entry : fs::directory_iterator(directory)) {
     if (entry.path().extension() == ".hcl" && !needed.contains(entry.path().filename())) fs::remove(entry.path());
   }
   for (const auto& entry : fs::directory_iterator(directory + "images")) {
     if (entry.path().extension() == ".capsule" && entry.path() != image()) fs::remove(entry.path());
   }
-  write_text(directory + "cluster.hcl", kBefore + head + kHosts);
+  const std::string size = "    size     = " + std::to_string(nodes) + "\n";
+  write_text(directory + "cluster.hcl", kBefore + head + put_before(kHosts, "    hostname = \"c%d\"", size));
   const std::string job = directory + "slurm-services.hcl", conf = directory + "slurm.conf";
   write_text(job, put_before(read_text(job), "        service \"slurmctld\" {}", kSteps));
   // What the hold says comes later, and counts.

@@ -13,8 +13,9 @@ namespace underway::harness {
 
 class SlurmCapsule : public Capsule {
  public:
-  /// Brings everything up. `settings` are further lines of slurm.conf. Throws what does not work.
-  explicit SlurmCapsule(const std::string& settings = "");
+  /// Brings everything up. `settings` are further lines of slurm.conf; from `nodes` 3 on there are c3, … beside those
+  /// that jobs are planted on. Throws what does not work.
+  explicit SlurmCapsule(const std::string& settings = "", int nodes = 2);
 
   /// A farm's jobs on c1 and c2; needs neither server nor agents.
   Farm::Options farm_options() const;
@@ -36,7 +37,7 @@ class SlurmCapsule : public Capsule {
  private:
   std::string image() const { return images() + "slurm-services.capsule"; }
   std::string images() const { return cluster().directory() + "/images/"; }
-  void declare(const std::string& settings) const;
+  void declare(const std::string& settings, int nodes) const;
 };
 
 /// Looks all the time whether two controllers live at once.

@@ -116,7 +116,7 @@ TEST_F(Administrator, RollsOutANewSlurmUnderRunningJobsAndABrokenSlurmdGoesBackB
   wait_until_saved();
 
   // slurm.conf: the controller is replaced, and every slurmd has the new one.
-  edit("slurm.conf", "KillWait=5", "KillWait=9");
+  edit("slurm.conf", "KillWait=30", "KillWait=9");
   const auto configured = cluster_.underway({"apply", cluster_.slurm()}, seconds(90));
   EXPECT_EQ(configured.exit_code, 0) << configured.out << configured.err;
   EXPECT_NE(cluster_.on("login", "scontrol show config | grep KillWait").out.find("9 sec"), std::string::npos);

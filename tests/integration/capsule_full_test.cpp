@@ -24,6 +24,7 @@ class FullOverlay : public testing::Test {
     write_text(file,
                text.insert(text.find(after) + after.size(),
                            "        overlay {\n          kind = \"ext4\"\n          size = \"200M\"\n        }\n"));
+    cluster_.declare_processors(8);
     cluster_.up();
   }
   std::string inside(const std::string& line) const {

@@ -158,6 +158,31 @@ TEST_F(CapsuleMove, GoesBackWhenItIsCancelledBeforeItsCheckHasPassed) {
   EXPECT_TRUE(capsule_->services(to).empty()) << "something of it is left on " << to;
 }
 
+TEST_F(CapsuleMove, WhatWasWrittenWhereItWentBackFromLiesInTheTrashThere) {
+  const std::string from = capsule_->owner(), to = capsule_->other_than(from);
+  const auto in_trash = [&](const std::string& host) {
+    return capsule_->cluster().on(host, "find /var/lib/underway-node/trash -type f -name only-here 2>&1").out;
+  };
+  ASSERT_EQ(move(to).exit_code, 0);
+  ASSERT_EQ(move(from).exit_code, 0);
+  capsule_->fail_check();
+  ASSERT_EQ(move(to, {"-detach"}).exit_code, 0);
+  ASSERT_TRUE(eventually(seconds(20), [&] { return capsule_->in_phase("check"); })) << capsule_->status();
+  ASSERT_EQ(capsule_->inside("echo acknowledged > /srv/only-here").exit_code, 0);
+  ASSERT_EQ(capsule_->cluster().underway({"capsule", "move", "-cancel", "counter"}).exit_code, 0);
+  ASSERT_TRUE(eventually(seconds(20), [&] { return capsule_->at_rest(); })) << capsule_->status();
+  EXPECT_EQ(capsule_->owner(), from);
+  capsule_->let_go("fail");
+  capsule_->keep_copies(to, 1);
+  EXPECT_TRUE(eventually(seconds(20), [&] { return in_trash(to).find("only-here") != std::string::npos; }))
+      << in_trash(to) << capsule_->status();
+  // What a move took along is nowhere put aside: of all of them there is one.
+  EXPECT_EQ(move(to).exit_code, 0);
+  EXPECT_EQ(move(from).exit_code, 0);
+  EXPECT_EQ(capsule_->cluster().on(to, "ls /var/lib/underway-node/trash | wc -l").out, "1\n");
+  EXPECT_EQ(capsule_->cluster().on(from, "ls /var/lib/underway-node/trash 2>/dev/null | wc -l").out, "0\n");
+}
+
 TEST_F(CapsuleMove, GoesOnAfterTheServerWasKilledInIt) {
   const std::string to = capsule_->other_than(capsule_->owner());
   const Prober client = capsule_->client("c1", milliseconds(20));

@@ -57,6 +57,7 @@ class SavedController : public testing::Test {
 };
 
 TEST_F(SavedController, SnapshotsInAStormOfSubmissionsAreWholeAndOneIsRestored) {
+  cluster_.declare_processors(8);
   cluster_.up();
   Farm farm(cluster_, farm_options());
   ASSERT_EQ(farm.plant(4), 4);

@@ -141,7 +141,7 @@ TEST(CapsuleUpgradeFarm, NoJobNoticesThatTheControllerIsUpgradedAndTakenBack) {
   ASSERT_EQ(farm.plant(6), 6);
   ASSERT_TRUE(farm.settled());
   const std::string image = capsule.build_version("next");
-  for (const std::vector<std::string>& how : {std::vector<std::string>{"-image", image}, {"-revert"}}) {
+  for (const std::vector<std::string>& how : {std::vector<std::string>{"-image", image}, {"-revert", "-lose"}}) {
     std::vector<std::string> arguments = {"capsule", "upgrade", "slurm-services", "-yes"};
     arguments.insert(arguments.end(), how.begin(), how.end());
     const auto done = capsule.cluster().underway(std::move(arguments), seconds(120));

@@ -13,6 +13,7 @@ constexpr int kEchoPort = 7000;
 }  // namespace
 
 void DecoupledCluster::SetUp() {
+  cluster_.declare_processors(8);
   cluster_.up();
   echo_.emplace(serve_echo(cluster_, "outside", kEchoPort));
   // A capsule's task runs a little before its services listen: what is measured begins after that.

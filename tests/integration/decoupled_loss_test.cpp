@@ -77,5 +77,92 @@ TEST_F(DecoupledLoss, TheHostOfTheControllerDiesAndWhatWasAcknowledgedIsKnown) {
   EXPECT_EQ(srun.exit_code, 0) << srun.err;
 }
 
+/// What is written of a job's end: its state, its exit code, and when, in seconds.
+struct Entered {
+  std::string state, code;
+  long long end = 0;
+};
+
+class DecoupledTruth : public DecoupledLoss {
+ protected:
+  Entered entered(const std::string& job) const {
+    std::istringstream line(on_login("SLURM_TIME_FORMAT=%s sacct -n -X -P -o State,ExitCode,End -j " + job));
+    Entered out;
+    std::string end;
+    std::getline(std::getline(std::getline(line, out.state, '|'), out.code, '|'), end);
+    out.end = std::atoll(end.c_str());
+    return out;
+  }
+  std::string until(const std::string& file) const { return "until [ -e /home/" + file + " ]; do sleep 0.1; done; "; }
+  bool runs(const std::string& job) const { return on_login("squeue -h -o %t -j " + job) == "R\n"; }
+};
+
+TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
+  const std::string from = host_of("slurm-services"), to = from == "infra1" ? "infra2" : "infra1";
+  ASSERT_TRUE(eventually(seconds(120), [&] { return copied("slurm-services", seconds(2)); }));
+  const std::vector<std::string> ended = {submit("", until("go")), submit("", until("go") + "exit 3"),
+                                          submit("", until("go") + "kill -SEGV $$"), submit("-t 1", "sleep 600")};
+  const auto follower = submit("-H -d afterok:" + ended[0], "true"), goes_on = submit("", until("on"));
+  ASSERT_TRUE(eventually(seconds(30), [&] { return runs(ended[3]) && runs(goes_on); }));
+  const auto now = [&] { return std::atoll(on_login("date +%s").c_str()); };
+  const auto began = now();
+  submit("-H", "true");
+  ASSERT_TRUE(eventually(seconds(30), [&] { return saved_at() > began; }));
+
+  // From here on its state cannot be written, as if it never came to that. What it knows goes to the accounting.
+  const std::string no_more = "/var/lib/slurm/slurmctld/job_state.new";
+  in_capsule("ctl", "mkdir", no_more);
+  const auto forgotten = submit("-H", "true"), stranger = submit("", until("on") + "exit 3");
+  on_login("touch /home/go");
+  std::map<std::string, Entered> before;
+  ASSERT_TRUE(eventually(seconds(150), [&] {
+    for (const auto& job : ended) before[job] = entered(job);
+    return std::all_of(ended.begin(), ended.end(), [&](const auto& job) { return before[job].end > 0; });
+  })) << on_login("sacct -X");
+  EXPECT_EQ(before[ended[0]].state, "COMPLETED");
+  EXPECT_EQ(before[ended[1]].code, "3:0");
+  EXPECT_EQ(before[ended[2]].code, "0:11");
+  EXPECT_EQ(before[ended[3]].state, "TIMEOUT");
+  ASSERT_TRUE(eventually(seconds(30), [&] { return runs(stranger); }));
+  const auto last = now();
+  ASSERT_TRUE(eventually(seconds(10), [&] { return now() > last + 2; })) << "copied";
+
+  cluster_.pull_the_plug(from);
+  ASSERT_TRUE(eventually(seconds(120), [&] { return host_of("slurm-services") == to; }));
+  in_capsule("ctl", "rmdir", no_more);
+  ASSERT_TRUE(eventually(seconds(120), [&] { return runs(goes_on); })) << cluster_.underway({"status"}).out;
+  // slurmctld has the ends at once, and the accounting when slurmdbd has written them.
+  for (const auto& job : ended) {
+    EXPECT_TRUE(eventually(seconds(90),
+                           [&] {
+                             const auto after = entered(job);
+                             return after.state == before[job].state && after.code == before[job].code &&
+                                    std::abs(after.end - before[job].end) <= 2 &&
+                                    on_login("squeue -h -j " + job).empty();
+                           }))
+        << job << ": " << on_login("sacct -X; squeue") << before[job].state << before[job].code << before[job].end;
+  }
+  EXPECT_TRUE(eventually(seconds(30), [&] {
+    return cluster_.underway({"status"}).out.find("Slurm job " + forgotten + " ") != std::string::npos;
+  })) << cluster_.underway({"status"}).out;
+  EXPECT_EQ(on_login("scontrol release " + follower), "");
+  EXPECT_TRUE(eventually(seconds(60), [&] { return entered(follower).state == "COMPLETED"; })) << on_login("squeue");
+
+  // What runs on ends as it does, whether slurmctld knows it or not.
+  on_login("touch /home/on");
+  const auto ends = now();
+  const std::map<std::string, std::string> states = {{goes_on, "COMPLETED"}, {stranger, "FAILED"}};
+  for (const auto& one : states) {
+    EXPECT_TRUE(eventually(seconds(90),
+                           [&] {
+                             const auto after = entered(one.first);
+                             return after.state == one.second && std::abs(after.end - ends) <= 3;
+                           }))
+        << one.first << on_login("sacct -X") << cluster_.underway({"status"}).out;
+  }
+  EXPECT_EQ(entered(stranger).code, "3:0");
+  EXPECT_EQ(on_login("sacct -n -X -o State | grep CANCELLED"), "");
+}
+
 }  // namespace
 }  // namespace underway::harness

@@ -11,6 +11,7 @@ using std::chrono::seconds;
 
 class SlurmFarm : public testing::Test {
  protected:
+  SlurmFarm() { cluster_.declare_processors(8); }
   std::string controller() const { return cluster_.on("mgmt", "pgrep -x slurmctld").out; }
   Cluster cluster_;
 };

@@ -23,9 +23,10 @@ class SlurmAbsence : public testing::Test {
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   }
+  /// Three nodes: one that reaches just half of its nodes does not start at all.
   void bring_up(seconds slurmd_timeout, const std::string& settings = "") {
     timeout_ = slurmd_timeout;
-    capsule_.emplace("SlurmdTimeout=" + std::to_string(timeout_.count()) + "\n" + settings);
+    capsule_.emplace("SlurmdTimeout=" + std::to_string(timeout_.count()) + "\n" + settings, 3);
   }
 
   /// As Slurm has it, with its flags: "mixed", "mixed*", "down*".
@@ -85,7 +86,7 @@ class SlurmAbsence : public testing::Test {
     ASSERT_TRUE(eventually(seconds(20), [&] { return is("RUNNING"); })) << nodes_and_jobs();
     cut_off(node);
     EXPECT_TRUE(eventually(seconds(60), [&] { return is("PENDING"); })) << nodes_and_jobs();
-    EXPECT_THAT(capsule_->cluster().enter(node, "pgrep -fc '^sleep 1000'").out, testing::StartsWith("1"))
+    EXPECT_THAT(capsule_->cluster().enter(node, "pgrep -fc '^sleep 1000$'").out, testing::StartsWith("1"))
         << "nobody has told it to end";
     let_in(node);
     capsule_->up();

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::seconds;
 
 std::string daemons(const Cluster& cluster) {
-  return cluster.on("mgmt", "pgrep -x 'slurmctld|munged|mariadbd|slurmdbd|slurmd|chronyd' | xargs").out;
+  return cluster.on("mgmt", "pgrep -x '(slurmctld|slurmd)(-wlm)?|munged|mariadbd|slurmdbd|chronyd' | xargs").out;
 }
 
 /// Submits a Slurm job that takes `duration` seconds; returns once it runs and the controller has saved that: it does
@@ -59,7 +59,7 @@ TEST_F(SlurmCluster, IsChangedUnderARunningJobAndSurvivesTheDeathOfEveryAgent) {
 
   // A setting of slurm.conf: the plan shows the line and where it matters; applying it replaces the controller alone.
   const std::string before = daemons(cluster_);
-  edit(cluster_.slurm() + "/slurm.conf", "KillWait=5", "KillWait=7");
+  edit(cluster_.slurm() + "/slurm.conf", "KillWait=30", "KillWait=7");
   const auto plan = cluster_.underway({"plan", cluster_.slurm()});
   EXPECT_EQ(plan.exit_code, 1) << plan.err;
   EXPECT_NE(plan.out.find("+KillWait=7"), std::string::npos) << plan.out;

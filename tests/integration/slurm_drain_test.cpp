@@ -13,7 +13,7 @@ class SlurmDrain : public testing::Test {
     const auto told = cluster_.on("login", "sinfo -h -N -n c3 -o %T | head -1").out;
     return told.substr(0, told.find_first_of("*~#!%$@^+-\n"));
   }
-  bool slurmd_runs() const { return cluster_.on("c3", "pgrep -x slurmd").exit_code == 0; }
+  bool slurmd_runs() const { return cluster_.on("c3", "pgrep -x 'slurmd(-wlm)?'").exit_code == 0; }
   std::string job_state(const std::string& job) const {
     return cluster_.on("login", "sacct -n -X -P -o State -j " + job).out;
   }

@@ -4,7 +4,7 @@ image "slurm-services" {
   description = "Slurm's controller with accounting, database and authentication"
 
   from image "base.capsule" {}
-  packages = ["slurmctld", "slurmdbd", "slurm-client", "mariadb-server", "munge", "iputils-ping", "msmtp"]
+  packages = ["slurmctld", "slurmdbd", "slurm-client", "mariadb-server", "munge", "iputils-ping", "msmtp", "libslurm-perl"]
 
   repository "debian" {
     url        = "http://deb.debian.org/debian"
@@ -32,7 +32,8 @@ image "slurm-services" {
   }
 
   dynamic "file" {
-    for_each = ["munge", "mariadb", "slurmdbd", "hold", "slurmctld", "mail", "reach-nodes", "after-start"]
+    for_each = ["munge", "mariadb", "mariadb-upgrade", "slurmdbd", "accounts", "hold", "slurmctld", "mail", "reach-nodes",
+    "after-start", "before-revert", "enter-end"]
     labels   = ["/usr/lib/capsule/slurm/${file.value}"]
     content {
       source = "files/slurm/${file.value}"
@@ -63,9 +64,15 @@ image "slurm-services" {
     stop_timeout = "60s"
   }
 
+  service "mariadb-upgrade" {
+    command    = ["/usr/lib/capsule/slurm/mariadb-upgrade"]
+    depends_on = ["mariadb"]
+    restart    = "never"
+  }
+
   service "slurmdbd" {
     command    = ["/usr/lib/capsule/slurm/slurmdbd"]
-    depends_on = ["munge", "mariadb"]
+    depends_on = ["munge", "mariadb-upgrade"]
     ready      = ["/bin/sh", "-c", "ss -Hltn 'sport = :6819' | grep -q ."]
   }
 
@@ -84,6 +91,9 @@ image "slurm-services" {
   }
   step "after_start" {
     command = ["/usr/lib/capsule/slurm/after-start"]
+  }
+  step "before_revert" {
+    command = ["/usr/lib/capsule/slurm/before-revert"]
   }
   step "check" {
     command = ["/bin/sh", "-c", "scontrol ping | grep -q UP && sacctmgr -n list cluster >/dev/null"]

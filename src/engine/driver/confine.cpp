@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "driver/seccomp.hpp"
 #include "driver/settings.hpp"
+#include "os/capability.hpp"
 #include "os/file.hpp"
 
 namespace underway::driver {
@@ -67,6 +68,28 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_limit(std::string_v
   return std::pair(*soft, *hard);
 }
 
+std::string in_words(std::uint64_t limit) {
+  return limit == RLIM_INFINITY ? std::string("unlimited") : std::to_string(limit);
+}
+
+bool may_raise_limits() {
+  for (const auto& line : split(os::find_file("/proc/self/status").value_or(""), '\n')) {
+    if (!line.starts_with("CapEff:")) continue;
+    const auto held = std::stoull(std::string(trim(std::string_view(line).substr(7))), nullptr, 16);
+    return (held & os::find_capability("sys_resource").value_or(0)) != 0;
+  }
+  return false;
+}
+
+/// How far this process may raise a hard limit of its children.
+std::uint64_t ceiling_of(int resource) {
+  rlimit own{};
+  if (!may_raise_limits() && ::getrlimit(static_cast<__rlimit_resource>(resource), &own) == 0) return own.rlim_max;
+  if (resource != RLIMIT_NOFILE) return RLIM_INFINITY;
+  const auto most = parse_value(trim(os::find_file("/proc/sys/fs/nr_open").value_or("")));
+  return most.value_or(RLIM_INFINITY);
+}
+
 }  // namespace
 
 std::vector<std::string> confinement_problems(const boost::json::value& config) {
@@ -98,9 +121,24 @@ std::vector<os::SpawnSpec::Limit> limits_of(const boost::json::value& config) {
   for (const auto& [name, value] : settings::map(config, "ulimits")) {
     const auto resource = find_resource(name);
     const auto limit = parse_limit(value);
-    if (resource && limit) limits.push_back({*resource, limit->first, limit->second});
+    if (!resource || !limit) continue;
+    const auto ceiling = ceiling_of(*resource);
+    limits.push_back({*resource, std::min(limit->first, ceiling), std::min(limit->second, ceiling)});
   }
   return limits;
+}
+
+std::vector<std::string> lowered_limits(const boost::json::value& config) {
+  std::vector<std::string> lowered;
+  for (const auto& [name, value] : settings::map(config, "ulimits")) {
+    const auto resource = find_resource(name);
+    const auto limit = parse_limit(value);
+    if (!resource || !limit) continue;
+    const auto ceiling = ceiling_of(*resource);
+    if (ceiling < limit->second)
+      lowered.push_back(fmt::format("{} is {} in place of {}", name, in_words(ceiling), in_words(limit->second)));
+  }
+  return lowered;
 }
 
 void confine_devices(os::LaunchPlan& plan, const boost::json::value& config, const os::Cgroup& group) {

@@ -179,6 +179,11 @@ class Driver {
   /// Errors: invalid (config), not_found (command, user: naming node), conflict (a run lives in keeper_dir).
   /// Nothing is left of a task that could not be started.
   virtual std::unique_ptr<TaskHandle> start(const TaskSpec& spec) = 0;
+  /// What a task of this `config` gets less of here than it asks for, for people. Blocks: yes (reads proc).
+  virtual std::vector<std::string> shortfalls(const boost::json::value& config) const {
+    static_cast<void>(config);
+    return {};
+  }
   /// The run that an earlier agent started; `lost` when it is not to be found, and then surely dead.
   virtual std::unique_ptr<TaskHandle> recover(const TaskSpec& spec) = 0;
   /// Of what destroyed runs have left running: removes the cgroups in which nothing lives any more. True while there

@@ -180,6 +180,10 @@ class Exec final : public Driver {
     return found;
   }
 
+  std::vector<std::string> shortfalls(const boost::json::value& config) const override {
+    return lowered_limits(config);
+  }
+
   std::unique_ptr<TaskHandle> start(const TaskSpec& spec) override {
     require_none(validate(spec.config));
     if (::geteuid() != 0) {

@@ -17,7 +17,7 @@ const std::vector<Key>& keys() {
   static const std::vector<Key> kKeys = {{"command", Kind::text, true},   {"args", Kind::texts},
                                          {"work_dir", Kind::text},        {"oom_score_adj", Kind::number},
                                          {"denied_envvars", Kind::texts}, {"kill_mode", Kind::text},
-                                         {"ulimits", Kind::map}};
+                                         {"ulimits", Kind::map},          {"delegate", Kind::flag}};
   return kKeys;
 }
 
@@ -47,6 +47,10 @@ class RawExec final : public Driver {
     return found;
   }
 
+  std::vector<std::string> shortfalls(const boost::json::value& config) const override {
+    return lowered_limits(config);
+  }
+
   std::unique_ptr<TaskHandle> start(const TaskSpec& spec) override {
     require_none(validate(spec.config));
     const auto env = environment(spec);
@@ -55,7 +59,7 @@ class RawExec final : public Driver {
     const auto network = network_of(spec);
     LocalLaunch launch;
     launch.network = network ? &*network : nullptr;
-    launch.limits = common_limits(options_, spec);
+    launch.limits = limits(spec);
     launch.kill_mode = kill_mode(spec.config);
     launch.plan = [&](const os::Cgroup& group) {
       os::LaunchPlan plan;
@@ -95,6 +99,17 @@ class RawExec final : public Driver {
     });
     env.emplace("PATH", os::kDefaultPath);
     return env;
+  }
+
+  /// What it delegates is others' work: neither its weight nor its number of processes is a measure for that.
+  os::CgroupLimits limits(const TaskSpec& spec) const {
+    auto limits = common_limits(options_, spec);
+    if (flag(spec.config, "delegate")) {
+      limits.cpu_shares.reset();
+      // The node fills in its default where the job says nothing.
+      if (spec.pids == 0 || spec.pids == options_.default_pids) limits.pids_max.reset();
+    }
+    return limits;
   }
 
   /// Nothing: the agent's own, as it is.

@@ -95,6 +95,8 @@ class KeptTask final : public RunningTask {
     return boost::json::object{{"directory", directory_}, {"pid", process.pid}, {"start", process.start_time}};
   }
   std::int64_t started_at() const override { return unix_nanos(handle_->status().started); }
+  std::vector<std::string> shortfalls() const override { return shortfalls_; }
+  void falls_short(std::vector<std::string> found) { shortfalls_ = std::move(found); }
 
   awaitable<TaskEnd> wait() override {
     while (handle_->status().phase == driver::TaskStatus::Phase::running) {
@@ -193,6 +195,7 @@ class KeptTask final : public RunningTask {
 
   std::unique_ptr<driver::TaskHandle> handle_;
   std::string directory_;
+  std::vector<std::string> shortfalls_;
   Runtime& runtime_;
   std::function<void()> on_leaving_;
   std::function<void()> on_over_;
@@ -287,15 +290,21 @@ awaitable<std::shared_ptr<RunningTask>> DriverAdapter::start(LaunchSpec spec) {
   const auto check = [&] { require_rights(spec, user_of_image); };
   co_await blocking(runtime_, check);
   std::unique_ptr<driver::TaskHandle> handle;
+  std::vector<std::string> shortfalls;
   hold_cores(task, spec);
   task.cpuset = spec.cores.empty() ? cores_.shared() : to_text(spec.cores);
   try {
-    co_await blocking(runtime_, [&] { handle = driver.start(task); });
+    const auto start = [&] {
+      handle = driver.start(task);
+      shortfalls = driver.shortfalls(task.config);
+    };
+    co_await blocking(runtime_, start);
   } catch (...) {
     let_go(task.keeper_dir);
     throw;
   }
   auto kept = keep(std::move(handle), task, spec);
+  kept->falls_short(std::move(shortfalls));
   // Others may have taken cores meanwhile.
   if (spec.cores.empty() && cores_.shared() != task.cpuset) kept->set_cpuset(cores_.shared());
   co_return kept;

@@ -156,6 +156,8 @@ class RunningTask {
   /// What finds it again after a restart of the agent.
   virtual boost::json::value handle() const = 0;
   virtual std::int64_t started_at() const = 0;  ///< ns since the epoch
+  /// What it has less of than its `config` asks for, for people; only of one that start() has returned.
+  virtual std::vector<std::string> shortfalls() const { return {}; }
   /// The end; once. Cancelling leaves the task running.
   virtual awaitable<TaskEnd> wait() = 0;
   /// The end is on disk: the keeper may go. After wait().

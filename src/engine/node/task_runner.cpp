@@ -1,6 +1,7 @@
 #include "node/task_runner.hpp"
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "node/artifact.hpp"
 #include "node/devices.hpp"
 #include "node/task_event.hpp"
@@ -375,6 +376,8 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     ++context_.stats.task_starts;
     become(TaskRunState::running);
     record_event(event::make(event::kStarted, "Task started by client"));
+    if (const auto less = process_->shortfalls(); !less.empty())
+      record_event(event::make(event::kDriver, "Has less than it asks for: " + join(less, ", ")));
     if (kill_) {
       begin_stop();
       co_return std::nullopt;

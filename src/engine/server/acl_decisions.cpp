@@ -1,5 +1,7 @@
 #include "server/acl_decisions.hpp"
 
+#include "server/checked_policy.hpp"
+
 #include "acl/policy.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -142,11 +144,18 @@ Decision<AclToken> decide_bootstrap(const Tables& tables, const BootstrapAcl& re
   return decision;
 }
 
-Decision<Nothing> decide_put_policy(const Tables&, const AclPolicy& policy, const Context&) {
-  refuse(model::problems(policy), fmt::format("policy '{}' is not valid", policy.name));
-  acl::parse_policy(policy.rules, policy.name);
+CheckedPolicy::CheckedPolicy(AclPolicy policy) : policy_(std::move(policy)) {
+  refuse(model::problems(policy_), fmt::format("policy '{}' is not valid", policy_.name));
+  acl::parse_policy(policy_.rules, policy_.name);
+}
+
+Decision<Nothing> decide_put_policy(const Tables& tables, const AclPolicy& policy, const Context& context) {
+  return decide_put_policy(tables, CheckedPolicy(policy), context);
+}
+
+Decision<Nothing> decide_put_policy(const Tables&, const CheckedPolicy& policy, const Context&) {
   Decision<Nothing> decision;
-  decision.changes.push_back(tables::PutAclPolicy{policy});
+  decision.changes.push_back(tables::PutAclPolicy{*policy});
   return decision;
 }
 

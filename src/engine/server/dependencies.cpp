@@ -1,5 +1,7 @@
 #include "server/dependencies.hpp"
 
+#include "server/answers.hpp"
+
 namespace underway::server {
 
 using model::Allocation;
@@ -10,13 +12,6 @@ namespace {
 
 bool works(const Allocation& allocation) {
   return allocation.is_ready() && allocation.client_status == model::ClientStatus::running;
-}
-
-bool works_on(const tables::Tables& tables, const std::string& node_id, const std::string& ns,
-              const std::string& job_id) {
-  const auto& rows = tables.allocations_on_node(node_id);
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const auto& row) { return row->job_id == job_id && row->ns == ns && works(*row); });
 }
 
 bool works_somewhere(const tables::Tables& tables, const std::string& ns, const std::string& job_id) {
@@ -56,12 +51,10 @@ bool may_be_shared(const Allocation& allocation, const model::AllocatedPort& por
 
 /// What it replaces on this node, known by its name, may still hold its ports and files; and so may what makes way for
 /// it. Room is free in the books from the decision to stop; what cannot be shared is free once it has stopped.
-const Allocation* ending_predecessor(const tables::Tables& tables, const Allocation& allocation) {
-  for (const auto& other : tables.allocations_on_node(allocation.node_id)) {
-    if (!is_stopping(*other)) continue;
+const Allocation* ending_predecessor(Answers& answers, const Allocation& allocation) {
+  for (const auto* other : answers.stopping_on(allocation.node_id)) {
     const bool predecessor = other->name == allocation.name && other->ns == allocation.ns;
-    if (predecessor || other->preempted_by == allocation.id || exclude_each_other(allocation, *other))
-      return other.get();
+    if (predecessor || other->preempted_by == allocation.id || exclude_each_other(allocation, *other)) return other;
   }
   return nullptr;
 }
@@ -75,7 +68,8 @@ std::string describe_unmet(const tables::Tables& tables, const Allocation& alloc
                      dependency.scope == DependencyScope::node ? "on this node" : "to be healthy");
 }
 
-Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
+Gate gate_of_wanted(Answers& answers, const Allocation& allocation, const Guard* guard) {
+  const auto& tables = answers.tables();
   Gate gate;
   gate.guarded = guard != nullptr && guard->concerns(allocation);
   if (gate.guarded) {
@@ -93,7 +87,7 @@ Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation, 
   }
   const bool started = has_started(allocation);
   if (!started) {
-    if (const auto* other = ending_predecessor(tables, allocation)) {
+    if (const auto* other = ending_predecessor(answers, allocation)) {
       gate.start = false;
       gate.waiting_for = fmt::format("allocation {} to stop", other->id.substr(0, 8));
       return gate;
@@ -103,8 +97,8 @@ Gate gate_of_wanted(const tables::Tables& tables, const Allocation& allocation, 
     const bool first = !started && allocation.previous_allocation.empty();
     if (dependency.on_failure == OnFailure::ignore && !first) return;
     const bool met = dependency.scope == DependencyScope::node
-                         ? works_on(tables, allocation.node_id, allocation.ns, dependency.job)
-                         : works_somewhere(tables, allocation.ns, dependency.job);
+                         ? answers.works_on(allocation.node_id, allocation.ns, dependency.job)
+                         : answers.works_somewhere(allocation.ns, dependency.job);
     if (met) return;
     if (gate.start) gate.waiting_for = describe_unmet(tables, allocation, dependency);
     gate.start = false;
@@ -224,18 +218,50 @@ void Dependents::collect(const tables::Tables& tables, const Event& event, std::
   }
 }
 
-std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
+const Answers::OnNode& Answers::on(const std::string& node_id) {
+  const auto [it, first] = nodes_.try_emplace(node_id);
+  if (!first) return it->second;
+  for (const auto& row : tables_.allocations_on_node(node_id)) {
+    if (is_stopping(*row)) it->second.stopping.push_back(row.get());
+    if (works(*row)) it->second.working.emplace(row->ns, row->job_id);
+  }
+  return it->second;
+}
+
+const std::vector<const Allocation*>& Answers::stopping_on(const std::string& node_id) { return on(node_id).stopping; }
+
+bool Answers::works_on(const std::string& node_id, const std::string& ns, const std::string& job_id) {
+  return on(node_id).working.contains({ns, job_id});
+}
+
+bool Answers::works_somewhere(const std::string& ns, const std::string& job_id) {
+  const auto [it, first] = somewhere_.try_emplace({ns, job_id});
+  if (first) it->second = server::works_somewhere(tables_, ns, job_id);
+  return it->second;
+}
+
+std::optional<std::string> waiting_for(Answers& answers, const Allocation& allocation, const Guard* guard) {
   if (allocation.terminal()) return std::nullopt;
-  Gate gate = gate_of_wanted(tables, allocation, guard);
+  Gate gate = gate_of_wanted(answers, allocation, guard);
   return gate.start ? std::nullopt : std::optional(std::move(gate.waiting_for));
 }
 
-Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
+std::optional<std::string> waiting_for(const tables::Tables& tables, const Allocation& allocation, const Guard* guard) {
+  Answers answers(tables);
+  return waiting_for(answers, allocation, guard);
+}
+
+Gate gate_of(Answers& answers, Dependents& dependents, const Allocation& allocation) {
   if (allocation.client_terminal()) return {};
-  if (!allocation.server_terminal()) return gate_of_wanted(tables, allocation, dependents.guard());
-  Gate gate = gate_of_unwanted(tables, dependents, allocation);
+  if (!allocation.server_terminal()) return gate_of_wanted(answers, allocation, dependents.guard());
+  Gate gate = gate_of_unwanted(answers.tables(), dependents, allocation);
   gate.guarded = dependents.guard() != nullptr && dependents.guard()->concerns(allocation);
   return gate;
+}
+
+Gate gate_of(const tables::Tables& tables, Dependents& dependents, const Allocation& allocation) {
+  Answers answers(tables);
+  return gate_of(answers, dependents, allocation);
 }
 
 }  // namespace underway::server

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "server/answers.hpp"
 #include "server/namespace_decisions.hpp"
 
 namespace underway::server {
@@ -25,9 +26,10 @@ std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& table
   message.full = std::exchange(first_, false);
   std::unordered_set<std::string> present;
   std::unordered_map<std::string, std::vector<std::string>> rights;
+  Answers answers(tables);
   for (const auto& allocation : tables.allocations_on_node(node_id_)) {
     present.insert(allocation->id);
-    const Gate gate = gate_of(tables, dependents, *allocation);
+    const Gate gate = gate_of(answers, dependents, *allocation);
     auto [known, first_of_namespace] = rights.try_emplace(allocation->ns);
     if (first_of_namespace) known->second = rights_in(tables, allocation->ns);
     auto [it, fresh] = sent_.try_emplace(allocation->id);

@@ -9,10 +9,12 @@
 
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "os/file.hpp"
 #include "server/detail/links.hpp"
 #include "server/history.hpp"
+#include "server/snapshot_losses.hpp"
 #include "server/store_mark.hpp"
 #include "snapshot/state_file.hpp"
 #include "store/whole.hpp"
@@ -48,8 +50,29 @@ void refuse_other_cluster(const Tables& tables, const snapshot::Metadata& metada
       .advise("what is here would be lost: add ?force=true to the request if that is meant");
 }
 
-/// Every row of the state, as load() will read it after the restoration. Returns the history that it tells of.
-History check_state(const std::string& state_file) {
+/// Job ("namespace/id") of each allocation that is to run now, by its key in the store.
+using Living = std::map<std::string, std::string>;
+
+Living living(const Tables& tables) {
+  Living out;
+  for (const auto& row : tables.allocations()) {
+    if (!row->terminal()) out.emplace(tables::allocation_key(row->id), row->ns + "/" + row->job_id);
+  }
+  return out;
+}
+
+SnapshotLosses losses_of(const Living& lost) {
+  SnapshotLosses out;
+  out.allocations = static_cast<std::int64_t>(lost.size());
+  std::set<std::string> jobs;
+  for (const auto& [_, job] : lost) jobs.insert(job);
+  out.jobs.assign(jobs.begin(), jobs.end());
+  return out;
+}
+
+/// Every row of the state, as load() will read it after the restoration. Returns the history that it tells of; of
+/// `living` stays what the state does not have.
+History check_state(const std::string& state_file, Living& living) {
   History history;
   const std::string history_key = tables::setting_key(kHistorySetting);
   snapshot::StateReader reader(state_file);
@@ -62,8 +85,10 @@ History check_state(const std::string& state_file) {
     if (more && rows.size() < kRowsAtOnce) continue;
     try {
       tables::check_rows(rows);
-      for (const auto& one : rows)
+      for (const auto& one : rows) {
         if (one.key == history_key) history = parse_history(json::parse(one.value));
+        living.erase(one.key);
+      }
     } catch (const Error& error) {
       throw Error(Code::unsupported, "this version cannot read the snapshot").because(error.one_line());
     }
@@ -170,9 +195,10 @@ async::awaitable<RestoredSnapshot> Server::restore_snapshot(std::string archive,
   const auto state = std::make_shared<SnapshotFile>(snapshots_, "state");
   async::Pool pool(1);
   History history;
+  Living lost = living(*co_await read());
   auto verify = [&] {
     restored.metadata = snapshot::unpack(archive, state->path());
-    history = check_state(state->path());
+    history = check_state(state->path(), lost);
   };
   co_await async::on_pool(pool, verify);
   refuse_other_cluster(*co_await read(), restored.metadata, force);
@@ -189,7 +215,33 @@ async::awaitable<RestoredSnapshot> Server::restore_snapshot(std::string archive,
   follow_restoration();
   log::warn("server: the state was replaced by snapshot {} of {}", restored.metadata.id,
             format_time(from_unix_nanos(restored.metadata.time)));
+  if (const auto losses = losses_of(lost); losses.allocations > 0)
+    log::warn("server: that state does not have {} allocations which ran; their nodes end them: {}", losses.allocations,
+              underway::join(losses.jobs, ", "));
   co_return restored;
+}
+
+async::awaitable<SnapshotLosses> losses_of_snapshot(Server& server, std::string archive, bool force) {
+  const auto state = server.new_snapshot_file();
+  async::Pool pool(1);
+  snapshot::Metadata metadata;
+  Living lost = living(*co_await server.read());
+  auto verify = [&] {
+    metadata = snapshot::unpack(archive, state->path());
+    check_state(state->path(), lost);
+  };
+  co_await async::on_pool(pool, verify);
+  refuse_other_cluster(*co_await server.read(), metadata, force);
+  co_return losses_of(lost);
+}
+
+const describe::Structure& description(describe::Tag<SnapshotLosses>) {
+  static const describe::Structure s =
+      describe::Builder<SnapshotLosses>("SnapshotLosses", "What runs, and does not in the state of a snapshot.")
+          .wire<&SnapshotLosses::jobs>("Jobs", "Those that lose allocations, with their namespace.")
+          .wire<&SnapshotLosses::allocations>("Allocations", "How many end.")
+          .done();
+  return s;
 }
 
 /// What nodes were told is of another state: each links anew, and is told everything.

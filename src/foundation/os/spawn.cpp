@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "os/descriptor_limit.hpp"
 #include "os/process.hpp"
 
 namespace underway::os {
@@ -21,6 +23,12 @@ struct Prepared {
   int clone_kinds = 0;
   std::vector<Fd> kept;
 };
+
+/// What this process was started with, when it has raised it.
+std::optional<SpawnSpec::Limit>& descriptors_before() {
+  static std::optional<SpawnSpec::Limit> before;
+  return before;
+}
 
 std::string_view path_of(const std::vector<std::string>& env) {
   for (const auto& variable : env) {
@@ -75,6 +83,7 @@ Prepared prepare(const SpawnSpec& spec, Parent parent) {
   add_namespaces(prepared, spec, parent);
   if (spec.new_session || spec.terminal) plan.new_session();
   plan.append(spec.setup);
+  if (const auto& before = descriptors_before()) plan.limit(RLIMIT_NOFILE, before->soft, before->hard);
   for (const auto& limit : spec.limits) plan.limit(limit.resource, limit.soft, limit.hard);
   if (spec.umask) plan.set_umask(*spec.umask);
   const int in = keep(prepared, spec.in), out = keep(prepared, spec.out), err = keep(prepared, spec.err);
@@ -147,5 +156,15 @@ ProcessIdentity launch_child(const SpawnSpec& spec, Parent parent) {
 Child spawn(const SpawnSpec& spec) { return Child(Pidfd::open(launch_child(spec, Parent::us).pid)); }
 
 ProcessIdentity spawn_detached(const SpawnSpec& spec) { return launch_child(spec, Parent::nobody); }
+
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw errno_error(errno, "cannot read the limit of open descriptors");
+  if (limit.rlim_cur >= limit.rlim_max) return limit.rlim_cur;
+  const rlimit raised{limit.rlim_max, limit.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) return limit.rlim_cur;
+  descriptors_before() = SpawnSpec::Limit{RLIMIT_NOFILE, limit.rlim_cur, limit.rlim_max};
+  return raised.rlim_cur;
+}
 
 }  // namespace underway::os

@@ -129,7 +129,9 @@ class Start {
     program_ = program_of(spec_.config, image_.image->manifest());
     if (options_.rehearsal) {
       // Who it would ask is out of reach, as is everybody.
-      std::erase_if(program_.steps, [](const auto& step) { return step.moment == image::Moment::probe; });
+      std::erase_if(program_.steps, [](const auto& step) {
+        return step.moment == image::Moment::probe || step.moment == image::Moment::before_stop;
+      });
     }
     for (const auto& bind : config_.binds) require_source(bind);
     driver::local::prepare_directories(spec_, os::get_user("root"));

@@ -56,7 +56,7 @@ struct BindConfig {
 struct ProtectConfig {
   /// Another node of the pool has a copy of the overlay, and takes over.
   bool standby = true;
-  Duration every = std::chrono::milliseconds(500);  ///< copies follow what is written, at most so often
+  Duration every = std::chrono::milliseconds(500);  ///< for what is written in place; the rest at once
   Duration loss = std::chrono::seconds(5);          ///< that a copy is older is told
   Duration rpo = std::chrono::minutes(5);           ///< from an older one, before the loss, nothing is started
   /// It keeps nothing that could be missed, and starts elsewhere with nothing.

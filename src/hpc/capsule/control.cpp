@@ -150,8 +150,9 @@ void Control::stop() { ask_ok("stop"); }
 void Control::signal(const std::string& service, int number) { ask_ok(fmt::format("signal {} {}", service, number)); }
 void Control::restart(const std::string& service) { ask_ok("restart " + service); }
 
-StepResult Control::run_step(image::Moment moment, Duration within) {
-  const auto answer = ask(fmt::format("step {}", describe::spell(moment)), within);
+StepResult Control::run_step(image::Moment moment, Duration within, std::int64_t since) {
+  const auto answer =
+      ask(fmt::format("step {}{}", describe::spell(moment), since == 0 ? "" : fmt::format(" {}", since)), within);
   if (answer.starts_with("error"))
     throw Error(Code::conflict, fmt::format("the capsule's init does not run step '{}'", describe::spell(moment)))
         .because(answer);

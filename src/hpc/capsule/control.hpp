@@ -54,8 +54,9 @@ class Control {
 
   void go();
   Status status();
-  /// Runs the steps of a moment; a moment without steps has succeeded. Errors: timeout.
-  StepResult run_step(image::Moment moment, Duration within = std::chrono::minutes{10});
+  /// Runs the steps of a moment; a moment without steps has succeeded. `since`, in seconds since the epoch, is told
+  /// them as UNDERWAY_SINCE; 0: is not. Errors: timeout.
+  StepResult run_step(image::Moment moment, Duration within = std::chrono::minutes{10}, std::int64_t since = 0);
   /// Ends the capsule cleanly, as the signal of a stop does; returns at once.
   void stop();
   void signal(const std::string& service, int number);

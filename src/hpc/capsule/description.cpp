@@ -67,9 +67,12 @@ const Structure& description(Tag<ProtectConfig>) {
           .attribute<&ProtectConfig::standby>("standby", "Standby",
                                               "Whether another node of the pool has a copy of the overlay and takes "
                                               "over. Without, it waits for its host.")
-          .attribute<&ProtectConfig::every>("every", "Every",
-                                            "Copies follow what is written, at most so often. A large overlay takes "
-                                            "longer: its writers stand still for a twentieth of the time at most.")
+          .attribute<&ProtectConfig::every>(
+              "every", "Every",
+              "What is written in place, as by a database, is copied so often. What is closed, "
+              "renamed or removed is copied at once. A large overlay takes longer: its "
+              "writers stand still for a twentieth of the time at most, and copies take "
+              "a tenth of a core.")
           .attribute<&ProtectConfig::loss>("loss", "Loss", "That a copy is older than this is told by `status`.")
           .attribute<&ProtectConfig::rpo>("rpo", "RPO",
                                           "From a copy that is older than this before the loss nothing is started.")

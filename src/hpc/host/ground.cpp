@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "host/detail/ground.hpp"
 #include "host/detail/groups.hpp"
 #include "net/nftables.hpp"
+#include "net/sysctl.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 
@@ -42,6 +44,23 @@ std::string mac_of(const net::Ip& ip) {
   return ip.family() == net::Ip::Family::v4
              ? fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}", b[0], b[1], b[2], b[3])
              : fmt::format("02:01:{:02x}:{:02x}:{:02x}:{:02x}", b[12], b[13], b[14], b[15]);
+}
+
+/// An address that a dead host had is nobody's until it has moved. Who connects meanwhile waits for it: after the three
+/// seconds of the kernel's default (arp(7), mcast_solicit) he would be told that there is no such host.
+void be_patient(const net::Namespace& inside, const std::string& link) {
+  constexpr const char* kSeconds = "60";
+  try {
+    for (const auto* protocol : {"ipv4", "ipv6"}) {
+      if (!os::exists(fmt::format("/proc/sys/net/{}", protocol))) continue;
+      for (const auto* which : {"mcast_solicit", "mcast_resolicit"}) {
+        net::set_sysctl(inside, fmt::format("net.{}.neigh.{}.{}", protocol, link, which), kSeconds);
+      }
+    }
+  } catch (const Error& error) {
+    // It lives without.
+    log::warn("host: who connects to an address that nobody has is told so after 3 s: {}", error.one_line());
+  }
 }
 
 void make_directory_tree(const Layout& layout, const ClusterSpec& cluster, os::Ledger& ledger, const Step& step) {
@@ -191,6 +210,7 @@ void plug_in(const Layout& layout, const ClusterSpec& cluster, const HostSpec& h
       at_host.set_mac(holds_address, mac_of(address->second.ip));
       at_host.set_master(name, holds_address);
     }
+    be_patient(inside, holds_address);
     at_host.add_address(holds_address, address->second);
     at_host.set_up(name);
     if (network.nat && !routed) at_host.set_route({.via = gateway_of(network)});

@@ -26,7 +26,8 @@ const Enumeration& description(Tag<Moment>) {
                                                                         {Moment::probe, "probe"},
                                                                         {Moment::check, "check"},
                                                                         {Moment::quiesce, "quiesce"},
-                                                                        {Moment::unquiesce, "unquiesce"}});
+                                                                        {Moment::unquiesce, "unquiesce"},
+                                                                        {Moment::before_revert, "before_revert"}});
   return e;
 }
 
@@ -55,7 +56,9 @@ const Structure& description(Tag<Step>) {
       Builder<Step>("step", "A command that is run inside the capsule at a moment of its life.")
           .label<&Step::moment>("moment", "Moment",
                                 "`before_stop`, `after_start`, `probe` (before the services may act), `check`, "
-                                "`quiesce` (before a snapshot) or `unquiesce`.")
+                                "`quiesce` (before a snapshot), `unquiesce`, or `before_revert` (before an upgrade is "
+                                "taken back: fails, and "
+                                "says what, if that would lose something).")
           .attribute<&Step::command>("command", "Command", "The program, as an absolute path, and its arguments.")
           .attribute<&Step::user>("user", "User", "Who it runs as; root when not given.")
           .attribute<&Step::timeout>("timeout", "Timeout", "After which it counts as failed.")

@@ -32,12 +32,13 @@ struct Service {
 
 /// At what moment of a capsule's life a step runs.
 enum class Moment : std::uint8_t {
-  before_stop,  ///< before its services are stopped: flush, drain
-  after_start,  ///< after they are ready
-  probe,        ///< may the services act? Run before they start to
-  check,        ///< is it healthy?
-  quiesce,      ///< before a snapshot
-  unquiesce,    ///< after it
+  before_stop,    ///< before its services are stopped: flush, drain
+  after_start,    ///< after they are ready
+  probe,          ///< may the services act? Run before they start to
+  check,          ///< is it healthy?
+  quiesce,        ///< before a snapshot
+  unquiesce,      ///< after it
+  before_revert,  ///< before an upgrade is taken back: fails, and says what, if that would lose something
 };
 
 /// A command that is run inside the capsule at a moment of its life.

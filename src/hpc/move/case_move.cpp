@@ -198,7 +198,8 @@ Todo Case::todo() const {
   if (!c_.move && c_.upgrade) return upgrade_todo();
   if (!c_.move) {
     const auto* replica = c_.find_replica(c_.standby);
-    const bool due = !replica || past(replica->at, c_.replicate_every);
+    // What follows has to be begun, after a start of the server; how often it is copied is its own business.
+    const bool due = !replica || past(replica->at, std::min<Duration>(c_.replicate_every, std::chrono::seconds(10)));
     return due && copies() ? Todo{.action = Action::replicate, .node = c_.standby, .consistent = true} : Todo{};
   }
   const auto& move = *c_.move;

@@ -349,4 +349,20 @@ awaitable<void> Controller::rehearse(MoveRequest request) {
   co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, request.node));
 }
 
+awaitable<void> Controller::ask_what_is_lost(std::string ns, std::string name) {
+  const auto* tables = co_await server_.read();
+  const auto capsule = get_capsule(*tables, ns, name);
+  const auto row = tables->find_allocation(capsule.allocation);
+  // What does not run has nobody to ask.
+  if (!capsule.way_back || !row || row->client_status != model::ClientStatus::running) co_return;
+  const auto failure = co_await failure_of(async::within(options_.step_patience, "the step before_revert",
+                                                         plane_.run_steps(capsule, capsule.owner, "before_revert")));
+  if (!failure) co_return;
+  Error error(Code::conflict, fmt::format("the upgrade of capsule '{}' cannot be taken back without a loss", name));
+  for (const auto& reason : failure->reasons()) error.because(reason);
+  if (failure->reasons().empty()) error.because(failure->one_line());
+  throw error.because(
+      "its data would be those of before; -lose takes it back all the same, and keeps those of now as a snapshot");
+}
+
 }  // namespace underway::move

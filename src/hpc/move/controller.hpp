@@ -29,6 +29,7 @@ class Controller {
     Duration note_every = std::chrono::seconds(10);  ///< how recent the newest copy is, in the record
     Duration whole_every = std::chrono::minutes(1);  ///< a copy for which no file's times count
     Duration retry_copy = std::chrono::minutes(1);   ///< at most: the pause after one that failed doubles
+    int copy_share = 15;  ///< copies that follow each other take both nodes one part of so many of a core at most
   };
   /// All outlive the controller.
   Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options);
@@ -38,6 +39,10 @@ class Controller {
 
   /// What a move would be refused for, found out on the target; throws it. Changes nothing that matters.
   async::awaitable<void> rehearse(MoveRequest request);
+
+  /// Before an upgrade is taken back: runs the capsule's step before_revert, if it runs and has one. Error(conflict)
+  /// when that fails, with what it says: something would be lost.
+  async::awaitable<void> ask_what_is_lost(std::string ns, std::string name);
 
   /// `capsule` as it stands in the tables, with what is known of its newest copy and not written down there yet.
   void complete(model::Capsule& capsule) const;
@@ -71,6 +76,8 @@ class Controller {
   async::awaitable<void> do_errand(Errand errand);
   async::awaitable<void> follow(Errand errand);
   async::awaitable<void> copy_on(const Errand& errand, Following& following);
+  async::awaitable<bool> next_is_due(const Errand& errand, Following& following, Copied copied,
+                                     async::SteadyTime begun);
   async::awaitable<bool> goes_on(const Errand& errand);
   async::awaitable<void> note_copy(const Errand& errand, Following& following);
   async::awaitable<void> report(Errand errand, Outcome outcome);

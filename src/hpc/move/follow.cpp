@@ -11,8 +11,6 @@ namespace {
 
 /// Writers stand still for at most a twentieth of the time.
 constexpr int kPace = 20;
-/// What is copied less often than this is not watched in between.
-constexpr Duration kOften = std::chrono::seconds(10);
 
 std::int64_t now_ns() { return unix_nanos(SystemClock().now()); }
 
@@ -90,7 +88,8 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
         co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
       following.staged = true;
       const auto at = now_ns();
-      const bool whole = at - following.whole_at >= Duration(options_.whole_every).count();
+      const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
+      const bool whole = at - following.whole_at >= whole_every.count();
       copied = co_await async::within(
           options_.copy_patience, "copying",
           plane_.copy(capsule, job, todo.node, whole ? CopyKind::consistent : CopyKind::following));
@@ -99,17 +98,29 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
       following.problem.clear();
       following.failures = 0;
     }
-    const bool note = following.noted_at == 0 || following.at - following.noted_at >= options_.note_every.count();
-    if (note) co_await note_copy(errand, following);
+    if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
     // A move that has begun meanwhile waits for nothing else.
-    if (capsule.replicate_every > kOften || !co_await goes_on(errand)) co_return;
-    const auto pause = std::max<Duration>(capsule.replicate_every, kPace * copied.held);
+    if (!co_await goes_on(errand)) co_return;
+    const auto pause = std::max<Duration>(kPace * copied.held, options_.copy_share * copied.cost);
     co_await async::sleep_until(begun + pause);
-    const auto unchanged = [&following](Duration ago) { following.at = now_ns() - ago.count(); };
-    if (busy_.contains(key) || !co_await goes_on(errand)) co_return;
-    const auto patience = options_.note_every;
-    co_await plane_.watch(capsule, job, copied.seen, patience, unchanged);
+    if (!co_await next_is_due(errand, following, copied, begun)) co_return;
   }
+}
+
+/// Waits until there is something to be copied. False: this is over.
+awaitable<bool> Controller::next_is_due(const Errand& errand, Following& following, Copied copied,
+                                        async::SteadyTime begun) {
+  const auto& capsule = errand.capsule;
+  const auto unchanged = [&following](Duration ago) { following.at = now_ns() - ago.count(); };
+  const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
+  while (!busy_.contains(errand.key) && co_await goes_on(errand)) {
+    if (now_ns() - following.whole_at >= whole_every.count()) co_return true;
+    const Duration left = begun + capsule.replicate_every - std::chrono::steady_clock::now();
+    const auto every = std::max(left, Duration{0});
+    if (co_await plane_.watch(capsule, errand.job, copied.seen, every, options_.note_every, unchanged)) co_return true;
+    if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
+  }
+  co_return false;
 }
 
 awaitable<void> Controller::note_copy(const Errand& errand, Following& following) {

@@ -27,7 +27,7 @@ class Relay {
   Relay(std::shared_ptr<Stream> source, std::shared_ptr<Stream> target)
       : source_(std::move(source)), target_(std::move(target)) {}
 
-  /// What the source told at its end. Throws the first failure, and breaks both off.
+  /// What the source told at its end, with what it cost both. Throws the first failure, and breaks both off.
   awaitable<CopyReply> run(async::Executor executor) {
     async::TaskGroup tasks(std::move(executor), "relay of an overlay");
     tasks.spawn("to the target", carry(source_, target_, true));
@@ -46,6 +46,7 @@ class Relay {
     }
     if (failure_) throw *failure_;
     if (!told_) throw Error(Code::unavailable, "the copy ended before it was complete");
+    told_->cost = cost_;
     co_return *told_;
   }
 
@@ -55,7 +56,9 @@ class Relay {
     try {
       while (auto chunk = co_await from->read()) {
         if (chunk->channel == Channel::control) {
-          if (from_source) told_ = json::decode<CopyReply>(json::parse(chunk->bytes));
+          auto reply = json::decode<CopyReply>(json::parse(chunk->bytes));
+          cost_ += reply.cost;
+          if (from_source) told_ = std::move(reply);
           continue;
         }
         co_await to->write(std::move(chunk->bytes));
@@ -79,6 +82,7 @@ class Relay {
 
   std::shared_ptr<Stream> source_, target_;
   std::optional<CopyReply> told_;
+  Duration cost_{0};
   std::optional<Error> failure_;
   int running_ = 2;
   async::Event changed_;
@@ -137,6 +141,7 @@ awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job
   copied.consistent = reply.consistent;
   copied.seen = reply.seen;
   copied.held = reply.held;
+  copied.cost = reply.cost;
   co_return copied;
 }
 
@@ -152,16 +157,16 @@ awaitable<std::optional<WatchReply>> next_reply(std::shared_ptr<Stream> stream) 
 
 }  // namespace
 
-awaitable<bool> LinkPlane::watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen,
+awaitable<bool> LinkPlane::watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen, Duration every,
                                  Duration patience, std::function<void(Duration)> unchanged) {
-  const WatchRequest request{request_of(capsule, *job), std::move(seen)};
+  const WatchRequest request{request_of(capsule, *job), std::move(seen), every};
   auto header = json::to_value(request);
   const auto stream = co_await server_.open_stream(capsule.owner, "move.watch", std::move(header));
   const auto until = std::chrono::steady_clock::now() + patience;
   bool changed = false;
   while (const auto reply = co_await next_reply(stream)) {
     changed = reply->changed;
-    if (!changed) unchanged(reply->took);
+    if (!changed && !reply->waits) unchanged(reply->took);
     if (changed || std::chrono::steady_clock::now() >= until) break;
   }
   if (changed)
@@ -179,6 +184,8 @@ awaitable<void> LinkPlane::run_steps(model::Capsule capsule, std::string node, s
   if (task == nullptr || allocation->node_id != node)
     throw Error(Code::unavailable, fmt::format("capsule '{}' does not run there", capsule.name));
   StepsRequest request{allocation->id, task->name, std::move(moment)};
+  // The first whole second after the snapshot: what ended with it is in it.
+  if (request.moment == "before_revert" && capsule.way_back) request.since = capsule.way_back->at / 1'000'000'000 + 1;
   auto header = json::to_value(request);
   co_await ask(std::move(node), "move.steps", std::move(header));
 }
@@ -202,6 +209,7 @@ awaitable<model::Rehearsal> LinkPlane::rehearse(model::Capsule capsule, tables::
   request.group = capsule.group;
   request.image = upgrade.to_digest;
   request.scripts = upgrade.scripts;
+  request.stop_first = upgrade.from_digest != upgrade.to_digest;
   auto header = json::to_value(request);
   const auto told = co_await ask(upgrade.node, "rehearsal.run", std::move(header));
   if (told.is_null()) throw Error(Code::unavailable, "the rehearsal ended without a verdict");

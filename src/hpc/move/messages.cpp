@@ -34,6 +34,7 @@ const Structure& description(Tag<CopyReply>) {
                                  .wire<&CopyReply::consistent>("Consistent", "")
                                  .wire<&CopyReply::seen>("Seen", "")
                                  .wire<&CopyReply::held>("Held", "")
+                                 .wire<&CopyReply::cost>("Cost", "")
                                  .done();
   return s;
 }
@@ -42,6 +43,7 @@ const Structure& description(Tag<WatchRequest>) {
   static const Structure s = Builder<WatchRequest>("watch request", "")
                                  .wire<&WatchRequest::capsule>("Capsule", "")
                                  .wire<&WatchRequest::seen>("Seen", "")
+                                 .wire<&WatchRequest::every>("Every", "")
                                  .done();
   return s;
 }
@@ -49,6 +51,7 @@ const Structure& description(Tag<WatchRequest>) {
 const Structure& description(Tag<WatchReply>) {
   static const Structure s = Builder<WatchReply>("watch reply", "")
                                  .wire<&WatchReply::changed>("Changed", "")
+                                 .wire<&WatchReply::waits>("Waits", "")
                                  .wire<&WatchReply::took>("Took", "")
                                  .done();
   return s;
@@ -59,6 +62,7 @@ const Structure& description(Tag<StepsRequest>) {
                                  .wire<&StepsRequest::alloc>("Alloc", "")
                                  .wire<&StepsRequest::task>("Task", "")
                                  .wire<&StepsRequest::moment>("Moment", "")
+                                 .wire<&StepsRequest::since>("Since", "")
                                  .done();
   return s;
 }

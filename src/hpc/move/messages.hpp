@@ -7,7 +7,7 @@
 ///   stream "move.install"  CapsuleRequest   its copy becomes its overlay
 ///   stream "move.steps"    StepsRequest     runs the capsule's steps of a moment
 ///   stream "move.send"     CopyRequest      overlay::Sender: bytes both ways, then one control message CopyReply
-///   stream "move.receive"  CopyRequest      overlay::Receiver, the same
+///   stream "move.receive"  CopyRequest      overlay::Receiver, the same; of the reply the cost counts
 ///   stream "move.watch"    WatchRequest     control messages WatchReply, about one a second, until it has changed
 ///
 ///   stream "move.look"     LookRequest      whether another image could run there; one control message LookReply
@@ -40,21 +40,25 @@ struct CopyReply {
   bool consistent = false;
   std::string seen;  ///< what its overlay looked like at the beginning; empty: the node does not say
   Duration held{0};  ///< for which its writers stood still
+  Duration cost{0};  ///< processor time that it took there
 };
 
 struct WatchRequest {
   CapsuleRequest capsule;
-  std::string seen;  ///< of the last round
+  std::string seen;   ///< of the last round
+  Duration every{0};  ///< what is written in place may wait so long from now
 };
 
 struct WatchReply {
   bool changed = false;
-  Duration took{0};  ///< to find out
+  bool waits = false;  ///< it has changed, and may wait
+  Duration took{0};    ///< to find out
 };
 
 struct StepsRequest {
   std::string alloc, task;
   std::string moment;
+  std::int64_t since = 0;  ///< of before_revert: the data that it would get are of then, s since the epoch
 };
 
 struct LookRequest {

@@ -13,11 +13,13 @@
 #include "capsule/running.hpp"
 #include "link/connection.hpp"
 #include "move/capsules.hpp"
+#include "move/detail/ears.hpp"
+#include "move/detail/layer.hpp"
 #include "os/file.hpp"
 #include "overlay/shelf.hpp"
 
 namespace underway::move {
-namespace {
+namespace detail {
 
 const model::Task& task_of(const CapsuleRequest& request) {
   const auto* group = request.job.find_group(request.group);
@@ -26,11 +28,6 @@ const model::Task& task_of(const CapsuleRequest& request) {
   return *task;
 }
 
-/// Where the overlay lies, and the copy that is to become it.
-struct Layer {
-  std::string directory;
-  overlay::Spec spec;
-};
 Layer layer_of(const NodeOptions& options, const CapsuleRequest& request) {
   const auto config = capsule::parse_config(task_of(request).config);
   return {capsule::capsule_directory(options.capsules, request.ns, request.name) + "/overlay",
@@ -38,7 +35,7 @@ Layer layer_of(const NodeOptions& options, const CapsuleRequest& request) {
 }
 
 overlay::Mounted open(const NodeOptions& options, const CapsuleRequest& request,
-                      std::function<void(bool)> stop_writers = {}) {
+                      std::function<void(bool)> stop_writers) {
   const auto layer = layer_of(options, request);
   os::make_directories(layer.directory, 0700);
   overlay::Options how;
@@ -49,6 +46,12 @@ overlay::Mounted open(const NodeOptions& options, const CapsuleRequest& request,
 }
 
 std::string copy_of(const overlay::Mounted& mounted) { return mounted.layer() + "/copy"; }
+
+}  // namespace detail
+
+using namespace detail;
+
+namespace {
 
 /// That the files below take on their disk.
 std::uint64_t disk_bytes(const std::string& directory) {
@@ -63,6 +66,7 @@ std::uint64_t disk_bytes(const std::string& directory) {
   return 512 * blocks;  // inode(7)
 }
 
+constexpr Duration kStepPatience = std::chrono::minutes(10);
 constexpr const char* kStopped = "stopped-capsule";  // in the ledger
 
 /// All processes of a capsule, held up while its overlay is copied. If we die meanwhile they go on with the next start.
@@ -129,6 +133,9 @@ void install(const NodeOptions& options, const CapsuleRequest& request) {
     log::warn("node: the copy of capsule {} cannot be started from, and is left alone", request.name);
   mounted.close();
 }
+
+NodeSide::NodeSide(NodeOptions options) : options_(std::move(options)), ears_(std::make_unique<Ears>()) {}
+NodeSide::~NodeSide() = default;
 
 awaitable<void> NodeSide::start(node::ExtensionContext context) {
   context_.emplace(std::move(context));
@@ -254,7 +261,7 @@ awaitable<void> NodeSide::do_steps(StepsRequest request, std::shared_ptr<Steps> 
       auto control = capsule::Control::connect(run.keeper_dir);
       const auto moment = image::description(describe::Tag<image::Moment>{}).parse(request.moment);
       if (!moment) throw Error(Code::invalid, fmt::format("there are no steps '{}'", request.moment));
-      auto result = control.run_step(static_cast<image::Moment>(*moment));
+      auto result = control.run_step(static_cast<image::Moment>(*moment), kStepPatience, request.since);
       // Steps of a check may ask for anything, or there may be none: what it is there for has to be ready, too.
       if (static_cast<image::Moment>(*moment) == image::Moment::check && result.succeeded() &&
           !control.status().healthy())
@@ -274,173 +281,6 @@ awaitable<void> NodeSide::do_steps(StepsRequest request, std::shared_ptr<Steps> 
   steps_.erase(fmt::format("{}/{}/{}", request.alloc, request.task, request.moment));
   steps->over = true;
   steps->changed.notify_all();
-}
-
-awaitable<void> NodeSide::carry(overlay::Party& party, link::Stream& stream) {
-  auto next = [&] { return party.next(); };
-  std::optional<Error> failure;
-  try {
-    while (!party.done()) {
-      auto bytes = co_await async::on_pool(context_->pool, next);
-      if (!bytes.empty()) {
-        co_await stream.write(std::move(bytes));
-        continue;
-      }
-      if (party.done()) break;
-      auto chunk = co_await stream.read();
-      if (!chunk) throw Error(Code::unavailable, "the other node ended the copy before it was complete");
-      if (chunk->channel != link::Channel::data) continue;
-      auto take = [&] { party.receive(chunk->bytes); };
-      co_await async::on_pool(context_->pool, take);
-    }
-  } catch (const Error& error) {
-    failure = error;
-  }
-  if (!failure) co_return;
-  // The other side is told why, if it still listens.
-  try {
-    auto why = co_await async::on_pool(context_->pool, next);
-    if (!why.empty()) co_await stream.write(std::move(why));
-  } catch (const Error&) {  // what matters is what failed first
-  }
-  throw *failure;
-}
-
-awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream> stream) {
-  struct Source {
-    Source(overlay::Mounted opened, bool in_use) : mounted(std::move(opened)), running(in_use) {}
-    ~Source() {
-      if (running) mounted.release();  // the capsule goes on using it
-    }
-    std::optional<os::FileLock> turn;  ///< with those who take snapshots
-    overlay::Mounted mounted;
-    bool running;
-    std::string seen;
-    Duration held{0};
-    std::optional<overlay::Frozen> frozen;
-    std::unique_ptr<overlay::Sender> sender;
-  };
-  auto begin = [&] {
-    const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
-    const bool running = run && run->running();
-    std::function<void(bool)> stop_writers;
-    if (running) stop_writers = writers_of(options_, *run);
-    auto source = std::make_unique<Source>(open(options_, request.capsule, stop_writers), running);
-    if (running && request.consistent) {
-      const auto place = capsule::capsule_directory(options_.capsules, request.capsule.ns, request.capsule.name);
-      source->turn = overlay::take_turn(place, options_.turn_patience, "a copy of " + request.capsule.name);
-    }
-    overlay::SendOptions how;
-    how.consistent = request.consistent;
-    how.quick = request.quick;
-    how.label = std::to_string(request.capsule.epoch);
-    if (request.consistent && running) {
-      how.hold = [this, at = source.get()] { at->frozen.emplace(at->mounted.freeze(options_.freeze_limit)); };
-      how.release = [at = source.get()] { at->held = at->frozen->thaw(); };
-    }
-    // Before the round: what is written from here on is seen to differ.
-    source->seen = overlay::look_at(source->mounted.upper());
-    source->sender = std::make_unique<overlay::Sender>(source->mounted.upper(), std::move(how));
-    return source;
-  };
-  auto source = co_await async::on_pool(context_->pool, begin);
-  std::optional<Error> failure;
-  try {
-    co_await carry(*source->sender, *stream);
-  } catch (const Error& error) {
-    failure = error;
-  }
-  CopyReply reply;
-  reply.bytes = static_cast<std::int64_t>(source->sender->round().sent_bytes);
-  reply.files = static_cast<std::int64_t>(source->sender->round().files);
-  reply.consistent = request.consistent;
-  reply.seen = source->seen;
-  reply.held = source->held;
-  auto finish = [&] {
-    source->frozen.reset();
-    source->sender.reset();
-    source->turn.reset();
-    if (!source->running) source->mounted.close();
-  };
-  co_await async::on_pool(context_->pool, finish);
-  if (failure) throw *failure;
-  const auto told = json::to_value(reply);
-  co_await stream->write_control(told);
-  stream->end();
-  while (co_await stream->read()) {  // until the other side has ended, too
-  }
-}
-
-/// Looks at names and times, and holds nothing up. Whoever asks has enough when he breaks it off.
-awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stream> stream) {
-  auto find = [&] {
-    auto mounted = open(options_, request.capsule);
-    auto upper = mounted.upper();
-    mounted.release();
-    return upper;
-  };
-  const auto upper = co_await async::on_pool(context_->pool, find);
-  const auto look = [&] { return overlay::look_at(upper); };
-  auto told = std::chrono::steady_clock::now();
-  while (true) {
-    const auto begun = std::chrono::steady_clock::now();
-    const bool changed = co_await async::on_pool(context_->pool, look) != request.seen;
-    const auto now = std::chrono::steady_clock::now();
-    if (changed || now - told >= options_.tell_every) {
-      const auto reply = json::to_value(WatchReply{changed, now - begun});
-      co_await stream->write_control(reply);
-      told = now;
-    }
-    if (changed) break;
-    // A large overlay takes its time: it may have a hundredth of a core.
-    co_await async::sleep_for(std::max<Duration>(options_.look_every, 100 * (now - begun)));
-  }
-  stream->end();
-}
-
-awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Stream> stream) {
-  struct Target {
-    overlay::Mounted mounted;
-    std::unique_ptr<overlay::Receiver> receiver;
-    bool was_here = false;  ///< the capsule, once
-  };
-  auto begin = [&] {
-    const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
-    if (run && run->running())
-      throw Error(Code::conflict, fmt::format("capsule '{}' runs on {}", request.capsule.name, context_->self.name));
-    auto target = std::make_unique<Target>(Target{open(options_, request.capsule), nullptr, run.has_value()});
-    const std::string copy = copy_of(target->mounted);
-    // What it wrote when it was here is the beginning: the way back sends differences only.
-    if (run) {
-      const auto until = run->ended > 0 ? from_unix_nanos(run->ended) : SystemClock().now();
-      overlay::keep_as_copy(target->mounted.upper(), copy, "left behind", until);
-    }
-    target->receiver = std::make_unique<overlay::Receiver>(copy);
-    return target;
-  };
-  auto target = co_await async::on_pool(context_->pool, begin);
-  std::optional<Error> failure;
-  try {
-    co_await carry(*target->receiver, *stream);
-  } catch (const Error& error) {
-    failure = error;
-  }
-  auto finish = [&] {
-    target->receiver.reset();
-    const bool full = failure && failure->code() == Code::exhausted;
-    const std::string copy = copy_of(target->mounted);
-    const auto state = overlay::find_copy(copy);
-    // What nobody can start from would keep the disk full.
-    if (full && !(state && state->consistent)) overlay::remove_copy(copy);
-    const std::string directory = target->mounted.dir();
-    target->mounted.close();
-    if (full && !target->was_here && !(state && state->consistent)) overlay::remove_overlay(directory);
-  };
-  co_await async::on_pool(context_->pool, finish);
-  if (failure) throw *failure;
-  stream->end();
-  while (co_await stream->read()) {  // until the other side has ended, too
-  }
 }
 
 }  // namespace underway::move

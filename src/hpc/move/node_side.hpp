@@ -4,6 +4,7 @@
 /// the driver of capsules, with whose records it finds what runs here.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,19 +22,27 @@ using node::awaitable;
 
 struct NodeOptions {
   std::string capsules;          ///< as the driver has it
+  std::string trash;             ///< os::Trash, on the same file system; empty: nothing is put aside
   os::Ledger* ledger = nullptr;  ///< outlives the extension; may be null
   /// Sees to it that the image is on this node and may be mounted; throws why not. Ends when it is cancelled: who asks
   /// waits on the link over which the image comes.
   std::function<awaitable<std::string>(std::string reference)> bring_image;  ///< returns its digest
   Duration freeze_limit = std::chrono::seconds(20);
-  Duration turn_patience = std::chrono::seconds(10);     ///< with a snapshot that is just taken
-  Duration look_every = std::chrono::milliseconds(100);  ///< whether an overlay that is copied has changed
-  Duration tell_every = std::chrono::seconds(1);         ///< that it has not
+  Duration turn_patience = std::chrono::seconds(10);  ///< with a snapshot that is just taken
+  /// Whether an overlay that is copied has changed, where nobody hears it.
+  Duration look_every = std::chrono::milliseconds(100);
+  Duration tell_every = std::chrono::seconds(1);    ///< that it has not
+  Duration gather = std::chrono::milliseconds(10);  ///< from the first that is heard to the copy
 };
+
+namespace detail {
+class Ears;
+}
 
 class NodeSide final : public node::Extension {
  public:
-  explicit NodeSide(NodeOptions options) : options_(std::move(options)) {}
+  explicit NodeSide(NodeOptions options);
+  ~NodeSide() override;
   std::string_view prefix() const override { return "move."; }
   awaitable<void> start(node::ExtensionContext context) override;
   awaitable<void> stop() override;
@@ -41,7 +50,7 @@ class NodeSide final : public node::Extension {
   awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) override;
 
  private:
-  awaitable<void> carry(overlay::Party& party, link::Stream& stream);
+  awaitable<void> carry(overlay::Party& party, link::Stream& stream, Duration& cost);
   awaitable<void> stage(const CapsuleRequest& request);
   awaitable<void> bring_image(const CapsuleRequest& request, std::vector<std::string>& missing);
   awaitable<void> run_steps(StepsRequest request);
@@ -61,6 +70,7 @@ class NodeSide final : public node::Extension {
   NodeOptions options_;
   std::optional<node::ExtensionContext> context_;
   std::optional<async::TaskGroup> tasks_;
+  std::unique_ptr<detail::Ears> ears_;
   std::map<std::string, std::shared_ptr<Steps>> steps_;            ///< that run, by allocation, task and moment
   std::map<std::string, std::shared_ptr<OverlayQueue>> overlays_;  ///< by capsule
 };

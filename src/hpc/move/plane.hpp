@@ -15,6 +15,7 @@ struct Copied {
   bool consistent = false;
   std::string seen;  ///< for watch()
   Duration held{0};  ///< for which the owner's writers stood still
+  Duration cost{0};  ///< processor time that both nodes took
 };
 
 enum class CopyKind : std::uint8_t {
@@ -33,9 +34,9 @@ class Plane {
   /// One round from the owner.
   virtual awaitable<Copied> copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
                                  CopyKind kind) = 0;
-  /// Returns when the owner's overlay is not what it was any more (true), and at the latest after `patience` (false).
-  /// `unchanged` is told now and then, of how long ago it was looked at.
-  virtual awaitable<bool> watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen,
+  /// Returns when something in the owner's overlay has been replaced, or written in place and `every` is over (true),
+  /// and at the latest after `patience` (false). `unchanged` is told now and then, of how long ago it was looked at.
+  virtual awaitable<bool> watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen, Duration every,
                                 Duration patience, std::function<void(Duration ago)> unchanged) = 0;
   /// What was copied there becomes the overlay.
   virtual awaitable<void> install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) = 0;

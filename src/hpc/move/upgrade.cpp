@@ -27,7 +27,7 @@ Error conflict(const Capsule& capsule, const std::string& why) {
 
 void check_scripts(const std::vector<model::RehearsalScript>& scripts) {
   Error error(Code::invalid, "the scripts cannot be used");
-  std::set<std::string> names{"start", "check"};
+  std::set<std::string> names{"stop", "start", "check"};
   std::size_t bytes = 0;
   for (const auto& script : scripts) {
     const auto& name = script.name;

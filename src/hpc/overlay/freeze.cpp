@@ -92,8 +92,7 @@ Frozen Frozen::file_system(const std::string& path, Duration limit) {
 Frozen Frozen::writers(std::function<void(bool)> stop, const std::string& path, Duration limit) {
   Frozen frozen;
   frozen.limit_ = limit;
-  const auto file = os::open_directory(path);
-  flush(file, path);
+  if (!path.empty()) flush(os::open_directory(path), path);
   frozen.since_ = steady_clock::now();
   frozen.stop_ = std::move(stop);
   frozen.stop_(true);

@@ -15,7 +15,7 @@ class Frozen {
  public:
   /// Freezes the file system that holds `path`. Errors: unsupported when it cannot be frozen.
   static Frozen file_system(const std::string& path, Duration limit);
-  /// Stops the writers by `stop(true)` instead, then writes out the file system of `path`; thaws by `stop(false)`.
+  /// Writes out the file system of `path`, unless empty; stops the writers by `stop(true)`, thaws by `stop(false)`.
   static Frozen writers(std::function<void(bool)> stop, const std::string& path, Duration limit);
 
   Frozen(Frozen&& other) noexcept;

@@ -56,10 +56,20 @@ std::optional<EntryType> type_of(const struct stat& stat) {
   return std::nullopt;
 }
 
-Entry read_item(const Tree::Item& item, EntryType type) {
+/// What is known of a file whose times prove that it is the same: attributes are part of what they tell of.
+const Entry* find_same(const Index* known, const Tree::Item& item) {
+  const auto* entry = known == nullptr ? nullptr : known->find(item.path);
+  const bool same = entry != nullptr && entry->type == EntryType::file && entry->settled &&
+                    entry->inode == item.stat.st_ino && entry->changed_ns == nanos(item.stat.st_ctim);
+  return same ? entry : nullptr;
+}
+
+Entry read_item(const Tree::Item& item, EntryType type, const Index* known) {
   const auto& stat = item.stat;
   Entry entry{.path = item.path, .type = type};
-  for (auto& name : attribute_names(item.reach)) {
+  const auto* same = type == EntryType::file ? find_same(known, item) : nullptr;
+  if (same != nullptr) entry.attributes = same->attributes;
+  for (auto& name : same != nullptr ? std::vector<std::string>() : attribute_names(item.reach)) {
     if (auto value = find_attribute(item.reach, name))
       entry.attributes.emplace_back(std::move(name), std::move(*value));
   }
@@ -103,6 +113,22 @@ bool times_tell(const Tree& tree) {
 
 std::int64_t nanos(const struct timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
 
+void Look::add(const Tree::Item& item) {
+  const auto& stat = item.stat;
+  Encoder()
+      .text(item.path)
+      .u32(stat.st_mode)
+      .u32(stat.st_uid)
+      .u32(stat.st_gid)
+      .u64(stat.st_ino)
+      .u64(static_cast<std::uint64_t>(stat.st_size))
+      .u64(static_cast<std::uint64_t>(nanos(stat.st_mtim)))
+      .u64(static_cast<std::uint64_t>(nanos(stat.st_ctim)))
+      .finish(FrameKind::have, seen_);
+}
+
+std::string Look::text() const { return hex(crypto::sha256(seen_)); }
+
 Scan scan(const Tree& tree, ScanOptions options) {
   const auto began = unix_nanos(SystemClock().now());
   if (options.sync && ::syncfs(tree.root().get()) != 0)
@@ -116,7 +142,7 @@ Scan scan(const Tree& tree, ScanOptions options) {
       ++result.left_out;
       return false;
     }
-    auto& entry = result.entries.emplace_back(read_item(item, *type));
+    auto& entry = result.entries.emplace_back(read_item(item, *type, options.known));
     entry.settled = telling && *type == EntryType::file && entry.changed_ns < began - kTick;
     if (*type == EntryType::file && item.stat.st_nlink > 1) shared.push_back(entry.inode);
     return true;
@@ -124,7 +150,12 @@ Scan scan(const Tree& tree, ScanOptions options) {
   Tree::Item root{.path = "", .reach = fmt::format("/proc/self/fd/{}/.", tree.root().get())};
   if (::fstat(tree.root().get(), &root.stat) != 0) throw errno_error(errno, "cannot look at the overlay");
   add(root);
-  tree.walk(add);
+  Look look;
+  tree.walk([&](const Tree::Item& item) {
+    look.add(item);
+    return add(item);
+  });
+  result.look = look.text();
   const auto by_path = [](const Entry& a, const Entry& b) { return a.path < b.path; };
   std::sort(result.entries.begin(), result.entries.end(), by_path);
   tell_hard_links(result.entries, shared);
@@ -132,23 +163,12 @@ Scan scan(const Tree& tree, ScanOptions options) {
 }
 
 std::string look_at(const std::string& upper) {
-  const Tree tree(upper);
-  std::string seen;
-  tree.walk([&](const Tree::Item& item) {
-    const auto& stat = item.stat;
-    Encoder()
-        .text(item.path)
-        .u32(stat.st_mode)
-        .u32(stat.st_uid)
-        .u32(stat.st_gid)
-        .u64(stat.st_ino)
-        .u64(static_cast<std::uint64_t>(stat.st_size))
-        .u64(static_cast<std::uint64_t>(nanos(stat.st_mtim)))
-        .u64(static_cast<std::uint64_t>(nanos(stat.st_ctim)))
-        .finish(FrameKind::have, seen);
+  Look look;
+  Tree(upper).walk([&](const Tree::Item& item) {
+    look.add(item);
     return true;
   });
-  return hex(crypto::sha256(seen));
+  return look.text();
 }
 
 std::optional<FileReader> open_reader(const Tree& tree, const Entry& entry) {

@@ -81,6 +81,7 @@ struct Sender::State {
   Index have;    ///< at the receiver, when the round began
   Index source;  ///< what the receiver has after it
   std::vector<Entry> found;
+  std::string looked;
   std::size_t position = 0;
   std::vector<Entry> links;
   std::optional<Open> open;
@@ -162,7 +163,8 @@ bool Sender::State::step() {
 void Sender::State::look() {
   if (options.hold) options.hold();
   at = unix_nanos(SystemClock().now());
-  auto scanned = scan(tree, {.sync = !options.consistent, .quick = options.quick});
+  auto scanned = scan(tree, {.sync = !options.consistent, .quick = options.quick, .known = &have});
+  looked = std::move(scanned.look);
   found = std::move(scanned.entries);
   round.left_out = scanned.left_out;
   for (const auto& entry : found) {
@@ -360,6 +362,7 @@ void Sender::receive(std::string_view bytes) {
 }
 
 bool Sender::done() const { return state_->phase == State::Phase::done; }
+const std::string& Sender::looked() const { return state_->looked; }
 const Round& Sender::round() const { return state_->round; }
 
 }  // namespace underway::overlay

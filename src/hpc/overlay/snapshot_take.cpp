@@ -8,7 +8,9 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
+#include "overlay/detail/record.hpp"
 #include "overlay/detail/snapshot.hpp"
+#include "overlay/snapshot_method.hpp"
 #include "overlay/transfer.hpp"
 
 namespace underway::overlay {
@@ -28,9 +30,9 @@ std::string name_for(const std::string& snapshots, TimePoint now) {
   return id;
 }
 
-Method method_for(const Mounted& overlay) {
-  if (overlay.kind() == Kind::btrfs || overlay.kind() == Kind::raid1) return Method::subvolume;
-  if (overlay.kind() != Kind::directory && can_clone(overlay.files().front())) return Method::clone;
+Method method_for(Kind kind, const std::vector<std::string>& files) {
+  if (kind == Kind::btrfs || kind == Kind::raid1) return Method::subvolume;
+  if (kind != Kind::directory && !files.empty() && can_clone(files.front())) return Method::clone;
   return Method::copy;
 }
 
@@ -125,6 +127,11 @@ void take_subvolume(Mounted& overlay, const SnapshotRequest& request, Snapshot& 
 
 }  // namespace
 
+std::optional<Method> find_method(const std::string& dir) {
+  const auto record = find_record(dir);
+  return record ? std::optional(method_for(record->kind, record->files)) : std::nullopt;
+}
+
 Snapshot adopt_copy(const std::string& snapshots, const std::string& copy, Snapshot what) {
   os::make_directories(snapshots, 0700);
   what.id = name_for(snapshots, from_unix_nanos(what.at));
@@ -142,7 +149,7 @@ Snapshot take_snapshot(Mounted& overlay, const std::string& snapshots, const Sna
   os::make_directories(snapshots, 0700);
   sweep_snapshots(overlay, snapshots);
   Snapshot snapshot{.id = name_for(snapshots, request.now), .reason = request.reason, .image = request.image};
-  snapshot.method = method_for(overlay);
+  snapshot.method = method_for(overlay.kind(), overlay.files());
   if (overlay.kind() != Kind::directory) snapshot.size_bytes = static_cast<std::int64_t>(overlay.space().size_bytes);
   if (snapshot.method == Method::clone) snapshot.file = overlay.files().front() + "." + snapshot.id;
   os::make_directories(snapshot_dir(snapshots, snapshot.id), 0700);

@@ -97,6 +97,8 @@ class Sender final : public Party {
   void receive(std::string_view bytes) override;
   bool done() const override;
   const Round& round() const override;
+  /// What look_at() would have said when the round looked; what changed later is in another.
+  const std::string& looked() const;
 
  private:
   struct State;

@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "base/error.hpp"
@@ -17,21 +18,22 @@
 namespace underway::overlay {
 namespace {
 
-std::vector<std::string> names_in(os::Fd directory, const std::string& what) {
-  const int raw = directory.release();
-  std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(raw), &::closedir);
-  if (!stream) {
-    const int error = errno;
-    ::close(raw);
-    throw errno_error(error, fmt::format("cannot list '{}'", what));
-  }
+/// readdir(3) would take a descriptor and a buffer for each directory, which is most of the work in a tree of small
+/// ones.
+std::vector<std::string> names_in(const os::Fd& directory, const std::string& what, std::vector<char>& buffer) {
   std::vector<std::string> names;
-  errno = 0;
-  while (const auto* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+  for (;;) {
+    const auto got = ::getdents64(directory.get(), buffer.data(), buffer.size());
+    if (got < 0) throw errno_error(errno, fmt::format("cannot list '{}'", what));
+    if (got == 0) break;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+      dirent64 entry{};
+      std::memcpy(&entry, buffer.data() + at, offsetof(dirent64, d_name));
+      const std::string_view name = buffer.data() + at + offsetof(dirent64, d_name);
+      if (name != "." && name != "..") names.emplace_back(name);
+      at += entry.d_reclen;
+    }
   }
-  if (errno != 0) throw errno_error(errno, fmt::format("cannot list '{}'", what));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -67,14 +69,16 @@ void Tree::walk(const std::function<bool(const Item&)>& visit) const {
     std::vector<std::string> names;
     std::size_t next = 0;
   };
-  // Only the innermost level is kept open: a tree may be deeper than we have descriptors.
+  // A tree may be deeper than we have descriptors.
+  constexpr std::size_t kOpenLevels = 32;
   std::vector<Level> levels;
+  std::vector<char> buffer(32768);
   const auto enter = [&](const std::string& path) {
-    auto list = open(path, O_RDONLY | O_DIRECTORY);
-    auto fd = open(path, O_PATH | O_DIRECTORY);
-    if (!list || !fd) return;
-    if (!levels.empty()) levels.back().fd.reset();
-    levels.push_back({path, std::move(*fd), names_in(std::move(*list), name_ + "/" + path)});
+    auto fd = open(path, O_RDONLY | O_DIRECTORY);
+    if (!fd) return;
+    auto names = names_in(*fd, name_ + "/" + path, buffer);
+    if (levels.size() >= kOpenLevels) levels[levels.size() - kOpenLevels].fd.reset();
+    levels.push_back({path, std::move(*fd), std::move(names)});
   };
   enter("");
   while (!levels.empty()) {

@@ -111,7 +111,7 @@ Clone::Clone(const Options& options, const RehearsalRequest& request)
   lock_.emplace(os::FileLock::acquire(place_.lock(), fmt::format("the rehearsal of {}", request.name)));
   clear_away(options_, place_);
   original_ = capsule::find_run(options.driver.capsules, request.ns, request.name);
-  image_ = request.image;
+  image_ = starts_ = request.image;
 }
 
 Clone::~Clone() {
@@ -196,7 +196,7 @@ std::map<std::string, std::string> Clone::environment() const {
 
 /// A file that the capsule's task has lies in the original's directory; copying it would serve nobody.
 std::string Clone::image_reference(const std::string& given) const {
-  if (!request_.image.empty()) return request_.image;
+  if (!starts_.empty()) return starts_;
   for (const auto* part : {"/", "/local/"}) {
     const auto path = task_directory() + part + given;
     if (!given.starts_with('/') && os::exists(path)) return path;
@@ -257,6 +257,47 @@ void Clone::launch() {
   for (const auto& network : capsule::parse_config(spec.config).networks) bridges.insert(network.bridge_name());
   for (const auto& bridge : bridges) wires.add_bridge(bridge);
   wires_->run([&] { handle_ = driver_->start(spec); });
+}
+
+std::optional<model::RehearsalFinding> Clone::stop_what_ran() {
+  if (!request_.stop_first || !original_ || !os::exists(original_->image_path)) return std::nullopt;
+  step("stop");
+  model::RehearsalFinding finding{.name = "stop"};
+  const auto since = steady_clock::now();
+  starts_ = original_->image_path;
+  try {
+    launch();
+    wait_until_ready(finding);
+    if (finding.result == 0) end_by_itself(finding);
+  } catch (const Error& e) {
+    if (handle_) throw;  // cancelled
+    finding.result = 1;
+    finding.output = tail_of(e.one_line());
+  }
+  starts_ = request_.image;
+  finding.passed = finding.result == 0;
+  finding.took = steady_clock::now() - since;
+  return finding;
+}
+
+/// For as long as the capsule itself would get. One that is killed then leaves what it would leave in earnest.
+void Clone::end_by_itself(model::RehearsalFinding& finding) {
+  handle_->stop(SIGTERM, task_.kill_timeout);
+  const auto deadline = steady_clock::now() + task_.kill_timeout + kSettled;
+  while (!handle_->wait(kLookEvery)) {
+    check_cancelled();
+    if (steady_clock::now() < deadline) continue;
+    finding.output = fmt::format("it did not end within {}, and was killed", human_duration(task_.kill_timeout));
+    handle_->stop(SIGKILL, {});
+    handle_->wait(std::chrono::seconds{30});
+    break;
+  }
+  wires_->run([&] { handle_->destroy(); });
+  handle_.reset();
+  driver_.reset();
+  // What it said is none of what the next one says.
+  os::remove_tree(place_.alloc() + "/logs");
+  os::make_directories(place_.alloc() + "/logs", 0755);
 }
 
 model::RehearsalFinding Clone::start() {

@@ -10,6 +10,7 @@ const describe::Structure& description(describe::Tag<RehearsalRequest>) {
                                      .wire<&RehearsalRequest::group>("Group", "")
                                      .wire<&RehearsalRequest::image>("Image", "")
                                      .wire<&RehearsalRequest::snapshot>("Snapshot", "")
+                                     .wire<&RehearsalRequest::stop_first>("StopFirst", "")
                                      .wire<&RehearsalRequest::scripts>("Scripts", "")
                                      .wire<&RehearsalRequest::patience>("Patience", "")
                                      .done();

@@ -6,7 +6,8 @@
 ///   networks   the same addresses, on bridges in a network namespace of the rehearsal's own, which lead nowhere
 ///   data       a copy; what is bound from the host can be read only
 ///   files      copies of what its task has in /local and /secrets, the latter in memory
-///   `probe`    does not run: nobody could be reached; and nobody in it may set the clock or touch the kernel
+///   `probe`, `before_stop`  do not run: nobody could be reached; and nobody in it may set the clock or touch the
+///   kernel
 ///
 /// All of it lies below one directory and is recorded before it is made, so that a crash of the agent leaves nothing
 /// that the next start does not find (`sweep`). One thing is shared: a Unix socket in a directory that is bound from
@@ -31,6 +32,9 @@ struct RehearsalRequest {
   std::string group;     ///< whose capsule it is
   std::string image;     ///< "name:version" in the place of the job's; empty: the job's
   std::string snapshot;  ///< its id; empty: one is taken now, and removed again
+  /// As an upgrade does it: what ran last starts with the data before, and ends by itself. Some data of one that was
+  /// cut short can be read by itself alone, e.g. the log of a database.
+  bool stop_first = false;
   std::vector<model::RehearsalScript> scripts;
   Duration patience = std::chrono::minutes{10};  ///< with the start, with the check and with each script
 };
@@ -51,8 +55,9 @@ struct Options {
 };
 
 /// Whether the capsule would work with the data that `fill(upper)` brings as the directory `upper`, which does not
-/// exist yet. Findings, in this order: "start", "check", each script; after one that failed nothing more is tried, but
-/// for scripts, of which each is. Image and digest are told; whose data it had is for the caller to say.
+/// exist yet. Findings, in this order: "stop" if it was asked for and the image of what ran is here, "start", "check",
+/// each script; after one that failed nothing more is tried, but for scripts, of which each is. Image and digest are
+/// told; whose data it had is for the caller to say.
 ///
 /// Errors: invalid (the group has no capsule, a script is none); conflict while the same capsule is rehearsed; those of
 /// `fill`; exhausted; unavailable when it was cancelled. That the clone does not start is no error. Blocks: as long as

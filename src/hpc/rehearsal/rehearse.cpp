@@ -14,7 +14,8 @@ model::Rehearsal rehearse(const Options& options, const RehearsalRequest& reques
   try {
     detail::Clone clone(options, request);
     clone.fill(fill);
-    told.findings.push_back(clone.start());
+    if (auto stopped = clone.stop_what_ran()) told.findings.push_back(std::move(*stopped));
+    if (told.findings.empty() || told.findings.back().passed) told.findings.push_back(clone.start());
     told.image = clone.image();
     told.digest = clone.digest();
     if (told.findings.back().passed) told.findings.push_back(clone.check());

@@ -7,6 +7,7 @@
 #include "capsule/saving.hpp"
 #include "capsule/shelf.hpp"
 #include "link/connection.hpp"
+#include "saving/defaults.hpp"
 
 namespace underway::saving {
 namespace {
@@ -107,6 +108,8 @@ awaitable<void> NodeSide::look(CapsuleName capsule) {
   auto decide = [&]() -> std::optional<Work> {
     const auto now = SystemClock().now();
     saved = look_at(saver_->capsules(), capsule, now);
+    const bool crowded = saved.overlay_used > static_cast<std::int64_t>(100 - kFreeForOthers);
+    if (crowded && saved.snapshot.done_at > 0 && is_by_default(*saver_, capsule)) make_room(*saver_, capsule);
     const auto work = due(saved, now);
     if (!work) return std::nullopt;
     const auto run = capsule::find_run(saver_->capsules(), capsule.ns, capsule.name);

@@ -4,9 +4,12 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "capsule/saving.hpp"
 #include "os/file.hpp"
+#include "overlay/snapshot_method.hpp"
+#include "saving/defaults.hpp"
 
 namespace underway::saving {
 namespace {
@@ -22,13 +25,24 @@ SavedWork& part_of(CapsuleSaving& saved, Work work) {
   return work == Work::snapshot ? saved.snapshot : work == Work::backup ? saved.backup : saved.drill;
 }
 
+SnapshotPlan plan_of(const std::string& capsules, const CapsuleName& capsule, const capsule::Saving& saving) {
+  const auto method = overlay::find_method(capsule::capsule_directory(capsules, capsule.ns, capsule.name) + "/overlay");
+  return snapshots_of(saving, method.value_or(overlay::Method::copy));
+}
+
+std::vector<overlay::Snapshot> scheduled(const overlay::Shelf& shelf) {
+  auto list = shelf.list();
+  std::erase_if(list, [](const auto& one) { return one.reason != kScheduled; });
+  return list;
+}
+
 /// By the schedule's own rule, and only of what it took: what somebody took by hand he removes by hand.
 void forget_old(const std::string& capsules, const CapsuleName& capsule, overlay::Shelf& shelf) {
   const auto saving = capsule::find_saving(capsules, capsule.ns, capsule.name);
-  if (!saving || !saving->snapshot || !saving->snapshot->keep) return;
-  auto list = shelf.list();
-  std::erase_if(list, [](const auto& one) { return one.reason != kScheduled; });
-  for (const auto& id : overlay::superfluous(list, *saving->snapshot->keep)) shelf.remove(id);
+  if (!saving) return;
+  const auto plan = plan_of(capsules, capsule, *saving);
+  if (!plan.schedule.keep) return;
+  for (const auto& id : overlay::superfluous(scheduled(shelf), *plan.schedule.keep)) shelf.remove(id);
 }
 
 std::string perform(const Saver& saver, const CapsuleName& capsule, Work work) {
@@ -55,13 +69,16 @@ std::string perform(const Saver& saver, const CapsuleName& capsule, Work work) {
 std::optional<CapsuleSaving> find_saved(const std::string& capsules, const CapsuleName& capsule, TimePoint now) {
   const auto wanted = capsule::find_saving(capsules, capsule.ns, capsule.name);
   const auto text = os::find_file(path_of(capsules, capsule), 1U << 20);
-  if (!text && (!wanted || (!wanted->snapshot && !wanted->backup))) return std::nullopt;
+  const auto plan = wanted ? plan_of(capsules, capsule, *wanted) : SnapshotPlan();
+  if (!text && plan.schedule.every <= Duration{0} && (!wanted || (!wanted->snapshot && !wanted->backup)))
+    return std::nullopt;
   CapsuleSaving saved;
   if (text) saved = json::decode_text<CapsuleSaving>(*text, fmt::format("what is saved of {}", capsule.name));
   saved.ns = capsule.ns;
   saved.name = capsule.name;
-  if (saved.since == 0) saved.since = unix_nanos(now);
-  saved.snapshot.every = wanted && wanted->snapshot ? wanted->snapshot->every : Duration{0};
+  // What nobody asked for has time: there is nothing to save yet of what has just been made.
+  if (saved.since == 0) saved.since = unix_nanos(now) + (plan.by_default ? plan.schedule.every.count() : 0);
+  saved.snapshot.every = plan.schedule.every;
   saved.backup.every = wanted && wanted->backup ? wanted->backup->every : Duration{0};
   saved.drill.every = wanted && wanted->backup ? wanted->backup->drill_every : Duration{0};
   if (!text) os::write_file(path_of(capsules, capsule), json::pretty(json::to_value(saved)) + "\n", 0600);
@@ -113,10 +130,28 @@ std::optional<Work> due(const CapsuleSaving& saved, TimePoint now) {
   return found;
 }
 
+bool is_by_default(const Saver& saver, const CapsuleName& capsule) {
+  const auto saving = capsule::find_saving(saver.capsules(), capsule.ns, capsule.name);
+  return saving && !saving->snapshot;
+}
+
+std::string make_room(const Saver& saver, const CapsuleName& capsule) {
+  auto why = find_no_room(saver.capsules(), capsule);
+  if (why.empty()) return why;
+  auto shelf = saver.shelf(capsule);
+  const auto taken = scheduled(shelf);
+  if (taken.empty()) return why;
+  // One: btrfs gives back what it held only some time after.
+  log::warn("capsule {}/{}: the snapshot {} of its schedule goes: {}", capsule.ns, capsule.name, taken.front().id, why);
+  shelf.remove(taken.front().id);
+  return find_no_room(saver.capsules(), capsule);
+}
+
 CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, TimePoint now) {
   std::string result, error;
   try {
-    result = perform(saver, capsule, work);
+    if (work == Work::snapshot && is_by_default(saver, capsule)) error = make_room(saver, capsule);
+    if (error.empty()) result = perform(saver, capsule, work);
   } catch (const Error& e) {
     error = e.one_line();
   }

@@ -24,6 +24,12 @@ std::optional<Work> due(const model::CapsuleSaving& saved, TimePoint now);
 /// From 0 to 1, always the same for a capsule. Pure.
 double spread_of(std::string_view ns, std::string_view name);
 
+/// Whether the job says nothing of snapshots.
+bool is_by_default(const Saver& saver, const CapsuleName& capsule);
+/// Where less than a tenth of the disk is free the oldest snapshot goes that the schedule took: what nobody asked for
+/// fills no disk. Why there is still no room, a sentence; empty: there is. Blocks: as long as removing takes.
+std::string make_room(const Saver& saver, const CapsuleName& capsule);
+
 /// Does it, writes down how it went, and returns that; a failure is no error. Blocks: as long as it takes.
 model::CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, TimePoint now);
 

@@ -3,13 +3,19 @@
 /// slurm.conf from pools: what job files and templates see as `slurm`.
 
 #include "model/cluster.hpp"
+#include "slurm/machine.hpp"
 
 namespace underway::slurm {
 
-/// One NodeName line per pool, in the cluster's order (slurm.conf(5), NODE CONFIGURATION).
-std::string node_lines(const model::Cluster& cluster);
+/// The NodeName line of a pool (slurm.conf(5), NODE CONFIGURATION); empty for a pool without hosts. What the pool does
+/// not say is the machine's.
+std::string node_line(const model::Pool& pool, const Machine& machine);
+/// One for each pool that has hosts, in the cluster's order.
+std::string node_lines(const model::Cluster& cluster, const Machine& machine);
 
-/// The `slurm` object of job files: {nodes: the NodeName lines, pools: {NAME: {nodes: "c[1-4]", size: 4}}}.
-boost::json::value job_file_root(const model::Cluster& cluster);
+/// The `slurm` object of job files: {nodes: the NodeName lines, pools: {NAME: {nodes: "c[1-4]", size: 4, node_line:
+/// "NodeName=c[1-4] CPUs=…", cpus, memory, overcommitted: whether more processors are declared than the machine has}},
+/// machine: {cpus, memory, cgroup}}.
+boost::json::value job_file_root(const model::Cluster& cluster, const Machine& machine);
 
 }  // namespace underway::slurm

@@ -147,12 +147,11 @@ async::awaitable<void> DrainController::tend_with(tables::Row<model::Allocation>
   }
   std::map<std::string, std::vector<std::string>> jobs;
   if (!tell.empty()) {
-    const std::vector<std::string> words = {"scontrol", "update", "nodename=" + fold_hosts(tell), "state=drain",
-                                            std::string("reason=") + kDrainReason};
+    const auto words = drain_command(tell, kDrainReason);
     co_await command(controller, words);
   }
   if (!hand_back.empty()) {
-    const std::vector<std::string> words = {"scontrol", "update", "nodename=" + fold_hosts(hand_back), "state=resume"};
+    const auto words = resume_command(hand_back);
     co_await command(controller, words);
   }
   if (!waited_for.empty()) {

@@ -13,9 +13,6 @@
 
 namespace underway::slurm {
 
-namespace {
-
-/// The value of `key` in what `scontrol show config` prints; empty: it is not there.
 std::string setting(std::string_view config, std::string_view key) {
   for (const auto& line : split(config, '\n')) {
     const auto equals = line.find('=');
@@ -23,6 +20,15 @@ std::string setting(std::string_view config, std::string_view key) {
     return std::string(trim(line.substr(equals + 1)));
   }
   return {};
+}
+
+namespace {
+
+/// 0: it is none.
+std::int64_t number_of(const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 }  // namespace
@@ -64,6 +70,12 @@ std::set<std::string> parse_silent(std::string_view text) {
   return out;
 }
 
+std::vector<std::string> partition_command(const std::string& name, bool up) {
+  return {"scontrol", "update", "partitionname=" + name, up ? "state=up" : "state=down"};
+}
+
+std::vector<std::string> config_command() { return {"scontrol", "show", "config"}; }
+
 bool is_held(std::string_view config) {
   return setting(config, "SlurmdTimeout") == fmt::format("{} sec", kHeldTimeout);
 }
@@ -74,11 +86,11 @@ bool gives_nodes_up(std::string_view config) {
   return setting(config, "SlurmdTimeout") != fmt::format("{} sec", kNeverTimeout);
 }
 
-std::int64_t parse_next_job(std::string_view config) {
-  const auto text = setting(config, "NEXT_JOB_ID");
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+std::int64_t parse_next_job(std::string_view config) { return number_of(setting(config, "NEXT_JOB_ID")); }
+
+std::int64_t parse_first_job(std::string_view config) {
+  const auto first = number_of(setting(config, "FirstJobId"));
+  return first > 1 ? first : 0;
 }
 
 namespace {

@@ -49,16 +49,26 @@ std::vector<std::string> partitions_command();
 std::vector<Partition> parse_partitions(std::string_view text);
 /// Of the same: nodes that do not answer slurmctld, and that it does not take for dead yet.
 std::set<std::string> parse_silent(std::string_view text);
+/// Has a partition take jobs, or none.
+std::vector<std::string> partition_command(const std::string& name, bool up);
 
-/// Whether slurmctld runs with a hold: what `scontrol show config` prints.
+/// Asks slurmctld for its configuration, as it is in force.
+std::vector<std::string> config_command();
+/// The value of `key` in what config_command() prints; empty: it is not there.
+std::string setting(std::string_view config, std::string_view key);
+/// Whether slurmctld runs with a hold: what config_command() prints.
 bool is_held(std::string_view config);
 
-/// When slurmctld was started: the value of BOOT_TIME in `scontrol show config`; empty: it does not say.
+/// When slurmctld was started, or from 23.11 on told to read its configuration again, for which it is executed anew:
+/// the value of BOOT_TIME of the same; empty: it does not say.
 std::string parse_boot_time(std::string_view config);
 /// Whether slurmctld takes nodes for dead that do not answer: the same.
 bool gives_nodes_up(std::string_view config);
 /// NEXT_JOB_ID of the same; 0: it does not say.
 std::int64_t parse_next_job(std::string_view config);
+/// FirstJobId of the same; 0: it has its default. It has to stay for as long as slurmctld runs: 20.11 and 22.05 that
+/// are told to read a configuration without it go back to the numbers from before.
+std::int64_t parse_first_job(std::string_view config);
 
 /// The number from which slurmctld has to go on so that none is given twice: it starts from `has`, gave out those below
 /// `seen` when it was last looked at (0: nobody has looked since the server was started), and what is written down says

@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -16,7 +18,11 @@ namespace {
 
 constexpr const char* kInstalled = "slurm.version";
 constexpr const char* kRunning = "slurm.version.running";
+constexpr const char* kVersions = "slurm.versions";
 constexpr const char* kPlaces[] = {"/usr/sbin/slurmd", "/usr/local/sbin/slurmd", "/opt/slurm/sbin/slurmd"};
+/// Has a directory for each release that is there, and in it sbin/slurmd.
+constexpr const char* kReleases = "/opt/slurm";
+constexpr std::size_t kMostReleases = 32;
 constexpr Duration kPatience = std::chrono::seconds(5);
 
 std::string identity_of(const std::string& path) {
@@ -52,12 +58,16 @@ std::string name_of(const std::filesystem::path& process) {
   }
 }
 
+/// One that was told to read its configuration again is executed anew, from 23.11 on, and then has the name of its
+/// file, which is `slurmd-wlm` on Debian.
+bool is_slurmd(const std::string& name) { return name == "slurmd" || name.starts_with("slurmd-"); }
+
 }  // namespace
 
-InstalledSlurmd::Found InstalledSlurmd::look_at(const std::string& path) {
+InstalledSlurmd::Found InstalledSlurmd::look_at(const std::string& path, const std::string& as) {
   Found found{identity_of(path), {}};
   if (found.identity.empty()) return found;
-  const auto [known, is_new] = versions_.try_emplace(found.identity);
+  const auto [known, is_new] = versions_.try_emplace(found.identity + as);
   if (is_new) known->second = ask(path);
   found.version = known->second;
   return found;
@@ -70,6 +80,22 @@ InstalledSlurmd::Found InstalledSlurmd::installed() {
   return {};
 }
 
+/// "/opt/slurm/20.11/sbin/slurmd 20.11.4, /usr/sbin/slurmd 22.05.8"
+std::string InstalledSlurmd::all() {
+  std::set<std::string> places(std::begin(kPlaces), std::end(kPlaces));
+  std::error_code failure;
+  std::filesystem::directory_iterator entry(root_ + kReleases, failure);
+  for (; !failure && entry != std::filesystem::directory_iterator() && places.size() < kMostReleases;
+       entry.increment(failure))
+    places.insert(fmt::format("{}/{}/sbin/slurmd", kReleases, entry->path().filename().string()));
+  std::vector<std::string> found;
+  for (const auto& place : places) {
+    if (const auto version = look_at(root_ + place, place).version; !version.empty())
+      found.push_back(place + " " + version);
+  }
+  return found.size() < 2 && (found.empty() || !found.front().starts_with(kReleases)) ? "" : join(found, ", ");
+}
+
 /// Its file may have been replaced since: the kernel still has it. Those of containers are somebody else's.
 InstalledSlurmd::Found InstalledSlurmd::running() {
   const std::filesystem::path proc = root_ + "/proc";
@@ -79,7 +105,7 @@ InstalledSlurmd::Found InstalledSlurmd::running() {
   for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
     const auto& process = entry->path();
     if (process.filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    if (name_of(process) != "slurmd" || link_of(process / "ns/mnt") != ours) continue;
+    if (!is_slurmd(name_of(process)) || link_of(process / "ns/mnt") != ours) continue;
     if (auto found = look_at(process / "exe"); !found.version.empty()) return found;
   }
   return {};
@@ -91,7 +117,22 @@ model::StringMap InstalledSlurmd::attributes() {
   const auto runs = running();
   if (!there.version.empty()) out[kInstalled] = there.version;
   if (!runs.version.empty() && runs.version != there.version) out[kRunning] = runs.version;
+  if (auto releases = all(); !releases.empty()) out[kVersions] = std::move(releases);
   return out;
+}
+
+std::optional<Version> version_at(const model::Node& node, const std::string& path) {
+  if (const auto several = node.attributes.find(kVersions); several != node.attributes.end()) {
+    for (const auto& one : split(several->second, ',')) {
+      const auto words = trim(one);
+      const auto blank = words.rfind(' ');
+      if (blank != std::string_view::npos && words.substr(0, blank) == path) return find_version(words.substr(blank));
+    }
+    return std::nullopt;
+  }
+  const auto one = node.attributes.find(kInstalled);
+  const bool there = std::ranges::find(kPlaces, path) != std::end(kPlaces);
+  return there && one != node.attributes.end() ? find_version(one->second) : std::nullopt;
 }
 
 NodeVersions versions_of(const model::Node& node) {

@@ -17,8 +17,18 @@ constexpr std::string_view kStateFlags = "*~#!%$@^+-";
 
 std::vector<std::string> nodes_command() { return {"sinfo", "-h", "-N", "-o", "%N|%n|%T|%E"}; }
 
+std::vector<std::string> drain_command(const std::vector<std::string>& nodes, const std::string& reason) {
+  return {"scontrol", "update", "nodename=" + fold_hosts(nodes), "state=drain", "reason=" + reason};
+}
+
+std::vector<std::string> resume_command(const std::vector<std::string>& nodes) {
+  return {"scontrol", "update", "nodename=" + fold_hosts(nodes), "state=resume"};
+}
+
 std::vector<std::string> jobs_command(const std::vector<std::string>& nodes) {
-  return {"squeue", "-h", "-t", "RUNNING,SUSPENDED,COMPLETING", "-w", fold_hosts(nodes), "-o", "%A|%N"};
+  std::vector<std::string> words = {"squeue", "-h", "-t", kStatesWithNodes, "-o", "%A|%N"};
+  if (!nodes.empty()) words.insert(words.end(), {"-w", fold_hosts(nodes)});
+  return words;
 }
 
 std::vector<NodeState> parse_nodes(std::string_view text) {

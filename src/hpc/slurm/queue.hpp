@@ -26,7 +26,14 @@ struct NodeState {
 
 /// Asks sinfo for all nodes.
 std::vector<std::string> nodes_command();
-/// Asks squeue for the jobs that run on nodes.
+/// Has no job come to nodes any more, and takes that back.
+std::vector<std::string> drain_command(const std::vector<std::string>& nodes, const std::string& reason);
+std::vector<std::string> resume_command(const std::vector<std::string>& nodes);
+/// States in which a job has nodes, for `squeue -t`: one that a signal is on its way to is not RUNNING (20.11
+/// to 24.11).
+inline constexpr const char* kStatesWithNodes = "RUNNING,SUSPENDED,COMPLETING,CONFIGURING,RESIZING,SIGNALING,STOPPED";
+
+/// Asks squeue for the jobs that are on nodes; none named: on all.
 std::vector<std::string> jobs_command(const std::vector<std::string>& nodes);
 
 /// One per name: sinfo tells of a node once per partition.

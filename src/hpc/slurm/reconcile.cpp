@@ -22,36 +22,61 @@ std::int64_t number_of(std::string_view text) {
   return out;
 }
 
-/// It holds its nodes now.
-bool holds_nodes(const std::string& state) { return state == "RUNNING" || state == "SUSPENDED"; }
+bool is_one_of(std::string_view state, std::initializer_list<std::string_view> states) {
+  return std::ranges::find(states, state) != states.end();
+}
+
+/// It holds its nodes now. A signal that is on its way to a job gives it a state of its own, as long as a node does not
+/// answer. Source: squeue(1), JOB STATE CODES, of 20.11 to 24.11.
+bool holds_nodes(std::string_view state) {
+  return is_one_of(state, {"RUNNING", "SUSPENDED", "SIGNALING", "STOPPED", "RESIZING"});
+}
 /// It will be started, again.
-bool will_start(const std::string& state) {
-  return state == "PENDING" || state == "REQUEUED" || state == "REQUEUE_HOLD" || state == "SPECIAL_EXIT";
+bool will_start(std::string_view state) {
+  return is_one_of(state, {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"});
 }
 /// Its end is under way: steps may be there or not.
-bool is_ending(const std::string& state) {
-  return state == "COMPLETING" || state == "CONFIGURING" || state == "STAGE_OUT";
+bool is_ending(std::string_view state) { return is_one_of(state, {"COMPLETING", "CONFIGURING", "STAGE_OUT"}); }
+
+/// Of a task of an array that has begun, "17_2"; not of those that wait together, "17_[3-9%2]", which are meant by the
+/// array's number.
+bool is_array_task(std::string_view name) {
+  const auto bar = name.find('_');
+  return bar != std::string_view::npos && is_number(name.substr(0, bar)) && is_number(name.substr(bar + 1));
 }
 
 }  // namespace
 
-std::vector<std::string> beliefs_command() { return {"squeue", "-h", "-t", "all", "-o", "%A|%T|%u|%N|%r"}; }
+/// To 20.11 `all` are not all: a job that a signal is on its way to has to be asked for.
+std::vector<std::string> beliefs_command() {
+  constexpr const char* kScript = R"(squeue -h -t SIGNALING -o "$1" && squeue -h -t all -o "$1")";
+  return {"env", "SLURM_TIME_FORMAT=%s", "/bin/sh", "-c", kScript, "sh", "%A|%T|%u|%N|%r|%i|%S|%V"};
+}
 
 std::vector<std::string> steps_command() { return {"squeue", "-s", "-h", "-o", "%i"}; }
 
 std::vector<Belief> parse_beliefs(std::string_view text) {
   std::vector<Belief> out;
+  std::map<std::string, std::size_t> known;  // what is printed again is newer
   for (const auto& line : split(text, '\n')) {
     const auto fields = split(trim(line), '|');
-    if (fields.size() != 5 || !is_number(fields[0])) continue;
+    if (fields.size() < 6 || fields.size() > 8 || !is_number(fields[0])) continue;
     Belief belief{std::string(fields[0]), std::string(fields[1]), std::string(fields[2]), {}};
+    if (is_array_task(fields[5])) belief.name = fields[5];
+    belief.is_array = belief.name == belief.id && fields[5].find('_') != std::string_view::npos;
     belief.held = fields[4].starts_with("JobHeld");
+    if (fields.size() > 6 && is_number(fields[6])) belief.start = number_of(fields[6]);
+    if (fields.size() > 7 && is_number(fields[7])) belief.submitted = number_of(fields[7]);
     try {
       if (!fields[3].empty()) belief.nodes = unfold_hosts(std::string(fields[3]));
     } catch (const Error&) {
       continue;  // no host list: whatever this is, it is not a line of squeue
     }
-    out.push_back(std::move(belief));
+    const auto [at, is_new] = known.try_emplace(belief.id, out.size());
+    if (is_new)
+      out.push_back(std::move(belief));
+    else
+      out[at->second] = std::move(belief);
   }
   return out;
 }
@@ -61,7 +86,10 @@ std::set<std::string> parse_steps(std::string_view text) {
   for (const auto& line : split(text, '\n')) {
     const auto step = trim(line);
     const auto dot = step.find('.');
-    if (dot != std::string_view::npos && is_number(step.substr(0, dot))) out.emplace(step.substr(0, dot));
+    if (dot == std::string_view::npos) continue;
+    const auto job = step.substr(0, dot);
+    if (step.substr(dot) == ".extern") continue;  // every job has it: PrologFlags=Contain
+    if (is_number(job) || is_array_task(job)) out.emplace(job);
   }
   return out;
 }
@@ -72,13 +100,32 @@ std::optional<std::set<std::string>> parse_host_steps(std::string_view text) {
   return parse_steps(trimmed);
 }
 
+std::map<std::string, std::string> parse_accepted(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (const auto& line : split(text, '\n')) {
+    const auto fields = split(trim(line), '|');
+    if (fields.size() == 2 && is_number(fields[0])) out.emplace(fields[0], fields[1]);
+  }
+  return out;
+}
+
+std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<Belief>& belief,
+                                                     const std::optional<End>& end) {
+  if (!end || end->state.empty() || end->sent_back) return std::nullopt;
+  const bool waits = belief && will_start(belief->state);
+  return enter_command(waits ? Enter::end : Enter::row, job, *end);
+}
+
 namespace {
+
+/// Clocks of nodes and of the controller differ by less.
+constexpr std::int64_t kClocks = 60;
 
 class Comparison {
  public:
   Comparison(const std::map<std::string, std::string>& host_of,
-             const std::map<std::string, std::set<std::string>>& hosts, Duration behind)
-      : host_of_(host_of), hosts_(hosts), behind_(behind) {
+             const std::map<std::string, std::set<std::string>>& hosts, Duration behind, const Known& known)
+      : host_of_(host_of), hosts_(hosts), behind_(behind), known_of_(known) {
     for (const auto& [host, jobs] : hosts) {
       for (const auto& job : jobs) runs_on_[job].push_back(host);
     }
@@ -91,15 +138,21 @@ class Comparison {
       add(Finding::Kind::doubled, job, found->second,
           fmt::format("Slurm job {} of {} runs on {}, and slurmctld would start it again; it is held. When it has "
                       "ended: `scancel {}`, or `scontrol release {}` to run it once more",
-                      job.id, job.user, fold_hosts(found->second), job.id, job.id));
-      out_.commands.push_back({"scontrol", "hold", job.id});
+                      job.name, job.user, fold_hosts(found->second), job.name, job.name));
+      out_.commands.push_back({"scontrol", "hold", job.name});
+      out_.held.insert(job.id);
       spare(job.id, found->second);
+    } else if (const auto end = will_start(job.state) ? end_of_waiting(job) : std::nullopt) {
+      has_run(job, *end);
     } else if (will_start(job.state) && behind_ > kLongBehind && !job.held) {
-      waited_.push_back(job.id);
+      waited_.push_back(job.name);
+      out_.held.insert(job.id);
     } else if (holds_nodes(job.state) && !runs && has_steps) {
       look_for_ghost(job);
     } else if (runs && !holds_nodes(job.state) && !will_start(job.state) && !is_ending(job.state)) {
       stranger(job.id, job.user, found->second, fmt::format("which slurmctld has as {}", job.state));
+    } else if (runs && holds_nodes(job.state)) {
+      will_be_reported(job);
     }
     known_.insert(job.id);
   }
@@ -110,6 +163,8 @@ class Comparison {
       stranger(job, "", hosts, "which slurmctld does not know");
       out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
     }
+    look_at_those_that_have_run();
+    look_at_accepted();
     hold_those_that_waited();
     for (const auto& [node, host] : host_of_) {
       if (out_.spare.contains(host)) out_.drain.push_back(node);
@@ -150,7 +205,7 @@ class Comparison {
                 const std::string& what) {
     out_.findings.push_back(
         {Finding::Kind::unknown, job, user, hosts,
-         fmt::format("Slurm job {} runs on {}, {}: it is in no account, and runs on. Its nodes take no "
+         fmt::format("Slurm job {} runs on {}, {}: it runs on. Its nodes take no "
                      "other job until it has ended. Tell its user, or end it there: `pkill -f 'slurmstepd: .{}\\.'`",
                      job, fold_hosts(hosts), what, job)});
     spare(job, hosts);
@@ -168,14 +223,180 @@ class Comparison {
           Finding::Kind::unseen, job, blind,
           fmt::format("Slurm job {} of {} runs for slurmctld; whether it does on {} cannot be seen now, so it is "
                       "left alone",
-                      job.id, job.user, fold_hosts(blind)));
+                      job.name, job.user, fold_hosts(blind)));
     }
-    add(Finding::Kind::ghost, job, looked,
+    const auto end = end_of(job);
+    const auto ran = fmt::format("Slurm job {} of {} ran on {} when slurmctld wrote its state, and ", job.name,
+                                 job.user, fold_hosts(looked));
+    if (end && end->sent_back) {
+      add(Finding::Kind::ghost, job, looked,
+          ran + fmt::format("was sent back to the queue since; it is there and held: `scontrol release {}`", job.name));
+      out_.commands.push_back({"scontrol", "requeuehold", job.name});
+      return;
+    }
+    if (!end && never_began(job)) return send_back(job, looked);
+    std::string why = "with which result its nodes do not say (SlurmdDebug=verbose has them write it)";
+    if (end && !end->state.empty()) {
+      why =
+          fmt::format("{}, and that cannot be entered: there is no {} beside slurmctld", describe_end(*end), kEnterEnd);
+    }
+    Finding lost{
+        Finding::Kind::ghost, job.id, job.user, looked,
+        ran + "runs there no more: it ended while slurmctld was away, " + why + "; it is CANCELLED in the accounting"};
+    if (end && !end->state.empty() && known_of_.can_enter && !ends_all(job, *end))
+      return enter(job, *end, looked, std::move(lost));
+    out_.findings.push_back(std::move(lost));
+    out_.commands.push_back({"scancel", job.name});
+  }
+
+  /// slurmctld writes down that a job runs, and then tells its nodes; it may stop in between. Only of a moment ago: the
+  /// logs of nodes are kept for a while.
+  bool never_began(const Belief& job) const {
+    constexpr std::int64_t kMoment = 60;
+    if (job.start == 0 || known_of_.state_time == 0 || job.start + kMoment < known_of_.state_time) return false;
+    const auto node = known_of_.nodes.find(job.id);
+    if (node != known_of_.nodes.end() && node->second.start + kClocks >= job.start) return false;
+    return std::all_of(job.nodes.begin(), job.nodes.end(),
+                       [&](const auto& name) { return known_of_.logged.contains(name); });
+  }
+
+  void send_back(const Belief& job, const std::vector<std::string>& nodes) {
+    add(Finding::Kind::returned, job, nodes,
         fmt::format(
-            "Slurm job {} of {} ran on {} when slurmctld wrote its state, and runs there no more: it ended while "
-            "slurmctld was away, with which result nobody knows; it is ended now",
-            job.id, job.user, fold_hosts(looked)));
-    out_.commands.push_back({"scancel", job.id});
+            "Slurm job {} of {} had just been started on {} for slurmctld, and never began there: it waits again",
+            job.name, job.user, fold_hosts(nodes)));
+    out_.commands.push_back({"scontrol", "requeue", job.name});
+    // Slurm lets what was queued again wait for two minutes.
+    out_.commands.push_back({"scontrol", "update", "JobId=" + job.name, "StartTime=now"});
+  }
+
+  /// How this run of the job ended. Slurm's own word counts more than the node's.
+  std::optional<End> end_of(const Belief& job) const {
+    const auto account = known_of_.accounts.find(job.id);
+    if (account != known_of_.accounts.end() && std::abs(account->second.start - job.start) <= 1) return account->second;
+    const auto node = known_of_.nodes.find(job.id);
+    if (node == known_of_.nodes.end() || job.start == 0 || node->second.end + kClocks < job.start) return std::nullopt;
+    auto end = node->second;
+    end.end = std::max(end.end, job.start);
+    return end;
+  }
+
+  /// How a job ended since the state was written.
+  std::optional<End> end_since(const std::string& job) const {
+    for (const auto* ends : {&known_of_.accounts, &known_of_.nodes}) {
+      const auto found = ends->find(job);
+      if (found == ends->end() || known_of_.state_time == 0 || found->second.end < known_of_.state_time) continue;
+      if (!found->second.sent_back) return found->second;
+    }
+    return std::nullopt;
+  }
+
+  /// What enters a cancelled job is `scancel` by its id, and that of an array's last task is the whole array's.
+  static bool ends_all(const Belief& job, const End& end) { return end.state == "CANCELLED" && job.name != job.id; }
+
+  /// What was submitted later than that is another job: numbers come back with an older state.
+  std::optional<End> end_of_waiting(const Belief& job) const {
+    auto end = end_since(job.id);
+    if (end && job.submitted > end->end) end.reset();
+    return end;
+  }
+
+  void enter(const Belief& job, const End& end, const std::vector<std::string>& hosts, Finding unless) {
+    add(Finding::Kind::ended, job, hosts,
+        fmt::format("Slurm job {} of {} ended while slurmctld was away: {}, as {}; it is entered so", job.id, job.user,
+                    describe_end(end), end.of_accounts ? "the accounting has it" : "its node says"));
+    unless.text += ", as its end could not be entered";
+    out_.entries.push_back({enter_command(Enter::end, job.id, end), {"scancel", job.name}, std::move(unless)});
+  }
+
+  /// It waits for slurmctld, and has run since.
+  void has_run(const Belief& job, const End& end) {
+    Finding held{
+        Finding::Kind::waited,
+        job.id,
+        job.user,
+        {},
+        fmt::format("Slurm job {} of {} waited when slurmctld wrote its state, and has run since ({}); it is "
+                    "held: `scancel {}`, or `scontrol release {}` to run it once more",
+                    job.name, job.user, end.state.empty() ? "with which result is not known" : describe_end(end),
+                    job.name, job.name)};
+    if (known_of_.can_enter && !end.state.empty() && !job.is_array) {
+      enter(job, end, {}, std::move(held));
+      out_.entries.back().otherwise = {"scontrol", "hold", job.name};
+      return;
+    }
+    out_.findings.push_back(std::move(held));
+    out_.commands.push_back({"scontrol", "hold", job.name});
+    out_.held.insert(job.id);
+  }
+
+  /// Its slurmstepd is there still and has something to tell: it asks every 15 s whether slurmctld is there.
+  void will_be_reported(const Belief& job) {
+    const auto node = known_of_.nodes.find(job.id);
+    if (node == known_of_.nodes.end() || !node->second.of_batch || !known_of_.can_enter) return;
+    if (job.start == 0 || node->second.end + kClocks < job.start || node->second.start + kClocks < job.start) return;
+    auto end = node->second;
+    end.end = std::max(end.end, job.start);
+    if (end.state.empty()) end.state = "COMPLETED";  // not used: slurmstepd tells
+    out_.entries.push_back({enter_command(Enter::reported, job.id, end), {}, {}});
+  }
+
+  /// What slurmctld does not know, and has run and ended since its state. Its number is not given out again.
+  void look_at_those_that_have_run() {
+    std::vector<Finding> rows;
+    for (const auto& [job, _] : known_of_.nodes) {
+      const auto end = end_since(job);
+      if (!end || known_.contains(job) || runs_on_.contains(job)) continue;
+      out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
+      if (end->of_accounts) continue;  // it is as it should be
+      const bool enters = known_of_.can_enter && !end->state.empty();
+      if (enters) out_.entries.push_back({enter_command(Enter::row, job, *end), {}, {}});
+      rows.push_back({Finding::Kind::row,
+                      job,
+                      "",
+                      {},
+                      fmt::format("Slurm job {} has run and ended ({}), and slurmctld does not know it: its state is "
+                                  "older. Its row in the accounting, if there is one (`sacct -j {}`), {}",
+                                  job, end->state.empty() ? "with which result is not known" : describe_end(*end), job,
+                                  enters ? "gets that end" : "has none")});
+    }
+    tell_of_rows(std::move(rows));
+  }
+
+  /// A state of weeks ago lacks thousands: nobody reads a line for each.
+  void tell_of_rows(std::vector<Finding> rows) {
+    constexpr std::size_t kFew = 5;
+    if (rows.size() <= kFew) {
+      std::move(rows.begin(), rows.end(), std::back_inserter(out_.findings));
+      return;
+    }
+    std::sort(rows.begin(), rows.end(),
+              [](const auto& a, const auto& b) { return number_of(a.job) < number_of(b.job); });
+    auto all = std::move(rows.front());
+    all.text = fmt::format(
+        "{} Slurm jobs, {} to {}, have run and ended, and slurmctld does not know them: its state is older. Their rows "
+        "in "
+        "the accounting, if there are some (`sacct`), {}",
+        rows.size(), all.job, rows.back().job, known_of_.can_enter ? "get the ends that are known" : "have none");
+    out_.findings.push_back(std::move(all));
+  }
+
+  void look_at_accepted() {
+    for (const auto& [job, user] : known_of_.accepted) {
+      if (known_.contains(job) || runs_on_.contains(job) || known_of_.nodes.contains(job)) continue;
+      if (known_of_.accounts.contains(job)) continue;
+      out_.kept.insert(job);
+      out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
+      out_.findings.push_back(
+          {Finding::Kind::accepted,
+           job,
+           user,
+           {},
+           fmt::format("Slurm job {}{} was accepted after slurmctld had written its state, has not run, and is "
+                       "known to it no more. Its script and environment lie beside slurmctld in StateSaveLocation, "
+                       "underway-accepted/hash.{}/job.{}: submit it again",
+                       job, user.empty() ? "" : " of " + user, number_of(job) % 10, job)});
+    }
   }
 
   const std::map<std::string, std::string>& host_of_;
@@ -183,6 +404,7 @@ class Comparison {
   std::map<std::string, std::vector<std::string>> runs_on_;
   std::set<std::string> known_;
   Duration behind_;
+  const Known& known_of_;
   std::vector<std::string> waited_;
   Reconciliation out_;
 };
@@ -191,10 +413,19 @@ class Comparison {
 
 Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std::string>& with_steps,
                          const std::map<std::string, std::string>& host_of,
-                         const std::map<std::string, std::set<std::string>>& hosts, Duration behind) {
-  Comparison comparison(host_of, hosts, behind);
-  for (const auto& job : beliefs) comparison.look_at(job, with_steps.contains(job.id));
+                         const std::map<std::string, std::set<std::string>>& hosts, Duration behind,
+                         const Known& known) {
+  Comparison comparison(host_of, hosts, behind, known);
+  for (const auto& job : beliefs) comparison.look_at(job, with_steps.contains(job.name));
   return comparison.conclude();
+}
+
+std::vector<std::string> not_held(const std::set<std::string>& held, const std::vector<Belief>& beliefs) {
+  std::vector<std::string> out;
+  for (const auto& job : beliefs) {
+    if (held.contains(job.id) && will_start(job.state) && !job.held) out.push_back(job.name);
+  }
+  return out;
 }
 
 std::set<std::string> cut_off(const std::set<std::string>& silent, const std::vector<Belief>& beliefs,

@@ -68,7 +68,7 @@ awaitable<std::vector<Belief>> Reconciler::beliefs_of(Place place) {
 }
 
 awaitable<void> Reconciler::look_at(Place place) {
-  const std::vector<std::string> show = {"scontrol", "show", "config"};
+  const auto show = config_command();
   const auto list = partitions_command();
   const auto config = co_await command(place, show);
   if (is_held(config)) co_return co_await compare(place, config);
@@ -80,7 +80,8 @@ awaitable<void> Reconciler::look_at(Place place) {
   for (const auto& one : parse_partitions(nodes)) {
     if (!one.up) down.push_back(one.name);
   }
-  co_await tend_spared(place);
+  co_await tend_spared(place, config);
+  co_await settle(place);
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key_of(place)).value_or(report_of(place)).cut_off;
   auto silent = parse_silent(nodes);
@@ -122,7 +123,7 @@ awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vect
   if (cut_off.empty()) {
     unreached_.erase(key);
     if (known.empty()) co_return;
-    const Hold nothing{.timeout = {}, .partitions_down = false};
+    const Hold nothing{.timeout = {}, .partitions_down = false, .first_job = parse_first_job(config)};
     co_await put_hold(place, nothing);
     log::info("slurm: slurmctld of job '{}' reaches all nodes that run its jobs; SlurmdTimeout counts again",
               place.allocation->job_id);
@@ -140,7 +141,7 @@ awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vect
   if (Clock::now() < unreached.look_at || unreached.look_after > kLast) co_return;
   unreached.look_after = unreached.look_after == Duration{0} ? Duration(kFirst) : 2 * unreached.look_after;
   unreached.look_at = Clock::now() + unreached.look_after;
-  const Hold hold{.timeout = kNeverTimeout, .partitions_down = false};
+  const Hold hold{.timeout = kNeverTimeout, .partitions_down = false, .first_job = parse_first_job(config)};
   co_await put_hold(place, hold);
 }
 
@@ -166,17 +167,22 @@ awaitable<void> Reconciler::look_at_host(std::string host, std::string node_id, 
   }
 }
 
-/// A hundred at a time: each is a process on its host. Those that do not answer in time were not looked at.
-awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> wanted, Jobs spare) {
-  constexpr std::size_t kTogether = 100;
-  Jobs seen;
-  std::vector<std::pair<std::string, std::string>> looks;
+awaitable<std::vector<std::pair<std::string, std::string>>> Reconciler::nodes_on(std::set<std::string> hosts) {
+  std::vector<std::pair<std::string, std::string>> out;
   const auto* tables = co_await server_.read();
   for (const auto& node : tables->nodes()) {
     const auto name = node->attributes.find("unique.hostname");
     const std::string host = name == node->attributes.end() ? node->name : name->second;
-    if (!node->silent() && wanted.contains(host)) looks.emplace_back(host, node->id);
+    if (!node->silent() && hosts.contains(host)) out.emplace_back(host, node->id);
   }
+  co_return out;
+}
+
+/// A hundred at a time: each is a process on its host. Those that do not answer in time were not looked at.
+awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> wanted, Jobs spare) {
+  constexpr std::size_t kTogether = 100;
+  Jobs seen;
+  const auto looks = co_await nodes_on(std::move(wanted));
   for (std::size_t i = 0; i < looks.size(); i += kTogether) {
     async::TaskGroup together(executor_, "looks at hosts");
     for (std::size_t k = i; k < std::min(i + kTogether, looks.size()); ++k) {
@@ -193,31 +199,57 @@ awaitable<Reconciler::Jobs> Reconciler::look_at_hosts(std::set<std::string> want
   co_return seen;
 }
 
-awaitable<Reconciliation> Reconciler::find_out(Place place, Duration behind) {
+awaitable<Reconciliation> Reconciler::find_out(Place place, std::string config, Duration behind,
+                                               std::optional<TimePoint> state) {
   const auto steps = steps_command();
   const auto beliefs = co_await beliefs_of(place);
   const auto with_steps = parse_steps(co_await command(place, steps));
+  const auto nodes = co_await nodes_of(place);
   std::map<std::string, std::string> host_of;
   std::set<std::string> wanted;
-  for (const auto& state : co_await nodes_of(place)) {
-    host_of[state.name] = state.hostname;
-    wanted.insert(state.hostname);
+  for (const auto& node : nodes) {
+    host_of[node.name] = node.hostname;
+    wanted.insert(node.hostname);
   }
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(wanted), std::move(nobody));
-  co_return reconcile(beliefs, with_steps, host_of, seen, behind);
+  // After the look: what runs no more has written its end by then.
+  const auto known = co_await find_known(place, std::move(config), nodes, beliefs, state);
+  co_return reconcile(beliefs, with_steps, host_of, seen, behind, known);
 }
 
-awaitable<Duration> Reconciler::find_age(Place place, std::string config) {
+awaitable<std::optional<TimePoint>> Reconciler::find_state_time(Place place) {
   constexpr const char* kScript = "cat \"$(dirname \"${SLURM_CONF:-/etc/slurm/slurm.conf}\")/$1\" 2>/dev/null; true";
   const std::vector<std::string> read = {"/bin/sh", "-c", kScript, "sh", kHoldFile};
-  const auto state = parse_state_time(co_await command(place, read));
+  co_return parse_state_time(co_await command(place, read));
+}
+
+awaitable<Duration> Reconciler::find_age(Place place, std::string config, std::optional<TimePoint> state) {
   const auto key = key_of(place);
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key);
   const auto look = last_look_.find(key);
   co_return behind(state, look == last_look_.end() ? std::nullopt : std::optional(look->second), clock_.now(),
                    parse_next_job(config), known ? known->job_bound : 0);
+}
+
+/// One that fails has failed if what it is for did not come about: an array is held, and scontrol fails, as one of its
+/// tasks has ended.
+awaitable<void> Reconciler::carry_out(Place place, const Reconciliation& made) {
+  std::optional<Error> failure;
+  for (const auto& words : made.commands) {
+    try {
+      co_await command(place, words);
+    } catch (const Error& error) {
+      if (words.front() != "scontrol") throw;
+      failure = error;
+    }
+  }
+  if (!failure) co_return;
+  const auto beliefs = co_await beliefs_of(place);
+  const auto free = not_held(made.held, beliefs);
+  if (!free.empty()) throw std::move(*failure);
+  log::warn("slurm: what slurmctld was told, it did in part: {}", failure->one_line());
 }
 
 /// What runs and does not for slurmctld is hidden from it, and its nodes take nothing else meanwhile.
@@ -236,19 +268,19 @@ awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) 
     if (meant && !state.held()) free.push_back(state.name);  // others have reasons of their own
   }
   if (free.empty()) co_return;
-  const std::vector<std::string> drain = {"scontrol", "update", "nodename=" + join(free, ","), "state=drain",
-                                          std::string("reason=") + kSparedReason};
+  const auto drain = drain_command(free, kSparedReason);
   co_await command(place, drain);
   spares_[key_of(place)] = true;
 }
 
 /// Nodes on which nothing runs any more that slurmctld does not know of are given back.
-awaitable<void> Reconciler::tend_spared(Place place) {
+awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
   auto& spares = spares_.try_emplace(key_of(place), true).first->second;  // an earlier server may have left some
   if (!spares) co_return;
   std::map<std::string, std::string> waiting;
   std::set<std::string> hosts;
-  for (const auto& state : co_await nodes_of(place)) {
+  const auto nodes = co_await nodes_of(place);
+  for (const auto& state : nodes) {
     if (!state.held() || state.reason != kSparedReason) continue;
     waiting[state.name] = state.hostname;
     hosts.insert(state.hostname);
@@ -259,12 +291,15 @@ awaitable<void> Reconciler::tend_spared(Place place) {
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(hosts), std::move(nobody));
   const auto foreign = reconcile(beliefs, {}, {}, seen).spare;
+  const bool all_seen =
+      std::all_of(waiting.begin(), waiting.end(), [&](const auto& one) { return seen.contains(one.second); });
+  if (all_seen) co_await enter_ended(place, std::move(config), nodes, beliefs, seen);
   std::vector<std::string> over;
   for (const auto& [node, host] : waiting) {
     if (seen.contains(host) && !foreign.contains(host)) over.push_back(node);
   }
   if (over.empty()) co_return;
-  const std::vector<std::string> resume = {"scontrol", "update", "nodename=" + join(over, ","), "state=resume"};
+  const auto resume = resume_command(over);
   co_await command(place, resume);
   log::info("slurm: what slurmctld did not know of has ended on {}: it takes jobs again", join(over, ", "));
 }
@@ -287,9 +322,11 @@ awaitable<void> Reconciler::note_next_job(const Place& place, std::int64_t next)
 awaitable<void> Reconciler::compare(Place place, std::string config) {
   log::warn("slurm: slurmctld of job '{}' was started anew and is held; it is compared with its nodes",
             place.allocation->job_id);
-  const auto age = co_await find_age(place, config);
-  const auto made = co_await find_out(place, age);
-  for (const auto& words : made.commands) co_await command(place, words);
+  const auto state = co_await find_state_time(place);
+  const auto age = co_await find_age(place, config, state);
+  auto made = co_await find_out(place, config, age, state);
+  co_await carry_out(place, made);
+  co_await enter(place, made, true);
   co_await keep_apart(place, made);
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key_of(place)).value_or(report_of(place));
@@ -298,6 +335,10 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   left.first_job =
       std::max(unknown, first_job_after(parse_next_job(config), next_job_[key_of(place)], known.job_bound));
   co_await put_hold(place, left);
+  std::vector<std::string> forget = {"/bin/sh", "-c", kForgetAcceptedScript, "sh",
+                                     setting(config, "StateSaveLocation")};
+  forget.insert(forget.end(), made.kept.begin(), made.kept.end());
+  co_await command(place, forget);
   for (const auto& finding : made.findings) log::warn("slurm: {}", finding.text);
   log::info("slurm: slurmctld of job '{}' was compared with its nodes, {} findings; it schedules again",
             place.allocation->job_id, made.findings.size());
@@ -308,19 +349,30 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
     report.findings.clear();
     report.cut_off.clear();  // it is as the site has it now
     report.at = unix_nanos(context.now);
-    for (const auto& finding : made.findings) report.findings.push_back(finding.text);
+    report.spared.clear();
+    for (const auto& finding : made.findings) {
+      using enum Finding::Kind;
+      if (finding.kind != ended && finding.kind != returned) report.findings.push_back(finding.text);  // needs nobody
+    }
+    for (const auto& [_, jobs] : made.spare) report.spared.insert(report.spared.end(), jobs.begin(), jobs.end());
     server::Decision<server::Nothing> decision;
     decision.changes.push_back(tables::put_record(report));
     return decision;
   };
   co_await server_.writer().submit(std::move(decide));
+  co_await enter(place, made, false);
+  unsettled_[key_of(place)] = true;  // also what the accounting was to be told when slurmctld died
 }
 
 awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
+  // Whoever asks slurmctld in that moment may find the connection closed. A capsule's init has them wait
+  // (capsule/init/doors.hpp); an older one, or none, does not know the word.
   constexpr const char* kScript =
       "f=$(dirname \"${SLURM_CONF:-/etc/slurm/slurm.conf}\")/\"$1\"; if [ -e \"$f\" ]; then printf '%s' \"$2\" "
       ">\"$f.new\" "
-      "&& mv \"$f.new\" \"$f\"; fi; ip rule del pref \"$3\" 2>/dev/null; exec scontrol reconfigure";
+      "&& mv \"$f.new\" \"$f\"; fi; ip rule del pref \"$3\" 2>/dev/null; "
+      "/run/underway/init alone 2>/dev/null && exec /run/underway/init alone scontrol reconfigure; "
+      "exec scontrol reconfigure";
   const std::string text = hold.timeout || hold.first_job > 0 ? hold_text(hold) : no_hold_text();
   const std::vector<std::string> let_go = {"/bin/sh", "-c", kScript, "sh", kHoldFile, text, std::to_string(kHoldRule)};
   co_await command(place, let_go);
@@ -330,8 +382,7 @@ awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
   for (const auto& one : parse_partitions(co_await command(place, list))) {
     const bool stays = std::find(down.begin(), down.end(), one.name) != down.end();
     if (one.up == !stays) continue;
-    const std::vector<std::string> update = {"scontrol", "update", "partitionname=" + one.name,
-                                             stays ? "state=down" : "state=up"};
+    const auto update = partition_command(one.name, !stays);
     co_await command(place, update);
   }
 }

@@ -45,16 +45,44 @@ class Reconciler {
   /// All nodes, and all jobs, as slurmctld has them.
   async::awaitable<std::vector<NodeState>> nodes_of(Place place);
   async::awaitable<std::vector<Belief>> beliefs_of(Place place);
-  async::awaitable<Duration> find_age(Place place, std::string config);
-  async::awaitable<Reconciliation> find_out(Place place, Duration behind);
+  async::awaitable<std::optional<TimePoint>> find_state_time(Place place);
+  async::awaitable<Duration> find_age(Place place, std::string config, std::optional<TimePoint> state);
+  /// The hosts among these that answer for their node, by the id of that.
+  async::awaitable<std::vector<std::pair<std::string, std::string>>> nodes_on(std::set<std::string> hosts);
+  async::awaitable<Reconciliation> find_out(Place place, std::string config, Duration behind,
+                                            std::optional<TimePoint> state);
   /// Jobs by host.
   using Jobs = std::map<std::string, std::set<std::string>>;
   /// Asks hosts for the steps that run there; `spare`: hides some of them before, by host.
   async::awaitable<Jobs> look_at_hosts(std::set<std::string> wanted, Jobs spare);
   async::awaitable<void> look_at_host(std::string host, std::string node_id, std::vector<std::string> words,
                                       Jobs& seen);
+  struct Logs {
+    Ends ends;
+    std::set<std::string> read;  ///< hosts of which all logs were
+  };
+  /// What slurmd's logs say of jobs, `ids`, and all since then.
+  async::awaitable<Logs> look_for_ends(std::string config, std::vector<NodeState> nodes, std::set<std::string> ids,
+                                       std::int64_t since);
+  async::awaitable<void> look_for_ends_on(std::string host, std::string node_id, std::vector<std::string> words,
+                                          Ends& found, std::set<std::string>& read);
+  /// What is known of jobs besides what runs.
+  async::awaitable<Known> find_known(Place place, std::string config, std::vector<NodeState> nodes,
+                                     std::vector<Belief> beliefs, std::optional<TimePoint> state);
+  async::awaitable<bool> can_enter(Place place);
+  /// Enters what can be; what cannot is among the findings then. `urgent`: what slurmctld has to know before it goes
+  /// on, or else what only the accounting has to.
+  async::awaitable<void> enter(Place place, Reconciliation& made, bool urgent);
+  /// Has the accounting set right, until it is.
+  async::awaitable<void> settle(Place place);
+  /// Of jobs that have ended and slurmctld did not know, on the hosts of `seen`.
+  async::awaitable<void> end_extern(Jobs seen, std::set<std::string> jobs);
+  /// Enters the ends of jobs that slurmctld did not know of while they ran.
+  async::awaitable<void> enter_ended(Place place, std::string config, std::vector<NodeState> nodes,
+                                     std::vector<Belief> beliefs, Jobs seen);
+  async::awaitable<void> carry_out(Place place, const Reconciliation& made);
   async::awaitable<void> keep_apart(Place place, const Reconciliation& made);
-  async::awaitable<void> tend_spared(Place place);
+  async::awaitable<void> tend_spared(Place place, std::string config);
   /// The nodes of `silent` that run what slurmctld believes that they run; those of `known` also while they are not
   /// seen.
   async::awaitable<std::vector<std::string>> find_cut_off(Place place, std::set<std::string> silent,
@@ -72,6 +100,7 @@ class Reconciler {
   std::map<std::string, std::int64_t> next_job_;                ///< by job: NEXT_JOB_ID at the last look
   std::map<std::string, TimePoint> last_look_;                  ///< by job: when it answered and was not held
   std::map<std::string, bool> spares_;                          ///< by job: whether nodes may wait for spared jobs
+  std::map<std::string, bool> unsettled_;                       ///< by job: whether the accounting may lack ends
   SystemClock clock_;
   std::map<std::string, Unreached> unreached_;  ///< by job, while nodes are cut off
   async::TaskGroup tasks_;

@@ -80,6 +80,10 @@ std::string Version::major() const { return fmt::format("{:02}.{:02}", year, mon
 std::string Version::text() const { return fmt::format("{}.{}", major(), maintenance); }
 
 std::optional<Version> find_version(std::string_view text) {
+  // Debian's way to go back without a lower number: "20.11.7+really20.11.4-2".
+  constexpr std::string_view kReally = "+really";
+  if (const auto really = text.find(kReally); really != std::string_view::npos)
+    text.remove_prefix(really + kReally.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
     // A number begins here, and is not the rest of a longer one.
     if (!is_digit(text[at]) || (at > 0 && (is_digit(text[at - 1]) || text[at - 1] == '.'))) continue;
@@ -103,7 +107,63 @@ Services services_in(const std::vector<std::pair<std::string, std::string>>& pac
   return out;
 }
 
-VersionVerdict judge_versions(const Services& services, const std::vector<NodeVersions>& nodes) {
+namespace {
+
+/// What the newer one of a capsule finds of the older one's.
+void judge_data(const std::string& service, const std::optional<Version>& before, const std::optional<Version>& now,
+                std::vector<std::string>& problems) {
+  if (!before || !now) return;
+  const int ahead = releases_between(*before, *now);
+  if (ahead < 0)
+    problems.push_back(
+        fmt::format("what its {0} {1} has written its {0} {2} does not read", service, before->text(), now->text()));
+  if (ahead > understood(*now))
+    problems.push_back(
+        fmt::format("its {0} {1} reads what the {2} major releases before its own have written, and {0} "
+                    "{3} is {4} behind",
+                    service, now->text(), understood(*now), before->text(), ahead));
+}
+
+void judge_others(const Services& services, const std::vector<ServicesElsewhere>& others, VersionVerdict& verdict,
+                  std::vector<std::string>& parts) {
+  const auto judge = [&](const std::string& upper, const Version& its, const std::string& lower, const Version& of) {
+    if (auto why = obstacle(upper, its, lower, of); !why.empty()) verdict.problems.push_back(std::move(why));
+  };
+  for (const auto& [capsule, there] : others) {
+    const auto name = [&](const char* service, const Version& version) {
+      return fmt::format("the {} {} of capsule '{}'", service, version.text(), capsule);
+    };
+    if (services.slurmctld && there.slurmdbd && !services.slurmdbd) {
+      parts.push_back(fmt::format("slurmdbd {} in '{}'", there.slurmdbd->text(), capsule));
+      judge(name("slurmdbd", *there.slurmdbd), *there.slurmdbd, "its slurmctld " + services.slurmctld->text(),
+            *services.slurmctld);
+    }
+    if (services.slurmdbd && there.slurmctld && !services.slurmctld) {
+      parts.push_back(fmt::format("slurmctld {} in '{}'", there.slurmctld->text(), capsule));
+      judge("its slurmdbd " + services.slurmdbd->text(), *services.slurmdbd, name("slurmctld", *there.slurmctld),
+            *there.slurmctld);
+    }
+  }
+}
+
+}  // namespace
+
+VersionVerdict judge_slurmd(const Version& slurmd, const std::string& path,
+                            const std::vector<ServicesElsewhere>& controllers) {
+  VersionVerdict verdict;
+  verdict.summary = fmt::format("slurmd {} ({})", slurmd.text(), path);
+  for (const auto& [capsule, services] : controllers) {
+    if (!services.slurmctld) continue;
+    verdict.summary += fmt::format(", slurmctld {} in '{}'", services.slurmctld->text(), capsule);
+    auto why = obstacle(fmt::format("the slurmctld {} of capsule '{}'", services.slurmctld->text(), capsule),
+                        *services.slurmctld, fmt::format("the slurmd {} in {}", slurmd.text(), path), slurmd);
+    if (!why.empty()) verdict.problems.push_back(std::move(why));
+  }
+  return verdict;
+}
+
+VersionVerdict judge_versions(const Services& services, const std::vector<NodeVersions>& nodes,
+                              const std::vector<ServicesElsewhere>& others, const Services& before) {
   VersionVerdict verdict;
   std::vector<std::string> parts;
   const auto& [controller, accounting] = services;
@@ -114,12 +174,18 @@ VersionVerdict judge_versions(const Services& services, const std::vector<NodeVe
         obstacle("its slurmdbd " + accounting->text(), *accounting, "its slurmctld " + controller->text(), *controller);
     if (!why.empty()) verdict.problems.push_back(std::move(why));
   }
+  judge_others(services, others, verdict, parts);
+  judge_data("slurmctld", before.slurmctld, services.slurmctld, verdict.problems);
+  judge_data("slurmdbd", before.slurmdbd, services.slurmdbd, verdict.problems);
   std::map<Version, std::vector<std::string>> by_version;
   for (const auto& one : nodes) {
     if (one.installed) by_version[*one.installed].push_back(one.node);
     if (one.running && one.running != one.installed) by_version[*one.running].push_back(one.node);
   }
-  for (const auto& [version, names] : by_version) {
+  for (auto& [version, names] : by_version) {
+    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) {  // c2 before c10
+      return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
+    });
     parts.push_back(fmt::format("slurmd {} on {}", version.text(), some_of(names)));
     if (!controller) continue;
     auto why = obstacle("its slurmctld " + controller->text(), *controller,

@@ -49,6 +49,17 @@ struct VersionVerdict {
   std::vector<std::string> problems;  ///< as sentences; empty: they do
   std::string summary;                ///< all versions on one line, for people
 };
-VersionVerdict judge_versions(const Services& services, const std::vector<NodeVersions>& nodes);
+/// What other capsules have, by the name of the capsule.
+struct ServicesElsewhere {
+  std::string capsule;
+  Services services;
+};
+/// `others` serve the same cluster: what `services` lacks is looked for there. `before` is what the same capsule had,
+/// with whose data it is to start; empty: with data of its own.
+VersionVerdict judge_versions(const Services& services, const std::vector<NodeVersions>& nodes,
+                              const std::vector<ServicesElsewhere>& others = {}, const Services& before = {});
+/// Whether a slurmd, which lies at `path`, goes with the controllers.
+VersionVerdict judge_slurmd(const Version& slurmd, const std::string& path,
+                            const std::vector<ServicesElsewhere>& controllers);
 
 }  // namespace underway::slurm

@@ -200,7 +200,14 @@ std::string cluster_file_reference() {
       "| `cluster.networks[\"mgmt\"]` | `name`, `cidr`, `nat` |\n"
       "| `cluster.pools[\"compute\"]` | `name`, `size`, `cpus`, `memory`, `hosts` |\n"
       "| `cluster.pools[\"compute\"].hosts[0]` | `name`, `address` (on the pool's first network), `addresses` (by "
-      "network) |\n");
+      "network) |\n"
+      "| `slurm.pools[\"compute\"]` | `nodes` (`c[1-4]`), `node_line` (its NodeName line of slurm.conf), `size`; "
+      "`cpus`, "
+      "`memory` as the line has them; `overcommitted`: more processors are declared than the machine has |\n"
+      "| `slurm.nodes` | the NodeName lines of all pools |\n"
+      "| `slurm.machine` | the machine on which the command is typed, of whose kind local hosts are: `cpus`, `memory` "
+      "(MiB, "
+      "rounded down to hundreds), `cgroup`: `v1` or `v2` when Slurm can hold its jobs by it, else `none` |\n");
   reference.text(
       "\n## How its jobs are rolled out\n\n"
       "What `update` of a service or system job leaves open is filled in so that a mistake costs one node. A job file "

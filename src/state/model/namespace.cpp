@@ -24,6 +24,11 @@ bool may_use(const std::vector<std::string>& enabled, const std::vector<std::str
   return (enabled.empty() || contains(enabled, item)) && !contains(disabled, item);
 }
 
+/// Whether a task's user is that user of the machine, with his files, and not a number of a container's own.
+bool becomes_user(const std::string& driver) {
+  return driver == "raw_exec" || driver == "exec" || driver == "charliecloud";
+}
+
 class TaskCheck {
  public:
   TaskCheck(const Namespace& ns, const TaskGroup& group, const Task& task, HostRights given)
@@ -49,15 +54,19 @@ class TaskCheck {
     if (!may_use(may.enabled_task_drivers, may.disabled_task_drivers, task_.driver))
       refuse(fmt::format("uses driver '{}'", task_.driver), "-allow-driver " + task_.driver);
   }
+  /// Without a list nobody is anybody: who may submit a job is not therefore every user of the machines.
   void check_user() {
     const auto matches = [&](const std::string& pattern) { return glob_match(pattern, user_); };
     const auto& allowed = ns_.allowed_users;
-    if (allowed.empty()) return;
+    const bool by_default = task_.user.empty() || user_ == "nobody" || user_ == user_or_default(task_.driver, "");
+    if (allowed.empty() && (by_default || !becomes_user(task_.driver) || holds(given_, HostRight::root))) return;
+    if (contains(allowed, "*")) return;
     if (is_computed(user_)) {
       out_.push_back(
           fmt::format("task '{}' runs as user '{}', who is known on its node only, and namespace '{}' allows "
-                      "certain users; write the user's name into the job",
-                      where_, user_, ns_.name));
+                      "certain users; write the user's name into the job, or `underway namespace apply -allow-user "
+                      "'*' {}` allows everybody but root",
+                      where_, user_, ns_.name, ns_.name));
     } else if (std::none_of(allowed.begin(), allowed.end(), matches)) {
       refuse(fmt::format("runs as user '{}'", user_), "-allow-user " + user_);
     }
@@ -168,8 +177,10 @@ const Structure& description(Tag<Namespace>) {
           .attribute<&Namespace::description>("description", "Description", "For people.")
           .block_or_attribute<&Namespace::meta>("meta", "Meta", "Anything.")
           .block<&Namespace::capabilities>("capabilities", "Capabilities", "Which drivers and networks may be used.")
-          .attribute<&Namespace::allowed_users>("allowed_users", "AllowedUsers",
-                                                "Users that its tasks may run as, with `*`; empty: all.")
+          .attribute<&Namespace::allowed_users>(
+              "allowed_users", "AllowedUsers",
+              "Users that its tasks may run as, with `*`; empty: whom the driver takes by itself "
+              "(nobody), and in a container any, unless it gives the right `root`.")
           .attribute<&Namespace::host_rights>("host_rights", "HostRights",
                                               "What its tasks may do to their hosts: `root`, `host_namespaces`, "
                                               "`host_paths`, `devices`, `low_ports`; empty: none of it.")

@@ -10,6 +10,7 @@ const describe::Structure& description(describe::Tag<SlurmReport>) {
                                            .wire<&SlurmReport::at>("At", "")
                                            .wire<&SlurmReport::findings>("Findings", "")
                                            .wire<&SlurmReport::cut_off>("CutOff", "")
+                                           .wire<&SlurmReport::spared>("Spared", "")
                                            .wire<&SlurmReport::job_bound>("JobBound", "")
                                            .done();
   return s;

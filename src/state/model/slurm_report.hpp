@@ -13,6 +13,7 @@ struct SlurmReport {
   std::int64_t at = 0;                ///< ns since the epoch
   std::vector<std::string> findings;  ///< for people
   std::vector<std::string> cut_off;   ///< nodes that slurmctld does not reach, and that run its jobs
+  std::vector<std::string> spared;    ///< Slurm jobs that run, or ran, and do not for slurmctld
   std::int64_t job_bound = 0;         ///< numbers of Slurm jobs that were given out are below; 0: none was seen
 };
 

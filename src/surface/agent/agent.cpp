@@ -32,6 +32,7 @@
 #include "node/node.hpp"
 #include "node/task_api.hpp"
 #include "node/topology.hpp"
+#include "os/descriptor_limit.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
 #include "provision/sync_server.hpp"
@@ -417,6 +418,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   }
   set_log_level(config);
   ::signal(SIGPIPE, SIG_IGN);
+  os::raise_descriptor_limit();  // a shell's 1024 are used up by the nodes of a middling cluster
   make_directories(config);
 
   os::Ledger ledger(config.data_dir + "/ledger");  // its lock keeps a second agent out of the directory
@@ -459,7 +461,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (slurm_reconciler) slurm_reconciler->start();
     if (capsules) capsules->controller.start();
     if (node) co_await node->start();
-    if (controller) chores.spawn("trash", collect_trash(config, pool));
+    if (controller || node) chores.spawn("trash", collect_trash(config, pool));
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
     co_await wait_for_end(config_paths, server ? &*server : nullptr);

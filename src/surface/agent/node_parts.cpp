@@ -108,6 +108,7 @@ std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger&
                                                std::shared_ptr<imageshare::NodeImages> images) {
   move::NodeOptions options;
   options.capsules = capsule_directory(config);
+  options.trash = config.data_dir + "/trash";
   options.ledger = &ledger;
   options.bring_image = [images, &pool](std::string reference) {
     return bring_image(images, pool, std::move(reference));

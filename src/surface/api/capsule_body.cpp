@@ -32,6 +32,8 @@ const Structure& description(Tag<UpgradeCapsule>) {
           .wire<&UpgradeCapsule::revert>("Revert", "Take the last upgrade back instead, image and overlay.")
           .wire<&UpgradeCapsule::any_slurm_version>("AnySlurmVersion",
                                                     "Even if its Slurm does not go with that of the nodes.")
+          .wire<&UpgradeCapsule::loses>("Loses",
+                                        "Take it back even if its step before_revert says that something is lost.")
           .done();
   return s;
 }
@@ -47,7 +49,7 @@ const Structure& description(Tag<CapsuleStandby>) {
   static const Structure s =
       Builder<CapsuleStandby>("CapsuleStandby", "Who keeps copies of a capsule's overlay, and takes over.")
           .wire<&CapsuleStandby::node>("Node", "The node's id; empty: none.")
-          .wire<&CapsuleStandby::every>("Every", "How often a copy is made; 0: only by moves.")
+          .wire<&CapsuleStandby::every>("Every", "How long what is written in place may wait; 0: only moves copy.")
           .wire<&CapsuleStandby::rpo>("RPO", "The oldest copy, before the loss, that is started from; 0: as it was.")
           .done();
   return s;

@@ -22,6 +22,7 @@ struct UpgradeCapsule {
   bool rehearse_only = false;
   bool revert = false;  ///< image, scripts and rehearse_only are without effect then
   bool any_slurm_version = false;
+  bool loses = false;  ///< of a way back
 };
 
 struct UpgradedCapsule {

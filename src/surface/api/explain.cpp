@@ -6,6 +6,8 @@
 #include "api/stubs.hpp"
 #include "model/first_cause.hpp"
 #include "model/policy.hpp"
+#include "move/capsules.hpp"
+#include "server/answers.hpp"
 #include "server/dependencies.hpp"
 
 namespace underway::api {
@@ -163,7 +165,7 @@ class GroupExplainer {
   }
 
   void look_at_start(const Allocation& allocation) {
-    if (const auto waits = waiting_for(tables_, allocation)) {
+    if (const auto waits = server::waiting_for(answers_, allocation, &guard_)) {
       auto& alike = (allocation.is_ready() ? unsupported_ : waiting_)[*waits];
       alike.add(allocation);
       describe_dependencies(allocation, alike);
@@ -388,6 +390,8 @@ class GroupExplainer {
 
   using ByState = std::map<std::string, Alike>;
   const tables::Tables& tables_;
+  server::Answers answers_{tables_};
+  move::CapsuleGuard guard_;
   const model::Job& job_;
   const model::TaskGroup& group_;
   TimePoint now_;

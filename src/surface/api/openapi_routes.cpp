@@ -256,6 +256,8 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/operator/snapshot", "The whole state in one file (gzip tar); the header Digest has its SHA-256."},
       {"PUT|POST", "/v1/operator/snapshot",
        "Replaces the state by such a file; one of another cluster only with ?force=true."},
+      {"PUT|POST", "/v1/underway/snapshot/losses",
+       "Such a file: what runs, and would be ended if the state became what it holds. Nothing is changed."},
       {"GET", "/v1/volumes", "Lists volumes; ?type=host|csi (of csi there are none), node_id, node_pool, plugin_id."},
       {"PUT|POST", "/v1/volume/host/create",
        "Has a node make a volume: {Volume} -> {Volume, Warnings}. It is pending while the node cannot be reached."},
@@ -323,8 +325,11 @@ const std::vector<Documented>& documented_routes() {
       {"PUT|POST", "/v1/underway/capsule/:name/upgrade", "Starts it from another image, after a rehearsal.",
        &structure_of<UpgradeCapsule>(), &structure_of<UpgradedCapsule>()},
       {"GET", "/v1/underway/slurm/versions",
-       "Whether a slurmctld and a slurmdbd (`?slurmctld=22.05.8&slurmdbd=…`) go with the slurmd of the nodes.", nullptr,
-       &structure_of<SlurmVersions>()},
+       "Whether a slurmctld and a slurmdbd (`?slurmctld=22.05.8&slurmdbd=…`) go with the slurmd of the nodes, and with "
+       "`&capsule=…` with other capsules and what that one has written; or whether a slurmd "
+       "(`?slurmd=/usr/sbin/slurmd`) goes "
+       "with its controller.",
+       nullptr, &structure_of<SlurmVersions>()},
       {"PUT|POST", "/v1/underway/capsule/:name/cancel", "Gives its move or upgrade up."},
       {"PUT|POST", "/v1/underway/capsule/:name/move/plan", "Tells what a move would do to those who use the capsule.",
        &structure_of<MoveCapsule>(), &structure_of<impact::Judgement>()},

@@ -6,11 +6,12 @@
 #include "acl/identity.hpp"
 #include "api/routes.hpp"
 #include "api/token_body.hpp"
+#include "api/work.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "server/acl_decisions.hpp"
+#include "server/checked_policy.hpp"
 #include "server/token_secrets.hpp"
 
 namespace underway::api {
@@ -140,11 +141,15 @@ awaitable<Response> read_policy(Api& api, Request request) {
 
 awaitable<Response> put_policy(Api& api, Request request) {
   refuse_without_acl(api);
-  const boost::json::value body = parse_body(request);
-  auto policy = json::decode<AclPolicy>(body);
-  if (policy.name.empty()) policy.name = request.param("name");
-  if (policy.name != request.param("name")) throw Error(Code::invalid, "ACL policy name does not match request path");
-  const std::string name = policy.name;
+  auto check = [&request] {
+    const boost::json::value body = parse_body(request);
+    auto policy = json::decode<AclPolicy>(body);
+    if (policy.name.empty()) policy.name = request.param("name");
+    if (policy.name != request.param("name")) throw Error(Code::invalid, "ACL policy name does not match request path");
+    return server::CheckedPolicy(std::move(policy));
+  };
+  auto policy = co_await computed(api, request, "reading the policy", check);
+  const std::string name = policy->name;
   auto decide = [policy = std::move(policy)](const Tables& tables, const Context& context) {
     return server::decide_put_policy(tables, policy, context);
   };

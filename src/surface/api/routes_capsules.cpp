@@ -115,9 +115,11 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
     wanted.digest = co_await digest_of_way_back(api, wanted.ns, wanted.name);
   }
   if (!wanted.digest.empty() && !body.any_slurm_version) {
-    const auto manifest = co_await api.images->manifest(wanted.digest);
-    check_slurm_versions(*co_await api.server.read(), manifest, wanted.name);
+    auto manifest = co_await api.images->manifest(wanted.digest);
+    co_await check_slurm_versions(api, std::move(manifest), wanted.ns, wanted.name, wanted.back);
   }
+  if (wanted.back && !body.loses && api.capsules != nullptr)
+    co_await api.capsules->ask_what_is_lost(wanted.ns, wanted.name);
   auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
     return move::decide_upgrade(tables, wanted, context);
   };

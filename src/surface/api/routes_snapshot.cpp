@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "api/routes.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "os/fd.hpp"
+#include "server/snapshot_losses.hpp"
 
 namespace underway::api {
 namespace {
@@ -63,13 +65,25 @@ awaitable<Response> save(Api& api, Request) {
   co_return response;
 }
 
-awaitable<Response> restore(Api& api, Request request, http::BodyReader& body) {
-  const auto incoming = api.server.new_snapshot_file();
+awaitable<std::shared_ptr<server::SnapshotFile>> receive(Api& api, http::BodyReader& body) {
+  auto incoming = api.server.new_snapshot_file();
   const std::size_t size = co_await receive_file(incoming->path(), body);
   if (size == 0) {
     throw Error(Code::invalid, "there is no snapshot in the request")
         .advise("send the file as it was saved, as the body of the request");
   }
+  co_return incoming;
+}
+
+/// A path of its own, and no flag of the restoration's: a server that did not know the flag would restore.
+awaitable<Response> tell_losses(Api& api, Request request, http::BodyReader& body) {
+  const auto incoming = co_await receive(api, body);
+  const auto losses = co_await server::losses_of_snapshot(api.server, incoming->path(), request.query.flag("force"));
+  co_return http::json(json::encode(losses));
+}
+
+awaitable<Response> restore(Api& api, Request request, http::BodyReader& body) {
+  const auto incoming = co_await receive(api, body);
   const auto restored = co_await api.server.restore_snapshot(incoming->path(), request.query.flag("force"));
   request.tell(fmt::format("restored {} of revision {}", restored.metadata.id, restored.metadata.index));
   Response response = written("", restored.revision);
@@ -86,6 +100,10 @@ void add_snapshot_routes(Routes& routes, Api& api) {
       "PUT|POST", "/v1/operator/snapshot", "restore snapshot", right::management(),
       [&api](Request request, http::BodyReader& body) { return restore(api, std::move(request), body); },
       {.body_limit = kSnapshotLimit});
+  routes.add_streamed(
+      "PUT|POST", "/v1/underway/snapshot/losses", "losses of snapshot", right::management(),
+      [&api](Request request, http::BodyReader& body) { return tell_losses(api, std::move(request), body); },
+      {.body_limit = kSnapshotLimit, .effect = Effect::reads});
 }
 
 }  // namespace underway::api

@@ -17,7 +17,7 @@ awaitable<Response> read_status(Api& api, Request request) {
   const std::string cluster = request.query.find("cluster").value_or("");
   std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
                                     {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  co_return co_await answer_made(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
                 request.rights().node(Level::read), api.clock.now()};
     if (api.capsules != nullptr) sight.copies = [&api](model::Capsule& capsule) { api.capsules->complete(capsule); };
@@ -36,7 +36,7 @@ awaitable<Response> read_status(Api& api, Request request) {
       for (auto& one : provision::waiting_rotation(tables, sight.now))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
     }
-    return json::encode(status);
+    return [status = std::move(status)] { return json::encode(status); };
   });
 }
 

@@ -1,12 +1,16 @@
 #pragma once
 /// @file
-/// Whether the Slurm of a capsule goes with that of the nodes: for upgrades, which are refused, and for whoever plans.
+/// Whether the Slurm of a capsule goes with that of the nodes and of other capsules, and a slurmd with its controller:
+/// for upgrades and rollouts, which are refused, and for whoever plans.
 
+#include "async/loop.hpp"
 #include "image/manifest.hpp"
 #include "slurm/version.hpp"
 #include "tables/tables.hpp"
 
 namespace underway::api {
+
+struct Api;
 
 /// What is answered at /v1/underway/slurm/versions.
 struct SlurmVersions {
@@ -18,11 +22,16 @@ const describe::Structure& description(describe::Tag<SlurmVersions>);
 /// The services of Slurm that an image has.
 slurm::Services services_of(const image::Manifest& manifest);
 
-/// With the slurmd of all nodes.
-SlurmVersions slurm_versions(const tables::Tables& tables, const slurm::Services& services);
+/// The slurmd of all nodes. Where a job runs slurmd, that of the nodes that it is on, from where it runs it; else what
+/// is installed.
+std::vector<slurm::NodeVersions> slurmd_of_nodes(const tables::Tables& tables);
 
-/// Throws conflict, with what to do, when an image does not go with the nodes, and `capsule` is not to be upgraded to
-/// it.
-void check_slurm_versions(const tables::Tables& tables, const image::Manifest& manifest, const std::string& capsule);
+/// Where a job has slurmd from: the command of its task that is called so. Empty: it has none.
+std::string slurmd_in(const model::Job& job);
+
+/// Throws conflict, with what to do, when an image does not go with the nodes, with other capsules of the namespace or
+/// with what the capsule has written, and `capsule` is not to be upgraded to it. `back`: it gets the data that it had.
+async::awaitable<void> check_slurm_versions(Api& api, image::Manifest manifest, std::string ns, std::string capsule,
+                                            bool back);
 
 }  // namespace underway::api

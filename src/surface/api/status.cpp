@@ -9,7 +9,7 @@
 #include "move/capsules.hpp"
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/dependencies.hpp"
+#include "server/answers.hpp"
 #include "tables/orphans.hpp"
 #include "tables/slurm_reports.hpp"
 
@@ -27,13 +27,14 @@ std::string cause_in_words(const model::Allocation& allocation) {
 namespace {
 
 /// The newest allocation of the job on each node decides; older ones are history.
-void look_at_allocations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
+void look_at_allocations(server::Answers& answers, const model::Job& job, ServiceStatus& service,
                          std::vector<Attention>& attention) {
+  static const move::CapsuleGuard guard;
   std::set<std::string> nodes, waits;
   std::int64_t failed = 0;
   std::string why;
   std::string id;
-  for (const auto& allocation : tables.allocations_of_job(job.ns, job.id)) {
+  for (const auto& allocation : answers.tables().allocations_of_job(job.ns, job.id)) {
     if (allocation->server_terminal()) continue;
     if (allocation->client_status == model::ClientStatus::failed) {
       ++failed;
@@ -47,7 +48,7 @@ void look_at_allocations(const tables::Tables& tables, const model::Job& job, Se
     service.running += allocation->client_status == model::ClientStatus::running ? 1 : 0;
     service.healthy += allocation->is_ready() ? 1 : 0;
     nodes.insert(allocation->node_name);
-    if (const auto waiting = waiting_for(tables, *allocation)) waits.insert("for " + *waiting);
+    if (const auto waiting = server::waiting_for(answers, *allocation, &guard)) waits.insert("for " + *waiting);
     for (const auto& [task, state] : allocation->task_states) {
       if (state.restarts > 0 && state.state != model::TaskRunState::running) {
         attention.push_back({fmt::format("task '{}' of '{}' on {} was restarted {} times", task, job.id,
@@ -94,7 +95,7 @@ void look_at_evaluations(const tables::Tables& tables, const model::Job& job, Se
   }
 }
 
-ServiceStatus service_of(const tables::Tables& tables, const model::Job& job, std::vector<Attention>& attention) {
+ServiceStatus service_of(server::Answers& answers, const model::Job& job, std::vector<Attention>& attention) {
   ServiceStatus service;
   service.id = job.id;
   service.cluster = job.cluster;
@@ -105,8 +106,8 @@ ServiceStatus service_of(const tables::Tables& tables, const model::Job& job, st
   for (const auto& group : job.groups) {
     for (const auto& dependency : group.depends_on) service.depends_on.push_back(dependency.job);
   }
-  look_at_allocations(tables, job, service, attention);
-  look_at_evaluations(tables, job, service, attention);
+  look_at_allocations(answers, job, service, attention);
+  look_at_evaluations(answers.tables(), job, service, attention);
   return service;
 }
 
@@ -260,10 +261,11 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
                                 waits ? fmt::format("underway capsule fence {} -host-is-off", capsule.name)
                                       : "underway capsule status " + capsule.name});
   }
+  server::Answers answers(tables);
   for (const auto& row : tables.jobs()) {
     if (row->stop || (!cluster.empty() && row->cluster != cluster) || !sight.jobs(row->ns)) continue;
     const std::size_t known = status.attention.size();
-    status.services.push_back(service_of(tables, *row, status.attention));
+    status.services.push_back(service_of(answers, *row, status.attention));
     const auto& service = status.services.back();
     look_at_shortfall(tables, *row, sight.now, known, status.attention);
     status.settled =

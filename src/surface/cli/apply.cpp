@@ -22,8 +22,8 @@ int run(const Arguments& arguments) {
   const auto images = name_images_by_digest(body, directory, state_directory(arguments));
   const auto plan = client.plan_cluster(body);
   print_plan(plan, body.cluster);
-  warn_of_slurm(client, body, images);
   if (!plan.changes) return plan.needs_you() ? kFailed : kDone;
+  refuse_slurm(client, plan, body, images, arguments);
   if (const auto agreed = ask_before_change(client, plan, body, arguments); agreed != kDone) return agreed;
   // Asked on a terminal only: in a pipe or a script, typing `apply` was the decision.
   if (!arguments.has(kYes.name) && is_terminal(0) && !confirm("Apply this?")) {
@@ -52,9 +52,11 @@ const Command& apply_command() {
           "job went back; and when nothing is to be changed, but what runs is not what is declared because something "
           "failed. While a rollout goes on its own deadlines count, not -timeout. What takes away Slurm jobs that run, "
           "or what a capsule wrote, and what replaces all of a job at once on which others depend, wants the cluster's "
-          "name typed, or -yes: without a terminal it is refused.",
+          "name typed, or -yes: without a terminal it is refused. So is a "
+          "change that brings releases of Slurm together that do not go together, as a slurmd newer than its "
+          "slurmctld.",
       .examples = {"underway apply examples/slurm", "underway apply -yes -var compute_nodes=5 examples/slurm"},
-      .flags = change_flags({kYes}),
+      .flags = change_flags({kYes, kAnySlurmVersion}),
       .least = 1,
       .most = 1,
       .run = run};

@@ -73,9 +73,12 @@ const Command& capsule_standby_command() {
       .arguments = "NAME",
       .summary = "Chooses the node that keeps copies of a capsule's overlay and takes over when its owner dies.",
       .details = "Without it the server chooses one, as the job file asks for (`protect` of its config).",
-      .examples = {"underway capsule standby slurm-services -node sms2 -every 30s -rpo 2m"},
+      .examples = {"underway capsule standby slurm-services -node sms2 -every 5s -rpo 2m"},
       .flags = {{"node", "NODE", "The standby: a node's name or id."},
-                {"every", "DURATION", "How often a copy is made; without it only moves make one."},
+                {"every", "DURATION",
+                 "How long what is written in place may wait, as by a database; what is replaced follows at once. "
+                 "Without it only "
+                 "moves make a copy."},
                 {"rpo", "DURATION", "How much may be lost: an older copy is not started from. 5m if never said."},
                 {"none", "", "There shall be none."}},
       .least = 1,

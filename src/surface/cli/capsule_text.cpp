@@ -94,8 +94,10 @@ std::string protection_text(const std::vector<api::JobWithSource>& jobs) {
   const auto fate = [](const capsule::ProtectConfig& asked) -> std::string {
     if (asked.keeps_nothing) return "starts elsewhere, with nothing";
     if (!asked.standby) return "waits for that host: it has no standby";
-    return fmt::format("goes on at another node of its pool; copies follow at most every {}, and older than {} is told",
-                       human_duration(asked.every), human_duration(asked.loss));
+    return fmt::format(
+        "goes on at another node of its pool; what is replaced follows at once, the rest within {}; a copy older than "
+        "{} is told",
+        human_duration(asked.every), human_duration(asked.loss));
   };
   for (const auto& [job, source] : jobs) {
     for (const auto& group : job.groups) {
@@ -125,8 +127,9 @@ std::string capsule_text(const model::Capsule& capsule) {
   if (!capsule.last_snapshot.empty()) rows.emplace_back("Snapshot", capsule.last_snapshot);
   if (!capsule.description.empty()) rows.emplace_back("Why", capsule.description);
   if (capsule.replicate_every > Duration{0})
-    rows.emplace_back("Copies", fmt::format("at most every {}; older than {} before a loss is too old",
-                                            human_duration(capsule.replicate_every), human_duration(capsule.rpo)));
+    rows.emplace_back("Copies",
+                      fmt::format("at once of what is replaced, else every {}; older than {} before a loss is too old",
+                                  human_duration(capsule.replicate_every), human_duration(capsule.rpo)));
   std::string out = key_values(rows);
   if (!capsule.replicas.empty()) {
     Table table({"Node", "Copy", "Epoch", ""});

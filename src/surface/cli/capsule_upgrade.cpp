@@ -105,6 +105,7 @@ int revert(sdk::Client& client, const Arguments& arguments, const std::string& n
                   written));
   api::UpgradeCapsule request;
   request.revert = true;
+  request.loses = arguments.has("lose");
   request.any_slurm_version = arguments.has("any-slurm-version");
   return begin(client, arguments, name, std::move(request));
 }
@@ -155,6 +156,7 @@ const Command& capsule_upgrade_command() {
                 {"script", "FILE", "A program of yours that has to succeed in the clone.", true},
                 {"rehearse-only", "", "Stops at the verdict."},
                 {"revert", "", "Takes the last upgrade back: image and overlay, with what was written since."},
+                {"lose", "", "With -revert: even if the capsule says that something would be lost."},
                 {"any-slurm-version", "", "Even if its Slurm does not go with that of the nodes."},
                 {"cancel", "", "Gives the upgrade up; what has stopped goes back."},
                 {"detach", "", "Returns at once."},

@@ -46,8 +46,9 @@ std::map<std::string, std::vector<std::string>> ask_slurm(sdk::Client& client, c
   std::set<std::string> pools;
   for (const auto& host : client.hosts(cluster)) {
     if (!pools.insert(host.pool).second) continue;
-    const auto said = said_on(
-        client, host, {"timeout", kPatience, "squeue", "-h", "-t", "RUNNING,SUSPENDED,COMPLETING", "-o", "%A|%N"});
+    std::vector<std::string> ask = {"timeout", kPatience};
+    std::ranges::copy(slurm::jobs_command({}), std::back_inserter(ask));
+    const auto said = said_on(client, host, std::move(ask));
     if (said) return slurm::parse_jobs(*said);
   }
   return {};
@@ -135,6 +136,17 @@ std::vector<std::string> losses_of_removal(const ClusterFacts& facts, const std:
   }
   if (!hosts.empty())
     lost.push_back(fmt::format("the disks of {}: {}", impact::counted(hosts.size(), "host"), listed(hosts)));
+  return lost;
+}
+
+std::vector<std::string> losses_of_node(const ClusterFacts& facts, const model::Node& node, TimePoint now) {
+  std::vector<std::string> lost;
+  tell_slurm_jobs(facts, [&](const std::string& name) { return name == node.name; }, lost);
+  for (const auto& capsule : facts.capsules) {
+    const auto elsewhere = [&](const model::CapsuleReplica& copy) { return copy.node != node.id; };
+    if (capsule.owner == node.id && !capsule.keeps_nothing)
+      lost.push_back("the way back to " + overlay_of(facts, capsule, now, elsewhere));
+  }
   return lost;
 }
 

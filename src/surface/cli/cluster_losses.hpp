@@ -26,6 +26,9 @@ ClusterFacts ask_facts(sdk::Client& client, const std::string& cluster);
 std::vector<std::string> losses_of_removal(const ClusterFacts& facts, const std::string& cluster,
                                            const std::vector<std::string>& hosts, TimePoint now);
 
+/// What goes with a node that is forgotten: of Slurm jobs and capsules nobody hears any more.
+std::vector<std::string> losses_of_node(const ClusterFacts& facts, const model::Node& node, TimePoint now);
+
 /// What goes with the state directory of a server that has these secrets.
 std::vector<std::string> losses_of_state(const std::vector<std::string>& secrets);
 

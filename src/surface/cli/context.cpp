@@ -191,7 +191,8 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
     return addresses;
   };
   inputs.roots = [](const model::Cluster& cluster, const hcl::Value&) {
-    return std::map<std::string, hcl::Value>{{"slurm", hcl::from_json(slurm::job_file_root(cluster))}};
+    return std::map<std::string, hcl::Value>{
+        {"slurm", hcl::from_json(slurm::job_file_root(cluster, slurm::read_machine()))}};
   };
   const auto loaded = jobspec::load_directory(directory, inputs);
   if (!loaded.directory) refuse(loaded.diagnostics, fmt::format("the directory '{}'", directory));

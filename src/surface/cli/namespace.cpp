@@ -59,9 +59,10 @@ void change(Namespace& ns, const Arguments& arguments) {
   }
   for (const auto& right : arguments.all("allow-right")) add(ns.host_rights, right);
   for (const auto& right : arguments.all("deny-right")) std::erase(ns.host_rights, right);
-  for (const auto& user : arguments.all("allow-user")) {
-    if (!ns.allowed_users.empty()) add(ns.allowed_users, user);
-  }
+  // A list is all that there is: whom tasks run as that name nobody stays among them.
+  const auto users = arguments.all("allow-user");
+  if (!users.empty() && ns.allowed_users.empty()) ns.allowed_users = {"nobody"};
+  for (const auto& user : users) add(ns.allowed_users, user);
 }
 
 /// What is there stays, unless a flag says something else; a file says everything.
@@ -102,7 +103,7 @@ int status(const Arguments& arguments) {
                     {"Description", ns.description.empty() ? "<none>" : ns.description},
                     {"Enabled Drivers", or_all(ns.capabilities.enabled_task_drivers)},
                     {"Disabled Drivers", disabled.empty() ? "<none>" : join(disabled, ",")},
-                    {"Allowed Users", or_all(ns.allowed_users)},
+                    {"Allowed Users", ns.allowed_users.empty() ? "<the driver's own>" : join(ns.allowed_users, ",")},
                     {"Quota", ns.quota.empty() ? "<none>" : ns.quota},
                     {"Host Rights", ns.host_rights.empty() ? "<none>" : join(ns.host_rights, ",")},
                     {"raw_exec as root", ns.raw_exec_as_root ? "allowed" : "refused"}}));
@@ -149,7 +150,8 @@ const Command& namespace_apply_command() {
                 {"only-drivers", "LIST", "The drivers that its tasks may use; an empty list: all."},
                 {"allow-driver", "NAME", "One driver more.", true},
                 {"deny-driver", "NAME", "A driver that its tasks may not use.", true},
-                {"only-users", "LIST", "The users that its tasks may run as, with *; an empty list: all."},
+                {"only-users", "LIST",
+                 "The users that its tasks may run as, with *; an empty list: whom the driver takes by itself."},
                 {"allow-user", "NAME", "One user more.", true}},
       .least = 1,
       .most = 1,

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "cli/cluster_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
@@ -124,6 +125,17 @@ int eligibility(const Arguments& arguments) {
 int purge(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_node(client, arguments.positional().front());
+  if (!arguments.has(kYes.name)) {
+    const auto node = client.node(id);
+    const auto facts = ask_facts(client, node.cluster);
+    if (const auto agreed =
+            ask_before({.deed = fmt::format("this forgets node '{}' and what is known of it", node.name),
+                        .word = node.name,
+                        .lost = losses_of_node(facts, node, SystemClock().now())},
+                       arguments);
+        agreed != kDone)
+      return agreed;
+  }
   client.purge_node(id);
   print(fmt::format("Node \"{}\" is forgotten\n", short_id(id)));
   return kDone;
@@ -160,6 +172,10 @@ const Command& node_purge_command() {
   static const Command command{.name = "node purge",
                                .arguments = "ID|NAME",
                                .summary = "Forgets a node that is not heard of.",
+                               .details =
+                                   "If Slurm jobs run on it, or it has what a capsule wrote, it wants the node's "
+                                   "name typed, or -yes.",
+                               .flags = {kYes},
                                .least = 1,
                                .most = 1,
                                .run = purge};

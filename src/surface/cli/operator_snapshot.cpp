@@ -1,11 +1,13 @@
 // The state of the servers as one file: save, restore, inspect.
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "cli/loss.hpp"
 #include "cli/operator_commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 #include "os/file.hpp"
+#include "server/snapshot_losses.hpp"
 #include "snapshot/archive.hpp"
 
 namespace underway::cli {
@@ -36,16 +38,29 @@ int save(const Arguments& arguments) {
   return kDone;
 }
 
+/// What runs that the file's state does not have. A server of before this question knows nothing.
+server::SnapshotLosses ask_losses(sdk::Client& client, const std::string& file, bool force) {
+  const auto told = client.raw("PUT", fmt::format("/v1/underway/snapshot/losses?force={}", force ? "true" : "false"),
+                               os::read_file(file, std::size_t{4} << 30));
+  if (told.status == 404) return {};
+  if (told.status != 200) throw Error(Code::invalid, "the server does not take this snapshot").because(told.body);
+  return json::decode_text<server::SnapshotLosses>(told.body, "what the snapshot does not have");
+}
+
 int restore(const Arguments& arguments) {
   const std::string& file = arguments.positional().front();
   const auto found = read_snapshot(file);  // nothing is sent that is not whole
-  if (const auto agreed = ask_before({.deed = "this puts an older state in the place of the servers' state",
-                                      .word = "restore",
-                                      .lost = {fmt::format("what was changed since {}", moment(found.time))}},
-                                     arguments);
-      agreed != kDone)
-    return agreed;
-  make_client(arguments).restore_snapshot(file, arguments.has("force"));
+  auto client = make_client(arguments);
+  if (!arguments.has(kYes.name)) {
+    Loss loss{.deed = "this puts an older state in the place of the servers' state",
+              .word = "restore",
+              .lost = {fmt::format("what was changed since {}", moment(found.time))}};
+    if (const auto ends = ask_losses(client, file, arguments.has("force")); ends.allocations > 0)
+      loss.lost.push_back(fmt::format("{} allocations that run, and that it does not have, are stopped: of {}",
+                                      ends.allocations, join(ends.jobs, ", ")));
+    if (const auto agreed = ask_before(loss, arguments); agreed != kDone) return agreed;
+  }
+  client.restore_snapshot(file, arguments.has("force"));
   print("Snapshot Restored\n");
   return kDone;
 }

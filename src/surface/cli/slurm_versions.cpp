@@ -50,17 +50,52 @@ std::vector<std::string> slurm_warnings(sdk::Client& client, const std::vector<c
                                         const std::vector<CapsuleFile>& files) {
   std::vector<std::string> out;
   for (const auto* job : jobs) {
+    const auto slurmd = api::slurmd_in(*job);
+    if (!slurmd.empty()) {
+      for (const auto& problem : client.slurmd_versions(slurmd, job->ns).problems)
+        out.push_back(fmt::format("job '{}': {}", job->id, problem));
+    }
     for (const auto& group : job->groups) {
       const auto* task = model::capsule_task(group);
       const auto manifest = task != nullptr ? find_manifest(client, image_of(*task), files) : std::nullopt;
       if (!manifest) continue;
       const auto services = api::services_of(*manifest);
       if (!services.slurmctld && !services.slurmdbd) continue;
-      for (const auto& problem : client.slurm_versions(services).problems)
-        out.push_back(fmt::format("capsule '{}': {}", model::capsule_name(*job, group), problem));
+      const auto name = model::capsule_name(*job, group);
+      for (const auto& problem : client.slurm_versions(services, job->ns, name).problems)
+        out.push_back(fmt::format("capsule '{}': {}", name, problem));
     }
   }
   return out;
+}
+
+namespace {
+
+/// Those of the jobs that the plan changes: what runs already is not what is decided about.
+std::vector<const model::Job*> changed_jobs(const api::ClusterPlan& plan, const api::ClusterBody& body) {
+  std::vector<const model::Job*> out;
+  for (const auto& one : body.jobs) {
+    const bool changed = std::ranges::any_of(plan.jobs, [&](const auto& change) { return change.id == one.job.id; });
+    if (changed) out.push_back(&one.job);
+  }
+  return out;
+}
+
+}  // namespace
+
+void refuse_slurm(sdk::Client& client, const api::ClusterPlan& plan, const api::ClusterBody& body,
+                  const std::vector<CapsuleFile>& files, const Arguments& arguments) {
+  if (arguments.has(kAnySlurmVersion.name)) return;
+  const auto problems = slurm_warnings(client, changed_jobs(plan, body), files);
+  if (problems.empty()) return;
+  Error error(Code::conflict,
+              fmt::format("this change of cluster '{}' brings releases of Slurm together that do not go "
+                          "together; nothing was changed",
+                          body.cluster.name));
+  for (const auto& problem : problems) error.because(problem);
+  throw error.advise(
+      "go in this order: slurmdbd, slurmctld (`underway capsule upgrade`), slurmd; -any-slurm-version goes on all the "
+      "same");
 }
 
 void warn_of_slurm(sdk::Client& client, const model::Job& job) { warn(slurm_warnings(client, {&job}, {})); }

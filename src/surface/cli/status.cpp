@@ -62,16 +62,32 @@ void print_services(const api::Status& status) {
   if (!table.empty()) table.print();
 }
 
-/// What would be lost with the host of each capsule.
-void print_capsules(const api::Status& status) {
-  Table table({"CAPSULE", "ON", "STANDBY", "WOULD LOSE"});
+/// What its node told; nothing while it has told nothing.
+model::CapsuleSaving saving_of(sdk::Client& client, const std::string& capsule) {
+  try {
+    return client.capsule_saving(capsule);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// What would be lost with the host of each capsule, and what there is to go back to.
+void print_capsules(const Arguments& arguments, const api::Status& status) {
+  if (status.capsules.empty()) return;
+  auto client = make_client(arguments);
+  Table table({"CAPSULE", "ON", "STANDBY", "WOULD LOSE", "SNAPSHOT", "BACKUP"});
+  const auto newest = [](const model::SavedWork& work) {
+    if (work.done_at > 0) return ago(work.done_at);
+    return std::string(work.every > Duration{0} ? "none yet" : "-");
+  };
   for (const auto& capsule : status.capsules) {
     const std::string loses = capsule.keeps_nothing      ? "nothing"
                               : !capsule.standby.empty() ? human_duration(capsule.loses)
                                                          : fmt::format("all: {}", capsule.why);
-    table.add({capsule.name, capsule.owner, capsule.standby.empty() ? "-" : capsule.standby, loses});
+    const auto saved = saving_of(client, capsule.name);
+    table.add({capsule.name, capsule.owner, capsule.standby.empty() ? "-" : capsule.standby, loses,
+               newest(saved.snapshot), newest(saved.backup)});
   }
-  if (table.empty()) return;
   print("\n");
   table.print();
 }
@@ -105,7 +121,7 @@ int run(const Arguments& arguments) {
   print_hosts(status);
   print_nodes(status);
   print_services(status);
-  print_capsules(status);
+  print_capsules(arguments, status);
   if (!status.attention.empty()) print("\n" + paint(Colour::bold, "Needs you:") + "\n");
   for (const auto& attention : status.attention) {
     print(paint(Colour::yellow, "! ") + attention.what + "\n");

@@ -7,6 +7,7 @@
 #include "cli/context.hpp"
 #include "cli/local_agent.hpp"
 #include "cli/progress_of_cluster.hpp"
+#include "cli/slurm_versions.hpp"
 #include "cli/up_lock.hpp"
 
 namespace underway::cli {
@@ -25,8 +26,9 @@ int run(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto body = load_cluster(directory, arguments, &client);
   const auto images = name_images_by_digest(body, directory, agent.state_directory);
-  if (const auto agreed = ask_before_change(client, client.plan_cluster(body), body, arguments); agreed != kDone)
-    return agreed;
+  const auto plan = client.plan_cluster(body);
+  refuse_slurm(client, plan, body, images, arguments);
+  if (const auto agreed = ask_before_change(client, plan, body, arguments); agreed != kDone) return agreed;
   push_capsule_files(client, images);
   const auto applied = client.apply_cluster(body);
   say(applied.registered.empty() && applied.stopped.empty()
@@ -47,9 +49,10 @@ const Command& up_command() {
       .details =
           "Starts the agent on this machine if none runs, sends the cluster with all of its jobs in one request, and "
           "follows until every host runs and every service is healthy. Run again, it changes what differs and nothing "
-          "else; interrupted, it is run again. What `apply` asks about before it is lost, `up` asks about too.",
+          "else; interrupted, it is run again. What `apply` asks about or refuses, `up` does, too.",
       .examples = {"underway up examples/slurm", "underway up -var compute_nodes=8 examples/slurm"},
-      .flags = change_flags({kYes, {"new-cluster", "", "Begins anew where the state of the server here is gone."}}),
+      .flags = change_flags(
+          {kYes, kAnySlurmVersion, {"new-cluster", "", "Begins anew where the state of the server here is gone."}}),
       .least = 1,
       .most = 1,
       .run = run};

@@ -380,7 +380,9 @@ class Client {
   std::vector<image::StoredImage> prune_images(const std::string& older, bool dry);
   image::StoredImage image(const std::string& reference);
   boost::json::value image_info(const std::string& reference);  ///< with its manifest
-  api::SlurmVersions slurm_versions(const slurm::Services& services);
+  /// Of a capsule with these services; and of the slurmd that nodes have at that path.
+  api::SlurmVersions slurm_versions(const slurm::Services& services, const std::string& ns, const std::string& capsule);
+  api::SlurmVersions slurmd_versions(const std::string& path, const std::string& ns);
   void remove_image(const std::string& reference, bool force = false);
   /// Told of bytes that are there, and of all.
   using Transferred = std::function<void(std::int64_t done, std::int64_t all)>;

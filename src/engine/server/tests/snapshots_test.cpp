@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "os/file.hpp"
+#include "server/snapshot_losses.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 #include "server/variables.hpp"
@@ -60,6 +61,9 @@ class Site {
   }
   RestoredSnapshot restore(const std::string& path, bool force = false) {
     return loop.run_until_done(server->restore_snapshot(path, force));
+  }
+  SnapshotLosses losses(const std::string& path) {
+    return loop.run_until_done(losses_of_snapshot(*server, path, false));
   }
   std::string refusal(const std::string& path, bool force = false) {
     const auto before = tables().revision();
@@ -132,6 +136,21 @@ TEST(Snapshots, WakeABlockingQueryOfWhatIsGone) {
   run_until(site.loop, [&] { return answered != 0; });
   EXPECT_GT(answered, seen);
   site.loop.run_until_done(tasks.stop());
+}
+
+TEST(Snapshots, TellWhatRunsThatTheyDoNotHave) {
+  Site site;
+  FakeNode& node = site.join(1);
+  site.run("kept");
+  run_until(site.loop, [&] { return node.orders.size() == 1; });
+  const auto saved = site.save();
+  EXPECT_EQ(site.losses(saved).allocations, 0);
+  site.run("later");
+  run_until(site.loop, [&] { return node.orders.size() == 2; });
+  const auto losses = site.losses(saved);
+  EXPECT_EQ(losses.jobs, (Names{"default/later"}));
+  EXPECT_EQ(losses.allocations, 1);
+  EXPECT_EQ(site.jobs(), (Names{"kept", "later"})) << "something was touched";
 }
 
 TEST(Snapshots, HaveNodesLinkAnewAndToldWhatTheyShallRun) {

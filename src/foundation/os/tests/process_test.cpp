@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "os/descriptor_limit.hpp"
 #include "temporary.hpp"
 
 namespace underway::os {
@@ -191,6 +193,21 @@ TEST(Process, IdentityTellsAReusedNumberApart) {
   EXPECT_EQ(Pidfd::find({self->pid, self->start_time + 1}), std::nullopt);
   const auto awkward = sh("cp /bin/sleep '/tmp/a) Z 1'$$; '/tmp/a) Z 1'$$ 0; rm '/tmp/a) Z 1'$$");
   EXPECT_TRUE(awkward.status.success());
+}
+
+TEST(DescriptorLimit, IsRaisedForThisProcessAndNotForWhatItSpawns) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{256, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  EXPECT_EQ(raise_descriptor_limit(), before.rlim_max);
+  rlimit raised{};
+  ::getrlimit(RLIMIT_NOFILE, &raised);
+  EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  EXPECT_EQ(run_program({.argv = {"sh", "-c", "ulimit -Sn"}}, std::chrono::seconds(20)).out, "256\n");
+  SpawnSpec wants{.argv = {"sh", "-c", "ulimit -Sn"}};
+  wants.limits = {{RLIMIT_NOFILE, 100, 100}};
+  EXPECT_EQ(run_program(wants, std::chrono::seconds(20)).out, "100\n");
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 /// @file
 /// underway-capsule-init: pid 1 of a capsule. It waits for the word to go (its network is being made), runs the step
 /// `probe`, keeps the capsule's services running in the order of their dependencies, runs steps when asked, and stops
-/// all in reverse order at SIGTERM. Static, and libc only: one of it stays resident in every capsule.
+/// all in reverse order at SIGTERM. Who connects from outside while a service is away waits (doors.hpp). Static, and
+/// libc only: one of it stays resident in every capsule.
 ///
 /// On the control socket (SOCK_SEQPACKET) every message is one packet of text:
 ///
 ///   go                     all is in place; the end of a connection before that ends the capsule
 ///   status                 "phase …", and a line for each service and step moment
-///   step MOMENT            runs the steps of that moment; answered when they have ended
+///   step MOMENT [SINCE]    runs the steps of that moment; answered when they have ended
 ///   signal SERVICE NUMBER  to the service's process
 ///   restart SERVICE        ends it and starts it again
 ///   stop                   as SIGTERM
@@ -29,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capsule/init/doors.hpp"
 #include "capsule/init/service.hpp"
 #include "capsule/init/steps.hpp"
 
@@ -39,6 +41,8 @@ constexpr int kMaxClients = 8;
 constexpr int kMaxRuns = 4;
 constexpr size_t kMaxPacket = 16384;
 constexpr int64_t kProbeAgain = 250;
+/// As long as clients wait for a service that is away: then they are told that nobody is there, and know what to do.
+constexpr int64_t kHeldMs = 60'000;
 /// sysexits.h: a temporary failure, to be tried again (EX_TEMPFAIL), elsewhere perhaps.
 constexpr int kNotReachable = 75;
 
@@ -56,8 +60,14 @@ int64_t go_by = 0, probe_by = 0, probe_at = 0;
 /// The run that belongs to the phase: the probe, after_start, before_stop.
 StepRun* own_run = nullptr;
 bool before_stop_done = false, after_start_done = false;
+Doors doors;
+/// Since when a service has been away; 0: none is.
+int64_t away_since = 0;
+/// While the last questions are answered: until when at most, and when they are looked at next.
+int64_t answer_by = 0, look_at = 0;
+bool answered = false;
 /// Results of the last run of each moment; -1: not run.
-int results[6] = {-1, -1, -1, -1, -1, -1};
+int results[kMomentCount] = {-1, -1, -1, -1, -1, -1, -1};
 char spec_text[1 << 20];
 
 StepRun* free_run() {
@@ -97,6 +107,35 @@ void begin_stop(const char* why) {
 void fail(int code, const char* why) {
   exit_code = code;
   begin_stop(why);
+}
+
+/// Who connects waits while a service is away; once we stop, nobody gets in any more.
+void mind_doors() {
+  if (phase == Phase::stopping) return;  // advance_stop() does it
+  const int64_t now = now_ms();
+  bool away = phase == Phase::waiting || phase == Phase::probing;
+  for (int n = 0; n < spec.service_count; ++n) away = away || services[n].away(now);
+  if (!away) away_since = 0;
+  if (away && away_since == 0) away_since = now;
+  doors.set(away && now < away_since + kHeldMs ? Door::held : Door::open);
+}
+
+/// Nobody gets in any more. True when those that have asked have their answers, or had long enough.
+bool answer_the_last() {
+  if (answered) return true;
+  doors.set(Door::closed);
+  const int64_t now = now_ms();
+  if (answer_by == 0) answer_by = now + kAnswerMs;
+  const int left = exit_code == 0 ? count_unanswered() : 0;
+  if (left > 0 && now < answer_by) {
+    look_at = now + kLookMs;
+    return false;
+  }
+  if (left > 0)
+    say("stopping with %d connections that are not answered after %lld ms", left, static_cast<long long>(kAnswerMs));
+  answered = true;
+  look_at = 0;
+  return true;
 }
 
 /// A service stops when all that need it have stopped.
@@ -144,7 +183,7 @@ void advance_services() {
 
 /// True when nothing is left to stop.
 bool advance_stop() {
-  if (own_run != nullptr) return false;
+  if (own_run != nullptr || !answer_the_last()) return false;
   bool all_over = true;
   for (bool changed = true; changed;) {
     changed = false;
@@ -232,7 +271,7 @@ void tell_status(int client) {
                  to_text(service.state()), service.pid(), service.restarts(), service.last_code(),
                  service.last_signal(), static_cast<long long>(now - service.since())));
   }
-  for (int n = 0; n < 6; ++n) {
+  for (int n = 0; n < kMomentCount; ++n) {
     if (results[n] >= 0) add(snprintf(text + size, sizeof text - size, "step %s %d\n", kMoments[n], results[n]));
   }
   answer(client, text);
@@ -261,7 +300,11 @@ void obey(int client, char* text) {
     return answer(client, "ok");
   }
   if (name == nullptr) return answer(client, "error incomplete");
-  if (strcmp(word, "step") == 0) return begin_asked_run(client, name);
+  if (strcmp(word, "step") == 0) {
+    // For one that asks what was written since.
+    if (const char* since = strtok_r(nullptr, " \n", &rest)) setenv("UNDERWAY_SINCE", since, 1);
+    return begin_asked_run(client, name);
+  }
   const int index = spec.find_service(name);
   if (index < 0) return answer(client, "error no such service");
   if (strcmp(word, "signal") == 0) {
@@ -341,6 +384,8 @@ int poll_timeout() {
   const auto consider = [&due](int64_t at) {
     if (at != 0 && (due == 0 || at < due)) due = at;
   };
+  consider(look_at);
+  if (away_since != 0 && doors.door() == Door::held) consider(away_since + kHeldMs);
   for (int n = 0; n < spec.service_count; ++n) consider(services[n].due());
   for (const StepRun& run : runs) consider(run.due());
   if (due == 0) return -1;
@@ -382,6 +427,7 @@ int run_capsule() {
     finish_runs();
     if (phase == Phase::starting || phase == Phase::running) advance_services();
     if (phase == Phase::stopping && advance_stop()) break;
+    mind_doors();
     // A step without commands, or a service that could not be forked, has ended already.
     bool again = false;
     for (const StepRun& run : runs) again = again || (!run.active() && (&run == own_run || run.client() >= 0));
@@ -436,6 +482,7 @@ int be_init() {
   }
   bool whole = signals >= 0;
   for (int n = 0; n < spec.service_count; ++n) whole = whole && services[n].begin(spec.services[n], spec.attempts);
+  mind_doors();  // before the addresses are used, which waits for our socket
   if (!whole || !open_control()) {
     say("cannot begin: %s", strerror(errno));
     return 1;
@@ -447,8 +494,10 @@ int be_init() {
 }  // namespace
 }  // namespace underway::capsule::init
 
-int main() {
+int main(int argc, char** argv) {
   if (getpid() == 1) return underway::capsule::init::be_init();
+  // Without a command it says that it can: it may be older than who asks.
+  if (argc > 1 && strcmp(argv[1], "alone") == 0) return argc > 2 ? underway::capsule::init::run_alone(argv + 2) : 0;
   dprintf(2, "underway-capsule-init is started by underway, as the first process of a capsule\n");
   return 2;
 }

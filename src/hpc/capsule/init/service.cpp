@@ -100,6 +100,7 @@ void Service::start() {
     return;
   }
   if (spec_->ready.count == 0) {
+    settled_at_ = started_at_ + kSettleMs;
     enter(ServiceState::ready);
     return;
   }
@@ -142,7 +143,7 @@ void Service::main_ended(int status) {
   kill(-pid_, SIGKILL);  // what it left in its session would hold its ports and files
   if (ready_pid_ > 0) kill(-ready_pid_, SIGKILL);
   pid_ = 0;
-  kill_at_ = ready_by_ = ask_at_ = 0;
+  kill_at_ = ready_by_ = ask_at_ = settled_at_ = 0;
   code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   signal_ = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   out_.drain();
@@ -198,7 +199,13 @@ void Service::pause_or_give_up() {
   enter(ServiceState::paused);
 }
 
+bool Service::away(int64_t now) const {
+  if (state_ == ServiceState::ready) return restart_asked_ || now < settled_at_;
+  return state_ == ServiceState::waiting || state_ == ServiceState::starting || state_ == ServiceState::paused;
+}
+
 void Service::tick(int64_t now) {
+  if (now >= settled_at_) settled_at_ = 0;
   if (start_at_ != 0 && now >= start_at_) {
     ++restarts_;
     start();
@@ -223,7 +230,7 @@ void Service::tick(int64_t now) {
 
 int64_t Service::due() const {
   int64_t due = 0;
-  for (const int64_t at : {start_at_, ready_by_, ask_at_, kill_at_}) {
+  for (const int64_t at : {start_at_, ready_by_, ask_at_, kill_at_, settled_at_}) {
     if (at != 0 && (due == 0 || at < due)) due = at;
   }
   return due;

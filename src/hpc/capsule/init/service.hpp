@@ -48,6 +48,8 @@ const char* to_text(ServiceState state);
 
 class Service {
  public:
+  static constexpr int64_t kSettleMs = 1'000;
+
   bool begin(const ServiceSpec& spec, int attempts);
 
   const ServiceSpec& spec() const { return *spec_; }
@@ -59,6 +61,9 @@ class Service {
     return state_ == ServiceState::done || state_ == ServiceState::failed || state_ == ServiceState::stopped;
   }
   bool running() const { return pid_ > 0; }
+  /// It is to serve and does not: not yet, or not at the moment. Without a command that says whether it is ready it has
+  /// kSettleMs to get there.
+  bool away(int64_t now) const;
   pid_t pid() const { return pid_; }
   int restarts() const { return restarts_; }
   int last_code() const { return code_; }
@@ -70,7 +75,7 @@ class Service {
   bool ended(pid_t pid, int status);
   /// What is due by the clock: start again, ask whether it is ready, give up waiting, kill.
   void tick(int64_t now);
-  /// When tick() is to be called next; 0: not by the clock.
+  /// When tick() is to be called next, or it is not away any more; 0: not by the clock.
   int64_t due() const;
   void signal(int number) const;
   /// Ends it and starts it again at once.
@@ -93,7 +98,7 @@ class Service {
   pid_t pid_ = 0, ready_pid_ = 0;
   int restarts_ = 0, failures_ = 0, code_ = 0, signal_ = 0;
   bool restart_asked_ = false;
-  int64_t since_ = 0, started_at_ = 0, start_at_ = 0, ready_by_ = 0, ask_at_ = 0, kill_at_ = 0;
+  int64_t since_ = 0, started_at_ = 0, start_at_ = 0, ready_by_ = 0, ask_at_ = 0, kill_at_ = 0, settled_at_ = 0;
   int64_t pause_ = 0, ask_pause_ = 0;
   LogLines out_, err_;
 };

@@ -23,8 +23,10 @@ inline constexpr int kMaxSteps = 64;
 inline constexpr int kMaxWords = 256;  ///< of a command, of an environment, of depends_on
 
 enum class Restart : uint8_t { always, on_failure, never };
-enum class Moment : uint8_t { before_stop, after_start, probe, check, quiesce, unquiesce };
-inline constexpr const char* kMoments[] = {"before_stop", "after_start", "probe", "check", "quiesce", "unquiesce"};
+enum class Moment : uint8_t { before_stop, after_start, probe, check, quiesce, unquiesce, before_revert };
+inline constexpr const char* kMoments[] = {"before_stop", "after_start", "probe",        "check",
+                                           "quiesce",     "unquiesce",   "before_revert"};
+inline constexpr int kMomentCount = sizeof kMoments / sizeof kMoments[0];
 inline constexpr const char* kRestarts[] = {"always", "on_failure", "never"};
 
 /// NULL-terminated, as execve(2) wants it.

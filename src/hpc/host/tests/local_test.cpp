@@ -114,6 +114,21 @@ TEST_F(LocalHosts, ReachEachOtherAndLearnNewNamesAtOnce) {
   EXPECT_EQ(shell(hosts[2], "getent hosts soon | cut -d' ' -f1"), "10.177.0.60");
 }
 
+TEST_F(LocalHosts, WaitForAnAddressThatNobodyHasYet) {
+  provider_->prepare(cluster());
+  auto spec = host("c1", 11);
+  spec.bridges = true;
+  const auto c1 = provider_->create(spec);
+  const auto c2 = provider_->create(host("c2", 12));
+  for (const auto& from : {c1, c2}) {
+    // By itself the kernel says "No route to host" after 3 s.
+    EXPECT_EQ(shell(from,
+                    "perl -MIO::Socket::INET -e '$c=IO::Socket::INET->new(PeerAddr=>\"10.177.0.99:7\",Timeout=>4);"
+                    "print $!'"),
+              "Connection timed out");
+  }
+}
+
 TEST_F(LocalHosts, InitStartsTheAgentAgainAndReapsOrphans) {
   provider_->prepare(cluster());
   auto spec = host("c1", 11);

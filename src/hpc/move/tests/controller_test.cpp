@@ -150,8 +150,9 @@ class ControllerTest : public ::testing::Test {
   }
   awaitable<void> watch(boost::json::value header, std::shared_ptr<link::Stream> stream) {
     const auto request = json::decode<WatchRequest>(header);
+    watched_for = request.every;
     const bool changed = request.seen != std::to_string(written);
-    WatchReply reply{changed, 1ms};
+    WatchReply reply{changed, false, 1ms};
     const auto told = json::to_value(reply);
     co_await stream->write_control(told);
     while (request.seen == std::to_string(written)) co_await async::sleep_for(5ms);
@@ -204,7 +205,8 @@ class ControllerTest : public ::testing::Test {
   std::vector<std::string> steps;
   std::size_t received = 0;
   int rounds = 0, installed = 0;
-  int written = 0;  ///< by the capsule
+  int written = 0;          ///< by the capsule
+  Duration watched_for{0};  ///< as the node was told: how long what is written in place may wait
   bool hold_first_round = false, no_snapshot = false;
 };
 
@@ -326,6 +328,23 @@ TEST_F(FollowingTest, CopiesFollowWhatIsWrittenWithoutBeingAskedFor) {
     const int before = rounds;
     ++written;
     until([&] { return rounds > before; });
+  }
+}
+
+/// What is written in place may wait for long.
+class FollowingSeldomTest : public ControllerTest {
+ protected:
+  FollowingSeldomTest() : ControllerTest({{"every", "1h"}, {"loss", "1h"}, {"rpo", "1h"}}) {}
+};
+
+TEST_F(FollowingSeldomTest, WhatIsReplacedDoesNotWaitForThat) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  for (int times = 0; times < 3; ++times) {
+    const int before = rounds;
+    until([&] { return watched_for > 59min; });
+    ++written;  // the node has heard of it
+    until([&] { return rounds > before; });
+    watched_for = 0s;
   }
 }
 

@@ -10,13 +10,25 @@
 
 namespace underway::overlay {
 
+/// What look_at() says, path by path.
+class Look {
+ public:
+  void add(const Tree::Item& item);
+  std::string text() const;
+
+ private:
+  std::string seen_;
+};
+
 struct Scan {
   std::vector<Entry> entries;  ///< by path; files without blocks
   std::uint64_t left_out = 0;  ///< fifos, sockets, devices
+  std::string look;            ///< what look_at() would have said
 };
 struct ScanOptions {
-  bool sync = false;   ///< write it out first. Without, nobody may write.
-  bool quick = false;  ///< times count on tmpfs, too
+  bool sync = false;             ///< write it out first. Without, nobody may write.
+  bool quick = false;            ///< times count on tmpfs, too
+  const Index* known = nullptr;  ///< of an earlier one: what has not changed is not asked for its attributes
 };
 /// `began`: everything that was written before is on its way to the disk. A file that changed later is not settled:
 /// writes through a mapping change no time after the first.

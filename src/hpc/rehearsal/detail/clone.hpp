@@ -22,6 +22,9 @@ class Clone {
   ~Clone();
 
   void fill(const std::function<void(const std::string& upper)>& fill);
+  /// Starts what ran last with the data and has it end by itself; nothing when that is not asked for, or it is not
+  /// here.
+  std::optional<model::RehearsalFinding> stop_what_ran();
   model::RehearsalFinding start();
   model::RehearsalFinding check();
   std::vector<model::RehearsalFinding> run_scripts();
@@ -42,6 +45,7 @@ class Clone {
   std::string task_directory() const;
   void launch();
   void wait_until_ready(model::RehearsalFinding& finding);
+  void end_by_itself(model::RehearsalFinding& finding);
   std::string log_of(const std::string& service) const;
   std::string given_up_service() const;
 
@@ -57,6 +61,7 @@ class Clone {
   std::unique_ptr<driver::TaskHandle> handle_;
   std::vector<std::string> scripts_;  ///< as the clone sees them
   std::string image_, digest_;
+  std::string starts_;  ///< the image in the place of the job's; empty: that
 };
 
 }  // namespace underway::rehearsal::detail

@@ -207,6 +207,36 @@ TEST_F(Rehearsals, TakeTheSnapshotThatTheyAreToldAndAnotherImage) {
   EXPECT_EQ(overlay::list_snapshots(snapshots).size(), 1U);
 }
 
+/// As a database does: a newer one reads what an older one left when it ended, and not what it had open.
+constexpr const char* kOpensAndCloses = R"(if [ -e /etc/newer ]; then
+  grep -q closed /var/lib/state || { echo "it was cut short"; exit 1; }
+  exec sleep 1000
+fi
+echo open > /var/lib/state
+trap 'echo closed > /var/lib/state; exit 0' TERM
+while :; do sleep 0.1; done)";
+
+TEST_F(Rehearsals, EndWhatRanBeforeAsAnUpgradeDoes) {
+  const auto newer = pack_image("newer", [](const std::string& root) { os::write_file(root + "/etc/newer", ""); });
+  const auto run =
+      spec("web", config(kOpensAndCloses, "", R"({"step": [{"before_stop": [{"command": ["/bin/sleep", "1000"]}]}]})"));
+  auto& task = start(run);
+  ASSERT_TRUE(eventually([&] { return shell(task, "cat /var/lib/state") == "open"; }));
+  auto wanted = request(run);
+  wanted.image = newer;
+  const auto cut_short = rehearse(rehearsal_options(), wanted);
+  EXPECT_FALSE(cut_short.passed());
+  EXPECT_THAT(cut_short.problem(), HasSubstr("it was cut short"));
+  wanted.stop_first = true;
+  const auto ended = rehearse(rehearsal_options(), wanted);
+  EXPECT_TRUE(ended.passed()) << say(ended);
+  EXPECT_EQ(ended.findings.at(0).name, "stop");
+  EXPECT_EQ(ended.findings.at(1).name, "start");
+  EXPECT_EQ(ended.image, "newer:1.0");
+  EXPECT_EQ(shell(task, "cat /var/lib/state"), "open") << "the capsule itself goes on";
+  end(task, SIGKILL);
+}
+
 TEST_F(Rehearsals, TellOfACheckThatFailsAndTryNoScriptThen) {
   const auto run =
       spec("web", config("exec sleep 1000", "",

@@ -14,6 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   underway::slurm::parse_jobs(text);
   underway::slurm::parse_beliefs(text);
   underway::slurm::parse_host_steps(text);
+  underway::slurm::parse_ends(text);
+  underway::slurm::parse_accounts(text);
+  underway::slurm::parse_accepted(text);
   underway::slurm::parse_partitions(text);
   underway::slurm::parse_silent(text);
   underway::slurm::parse_boot_time(text);

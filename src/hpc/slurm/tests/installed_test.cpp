@@ -60,6 +60,17 @@ TEST(InstalledSlurmd, TellsItsVersionAndThatOfAnOtherOneThatRuns) {
               UnorderedElementsAre(Pair("slurm.version", "23.02.7"), Pair("slurm.version.running", "22.05.8")));
 }
 
+TEST(InstalledSlurmd, KnowsOneThatWasExecutedAnewByTheNameOfItsFile) {
+  const Imitation machine;
+  machine.install("usr/sbin/slurmd", "slurm-wlm 25.05.1");
+  machine.install("usr/sbin/slurmd-wlm", "slurm-wlm 24.11.5");
+  machine.install("usr/sbin/slurmdbd", "slurm-wlm 23.11.1");
+  machine.process("16", "slurmdbd", "mnt:[1]", "usr/sbin/slurmdbd");
+  machine.process("17", "slurmd-wlm", "mnt:[1]", "usr/sbin/slurmd-wlm");
+  EXPECT_THAT(InstalledSlurmd(machine.root()).attributes(),
+              UnorderedElementsAre(Pair("slurm.version", "25.05.1"), Pair("slurm.version.running", "24.11.5")));
+}
+
 TEST(InstalledSlurmd, LeavesContainersOthersAndWhatSaysNothingOut) {
   const Imitation machine;
   machine.install("usr/sbin/slurmd", "what?");
@@ -69,12 +80,32 @@ TEST(InstalledSlurmd, LeavesContainersOthersAndWhatSaysNothingOut) {
   EXPECT_THAT(InstalledSlurmd(machine.root()).attributes(), IsEmpty());
 }
 
+TEST(InstalledSlurmd, TellsEachReleaseThatLiesBesideOthers) {
+  const Imitation machine;
+  machine.install("usr/sbin/slurmd", "slurm-wlm 22.05.8");
+  for (const auto* release : {"20.11", "bad"})
+    fs::create_directories(machine.root() + "/opt/slurm/" + release + "/sbin");
+  machine.install("opt/slurm/20.11/sbin/slurmd", "slurm-wlm 20.11.4");
+  machine.install("opt/slurm/bad/sbin/slurmd", "this release does not start");
+  model::Node node;
+  node.attributes = InstalledSlurmd(machine.root()).attributes();
+  EXPECT_THAT(
+      node.attributes,
+      UnorderedElementsAre(Pair("slurm.version", "22.05.8"),
+                           Pair("slurm.versions", "/opt/slurm/20.11/sbin/slurmd 20.11.4, /usr/sbin/slurmd 22.05.8")));
+  EXPECT_EQ(version_at(node, "/opt/slurm/20.11/sbin/slurmd"), (Version{20, 11, 4}));
+  EXPECT_EQ(version_at(node, "/usr/sbin/slurmd"), (Version{22, 5, 8}));
+  EXPECT_FALSE(version_at(node, "/opt/slurm/bad/sbin/slurmd"));
+}
+
 TEST(InstalledSlurmd, IsReadBackFromANode) {
   model::Node node;
   node.name = "c1";
   node.attributes = {{"slurm.version", "22.05.8"}};
   EXPECT_EQ(versions_of(node).installed.value_or(Version{}).text(), "22.05.8");
   EXPECT_FALSE(versions_of(node).running);
+  EXPECT_EQ(version_at(node, "/usr/sbin/slurmd"), (Version{22, 5, 8}));
+  EXPECT_FALSE(version_at(node, "/opt/slurm/22.05/sbin/slurmd"));
 }
 
 }  // namespace

@@ -32,6 +32,136 @@ TEST(Reconcile, AGhostIsEnded) {
   EXPECT_NE(made.findings[0].text.find("c1"), std::string::npos);
 }
 
+const std::vector<Belief> kRan = {{"17", "RUNNING", "ann", {"c1"}, false, 1000}};
+
+Known known_end(End end) {
+  Known known;
+  known.nodes = {{"17", std::move(end)}};
+  known.can_enter = true;
+  known.state_time = 1100;
+  return known;
+}
+
+TEST(Reconcile, AGhostWhoseEndIsKnownIsEnteredSo) {
+  const Hosts hosts{{"c1", {}}};
+  auto known = known_end({.state = "FAILED", .status = 768, .start = 1000, .end = 1200, .of_batch = true});
+  const auto made = reconcile(kRan, {"17"}, kHostOf, hosts, {}, known);
+  EXPECT_EQ(kinds(made), std::vector{Kind::ended});
+  EXPECT_TRUE(made.commands.empty()) << "nothing is cancelled";
+  ASSERT_EQ(made.entries.size(), 1U);
+  EXPECT_EQ(made.entries[0].command, (std::vector<std::string>{kEnterEnd, "17", "FAILED", "768", "1000", "1200"}));
+  EXPECT_EQ(made.entries[0].otherwise, (std::vector<std::string>{"scancel", "17"}));
+  // Slurm's own word counts more.
+  known.accounts = {{"17", {.state = "TIMEOUT", .status = 0, .start = 1000, .end = 1199, .of_accounts = true}}};
+  EXPECT_EQ(reconcile(kRan, {"17"}, kHostOf, hosts, {}, known).entries[0].command,
+            (std::vector<std::string>{kEnterEnd, "17", "TIMEOUT", "0", "1000", "1199"}));
+  known.accounts["17"].start = 500;
+  EXPECT_EQ(reconcile(kRan, {"17"}, kHostOf, hosts, {}, known).entries[0].command[2], "FAILED")
+      << "that was another run";
+}
+
+TEST(Reconcile, NothingIsGuessed) {
+  const Hosts hosts{{"c1", {}}};
+  const auto cancelled = std::vector<std::vector<std::string>>{{"scancel", "17"}};
+  const auto unsaid = reconcile(kRan, {"17"}, kHostOf, hosts, {}, known_end({.end = 1200, .of_batch = true}));
+  EXPECT_EQ(unsaid.commands, cancelled);
+  EXPECT_NE(unsaid.findings[0].text.find("SlurmdDebug=verbose"), std::string::npos);
+  const auto old = reconcile(kRan, {"17"}, kHostOf, hosts, {}, known_end({.state = "COMPLETED", .end = 900}));
+  EXPECT_EQ(old.commands, cancelled) << "another job of that number";
+  auto without = known_end({.state = "COMPLETED", .end = 1200});
+  without.can_enter = false;
+  const auto bare = reconcile(kRan, {"17"}, kHostOf, hosts, {}, without);
+  EXPECT_EQ(bare.commands, cancelled);
+  EXPECT_NE(bare.findings[0].text.find("COMPLETED, at 1970-01-01T00:20:00Z"), std::string::npos)
+      << bare.findings[0].text;
+  const auto back = reconcile(kRan, {"17"}, kHostOf, hosts, {}, known_end({.end = 1200, .sent_back = true}));
+  EXPECT_EQ(back.commands, (std::vector<std::vector<std::string>>{{"scontrol", "requeuehold", "17"}}));
+}
+
+TEST(Reconcile, WhatItsNodesWereNeverToldOfWaitsAgain) {
+  const Hosts hosts{{"c1", {}}};
+  Known known;
+  known.state_time = 1030;
+  known.logged = {"c1"};
+  const auto made = reconcile(kRan, {"17"}, kHostOf, hosts, {}, known);
+  EXPECT_EQ(made.commands, (std::vector<std::vector<std::string>>{
+                               {"scontrol", "requeue", "17"}, {"scontrol", "update", "JobId=17", "StartTime=now"}}));
+  ASSERT_EQ(made.findings.size(), 1U);
+  EXPECT_EQ(made.findings[0].kind, Finding::Kind::returned);
+  const auto cancelled = std::vector<std::vector<std::string>>{{"scancel", "17"}};
+  auto launched = known;
+  launched.nodes["17"] = {.start = 1000};
+  EXPECT_EQ(reconcile(kRan, {"17"}, kHostOf, hosts, {}, launched).commands, cancelled) << "it began there";
+  auto unread = known;
+  unread.logged.clear();
+  EXPECT_EQ(reconcile(kRan, {"17"}, kHostOf, hosts, {}, unread).commands, cancelled) << "nobody can say";
+  auto long_ago = known;
+  long_ago.state_time = 5000;
+  EXPECT_EQ(reconcile(kRan, {"17"}, kHostOf, hosts, {}, long_ago).commands, cancelled) << "logs are not kept for ever";
+}
+
+TEST(Reconcile, WhatWasSubmittedAfterAnEndIsAnotherJobOfThatNumber) {
+  std::vector<Belief> waits = {{"17", "PENDING", "ann", {}}};
+  waits[0].submitted = 1300;
+  const auto end = known_end({.state = "COMPLETED", .start = 1100, .end = 1200, .of_batch = true});
+  const auto made = reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {}, end);
+  EXPECT_TRUE(made.entries.empty());
+  EXPECT_TRUE(made.commands.empty());
+  waits[0].submitted = 1000;
+  EXPECT_EQ(reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {}, end).entries.size(), 1U);
+  waits[0].is_array = true;
+  const auto array = reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {}, end);
+  EXPECT_TRUE(array.entries.empty()) << "what ended is its last task, and others wait";
+  EXPECT_EQ(array.commands, (std::vector<std::vector<std::string>>{{"scontrol", "hold", "17"}}));
+}
+
+TEST(Reconcile, AStepThatOnlyWaitsForSlurmctldIsNone) {
+  EXPECT_EQ(parse_steps("17.extern\n18.extern\n18.batch\n3_2.extern\n"), (std::set<std::string>{"18"}));
+}
+
+TEST(Reconcile, WhatIsStillToBeReportedGetsItsOwnEnd) {
+  const auto made =
+      reconcile(kRan, {"17"}, kHostOf, Hosts{{"c1", {"17"}}}, {},
+                known_end({.state = "FAILED", .status = 768, .start = 1000, .end = 1200, .of_batch = true}));
+  EXPECT_TRUE(made.findings.empty());
+  ASSERT_EQ(made.entries.size(), 1U);
+  EXPECT_EQ(made.entries[0].command[1], "-reported");
+  EXPECT_TRUE(made.entries[0].otherwise.empty());
+}
+
+TEST(Reconcile, WhatWaitedAndHasRunSinceDoesNotRunAgain) {
+  const std::vector<Belief> waits = {{"17", "PENDING", "ann", {}}};
+  const auto made = reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {},
+                              known_end({.state = "COMPLETED", .start = 1150, .end = 1200, .of_batch = true}));
+  ASSERT_EQ(made.entries.size(), 1U);
+  EXPECT_EQ(made.entries[0].command, (std::vector<std::string>{kEnterEnd, "17", "COMPLETED", "0", "1150", "1200"}));
+  EXPECT_EQ(made.entries[0].otherwise, (std::vector<std::string>{"scontrol", "hold", "17"}));
+  const auto before = reconcile(waits, {}, kHostOf, Hosts{{"c1", {}}}, {},
+                                known_end({.state = "COMPLETED", .start = 1000, .end = 1050, .of_batch = true}));
+  EXPECT_TRUE(before.entries.empty()) << "it was queued again after that";
+}
+
+TEST(Reconcile, WhatWasAcceptedAndIsForgottenIsTold) {
+  Known known = known_end({.state = "FAILED", .status = 9, .start = 1150, .end = 1200, .of_batch = true});
+  known.accepted = {{"17", "ann"}, {"57", "bob"}, {"58", ""}, {"59", "eve"}};
+  const auto made = reconcile({{"59", "PENDING", "eve", {}}}, {}, kHostOf, Hosts{{"c1", {"58"}}}, {}, known);
+  EXPECT_EQ(kinds(made), (std::vector{Kind::unknown, Kind::row, Kind::accepted}));
+  EXPECT_NE(made.findings[1].text.find("FAILED, signal 9"), std::string::npos) << made.findings[1].text;
+  EXPECT_NE(made.findings[2].text.find("hash.7/job.57"), std::string::npos) << made.findings[2].text;
+  EXPECT_EQ(made.entries.at(0).command[1], "-row");
+  EXPECT_EQ(made.kept, std::set<std::string>{"57"});
+  EXPECT_EQ(made.unknown_up_to, 58);
+  EXPECT_EQ(parse_accepted("57|bob\n58|\nx|y\n"), (std::map<std::string, std::string>{{"57", "bob"}, {"58", ""}}));
+}
+
+TEST(Reconcile, WhatRanOnIsEnteredAtItsEnd) {
+  const End end{.state = "FAILED", .status = 256, .start = 5, .end = 9, .of_batch = true};
+  EXPECT_EQ(enter_spared("7", std::nullopt, end)->at(1), "-row");
+  EXPECT_EQ(enter_spared("7", Belief{"7", "PENDING", "ann", {}, true}, end)->at(1), "7") << "else it would run again";
+  EXPECT_EQ(enter_spared("7", std::nullopt, End{.end = 9}), std::nullopt);
+  EXPECT_EQ(enter_spared("7", std::nullopt, std::nullopt), std::nullopt);
+}
+
 TEST(Reconcile, AnAllocationWithoutStepsIsNoGhost) {
   const auto made = reconcile({{"17", "RUNNING", "ann", {"c1"}}}, {}, kHostOf, Hosts{{"c1", {}}});
   EXPECT_TRUE(made.findings.empty()) << "salloc runs nothing on its nodes";
@@ -85,15 +215,52 @@ TEST(Reconcile, WhatEndsJustNowMayBeThereOrNot) {
 }
 
 TEST(Reconcile, ReadsWhatIsPrintedAsFarAsItMakesSense) {
-  EXPECT_EQ(
-      parse_beliefs("17|RUNNING|ann|c[1-2]|None\n18|PENDING|bob||Resources\n20|PENDING|bob||JobHeldUser\nnonsense\n"
-                    "x|RUNNING|ann|c1|None\n19|RUNNING|a|c[1|None\n"),
-      (std::vector<Belief>{
-          {"17", "RUNNING", "ann", {"c1", "c2"}}, {"18", "PENDING", "bob", {}}, {"20", "PENDING", "bob", {}, true}}));
+  EXPECT_EQ(parse_beliefs("17|RUNNING|ann|c[1-2]|None|17|1000\n18|PENDING|bob||Resources|18|N/A\n"
+                          "20|PENDING|bob||JobHeldUser|20\nnonsense\n"
+                          "x|RUNNING|ann|c1|None|x|7\n19|RUNNING|a|c[1|None|19|7\n"),
+            (std::vector<Belief>{{"17", "RUNNING", "ann", {"c1", "c2"}, false, 1000},
+                                 {"18", "PENDING", "bob", {}},
+                                 {"20", "PENDING", "bob", {}, true}}));
+  EXPECT_EQ(parse_steps("17_1.batch\n17_1.0\n10.0\n17_.1\n_1.batch\n1_x.0\n"), (std::set<std::string>{"10", "17_1"}));
   EXPECT_EQ(parse_steps("17.batch\n18.0\n18.1\nStepId\n.3\n"), (std::set<std::string>{"17", "18"}));
   EXPECT_EQ(parse_host_steps("17.batch\n18.0\nlooked\n"), (std::set<std::string>{"17", "18"}));
   EXPECT_EQ(parse_host_steps("looked"), std::set<std::string>{});
   EXPECT_EQ(parse_host_steps("17.batch\n"), std::nullopt) << "it did not get to its end";
+}
+
+// As 20.11, 22.05 and 24.11 print them (integration.slurm_versions). The last task has the array's own number.
+TEST(Reconcile, TasksOfAnArrayAreEndedByTheirNames) {
+  const auto beliefs = parse_beliefs(
+      "4|PENDING|ann||JobArrayTaskLimit|4_[3-6%2]\n5|RUNNING|ann|c1|None|4_1\n6|RUNNING|ann|c2|None|4_2\n"
+      "9|RUNNING|bob|c2|None|9_7\n10|RUNNING|bob|c1|None|10+0\n11|RUNNING|bob|c2|None|10+1\n");
+  std::vector<std::string> names;
+  for (const auto& belief : beliefs) names.push_back(belief.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"4", "4_1", "4_2", "9_7", "10", "11"}));
+  const auto steps = parse_steps("4_1.batch\n4_2.batch\n9_7.batch\n10.batch\n11.0\n");
+  const auto made = reconcile(beliefs, steps, kHostOf, Hosts{{"c1", {"5", "10"}}, {"c2", {"6", "11"}}});
+  ASSERT_EQ(kinds(made), std::vector{Kind::ghost});
+  EXPECT_EQ(made.commands, (std::vector<std::vector<std::string>>{{"scancel", "9_7"}}))
+      << "`scancel 9` would end all tasks of array 9";
+}
+
+TEST(Reconcile, AJobThatASignalIsOnItsWayToRuns) {
+  const auto beliefs = parse_beliefs(
+      "17|SIGNALING|ann|c1|None|17\n18|STOPPED|ann|c2|None|18\n17|RUNNING|ann|c1|None|17\n"
+      "19|SIGNALING|ann|c1|None|19\n");
+  ASSERT_EQ(beliefs.size(), 3U) << "it was asked for twice";
+  EXPECT_EQ(beliefs[0].state, "RUNNING");
+  const auto made = reconcile(beliefs, {"17", "18", "19"}, kHostOf, Hosts{{"c1", {"17", "19"}}, {"c2", {"18"}}});
+  EXPECT_TRUE(made.findings.empty()) << made.findings.front().text;
+  EXPECT_EQ(cut_off({"c1"}, beliefs, kHostOf, {{"c1", {"19"}}}), (std::set<std::string>{"c1"}));
+}
+
+TEST(Reconcile, KnowsWhatWasNotHeldWhenAskedFor) {
+  const auto made =
+      reconcile({{"4", "PENDING", "ann", {}}, {"7", "PENDING", "ann", {}}}, {}, kHostOf, {}, std::chrono::hours(1));
+  EXPECT_EQ(made.held, (std::set<std::string>{"4", "7"}));
+  EXPECT_EQ(not_held(made.held, parse_beliefs("4|PENDING|ann||JobHeldAdmin|4_[2-6]\n5|RUNNING|ann|c1|JobHeldAdmin|4_1\n"
+                                              "7|PENDING|ann||Priority|7\n8|PENDING|ann||Priority|8\n")),
+            std::vector<std::string>{"7"});
 }
 
 TEST(Hold, SaysWhatSlurmConfUnderstands) {
@@ -134,6 +301,8 @@ TEST(Reconcile, ANodeThatDoesNotAnswerIsCutOffWhenItsJobsRun) {
 TEST(Hold, NoJobNumberIsGivenTwice) {
   EXPECT_EQ(parse_next_job("NEXT_JOB_ID             = 330\nNodeFeaturesPlugins     = (null)\n"), 330);
   EXPECT_EQ(parse_next_job("ClusterName = apart\n"), 0);
+  EXPECT_EQ(parse_first_job("FirstJobId              = 5000\n"), 5000);
+  EXPECT_EQ(parse_first_job("FirstJobId              = 1\n"), 0) << "Slurm's default";
   EXPECT_EQ(first_job_after(330, 330, 1000), 0) << "it moved, and has what it had";
   EXPECT_EQ(first_job_after(264, 330, 1000), 1330) << "it is from a snapshot; some may have come since the last look";
   // The server was started anew since: it knows the bound only.

@@ -39,22 +39,50 @@ TEST(HostList, RefusesWhatIsMalformedOrHuge) {
   }
 }
 
-TEST(Configuration, HasOneNodeLineForEachPool) {
+TEST(Configuration, HasANodeLineForEachPoolWithWhatTheMachineHas) {
+  const Machine machine{.sockets = 2, .cores_per_socket = 4, .threads_per_core = 2, .memory_mb = 64000, .cgroup = "v2"};
   model::Cluster cluster;
   cluster.name = "demo";
-  model::Pool login, compute;
+  model::Pool login, compute, none;
   login.name = "login";
   compute.name = "compute";
   compute.size = 4;
   compute.hostname = "c%d";
+  compute.node_class = "bigmem";
+  none.name = "none";
+  none.size = 0;
+  cluster.pools = {login, compute, none};
+  const std::string compute_line =
+      "NodeName=c[1-4] CPUs=16 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=64000 "
+      "Feature=bigmem State=UNKNOWN";
+  EXPECT_EQ(node_lines(cluster, machine),
+            "NodeName=login CPUs=16 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=64000 "
+            "State=UNKNOWN\n" +
+                compute_line);
+  const auto root = job_file_root(cluster, machine);
+  const auto& pools = root.at("pools").as_object();
+  EXPECT_EQ(pools.at("compute").at("nodes").as_string(), "c[1-4]");
+  EXPECT_EQ(pools.at("compute").at("node_line").as_string(), compute_line);
+  EXPECT_EQ(pools.at("compute").at("cpus").as_int64(), 16);
+  EXPECT_EQ(pools.at("compute").at("memory").as_int64(), 64000);
+  EXPECT_FALSE(pools.at("compute").at("overcommitted").as_bool());
+  EXPECT_EQ(pools.at("none").at("node_line").as_string(), "");
+  EXPECT_EQ(root.at("machine").at("cpus").as_int64(), 16);
+  EXPECT_EQ(root.at("machine").at("cgroup").as_string(), "v2");
+}
+
+TEST(Configuration, DeclaresWhatAPoolSaysThoughTheMachineHasLess) {
+  const Machine machine{.cores_per_socket = 2, .memory_mb = 2000};
+  model::Cluster cluster;
+  model::Pool compute;
+  compute.name = "compute";
   compute.cpus = 8;
   compute.memory_mb = 16000;
-  cluster.pools = {login, compute};
-  EXPECT_EQ(node_lines(cluster),
-            "NodeName=login State=UNKNOWN\n"
-            "NodeName=c[1-4] CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 "
+  cluster.pools = {compute};
+  EXPECT_EQ(node_lines(cluster, machine),
+            "NodeName=compute CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=16000 "
             "State=UNKNOWN");
-  EXPECT_EQ(job_file_root(cluster).at("pools").at("compute").at("nodes").as_string(), "c[1-4]");
+  EXPECT_TRUE(job_file_root(cluster, machine).at("pools").at("compute").at("overcommitted").as_bool());
 }
 
 }  // namespace

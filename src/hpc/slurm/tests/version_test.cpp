@@ -17,6 +17,7 @@ TEST(SlurmVersion, IsFoundInPackagesAndInWhatDaemonsSay) {
                                    {"22.05", "22.05.0"},
                                    {"22.05.8-4+deb12u3", "22.05.8"},
                                    {"1:22.05.8-4", "22.05.8"},
+                                   {"20.11.7+really20.11.4-2+deb11u1", "20.11.4"},
                                    {"23.11.4-1.2ubuntu5", "23.11.4"},
                                    {"23.11.10-340.ohpc.1.2", "23.11.10"},
                                    {"24.11.0~rc1-1", "24.11.0"},
@@ -108,6 +109,33 @@ TEST(SlurmVersion, OfServicesAndNodesIsJudgedBySlurmsOwnRule) {
                                         {{"c1", find_version(one.installed), find_version(one.running)}});
     EXPECT_EQ(verdict.problems, one.problems);
   }
+}
+
+TEST(SlurmVersion, OfACapsuleIsJudgedBesideOthersAndWithTheDataThatItHas) {
+  const Version old{20, 11, 4}, now{22, 5, 8}, far{23, 11, 4};
+  const std::vector<ServicesElsewhere> accounting = {{"accounting", {std::nullopt, old}}};
+  const std::vector<ServicesElsewhere> controller = {{"controller", {old, std::nullopt}}};
+  EXPECT_THAT(judge_versions({now, std::nullopt}, {}, accounting).problems,
+              ElementsAre("the slurmdbd 20.11.4 of capsule 'accounting' is older than its slurmctld 22.05.8"));
+  EXPECT_THAT(judge_versions({std::nullopt, now}, {}, controller, {std::nullopt, old}).problems, IsEmpty());
+  EXPECT_THAT(judge_versions({std::nullopt, far}, {}, controller).problems,
+              ElementsAre("its slurmdbd 23.11.4 understands the 2 major releases before its own, and the slurmctld "
+                          "20.11.4 of capsule 'controller' is 4 behind"));
+  EXPECT_THAT(judge_versions({std::nullopt, old}, {}, {}, {std::nullopt, now}).problems,
+              ElementsAre("what its slurmdbd 22.05.8 has written its slurmdbd 20.11.4 does not read"));
+  EXPECT_THAT(judge_versions({far, std::nullopt}, {}, {}, {old, std::nullopt}).problems,
+              ElementsAre("its slurmctld 23.11.4 reads what the 2 major releases before its own have written, and "
+                          "slurmctld 20.11.4 is 4 behind"));
+}
+
+TEST(SlurmVersion, OfASlurmdIsJudgedByItsController) {
+  const std::vector<ServicesElsewhere> controller = {{"controller", {Version{20, 11, 4}, std::nullopt}}};
+  EXPECT_THAT(judge_slurmd({22, 5, 8}, "/opt/slurm/22.05/sbin/slurmd", controller).problems,
+              ElementsAre("the slurmctld 20.11.4 of capsule 'controller' is older than the slurmd 22.05.8 in "
+                          "/opt/slurm/22.05/sbin/slurmd"));
+  EXPECT_THAT(judge_slurmd({20, 11, 9}, "/usr/sbin/slurmd", controller).problems, IsEmpty());
+  EXPECT_THAT(judge_slurmd({22, 5, 8}, "/usr/sbin/slurmd", {}).problems, IsEmpty())
+      << "of no controller nothing is known";
 }
 
 TEST(SlurmVersion, VerdictNamesSomeNodesAndCountsTheOthers) {

@@ -40,9 +40,9 @@ TEST(Namespace, RootByRawExecMustBeAllowed) {
     const char* user;
     bool refused;
   };
-  const std::vector<Case> cases = {{"capsule", "", true},       {"raw_exec", "", true},    {"raw_exec", "root", true},
-                                   {"raw_exec", "0", true},     {"raw_exec", "000", true}, {"raw_exec", "munge", false},
-                                   {"raw_exec", "1000", false}, {"exec", "root", true},    {"exec", "", false}};
+  const std::vector<Case> cases = {{"capsule", "", true},      {"raw_exec", "", true},    {"raw_exec", "root", true},
+                                   {"raw_exec", "0", true},    {"raw_exec", "000", true}, {"raw_exec", "munge", true},
+                                   {"raw_exec", "1000", true}, {"exec", "root", true},    {"exec", "", false}};
   for (const auto& c : cases) {
     SCOPED_TRACE(fmt::format("{} as '{}'", c.driver, c.user));
     Namespace ns;
@@ -72,10 +72,11 @@ TEST(Namespace, DriversAndUsersAreListed) {
     std::vector<std::string> users;
     std::size_t refused;
   };
-  const std::vector<Case> cases = {{"nothing is listed", {}, {}, 0},
-                                   {"its driver is listed", {{"exec"}, {}, {}, {}}, {}, 0},
-                                   {"another driver is listed", {{"podman"}, {}, {}, {}}, {}, 1},
-                                   {"its driver is forbidden", {{}, {"exec"}, {}, {}}, {}, 1},
+  const std::vector<Case> cases = {{"nothing is listed", {}, {}, 1},
+                                   {"everybody is listed", {}, {"*"}, 0},
+                                   {"its driver is listed", {{"exec"}, {}, {}, {}}, {"*"}, 0},
+                                   {"another driver is listed", {{"podman"}, {}, {}, {}}, {"*"}, 1},
+                                   {"its driver is forbidden", {{}, {"exec"}, {}, {}}, {"*"}, 1},
                                    {"its user is listed", {}, {"slurm", "www-*"}, 0},
                                    {"another user is listed", {}, {"slurm"}, 1},
                                    {"both are others", {{"podman"}, {}, {}, {}}, {"slurm"}, 2}};
@@ -97,9 +98,39 @@ TEST(Namespace, WhatNamesNobodyRunsAsTheDriversUser) {
   EXPECT_EQ(refusals(ns, job_of("raw_exec", ""), true).size(), 1u) << "root is not listed";
 }
 
+TEST(Namespace, WithoutAListNobodyIsAnotherUser) {
+  struct Case {
+    const char* name;
+    const char* driver;
+    const char* user;
+    std::vector<std::string> rights;
+    std::size_t refused;
+  };
+  const std::vector<Case> cases = {{"who holds munge's key", "exec", "munge", {}, 1},
+                                   {"a person", "raw_exec", "alice", {}, 1},
+                                   {"in a file tree of his own", "charliecloud", "alice", {}, 1},
+                                   {"whom the driver takes by itself", "exec", "nobody", {}, 0},
+                                   {"nobody is named", "exec", "", {}, 0},
+                                   {"a number of the container's own", "podman", "33", {}, 0},
+                                   {"root may be anybody", "exec", "munge", {"root"}, 0}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Namespace ns;
+    ns.name = "default";
+    ns.host_rights = c.rights;
+    EXPECT_EQ(refusals(ns, job_of(c.driver, c.user), false).size(), c.refused);
+  }
+  Namespace ns;
+  ns.name = "default";
+  EXPECT_TRUE(refusals(ns, job_of("raw_exec", "munge"), true).empty()) << "raw_exec as root holds everything";
+}
+
 TEST(Namespace, AUserWhomTheNodeFillsInMayBeAnybody) {
   Namespace ns;
   ns.name = "default";
+  EXPECT_EQ(refusals(ns, job_of("raw_exec", "${NOMAD_META_who}"), false).size(), 2u) << "it may be root";
+  EXPECT_EQ(refusals(ns, job_of("exec", "${NOMAD_META_who}"), false).size(), 1u);
+  ns.allowed_users = {"*"};
   EXPECT_EQ(refusals(ns, job_of("raw_exec", "${NOMAD_META_who}"), false).size(), 1u) << "it may be root";
   EXPECT_TRUE(refusals(ns, job_of("exec", "${NOMAD_META_who}"), false).empty());
   ns.allowed_users = {"*who*"};

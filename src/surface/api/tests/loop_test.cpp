@@ -130,8 +130,20 @@ class LoopTest : public ::testing::Test {
   }
   /// Those that run for as long as their client likes, or end the world.
   static bool is_left_out(const GuardedRoute& route) {
-    static const std::set<std::string> kStreams = {"/v1/operator/snapshot"};
+    static const std::set<std::string> kStreams = {"/v1/operator/snapshot", "/v1/underway/snapshot/losses"};
     return kStreams.contains(route.pattern);
+  }
+
+  /// As many allocations as a job may have, all of which fit.
+  static model::Job many() {
+    model::Job job = make_job("many", 50'000);
+    model::Task& task = job.groups[0].tasks[0];
+    task.resources.cpu = 1;
+    task.resources.memory_mb = 10;
+    task.logs.max_files = 1;
+    task.logs.max_file_size_mb = 1;
+    job.groups[0].ephemeral_disk.size_mb = 10;
+    return job;
   }
 
   World world;
@@ -186,18 +198,6 @@ TEST_F(LoopTest, ARefusalIsShort) {
   EXPECT_NE(many.body.find("more problems than these 100"), std::string::npos);
 }
 
-/// As many allocations as a job may have, all of which fit.
-model::Job many() {
-  model::Job job = make_job("many", 50'000);
-  model::Task& task = job.groups[0].tasks[0];
-  task.resources.cpu = 1;
-  task.resources.memory_mb = 10;
-  task.logs.max_files = 1;
-  task.logs.max_file_size_mb = 1;
-  job.groups[0].ephemeral_disk.size_mb = 10;
-  return job;
-}
-
 TEST_F(LoopTest, NoPlanHoldsIt) {
   const auto response = send("PUT", "/v1/job/many/plan", World::job_body(many(), ",\"Diff\":true"));
   if (response.status == 200) return;
@@ -207,9 +207,15 @@ TEST_F(LoopTest, NoPlanHoldsIt) {
 
 TEST_F(LoopTest, NoListHoldsIt) {
   world.run(many());
-  for (const std::string target : {"/v1/allocations", "/v1/allocations?filter=Name+matches+%60x.*y%60",
-                                   "/v1/job/many/allocations", "/v1/job/many/summary", "/v1/metrics"})
+  for (const std::string target :
+       {"/v1/allocations", "/v1/allocations?filter=Name+matches+%60x.*y%60", "/v1/job/many/allocations",
+        "/v1/job/many/summary", "/v1/metrics", "/v1/underway/status", "/v1/underway/job/many/explain"})
     EXPECT_EQ(send("GET", target).status, 200) << target;
+  for (const std::string context : {"all", "allocs", "jobs"}) {
+    const std::string body = "{\"Text\":\"many\",\"Prefix\":\"\",\"Context\":\"" + context + "\"}";
+    EXPECT_EQ(send("POST", "/v1/search", body).status, 200) << context;
+    EXPECT_EQ(send("POST", "/v1/search/fuzzy", body).status, 200) << context;
+  }
   EXPECT_EQ(send("GET", "/v1/node/" + uuid(1) + "/allocations").status, 200);
 }
 

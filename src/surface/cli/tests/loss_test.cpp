@@ -65,6 +65,20 @@ TEST(LossesOfRemoval, AreSlurmJobsWhatCapsulesOfItWroteAndDisks) {
               ElementsAre("what capsule 'mail' wrote, less than 1.0 MiB; no backup elsewhere was made of it"));
 }
 
+TEST(LossesOfNode, AreTheSlurmJobsOnItAndTheCapsulesThatItHas) {
+  auto known = facts();
+  known.capsules[0].owner = "1";
+  model::Node infra{.id = "1", .name = "infra1"};
+  EXPECT_THAT(
+      losses_of_node(known, infra, kNow),
+      ElementsAre("the way back to what capsule 'mail' wrote, 14.0 MiB; its last backup elsewhere was 3h0m ago; "
+                  "infra2 has a copy from 2h0m ago"));
+  EXPECT_THAT(losses_of_node(known, {.id = "9", .name = "c4"}, kNow), ElementsAre("2 Slurm jobs run: 17, 18"));
+  EXPECT_THAT(losses_of_node(known, {.id = "8", .name = "c2"}, kNow), IsEmpty());
+  known.capsules[0].keeps_nothing = true;
+  EXPECT_THAT(losses_of_node(known, infra, kNow), IsEmpty());
+}
+
 TEST(LossesOfState, NameTheSecrets) {
   EXPECT_THAT(losses_of_state({"nomad/jobs", "nomad/jobs/web"}),
               ElementsAre("2 secrets: nomad/jobs, nomad/jobs/web", HasSubstr("the server's state")));

@@ -1,0 +1,181 @@
+// How soon what a capsule replaces is on its standby, and what that costs the server and the agents of both nodes, in
+// processor time of /proc/PID/stat. Needs root and busybox-static; `decoupled` also the packages of examples/decoupled.
+//
+//   copies_bench [SAVES]              from the rename of a small file to its arrival
+//   copies_bench decoupled [SECONDS]  the Slurm services: at rest, and while jobs are submitted
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "harness/counting_capsule.hpp"
+
+namespace {
+
+using namespace underway::harness;
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+/// Milliseconds that a process has used, and its children that have ended.
+double cpu_of(int pid) {
+  const auto text = read_text("/proc/" + std::to_string(pid) + "/stat");
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 2)));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;  // proc_pid_stat(5)
+  double sum = 0, ticks = 0;
+  for (int field = 14; field <= 17; ++field) {
+    if (fields >> ticks) sum += ticks;
+  }
+  return 1000 * sum / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+/// Of the server and of two nodes.
+struct Spent {
+  Spent(const Cluster& cluster, const std::string& from, const std::string& to)
+      : server(cluster.server_agents()), source{cluster.agent_of(from)}, target{cluster.agent_of(to)} {
+    restart();
+  }
+  void restart() {
+    for (std::size_t part = 0; part < 3; ++part) before[part] = now(part);
+    since = steady_clock::now();
+  }
+  double now(std::size_t part) const {
+    double sum = 0;
+    for (const int pid : part == 0 ? server : part == 1 ? source : target) sum += cpu_of(pid);
+    return sum;
+  }
+  double of(std::size_t part) const { return now(part) - before[part]; }
+  void print(const std::string& what) const {
+    const double wall = duration<double, std::milli>(steady_clock::now() - since).count();
+    std::cout << fmt::format(
+                     "{:<44} {:5.2f} % of a core   server {:.2f}   owner {:.2f}   standby {:.2f}   ({:.0f} s)\n", what,
+                     100 * (of(0) + of(1) + of(2)) / wall, 100 * of(0) / wall, 100 * of(1) / wall, 100 * of(2) / wall,
+                     wall / 1000)
+              << std::flush;
+  }
+
+  std::vector<int> server, source, target;
+  double before[3] = {};
+  steady_clock::time_point since;
+};
+
+void must(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+std::string copy_on(const Cluster& cluster, const std::string& host, const std::string& capsule) {
+  return fmt::format("/proc/{}/root/var/lib/underway-node/capsules/default/{}/overlay/copy", cluster.agent_of(host),
+                     capsule);
+}
+
+void measure_arrival(int saves) {
+  const CountingCapsule capsule;
+  const std::string from = capsule.owner(), to = capsule.other_than(from);
+  const auto inside = fmt::format("/proc/{}/root/srv/", capsule.services(from).at(0));
+  const auto arrived = copy_on(capsule.cluster(), to, "counter") + "/tree/srv/state";
+  const auto save = [&](const std::string& text) {
+    write_text(inside + "state.new", text);
+    fs::rename(inside + "state.new", inside + "state");
+  };
+  save("first");
+  must(eventually(seconds(60), [&] { return read_text(arrived) == "first"; }), "no copy arrives\n" + capsule.status());
+  std::this_thread::sleep_for(seconds(2));
+  Spent spent(capsule.cluster(), from, to);
+  std::this_thread::sleep_for(seconds(30));
+  spent.print("nothing is written");
+  std::vector<double> all;
+  spent.restart();
+  for (int number = 0; number < saves; ++number) {
+    std::this_thread::sleep_for(seconds(1));
+    const auto text = std::to_string(number);
+    const auto begun = steady_clock::now();
+    save(text);
+    while (read_text(arrived) != text) {
+      must(steady_clock::now() - begun < seconds(60), "it does not arrive\n" + capsule.status());
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    all.push_back(duration<double, std::milli>(steady_clock::now() - begun).count());
+  }
+  spent.print("a file is replaced once a second");
+  std::sort(all.begin(), all.end());
+  std::cout << fmt::format("{:<44} median {:.0f} ms   least {:.0f}   most {:.0f}   n={}\n", "from rename to arrival",
+                           all[all.size() / 2], all.front(), all.back(), all.size());
+}
+
+/// How old the newest copy was when it was asked, now and then, as the server knows it; milliseconds.
+long long age(const Cluster& cluster, const std::string& copy) {
+  const auto text = read_text(copy + "/copy.json");
+  const auto at = text.find("\"At\":");
+  must(at != std::string::npos, "no copy\n" + cluster.underway({"status"}).out);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<milliseconds>(now).count() - std::atoll(text.c_str() + at + 5) / 1'000'000;
+}
+
+void measure_decoupled(int span) {
+  Cluster cluster("decoupled");
+  cluster.up();
+  const auto status = [&] { return cluster.underway({"capsule", "status", "slurm-services"}).out; };
+  must(eventually(seconds(120), [&] { return status().find("what it wrote in the last") != std::string::npos; }),
+       "no copies\n" + status());
+  const std::string words = cluster.underway({"status"}).out;
+  const auto row = words.find("slurm-services  infra");
+  must(row != std::string::npos, words);
+  const std::string from = words.substr(row + 16, 6), to = from == "infra1" ? "infra2" : "infra1";
+  const auto copy = copy_on(cluster, to, "slurm-services");
+  std::this_thread::sleep_for(seconds(30));
+  Spent spent(cluster, from, to);
+  std::this_thread::sleep_for(seconds(span));
+  spent.print("slurm-services, at rest");
+  spent.restart();
+  const auto line = fmt::format(
+      "end=$(( $(date +%s) + {} )); for w in 1 2 3 4; do (while [ $(date +%s) -lt $end ]; do "
+      "sbatch -H --mem=16 -o /dev/null --wrap true >/dev/null && echo; done) & done; wait",
+      span);
+  Finished submitted;
+  std::jthread submitting([&] {
+    try {
+      submitted = cluster.enter("login", line, seconds(span + 120));
+    } catch (const std::exception& e) {
+      submitted.err = e.what();
+    }
+  });
+  std::vector<long long> ages;
+  const auto until = steady_clock::now() + seconds(span);
+  while (steady_clock::now() < until) {
+    ages.push_back(age(cluster, copy));
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  spent.print("slurm-services, jobs are submitted");
+  submitting.join();
+  std::sort(ages.begin(), ages.end());
+  std::cout << fmt::format("{:<44} median {} ms   99 % below {}   most {}\n", "age of the newest copy meanwhile",
+                           ages[ages.size() / 2], ages[ages.size() * 99 / 100], ages.back())
+            << fmt::format("{:<44} {} {}\n", "submitted a second, four at a time",
+                           submitted.out.size() / static_cast<std::size_t>(span), submitted.err);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool decoupled = argc > 1 && std::string(argv[1]) == "decoupled";
+  const int number = argc > (decoupled ? 2 : 1) ? std::atoi(argv[decoupled ? 2 : 1]) : 30;
+  try {
+    if (decoupled)
+      measure_decoupled(std::max(1, number));
+    else
+      measure_arrival(std::max(1, number));
+  } catch (const std::exception& e) {
+    std::cerr << "copies_bench: " << e.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

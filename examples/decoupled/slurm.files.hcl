@@ -1,0 +1,29 @@
+# What is the same on all hosts, or on all of a kind, for Slurm: docs/how-to/keep-files-the-same.md.
+
+# The users of this machine, as whose the daemons run that its packages brought, and those of the cluster (cluster.hcl).
+file "users" {
+  path    = "/etc/passwd"
+  content = join("", concat([file("/etc/passwd")], [for name, uid in local.users : "${name}:x:${uid}:${uid}::/home/${name}:/bin/bash\n"]))
+}
+file "groups" {
+  path    = "/etc/group"
+  content = join("", concat([file("/etc/group")], [for name, uid in local.users : "${name}:x:${uid}:\n"]))
+}
+
+# sinfo, srun and sbatch where no slurmd is; on the compute hosts slurmd fetches it from the controller.
+file "slurm.conf of clients" {
+  path    = "/etc/slurm/slurm.conf"
+  content = templatefile("slurm.conf", { controller = local.slurm, slurm = slurm, held = false })
+  targets {
+    pools = ["login"]
+  }
+}
+
+# HealthCheckProgram of slurm.conf.
+file "/usr/local/sbin/node-health" {
+  source = "nodes/health"
+  mode   = "0755"
+  targets {
+    pools = ["compute"]
+  }
+}

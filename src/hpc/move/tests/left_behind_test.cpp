@@ -1,0 +1,88 @@
+// What a capsule wrote where it ran, and nobody has, is put aside before a copy comes.
+#include "move/left_behind.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "os/file.hpp"
+#include "os/trash.hpp"
+#include "overlay/overlay.hpp"
+
+namespace underway::move {
+namespace {
+
+class LeftBehind : public testing::TestWithParam<overlay::Kind> {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    // Not /tmp: some machines have an overlay there.
+    char name[] = "/var/lib/underway-left-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    options_.capsules = directory_ + "/capsules";
+    options_.trash = directory_ + "/trash";
+    run_.ns = "default";
+    run_.name = "counter";
+    run_.keeper_dir = "/run-1";
+    layer_ = capsule::capsule_directory(options_.capsules, run_.ns, run_.name) + "/overlay";
+    os::make_directories(layer_, 0700);
+    overlay::Spec spec;
+    spec.kind = GetParam();
+    spec.size_bytes = GetParam() == overlay::Kind::directory ? 0 : std::uint64_t{64} << 20;
+    auto opened = overlay::open_overlay(spec, layer_, {});
+    os::write_file(opened.upper() + "/only-here", "acknowledged");
+    opened.release();  // as whoever only looked leaves it
+  }
+  void TearDown() override {
+    if (directory_.empty()) return;
+    overlay::remove_overlay(layer_);
+    os::remove_tree(directory_);
+  }
+  std::size_t in_trash() const { return os::Trash(options_.trash).list().size(); }
+
+  std::string directory_, layer_;
+  NodeOptions options_;
+  capsule::Run run_;
+};
+
+TEST_P(LeftBehind, IsPutAsideOnceIfNobodyHasIt) {
+  EXPECT_TRUE(put_aside(options_, run_, layer_));
+  ASSERT_EQ(in_trash(), 1U);
+  const auto kept = os::Trash(options_.trash).list().front();
+  EXPECT_EQ(kept.what, "capsule-default-counter");
+  EXPECT_FALSE(os::exists(layer_));
+  // Whoever wants it puts it back where it was.
+  ASSERT_EQ(::rename((options_.trash + "/" + kept.name).c_str(), layer_.c_str()), 0);
+  auto opened = overlay::open_overlay(*overlay::find_overlay(layer_), layer_, {});
+  EXPECT_EQ(os::read_file(opened.upper() + "/only-here"), "acknowledged");
+  opened.close();
+  EXPECT_FALSE(put_aside(options_, run_, layer_)) << "what lies there may be a copy by now";
+}
+
+TEST_P(LeftBehind, GivesWayToACopyThatFindsNoRoom) {
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  CapsuleRequest request;
+  request.ns = run_.ns;
+  request.name = run_.name;
+  give_way(options_, request);
+  EXPECT_EQ(in_trash(), 0U);
+}
+
+TEST_P(LeftBehind, StaysWhereAnotherNodeHasReceivedIt) {
+  note_sent(options_, run_);
+  EXPECT_FALSE(put_aside(options_, run_, layer_));
+  EXPECT_EQ(in_trash(), 0U);
+  EXPECT_TRUE(overlay::find_overlay(layer_));
+  // What a later run writes there is another matter.
+  run_.keeper_dir = "/run-2";
+  EXPECT_TRUE(put_aside(options_, run_, layer_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LeftBehind, testing::Values(overlay::Kind::directory, overlay::Kind::ext4),
+                         [](const auto& kind) {
+                           return kind.param == overlay::Kind::directory ? "directory" : "ext4";
+                         });
+
+}  // namespace
+}  // namespace underway::move

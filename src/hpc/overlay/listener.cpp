@@ -1,0 +1,91 @@
+#include "overlay/listener.hpp"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "overlay/detail/tree.hpp"
+
+namespace underway::overlay {
+namespace {
+
+/// A file that was just made is not told: it will be closed. A directory is, for what may lie in it already.
+constexpr std::uint32_t kReplaced = IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE;
+constexpr std::uint32_t kWatched = kReplaced | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
+
+bool is_directory(const inotify_event& event) { return (event.mask & IN_ISDIR) != 0; }
+
+}  // namespace
+
+Listener::Listener(std::string upper, std::size_t directories) : upper_(std::move(upper)), limit_(directories) {
+  begin();
+}
+
+void Listener::begin() {
+  directories_.clear();
+  if (!events_) events_ = os::Fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!events_)
+    throw errno_error(errno, "cannot listen to what changes in an overlay")
+        .advise("raise fs.inotify.max_user_instances: until then it is looked at ten times a second");
+  add_below("");
+}
+
+void Listener::add(const std::string& reach, std::string path) {
+  if (directories_.size() >= limit_)
+    throw Error(Code::exhausted, fmt::format("cannot listen to what changes in '{}'", upper_))
+        .because(fmt::format("it has more than {} directories", limit_));
+  const int watch = ::inotify_add_watch(events_.get(), reach.c_str(), kWatched);
+  if (watch >= 0) {
+    directories_[watch] = std::move(path);
+    return;
+  }
+  if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return;  // gone since it was seen
+  throw errno_error(errno, fmt::format("cannot listen to what changes in '{}/{}'", upper_, path))
+      .advise("raise fs.inotify.max_user_watches: until then it is looked at ten times a second");
+}
+
+/// A directory and those in it.
+void Listener::add_below(const std::string& path) {
+  const auto directory = Tree(upper_).open(path, O_PATH | O_DIRECTORY);
+  if (!directory) return;
+  const auto reach = fmt::format("/proc/self/fd/{}", directory->get());
+  add(reach + "/.", path);
+  Tree(reach).walk([&](const Tree::Item& item) {
+    if (S_ISDIR(item.stat.st_mode)) add(item.reach, path.empty() ? item.path : path + "/" + item.path);
+    return true;
+  });
+}
+
+std::uint64_t Listener::hear() {
+  const std::lock_guard lock(mutex_);
+  alignas(inotify_event) std::array<char, 64 << 10> buffer{};
+  bool again = false;
+  for (;;) {
+    const auto got = ::read(events_.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof(event));
+      const char* name = buffer.data() + at + sizeof(event);
+      at += sizeof(event) + event.len;
+      if ((event.mask & (kReplaced | IN_Q_OVERFLOW)) != 0 || is_directory(event)) ++heard_;
+      // What a renamed directory holds would be told by names that it had.
+      if ((event.mask & IN_Q_OVERFLOW) != 0 || (is_directory(event) && (event.mask & IN_MOVED_FROM) != 0)) again = true;
+      if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
+      if (!is_directory(event) || (event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || event.len == 0) continue;
+      const auto found = directories_.find(event.wd);
+      if (found != directories_.end()) add_below(found->second.empty() ? name : found->second + "/" + name);
+    }
+  }
+  if (again) begin();
+  return heard_;
+}
+
+}  // namespace underway::overlay

@@ -1,0 +1,46 @@
+#pragma once
+/// @file
+/// Hearing of what is replaced in an overlay, within moments and without looking: files that are closed after they were
+/// written, or renamed, or removed, and directories. By inotify(7) on each directory of the upper layer, where what is
+/// written through an overlayfs arrives as well.
+///
+/// Not heard of is what is written without being closed, as databases do, and a new name for a file that is there
+/// (link). Nor, before Linux 6.5, that a file was closed: overlayfs wrote to its layers unheard until then
+/// ("ovl: enable fsnotify events on underlying real files"). For all of it, look_at() of transfer.hpp.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "os/fd.hpp"
+
+namespace underway::overlay {
+
+/// Thread: any.
+class Listener {
+ public:
+  /// Blocks: looks at every path. Errors: exhausted when there are more than `directories`, or the kernel allows no
+  /// more watches (each takes about a KiB of its memory).
+  explicit Listener(std::string upper, std::size_t directories = 20'000);
+
+  /// Can be read from when there is something to hear. Not to be read by anybody else.
+  const os::Fd& events() const { return events_; }
+  /// How often something was replaced since the beginning; more when it cannot be told. What happened before the call
+  /// counts. Blocks when there are new directories.
+  std::uint64_t hear();
+
+ private:
+  void begin();
+  void add(const std::string& reach, std::string path);
+  void add_below(const std::string& path);
+
+  std::string upper_;
+  std::size_t limit_;
+  std::mutex mutex_;
+  os::Fd events_;
+  std::map<int, std::string> directories_;  ///< by watch
+  std::uint64_t heard_ = 0;
+};
+
+}  // namespace underway::overlay

@@ -1,0 +1,79 @@
+#include "saving/defaults.hpp"
+
+#include <sys/statvfs.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "capsule/config.hpp"
+#include "capsule/running.hpp"
+#include "overlay/snapshot_method.hpp"
+
+namespace underway::saving {
+namespace {
+
+using overlay::Method;
+
+/// What lies below a directory, by what the disk gives for it.
+std::uint64_t bytes_below(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code ignored;  // files come and go meanwhile
+  for (auto it = std::filesystem::recursive_directory_iterator(directory, ignored);
+       it != std::filesystem::recursive_directory_iterator(); it.increment(ignored)) {
+    if (it->is_regular_file(ignored) && !it->is_symlink(ignored)) bytes += it->file_size(ignored);
+  }
+  return bytes;
+}
+
+overlay::Space space_of(const std::string& directory) {
+  struct statvfs found = {};
+  if (::statvfs(directory.c_str(), &found) != 0) return {};
+  return {.size_bytes = found.f_blocks * found.f_frsize, .free_bytes = found.f_bavail * found.f_frsize};
+}
+
+}  // namespace
+
+SnapshotPlan snapshots_of(const capsule::Saving& saving, Method method) {
+  if (saving.snapshot) return {*saving.snapshot, false};
+  SnapshotPlan plan{{}, true};
+  for (const auto& group : saving.job.groups) {
+    for (const auto& task : group.tasks) {
+      if (capsule::protection_of(task.config).keeps_nothing) return plan;
+    }
+  }
+  if (method == Method::copy) {
+    plan.schedule.every = std::chrono::hours{24};
+    plan.schedule.keep = overlay::Retention{.last = 2, .hourly = 0, .daily = 0, .weekly = 0};
+  } else {
+    plan.schedule.every = std::chrono::hours{1};
+    plan.schedule.keep = overlay::Retention{.last = 0, .hourly = 24, .daily = 7, .weekly = 0};
+  }
+  return plan;
+}
+
+std::string no_room(const Method& method, const overlay::Space& space, std::uint64_t copied_bytes) {
+  const std::uint64_t reserve = space.size_bytes / 100 * kFreeForOthers;
+  const std::uint64_t needed = reserve + (method == Method::copy ? copied_bytes : 0);
+  if (space.size_bytes > 0 && space.free_bytes >= needed) return {};
+  return fmt::format("its disk has {} free, and {} have to be: a tenth of it stays for others{}",
+                     human_bytes(space.free_bytes), human_bytes(needed),
+                     method == Method::copy ? fmt::format(", and a copy takes {}", human_bytes(copied_bytes)) : "");
+}
+
+std::string find_no_room(const std::string& capsules, const CapsuleName& capsule) {
+  const auto place = capsule::capsule_directory(capsules, capsule.ns, capsule.name) + "/overlay";
+  const auto method = overlay::find_method(place);
+  if (!method) return "it has no overlay here";
+  const auto space =
+      *method == Method::subvolume ? overlay::find_space(place).value_or(overlay::Space()) : space_of(place);
+  std::uint64_t copied = 0;
+  if (*method == Method::copy) {
+    const auto used = overlay::find_space(place);
+    const bool directory = overlay::find_overlay(place)->kind == overlay::Kind::directory;
+    copied = directory || !used ? bytes_below(place) : used->size_bytes - used->free_bytes;
+  }
+  return no_room(*method, space, copied);
+}
+
+}  // namespace underway::saving

@@ -1,0 +1,193 @@
+/// @file
+/// The part of the reconciler that finds out how jobs have ended, and enters it.
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "model/slurm_report.hpp"
+#include "slurm/reconciler.hpp"
+#include "tables/slurm_reports.hpp"
+
+namespace underway::slurm {
+
+using async::awaitable;
+using model::SlurmReport;
+
+namespace {
+
+std::string key_of(const Place& place) { return place.allocation->ns + "/" + place.allocation->job_id; }
+
+std::string text_of(const std::set<std::string>& ids) {
+  return join(std::vector<std::string>(ids.begin(), ids.end()), ",");
+}
+
+}  // namespace
+
+awaitable<void> Reconciler::look_for_ends_on(std::string host, std::string node_id, std::vector<std::string> words,
+                                             Ends& found, std::set<std::string>& read) {
+  try {
+    const auto out = co_await async::within(options_.patience, "a look at the log of slurmd on " + host,
+                                            run_on_host(server_, std::move(node_id), std::move(words)));
+    const auto ends = parse_ends(out);
+    if (!ends) co_return;
+    merge_ends(found, *ends);
+    read.insert(host);
+  } catch (const Error& error) {  // what is not known is told where it is missed
+    log::warn("slurm: slurmd's log on {} cannot be read, the ends of jobs may be missed: {}", host, error.one_line());
+  }
+}
+
+awaitable<Reconciler::Logs> Reconciler::look_for_ends(std::string config, std::vector<NodeState> nodes,
+                                                      std::set<std::string> ids, std::int64_t since) {
+  constexpr std::size_t kTogether = 100;  // each is a process on its host
+  std::map<std::string, std::set<std::string>> logs;
+  std::set<std::string> hosts;
+  for (const auto& node : nodes) {
+    const auto path = slurmd_log(config, node.hostname, node.name);
+    if (!path.empty() && logs[node.hostname].insert(path).second) hosts.insert(node.hostname);
+  }
+  Logs found;
+  const auto looks = co_await nodes_on(std::move(hosts));
+  for (std::size_t i = 0; i < looks.size(); i += kTogether) {
+    async::TaskGroup together(executor_, "looks at logs of slurmd");
+    for (std::size_t k = i; k < std::min(i + kTogether, looks.size()); ++k) {
+      const auto& [host, node_id] = looks[k];
+      std::vector<std::string> words = {"/bin/sh", "-c", kEndsScript, "sh", text_of(ids), std::to_string(since)};
+      words.insert(words.end(), logs[host].begin(), logs[host].end());
+      together.spawn(host, look_for_ends_on(host, node_id, std::move(words), found.ends, found.read));
+    }
+    co_await together.wait();
+  }
+  co_return found;
+}
+
+awaitable<bool> Reconciler::can_enter(Place place) {
+  const std::vector<std::string> ask = {"/bin/sh", "-c", "[ -x \"$1\" ] && echo yes; true", "sh", kEnterEnd};
+  co_return trim(co_await command(std::move(place), ask)) == "yes";
+}
+
+awaitable<Known> Reconciler::find_known(Place place, std::string config, std::vector<NodeState> nodes,
+                                        std::vector<Belief> beliefs, std::optional<TimePoint> state) {
+  constexpr std::size_t kMostIds = 10000;  // one argument holds 128 KiB
+  Known out;
+  out.can_enter = co_await can_enter(place);
+  out.state_time = state ? unix_nanos(*state) / 1'000'000'000 : 0;
+  std::set<std::string> ids;
+  for (const auto& belief : beliefs) {
+    if (!belief.nodes.empty() && ids.size() < kMostIds) ids.insert(belief.id);
+  }
+  const std::vector<std::string> list = {"/bin/sh", "-c", kAcceptedScript, "sh", setting(config, "StateSaveLocation")};
+  out.accepted = parse_accepted(co_await command(place, list));
+  const auto since = out.state_time > 0 ? out.state_time - 60 : 0;  // clocks differ
+  auto logs = co_await look_for_ends(config, nodes, ids, since);
+  out.nodes = std::move(logs.ends);
+  const std::set<std::string> silent = {"quiet", "fatal", "error"};  // slurm.conf(5): SlurmdDebug; they name no launch
+  for (const auto& node : nodes) {
+    if (logs.read.contains(node.hostname) && !silent.contains(setting(config, "SlurmdDebug")))
+      out.logged.insert(node.name);
+  }
+  for (const auto& [job, _] : out.nodes) ids.insert(job);
+  std::set<std::string> beyond;
+  for (const auto& belief : beliefs) beyond.insert(belief.id);
+  for (const auto& [job, _] : out.accepted) {
+    if (!beyond.contains(job) && ids.size() < kMostIds) ids.insert(job);
+  }
+  if (ids.empty()) co_return out;
+  const auto ask = accounts_command(std::vector<std::string>(ids.begin(), ids.end()));
+  try {
+    out.accounts = parse_accounts(co_await command(place, ask));
+  } catch (const Error& error) {  // slurmctld does not wait for slurmdbd, and neither does this
+    log::info("slurm: the accounting does not say how jobs ended, their nodes are believed: {}", error.one_line());
+  }
+  co_return out;
+}
+
+awaitable<void> Reconciler::enter(Place place, Reconciliation& made, bool urgent) {
+  for (auto& entry : made.entries) {
+    if (entry.otherwise.empty() == urgent) continue;
+    unsettled_[key_of(place)] = true;
+    std::string problem;
+    try {
+      co_await command(place, entry.command);
+    } catch (const Error& error) {
+      problem = error.one_line();
+    }
+    if (problem.empty()) continue;
+    log::error("slurm: an end could not be entered: {}", problem);
+    if (entry.otherwise.empty()) continue;
+    std::erase_if(made.findings,
+                  [&](const auto& one) { return one.kind == Finding::Kind::ended && one.job == entry.unless.job; });
+    made.findings.push_back(entry.unless);
+    co_await command(place, entry.otherwise);
+  }
+}
+
+awaitable<void> Reconciler::settle(Place place) {
+  auto& unsettled = unsettled_.try_emplace(key_of(place), true).first->second;  // an earlier server may have left some
+  if (!unsettled) co_return;
+  const std::vector<std::string> words = {"/bin/sh", "-c", "[ -x \"$1\" ] || exit 0; exec \"$1\" -settle", "sh",
+                                          kEnterEnd};
+  const auto said = co_await command(place, words);
+  const auto left = trim(said);
+  unsettled_[key_of(place)] = !left.empty() && left != "0 left";
+}
+
+awaitable<void> Reconciler::end_extern(Jobs seen, std::set<std::string> jobs) {
+  std::set<std::string> hosts;
+  for (const auto& [host, _] : seen) hosts.insert(host);
+  std::vector<std::string> words = {"/bin/sh", "-c", kEndExternScript, "sh"};
+  words.insert(words.end(), jobs.begin(), jobs.end());
+  for (const auto& [host, node_id] : co_await nodes_on(std::move(hosts))) {
+    try {
+      co_await async::within(options_.look_patience, "an order to " + host, run_on_host(server_, node_id, words));
+    } catch (const Error& error) {
+      log::warn("slurm: what is left of jobs that have ended on {} stays: {}", host, error.one_line());
+    }
+  }
+}
+
+awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::vector<NodeState> nodes,
+                                        std::vector<Belief> beliefs, Jobs seen) {
+  const auto* tables = co_await server_.read();
+  const auto report = tables::find_record<SlurmReport>(*tables, key_of(place));
+  if (!report) co_return;
+  std::set<std::string> ended(report->spared.begin(), report->spared.end());
+  for (const auto& [_, jobs] : seen) {
+    for (const auto& job : jobs) ended.erase(job);
+  }
+  if (ended.empty()) co_return;
+  co_await end_extern(seen, ended);
+  const auto ends = (co_await look_for_ends(std::move(config), std::move(nodes), ended, 0)).ends;
+  const bool enters = co_await can_enter(place);
+  std::map<std::string, std::string> told;
+  for (const auto& job : ended) {
+    const auto end = ends.find(job);
+    const auto belief = std::find_if(beliefs.begin(), beliefs.end(), [&](const auto& one) { return one.id == job; });
+    const auto words = enter_spared(job, belief == beliefs.end() ? std::nullopt : std::optional(*belief),
+                                    end == ends.end() ? std::nullopt : std::optional(end->second));
+    told[job] = fmt::format("Slurm job {}, which slurmctld did not know to run, has ended: {}", job,
+                            words ? describe_end(end->second) : "with which result its nodes do not say");
+    log::warn("slurm: {}", told[job]);
+    if (!words || !enters) continue;
+    unsettled_[key_of(place)] = true;
+    try {
+      co_await command(place, *words);
+    } catch (const Error& error) {
+      log::error("slurm: the end of Slurm job {} could not be entered: {}", job, error.one_line());
+    }
+  }
+  auto decide = [place, told](const tables::Tables& now, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    auto record = tables::find_record<SlurmReport>(now, key_of(place));
+    if (!record) return decision;
+    for (const auto& [job, text] : told) {
+      std::erase(record->spared, job);
+      for (auto& finding : record->findings) {
+        if (finding.starts_with("Slurm job " + job + " ")) finding = text;
+      }
+    }
+    decision.changes.push_back(tables::put_record(*record));
+    return decision;
+  };
+  co_await server_.writer().submit(std::move(decide));
+}
+
+}  // namespace underway::slurm

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -25,15 +26,16 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-/// Milliseconds that a process has used, and its children that have ended.
-double cpu_of(int pid) {
+/// Milliseconds that a process has used, or its children that have ended: the commands of Slurm by which the server
+/// asks slurmctld how it is, every two seconds.
+double cpu_of(int pid, bool children) {
   const auto text = read_text("/proc/" + std::to_string(pid) + "/stat");
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 2)));
   std::string skipped;
   for (int field = 3; field < 14; ++field) fields >> skipped;  // proc_pid_stat(5)
   double sum = 0, ticks = 0;
   for (int field = 14; field <= 17; ++field) {
-    if (fields >> ticks) sum += ticks;
+    if (fields >> ticks && children == (field >= 16)) sum += ticks;
   }
   return 1000 * sum / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
@@ -41,30 +43,35 @@ double cpu_of(int pid) {
 /// Of the server and of two nodes.
 struct Spent {
   Spent(const Cluster& cluster, const std::string& from, const std::string& to)
-      : server(cluster.server_agents()), source{cluster.agent_of(from)}, target{cluster.agent_of(to)} {
+      : pids{cluster.server_agents(), {cluster.agent_of(from)}, {cluster.agent_of(to)}} {
     restart();
   }
   void restart() {
-    for (std::size_t part = 0; part < 3; ++part) before[part] = now(part);
+    before = now();
     since = steady_clock::now();
   }
-  double now(std::size_t part) const {
-    double sum = 0;
-    for (const int pid : part == 0 ? server : part == 1 ? source : target) sum += cpu_of(pid);
-    return sum;
+  /// Milliseconds of the three, and of the commands that they have run.
+  std::array<double, 4> now() const {
+    std::array<double, 4> out{};
+    for (std::size_t part = 0; part < pids.size(); ++part) {
+      for (const int pid : pids[part]) {
+        out[part] += cpu_of(pid, false);
+        out[3] += cpu_of(pid, true);
+      }
+    }
+    return out;
   }
-  double of(std::size_t part) const { return now(part) - before[part]; }
   void print(const std::string& what) const {
     const double wall = duration<double, std::milli>(steady_clock::now() - since).count();
-    std::cout << fmt::format(
-                     "{:<44} {:5.2f} % of a core   server {:.2f}   owner {:.2f}   standby {:.2f}   ({:.0f} s)\n", what,
-                     100 * (of(0) + of(1) + of(2)) / wall, 100 * of(0) / wall, 100 * of(1) / wall, 100 * of(2) / wall,
-                     wall / 1000)
-              << std::flush;
+    auto share = now();
+    for (std::size_t part = 0; part < share.size(); ++part) share[part] = 100 * (share[part] - before[part]) / wall;
+    std::cout << fmt::format("{:<44} {:5.2f} % of a core   server {:.2f}   owner {:.2f}   standby {:.2f}   ", what,
+                             share[0] + share[1] + share[2], share[0], share[1], share[2])
+              << fmt::format("(and commands {:.2f}; {:.0f} s)\n", share[3], wall / 1000) << std::flush;
   }
 
-  std::vector<int> server, source, target;
-  double before[3] = {};
+  std::array<std::vector<int>, 3> pids;
+  std::array<double, 4> before{};
   steady_clock::time_point since;
 };
 
@@ -149,9 +156,11 @@ void measure_decoupled(int span) {
     }
   });
   std::vector<long long> ages;
-  const auto until = steady_clock::now() + seconds(span);
-  while (steady_clock::now() < until) {
-    ages.push_back(age(cluster, copy));
+  const auto begun = steady_clock::now();
+  while (steady_clock::now() < begun + seconds(span)) {
+    // Before the first submission nothing is written, and the newest copy is as old as that.
+    const auto since = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun).count();
+    if (const auto found = age(cluster, copy); found <= since || since > 5000) ages.push_back(found);
     std::this_thread::sleep_for(milliseconds(50));
   }
   spent.print("slurm-services, jobs are submitted");

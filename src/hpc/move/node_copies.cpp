@@ -153,14 +153,19 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
 
 namespace {
 
-/// Until there is something to be heard, or `limit` is over.
-awaitable<void> listen(std::shared_ptr<Ear> ear, Duration limit) {
-  if (!ear) co_return co_await async::sleep_for(limit);
+/// True: there is something to be heard. False: `limit` is over.
+awaitable<bool> listen(std::shared_ptr<Ear> ear, Duration limit) {
+  if (!ear) {
+    co_await async::sleep_for(limit);
+    co_return false;
+  }
   try {
     co_await async::within(limit, "listening", node::readable(ear->listener.events().get()));
   } catch (const Error& error) {
     if (error.code() != Code::timeout) throw;
+    co_return false;
   }
+  co_return true;
 }
 
 }  // namespace
@@ -186,23 +191,27 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
   const auto asked = std::chrono::steady_clock::now();
   const auto ripe = same_ear ? asked + request.every : asked;
   const auto pause = ear ? std::clamp(request.every, options_.look_every, options_.tell_every) : options_.look_every;
-  const auto look = [&] { return overlay::look_at(upper); };
+  const auto look = [&] {
+    return ear ? ear->listener.look() : overlay::Listener::Found{heard, overlay::look_at(upper)};
+  };
   auto told = asked, next_look = std::min(ripe, asked + options_.tell_every);
-  bool changed = false;
+  bool changed = false, listening = true;
   while (!changed) {
-    if (ear && co_await async::on_pool(context_->pool, hear) != heard) {
+    // To ask costs a change of threads, so it is done only where there is an answer.
+    if (ear && listening && co_await async::on_pool(context_->pool, hear) != heard) {
       // What belongs together comes within moments, and one copy is enough for it.
       co_await async::sleep_for(options_.gather);
       break;
     }
+    const auto before = std::chrono::steady_clock::now();
+    listening = before < next_look && co_await listen(ear, next_look - before);
+    if (listening) continue;
     const auto begun = std::chrono::steady_clock::now();
-    if (begun < next_look) {
-      co_await listen(ear, next_look - begun);
-      continue;
-    }
-    const bool differs = co_await async::on_pool(context_->pool, look) != seen.look;
+    const auto found = co_await async::on_pool(context_->pool, look);
+    const bool differs = found.look != seen.look;
     const auto now = std::chrono::steady_clock::now();
     changed = differs && now >= ripe;
+    listening = found.heard != heard;
     // A large overlay takes its time: it may have a hundredth of a core.
     next_look = now + std::max<Duration>(pause, 100 * (now - begun));
     if (changed || now - told < options_.tell_every) continue;

@@ -32,25 +32,44 @@ struct timespec time_of(std::int64_t ns) {
   return {.tv_sec = seconds, .tv_nsec = rest};
 }
 
-void set_time(const std::string& reach, std::int64_t modified_ns, const std::string& what) {
+/// What is dressed: by its descriptor if it is open, which costs half of what a path does.
+struct Dressed {
+  int fd = -1;
+  const std::string& reach;
+
+  bool open() const { return fd >= 0; }
+  int stat(struct stat& out) const { return open() ? ::fstat(fd, &out) : ::lstat(reach.c_str(), &out); }
+  int own(uid_t uid, gid_t gid) const { return open() ? ::fchown(fd, uid, gid) : ::lchown(reach.c_str(), uid, gid); }
+  int permit(mode_t mode) const { return open() ? ::fchmod(fd, mode) : ::chmod(reach.c_str(), mode); }
+  ssize_t list(char* names, std::size_t size) const {
+    return open() ? ::flistxattr(fd, names, size) : ::llistxattr(reach.c_str(), names, size);
+  }
+  int time(const struct timespec* times) const {
+    return open() ? ::futimens(fd, times) : ::utimensat(AT_FDCWD, reach.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  }
+};
+
+void set_time(const Dressed& it, std::int64_t modified_ns, const std::string& what) {
   const std::array<struct timespec, 2> times = {timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, time_of(modified_ns)};
-  if (::utimensat(AT_FDCWD, reach.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0)
-    throw errno_error(errno, fmt::format("cannot set the time of '{}'", what));
+  if (it.time(times.data()) != 0) throw errno_error(errno, fmt::format("cannot set the time of '{}'", what));
 }
 
-std::vector<std::string> carried_attributes(const std::string& reach) {
-  std::string list(65536, '\0');
-  const auto size = ::llistxattr(reach.c_str(), list.data(), list.size());
-  list.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+std::vector<std::string> carried_attributes(const Dressed& it) {
   std::vector<std::string> names;
+  const auto need = it.list(nullptr, 0);
+  if (need <= 0) return names;
+  std::string list(static_cast<std::size_t>(need), '\0');
+  const auto size = it.list(list.data(), list.size());
+  list.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   for (auto& name : split(list, '\0')) {
     if (is_carried(name)) names.push_back(std::move(name));
   }
   return names;
 }
 
-void set_attributes(const std::string& reach, const Entry& entry) {
-  for (const auto& name : carried_attributes(reach)) {
+void set_attributes(const Dressed& it, const Entry& entry) {
+  const auto& reach = it.reach;
+  for (const auto& name : carried_attributes(it)) {
     const auto wanted = [&](const auto& pair) { return pair.first == name; };
     if (std::none_of(entry.attributes.begin(), entry.attributes.end(), wanted) &&
         ::lremovexattr(reach.c_str(), name.c_str()) != 0 && errno != ENODATA)
@@ -83,6 +102,7 @@ os::Fd Applier::open_beneath(const std::string& path, int flags) const {
 
 const os::Fd& Applier::parent_directory(const std::string& path) {
   if (parent_ && parent_path_ == path) return parent_;
+  touched_.insert(path);
   parent_ = open_beneath(path, O_PATH | O_DIRECTORY);
   if (!parent_ && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
     make_parents(path);
@@ -102,6 +122,7 @@ void Applier::make_parents(const std::string& path) {
     const auto above = open_beneath(slash == std::string::npos ? "" : step.substr(0, slash), O_PATH | O_DIRECTORY);
     const auto name = slash == std::string::npos ? step : step.substr(slash + 1);
     clear({&above, name});
+    touched_.insert(slash == std::string::npos ? "" : step.substr(0, slash));
     if (::mkdirat(above.get(), name.c_str(), 0700) != 0)
       throw errno_error(errno, fmt::format("cannot make '{}/{}'", name_, step));
   }
@@ -179,6 +200,7 @@ void Applier::put_hard_link(const Entry& entry) {
 }
 
 void Applier::put_directory(const Entry& entry) {
+  touched_.insert(entry.path);
   if (entry.path.empty()) return dress(fmt::format("/proc/self/fd/{}/.", root_.get()), entry);
   const auto at = place(entry.path);
   const auto now = look(at);
@@ -227,36 +249,40 @@ void Applier::zero(std::uint64_t offset, std::uint64_t length) {
 void Applier::close_file() {
   if (!file_) return;
   // Last: writing takes away rights and changes the time.
-  dress(open_reach_, *open_);
+  dress(open_reach_, *open_, file_.get());
   file_.reset();
   open_.reset();
 }
 
-void Applier::dress(const std::string& reach, const Entry& entry) const {
+void Applier::dress(const std::string& reach, const Entry& entry, int fd) const {
+  const Dressed it{.fd = fd, .reach = reach};
   struct stat now = {};
-  if (::lstat(reach.c_str(), &now) != 0)
-    throw errno_error(errno, fmt::format("cannot look at '{}/{}'", name_, entry.path));
+  if (it.stat(now) != 0) throw errno_error(errno, fmt::format("cannot look at '{}/{}'", name_, entry.path));
   const bool owned = now.st_uid == entry.uid && now.st_gid == entry.gid;
-  if (entry.type != EntryType::whiteout && !owned && ::lchown(reach.c_str(), entry.uid, entry.gid) != 0)
+  if (entry.type != EntryType::whiteout && !owned && it.own(entry.uid, entry.gid) != 0)
     throw errno_error(errno, fmt::format("cannot set the owner of '{}/{}'", name_, entry.path));
   const bool has_mode = entry.type == EntryType::file || entry.type == EntryType::directory;
-  if (has_mode && ::chmod(reach.c_str(), entry.mode) != 0)
+  // Another owner takes rights away.
+  const bool permitted = owned && (now.st_mode & 07777U) == entry.mode;
+  if (has_mode && !permitted && it.permit(entry.mode) != 0)
     throw errno_error(errno, fmt::format("cannot set the mode of '{}/{}'", name_, entry.path));
-  set_attributes(reach, entry);
-  if (entry.type == EntryType::file || entry.type == EntryType::link) set_time(reach, entry.modified_ns, entry.path);
+  set_attributes(it, entry);
+  if (entry.type == EntryType::file || entry.type == EntryType::link) set_time(it, entry.modified_ns, entry.path);
 }
 
 void Applier::finish(const Index& index) {
   close_file();
   // What was put into a directory has changed its time.
-  for (const auto& [path, entry] : index.entries()) {
-    if (entry.type != EntryType::directory) continue;
+  for (const auto& path : touched_) {
+    const auto* entry = index.find(path);
+    if (entry == nullptr || entry->type != EntryType::directory) continue;
     const auto directory = open_beneath(path, O_PATH | O_DIRECTORY);
     struct stat now = {};
     if (!directory || ::fstat(directory.get(), &now) != 0)
       throw errno_error(errno, fmt::format("cannot look at '{}/{}'", name_, path));
-    if (nanos(now.st_mtim) != entry.modified_ns)
-      set_time(fmt::format("/proc/self/fd/{}/.", directory.get()), entry.modified_ns, path);
+    if (nanos(now.st_mtim) == entry->modified_ns) continue;
+    const auto reach = fmt::format("/proc/self/fd/{}/.", directory.get());
+    set_time({.reach = reach}, entry->modified_ns, path);
   }
   if (::syncfs(root_.get()) != 0) throw errno_error(errno, fmt::format("cannot write out '{}'", name_));
 }

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "overlay/detail/tree.hpp"
+#include "overlay/detail/scan.hpp"
 
 namespace underway::overlay {
 namespace {
@@ -18,6 +18,10 @@ namespace {
 /// A file that was just made is not told: it will be closed. A directory is, for what may lie in it already.
 constexpr std::uint32_t kReplaced = IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE;
 constexpr std::uint32_t kWatched = kReplaced | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
+
+constexpr std::uint32_t kNames = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_IGNORED | IN_Q_OVERFLOW;
+/// Of more the paths are not kept in memory.
+constexpr std::size_t kMostListed = 20'000;
 
 bool is_directory(const inotify_event& event) { return (event.mask & IN_ISDIR) != 0; }
 
@@ -64,6 +68,11 @@ void Listener::add_below(const std::string& path) {
 
 std::uint64_t Listener::hear() {
   const std::lock_guard lock(mutex_);
+  listen();
+  return heard_;
+}
+
+void Listener::listen() {
   alignas(inotify_event) std::array<char, 64 << 10> buffer{};
   bool again = false;
   for (;;) {
@@ -76,6 +85,7 @@ std::uint64_t Listener::hear() {
       const char* name = buffer.data() + at + sizeof(event);
       at += sizeof(event) + event.len;
       if ((event.mask & (kReplaced | IN_Q_OVERFLOW)) != 0 || is_directory(event)) ++heard_;
+      if ((event.mask & kNames) != 0) ++names_;
       // What a renamed directory holds would be told by names that it had.
       if ((event.mask & IN_Q_OVERFLOW) != 0 || (is_directory(event) && (event.mask & IN_MOVED_FROM) != 0)) again = true;
       if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
@@ -85,7 +95,30 @@ std::uint64_t Listener::hear() {
     }
   }
   if (again) begin();
-  return heard_;
+}
+
+Listener::Found Listener::look() {
+  const std::lock_guard lock(mutex_);
+  listen();
+  const Tree tree(upper_);
+  Look look;
+  if (listed_ && listed_->names == names_) {
+    // Each by its path: a component that has become a link since is another name, of which is heard next time.
+    for (const auto& path : listed_->paths) {
+      Tree::Item item{.path = path};
+      if (::fstatat(tree.root().get(), path.c_str(), &item.stat, AT_SYMLINK_NOFOLLOW) == 0) look.add(item);
+    }
+    return {heard_, look.text()};
+  }
+  Listed listed{.names = names_};
+  tree.walk([&](const Tree::Item& item) {
+    if (listed.paths.size() <= kMostListed) listed.paths.push_back(item.path);
+    look.add(item);
+    return true;
+  });
+  listed_.reset();
+  if (listed.paths.size() <= kMostListed) listed_ = std::move(listed);
+  return {heard_, look.text()};
 }
 
 }  // namespace underway::overlay

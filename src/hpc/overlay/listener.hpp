@@ -11,9 +11,12 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "os/fd.hpp"
+#include "overlay/transfer.hpp"
 
 namespace underway::overlay {
 
@@ -29,9 +32,16 @@ class Listener {
   /// How often something was replaced since the beginning; more when it cannot be told. What happened before the call
   /// counts. Blocks when there are new directories.
   std::uint64_t hear();
+  /// hear(), and what look_at() says, for less: directories are read again only when a name in them has come or gone.
+  struct Found {
+    std::uint64_t heard = 0;
+    std::string look;
+  };
+  Found look();
 
  private:
   void begin();
+  void listen();
   void add(const std::string& reach, std::string path);
   void add_below(const std::string& path);
 
@@ -41,6 +51,13 @@ class Listener {
   os::Fd events_;
   std::map<int, std::string> directories_;  ///< by watch
   std::uint64_t heard_ = 0;
+  std::uint64_t names_ = 0;  ///< how often a name came or went
+  /// All paths, in the order of a walk, as they were at that count of names.
+  struct Listed {
+    std::uint64_t names = 0;
+    std::vector<std::string> paths;
+  };
+  std::optional<Listed> listed_;
 };
 
 }  // namespace underway::overlay

@@ -15,12 +15,25 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kBatch = std::size_t{1} << 20;
+/// What is read for later while the writers stand still. Of more than this, they wait until it has been sent.
+constexpr std::uint64_t kKept = std::uint64_t{64} << 20;
 /// A receiver may say that it has this much; what it says costs memory here.
 constexpr IndexLimits kInventoryLimits{.paths = 4'000'000, .content_bytes = std::uint64_t{1} << 40, .half_done = true};
 
 [[noreturn]] void out_of_turn(FrameKind kind) {
   throw Error(Code::invalid, "what came over the pipe is no round of an overlay")
       .because(fmt::format("a frame '{}' out of turn", static_cast<char>(kind)));
+}
+
+[[noreturn]] void throw_changed(const std::string& path, std::string_view what) {
+  throw Error(Code::conflict, fmt::format("'/{}' {} in a round that was to be consistent", path, what))
+      .because("something writes to the overlay");
+}
+
+/// Since it was looked at.
+bool is_changed(const FileReader& reader, const Entry& entry) {
+  const auto now = reader.look();
+  return nanos(now.st_ctim) != entry.changed_ns || now.st_ino != entry.inode;
 }
 
 std::uint64_t bytes_in(const Entry& entry, std::uint64_t block) {
@@ -50,9 +63,14 @@ struct Sender::State {
   /// Does a little more; false: waits for the receiver, or is done.
   bool step();
   void look();
+  /// The receiver's entry of what has not changed since; null: it may have.
+  const Entry* find_unchanged(const Entry& entry) const;
+  void keep();
+  bool keep_file(const Entry& entry, std::uint64_t& room);
   void send_removed();
   void send_next();
   void begin_file(Entry& entry);
+  std::optional<FileReader::Piece> next_piece();
   void send_piece();
   void send_blocks(const FileReader::Piece& piece);
   void end_file();
@@ -63,12 +81,19 @@ struct Sender::State {
   template <class Step>
   void guarded(Step what);
 
-  /// A file that is read.
+  /// Of a file, as it was while the writers stood still.
+  struct Kept {
+    std::uint64_t offset, length;
+    std::string bytes;  ///< empty: a hole
+  };
+  /// A file that is compared and sent.
   struct Open {
     Entry* entry;
-    FileReader reader;
+    std::optional<FileReader> reader;  ///< nothing: it was read before
+    std::vector<Kept> kept;
     const Entry* had;  ///< what the receiver has of it; null: nothing that counts
     bool put = false;  ///< told to the receiver
+    std::size_t next = 0;
   };
 
   Tree tree;
@@ -85,6 +110,8 @@ struct Sender::State {
   std::size_t position = 0;
   std::vector<Entry> links;
   std::optional<Open> open;
+  std::map<std::string, std::vector<Kept>, std::less<>> kept;
+  bool released = false;  ///< the writers go on
   /// When each file was last changed, as the round saw it.
   std::map<std::string, std::int64_t, std::less<>> seen;
   std::int64_t at = 0;
@@ -148,7 +175,7 @@ bool Sender::State::step() {
       return true;
     case Phase::ending:
       end();
-      if (options.release) options.release();
+      if (options.release && !released) options.release();
       phase = Phase::hearing_digest;
       return true;
     case Phase::releasing:
@@ -171,6 +198,41 @@ void Sender::State::look() {
     if (entry.type == EntryType::file) seen.emplace(entry.path, entry.changed_ns);
   }
   put_begin({.consistent = options.consistent, .at = at, .label = options.label}, out);
+  if (options.release) keep();
+}
+
+const Entry* Sender::State::find_unchanged(const Entry& entry) const {
+  const auto* had = have.find(entry.path);
+  const bool same = had != nullptr && had->type == EntryType::file && entry.settled && had->settled &&
+                    had->inode == entry.inode && had->changed_ns == entry.changed_ns && alike(*had, entry);
+  return same ? had : nullptr;
+}
+
+/// Only for reading need the writers stand still; what it is compared with, and where it goes, can wait.
+void Sender::State::keep() {
+  std::uint64_t room = kKept;
+  for (const auto& entry : found) {
+    if (entry.type != EntryType::file || find_unchanged(entry) != nullptr) continue;
+    if (keep_file(entry, room)) continue;
+    kept.clear();
+    return;
+  }
+  options.release();
+  released = true;
+}
+
+/// False: there is no room for it.
+bool Sender::State::keep_file(const Entry& entry, std::uint64_t& room) {
+  auto reader = open_reader(tree, entry);
+  if (!reader) throw_changed(entry.path, "vanished");
+  auto& pieces = kept[entry.path];
+  while (const auto piece = reader->next()) {
+    if (piece->bytes.size() > room) return false;
+    room -= piece->bytes.size();
+    pieces.push_back({piece->offset, piece->length, std::string(piece->bytes)});
+  }
+  if (is_changed(*reader, entry)) throw_changed(entry.path, "changed");
+  return true;
 }
 
 void Sender::State::send_removed() {
@@ -203,28 +265,37 @@ void Sender::State::send_next() {
 }
 
 void Sender::State::begin_file(Entry& entry) {
-  const auto* had = have.find(entry.path);
-  if (had != nullptr && had->type != EntryType::file) had = nullptr;
-  const bool same = had != nullptr && entry.settled && had->settled && had->inode == entry.inode &&
-                    had->changed_ns == entry.changed_ns && alike(*had, entry);
-  if (same) {
-    entry.blocks = had->blocks;
+  if (const auto* same = find_unchanged(entry)) {
+    entry.blocks = same->blocks;
     round.skipped_bytes += entry.size;
     return;
   }
-  auto reader = open_reader(tree, entry);
-  if (!reader) {
-    const auto path = entry.path;
-    return forget(path);
-  }
-  open.emplace(Open{.entry = &entry, .reader = std::move(*reader), .had = had});
+  const auto* had = have.find(entry.path);
+  if (had != nullptr && had->type != EntryType::file) had = nullptr;
   phase = Phase::reading;
+  if (auto before = kept.extract(entry.path)) {
+    open.emplace(Open{.entry = &entry, .reader = std::nullopt, .kept = std::move(before.mapped()), .had = had});
+    return;
+  }
+  auto reader = open_reader(tree, entry);
+  if (reader) {
+    open.emplace(Open{.entry = &entry, .reader = std::move(*reader), .kept = {}, .had = had});
+    return;
+  }
+  phase = Phase::sending;
+  const auto path = entry.path;
+  forget(path);
+}
+
+std::optional<FileReader::Piece> Sender::State::next_piece() {
+  if (open->reader) return open->reader->next();
+  if (open->next == open->kept.size()) return std::nullopt;
+  const auto& piece = open->kept[open->next++];
+  return FileReader::Piece{.offset = piece.offset, .length = piece.length, .bytes = piece.bytes};
 }
 
 void Sender::State::forget(const std::string& path) {
-  if (options.consistent)
-    throw Error(Code::conflict, fmt::format("'/{}' vanished in a round that was to be consistent", path))
-        .because("something writes to the overlay");
+  if (options.consistent) throw_changed(path, "vanished");
   source.remove(path);
   if (have.find(path) == nullptr) return;
   Encoder().raw(path).finish(FrameKind::remove, out);
@@ -232,7 +303,7 @@ void Sender::State::forget(const std::string& path) {
 }
 
 void Sender::State::send_piece() {
-  const auto piece = open->reader.next();
+  const auto piece = next_piece();
   if (!piece) return end_file();
   auto& entry = *open->entry;
   if (piece->bytes.empty())
@@ -275,11 +346,8 @@ void Sender::State::send_blocks(const FileReader::Piece& piece) {
 
 void Sender::State::end_file() {
   auto& entry = *open->entry;
-  const auto now = open->reader.look();
-  const bool changed = nanos(now.st_ctim) != entry.changed_ns || now.st_ino != entry.inode;
-  if (changed && options.consistent)
-    throw Error(Code::conflict, fmt::format("'/{}' changed in a round that was to be consistent", entry.path))
-        .because("something writes to the overlay");
+  const bool changed = open->reader && is_changed(*open->reader, entry);
+  if (changed && options.consistent) throw_changed(entry.path, "changed");
   if (changed) entry.settled = false;
   const auto* had = open->had;
   const bool differs = open->put || had == nullptr || !alike(*had, entry);

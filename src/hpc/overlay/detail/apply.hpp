@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <set>
 
 #include "os/fd.hpp"
 #include "overlay/detail/entry.hpp"
@@ -41,7 +42,8 @@ class Applier {
   void put_file(const Entry& entry, bool fresh);
   void put_hard_link(const Entry& entry);
   static std::string reach_of(const Place& place);
-  void dress(const std::string& reach, const Entry& entry) const;
+  /// `fd`: of a file that is open.
+  void dress(const std::string& reach, const Entry& entry, int fd = -1) const;
 
   std::string name_;
   std::string trash_;
@@ -50,7 +52,8 @@ class Applier {
   std::uint64_t discarded_ = 0;
   std::string parent_path_;
   os::Fd parent_;
-  std::optional<Entry> open_;  ///< without blocks
+  std::set<std::string> touched_;  ///< directories whose times it may have changed
+  std::optional<Entry> open_;      ///< without blocks
   os::Fd file_;
   std::string open_reach_;
 };

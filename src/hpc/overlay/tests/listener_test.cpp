@@ -52,6 +52,39 @@ TEST_F(ListenerTest, HearsNothingOfWhatIsReadOrWrittenInPlace) {
   }));
 }
 
+TEST_F(ListenerTest, LooksAsLookAtDoesWhateverWasDoneMeanwhile) {
+  write("database", std::string(4096, 'x'));
+  write("var/lib/state", "1");
+  Listener listener(places_ / "upper");
+  std::string before;
+  const auto expect_look = [&](const char* what) {
+    const auto found = listener.look().look;
+    EXPECT_EQ(found, look_at(places_ / "upper")) << what;
+    EXPECT_NE(found, before) << what;
+    EXPECT_EQ(found, listener.look().look) << what;
+    before = found;
+  };
+  expect_look("first");
+  const auto file = os::open_file(at("database"), O_WRONLY, 0600);
+  os::write_all(file, std::string(8192, 'y'), "it");
+  expect_look("written in place");
+  fs::permissions(at("database"), fs::perms::owner_all);
+  expect_look("made executable");
+  write("var/lib/another", "1");
+  expect_look("a file is new");
+  fs::create_hard_link(at("var/lib/another"), at("var/lib/link"));
+  expect_look("a name is new");
+  fs::rename(at("var/lib"), at("lib"));
+  expect_look("a directory was renamed");
+  write("lib/state", "23");
+  expect_look("written below a directory that was renamed");
+  fs::remove_all(at("lib"));
+  expect_look("a directory was removed");
+  os::make_directories(at("lib/of/many"));
+  write("lib/of/many/parts", "1");
+  expect_look("directories are new");
+}
+
 TEST_F(ListenerTest, HearsInDirectoriesThatAreMadeLaterAndHaveBeenRenamed) {
   Listener listener(places_ / "upper");
   EXPECT_TRUE(hears(listener, [&] { os::make_directories(at("var/jobs/7/deep")); }));

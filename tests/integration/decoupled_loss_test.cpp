@@ -10,6 +10,7 @@ namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class DecoupledLoss : public DecoupledCluster {
@@ -42,6 +43,15 @@ TEST_F(DecoupledLoss, TheHostOfTheControllerDiesAndWhatWasAcknowledgedIsKnown) {
   ASSERT_TRUE(eventually(seconds(120), [&] { return copied("slurm-services", seconds(2)); }))
       << cluster_.underway({"capsule", "status", "slurm-services"}).out << cluster_.underway({"status"}).out;
   EXPECT_THAT(attention(), IsEmpty());
+
+  // What is done without a word is told.
+  const auto plan = cluster_.underway({"plan", cluster_.directory()});
+  EXPECT_THAT(plan.out, HasSubstr("  slurm-services\n    its host dies: " + to +
+                                  " (chosen by itself) has a copy and takes over\n"));
+  EXPECT_THAT(plan.out, HasSubstr("    snapshots:     every 1d (by default), the newest 2 are kept, on its node"));
+  EXPECT_THAT(plan.out, HasSubstr("    backups:       none: no place is named"));
+  EXPECT_THAT(plan.out, HasSubstr("  gateway-a\n    its host dies: it starts elsewhere, with nothing\n"));
+  EXPECT_THAT(cluster_.underway({"plan", "-json", cluster_.directory()}).out, HasSubstr("\"StandbyNode\": \"" + to));
 
   // Jobs that have ended, as the accounting knows; jobs that wait; and one that runs on.
   std::vector<std::string> ended, waiting;

@@ -103,6 +103,15 @@ class DecoupledTruth : public DecoupledLoss {
     out.end = std::atoll(end.c_str());
     return out;
   }
+  /// What the accounting says that it had: "billing=1,cpu=1,mem=16M,node=1".
+  std::string resources(const std::string& job) const { return on_login("sacct -n -X -P -o AllocTRES -j " + job); }
+  /// What the database of the accounting answers.
+  std::string account(const std::string& statement) const {
+    const auto done = cluster_.underway({"alloc", "exec", "-job", "slurm-services", "mariadb", "--no-defaults", "-u",
+                                         "root", "-N", "-B", "slurm_acct_db", "-e", statement});
+    EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+    return done.out;
+  }
   std::string until(const std::string& file) const { return "until [ -e /home/" + file + " ]; do sleep 0.1; done; "; }
   bool runs(const std::string& job) const { return on_login("squeue -h -o %t -j " + job) == "R\n"; }
 };
@@ -134,8 +143,22 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
   EXPECT_EQ(before[ended[2]].code, "0:11");
   EXPECT_EQ(before[ended[3]].state, "TIMEOUT");
   ASSERT_TRUE(eventually(seconds(30), [&] { return runs(stranger); }));
+  // What slurmctld told the accounting of the start of two of them died on the way, and all that it told of a third.
+  const auto unpaid = submit("", until("on"));
+  const std::string all = goes_on + "," + stranger + "," + unpaid;
+  ASSERT_TRUE(eventually(seconds(60), [&] {  // it tells of a start in parts, five seconds apart
+    return account(
+               "select count(*) from apart_job_table where tres_alloc != '' and mod_time < unix_timestamp() - 7 "
+               "and id_job in (" +
+               all + ")") == "3\n";
+  })) << on_login("sacct -X");
+  const auto had = resources(goes_on), had_too = resources(stranger);
+  EXPECT_THAT(had, HasSubstr("mem=16M"));
+  account("update apart_job_table set time_start = 0, nodelist = '', tres_alloc = '' where id_job in (" + goes_on +
+          "," + stranger + "); delete from apart_job_table where id_job = " + unpaid);
+  ASSERT_EQ(resources(goes_on), "\n") << "that is what a row without a start has";
   const auto last = now();
-  ASSERT_TRUE(eventually(seconds(10), [&] { return now() > last + 2; })) << "copied";
+  ASSERT_TRUE(eventually(seconds(30), [&] { return now() > last + 3 && copied("slurm-services", seconds(2)); }));
 
   cluster_.pull_the_plug(from);
   ASSERT_TRUE(eventually(seconds(120), [&] { return host_of("slurm-services") == to; }));
@@ -171,6 +194,13 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
         << one.first << on_login("sacct -X") << cluster_.underway({"status"}).out;
   }
   EXPECT_EQ(entered(stranger).code, "3:0");
+  EXPECT_EQ(resources(goes_on), had) << "as slurmctld has it";
+  EXPECT_EQ(resources(stranger), had_too) << "as it was asked for";
+  EXPECT_TRUE(eventually(seconds(120), [&] {
+    return cluster_.underway({"status"})
+               .out.find("Slurm job " + unpaid + " has run, and has no row in the accounting") != std::string::npos;
+  })) << cluster_.underway({"status"}).out;
+  EXPECT_EQ(on_login("sacct -n -X -o JobID -j " + unpaid), "") << "none is made up";
   EXPECT_EQ(on_login("sacct -n -X -o State | grep CANCELLED"), "");
 }
 

@@ -99,13 +99,15 @@ std::string replace_all(std::string text, const std::string& what, const std::st
 
 }  // namespace
 
-CountingCapsule::CountingCapsule(Kind kind) : Capsule("counter", "slurm", "sms1", "sms2", "/srv"), kind_(kind) {
+CountingCapsule::CountingCapsule(Kind kind, const std::string& config)
+    : Capsule("counter", "slurm", "sms1", "sms2", "/srv"), kind_(kind) {
   declare();
   cluster().lose_patience();
   up();
   find_shared("c1", "/home");
   build();
-  write_text(files_.path() + "/counter.hcl", replace_all(kJob, "STEPS", kind == Kind::stateful ? kSteps : ""));
+  const std::string steps = kind == Kind::stateful ? kSteps : "";
+  write_text(files_.path() + "/counter.hcl", replace_all(kJob, "STEPS", steps + config));
   ok({"job", "run", files_.path() + "/counter.hcl"});
   const Prober first = client("c1", std::chrono::milliseconds(50));
   if (!first.all_answer(seconds(20))) throw std::runtime_error("the capsule does not answer\n" + status());

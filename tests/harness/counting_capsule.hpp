@@ -12,8 +12,9 @@ class CountingCapsule : public Capsule {
  public:
   /// stateless: it counts in memory that goes with it, and has neither steps nor versions; it cannot be held.
   enum class Kind { stateful, stateless };
-  /// Brings everything up and waits until it answers. Throws what does not work.
-  explicit CountingCapsule(Kind kind = Kind::stateful);
+  /// Brings everything up and waits until it answers. `config`: blocks that its task's config has besides. Throws what
+  /// does not work.
+  explicit CountingCapsule(Kind kind = Kind::stateful, const std::string& config = {});
 
   /// Makes the image counter:VERSION known; it runs counter:1. Versions are numbers: what a greater one has started
   /// from, a smaller one does not.

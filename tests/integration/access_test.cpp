@@ -100,12 +100,39 @@ TEST_F(AccessTest, WhatRunsForARevokedTokenEnds) {
   Background log(as_anna({"alloc", "logs", "-f", id}));
   const auto runs = [] { return shell("pgrep -x -f 'sleep 86390'").exit_code == 0; };
   ASSERT_TRUE(eventually(seconds(10), runs));
-  root({"acl", "token", "delete", accessor_});
+  root({"acl", "token", "delete", "-yes", accessor_});
   EXPECT_GT(session.wait(seconds(5)), 0);
   EXPECT_GT(log.wait(seconds(5)), 0);
   EXPECT_TRUE(eventually(seconds(5), [&] { return !runs(); })) << "the command ends on its node";
   EXPECT_NE(anna({"job", "status", "render"}).err.find("ACL token not found"), std::string::npos);
   EXPECT_NE(root({"job", "status", "-namespace", "viz", "render"}).find("running"), std::string::npos) << "jobs run on";
+}
+
+TEST_F(AccessTest, WhatTakesRightsAwayIsAskedAboutFirst) {
+  root({"acl", "role", "create", "-name", "artists", "-policy", "viz"});
+  const auto key = member(root({"operator", "root", "keyring", "list", "-json"}), "KeyID");
+  root({"operator", "root", "keyring", "rotate"});
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
+      {{"acl", "policy", "delete", "viz"}, "1 token has it: anna"},
+      {{"acl", "policy", "delete", "viz"}, "1 role has it: artists"},
+      {{"acl", "role", "delete", "artists"}, "role 'artists' with its list of policies"},
+      {{"acl", "token", "delete", accessor_}, "who uses token 'anna' has no rights any more"},
+      {{"operator", "root", "keyring", "remove", "-force", key}, "tokens of tasks that " + key + " signed"}};
+  for (const auto& [command, lost] : refused) {
+    const auto done = machine_.underway(command);
+    EXPECT_EQ(done.exit_code, 2) << lost;
+    EXPECT_NE(done.err.find(lost), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("add -yes"), std::string::npos) << done.err;
+  }
+  EXPECT_EQ(anna({"job", "status"}).exit_code, 0) << "nothing was changed";
+  EXPECT_NE(root({"acl", "role", "list"}).find("artists"), std::string::npos);
+  EXPECT_NE(root({"operator", "root", "keyring", "list"}).find(key), std::string::npos);
+  for (auto command : {refused[4].first, refused[2].first, refused[0].first, refused[3].first}) {
+    command.emplace_back("-yes");
+    root(command);
+  }
+  EXPECT_EQ(root({"acl", "role", "list"}).find("artists"), std::string::npos);
+  EXPECT_NE(anna({"job", "status"}).exit_code, 0);
 }
 
 TEST_F(AccessTest, RootByRawExecAsksForTheWordOfTheNamespace) {

@@ -10,6 +10,7 @@ namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class DecoupledLoss : public DecoupledCluster {
@@ -42,6 +43,15 @@ TEST_F(DecoupledLoss, TheHostOfTheControllerDiesAndWhatWasAcknowledgedIsKnown) {
   ASSERT_TRUE(eventually(seconds(120), [&] { return copied("slurm-services", seconds(2)); }))
       << cluster_.underway({"capsule", "status", "slurm-services"}).out << cluster_.underway({"status"}).out;
   EXPECT_THAT(attention(), IsEmpty());
+
+  // What is done without a word is told.
+  const auto plan = cluster_.underway({"plan", cluster_.directory()});
+  EXPECT_THAT(plan.out, HasSubstr("  slurm-services\n    its host dies: " + to +
+                                  " (chosen by itself) has a copy and takes over\n"));
+  EXPECT_THAT(plan.out, HasSubstr("    snapshots:     every 1d (by default), the newest 2 are kept, on its node"));
+  EXPECT_THAT(plan.out, HasSubstr("    backups:       none: no place is named"));
+  EXPECT_THAT(plan.out, HasSubstr("  gateway-a\n    its host dies: it starts elsewhere, with nothing\n"));
+  EXPECT_THAT(cluster_.underway({"plan", "-json", cluster_.directory()}).out, HasSubstr("\"StandbyNode\": \"" + to));
 
   // Jobs that have ended, as the accounting knows; jobs that wait; and one that runs on.
   std::vector<std::string> ended, waiting;
@@ -93,6 +103,15 @@ class DecoupledTruth : public DecoupledLoss {
     out.end = std::atoll(end.c_str());
     return out;
   }
+  /// What the accounting says that it had: "billing=1,cpu=1,mem=16M,node=1".
+  std::string resources(const std::string& job) const { return on_login("sacct -n -X -P -o AllocTRES -j " + job); }
+  /// What the database of the accounting answers.
+  std::string account(const std::string& statement) const {
+    const auto done = cluster_.underway({"alloc", "exec", "-job", "slurm-services", "mariadb", "--no-defaults", "-u",
+                                         "root", "-N", "-B", "slurm_acct_db", "-e", statement});
+    EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+    return done.out;
+  }
   std::string until(const std::string& file) const { return "until [ -e /home/" + file + " ]; do sleep 0.1; done; "; }
   bool runs(const std::string& job) const { return on_login("squeue -h -o %t -j " + job) == "R\n"; }
 };
@@ -124,8 +143,22 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
   EXPECT_EQ(before[ended[2]].code, "0:11");
   EXPECT_EQ(before[ended[3]].state, "TIMEOUT");
   ASSERT_TRUE(eventually(seconds(30), [&] { return runs(stranger); }));
+  // What slurmctld told the accounting of the start of two of them died on the way, and all that it told of a third.
+  const auto unpaid = submit("", until("on"));
+  const std::string all = goes_on + "," + stranger + "," + unpaid;
+  ASSERT_TRUE(eventually(seconds(60), [&] {  // it tells of a start in parts, five seconds apart
+    return account(
+               "select count(*) from apart_job_table where tres_alloc != '' and mod_time < unix_timestamp() - 7 "
+               "and id_job in (" +
+               all + ")") == "3\n";
+  })) << on_login("sacct -X");
+  const auto had = resources(goes_on), had_too = resources(stranger);
+  EXPECT_THAT(had, HasSubstr("mem=16M"));
+  account("update apart_job_table set time_start = 0, nodelist = '', tres_alloc = '' where id_job in (" + goes_on +
+          "," + stranger + "); delete from apart_job_table where id_job = " + unpaid);
+  ASSERT_EQ(resources(goes_on), "\n") << "that is what a row without a start has";
   const auto last = now();
-  ASSERT_TRUE(eventually(seconds(10), [&] { return now() > last + 2; })) << "copied";
+  ASSERT_TRUE(eventually(seconds(30), [&] { return now() > last + 3 && copied("slurm-services", seconds(2)); }));
 
   cluster_.pull_the_plug(from);
   ASSERT_TRUE(eventually(seconds(120), [&] { return host_of("slurm-services") == to; }));
@@ -161,6 +194,13 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
         << one.first << on_login("sacct -X") << cluster_.underway({"status"}).out;
   }
   EXPECT_EQ(entered(stranger).code, "3:0");
+  EXPECT_EQ(resources(goes_on), had) << "as slurmctld has it";
+  EXPECT_EQ(resources(stranger), had_too) << "as it was asked for";
+  EXPECT_TRUE(eventually(seconds(120), [&] {
+    return cluster_.underway({"status"})
+               .out.find("Slurm job " + unpaid + " has run, and has no row in the accounting") != std::string::npos;
+  })) << cluster_.underway({"status"}).out;
+  EXPECT_EQ(on_login("sacct -n -X -o JobID -j " + unpaid), "") << "none is made up";
   EXPECT_EQ(on_login("sacct -n -X -o State | grep CANCELLED"), "");
 }
 

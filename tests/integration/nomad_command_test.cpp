@@ -251,6 +251,9 @@ TEST_F(NomadCommand, TellsOperatorsWhatTheyAskFor) {
   EXPECT_TRUE(has(printed("nomad var put -force -in json a/b key=value && nomad var get -item key a/b"), "value"));
   // Ours asks before a variable is lost; that client does not, and its scripts could not answer.
   EXPECT_TRUE(has(printed("nomad var put -force a/gone key=value && nomad var purge a/gone 2>&1"), "purged"));
+  write("gone.hcl", "node {\n  policy = \"read\"\n}\n");
+  EXPECT_TRUE(has(printed("nomad acl policy apply gone gone.hcl && nomad acl policy delete gone 2>&1"),
+                  "Successfully deleted gone policy!"));
   EXPECT_EQ(printed("nomad var get -out go-template -template '{{.Items.key}}' a/b"), "value\n");
   EXPECT_EQ(printed("nomad var list -out terse"), "a/b\n");
   EXPECT_TRUE(has(printed("nomad namespace list -t '{{range .}}{{.Name}} {{end}}'"), "default "));

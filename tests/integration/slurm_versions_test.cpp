@@ -361,6 +361,47 @@ TEST_P(SlurmVersions, AnswerWhatTheExamplesAsk) {
   line("scancel " + job);
 }
 
+// examples/decoupled/images/files/slurm/enter-end
+TEST_P(SlurmVersions, HaveStartsEnteredWithWhatWasGiven) {
+  ASSERT_TRUE(eventually(seconds(60), [&] { return host_jobs().empty(); })) << line("squeue");
+  const std::string script = read_text(UNDERWAY_SOURCE_DIR "/examples/decoupled/images/files/slurm/enter-end");
+  const auto account = [&](const std::string& statement) {
+    return ask({"mariadb", "--no-defaults", "--socket=/run/mysqld/mysqld.sock", "-u", "root", "-N", "-B",
+                "slurm_acct_db", "-e", statement});
+  };
+  const auto given = [&](const std::string& job) {
+    // Energy that nobody has counted yet is of no matter.
+    return account(
+        "select replace(tres_alloc, '3=18446744073709551614,', ''), nodelist from site_job_table "
+        "where time_start > 0 and id_job = " +
+        job);
+  };
+  const auto told_all = [&](const std::string& job) {  // slurmctld tells of a start in parts, five seconds apart
+    return !account(
+                "select 1 from site_job_table where tres_alloc != '' and mod_time < unix_timestamp() - 7 and "
+                "id_job = " +
+                job)
+                .empty();
+  };
+  const auto settled = [&] { return ask({"perl", "-e", script, "--", "-settle"}); };
+  const auto job = site_->submit("-N 2 -n 3 --mem=1500 -w n2,n3 --wrap 'sleep 600'");
+  const auto unpaid = site_->submit("-w n5 --wrap 'sleep 600'");
+  ASSERT_TRUE(eventually(seconds(60), [&] { return told_all(job) && told_all(unpaid); })) << line("squeue; sacct -X");
+  const auto had = given(job);
+  EXPECT_THAT(had, testing::ContainsRegex("(^|,)2=3000(,|\t)")) << "megabytes on two nodes";
+
+  account("update site_job_table set time_start = 0, tres_alloc = '', nodelist = '', mod_time = 0 where id_job = " +
+          job + "; delete from site_job_table where id_job = " + unpaid);
+  EXPECT_EQ(given(job), "");
+  std::string said;
+  EXPECT_TRUE(eventually(seconds(90), [&] { return (said = settled()).ends_with("0 left\n"); })) << said;
+  EXPECT_THAT(said, HasSubstr("no row " + unpaid + "\n"));
+  EXPECT_EQ(said.find("no row " + job), std::string::npos) << said;
+  EXPECT_EQ(given(job), had);
+  EXPECT_EQ(given(unpaid), "") << "none is made up";
+  line("scancel " + job + " " + unpaid);
+}
+
 INSTANTIATE_TEST_SUITE_P(Releases, SlurmVersions, testing::ValuesIn(slurm_releases()), [](const auto& release) {
   auto name = release.param.version;
   return name.erase(name.find('.'), 1);
@@ -372,7 +413,8 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/decoupled/images/files/slurm/accounts", "integration.slurm_limits, decoupled"},
       {"examples/decoupled/images/files/slurm/after-start", "says nothing: scontrol reconfigure"},
       {"examples/decoupled/images/files/slurm/before-revert", "integration.slurm_upgrade"},
-      {"examples/decoupled/images/files/slurm/enter-end", "integration.decoupled_truth; needs libslurm-perl"},
+      {"examples/decoupled/images/files/slurm/enter-end",
+       "HaveStartsEnteredWithWhatWasGiven; integration.decoupled_truth: ends, which need libslurm-perl"},
       {"examples/decoupled/images/files/slurm/reach-nodes", "AnswerWhatTheExamplesAsk"},
       {"examples/decoupled/images/slurm-services.hcl", "AnswerWhatTheExamplesAsk"},
       {"examples/decoupled/nodes/health", "integration.slurm_limits"},

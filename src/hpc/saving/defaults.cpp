@@ -34,6 +34,12 @@ overlay::Space space_of(const std::string& directory) {
 
 }  // namespace
 
+overlay::SnapshotSchedule by_default(Method method) {
+  if (method == Method::copy)
+    return {std::chrono::hours{24}, overlay::Retention{.last = 2, .hourly = 0, .daily = 0, .weekly = 0}};
+  return {std::chrono::hours{1}, overlay::Retention{.last = 0, .hourly = 24, .daily = 7, .weekly = 0}};
+}
+
 SnapshotPlan snapshots_of(const capsule::Saving& saving, Method method) {
   if (saving.snapshot) return {*saving.snapshot, false};
   SnapshotPlan plan{{}, true};
@@ -42,13 +48,7 @@ SnapshotPlan snapshots_of(const capsule::Saving& saving, Method method) {
       if (capsule::protection_of(task.config).keeps_nothing) return plan;
     }
   }
-  if (method == Method::copy) {
-    plan.schedule.every = std::chrono::hours{24};
-    plan.schedule.keep = overlay::Retention{.last = 2, .hourly = 0, .daily = 0, .weekly = 0};
-  } else {
-    plan.schedule.every = std::chrono::hours{1};
-    plan.schedule.keep = overlay::Retention{.last = 0, .hourly = 24, .daily = 7, .weekly = 0};
-  }
+  plan.schedule = by_default(method);
   return plan;
 }
 

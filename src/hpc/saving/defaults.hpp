@@ -18,8 +18,12 @@ struct SnapshotPlan {
   bool by_default = false;  ///< the job says nothing
 };
 
-/// What holds for a capsule: what its job says (`every = "0s"` is said as well); else, unless it keeps nothing, each
-/// hour where a snapshot costs what changes later, and each day where it is a copy of all. Pure.
+/// Of a capsule whose job says nothing of snapshots: each hour where one costs what changes later, and each day where
+/// it is a copy of all. Pure.
+overlay::SnapshotSchedule by_default(overlay::Method method);
+
+/// What holds for a capsule: what its job says (`every = "0s"` is said as well); else, unless it keeps nothing,
+/// by_default. Pure.
 SnapshotPlan snapshots_of(const capsule::Saving& saving, overlay::Method method);
 
 /// Why a snapshot is not taken now, a sentence; empty: there is room. A copy needs as much as the overlay holds.

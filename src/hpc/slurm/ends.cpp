@@ -231,6 +231,18 @@ std::vector<std::string> enter_command(Enter how, const std::string& job, const 
   return out;
 }
 
+Settled parse_settled(std::string_view text) {
+  constexpr std::string_view kNoRow = "no row ";
+  Settled out{.all = true, .unrecorded = {}};
+  for (const auto& line : split(trim(text), '\n')) {
+    if (const auto job = number_after(line, kNoRow); job && std::string_view(line).starts_with(kNoRow))
+      out.unrecorded.insert(std::to_string(*job));
+    else if (!line.empty())
+      out.all = std::string_view(line) == "0 left";
+  }
+  return out;
+}
+
 std::string describe_end(const End& end) {
   std::string out = end.state;
   if (end.state == "FAILED" && WIFSIGNALED(end.status)) out += fmt::format(", signal {}", WTERMSIG(end.status));

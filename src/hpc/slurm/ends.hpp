@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,13 @@ enum class Enter {
   row,       ///< slurmctld does not know the job; its row in the accounting, if there is one, gets an end
 };
 std::vector<std::string> enter_command(Enter how, const std::string& job, const End& end);
+/// What the accounting still lacks, as kEnterEnd says with -settle.
+struct Settled {
+  bool all = false;                  ///< nothing is left that could be set right
+  std::set<std::string> unrecorded;  ///< jobs that have run, and have no row there
+};
+Settled parse_settled(std::string_view text);
+
 /// "exit code 3", "signal 9", "COMPLETED": for people.
 std::string describe_end(const End& end);
 

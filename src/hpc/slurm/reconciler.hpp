@@ -75,6 +75,8 @@ class Reconciler {
   async::awaitable<void> enter(Place place, Reconciliation& made, bool urgent);
   /// Has the accounting set right, until it is.
   async::awaitable<void> settle(Place place);
+  /// Tells of jobs that have run and have no row in the accounting.
+  async::awaitable<void> note_unrecorded(Place place, std::set<std::string> jobs);
   /// Of jobs that have ended and slurmctld did not know, on the hosts of `seen`.
   async::awaitable<void> end_extern(Jobs seen, std::set<std::string> jobs);
   /// Enters the ends of jobs that slurmctld did not know of while they ran.

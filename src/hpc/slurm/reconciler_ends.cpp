@@ -125,9 +125,31 @@ awaitable<void> Reconciler::settle(Place place) {
   if (!unsettled) co_return;
   const std::vector<std::string> words = {"/bin/sh", "-c", "[ -x \"$1\" ] || exit 0; exec \"$1\" -settle", "sh",
                                           kEnterEnd};
-  const auto said = co_await command(place, words);
-  const auto left = trim(said);
-  unsettled_[key_of(place)] = !left.empty() && left != "0 left";
+  const auto settled = parse_settled(co_await command(place, words));
+  unsettled_[key_of(place)] = !settled.all;
+  if (!settled.unrecorded.empty()) co_await note_unrecorded(place, settled.unrecorded);
+}
+
+awaitable<void> Reconciler::note_unrecorded(Place place, std::set<std::string> jobs) {
+  const auto* tables = co_await server_.read();
+  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place));
+  std::vector<std::string> added;
+  for (const auto& job : jobs) {
+    auto text = fmt::format("Slurm job {} has run, and has no row in the accounting: reports of usage lack it", job);
+    if (!known || std::find(known->findings.begin(), known->findings.end(), text) == known->findings.end())
+      added.push_back(std::move(text));
+  }
+  if (added.empty()) co_return;
+  for (const auto& text : added) log::error("slurm: {}", text);
+  auto decide = [place, added](const tables::Tables& now, const server::Context&) {
+    server::Decision<server::Nothing> decision;
+    auto record = tables::find_record<SlurmReport>(now, key_of(place));
+    if (!record) return decision;
+    record->findings.insert(record->findings.end(), added.begin(), added.end());
+    decision.changes.push_back(tables::put_record(*record));
+    return decision;
+  };
+  co_await server_.writer().submit(std::move(decide));
 }
 
 awaitable<void> Reconciler::end_extern(Jobs seen, std::set<std::string> jobs) {

@@ -141,6 +141,7 @@ const Structure& description(Tag<JobChange>) {
                                  .wire<&JobChange::job_modify_index>("JobModifyIndex", "")
                                  .wire<&JobChange::impact>("Impact", "")
                                  .wire<&JobChange::prospects>("Prospects", "")
+                                 .wire<&JobChange::protections>("Protections", "")
                                  .done();
   return s;
 }
@@ -156,6 +157,7 @@ const Structure& description(Tag<ClusterPlan>) {
                                  .wire<&ClusterPlan::changes>("Changes", "")
                                  .wire<&ClusterPlan::impact>("Impact", "")
                                  .wire<&ClusterPlan::shortfalls>("Shortfalls", "")
+                                 .wire<&ClusterPlan::protections>("Protections", "")
                                  .done();
   return s;
 }

@@ -7,6 +7,7 @@
 #include "impact/impact.hpp"
 #include "impact/prospect.hpp"
 #include "model/diff.hpp"
+#include "saving/protection.hpp"
 #include "server/server.hpp"
 
 namespace underway::api {
@@ -49,8 +50,9 @@ struct JobChange {
   std::vector<Evicted> evicted;
   std::map<std::string, model::AllocMetric> failed;
   model::Revision job_modify_index = 0;
-  impact::Judgement impact;                 ///< what those who use it would notice
-  std::vector<impact::Prospect> prospects;  ///< how what is replaced is rolled out
+  impact::Judgement impact;                     ///< what those who use it would notice
+  std::vector<impact::Prospect> prospects;      ///< how what is replaced is rolled out
+  std::vector<saving::Protection> protections;  ///< of its capsules; a cluster's plan has those of all of its jobs
 };
 
 struct ClusterPlan {
@@ -63,6 +65,7 @@ struct ClusterPlan {
   bool changes = false;
   impact::Judgement impact;           ///< what those who use the cluster would notice
   std::vector<Shortfall> shortfalls;  ///< what does not run as it is declared, or failed when it was declared before
+  std::vector<saving::Protection> protections;  ///< of every capsule that is declared, whether it changes or not
 
   /// Whether what runs needs somebody, although nothing may be left to be declared.
   bool needs_you() const;

@@ -43,6 +43,7 @@ awaitable<Response> read_cluster(Api& api, Request request) {
 struct Declared {
   server::ApplyCluster cluster;
   std::vector<model::SyncFile> files;
+  std::vector<saving::Protection> protections;
 };
 
 void refuse_problems(const std::vector<std::string>& wrong, const std::string& what) {
@@ -81,6 +82,9 @@ Declared parse_cluster(const Request& request) {
   std::vector<const model::Job*> jobs;
   for (const auto& entry : out.cluster.jobs) jobs.push_back(&entry.job);
   refuse_configs(jobs);
+  for (const auto* job : jobs) {
+    for (auto& one : saving::protections_of(*job)) out.protections.push_back(std::move(one));
+  }
   return out;
 }
 
@@ -195,6 +199,8 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
   auto findings = planned_findings(api, *tables, whole);
   plan.files = file_changes(co_await plan_files(api, wanted.cluster.name, std::move(files), findings));
   plan.impact = impact::judgement_of(findings);
+  plan.protections = std::move(body.protections);
+  saving::look_for_nodes(plan.protections, api.server.writer().tables(), &whole.cluster);
   plan.changes = !plan.namespaces.empty() || !plan.files.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||
                  plan.cluster.object.type != model::DiffType::none;
   co_return http::json(json::encode(plan));

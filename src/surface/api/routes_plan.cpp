@@ -23,6 +23,7 @@ std::string next_launch_of(const model::Job& job, TimePoint now) {
 struct Wanted {
   model::Job job;
   bool diff = false;
+  std::vector<saving::Protection> protections;
 };
 
 Wanted read_wanted(const Request& request) {
@@ -30,7 +31,9 @@ Wanted read_wanted(const Request& request) {
   const auto* wants_diff = body.if_contains("Diff");
   auto job = job_of(request, body);
   refuse_configs({&job});
-  return {std::move(job), wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool()};
+  auto protections = saving::protections_of(job);
+  return {std::move(job), wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool(),
+          std::move(protections)};
 }
 
 std::string planned_json(const JobChange& change, const server::JobPlan& plan, bool diff, TimePoint now) {
@@ -41,6 +44,7 @@ std::string planned_json(const JobChange& change, const server::JobPlan& plan, b
   out += ",\"Touched\":" + json::encode(change.touched);
   out += ",\"Impact\":" + json::encode(change.impact);
   out += ",\"Prospects\":" + json::encode(change.prospects);
+  out += ",\"Protections\":" + json::encode(change.protections);
   out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":{},\"NextPeriodicLaunch\":{},\"Warnings\":\"\"}}",
                      change.job_modify_index, json::encode(plan.plan.evaluations), next_launch_of(plan.proposed, now));
   return out;
@@ -54,11 +58,13 @@ awaitable<Response> plan_job(Api& api, Request request) {
   const auto plan = co_await api.server.plan_job(std::move(wanted.job));
   const auto impact = impact_of(api, plan);
   const auto prospects = prospects_of(api.server.writer().tables(), plan);
+  saving::look_for_nodes(wanted.protections, api.server.writer().tables(), nullptr);
   const TimePoint now = api.clock.now();
   auto tell = [&] {
     auto change = describe_plan(plan);
     change.impact = impact;
     change.prospects = prospects;
+    change.protections = wanted.protections;
     return planned_json(change, plan, wanted.diff, now);
   };
   co_return written(co_await computed(api, request, "describing the plan", tell), plan.job_modify_index);

@@ -1,8 +1,12 @@
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/access_losses.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -135,6 +139,19 @@ int info(const Arguments& arguments) {
 int remove(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string& name = arguments.positional().front();
+  if (!arguments.has(kYes.name)) {
+    ask(client, "GET", path_of(name));
+    const auto rules = ask(client, "GET", "/v1/acl/binding-rules");
+    const auto count = std::count_if(rules.as_array().begin(), rules.as_array().end(), [&](const auto& rule) {
+      return json::decode<model::BindingRule>(rule, "answer").auth_method == name;
+    });
+    const auto lost = losses_of_auth_method(name, static_cast<std::size_t>(count));
+    if (const auto agreed = ask_before(
+            {.deed = fmt::format("this deletes auth method '{}' for good", name), .word = name, .lost = lost},
+            arguments);
+        agreed != kDone)
+      return agreed;
+  }
   ask(client, "DELETE", path_of(name));
   print(fmt::format("Successfully deleted ACL auth-method {}\n", name));
   return kDone;
@@ -202,6 +219,7 @@ const Command& acl_auth_method_delete_command() {
   static const Command command{.name = "acl auth-method delete",
                                .arguments = "NAME",
                                .summary = "Deletes an auth method with its binding rules; tokens that it made stay.",
+                               .flags = {kYes},
                                .least = 1,
                                .most = 1,
                                .run = remove};

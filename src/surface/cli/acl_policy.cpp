@@ -1,7 +1,9 @@
 #include "acl/policy.hpp"
 #include "base/json.hpp"
+#include "cli/access_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -51,7 +53,15 @@ int info(const Arguments& arguments) {
 
 int remove(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
-  make_client(arguments).delete_acl_policy(name);
+  auto client = make_client(arguments);
+  if (!arguments.has(kYes.name)) {
+    const auto lost = losses_of_policy(client.acl_policy(name), client.acl_tokens(), client.acl_roles());
+    if (const auto agreed = ask_before(
+            {.deed = fmt::format("this deletes policy '{}' for good", name), .word = name, .lost = lost}, arguments);
+        agreed != kDone)
+      return agreed;
+  }
+  client.delete_acl_policy(name);
   print(fmt::format("Successfully deleted {} policy!\n", name));
   return kDone;
 }
@@ -96,6 +106,7 @@ const Command& acl_policy_delete_command() {
   static const Command command{.name = "acl policy delete",
                                .arguments = "NAME",
                                .summary = "Deletes a policy: tokens and roles lose what it granted.",
+                               .flags = {kYes},
                                .least = 1,
                                .most = 1,
                                .run = remove};

@@ -2,8 +2,10 @@
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "cli/access_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -68,6 +70,14 @@ int info(const Arguments& arguments) {
 int remove(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto role = find(client, arguments.positional().front());
+  if (!arguments.has(kYes.name)) {
+    const auto lost = losses_of_role(role, client.acl_tokens());
+    if (const auto agreed = ask_before(
+            {.deed = fmt::format("this deletes role '{}' for good", role.name), .word = role.name, .lost = lost},
+            arguments);
+        agreed != kDone)
+      return agreed;
+  }
   client.delete_acl_role(role.id);
   print(fmt::format("ACL role {} successfully deleted\n", role.id));
   return kDone;
@@ -124,6 +134,7 @@ const Command& acl_role_delete_command() {
   static const Command command{.name = "acl role delete",
                                .arguments = "ID|NAME",
                                .summary = "Deletes a role: tokens lose what it granted.",
+                               .flags = {kYes},
                                .least = 1,
                                .most = 1,
                                .run = remove};

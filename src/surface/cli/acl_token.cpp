@@ -3,8 +3,10 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/access_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -152,6 +154,14 @@ int self(const Arguments& arguments) {
 int remove(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string accessor = resolve_token(client, arguments.positional().front());
+  const auto token = client.acl_token(accessor);
+  const auto word = token.name.empty() ? accessor : token.name;
+  if (const auto agreed = ask_before({.deed = fmt::format("this revokes token '{}'", word),
+                                      .word = word,
+                                      .lost = losses_of_token(token, SystemClock().now())},
+                                     arguments);
+      agreed != kDone)
+    return agreed;
   client.delete_acl_token(accessor);
   print(fmt::format("Token {} successfully deleted\n", accessor));
   return kDone;
@@ -238,6 +248,7 @@ const Command& acl_token_delete_command() {
   static const Command command{.name = "acl token delete",
                                .arguments = "ACCESSOR",
                                .summary = "Revokes a token: what it runs ends within a second.",
+                               .flags = {kYes},
                                .least = 1,
                                .most = 1,
                                .run = remove};

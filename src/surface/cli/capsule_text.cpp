@@ -2,10 +2,8 @@
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "capsule/config.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
-#include "model/capsule_name.hpp"
 
 namespace underway::cli {
 
@@ -87,27 +85,6 @@ std::string loss_in_words(const model::Capsule& capsule) {
   if (capsule.keeps_nothing) return "nothing: it keeps nothing";
   if (capsule.successor->node.empty()) return "all that it keeps";
   return fmt::format("what it wrote in the last {}", human_duration(capsule.successor->loses));
-}
-
-std::string protection_text(const std::vector<api::JobWithSource>& jobs) {
-  std::string out;
-  const auto fate = [](const capsule::ProtectConfig& asked) -> std::string {
-    if (asked.keeps_nothing) return "starts elsewhere, with nothing";
-    if (!asked.standby) return "waits for that host: it has no standby";
-    return fmt::format(
-        "goes on at another node of its pool; what is replaced follows at once, the rest within {}; a copy older than "
-        "{} is told",
-        human_duration(asked.every), human_duration(asked.loss));
-  };
-  for (const auto& [job, source] : jobs) {
-    for (const auto& group : job.groups) {
-      const auto* task = model::capsule_task(group);
-      if (task == nullptr) continue;
-      out += fmt::format("  capsule '{}' {}\n", model::capsule_name(job, group),
-                         fate(capsule::protection_of(task->config)));
-    }
-  }
-  return out.empty() ? out : "\nWhen its host dies\n" + out;
 }
 
 std::string capsule_text(const model::Capsule& capsule) {

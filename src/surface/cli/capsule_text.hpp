@@ -2,7 +2,6 @@
 /// @file
 /// How a capsule's record, its moves and its upgrades are told to people.
 
-#include "api/cluster_body.hpp"
 #include "model/capsule.hpp"
 #include "model/saving.hpp"
 
@@ -13,8 +12,6 @@ namespace underway::cli {
 std::string standby_in_words(const model::Capsule& capsule);
 /// What its owner's host would take with it: "what it wrote in the last 412ms". The same.
 std::string loss_in_words(const model::Capsule& capsule);
-/// What becomes of each capsule of the jobs when its host dies, a line for each; empty: there is none.
-std::string protection_text(const std::vector<api::JobWithSource>& jobs);
 /// Everything about it, for `capsule status`.
 std::string capsule_text(const model::Capsule& capsule);
 /// How its snapshots, backups and drills go, by `now`; empty: nobody asks for any.

@@ -3,6 +3,7 @@
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
 #include "cli/impact_text.hpp"
+#include "cli/protection_text.hpp"
 #include "cli/score_text.hpp"
 #include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
@@ -61,6 +62,7 @@ int run(const Arguments& arguments) {
   print_evicted(change.evicted);
   if (arguments.has("verbose")) print_scores(change.touched);
   print("- Impact: " + impact::sentence(change.impact) + "\n" + prospects_text(change.prospects));
+  print(protection_text(change.protections));
   warn_of_slurm(client, loaded.job);
   print(
       fmt::format("\nJob Modify Index: {0}\nTo submit the job with version verification run:\n\nunderway job run "

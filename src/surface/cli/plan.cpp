@@ -3,11 +3,11 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule_files.hpp"
-#include "cli/capsule_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/diff_text.hpp"
 #include "cli/impact_text.hpp"
+#include "cli/protection_text.hpp"
 #include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
 
@@ -66,7 +66,7 @@ int run(const Arguments& arguments) {
     print_json(json::to_value(plan));
   else
     print_plan(plan, body.cluster);
-  if (!arguments.has("json")) print(protection_text(body.jobs));
+  if (!arguments.has("json")) print(protection_text(plan.protections));
   warn_of_slurm(client, body, images);
   return plan.changes || plan.needs_you() ? kFailed : kDone;
 }
@@ -79,7 +79,8 @@ const Command& plan_command() {
                                .summary = "Shows what applying a directory would change, and where.",
                                .details =
                                    "Changes nothing. Says how what is replaced is rolled out, and what is true if it "
-                                   "does not work. Exits 0 when nothing would change, 1 when something would, or when "
+                                   "does not work, and how what capsules keep is protected. Exits 0 when nothing would "
+                                   "change, 1 when something would, or when "
                                    "what runs is not what is declared and needs you (a rollout failed), and 255 on an "
                                    "error, as `job plan` does.",
                                .examples = {"underway plan examples/slurm"},

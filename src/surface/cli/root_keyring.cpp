@@ -1,8 +1,10 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/access_losses.hpp"
 #include "cli/commands.hpp"
 #include "cli/list_flags.hpp"
+#include "cli/loss.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -44,6 +46,11 @@ int rotate(const Arguments& arguments) {
 
 int remove(const Arguments& arguments) {
   const std::string& id = arguments.positional().front();
+  if (const auto agreed = ask_before(
+          {.deed = fmt::format("this forgets root key {} for good", id), .word = id, .lost = losses_of_root_key(id)},
+          arguments);
+      agreed != kDone)
+    return agreed;
   make_client(arguments).remove_root_key(id, arguments.has("force"));
   say(fmt::format("Removed encryption key {}", id));
   return kDone;
@@ -75,13 +82,14 @@ const Command& operator_root_keyring_rotate_command() {
 }
 
 const Command& operator_root_keyring_remove_command() {
-  static const Command command{.name = "operator root keyring remove",
-                               .arguments = "KEY",
-                               .summary = "Forgets a root key under which nothing is sealed.",
-                               .flags = {{"force", "", "Seals under the active one first what is sealed under it."}},
-                               .least = 1,
-                               .most = 1,
-                               .run = remove};
+  static const Command command{
+      .name = "operator root keyring remove",
+      .arguments = "KEY",
+      .summary = "Forgets a root key under which nothing is sealed.",
+      .flags = {kYes, {"force", "", "Seals under the active one first what is sealed under it."}},
+      .least = 1,
+      .most = 1,
+      .run = remove};
   return command;
 }
 

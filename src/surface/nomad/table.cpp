@@ -80,7 +80,9 @@ bool is_shared(std::string_view name) {
 }
 
 /// Whose loss ours asks about and that client does not: a script that was written for it knows of no -yes.
-constexpr std::string_view kUnasked[] = {"operator snapshot restore", "var purge", "volume delete"};
+constexpr std::string_view kUnasked[] = {
+    "acl auth-method delete",       "acl policy delete",         "acl role delete", "acl token delete",
+    "operator root keyring remove", "operator snapshot restore", "var purge",       "volume delete"};
 
 /// The command, with -yes said.
 std::function<int(const Arguments&)> unasked(const Command& command) {

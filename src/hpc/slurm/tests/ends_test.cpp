@@ -119,6 +119,16 @@ TEST(Ends, AreReadFromTheAccounting) {
   EXPECT_EQ(ends.at("25").state, "CANCELLED");
 }
 
+TEST(Ends, WhatTheAccountingLacksIsToldUntilNothingIsLeft) {
+  EXPECT_TRUE(parse_settled("0 left\n").all);
+  EXPECT_TRUE(parse_settled("").all) << "no script";
+  EXPECT_FALSE(parse_settled("2 left\n").all);
+  const auto some = parse_settled("no row 17\nno row 21\n1 left\n");
+  EXPECT_FALSE(some.all);
+  EXPECT_EQ(some.unrecorded, (std::set<std::string>{"17", "21"}));
+  EXPECT_TRUE(parse_settled("no row 17\n0 left\n").all);
+}
+
 TEST(Ends, TheLogIsWhereSlurmdWritesIt) {
   EXPECT_EQ(slurmd_log("SlurmdLogFile           = /var/log/slurm/slurmd.%n.log\n", "farm", "c7"),
             "/var/log/slurm/slurmd.c7.log");

@@ -1,0 +1,12 @@
+#pragma once
+/// @file
+/// How what capsules keep is protected, told before anything is changed.
+
+#include "saving/protection.hpp"
+
+namespace underway::cli {
+
+/// A few lines for each; empty: there is none.
+std::string protection_text(const std::vector<saving::Protection>& protections);
+
+}  // namespace underway::cli

@@ -116,7 +116,10 @@ TEST_F(SlurmLimits, AreJoinedByACheckOfHealthThatDrainsANodeAndTakesThatBack) {
   EXPECT_THAT(login("sinfo -h -N -n c4 -o %T").out, HasSubstr("drained"));
   ASSERT_EQ(cluster_.on("c4", "mount -o remount,rw /tmp").exit_code, 0);
   check();
-  EXPECT_EQ(login("sinfo -h -N -n c4 -o %T").out, "idle\n");
+  // A drained node that is resumed has to register again before it is idle: slurmctld marks it as not responding
+  // (idle*) and asks it at once (_require_node_reg in node_mgr.c, which it looks for once a second).
+  EXPECT_TRUE(eventually(seconds(30), [&] { return login("sinfo -h -N -n c4 -o %T").out == "idle\n"; }))
+      << login("sinfo -N; sinfo -R").out;
 
   // What somebody else drained stays drained.
   ASSERT_EQ(login("scontrol update NodeName=c4 State=DRAIN Reason='a bad DIMM'").exit_code, 0);

@@ -372,7 +372,7 @@ TEST(SlurmReaders, AreAllKnown) {
       {"examples/decoupled/images/files/slurm/accounts", "integration.slurm_limits, decoupled"},
       {"examples/decoupled/images/files/slurm/after-start", "says nothing: scontrol reconfigure"},
       {"examples/decoupled/images/files/slurm/before-revert", "integration.slurm_upgrade"},
-      {"examples/decoupled/images/files/slurm/enter-end", "integration.decoupled_truth; needs libslurm-perl"},
+      {"examples/decoupled/images/files/slurm/enter-end", "integration.decoupled_loss, debian13_decoupled_loss"},
       {"examples/decoupled/images/files/slurm/reach-nodes", "AnswerWhatTheExamplesAsk"},
       {"examples/decoupled/images/slurm-services.hcl", "AnswerWhatTheExamplesAsk"},
       {"examples/decoupled/nodes/health", "integration.slurm_limits"},

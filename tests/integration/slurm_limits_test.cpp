@@ -50,6 +50,11 @@ TEST_F(SlurmLimits, HoldJobsToWhatTheyAskedForAndLetOnlyThoseInWhoAreEntered) {
   for (const char* line : {"proctrack/cgroup", "AccountingStorageEnforce = associations,limits,qos", "= 300 sec",
                            "priority/multifactor", "HealthCheckProgram      = /usr/local/sbin/node-health"})
     EXPECT_THAT(config, HasSubstr(line));
+  // What the accounting forgets, as slurmdbd has it.
+  const auto purged = login("sacctmgr show configuration | grep ^Purge | sed 's/ *= */=/'").out;
+  EXPECT_EQ(purged,
+            "PurgeEventAfter=12 months\nPurgeJobAfter=36 months\nPurgeResvAfter=12 months\nPurgeStepAfter=12 months\n"
+            "PurgeSuspendAfter=12 months\nPurgeTXNAfter=12 months\nPurgeUsageAfter=60 months\n");
   EXPECT_EQ(config.find("config_overrides"), std::string::npos) << "that is for demonstrations";
 
   // Memory: 300 MB in a job that asked for 100.

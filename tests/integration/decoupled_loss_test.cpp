@@ -89,7 +89,7 @@ TEST_F(DecoupledLoss, AJobLivesThroughAMoveOfItsControllerAndIsAccountedFor) {
   EXPECT_EQ(on_login("squeue -h -o %t -j " + moves), "R\n");
   on_login("touch /home/go");
   EXPECT_TRUE(eventually(seconds(60), [&] { return accounted(moves) == "COMPLETED\n"; })) << on_login("sacct -X");
-  EXPECT_EQ(on_login("sacct -n -X -D -P -o Restarts -j " + moves), "0\n") << "it was started again";
+  EXPECT_EQ(on_login("sacct -n -X -D -P -o JobIDRaw -j " + moves), moves + "\n") << "it was started again";
   EXPECT_TRUE(prober_->all_answer(seconds(60), 20)) << prober_->report();
 }
 

@@ -87,6 +87,22 @@ TEST_F(DecoupledLoss, TheHostOfTheControllerDiesAndWhatWasAcknowledgedIsKnown) {
   EXPECT_EQ(srun.exit_code, 0) << srun.err;
 }
 
+TEST_F(DecoupledLoss, AJobLivesThroughAMoveOfItsControllerAndIsAccountedFor) {
+  const auto moves = submit("-w c1", "until [ -e /home/go ]; do sleep 0.1; done");
+  ASSERT_TRUE(eventually(seconds(30), [&] { return on_login("squeue -h -o %t -j " + moves) == "R\n"; }));
+  const std::string to = host_of("slurm-services") == "infra1" ? "infra2" : "infra1";
+  const auto moved = cluster_.underway({"capsule", "move", "slurm-services", "-to", to}, seconds(180));
+  ASSERT_EQ(moved.exit_code, 0) << moved.out << moved.err;
+  EXPECT_EQ(host_of("slurm-services"), to);
+  const auto srun = cluster_.enter("login", "srun -N4 --mem=16 hostname | sort | xargs");
+  EXPECT_EQ(srun.out, "c1 c2 c3 c4\n") << srun.err;
+  EXPECT_EQ(on_login("squeue -h -o %t -j " + moves), "R\n");
+  on_login("touch /home/go");
+  EXPECT_TRUE(eventually(seconds(60), [&] { return accounted(moves) == "COMPLETED\n"; })) << on_login("sacct -X");
+  EXPECT_EQ(on_login("sacct -n -X -D -P -o JobIDRaw -j " + moves), moves + "\n") << "it was started again";
+  EXPECT_TRUE(prober_->all_answer(seconds(60), 20)) << prober_->report();
+}
+
 /// What is written of a job's end: its state, its exit code, and when, in seconds.
 struct Entered {
   std::string state, code;
@@ -162,7 +178,9 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
 
   cluster_.pull_the_plug(from);
   ASSERT_TRUE(eventually(seconds(120), [&] { return host_of("slurm-services") == to; }));
-  in_capsule("ctl", "rmdir", no_more);
+  // Before its hold ends: then 24.11 starts anew, with what it has written.
+  ASSERT_TRUE(eventually(
+      seconds(60), [&] { return !in_capsule("ctl", "sh -c 'rmdir $0 2>/dev/null && echo gone'", no_more).empty(); }));
   ASSERT_TRUE(eventually(seconds(120), [&] { return runs(goes_on); })) << cluster_.underway({"status"}).out;
   // slurmctld has the ends at once, and the accounting when slurmdbd has written them.
   for (const auto& job : ended) {

@@ -50,6 +50,11 @@ TEST_F(SlurmLimits, HoldJobsToWhatTheyAskedForAndLetOnlyThoseInWhoAreEntered) {
   for (const char* line : {"proctrack/cgroup", "AccountingStorageEnforce = associations,limits,qos", "= 300 sec",
                            "priority/multifactor", "HealthCheckProgram      = /usr/local/sbin/node-health"})
     EXPECT_THAT(config, HasSubstr(line));
+  // What the accounting forgets, as slurmdbd has it.
+  const auto purged = login("sacctmgr show configuration | grep ^Purge | sed 's/ *= */=/'").out;
+  EXPECT_EQ(purged,
+            "PurgeEventAfter=12 months\nPurgeJobAfter=36 months\nPurgeResvAfter=12 months\nPurgeStepAfter=12 months\n"
+            "PurgeSuspendAfter=12 months\nPurgeTXNAfter=12 months\nPurgeUsageAfter=60 months\n");
   EXPECT_EQ(config.find("config_overrides"), std::string::npos) << "that is for demonstrations";
 
   // Memory: 300 MB in a job that asked for 100.
@@ -116,7 +121,10 @@ TEST_F(SlurmLimits, AreJoinedByACheckOfHealthThatDrainsANodeAndTakesThatBack) {
   EXPECT_THAT(login("sinfo -h -N -n c4 -o %T").out, HasSubstr("drained"));
   ASSERT_EQ(cluster_.on("c4", "mount -o remount,rw /tmp").exit_code, 0);
   check();
-  EXPECT_EQ(login("sinfo -h -N -n c4 -o %T").out, "idle\n");
+  // A drained node that is resumed has to register again before it is idle: slurmctld marks it as not responding
+  // (idle*) and asks it at once (_require_node_reg in node_mgr.c, which it looks for once a second).
+  EXPECT_TRUE(eventually(seconds(30), [&] { return login("sinfo -h -N -n c4 -o %T").out == "idle\n"; }))
+      << login("sinfo -N; sinfo -R").out;
 
   // What somebody else drained stays drained.
   ASSERT_EQ(login("scontrol update NodeName=c4 State=DRAIN Reason='a bad DIMM'").exit_code, 0);

@@ -3,7 +3,7 @@ image "mail" {
   description = "A mail relay with a queue"
 
   from image "base.capsule" {}
-  packages = ["postfix"]
+  packages = ["postfix", "perl-base"]
 
   repository "debian" {
     url        = "http://deb.debian.org/debian"

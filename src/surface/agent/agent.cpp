@@ -340,6 +340,7 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.max_kill_timeout = config.client.max_kill_timeout;
   options.default_pids = config.client.pids_limit;
   options.gc_max_allocs = config.client.gc_max_allocs;
+  options.enforce_disk_below = config.client.enforce_disk_below;
   options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
   if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
   return options;

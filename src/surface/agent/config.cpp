@@ -398,6 +398,10 @@ const Structure& description(Tag<ClientRole>) {
           .attribute<&ClientRole::max_kill_timeout>("max_kill_timeout", "max_kill_timeout",
                                                     "Upper bound of a task's kill_timeout.")
           .attribute<&ClientRole::gc_max_allocs>("gc_max_allocs", "gc_max_allocs", "Finished allocations kept on disk.")
+          .attribute<&ClientRole::enforce_disk_below>("enforce_disk_below", "enforce_disk_below",
+                                                      "An allocation that has written more than its `ephemeral_disk` "
+                                                      "fails while less than so many percent of the "
+                                                      "disk are free; 0: never, 100: always.")
           .attribute<&ClientRole::pids_limit>("pids_limit", "pids_limit",
                                               "Processes and threads of a task that says nothing.")
           .attribute<&ClientRole::bridge_network_name>("bridge_network_name", "bridge_network_name",

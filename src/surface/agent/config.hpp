@@ -108,6 +108,7 @@ struct ClientRole {
   std::int64_t max_dynamic_port = 32000;
   Duration max_kill_timeout = std::chrono::seconds(30);
   std::int64_t gc_max_allocs = 50;
+  std::int64_t enforce_disk_below = 10;
   std::int64_t pids_limit = 4096;
   TemplateSettings templates;
   FileSettings files;

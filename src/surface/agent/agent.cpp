@@ -60,6 +60,7 @@ class ServerRoleRunner {
         trust_((settle(store_, config, ids), trust_options(config)), clock),
         server_(loop.executor(), store_, clock, ids, server_options(config)),
         files_(server_, loop.executor(), pool, ids),
+        workers_(worker_limits(config.limits)),
         api_{.server = server_,
              .agent = agent_info(config),
              .clock = clock,
@@ -238,6 +239,11 @@ class ServerRoleRunner {
                      config.limits.http_max_concurrent};
     access.bootstrap_reset_file = config.data_dir + "/server/acl-bootstrap-reset";
     return access;
+  }
+  static async::WorkerLimits worker_limits(const LimitSettings& limits) {
+    return {static_cast<std::size_t>(limits.work_threads), limits.work_cpu,
+            static_cast<std::uint64_t>(limits.work_memory_mb) << 20,
+            static_cast<std::size_t>(limits.work_waiting_of_one), static_cast<std::size_t>(limits.work_waiting)};
   }
   static server::AuditOptions audit_options(const Config& config) {
     server::AuditOptions options;

@@ -145,6 +145,12 @@ struct LimitSettings {
   std::int64_t http_requests_per_second = 1000;
   std::int64_t http_burst = 2000;
   std::int64_t http_max_concurrent = 512;
+  // What is computed beside the loop: async::WorkerLimits.
+  std::int64_t work_threads = 2;
+  Duration work_cpu = std::chrono::seconds(3);
+  std::int64_t work_memory_mb = 512;
+  std::int64_t work_waiting = 512;
+  std::int64_t work_waiting_of_one = 32;
 };
 
 struct Plugin {

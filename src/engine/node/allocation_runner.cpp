@@ -69,6 +69,7 @@ void AllocationRunner::start() {
     work_.spawn("preparation", prepare());
   else
     prepared_ = true;
+  if (context_.options.enforce_disk_below > 0) work_.spawn("measuring its disk", watch_disk());
   measure_health();
   review();
 }

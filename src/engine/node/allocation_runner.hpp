@@ -10,6 +10,7 @@
 #include "async/event.hpp"
 #include "async/group.hpp"
 #include "node/check_runner.hpp"
+#include "node/disk.hpp"
 #include "node/state_file.hpp"
 #include "node/task_runner.hpp"
 
@@ -108,6 +109,9 @@ class AllocationRunner final : private CheckSubject {
   void kill_all(const model::TaskEvent& reason, const std::string& except);
   /// `max_run_duration`, counted from the first start of a task, whether or not a server is heard of.
   void limit_run_time(const std::map<std::string, model::TaskState>& tasks);
+  // allocation_disk.cpp: `ephemeral_disk`, while tasks run
+  awaitable<void> watch_disk();
+  void judge_disk(const DiskUse& use);
   /// The order of stopping: leader, then mains, then sidecars; poststop tasks run afterwards.
   awaitable<void> stop_in_order();
   void begin_stop();
@@ -147,6 +151,7 @@ class AllocationRunner final : private CheckSubject {
   std::shared_ptr<void> run_timer_;
   std::optional<Duration> run_limit_;  ///< what the timer was set by
   bool overdue_ = false;
+  bool told_of_disk_ = false;
   async::Event task_event_;
   async::TaskGroup work_;
 };

@@ -5,6 +5,7 @@
 /// goes on, and tasks that see all of it or nothing.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,17 @@ bool has_arrived(const std::string& root);
 void take_over(const std::string& from_root, const std::string& root, const std::vector<std::string>& parts);
 /// Puts in place what has arrived, over what is empty. Goes on where an agent before us died.
 void settle_arrival(const std::string& root, const std::vector<std::string>& parts);
+
+/// What lies below an allocation's directory, on its file system.
+struct DiskUse {
+  std::uint64_t bytes = 0;  ///< of blocks; a file with several names counts once
+  /// By the first directory: a task's name, or "alloc".
+  std::map<std::string, std::uint64_t> parts;
+  std::int64_t free_percent = 100;  ///< of the file system
+};
+/// Follows no link and looks into no other file system. At most a million files, 64 levels deep: what is beyond is not
+/// counted. Blocks: yes (disk).
+DiskUse measure_disk(const std::string& root);
 
 /// As a tar archive, what of `parts` is a file, a directory or a link that stays inside: the command that writes it to
 /// its standard output, and the one that unpacks it from its standard input below `directory`.

@@ -65,8 +65,11 @@ struct Options {
   std::int64_t max_dynamic_port = 32000;
 
   Duration max_kill_timeout = std::chrono::seconds{30};
-  std::int64_t default_pids = 4096;   ///< processes and threads of a task that says nothing
-  std::int64_t gc_max_allocs = 50;    ///< finished allocations kept on disk; the oldest go first
+  std::int64_t default_pids = 4096;  ///< processes and threads of a task that says nothing
+  std::int64_t gc_max_allocs = 50;   ///< finished allocations kept on disk; the oldest go first
+  /// An allocation that has more than its ephemeral_disk fails while less than so many percent of the disk are free;
+  /// until then it is told so. 0: never; 100: always.
+  std::int64_t enforce_disk_below = 10;
   bool secrets_in_memory = true;      ///< false: a task's secrets/ is a plain directory (unit tests do not mount)
   bool disable_file_sandbox = false;  ///< template `source` may lie outside of the task's directory
   std::string cgroup_parent = "underway";

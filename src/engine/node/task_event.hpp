@@ -32,6 +32,7 @@ inline constexpr std::string_view kKilled = "Killed";
 inline constexpr std::string_view kSiblingFailed = "Sibling Task Failed";
 inline constexpr std::string_view kLeaderDead = "Leader Task Dead";
 inline constexpr std::string_view kMainDead = "Main Tasks Dead";
+inline constexpr std::string_view kDiskExceeded = "Disk Resources Exceeded";
 inline constexpr std::string_view kDriver = "Driver";
 
 model::TaskEvent make(std::string_view type, std::string message);

@@ -1,19 +1,9 @@
 #include "server/preview.hpp"
 
-#include "base/allowance.hpp"
-
 namespace underway::server {
-
-namespace {
-
-/// A plan reads the tables, so it is made where everybody waits for it: some ten thousand placements.
-constexpr Duration kAtMost = std::chrono::milliseconds(150);
-
-}  // namespace
 
 JobPlan preview_job(const Tables& tables, scheduler::Fleet& fleet, model::Job job, const Context& context,
                     std::vector<model::Namespace> coming) {
-  const Allowance allowance("planning the job", kAtMost);
   // The decision itself is asked, so that a plan refuses exactly what a registration would refuse.
   const auto decision = decide_register(tables, {job, std::nullopt, std::nullopt, std::move(coming)}, context);
   JobPlan out;

@@ -1,6 +1,5 @@
 #include "server/server.hpp"
 
-#include "async/watchdog.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
@@ -216,11 +215,12 @@ async::awaitable<Collected> Server::collect(Retention retention) {
 }
 
 async::awaitable<JobPlan> Server::plan_job(model::Job job, std::vector<model::Namespace> coming) {
-  const auto* tables = co_await read();
-  async::doing("planning a job");
-  co_return preview_job(*tables, *fleet_, std::move(job),
-                        {clock_.now(), preview_ids_, tables->revision() + 1, options_.root_by_raw_exec},
-                        std::move(coming));
+  auto plan = [this, now = clock_.now(), job = std::move(job), coming = std::move(coming)]() mutable {
+    SeededIds ids{1};  // what a preview makes is thrown away
+    return preview_job(tables_, *fleet_, std::move(job), {now, ids, tables_.revision() + 1, options_.root_by_raw_exec},
+                       std::move(coming));
+  };
+  co_return co_await writer_.apart("planning the job", std::move(plan));
 }
 
 }  // namespace underway::server

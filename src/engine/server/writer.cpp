@@ -14,6 +14,13 @@ namespace {
 // wait long for the last.
 constexpr std::size_t kMostRequests = 1024;
 constexpr std::size_t kMostEvaluations = 256;
+// To plan an allocation takes some 10 µs: of so many together the loop is held for some ten milliseconds, so a larger
+// evaluation is planned apart, and what was planned is applied in portions.
+constexpr std::size_t kMostAllocations = 2'000;
+constexpr std::size_t kPortion = 500;
+constexpr std::size_t kMostTurns = 64;
+/// An evaluation of one node alone passes over the allocations of the others.
+constexpr std::size_t kLooksOfOnePlacement = 100;
 constexpr std::size_t kMostOperations = 32'768;
 constexpr Duration kTryAgain = std::chrono::seconds(5);
 
@@ -68,6 +75,28 @@ async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope>
   }
 }
 
+Writer::Turn::Turn(Writer& writer) : writer_(writer) {
+  if (writer_.turns_.size() >= kMostTurns) {
+    throw Error(Code::unavailable, "too much waits to be computed")
+        .because(fmt::format("{} plans wait for their turn", writer_.turns_.size()))
+        .advise("try again in a moment");
+  }
+  writer_.turns_.push_back(this);
+  writer_.wake();
+}
+
+Writer::Turn::~Turn() {
+  std::erase(writer_.turns_, this);
+  if (!granted_) return;
+  writer_.committing_ = false;
+  writer_.answer();
+}
+
+async::awaitable<void> Writer::Turn::begin() {
+  while (!granted_ && !writer_.stopping_) co_await changed_.wait();
+  if (writer_.stopping_) throw Error(Code::unavailable, "the server is stopping");
+}
+
 void Writer::wake() {
   if (awake_ || committing_ || (stopping_ && queue_.empty())) return;
   awake_ = true;
@@ -82,6 +111,8 @@ void Writer::run_group() {
   async::doing("deciding and scheduling");
   const TimePoint now = clock_.now();
   const Context context{now, ids_, store_.revision() + 1, root_by_raw_exec_};
+  if (std::exchange(apart_next_, false) && work_apart(context)) return;
+  apart_next_ = true;
   std::vector<store::Operation> operations;
   if (clock_set_by_ != Duration{0}) follow_clock(operations, context);
   decide_requests(operations, context);
@@ -128,7 +159,8 @@ void Writer::decide_requests(std::vector<store::Operation>& operations, const Co
 
 void Writer::schedule_pending(std::vector<store::Operation>& operations, const Context& context) {
   TimePoint next_due = trouble_ && try_again_at_ > context.now ? try_again_at_ : TimePoint::max();
-  std::size_t taken = 0;
+  std::size_t taken = 0, size = 0;
+  large_.clear();
   // The highest priority first; and what waits for room hears of it before anybody lower is asked.
   for (bool again = !paused(); again;) {
     again = false;
@@ -139,7 +171,11 @@ void Writer::schedule_pending(std::vector<store::Operation>& operations, const C
         next_due = std::min(next_due, due);
         continue;
       }
-      if (++taken > kMostEvaluations || operations.size() >= kMostOperations) break;
+      const std::size_t own = size_of(*evaluation);
+      if (own > kMostAllocations) large_ = evaluation->id;  // it has the next turn: who is behind it waits
+      if (!large_.empty()) break;
+      size += own;
+      if (++taken > kMostEvaluations || size > kMostAllocations || operations.size() >= kMostOperations) break;
       apply(operations, schedule(*evaluation, context), context.revision);
       again = wake_blocked(operations, context);
       if (again) break;
@@ -168,12 +204,27 @@ bool Writer::wake_blocked(std::vector<store::Operation>& operations, const Conte
   return woken;
 }
 
+/// How many allocations it looks at or makes, about.
+std::size_t Writer::size_of(const model::Evaluation& evaluation) const {
+  const auto job = tables_.find_job(evaluation.ns, evaluation.job_id);
+  const bool one_per_node = job && (job->type == model::JobType::system || job->type == model::JobType::sysbatch);
+  const std::size_t present = tables_.allocations_of_job(evaluation.ns, evaluation.job_id).size();
+  if (one_per_node && !evaluation.node_id.empty()) return present / kLooksOfOnePlacement;
+  std::size_t size = present;
+  if (!job || job->stop) return size;
+  for (const auto& group : job->groups)
+    size += one_per_node ? fleet_.node_count() : static_cast<std::size_t>(std::max<std::int64_t>(1, group.count));
+  return size;
+}
+
 /// A fault of ours met in one job's evaluation must neither stop the others nor come back with every group.
 std::vector<Change> Writer::schedule(const model::Evaluation& evaluation, const Context& context) {
   try {
-    auto plan = scheduler::schedule(tables_, fleet_, evaluation, scheduler::Context{context.now, ids_, scheduling_});
+    auto plan =
+        scheduler::schedule(tables_, fleet_, evaluation, scheduler::Context{context.now, context.ids, scheduling_});
     return std::move(plan).take_changes();
   } catch (const std::exception& failure) {
+    if (ended_) return {};  // it is pending still, for whoever starts next
     log::error("server: evaluation {} of job '{}' failed: {}", evaluation.id, evaluation.job_id, failure.what());
     model::Evaluation failed = evaluation;
     failed.status = model::EvalStatus::failed;
@@ -183,6 +234,89 @@ std::vector<Change> Writer::schedule(const model::Evaluation& evaluation, const 
     changes.push_back(tables::PutEvaluation{std::move(failed)});
     return changes;
   }
+}
+
+/// Whoever waits to be apart, if anybody does, has the tables from here on.
+bool Writer::work_apart(const Context& context) {
+  const auto evaluation = tables_.find_evaluation(std::exchange(large_, {}));
+  const bool due = evaluation && evaluation->status == model::EvalStatus::pending &&
+                   from_unix_nanos(evaluation->wait_until) <= context.now;
+  if (due && !paused()) {
+    plan_apart(evaluation, context);
+    return true;
+  }
+  if (turns_.empty()) return false;
+  Turn* const turn = turns_.front();
+  turns_.pop_front();
+  committing_ = turn->granted_ = true;
+  turn->changed_.notify_all();
+  return true;
+}
+
+namespace {
+
+/// The allocations that an evaluation places, by id: that is how the tables keep those of one revision, so each portion
+/// of them is appended to the one before.
+void sort_new(std::vector<Change>& changes, const std::string& evaluation) {
+  const auto is_new = [&](const Change& change) {
+    const auto* put = std::get_if<tables::PutAllocation>(&change);
+    return put != nullptr && put->allocation.create_index == 0 && put->allocation.eval_id == evaluation;
+  };
+  const auto first = std::find_if(changes.begin(), changes.end(), is_new);
+  const auto last = std::find_if_not(first, changes.end(), is_new);
+  std::sort(first, last, [](const Change& a, const Change& b) {
+    return std::get<tables::PutAllocation>(a).allocation.id < std::get<tables::PutAllocation>(b).allocation.id;
+  });
+}
+
+}  // namespace
+
+struct Writer::LargePlan {
+  tables::Row<model::Evaluation> evaluation;
+  TimePoint now;
+  model::Revision revision;
+  SeededIds ids;  ///< of its own: the writer's are the loop's
+  std::vector<Change> changes;
+  std::size_t applied = 0;
+  std::vector<store::Operation> operations;
+};
+
+void Writer::plan_apart(tables::Row<model::Evaluation> evaluation, const Context& context) {
+  committing_ = true;
+  auto plan = std::make_shared<LargePlan>(std::move(evaluation), context.now, context.revision,
+                                          SeededIds(std::hash<std::string>()(ids_.uuid())));
+  // The loop has work until it is back.
+  auto busy = asio::make_work_guard(executor_);
+  asio::post(beside_.executor(), [this, alive = alive_, plan = std::move(plan), busy = std::move(busy)]() mutable {
+    {
+      const Allowance allowance("planning", Duration::max(), Allowance::kAnyNumber, &ended_);
+      plan->changes = schedule(*plan->evaluation, Context{plan->now, plan->ids, plan->revision, root_by_raw_exec_});
+      sort_new(plan->changes, plan->evaluation->id);
+    }
+    const auto home = busy.get_executor();
+    asio::post(home, [this, alive = std::move(alive), plan = std::move(plan), busy = std::move(busy)]() mutable {
+      if (*alive) write_down(std::move(plan));
+    });
+  });
+}
+
+void Writer::write_down(std::shared_ptr<LargePlan> plan) {
+  async::doing("writing a large plan down");
+  const auto first = plan->changes.begin() + static_cast<std::ptrdiff_t>(plan->applied);
+  const auto count = std::min(kPortion, plan->changes.size() - plan->applied);
+  const auto last = first + static_cast<std::ptrdiff_t>(count);
+  apply(plan->operations, {std::make_move_iterator(first), std::make_move_iterator(last)}, plan->revision);
+  plan->applied += count;
+  if (plan->applied < plan->changes.size()) {
+    asio::post(executor_, [this, alive = alive_, plan = std::move(plan)]() mutable {
+      if (*alive) write_down(std::move(plan));
+    });
+    return;
+  }
+  update_job_statuses(plan->operations, Context{plan->now, ids_, plan->revision, root_by_raw_exec_});
+  if (!plan->operations.empty()) return commit(std::move(plan->operations));
+  committing_ = false;
+  answer();
 }
 
 void Writer::set_timer(TimePoint due, TimePoint now) {
@@ -296,7 +430,7 @@ void Writer::answer() {
   const bool due = !paused() && std::any_of(pending.begin(), pending.end(), [&](const auto& e) {
     return from_unix_nanos(e->wait_until) <= clock_.now();
   });
-  if (!queue_.empty() || due) wake();
+  if (!queue_.empty() || due || !turns_.empty()) wake();
 }
 
 async::awaitable<void> Writer::replace(async::Pool& pool, std::function<void(store::Store&)> work) {
@@ -325,7 +459,9 @@ async::awaitable<void> Writer::replace(async::Pool& pool, std::function<void(sto
 
 async::awaitable<void> Writer::stop() {
   stopping_ = true;
+  ended_ = true;
   timer_.cancel();
+  for (auto* turn : turns_) turn->changed_.notify_all();
   while (!queue_.empty() || committing_) co_await settled_.wait();
 }
 

@@ -5,11 +5,16 @@
 /// and readers wait in `settled()`, so nobody sees what is not durable. A commit that fails (full disk) is answered
 /// with its error to all of its group, and the tables are loaded again. From then on a small commit of the writer's own
 /// finds out every few seconds whether the disk takes something again.
+///
+/// What takes long to decide is decided *apart*: on a thread beside the loop, while nothing else is decided and nobody
+/// reads. An evaluation of a large job is, and then written down in portions; so the loop goes on meanwhile.
 
+#include <atomic>
 #include <deque>
 
 #include "async/event.hpp"
 #include "async/group.hpp"
+#include "base/allowance.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/clock_decisions.hpp"
 #include "server/decision.hpp"
@@ -20,6 +25,9 @@ namespace underway::server {
 
 class Writer {
  public:
+  /// What somebody asked for may compute so long apart: writes wait for it. A plan of a hundred thousand allocations.
+  static constexpr Duration kLongestApart = std::chrono::seconds(1);
+
   /// All must outlive the writer. Loads the tables. Throws what the store throws.
   Writer(async::Executor executor, store::Store& store, Tables& tables, scheduler::Fleet& fleet, Clock& clock,
          IdSource& ids, bool root_by_raw_exec = false, scheduler::Options scheduling = {});
@@ -45,6 +53,20 @@ class Writer {
     auto request = std::make_shared<Typed>(std::move(decide));
     co_await finish(request);
     co_return std::move(request->result);
+  }
+
+  /// `work()` apart, at its turn; resumes with its result, or throws what it throws. It reads tables and fleet, which
+  /// are nobody else's meanwhile, and its caller's until the next co_await. `what` begins the refusal of what takes too
+  /// long: "planning the job". Throws too_large then; unavailable when too many wait, or the server is stopping.
+  template <class Work>
+  async::awaitable<std::invoke_result_t<Work&>> apart(std::string what, Work work) {
+    Turn turn(*this);
+    co_await turn.begin();
+    auto bounded = [this, &what, &work] {
+      const Allowance allowance(what, kLongestApart, Allowance::kAnyNumber, &ended_);
+      return work();
+    };
+    co_return co_await async::on_pool(beside_, bounded);
   }
 
   /// Resumes when the tables hold durable state only; they may be read until the next co_await.
@@ -86,8 +108,28 @@ class Writer {
     bool done = false;
     async::Event finished;
   };
+  /// Of one who waits to be apart, and then is.
+  class Turn {
+   public:
+    explicit Turn(Writer& writer);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    async::awaitable<void> begin();
+
+   private:
+    friend class Writer;
+    Writer& writer_;
+    bool granted_ = false;
+    async::Event changed_;
+  };
+  struct LargePlan;
   async::awaitable<void> finish(std::shared_ptr<Request> request);
   void wake();
+  bool work_apart(const Context& context);
+  std::size_t size_of(const model::Evaluation& evaluation) const;
+  void plan_apart(tables::Row<model::Evaluation> evaluation, const Context& context);
+  void write_down(std::shared_ptr<LargePlan> plan);
   void run_group();
   void decide_requests(std::vector<store::Operation>& operations, const Context& context);
   void schedule_pending(std::vector<store::Operation>& operations, const Context& context);
@@ -128,9 +170,14 @@ class Writer {
   TimePoint try_again_at_{};  ///< with trouble_
   ClockWatch clock_watch_;
   Duration clock_set_by_{0}, following_{0};  ///< not yet followed; in the commit on its way
-  bool committing_ = false;
+  bool committing_ = false;                  ///< or apart: the tables are not to be read
   bool awake_ = false;
   bool stopping_ = false;
+  std::string large_;        ///< id of the evaluation whose turn it is, and which is to be planned apart
+  std::deque<Turn*> turns_;  ///< of those who wait to be apart
+  bool apart_next_ = false;  ///< a group was decided since somebody was apart: the turns alternate
+  std::atomic<bool> ended_ = false;
+  async::Pool beside_{1};  ///< the last member: what runs there ends before the others do
 };
 
 }  // namespace underway::server

@@ -2,6 +2,7 @@
 /// @file
 /// One rendering as the functions see it: what it may still spend, and what it knows.
 
+#include "base/allowance.hpp"
 #include "gotemplate/execute.hpp"
 
 #include <memory>
@@ -22,9 +23,10 @@ class Run {
   /// Takes its maps apart: templates can make maps that hold each other.
   virtual ~Run();
 
-  /// Throws Error(too_large) when the steps are used up.
+  /// Throws Error(too_large) when the steps are used up, or what there is to compute on this thread (Allowance).
   void step(std::uint64_t count = 1) {
     steps_ += count;
+    Allowance::spend(count);
     if (steps_ > inputs_.limits.steps) out_of_steps();
   }
   /// Call it before values of this size are made. Throws Error(too_large) when too much was made.

@@ -240,23 +240,27 @@ awaitable<void> FileService::accept_restored() {
   co_await server_.writer().submit(std::move(decide));
 }
 
-std::string FileService::preview(const std::string& cluster, const std::string& name,
-                                 const std::string& node_id) const {
+std::function<std::string()> FileService::preview(const std::string& cluster, const std::string& name,
+                                                  const std::string& node_id) const {
   const auto target = snapshot_ ? snapshot_->target(node_id) : std::nullopt;
   if (!target) throw Error(Code::not_found, fmt::format("node '{}' not found", node_id));
-  const auto built = snapshot_->build(*target);
-  for (const auto& entry : built.manifest.entries) {
-    if (entry.file != name || target->cluster != cluster) continue;
-    if (entry.secret) throw Error(Code::denied, fmt::format("file '{}' is secret", name));
-    if (!entry.problem.empty()) throw Error(Code::invalid, fmt::format("file '{}': {}", name, entry.problem));
-    const auto source = built.sources.find(entry.digest);
-    if (source != built.sources.end() && source->second.text) return *source->second.text;
-    const auto& tables = server_.writer().tables();
-    const auto file = tables::find_record<SyncFile>(tables, model::file_key(cluster, name));
-    const std::string content_id = source == built.sources.end() ? "" : source->second.content_id;
-    return file ? shown(*file, tables::find_record<FileContent>(tables, content_id)) : std::string();
-  }
-  throw Error(Code::not_found, fmt::format("node '{}' does not get file '{}'", target->node, name));
+  const auto& tables = server_.writer().tables();
+  auto file = tables::find_record<SyncFile>(tables, model::file_key(cluster, name));
+  if (!file || target->cluster != cluster)
+    throw Error(Code::not_found, fmt::format("node '{}' does not get file '{}'", target->node, name));
+  auto content = tables::find_record<FileContent>(tables, file->content_id);
+  return [snapshot = snapshot_, target = *target, file = *std::move(file), content = std::move(content)] {
+    const auto built = snapshot->build(target);
+    for (const auto& entry : built.manifest.entries) {
+      if (entry.file != file.name) continue;
+      if (entry.secret) throw Error(Code::denied, fmt::format("file '{}' is secret", file.name));
+      if (!entry.problem.empty()) throw Error(Code::invalid, fmt::format("file '{}': {}", file.name, entry.problem));
+      const auto source = built.sources.find(entry.digest);
+      if (source != built.sources.end() && source->second.text) return *source->second.text;
+      return shown(file, content);
+    }
+    throw Error(Code::not_found, fmt::format("node '{}' does not get file '{}'", target.node, file.name));
+  };
 }
 
 std::string FileService::master(const Tables& tables, const SyncFile& file) const {

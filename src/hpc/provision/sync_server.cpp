@@ -215,7 +215,8 @@ awaitable<Built> FileService::built_for(std::string node_id, std::string capsule
   }
   const auto target = snapshot_->target(node_id, capsule);
   if (!target) throw Error(Code::not_found, "the server does not know this node's files yet");
-  co_return snapshot_->build(*target);
+  auto build = [snapshot = snapshot_, target] { return snapshot->build(*target); };
+  co_return co_await async::on_pool(pool_, build);
 }
 
 awaitable<boost::json::value> FileService::manifest(std::string node_id, ManifestRequest request) {

@@ -46,9 +46,11 @@ class FileService {
   async::awaitable<std::int64_t> sync(std::vector<std::string> node_ids);
   /// Nodes that have files of a newer store follow this one nevertheless.
   async::awaitable<void> accept_restored();
-  /// The bytes of a master as the node would get them (a template rendered). Throws not_found; denied for a secret;
-  /// too_large for a file in pieces.
-  std::string preview(const std::string& cluster, const std::string& name, const std::string& node_id) const;
+  /// Makes the bytes of a master as the node would get them: renders its templates, which takes as long as they like,
+  /// on whatever thread it is called. Throws not_found, as it does itself; denied for a secret; too_large for a file in
+  /// pieces.
+  std::function<std::string()> preview(const std::string& cluster, const std::string& name,
+                                       const std::string& node_id) const;
   /// The bytes as they were declared. Throws as preview.
   std::string master(const tables::Tables& tables, const model::SyncFile& file) const;
   /// A file as it is on the node now. Throws what the node answers.

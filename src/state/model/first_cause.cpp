@@ -23,6 +23,8 @@ const TaskEvent* telling(const TaskState& state) {
   for (auto it = state.events.rbegin(); it != state.events.rend(); ++it) {
     if (is_failed_start(it->type)) return end != nullptr ? end : &*it;
     if (is_consequence(it->type)) return nullptr;
+    // Why it was ended.
+    if (it->type == "Disk Resources Exceeded" && state.failed) return &*it;
     // A check that had it restarted is why it ended by a signal.
     if (it->type == "Restart Signaled" && end != nullptr) return &*it;
     if (it->type == "Started") return end;

@@ -41,12 +41,23 @@ const Structure& description(Tag<AuditSettings>) {
 
 const Structure& description(Tag<LimitSettings>) {
   static const Structure s =
-      Builder<LimitSettings>("limits", "How much one caller, by address and token, may ask of the HTTP API; 0: any.")
+      Builder<LimitSettings>("limits",
+                             "How much one caller, by address and token, may ask of the HTTP API; 0: any. `work_…`: "
+                             "see [limits](limits.md).")
           .attribute<&LimitSettings::http_requests_per_second>("http_requests_per_second", "http_requests_per_second",
                                                                "Requests a second, in the long run.")
           .attribute<&LimitSettings::http_burst>("http_burst", "http_burst", "Requests at once, after a pause.")
           .attribute<&LimitSettings::http_max_concurrent>("http_max_concurrent", "http_max_concurrent",
                                                           "Requests under way, streams and blocking queries too.")
+          .attribute<&LimitSettings::work_threads>("work_threads", "work_threads",
+                                                   "Threads for what requests let the server compute.")
+          .attribute<&LimitSettings::work_cpu>("work_cpu", "work_cpu", "What one request may compute there.")
+          .attribute<&LimitSettings::work_memory_mb>("work_memory_mb", "work_memory_mb",
+                                                     "What it may take of memory, by its own count: MiB.")
+          .attribute<&LimitSettings::work_waiting>("work_waiting", "work_waiting",
+                                                   "Requests that wait for such a thread, of all callers.")
+          .attribute<&LimitSettings::work_waiting_of_one>("work_waiting_of_one", "work_waiting_of_one",
+                                                          "The same of one caller.")
           .done();
   return s;
 }

@@ -60,6 +60,7 @@ class ServerRoleRunner {
         trust_((settle(store_, config, ids), trust_options(config)), clock),
         server_(loop.executor(), store_, clock, ids, server_options(config)),
         files_(server_, loop.executor(), pool, ids),
+        workers_(worker_limits(config.limits)),
         api_{.server = server_,
              .agent = agent_info(config),
              .clock = clock,
@@ -239,6 +240,11 @@ class ServerRoleRunner {
     access.bootstrap_reset_file = config.data_dir + "/server/acl-bootstrap-reset";
     return access;
   }
+  static async::WorkerLimits worker_limits(const LimitSettings& limits) {
+    return {static_cast<std::size_t>(limits.work_threads), limits.work_cpu,
+            static_cast<std::uint64_t>(limits.work_memory_mb) << 20,
+            static_cast<std::size_t>(limits.work_waiting_of_one), static_cast<std::size_t>(limits.work_waiting)};
+  }
   static server::AuditOptions audit_options(const Config& config) {
     server::AuditOptions options;
     options.path = config.data_dir + "/server/audit.log";
@@ -340,6 +346,7 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.max_kill_timeout = config.client.max_kill_timeout;
   options.default_pids = config.client.pids_limit;
   options.gc_max_allocs = config.client.gc_max_allocs;
+  options.enforce_disk_below = config.client.enforce_disk_below;
   options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
   if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
   return options;

@@ -188,6 +188,18 @@ std::vector<std::string> problems(const Config& config) {
   for (const auto& [name, value] : limits) {
     if (value < 0) out.push_back(fmt::format("limits.{} is negative; 0 is for any number", name));
   }
+  const std::tuple<const char*, std::int64_t, std::int64_t, std::int64_t> ranges[] = {
+      {"limits.work_threads", config.limits.work_threads, 1, 256},
+      {"limits.work_memory_mb", config.limits.work_memory_mb, 16, 1 << 20},
+      {"limits.work_waiting", config.limits.work_waiting, 1, 1 << 20},
+      {"limits.work_waiting_of_one", config.limits.work_waiting_of_one, 1, 1 << 20},
+      {"client.enforce_disk_below", config.client.enforce_disk_below, 0, 100}};
+  for (const auto& [name, value, least, most] : ranges) {
+    if (value < least || value > most)
+      out.push_back(fmt::format("{} is {}; it may be {} to {}", name, value, least, most));
+  }
+  if (config.limits.work_cpu < std::chrono::milliseconds(100))
+    out.push_back("limits.work_cpu is less than 100ms, in which no cluster is read");
   for (const auto& plugin : config.plugins) {
     constexpr std::string_view kKnown[] = {"raw_exec", "exec", "podman", "docker"};
     if (std::find(std::begin(kKnown), std::end(kKnown), plugin.name) == std::end(kKnown))
@@ -398,6 +410,10 @@ const Structure& description(Tag<ClientRole>) {
           .attribute<&ClientRole::max_kill_timeout>("max_kill_timeout", "max_kill_timeout",
                                                     "Upper bound of a task's kill_timeout.")
           .attribute<&ClientRole::gc_max_allocs>("gc_max_allocs", "gc_max_allocs", "Finished allocations kept on disk.")
+          .attribute<&ClientRole::enforce_disk_below>("enforce_disk_below", "enforce_disk_below",
+                                                      "An allocation that has written more than its `ephemeral_disk` "
+                                                      "fails while less than so many percent of the "
+                                                      "disk are free; 0: never, 100: always.")
           .attribute<&ClientRole::pids_limit>("pids_limit", "pids_limit",
                                               "Processes and threads of a task that says nothing.")
           .attribute<&ClientRole::bridge_network_name>("bridge_network_name", "bridge_network_name",

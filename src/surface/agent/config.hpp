@@ -108,6 +108,7 @@ struct ClientRole {
   std::int64_t max_dynamic_port = 32000;
   Duration max_kill_timeout = std::chrono::seconds(30);
   std::int64_t gc_max_allocs = 50;
+  std::int64_t enforce_disk_below = 10;
   std::int64_t pids_limit = 4096;
   TemplateSettings templates;
   FileSettings files;
@@ -144,6 +145,12 @@ struct LimitSettings {
   std::int64_t http_requests_per_second = 1000;
   std::int64_t http_burst = 2000;
   std::int64_t http_max_concurrent = 512;
+  // What is computed beside the loop: async::WorkerLimits.
+  std::int64_t work_threads = 2;
+  Duration work_cpu = std::chrono::seconds(3);
+  std::int64_t work_memory_mb = 512;
+  std::int64_t work_waiting = 512;
+  std::int64_t work_waiting_of_one = 32;
 };
 
 struct Plugin {

@@ -128,6 +128,28 @@ awaitable<Response> answer_made(Api& api, const Request& request, std::vector<ta
   co_return response;
 }
 
+awaitable<Response> answer_apart(Api& api, const Request& request, std::vector<tables::Scope> scopes, std::string what,
+                                 Gathering gather) {
+  co_await awaited(api, request, scopes);
+  model::Revision revision = 1;
+  auto work = [&] {
+    const auto& tables = api.server.writer().tables();
+    revision = newest(tables, scopes);
+    return gather(tables);
+  };
+  Response response;
+  try {
+    auto make = co_await api.server.writer().apart(std::move(what), std::move(work));
+    response = http::json(co_await computed(api, request, "writing the answer", make));
+    response.body = co_await pretty_if_asked(api, request, std::move(response.body));
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    response = http::text(404, error.one_line());
+  }
+  set_index(response, revision);
+  co_return response;
+}
+
 awaitable<Response> answer_read(Api& api, const Request& request, std::vector<tables::Scope> scopes, Body body,
                                 model::Revision least) {
   const auto* tables = co_await awaited(api, request, scopes);

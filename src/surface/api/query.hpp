@@ -36,6 +36,11 @@ using Gathering = std::function<std::function<std::string()>(const tables::Table
 awaitable<Response> answer_made(Api& api, const Request& request, std::vector<tables::Scope> scopes, Gathering gather,
                                 model::Revision least = 1);
 
+/// As answer_made, for what is worked out from many rows: `gather` is called where it keeps only writes and readers
+/// waiting (server::Writer::apart); it touches nothing but the tables. `what` begins a refusal: "explaining the job".
+awaitable<Response> answer_apart(Api& api, const Request& request, std::vector<tables::Scope> scopes, std::string what,
+                                 Gathering gather);
+
 /// One element of a list before paging.
 struct Item {
   std::string token;  ///< the list is sorted by it, and it names where the next page begins

@@ -16,14 +16,15 @@ awaitable<Response> explain(Api& api, Request request) {
                                     {Topic::allocations, ""},
                                     {Topic::evaluations, ""},
                                     {Topic::deployments, ""}};
-  co_return co_await answer_made(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+  const Gathering gather = [&](const tables::Tables& tables) {
     const auto job = get_job(tables, request, id);
     JudgeNodes judge;
     if (request.query.flag("nodes"))
       judge = [&](const model::TaskGroup& group) { return api.server.judge_nodes(job, group); };
     auto explained = explain_job(tables, *job, api.clock.now(), judge);
     return [explained = std::move(explained)] { return json::encode(explained); };
-  });
+  };
+  co_return co_await answer_apart(api, request, std::move(scopes), "explaining the job", gather);
 }
 
 }  // namespace

@@ -37,10 +37,10 @@ awaitable<Response> read_namespace(Api& api, Request request) {
 }
 
 awaitable<Response> put_namespace(Api& api, Request request) {
-  const auto body = parse_body(request);
+  auto body = parse_body(request);
   refuse_field(body, "NodePoolConfiguration", "it is part of Nomad Enterprise",
                "say who may use a node pool by ACL policies (`node_pool \"gpu\" { … }`), and how much by a quota");
-  auto ns = json::decode<Namespace>(boost::json::value(body));
+  auto ns = json::decode<Namespace>(boost::json::value(std::move(body)));
   if (const auto& params = request.params; !params.empty()) {
     if (ns.name.empty()) ns.name = request.param("name");
     if (ns.name != request.param("name")) throw Error(Code::invalid, "namespace name does not match request path");

@@ -56,7 +56,9 @@ awaitable<Response> read_content(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto node = request.query.find("node");
   const auto file = get_file(*tables, request);
-  const auto bytes = node ? service.preview(file.cluster, file.name, *node) : service.master(*tables, file);
+  if (!node) co_return http::json(json::encode(MasterBody{base64_encode(service.master(*tables, file))}));
+  auto render = service.preview(file.cluster, file.name, *node);
+  const auto bytes = co_await computed(api, request, "rendering the files of the node", render);
   co_return http::json(json::encode(MasterBody{base64_encode(bytes)}));
 }
 

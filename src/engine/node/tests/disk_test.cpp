@@ -1,4 +1,5 @@
 // Ephemeral disks that follow their allocation.
+#include "model/first_cause.hpp"
 #include "node/disk.hpp"
 #include "node/task_event.hpp"
 #include "runner_fixture.hpp"
@@ -8,6 +9,7 @@ namespace {
 
 using model::TaskRunState;
 using ::testing::HasSubstr;
+using namespace std::chrono_literals;
 
 constexpr const char* kBefore = "00000000-0000-4000-8000-00000000beef";
 
@@ -183,6 +185,50 @@ TEST_F(DiskTest, AnAllocationThatWaitsForItCanBeStopped) {
   runtime.settle();
   EXPECT_EQ(state().state, TaskRunState::dead);
   EXPECT_TRUE(drivers.order.empty());
+}
+
+TEST_F(RunnerTest, WhatHasMoreOnDiskThanItsEphemeralDiskFailsAndSaysWhichTask) {
+  options.enforce_disk_below = 100;
+  auto order = make_order({make_task("writer"), make_task("other")});
+  order.job.groups[0].ephemeral_disk.size_mb = 10;
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  const std::string root = directory.path() + "/alloc/" + kAllocationId;
+  os::write_file(root + "/writer/local/a", std::string(9 << 20, 'x'), 0644);
+  runtime.advance(15s);
+  EXPECT_EQ(status(), model::ClientStatus::running) << "it may have what it asked for";
+  os::write_file(root + "/other/local/b", std::string(3 << 20, 'x'), 0644);
+  runtime.advance(15s);
+  EXPECT_EQ(status(), model::ClientStatus::failed);
+  EXPECT_EQ(drivers.order.size(), 2u) << "it is not started again on the same disk";
+  const auto cause = model::first_cause(runner->update().task_states);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->task, "writer");
+  EXPECT_THAT(cause->text, HasSubstr("its ephemeral_disk is 10.0 MiB: 9.0 MiB of it task 'writer'"));
+}
+
+TEST_F(RunnerTest, NobodyMeasuresWhereItIsSwitchedOff) {
+  options.enforce_disk_below = 0;
+  auto order = make_order({make_task("main")});
+  order.job.groups[0].ephemeral_disk.size_mb = 10;
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  os::write_file(directory.path() + "/alloc/" + kAllocationId + "/main/local/a", std::string(11 << 20, 'x'), 0644);
+  runtime.advance(1h);
+  EXPECT_EQ(status(), model::ClientStatus::running);
+}
+
+TEST(MeasureDisk, CountsAFileOnceAndFollowsNoLink) {
+  const TemporaryDirectory directory;
+  os::make_directories(directory.path() + "/task/local", 0755);
+  const std::string file = directory.path() + "/task/local/a";
+  os::write_file(file, std::string(1 << 20, 'x'), 0644);
+  const auto before = measure_disk(directory.path());
+  EXPECT_GE(before.bytes, 1u << 20);
+  EXPECT_EQ(before.parts.at("task"), before.bytes);
+  ASSERT_EQ(::link(file.c_str(), (file + "2").c_str()), 0);
+  ASSERT_EQ(::symlink("/usr", (directory.path() + "/task/usr").c_str()), 0);
+  EXPECT_LT(measure_disk(directory.path()).bytes, before.bytes + (64 << 10));
 }
 
 }  // namespace

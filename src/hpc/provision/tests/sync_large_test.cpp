@@ -78,7 +78,7 @@ TEST_F(LargeTest, AFileIsKeptInPiecesAndReadFromAnyOfItsBytesOn) {
   EXPECT_EQ(fetch(c1, digest(bytes), static_cast<std::int64_t>(bytes.size())), "");
   EXPECT_LE(largest_chunk_, 64U << 10) << "nobody holds more of it than he has to";
   EXPECT_THAT(refusal([&] { content(c1, digest(bytes)); }), HasSubstr("does not fit into an answer"));
-  EXPECT_THAT(refusal([&] { service.preview("hpc", "/opt/licence.db", c1.id()); }),
+  EXPECT_THAT(refusal([&] { service.preview("hpc", "/opt/licence.db", c1.id())(); }),
               AllOf(HasSubstr("'/opt/licence.db' is not shown"), HasSubstr("1.0 MiB at most")));
 }
 

@@ -1,3 +1,4 @@
+#include "base/allowance.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "tests/sync_world.hpp"
@@ -143,6 +144,17 @@ TEST_F(ServiceTest, OnlyThoseConcernedAreTold) {
   EXPECT_EQ(told[1], 0);
 }
 
+TEST_F(ServiceTest, APreviewIsRenderedWhereItIsAskedForAndStopsWhenItHasTakenTooLong) {
+  auto& c1 = join(1);
+  auto costly = file("/etc/costly", "{{ range until 300 }}{{ range until 300 }}{{ end }}{{ end }}");
+  costly.templating = model::FileTemplate::go;
+  put({costly});
+  ASSERT_TRUE(manifest(c1));
+  const Allowance nothing("rendering the files of the node", Duration{0});
+  const auto render = service.preview("hpc", "/etc/costly", c1.id());
+  EXPECT_THAT(refusal([&] { render(); }), HasSubstr("rendering the files of the node takes too long"));
+}
+
 TEST_F(ServiceTest, ATemplateIsRenderedForEachNode) {
   auto& c1 = join(1);
   auto& c2 = join(2);
@@ -151,7 +163,7 @@ TEST_F(ServiceTest, ATemplateIsRenderedForEachNode) {
   put({hosts});
   EXPECT_EQ(content(c1, manifest(c1)->entries.at(0).digest), "I am c1 of 2\n");
   EXPECT_EQ(content(c2, manifest(c2)->entries.at(0).digest), "I am c2 of 2\n");
-  EXPECT_EQ(service.preview("hpc", "/etc/greeting", c2.id()), "I am c2 of 2\n");
+  EXPECT_EQ(service.preview("hpc", "/etc/greeting", c2.id())(), "I am c2 of 2\n");
   EXPECT_EQ(refusal([&] { content(c1, digest("I am c2 of 2\n")); }).substr(0, 6), "error:");
   hosts.content = "{{ .NoSuch.Field }}{{ fail \"broken\" }}";
   put({hosts});

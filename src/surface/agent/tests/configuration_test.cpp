@@ -105,6 +105,24 @@ TEST(Configuration, WhatAccessCannotBeIsNamed) {
   EXPECT_EQ(problems(config).size(), 4U);
 }
 
+TEST(Configuration, WhatRequestsMayComputeHasBounds) {
+  Config config;
+  config.data_dir = "/state";
+  config.server.enabled = true;
+  EXPECT_TRUE(problems(config).empty());
+  config.limits.work_threads = 0;
+  config.limits.work_cpu = Duration::zero();
+  config.limits.work_memory_mb = 1;
+  config.limits.work_waiting = config.limits.work_waiting_of_one = 0;
+  config.client.enforce_disk_below = 101;
+  EXPECT_THAT(problems(config), testing::UnorderedElementsAre("limits.work_threads is 0; it may be 1 to 256",
+                                                              testing::StartsWith("limits.work_cpu is less than 100ms"),
+                                                              testing::StartsWith("limits.work_memory_mb is 1;"),
+                                                              testing::StartsWith("limits.work_waiting is 0;"),
+                                                              testing::StartsWith("limits.work_waiting_of_one is 0;"),
+                                                              "client.enforce_disk_below is 101; it may be 0 to 100"));
+}
+
 TEST(Configuration, HowLongSilenceIsBorneHasALeast) {
   Config config;
   config.data_dir = "/state";

@@ -134,6 +134,15 @@ class LoopTest : public ::testing::Test {
     return kStreams.contains(route.pattern);
   }
 
+  /// Registers the job, and waits until its evaluation is done.
+  void run(const model::Job& job) {
+    const auto registered = send("PUT", "/v1/jobs", World::job_body(job));
+    ASSERT_EQ(registered.status, 200) << registered.body;
+    const auto id = std::string(std::string_view(json::parse(registered.body).at("EvalID").as_string()));
+    while (world.tables().find_evaluation(id)->status == model::EvalStatus::pending)
+      send("GET", fmt::format("/v1/evaluation/{}?index={}", id, world.tables().revision()));
+  }
+
   /// As many allocations as a job may have, all of which fit.
   static model::Job many() {
     model::Job job = make_job("many", 50'000);
@@ -205,8 +214,18 @@ TEST_F(LoopTest, NoPlanHoldsIt) {
   EXPECT_NE(response.body.find("planning the job takes too long"), std::string::npos) << response.body;
 }
 
+TEST_F(LoopTest, NoEvaluationHoldsIt) {
+  run(many());
+  EXPECT_EQ(world.tables().allocations_of_job("default", "many").size(), 50'000u);
+  model::Job fewer = many();
+  fewer.groups[0].count = 10;
+  run(fewer);
+  const auto& rows = world.tables().allocations_of_job("default", "many");
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const auto& row) { return !row->terminal(); }), 10);
+}
+
 TEST_F(LoopTest, NoListHoldsIt) {
-  world.run(many());
+  run(many());
   for (const std::string target :
        {"/v1/allocations", "/v1/allocations?filter=Name+matches+%60x.*y%60", "/v1/job/many/allocations",
         "/v1/job/many/summary", "/v1/metrics", "/v1/underway/status", "/v1/underway/job/many/explain"})

@@ -2,9 +2,13 @@
 // processor time of /proc/PID/stat. Needs root and busybox-static; `decoupled` also the packages of examples/decoupled.
 //
 //   copies_bench [SAVES]              from the rename of a small file to its arrival
+//   copies_bench sync [SAVES]         what a save takes without and with `sync`, as a client sees it
 //   copies_bench decoupled [SECONDS]  the Slurm services: at rest, and while jobs are submitted
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +115,48 @@ void measure_arrival(int saves) {
                            all[all.size() / 2], all.front(), all.back(), all.size());
 }
 
+/// Asks the counter once, which saves before it answers; milliseconds. From the network of the calling thread.
+double ask() {
+  const auto begun = steady_clock::now();
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(7000);
+  ::inet_pton(AF_INET, "10.78.0.200", &to.sin_addr);
+  char answer[64];
+  const bool answered =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 && ::recv(fd, answer, sizeof answer, 0) > 0;
+  ::close(fd);
+  must(answered, "the capsule does not answer");
+  return duration<double, std::milli>(steady_clock::now() - begun).count();
+}
+
+void measure_saves(CountingCapsule::Kind kind, const std::string& name, int saves) {
+  const CountingCapsule capsule(kind);
+  const std::string from = capsule.owner(), to = capsule.other_than(from);
+  must(eventually(seconds(60), [&] { return capsule.at_rest() && capsule.record().copied_at > 0; }), capsule.status());
+  std::this_thread::sleep_for(seconds(5));
+  std::vector<double> all;
+  Spent spent(capsule.cluster(), from, to);
+  std::string problem;
+  std::jthread([&] {
+    try {
+      const auto network = fmt::format("/proc/{}/ns/net", capsule.cluster().agent_of("c1"));
+      const int fd = ::open(network.c_str(), O_RDONLY | O_CLOEXEC);
+      must(fd >= 0 && ::setns(fd, CLONE_NEWNET) == 0, "cannot enter the network of c1");
+      ::close(fd);
+      for (int number = 0; number < saves; ++number) all.push_back(ask());
+    } catch (const std::exception& e) {
+      problem = e.what();
+    }
+  }).join();
+  must(problem.empty(), problem);
+  spent.print(name);
+  std::sort(all.begin(), all.end());
+  std::cout << fmt::format("{:<44} median {:.1f} ms   least {:.1f}   most {:.1f}   n={}\n", "a save and its answer",
+                           all[all.size() / 2], all.front(), all.back(), all.size());
+}
+
 /// How old the newest copy was when it was asked, now and then, as the server knows it; milliseconds.
 long long age(const Cluster& cluster, const std::string& copy) {
   const auto text = read_text(copy + "/copy.json");
@@ -166,10 +212,14 @@ void measure_decoupled(int span) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool decoupled = argc > 1 && std::string(argv[1]) == "decoupled";
-  const int number = argc > (decoupled ? 2 : 1) ? std::atoi(argv[decoupled ? 2 : 1]) : 30;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const bool decoupled = mode == "decoupled", sync = mode == "sync";
+  const int at = decoupled || sync ? 2 : 1, number = argc > at ? std::atoi(argv[at]) : 30;
   try {
-    if (decoupled)
+    if (sync) {
+      measure_saves(CountingCapsule::Kind::saving, "without sync", std::max(1, number));
+      measure_saves(CountingCapsule::Kind::synced, "with sync", std::max(1, number));
+    } else if (decoupled)
       measure_decoupled(std::max(1, number));
     else
       measure_arrival(std::max(1, number));

@@ -4,6 +4,7 @@
 //   copies_bench [SAVES]              from the rename of a small file to its arrival
 //   copies_bench sync [SAVES]         what a save takes without and with `sync`, as a client sees it
 //   copies_bench decoupled [SECONDS]  the Slurm services: at rest, and while jobs are submitted
+//   copies_bench synced [SECONDS]     the same, with `sync`
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -166,8 +167,18 @@ long long age(const Cluster& cluster, const std::string& copy) {
   return std::chrono::duration_cast<milliseconds>(now).count() - std::atoll(text.c_str() + at + 5) / 1'000'000;
 }
 
-void measure_decoupled(int span) {
+/// In the first `config` of a job file.
+void add_sync(const std::string& path) {
+  std::string text = read_text(path);
+  const std::string begin = "config {\n";
+  const auto at = text.find(begin);
+  must(at != std::string::npos, "no config in " + path);
+  write_text(path, text.insert(at + begin.size(), "protect {\n  sync = true\n}\n"));
+}
+
+void measure_decoupled(int span, bool synced) {
   Cluster cluster("decoupled");
+  if (synced) add_sync(cluster.directory() + "/slurm-services.hcl");
   cluster.up();
   const auto status = [&] { return cluster.underway({"capsule", "status", "slurm-services"}).out; };
   must(eventually(seconds(120), [&] { return status().find("what it wrote in the last") != std::string::npos; }),
@@ -206,21 +217,22 @@ void measure_decoupled(int span) {
   std::cout << fmt::format("{:<44} median {} ms   99 % below {}   most {}\n", "age of the newest copy meanwhile",
                            ages[ages.size() / 2], ages[ages.size() * 99 / 100], ages.back())
             << fmt::format("{:<44} {} {}\n", "submitted a second, four at a time",
-                           submitted.out.size() / static_cast<std::size_t>(span), submitted.err);
+                           submitted.out.size() / static_cast<std::size_t>(span), submitted.err)
+            << cluster.underway({"capsule", "services", "slurm-services"}).out;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
-  const bool decoupled = mode == "decoupled", sync = mode == "sync";
+  const bool decoupled = mode == "decoupled" || mode == "synced", sync = mode == "sync";
   const int at = decoupled || sync ? 2 : 1, number = argc > at ? std::atoi(argv[at]) : 30;
   try {
     if (sync) {
       measure_saves(CountingCapsule::Kind::saving, "without sync", std::max(1, number));
       measure_saves(CountingCapsule::Kind::synced, "with sync", std::max(1, number));
     } else if (decoupled)
-      measure_decoupled(std::max(1, number));
+      measure_decoupled(std::max(1, number), mode == "synced");
     else
       measure_arrival(std::max(1, number));
   } catch (const std::exception& e) {

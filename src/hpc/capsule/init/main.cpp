@@ -20,7 +20,6 @@
 /// Each is answered by "ok …" or "error …", `step` by "step MOMENT RESULT" and the end of the output.
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,12 +28,11 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "capsule/init/doors.hpp"
+#include "capsule/init/places.hpp"
 #include "capsule/init/saves.hpp"
 #include "capsule/init/service.hpp"
 #include "capsule/init/steps.hpp"
@@ -76,7 +74,6 @@ int64_t answer_by = 0, look_at = 0;
 bool answered = false;
 /// Results of the last run of each moment; -1: not run.
 int results[kMomentCount] = {-1, -1, -1, -1, -1, -1, -1};
-char spec_text[1 << 20];
 
 StepRun* free_run() {
   for (StepRun& run : runs) {
@@ -491,31 +488,6 @@ int run_capsule() {
   return exit_code;
 }
 
-bool open_control() {
-  listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  strcpy(address.sun_path, kControlSocket);
-  unlink(kControlSocket);
-  // The directory's mode lets only root through.
-  return listening >= 0 && bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-         chmod(kControlSocket, 0600) == 0 && listen(listening, kMaxClients) == 0;
-}
-
-bool read_spec() {
-  const int fd = open(kSpecFile, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  size_t size = 0;
-  while (size < sizeof spec_text - 1) {
-    const ssize_t n = read(fd, spec_text + size, sizeof spec_text - 1 - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    size += static_cast<size_t>(n);
-  }
-  close(fd);
-  return size < sizeof spec_text - 1 && parse_spec(spec_text, spec);
-}
-
 int be_init() {
   prctl(PR_SET_NAME, "capsule-init");
   sigset_t all;
@@ -523,14 +495,15 @@ int be_init() {
   sigprocmask(SIG_SETMASK, &all, nullptr);  // blocked signals reach even pid 1, which ignores those at their default
   for (int& client : clients) client = -1;
   signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (!read_spec()) {
+  if (!read_spec(spec)) {
     say("cannot read %s", kSpecFile);
     return 1;
   }
   bool whole = signals >= 0;
   for (int n = 0; n < spec.service_count; ++n) whole = whole && services[n].begin(spec.services[n], spec.attempts);
   mind_doors();  // before the addresses are used, which waits for our socket
-  if (!whole || !open_control()) {
+  if (whole) listening = open_control();
+  if (listening < 0) {
     say("cannot begin: %s", strerror(errno));
     return 1;
   }

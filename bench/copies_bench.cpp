@@ -2,9 +2,14 @@
 // processor time of /proc/PID/stat. Needs root and busybox-static; `decoupled` also the packages of examples/decoupled.
 //
 //   copies_bench [SAVES]              from the rename of a small file to its arrival
+//   copies_bench sync [SAVES]         what a save takes without and with `sync`, as a client sees it
 //   copies_bench decoupled [SECONDS]  the Slurm services: at rest, and while jobs are submitted
+//   copies_bench synced [SECONDS]     the same, with `sync`
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -118,6 +123,48 @@ void measure_arrival(int saves) {
                            all[all.size() / 2], all.front(), all.back(), all.size());
 }
 
+/// Asks the counter once, which saves before it answers; milliseconds. From the network of the calling thread.
+double ask() {
+  const auto begun = steady_clock::now();
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(7000);
+  ::inet_pton(AF_INET, "10.78.0.200", &to.sin_addr);
+  char answer[64];
+  const bool answered =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 && ::recv(fd, answer, sizeof answer, 0) > 0;
+  ::close(fd);
+  must(answered, "the capsule does not answer");
+  return duration<double, std::milli>(steady_clock::now() - begun).count();
+}
+
+void measure_saves(CountingCapsule::Kind kind, const std::string& name, int saves) {
+  const CountingCapsule capsule(kind);
+  const std::string from = capsule.owner(), to = capsule.other_than(from);
+  must(eventually(seconds(60), [&] { return capsule.at_rest() && capsule.record().copied_at > 0; }), capsule.status());
+  std::this_thread::sleep_for(seconds(5));
+  std::vector<double> all;
+  Spent spent(capsule.cluster(), from, to);
+  std::string problem;
+  std::jthread([&] {
+    try {
+      const auto network = fmt::format("/proc/{}/ns/net", capsule.cluster().agent_of("c1"));
+      const int fd = ::open(network.c_str(), O_RDONLY | O_CLOEXEC);
+      must(fd >= 0 && ::setns(fd, CLONE_NEWNET) == 0, "cannot enter the network of c1");
+      ::close(fd);
+      for (int number = 0; number < saves; ++number) all.push_back(ask());
+    } catch (const std::exception& e) {
+      problem = e.what();
+    }
+  }).join();
+  must(problem.empty(), problem);
+  spent.print(name);
+  std::sort(all.begin(), all.end());
+  std::cout << fmt::format("{:<44} median {:.1f} ms   least {:.1f}   most {:.1f}   n={}\n", "a save and its answer",
+                           all[all.size() / 2], all.front(), all.back(), all.size());
+}
+
 /// How old the newest copy was when it was asked, now and then, as the server knows it; milliseconds.
 long long age(const Cluster& cluster, const std::string& copy) {
   const auto text = read_text(copy + "/copy.json");
@@ -127,8 +174,18 @@ long long age(const Cluster& cluster, const std::string& copy) {
   return std::chrono::duration_cast<milliseconds>(now).count() - std::atoll(text.c_str() + at + 5) / 1'000'000;
 }
 
-void measure_decoupled(int span) {
+/// In the first `config` of a job file.
+void add_sync(const std::string& path) {
+  std::string text = read_text(path);
+  const std::string begin = "config {\n";
+  const auto at = text.find(begin);
+  must(at != std::string::npos, "no config in " + path);
+  write_text(path, text.insert(at + begin.size(), "protect {\n  sync = true\n}\n"));
+}
+
+void measure_decoupled(int span, bool synced) {
   Cluster cluster("decoupled");
+  if (synced) add_sync(cluster.directory() + "/slurm-services.hcl");
   cluster.up();
   const auto status = [&] { return cluster.underway({"capsule", "status", "slurm-services"}).out; };
   must(eventually(seconds(120), [&] { return status().find("what it wrote in the last") != std::string::npos; }),
@@ -169,17 +226,22 @@ void measure_decoupled(int span) {
   std::cout << fmt::format("{:<44} median {} ms   99 % below {}   most {}\n", "age of the newest copy meanwhile",
                            ages[ages.size() / 2], ages[ages.size() * 99 / 100], ages.back())
             << fmt::format("{:<44} {} {}\n", "submitted a second, four at a time",
-                           submitted.out.size() / static_cast<std::size_t>(span), submitted.err);
+                           submitted.out.size() / static_cast<std::size_t>(span), submitted.err)
+            << cluster.underway({"capsule", "services", "slurm-services"}).out;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool decoupled = argc > 1 && std::string(argv[1]) == "decoupled";
-  const int number = argc > (decoupled ? 2 : 1) ? std::atoi(argv[decoupled ? 2 : 1]) : 30;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const bool decoupled = mode == "decoupled" || mode == "synced", sync = mode == "sync";
+  const int at = decoupled || sync ? 2 : 1, number = argc > at ? std::atoi(argv[at]) : 30;
   try {
-    if (decoupled)
-      measure_decoupled(std::max(1, number));
+    if (sync) {
+      measure_saves(CountingCapsule::Kind::saving, "without sync", std::max(1, number));
+      measure_saves(CountingCapsule::Kind::synced, "with sync", std::max(1, number));
+    } else if (decoupled)
+      measure_decoupled(std::max(1, number), mode == "synced");
     else
       measure_arrival(std::max(1, number));
   } catch (const std::exception& e) {

@@ -41,7 +41,7 @@ schema=$(cat /srv/schema || echo VERSION)
 echo VERSION >/srv/schema
 shared=/home
 ( : >/home/written ) || shared=/srv
-exec /bin/counting_service 7000 /srv $shared
+exec /bin/counting_service 7000 /srv $shared HOW
 )SH";
 
 constexpr const char* kStatelessService = "#!/bin/sh\nexec /bin/counting_service 7000 /run /home\n";
@@ -106,8 +106,9 @@ CountingCapsule::CountingCapsule(Kind kind, const std::string& config)
   up();
   find_shared("c1", "/home");
   build();
-  const std::string steps = kind == Kind::stateful ? kSteps : "";
-  write_text(files_.path() + "/counter.hcl", replace_all(kJob, "STEPS", steps + config));
+  std::string more = (kind == Kind::stateless ? "" : kSteps) + config;
+  if (kind == Kind::synced) more += "        protect {\n          sync = true\n        }\n";
+  write_text(files_.path() + "/counter.hcl", replace_all(kJob, "STEPS", more));
   ok({"job", "run", files_.path() + "/counter.hcl"});
   const Prober first = client("c1", std::chrono::milliseconds(50));
   if (!first.all_answer(seconds(20))) throw std::runtime_error("the capsule does not answer\n" + status());
@@ -140,7 +141,9 @@ void CountingCapsule::build() const {
 void CountingCapsule::push(const std::string& version) const {
   const std::string service = files_.path() + "/root/bin/service", key = files_.path() + "/ops";
   const std::string definition = files_.path() + "/counter.image.hcl", file = files_.path() + "/counter.capsule";
-  write_text(service, kind_ == Kind::stateful ? replace_all(kService, "VERSION", version) : kStatelessService);
+  const std::string stateful =
+      replace_all(replace_all(kService, "VERSION", version), " HOW", counts_in_place() ? "" : " replace");
+  write_text(service, kind_ == Kind::stateless ? kStatelessService : stateful);
   fs::permissions(service, fs::perms(0755));
   write_text(definition, replace_all(kImage, "VERSION", version));
   fs::remove(file);

@@ -11,7 +11,8 @@ namespace underway::harness {
 class CountingCapsule : public Capsule {
  public:
   /// stateless: it counts in memory that goes with it, and has neither steps nor versions; it cannot be held.
-  enum class Kind { stateful, stateless };
+  /// saving: it counts in a file that it replaces; synced: the same with `sync` in its block `protect`.
+  enum class Kind { stateful, stateless, saving, synced };
   /// Brings everything up and waits until it answers. `config`: blocks that its task's config has besides. Throws what
   /// does not work.
   explicit CountingCapsule(Kind kind = Kind::stateful, const std::string& config = {});
@@ -36,6 +37,7 @@ class CountingCapsule : public Capsule {
  private:
   void declare() const;
   void build() const;
+  bool counts_in_place() const { return kind_ == Kind::stateful; }
 
   Kind kind_;
   TemporaryDirectory files_;

@@ -1,10 +1,11 @@
 /// @file
 /// The service of capsules under test. It counts what it serves, and is sure that it is the only one.
 ///
-///     counting_service PORT DIRECTORY SHARED
+///     counting_service PORT DIRECTORY SHARED [replace]
 ///
-/// Each connection gets one line, "COUNT START": one more than the one before, which is in DIRECTORY before it is said,
-/// and a number that this process alone has. SHARED is seen by all hosts of a cluster: who serves holds a lock there,
+/// Each connection gets one line, "COUNT START": one more than the one before, which is in DIRECTORY before it is said
+/// (with `replace` as slurmctld saves: in a new file, that is written out and takes the old one's place), and a number
+/// that this process alone has. SHARED is seen by all hosts of a cluster: who serves holds a lock there,
 /// and who finds it held writes a line to SHARED/doubled. On SIGTERM it ends when there is no SHARED/hold.stop.
 /// Static, so that an image needs nothing else.
 
@@ -57,8 +58,10 @@ int listen_on(int port) {
 
 class Count {
  public:
-  explicit Count(const std::string& directory)
-      : fd_(::open((directory + "/count").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  Count(const std::string& directory, bool replace)
+      : directory_(directory),
+        replace_(replace),
+        fd_(::open((directory + "/count").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (fd_ < 0) fail("the count");
     char text[kWidth + 1] = {};
     if (::pread(fd_, text, kWidth, 0) > 0) value_ = std::atoll(text);
@@ -66,12 +69,26 @@ class Count {
   long long next() {
     char text[kWidth + 1];
     std::snprintf(text, sizeof text, "%020lld\n", ++value_);
+    if (replace_) {
+      replace(text);
+      return value_;
+    }
     if (::pwrite(fd_, text, kWidth, 0) != kWidth) fail("the count");
     return value_;
   }
 
  private:
   static constexpr int kWidth = 21;
+
+  void replace(const char* text) const {
+    const std::string to = directory_ + "/count", from = to + ".new";
+    const int fd = ::open(from.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || ::write(fd, text, kWidth) != kWidth || ::fsync(fd) != 0 || ::close(fd) != 0) fail("the new count");
+    if (::rename(from.c_str(), to.c_str()) != 0) fail("the name of the count");
+  }
+
+  std::string directory_;
+  bool replace_;
   int fd_;
   long long value_ = 0;
 };
@@ -90,8 +107,9 @@ void serve(int listening, Count& count, unsigned long long start) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: counting_service PORT DIRECTORY SHARED\n", stderr);
+  const bool replace = argc == 5 && std::strcmp(argv[4], "replace") == 0;
+  if (argc != 4 && !replace) {
+    std::fputs("usage: counting_service PORT DIRECTORY SHARED [replace]\n", stderr);
     return 2;
   }
   const std::string shared = argv[3];
@@ -101,7 +119,7 @@ int main(int argc, char** argv) {
   unsigned long long start = 0;
   if (::getrandom(&start, sizeof start, 0) != sizeof start) fail("a number");
   be_the_only_one(shared, start);
-  Count count(argv[2]);
+  Count count(argv[2], replace);
   const int listening = listen_on(std::atoi(argv[1]));
   while (told_to_end == 0) serve(listening, count, start);
   while (::access((shared + "/hold.stop").c_str(), F_OK) == 0) ::usleep(5000);

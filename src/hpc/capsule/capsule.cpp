@@ -24,6 +24,7 @@
 #include "capsule/plan.hpp"
 #include "capsule/running.hpp"
 #include "capsule/saving.hpp"
+#include "capsule/sync.hpp"
 #include "driver/local_task.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -123,6 +124,7 @@ class Start {
 
   void prepare() {
     refuse_a_second();
+    if (sync()) require_sync();
     step("image");
     const auto now = options_.clock != nullptr ? options_.clock->now() : SystemClock().now();
     image_ = images_.open(config_.image, spec_.task_dir, now);
@@ -244,7 +246,10 @@ class Start {
     write_layer(spec_.keeper_dir + "/layer", layer, points, image);
     plan_.run_directories = run_directories(image, overlay_->upper());
     const auto control = spec_.keeper_dir + "/control";
-    os::write_file(control + "/spec", encode_init_spec(program_, config_.attempts), 0600, {}, os::Durability::cached);
+    std::optional<os::Capabilities> own;
+    if (sync()) own = sync_capabilities() & ~bounding_of(config_, false);
+    os::write_file(control + "/spec", encode_init_spec(program_, config_.attempts, own), 0600, {},
+                   os::Durability::cached);
     os::write_file(control + "/init", "", 0700, {}, os::Durability::cached);
   }
 
@@ -278,7 +283,7 @@ class Start {
     }
     plan_.task_dir = spec_.task_dir;
     plan_.alloc_dir = spec_.alloc_dir;
-    plan_.bounding = bounding_of(config_, options_.rehearsal);
+    plan_.bounding = bounding_of(config_, options_.rehearsal) | (sync() ? sync_capabilities() : 0);
     plan_.environment = os::environment(driver::local::environment_of(spec_));
     return plan_capsule(plan_);
   }
@@ -336,6 +341,8 @@ class Start {
     }
   }
 
+  /// A rehearsal has no standby.
+  bool sync() const { return config_.protect && config_.protect->sync && !options_.rehearsal; }
   std::string hostname() const { return config_.hostname.empty() ? run_.name : config_.hostname; }
 
   static driver::local::CommandTemplate command(const TaskSpec& spec, os::Capabilities keep) {

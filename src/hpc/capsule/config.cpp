@@ -111,6 +111,8 @@ class Checker {
     if (protect.every < std::chrono::milliseconds(100)) say("protect.every", "is less than 100ms");
     if (protect.loss < protect.every) say("protect.loss", "is less than `every`: it would always be told");
     if (protect.rpo < protect.loss) say("protect.rpo", "is less than `loss`");
+    if (protect.sync && !protect.standby) say("protect.sync", "needs a standby, and `standby` is false");
+    if (protect.sync && protect.keeps_nothing) say("protect.sync", "has nothing to save: `keeps_nothing` is true");
   }
 
   void check(const NetworkConfig& network) {

@@ -59,6 +59,8 @@ struct ProtectConfig {
   Duration every = std::chrono::milliseconds(500);  ///< for what is written in place; the rest at once
   Duration loss = std::chrono::seconds(5);          ///< that a copy is older is told
   Duration rpo = std::chrono::minutes(5);           ///< from an older one, before the loss, nothing is started
+  /// A service goes on with what it has saved when that is on the standby.
+  bool sync = false;
   /// It keeps nothing that could be missed, and starts elsewhere with nothing.
   bool keeps_nothing = false;
 };

@@ -60,11 +60,14 @@ const describe::Structure& description(describe::Tag<ServiceStatus>) {
 }
 
 const describe::Structure& description(describe::Tag<Status>) {
-  static const auto kStructure = describe::Builder<Status>("status", "A running capsule, as its init has it.")
-                                     .wire<&Status::phase>("Phase", "waiting, probing, starting, running or stopping.")
-                                     .wire<&Status::services>("Services", "Its services.")
-                                     .wire<&Status::steps>("Steps", "Result of the last run of each moment's steps.")
-                                     .done();
+  static const auto kStructure =
+      describe::Builder<Status>("status", "A running capsule, as its init has it.")
+          .wire<&Status::phase>("Phase", "waiting, probing, starting, running or stopping.")
+          .wire<&Status::services>("Services", "Its services.")
+          .wire<&Status::steps>("Steps", "Result of the last run of each moment's steps.")
+          .wire<&Status::sync>("Sync", "Services are held until what they save is on the standby.")
+          .wire<&Status::behind>("Behind", "For how long a save may be missing there even so; negative: none is.")
+          .done();
   return kStructure;
 }
 
@@ -84,6 +87,10 @@ Status parse_status(std::string_view text) {
     }
     const auto words = split(line, ' ');
     if (words.size() == 2 && words[0] == "phase") status.phase = words[1];
+    if (words.size() == 2 && words[0] == "saves") {
+      status.sync = true;
+      status.behind = milliseconds{number_in<std::int64_t>(words[1])};
+    }
     if (words.size() == 3 && words[0] == "step") status.steps[words[1]] = number_in<std::int64_t>(words[2]);
     if (words.size() == 8 && words[0] == "service") {
       status.services.push_back({words[1], words[2], number_in<std::int64_t>(words[3]),
@@ -93,6 +100,12 @@ Status parse_status(std::string_view text) {
   }
   if (status.phase.empty()) throw not_understood(text);
   return status;
+}
+
+Saves parse_saves(std::string_view text) {
+  const auto words = split(text, ' ');
+  if (words.size() != 3 || words[0] != "ok") throw not_understood(text);
+  return {number_in<std::uint64_t>(words[1]), milliseconds{number_in<std::int32_t>(words[2])}};
 }
 
 StepResult parse_step_result(std::string_view text) {
@@ -138,8 +151,10 @@ std::string Control::ask(const std::string& question, Duration within) {
   return answer;
 }
 
-std::string Control::ask_ok(const std::string& question) {
-  auto answer = ask(question, kAnswerPatience);
+std::string Control::ask_ok(const std::string& question) { return ask_ok(question, kAnswerPatience); }
+
+std::string Control::ask_ok(const std::string& question, Duration within) {
+  auto answer = ask(question, within);
   if (answer.starts_with("ok")) return answer;
   throw Error(Code::conflict, fmt::format("the capsule's init refuses to {}", question)).because(answer);
 }
@@ -149,6 +164,26 @@ Status Control::status() { return parse_status(ask_ok("status")); }
 void Control::stop() { ask_ok("stop"); }
 void Control::signal(const std::string& service, int number) { ask_ok(fmt::format("signal {} {}", service, number)); }
 void Control::restart(const std::string& service) { ask_ok("restart " + service); }
+
+Saves Control::saves(Duration within) { return parse_saves(ask_ok("saves", within)); }
+void Control::saves_copied(std::uint64_t newest, Duration within) {
+  ask_ok(fmt::format("saves copied {}", newest), within);
+}
+
+void Control::ask_for_saves() {
+  constexpr std::string_view kQuestion = "saves wanted";
+  if (::send(socket_.get(), kQuestion.data(), kQuestion.size(), MSG_NOSIGNAL) < 0)
+    throw errno_error(errno, "cannot ask the capsule's init what it saves");
+}
+
+bool Control::saves_wanted() {
+  std::string answer(kMaxPacket, '\0');
+  const auto size = ::recv(socket_.get(), answer.data(), answer.size(), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  answer.resize(static_cast<std::size_t>(std::max<ssize_t>(0, size)));
+  if (answer != "ok") throw Error(Code::unavailable, fmt::format("the capsule in '{}' has ended", directory_));
+  return true;
+}
 
 StepResult Control::run_step(image::Moment moment, Duration within, std::int64_t since) {
   const auto answer =

@@ -28,6 +28,11 @@ struct Status {
   std::vector<ServiceStatus> services;
   std::map<std::string, std::int64_t> steps;  ///< moment to the result of its last run
 
+  /// Services are held until what they save is on the standby, and for how long a save may be missing there even so;
+  /// negative: none is.
+  bool sync = false;
+  Duration behind{-1};
+
   /// Every service is ready or done.
   bool healthy() const;
 };
@@ -46,6 +51,13 @@ struct StepResult {
 };
 StepResult parse_step_result(std::string_view text);
 
+/// What services save, in the order in which they do.
+struct Saves {
+  std::uint64_t newest = 0;  ///< that is done
+  Duration behind{};         ///< as in Status
+};
+Saves parse_saves(std::string_view text);
+
 class Control {
  public:
   /// `directory` is the keeper's, of the capsule's run. Errors: not_found (no such run), unavailable (it does not
@@ -62,10 +74,22 @@ class Control {
   void signal(const std::string& service, int number);
   void restart(const std::string& service);
 
+  /// Errors: conflict when nobody is held.
+  Saves saves(Duration within);
+  /// A copy that was begun after saves() said `newest` is on the standby.
+  void saves_copied(std::uint64_t newest, Duration within);
+  /// Asks to be told when somebody waits for a copy that is begun from now on; this connection is for nothing else
+  /// then.
+  void ask_for_saves();
+  /// Whether that was told. Never blocks: fd() can be read from then. Errors: unavailable when the capsule has ended.
+  bool saves_wanted();
+  int fd() const { return socket_.get(); }
+
  private:
   Control(os::Fd socket, std::string directory) : socket_(std::move(socket)), directory_(std::move(directory)) {}
   std::string ask(const std::string& question, Duration within);
   /// Throws what an "error …" says.
+  std::string ask_ok(const std::string& question, Duration within);
   std::string ask_ok(const std::string& question);
 
   os::Fd socket_;

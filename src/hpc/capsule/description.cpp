@@ -76,6 +76,10 @@ const Structure& description(Tag<ProtectConfig>) {
           .attribute<&ProtectConfig::loss>("loss", "Loss", "That a copy is older than this is told by `status`.")
           .attribute<&ProtectConfig::rpo>("rpo", "RPO",
                                           "From a copy that is older than this before the loss nothing is started.")
+          .attribute<&ProtectConfig::sync>(
+              "sync", "Sync",
+              "Whether a service that has saved something (fsync and its like, rename, link) is held until that is on "
+              "the standby: for 5 s at most, then it goes on without until there are copies again. Needs Linux 5.5.")
           .attribute<&ProtectConfig::keeps_nothing>(
               "keeps_nothing", "KeepsNothing",
               "It keeps nothing that could be missed: there are no copies, and it starts elsewhere with nothing.")

@@ -46,11 +46,12 @@ void require_at_most(std::size_t count, int most, std::string_view what) {
 
 }  // namespace
 
-std::string encode_init_spec(const Program& program, std::int64_t attempts) {
+std::string encode_init_spec(const Program& program, std::int64_t attempts, std::optional<os::Capabilities> sync) {
   require_at_most(program.services.size(), init::kMaxServices, "services");
   require_at_most(program.steps.size(), init::kMaxSteps, "steps");
   Writer writer;
   writer.line("attempts", attempts);
+  if (sync) writer.line("sync", static_cast<std::int64_t>(*sync));
   for (const auto& service : program.services) {
     const auto of = fmt::format("service '{}'", service.name);
     writer.line("service", service.name);

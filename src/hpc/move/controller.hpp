@@ -45,20 +45,23 @@ class Controller {
   async::awaitable<void> ask_what_is_lost(std::string ns, std::string name);
 
   /// `capsule` as it stands in the tables, with what is known of its newest copy and not written down there yet.
-  void complete(model::Capsule& capsule) const;
+  /// Returns why services of a capsule with `sync` go on before what they save is on the standby; empty: they do not.
+  std::string complete(model::Capsule& capsule) const;
 
  private:
   /// Of the copies that follow each other to a standby.
   struct Following {
     std::string node;
     std::int64_t epoch = 0;
-    bool running = false;       ///< somebody makes them
-    std::int64_t at = 0;        ///< what was written until then is there, ns since the epoch
-    std::int64_t noted_at = 0;  ///< as the record has it
-    std::int64_t whole_at = 0;  ///< the last one for which no file's times counted
-    bool staged = false;        ///< the standby was asked whether it could run it
-    std::string problem;        ///< why there is no new one
-    int failures = 0;           ///< in a row
+    bool running = false;           ///< somebody makes them
+    std::int64_t at = 0;            ///< what was written until then is there, ns since the epoch
+    std::int64_t noted_at = 0;      ///< as the record has it
+    std::int64_t whole_at = 0;      ///< the last one for which no file's times counted
+    bool sync = false;              ///< services are held for them
+    std::int64_t behind_since = 0;  ///< since when a save may be missing there, ns since the epoch; 0: none is
+    bool staged = false;            ///< the standby was asked whether it could run it
+    std::string problem;            ///< why there is no new one
+    int failures = 0;               ///< in a row
   };
   struct Errand {
     std::string key;
@@ -76,8 +79,8 @@ class Controller {
   async::awaitable<void> do_errand(Errand errand);
   async::awaitable<void> follow(Errand errand);
   async::awaitable<void> copy_on(const Errand& errand, Following& following);
-  async::awaitable<bool> next_is_due(const Errand& errand, Following& following, Copied copied,
-                                     async::SteadyTime begun);
+  async::awaitable<bool> next_is_due(const Errand& errand, Following& following, Copied copied, async::SteadyTime begun,
+                                     async::SteadyTime rested);
   async::awaitable<bool> goes_on(const Errand& errand);
   async::awaitable<void> note_copy(const Errand& errand, Following& following);
   async::awaitable<void> report(Errand errand, Outcome outcome);

@@ -11,6 +11,10 @@ namespace {
 
 /// Writers stand still for at most a twentieth of the time.
 constexpr int kPace = 20;
+/// For half of it when one of them waits for a copy.
+constexpr int kUrgentPace = 2;
+/// As a capsule's init has it (capsule/init/saves.hpp).
+constexpr auto kSavesPatience = std::chrono::seconds(5);
 
 std::int64_t now_ns() { return unix_nanos(SystemClock().now()); }
 
@@ -30,6 +34,7 @@ awaitable<void> Controller::follow(Errand errand) {
   if (following.node != errand.todo.node || following.epoch != errand.capsule.epoch) following = {};
   following.node = errand.todo.node;
   following.epoch = errand.capsule.epoch;
+  following.sync = errand.job && protection_of(*errand.job, errand.capsule.group).sync;
   following.running = true;
   struct Running {
     bool& running;
@@ -94,6 +99,7 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
           options_.copy_patience, "copying",
           plane_.copy(capsule, job, todo.node, whole ? CopyKind::consistent : CopyKind::following));
       following.at = at;
+      following.behind_since = copied.behind < Duration{0} ? 0 : now_ns() - copied.behind.count();
       if (whole) following.whole_at = at;
       following.problem.clear();
       following.failures = 0;
@@ -102,22 +108,25 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
     // A move that has begun meanwhile waits for nothing else.
     if (!co_await goes_on(errand)) co_return;
     const auto pause = std::max<Duration>(kPace * copied.held, options_.copy_share * copied.cost);
-    co_await async::sleep_until(begun + pause);
-    if (!co_await next_is_due(errand, following, copied, begun)) co_return;
+    co_await async::sleep_until(begun +
+                                (following.sync ? std::min<Duration>(pause, kUrgentPace * copied.held) : pause));
+    if (!co_await next_is_due(errand, following, copied, begun, begun + pause)) co_return;
   }
 }
 
 /// Waits until there is something to be copied. False: this is over.
 awaitable<bool> Controller::next_is_due(const Errand& errand, Following& following, Copied copied,
-                                        async::SteadyTime begun) {
+                                        async::SteadyTime begun, async::SteadyTime rested) {
   const auto& capsule = errand.capsule;
   const auto unchanged = [&following](Duration ago) { following.at = now_ns() - ago.count(); };
   const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
   while (!busy_.contains(errand.key) && co_await goes_on(errand)) {
     if (now_ns() - following.whole_at >= whole_every.count()) co_return true;
-    const Duration left = begun + capsule.replicate_every - std::chrono::steady_clock::now();
-    const auto every = std::max(left, Duration{0});
-    if (co_await plane_.watch(capsule, errand.job, copied.seen, every, options_.note_every, unchanged)) co_return true;
+    const auto now = std::chrono::steady_clock::now();
+    const auto every = std::max<Duration>(begun + capsule.replicate_every - now, Duration{0});
+    const auto rest = std::max<Duration>(rested - now, Duration{0});
+    if (co_await plane_.watch(capsule, errand.job, copied.seen, every, rest, options_.note_every, unchanged))
+      co_return true;
     if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
   }
   co_return false;
@@ -133,16 +142,25 @@ awaitable<void> Controller::note_copy(const Errand& errand, Following& following
   following.noted_at = outcome.begun_at;
 }
 
-void Controller::complete(model::Capsule& capsule) const {
+std::string Controller::complete(model::Capsule& capsule) const {
   const auto found = following_.find(model::capsule_key(capsule.ns, capsule.name));
-  if (found == following_.end()) return;
+  if (found == following_.end()) return {};
   const auto& following = found->second;
-  if (following.epoch != capsule.epoch) return;
+  if (following.epoch != capsule.epoch) return {};
   for (auto& replica : capsule.replicas) {
     if (replica.node == following.node) replica.at = std::max(replica.at, following.at);
   }
   if (capsule.state == model::CapsuleState::held && capsule.description.empty() && !following.problem.empty())
     capsule.description = fmt::format("its standby has no new copy: {}", following.problem);
+  // Without copies services go on after a while, and nobody can be asked since when.
+  const bool none = now_ns() - following.at > Duration(kSavesPatience).count();
+  const auto last = following.at != 0 ? following.at : capsule.held_since;
+  const auto since = following.behind_since != 0 ? following.behind_since : none ? last : 0;
+  if (!following.sync || capsule.state != model::CapsuleState::held || since == 0) return {};
+  const auto why = fmt::format("not in sync since {}: services go on before what they save is on the standby",
+                               format_time(from_unix_nanos(since)));
+  if (capsule.description.empty()) capsule.description = why;
+  return why;
 }
 
 }  // namespace underway::move

@@ -142,6 +142,7 @@ awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job
   copied.seen = reply.seen;
   copied.held = reply.held;
   copied.cost = reply.cost;
+  copied.behind = reply.behind;
   co_return copied;
 }
 
@@ -158,8 +159,8 @@ awaitable<std::optional<WatchReply>> next_reply(std::shared_ptr<Stream> stream) 
 }  // namespace
 
 awaitable<bool> LinkPlane::watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen, Duration every,
-                                 Duration patience, std::function<void(Duration)> unchanged) {
-  const WatchRequest request{request_of(capsule, *job), std::move(seen), every};
+                                 Duration rest, Duration patience, std::function<void(Duration)> unchanged) {
+  const WatchRequest request{request_of(capsule, *job), std::move(seen), every, rest};
   auto header = json::to_value(request);
   const auto stream = co_await server_.open_stream(capsule.owner, "move.watch", std::move(header));
   const auto until = std::chrono::steady_clock::now() + patience;

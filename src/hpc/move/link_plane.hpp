@@ -17,7 +17,7 @@ class LinkPlane final : public Plane {
   awaitable<Copied> copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
                          CopyKind kind) override;
   awaitable<bool> watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen, Duration every,
-                        Duration patience, std::function<void(Duration)> unchanged) override;
+                        Duration rest, Duration patience, std::function<void(Duration)> unchanged) override;
   awaitable<void> install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) override;
   awaitable<void> run_steps(model::Capsule capsule, std::string node, std::string moment) override;
   awaitable<Looked> look(model::Capsule capsule, tables::Row<model::Job> job) override;

@@ -35,6 +35,7 @@ const Structure& description(Tag<CopyReply>) {
                                  .wire<&CopyReply::seen>("Seen", "")
                                  .wire<&CopyReply::held>("Held", "")
                                  .wire<&CopyReply::cost>("Cost", "")
+                                 .wire<&CopyReply::behind>("Behind", "")
                                  .done();
   return s;
 }
@@ -44,6 +45,7 @@ const Structure& description(Tag<WatchRequest>) {
                                  .wire<&WatchRequest::capsule>("Capsule", "")
                                  .wire<&WatchRequest::seen>("Seen", "")
                                  .wire<&WatchRequest::every>("Every", "")
+                                 .wire<&WatchRequest::rest>("Rest", "")
                                  .done();
   return s;
 }

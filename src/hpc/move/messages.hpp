@@ -41,12 +41,15 @@ struct CopyReply {
   std::string seen;  ///< what its overlay looked like at the beginning; empty: the node does not say
   Duration held{0};  ///< for which its writers stood still
   Duration cost{0};  ///< processor time that it took there
+  /// With `sync`: for how long a save may be missing there that a service has gone on with; negative: none is.
+  Duration behind{-1};
 };
 
 struct WatchRequest {
   CapsuleRequest capsule;
   std::string seen;   ///< of the last round
   Duration every{0};  ///< what is written in place may wait so long from now
+  Duration rest{0};   ///< as may everything but a service that waits for a copy
 };
 
 struct WatchReply {

@@ -1,10 +1,13 @@
 // Copies of an overlay, as a node sends and receives them, and what tells that there is something to be copied.
+#include <sys/epoll.h>
+
 #include "base/allowance.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "link/connection.hpp"
 #include "move/detail/ears.hpp"
+#include "move/detail/held_saves.hpp"
 #include "move/detail/layer.hpp"
 #include "move/left_behind.hpp"
 #include "node/kernel_runtime.hpp"
@@ -75,6 +78,7 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     std::optional<capsule::Run> ended;  ///< the run that wrote it, if it has ended
     std::shared_ptr<Ear> ear;
     Seen seen;
+    std::unique_ptr<HeldSaves> saves;
     Duration held{0};
     std::optional<overlay::Frozen> frozen;
     std::unique_ptr<overlay::Sender> sender;
@@ -95,7 +99,10 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     how.quick = request.quick;
     how.label = std::to_string(request.capsule.epoch);
     const auto upper = source->mounted.upper();
-    if (request.consistent && running) source->ear = ears_->at(upper);
+    if (request.consistent && running) {
+      source->ear = ears_->at(upper);
+      source->saves = HeldSaves::find(request.capsule, *run);
+    }
     // When nobody writes any more, so that what is in this copy does not call for the next.
     const auto listen = [at = source.get()] {
       if (!at->ear) return;
@@ -111,6 +118,7 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     };
     if (request.consistent && running) {
       how.hold = [at = source.get(), freeze, listen] {
+        if (at->saves) at->saves->note();
         at->frozen.emplace(freeze());
         listen();
       };
@@ -140,6 +148,7 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     source->turn.reset();
     if (!source->running) source->mounted.close();
     if (source->ended && request.consistent && !failure) note_sent(options_, *source->ended);
+    if (source->saves && !failure) reply.behind = source->saves->copied();
   };
   co_await on_pool(context_->pool, finish, cost);
   if (failure) throw *failure;
@@ -153,14 +162,21 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
 
 namespace {
 
-/// True: there is something to be heard. False: `limit` is over.
-awaitable<bool> listen(std::shared_ptr<Ear> ear, Duration limit) {
-  if (!ear) {
+/// True: there is something to be heard at one of them. False: `limit` is over. Either may be -1.
+awaitable<bool> listen(int one, int other, Duration limit) {
+  if (one < 0) std::swap(one, other);
+  if (one < 0) {
     co_await async::sleep_for(limit);
     co_return false;
   }
+  const os::Fd both(other < 0 ? -1 : ::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {one, other}) {
+    epoll_event readable{EPOLLIN, {}};
+    if (other >= 0 && ::epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &readable) != 0)
+      throw errno_error(errno, "cannot listen to what changes in an overlay");
+  }
   try {
-    co_await async::within(limit, "listening", node::readable(ear->listener.events().get()));
+    co_await async::within(limit, "listening", node::readable(other < 0 ? one : both.get()));
   } catch (const Error& error) {
     if (error.code() != Code::timeout) throw;
     co_return false;
@@ -175,7 +191,11 @@ awaitable<bool> listen(std::shared_ptr<Ear> ear, Duration limit) {
 awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stream> stream) {
   const auto seen = Seen::parse(request.seen);
   std::shared_ptr<Ear> ear;
+  std::unique_ptr<HeldSaves> saves;
   auto find = [&] {
+    const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
+    if (run) saves = HeldSaves::find(request.capsule, *run);
+    if (saves) saves->listen();
     auto mounted = open(options_, request.capsule);
     auto upper = mounted.upper();
     mounted.release();
@@ -189,6 +209,7 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
   auto heard = seen.heard;
   if (ear && !same_ear) heard = co_await async::on_pool(context_->pool, hear);
   const auto asked = std::chrono::steady_clock::now();
+  const auto rested = asked + request.rest;
   const auto ripe = same_ear ? asked + request.every : asked;
   const auto pause = ear ? std::clamp(request.every, options_.look_every, options_.tell_every) : options_.look_every;
   const auto look = [&] {
@@ -197,6 +218,12 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
   auto told = asked, next_look = std::min(ripe, asked + options_.tell_every);
   bool changed = false, listening = true;
   while (!changed) {
+    if (saves && saves->heard()) break;
+    const int waiting = saves ? saves->events() : -1;
+    if (const auto now = std::chrono::steady_clock::now(); now < rested) {
+      co_await listen(waiting, -1, rested - now);
+      continue;
+    }
     // To ask costs a change of threads, so it is done only where there is an answer.
     if (ear && listening && co_await async::on_pool(context_->pool, hear) != heard) {
       // What belongs together comes within moments, and one copy is enough for it.
@@ -204,7 +231,8 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
       break;
     }
     const auto before = std::chrono::steady_clock::now();
-    listening = before < next_look && co_await listen(ear, next_look - before);
+    listening =
+        before < next_look && co_await listen(ear ? ear->listener.events().get() : -1, waiting, next_look - before);
     if (listening) continue;
     const auto begun = std::chrono::steady_clock::now();
     const auto found = co_await async::on_pool(context_->pool, look);

@@ -11,6 +11,7 @@
 #include "capsule/control.hpp"
 #include "capsule/overlay_spec.hpp"
 #include "capsule/running.hpp"
+#include "capsule/sync.hpp"
 #include "link/connection.hpp"
 #include "move/capsules.hpp"
 #include "move/detail/ears.hpp"
@@ -101,6 +102,11 @@ std::vector<std::string> obstacles(const NodeOptions& options, const CapsuleRequ
   for (const auto& bind : config.binds) {
     const auto& source = bind.source.empty() ? bind.path : bind.source;
     if (!os::exists(source)) out.push_back(fmt::format("there is no '{}' to be bound at '{}'", source, bind.path));
+  }
+  try {
+    if (config.protect && config.protect->sync) capsule::require_sync();
+  } catch (const Error& error) {
+    out.push_back(error.one_line());
   }
   try {
     auto mounted = open(options, request);

@@ -13,9 +13,10 @@ using async::awaitable;
 struct Copied {
   model::MoveRound round;
   bool consistent = false;
-  std::string seen;  ///< for watch()
-  Duration held{0};  ///< for which the owner's writers stood still
-  Duration cost{0};  ///< processor time that both nodes took
+  std::string seen;     ///< for watch()
+  Duration held{0};     ///< for which the owner's writers stood still
+  Duration cost{0};     ///< processor time that both nodes took
+  Duration behind{-1};  ///< CopyReply::behind
 };
 
 enum class CopyKind : std::uint8_t {
@@ -35,9 +36,10 @@ class Plane {
   virtual awaitable<Copied> copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
                                  CopyKind kind) = 0;
   /// Returns when something in the owner's overlay has been replaced, or written in place and `every` is over (true),
-  /// and at the latest after `patience` (false). `unchanged` is told now and then, of how long ago it was looked at.
+  /// and at the latest after `patience` (false). For as long as `rest` only a service counts that waits for a copy.
+  /// `unchanged` is told now and then, of how long ago it was looked at.
   virtual awaitable<bool> watch(model::Capsule capsule, tables::Row<model::Job> job, std::string seen, Duration every,
-                                Duration patience, std::function<void(Duration ago)> unchanged) = 0;
+                                Duration rest, Duration patience, std::function<void(Duration ago)> unchanged) = 0;
   /// What was copied there becomes the overlay.
   virtual awaitable<void> install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) = 0;
   /// Runs the capsule's steps of that moment ("before_stop", "check"). Error(unavailable) when they fail.

@@ -20,7 +20,8 @@ awaitable<Response> read_status(Api& api, Request request) {
   co_return co_await answer_made(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
                 request.rights().node(Level::read), api.clock.now()};
-    if (api.capsules != nullptr) sight.copies = [&api](model::Capsule& capsule) { api.capsules->complete(capsule); };
+    if (api.capsules != nullptr)
+      sight.copies = [&api](model::Capsule& capsule) { return api.capsules->complete(capsule); };
     const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
     auto status = status_of(tables, cluster, linked, sight);
     auto troubles = troubles_of(api);

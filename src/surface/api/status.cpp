@@ -236,11 +236,14 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     const auto job = tables.find_job(capsule.ns, capsule.job);
     if ((!cluster.empty() && (!job || job->cluster != cluster)) || !sight.jobs(capsule.ns)) continue;
     status.settled = status.settled && !capsule.move && !capsule.upgrade;
-    sight.copies(capsule);
+    const auto out_of_sync = sight.copies(capsule);
     if (job && !job->stop && sight.now != TimePoint{}) status.capsules.push_back(protected_by(tables, capsule, sight));
     if (const auto why = move::exposed(capsule, sight.now); !why.empty() && job && !job->stop)
       status.attention.push_back({fmt::format("capsule '{}' is not protected as its job asks for", capsule.name), why,
                                   fmt::format("underway capsule status {}", capsule.name)});
+    if (!out_of_sync.empty() && job && !job->stop)
+      status.attention.push_back({fmt::format("capsule '{}' is not in sync", capsule.name), out_of_sync,
+                                  fmt::format("underway capsule services {}", capsule.name)});
     if (const auto saved =
             tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(capsule.ns, capsule.name));
         saved && saved->node == capsule.owner && job && !job->stop) {

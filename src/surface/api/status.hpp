@@ -59,8 +59,8 @@ struct Sight {
   std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
   bool nodes = true;  ///< and hosts, and clusters
   TimePoint now{};    ///< by which something is overdue; without: nothing is
-  /// Puts in what is known of a capsule's copies beside the tables.
-  std::function<void(model::Capsule&)> copies = [](model::Capsule&) {};
+  /// Puts in what is known of a capsule's copies beside the tables; move::Controller::complete().
+  std::function<std::string(model::Capsule&)> copies = [](model::Capsule&) { return std::string(); };
 };
 
 /// `cluster` empty: everything.

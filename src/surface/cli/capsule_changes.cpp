@@ -47,11 +47,20 @@ int services(const Arguments& arguments) {
     return kDone;
   }
   const auto found = json::decode<capsule::Services>(answer, "answer");
-  print(key_values({{"Capsule", found.run.name},
-                    {"Image", found.run.image},
-                    {"Phase", found.status.phase},
-                    {"Addresses", join(found.run.addresses, ", ")},
-                    {"Started", format_time(from_unix_nanos(found.run.started))}}));
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"Capsule", found.run.name},
+      {"Image", found.run.image},
+      {"Phase", found.status.phase},
+      {"Addresses", join(found.run.addresses, ", ")},
+      {"Started", format_time(from_unix_nanos(found.run.started))}};
+  if (found.status.sync) {
+    const auto behind = found.status.behind;
+    rows.emplace_back(
+        "Saves", behind < Duration{0}
+                     ? "on the standby before a service goes on"
+                     : fmt::format("not on the standby when a service goes on, for {} now", human_duration(behind)));
+  }
+  print(key_values(rows));
   Table table({"Service", "State", "PID", "Since", "Restarts", "Last end"});
   for (const auto& service : found.status.services) {
     const auto end = service.signal != 0      ? fmt::format("signal {}", service.signal)

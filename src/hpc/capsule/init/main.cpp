@@ -11,12 +11,15 @@
 ///   step MOMENT [SINCE]    runs the steps of that moment; answered when they have ended
 ///   signal SERVICE NUMBER  to the service's process
 ///   restart SERVICE        ends it and starts it again
+///   saves                  "ok NUMBER BEHIND": what is saved up to now, and for how long a save may be missing on the
+///                          standby, in milliseconds; -1: none is
+///   saves copied NUMBER    a copy holds all that was saved up to that number
+///   saves wanted           answered when somebody waits for a copy that is begun from then on
 ///   stop                   as SIGTERM
 ///
 /// Each is answered by "ok …" or "error …", `step` by "step MOMENT RESULT" and the end of the output.
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,12 +28,12 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "capsule/init/doors.hpp"
+#include "capsule/init/places.hpp"
+#include "capsule/init/saves.hpp"
 #include "capsule/init/service.hpp"
 #include "capsule/init/steps.hpp"
 
@@ -53,6 +56,9 @@ Spec spec;
 Service services[kMaxServices];
 StepRun runs[kMaxRuns];
 int clients[kMaxClients];
+/// Who is told when a copy is wanted.
+bool copies[kMaxClients];
+Saves saves;
 int listening = -1, signals = -1;
 Phase phase = Phase::waiting;
 int exit_code = 0;
@@ -68,7 +74,6 @@ int64_t answer_by = 0, look_at = 0;
 bool answered = false;
 /// Results of the last run of each moment; -1: not run.
 int results[kMomentCount] = {-1, -1, -1, -1, -1, -1, -1};
-char spec_text[1 << 20];
 
 StepRun* free_run() {
   for (StepRun& run : runs) {
@@ -98,6 +103,7 @@ void begin_stop(const char* why) {
   if (phase == Phase::stopping) return;
   const bool acted = phase == Phase::starting || phase == Phase::running;
   say("stopping: %s", why);
+  saves.give_up();  // what is written is copied when nobody writes any more
   phase = Phase::stopping;
   probe_at = 0;
   own_run = nullptr;
@@ -256,6 +262,35 @@ void finish_runs() {
   }
 }
 
+/// For how long a save may be missing on the standby; -1: none is.
+long long behind_ms() { return saves.behind_since() == 0 ? -1 : now_ms() - saves.behind_since(); }
+
+void tell_of_saves(int client, char* rest) {
+  if (!spec.sync) return answer(client, "error nobody is held");
+  const char* word = strtok_r(nullptr, " \n", &rest);
+  if (word == nullptr) {
+    char text[80];
+    snprintf(text, sizeof text, "ok %llu %lld", static_cast<unsigned long long>(saves.newest()), behind_ms());
+    return answer(client, text);
+  }
+  if (strcmp(word, "wanted") == 0) {
+    for (int n = 0; n < kMaxClients; ++n) copies[n] = copies[n] || clients[n] == client;
+    return;
+  }
+  const char* number = strtok_r(nullptr, " \n", &rest);
+  if (strcmp(word, "copied") != 0 || number == nullptr) return answer(client, "error not understood");
+  saves.copied(strtoull(number, nullptr, 10));
+  answer(client, "ok");
+}
+
+void ask_for_copies() {
+  for (int n = 0; n < kMaxClients; ++n) {
+    if (!copies[n] || !saves.wants_copy()) continue;
+    copies[n] = false;
+    answer(clients[n], "ok");
+  }
+}
+
 void tell_status(int client) {
   static char text[kMaxPacket];
   size_t size = 0;
@@ -274,6 +309,7 @@ void tell_status(int client) {
   for (int n = 0; n < kMomentCount; ++n) {
     if (results[n] >= 0) add(snprintf(text + size, sizeof text - size, "step %s %d\n", kMoments[n], results[n]));
   }
+  if (spec.sync) add(snprintf(text + size, sizeof text - size, "saves %lld\n", behind_ms()));
   answer(client, text);
 }
 
@@ -294,6 +330,7 @@ void obey(int client, char* text) {
     return answer(client, "ok");
   }
   if (strcmp(word, "status") == 0) return tell_status(client);
+  if (strcmp(word, "saves") == 0) return tell_of_saves(client, rest);
   const char* name = strtok_r(nullptr, " \n", &rest);
   if (strcmp(word, "stop") == 0) {
     begin_stop("asked to");
@@ -324,6 +361,7 @@ void drop(int& client) {
     if (run.client() == client) run.forget_client();
   }
   close(client);
+  copies[&client - clients] = false;
   client = -1;
   for (const int other : clients) {
     if (other >= 0) return;
@@ -362,7 +400,7 @@ void hear_signals() {
   }
   int status = 0;
   for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
-    bool known = false;
+    bool known = saves.mind(pid, status);
     for (int n = 0; n < spec.service_count && !known; ++n) known = services[n].ended(pid, status);
     for (StepRun& run : runs) known = known || run.ended(pid, status);
   }
@@ -372,6 +410,7 @@ void tick() {
   const int64_t now = now_ms();
   for (int n = 0; n < spec.service_count; ++n) services[n].tick(now);
   for (StepRun& run : runs) run.tick(now);
+  saves.tick(now);
   if (go_by != 0 && phase == Phase::waiting && now >= go_by) fail(1, "nobody said go");
   if (probe_at != 0 && now >= probe_at) {
     probe_at = 0;
@@ -385,6 +424,7 @@ int poll_timeout() {
     if (at != 0 && (due == 0 || at < due)) due = at;
   };
   consider(look_at);
+  consider(saves.due());
   if (away_since != 0 && doors.door() == Door::held) consider(away_since + kHeldMs);
   for (int n = 0; n < spec.service_count; ++n) consider(services[n].due());
   for (const StepRun& run : runs) consider(run.due());
@@ -394,7 +434,7 @@ int poll_timeout() {
 }
 
 void wait_and_serve() {
-  static pollfd polled[2 + kMaxClients + kMaxRuns + 2 * kMaxServices];
+  static pollfd polled[3 + kMaxClients + kMaxRuns + 2 * kMaxServices];
   nfds_t count = 0;
   const auto watch = [&count](int fd) { polled[count++] = {fd, POLLIN, 0}; };
   watch(signals);
@@ -406,6 +446,8 @@ void wait_and_serve() {
     watch(services[n].out().reading());
     watch(services[n].err().reading());
   }
+  const pollfd& of_saves = polled[count];
+  watch(saves.listening());
   if (poll(polled, count, poll_timeout()) < 0 && errno != EINTR) _exit(1);
   const pollfd* of_services = polled + 2 + kMaxClients + kMaxRuns;
   for (int n = 0; n < spec.service_count; ++n) {
@@ -415,6 +457,7 @@ void wait_and_serve() {
   for (int n = 0; n < kMaxRuns; ++n) {
     if (polled[2 + kMaxClients + n].revents != 0) runs[n].drain();
   }
+  if ((of_saves.revents & POLLIN) != 0) saves.take();
   if (polled[0].revents != 0) hear_signals();
   for (int n = 0; n < kMaxClients; ++n) {
     if (polled[2 + n].revents != 0 && clients[n] == watched[n] && clients[n] >= 0) serve(clients[n]);
@@ -428,6 +471,7 @@ int run_capsule() {
     if (phase == Phase::starting || phase == Phase::running) advance_services();
     if (phase == Phase::stopping && advance_stop()) break;
     mind_doors();
+    ask_for_copies();
     // A step without commands, or a service that could not be forked, has ended already.
     bool again = false;
     for (const StepRun& run : runs) again = again || (!run.active() && (&run == own_run || run.client() >= 0));
@@ -444,31 +488,6 @@ int run_capsule() {
   return exit_code;
 }
 
-bool open_control() {
-  listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  strcpy(address.sun_path, kControlSocket);
-  unlink(kControlSocket);
-  // The directory's mode lets only root through.
-  return listening >= 0 && bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-         chmod(kControlSocket, 0600) == 0 && listen(listening, kMaxClients) == 0;
-}
-
-bool read_spec() {
-  const int fd = open(kSpecFile, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  size_t size = 0;
-  while (size < sizeof spec_text - 1) {
-    const ssize_t n = read(fd, spec_text + size, sizeof spec_text - 1 - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    size += static_cast<size_t>(n);
-  }
-  close(fd);
-  return size < sizeof spec_text - 1 && parse_spec(spec_text, spec);
-}
-
 int be_init() {
   prctl(PR_SET_NAME, "capsule-init");
   sigset_t all;
@@ -476,15 +495,20 @@ int be_init() {
   sigprocmask(SIG_SETMASK, &all, nullptr);  // blocked signals reach even pid 1, which ignores those at their default
   for (int& client : clients) client = -1;
   signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (!read_spec()) {
+  if (!read_spec(spec)) {
     say("cannot read %s", kSpecFile);
     return 1;
   }
   bool whole = signals >= 0;
   for (int n = 0; n < spec.service_count; ++n) whole = whole && services[n].begin(spec.services[n], spec.attempts);
   mind_doors();  // before the addresses are used, which waits for our socket
-  if (!whole || !open_control()) {
+  if (whole) listening = open_control();
+  if (listening < 0) {
     say("cannot begin: %s", strerror(errno));
+    return 1;
+  }
+  if (spec.sync && !saves.begin(spec.own)) {
+    say("cannot hold services until what they save is on the standby: %s", strerror(errno));
     return 1;
   }
   go_by = now_ms() + spec.go_ms;

@@ -104,6 +104,9 @@ bool parse_spec(char* text, Spec& spec) {
       spec.attempts = atoi(value);
     } else if (strcmp(line, "go_ms") == 0) {
       spec.go_ms = atoll(value);
+    } else if (strcmp(line, "sync") == 0) {
+      spec.sync = true;
+      spec.own = strtoull(value, nullptr, 10);
     } else if ((service != nullptr && !read_service(*service, line, value)) ||
                (step != nullptr && !read_step(*step, line, value))) {
       return false;

@@ -61,6 +61,10 @@ struct Spec {
   int attempts = 10;
   /// How long to wait for the word to go.
   int64_t go_ms = 30'000;
+  /// What a service saves is on the standby before it goes on.
+  bool sync = false;
+  /// Capabilities (1 << number) that we have only for that: services have none of them.
+  uint64_t own = 0;
 
   /// -1 when there is none.
   int find_service(const char* name) const;

@@ -126,6 +126,12 @@ TEST(Config, IsProtectedUnlessItSaysOtherwise) {
   EXPECT_EQ(some.rpo, std::chrono::minutes(5));
   EXPECT_TRUE(some.keeps_nothing);
   EXPECT_THAT(problems(text), IsEmpty());
+  EXPECT_FALSE(nothing.sync);
+  EXPECT_THAT(problems(json(R"({"image": "x:1", "protect": [{"sync": true}]})")), IsEmpty());
+  EXPECT_THAT(
+      problems(json(R"({"image": "x:1", "protect": [{"sync": true, "standby": false, "keeps_nothing": true}]})")),
+      testing::UnorderedElementsAre(HasSubstr("protect.sync: needs a standby"),
+                                    HasSubstr("protect.sync: has nothing to save")));
   EXPECT_THAT(problems(json(R"({"image": "x:1", "protect": [{"every": "1ms", "loss": "10m", "replicas": 2}]})")),
               testing::UnorderedElementsAre(HasSubstr("protect.every: is less than 100ms"),
                                             HasSubstr("protect.rpo: is less than `loss`"), HasSubstr("replicas")));

@@ -22,6 +22,18 @@ TEST(Control, ReadsTheStatus) {
   EXPECT_FALSE(parse_status("ok\nphase starting\n").healthy());
 }
 
+TEST(Control, ReadsWhetherWhatIsSavedIsOnTheStandby) {
+  EXPECT_FALSE(parse_status("ok\nphase running\n").sync);
+  const auto behind = parse_status("ok\nphase running\nsaves 1500\n");
+  EXPECT_TRUE(behind.sync);
+  EXPECT_EQ(behind.behind, std::chrono::milliseconds(1500));
+  const auto saves = parse_saves("ok 18446744073709551615 -1");
+  EXPECT_EQ(saves.newest, ~std::uint64_t{0});
+  EXPECT_LT(saves.behind, Duration{0});
+  for (const char* wrong : {"", "ok", "ok 1", "ok -1 0", "ok 1 x", "error nobody is held"})
+    EXPECT_THROW(static_cast<void>(parse_saves(wrong)), Error) << wrong;
+}
+
 TEST(Control, DoesNotTrustWhatIsInACapsule) {
   for (const char* wrong : {"", "error", "ok\n", "phase running\n", "ok\nphase running\nservice a ready x 0 0 0 1\n",
                             "ok\nphase running\nservice a ready 1 0 0 0 99999999999999999999\n"}) {

@@ -59,6 +59,16 @@ TEST(InitSpec, IsReadAsItWasWritten) {
   EXPECT_EQ(spec.attempts, 7);
 }
 
+TEST(InitSpec, SaysWhatInitHasForItselfWhenServicesAreHeld) {
+  for (const auto& own : {std::optional<os::Capabilities>(), std::optional<os::Capabilities>(1U << 19)}) {
+    auto text = encode_init_spec(example(), 7, own);
+    init::Spec spec;
+    ASSERT_TRUE(init::parse_spec(text.data(), spec));
+    EXPECT_EQ(spec.sync, own.has_value());
+    EXPECT_EQ(spec.own, own.value_or(0));
+  }
+}
+
 TEST(InitSpec, RefusesWhatIsNone) {
   for (const char* wrong : {"", "other 1\n", "capsule-init 1\nservice a\n", "capsule-init 1\nnoblank\n",
                             "capsule-init 1\nservice a\narg /a\nafter b\n", "capsule-init 1\nstep noon\narg /a\n",

@@ -101,7 +101,7 @@ std::vector<std::string> Submitters::problems(seconds limit) const {
     if (!one.id.empty() && !names.emplace(one.id, one.name).second)
       out.push_back(fmt::format("{}: job {} is that of {} too", one.name, one.id, names[one.id]));
   }
-  eventually(limit, [&] {
+  const bool ended = eventually(limit, [&] {
     const auto asked = on_host(
         "SLURM_TIME_FORMAT=%s sacct -D -X -n -P -o JobIDRaw,State,ExitCode,NodeList,Start,End --starttime now-1day "
         "--name " +
@@ -113,6 +113,9 @@ std::vector<std::string> Submitters::problems(seconds limit) const {
     }
     return std::ranges::all_of(names, [&](const auto& job) { return over.contains(job.first); });
   });
+  if (!ended)
+    out.push_back("not all are over:\n" +
+                  on_host("squeue -h -o '%i %T %r %S'; sinfo -N -o '%N %T %E'; scontrol ping").out);
   std::map<std::string, const AccountingRow*> told;
   for (const auto& row : rows) {
     if (!told.emplace(row.id, &row).second) out.push_back("the accounting has job " + row.id + " twice");

@@ -64,7 +64,7 @@ class CapsuleSubmissions : public testing::Test {
   }
 
   void expect_all_well(const Submitters& users) const {
-    EXPECT_THAT(users.problems(seconds(300)), testing::IsEmpty()) << capsule_->status();
+    EXPECT_THAT(users.problems(seconds(60)), testing::IsEmpty()) << capsule_->status();
   }
 
   static void tell(const Submitters& users) {

@@ -120,6 +120,9 @@ TEST_F(SlurmLimits, AreJoinedByACheckOfHealthThatDrainsANodeAndTakesThatBack) {
   EXPECT_THAT(login("sinfo -h -R -o '%n %E'").out, HasSubstr("c4 health: /tmp cannot be written"));
   EXPECT_THAT(login("sinfo -h -N -n c4 -o %T").out, HasSubstr("drained"));
   ASSERT_EQ(cluster_.on("c4", "mount -o remount,rw /tmp").exit_code, 0);
+  // While the controller cannot be asked it stays as it is, and is taken back afterwards.
+  cluster_.on("c4", "SLURM_CONF=/nonexistent /usr/local/sbin/node-health");
+  EXPECT_THAT(login("sinfo -h -N -n c4 -o %T").out, HasSubstr("drained"));
   check();
   // A drained node that is resumed has to register again before it is idle: slurmctld marks it as not responding
   // (idle*) and asks it at once (_require_node_reg in node_mgr.c, which it looks for once a second).

@@ -162,13 +162,16 @@ awaitable<bool> LinkPlane::watch(model::Capsule capsule, tables::Row<model::Job>
                                  Duration rest, Duration patience, std::function<void(Duration)> unchanged) {
   const WatchRequest request{request_of(capsule, *job), std::move(seen), every, rest};
   auto header = json::to_value(request);
+  const auto asked = std::chrono::steady_clock::now();
   const auto stream = co_await server_.open_stream(capsule.owner, "move.watch", std::move(header));
   const auto until = std::chrono::steady_clock::now() + patience;
   bool changed = false;
   while (const auto reply = co_await next_reply(stream)) {
     changed = reply->changed;
-    if (!changed && !reply->waits) unchanged(reply->took);
-    if (changed || std::chrono::steady_clock::now() >= until) break;
+    const auto now = std::chrono::steady_clock::now();
+    // On a busy host the reply may have been on its way for a second, in which something was written.
+    if (!changed && !reply->waits) unchanged(reply->after < Duration{0} ? reply->took : now - asked - reply->after);
+    if (changed || now >= until) break;
   }
   if (changed)
     stream->end();

@@ -55,6 +55,7 @@ const Structure& description(Tag<WatchReply>) {
                                  .wire<&WatchReply::changed>("Changed", "")
                                  .wire<&WatchReply::waits>("Waits", "")
                                  .wire<&WatchReply::took>("Took", "")
+                                 .wire<&WatchReply::after>("After", "")
                                  .done();
   return s;
 }

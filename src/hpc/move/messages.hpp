@@ -56,6 +56,8 @@ struct WatchReply {
   bool changed = false;
   bool waits = false;  ///< it has changed, and may wait
   Duration took{0};    ///< to find out
+  /// From the question to when that was begun; negative: an earlier version does not say.
+  Duration after{-1};
 };
 
 struct StepsRequest {

@@ -243,11 +243,11 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
     // A large overlay takes its time: it may have a hundredth of a core.
     next_look = now + std::max<Duration>(pause, 100 * (now - begun));
     if (changed || now - told < options_.tell_every) continue;
-    const auto reply = json::to_value(WatchReply{false, differs, now - begun});
+    const auto reply = json::to_value(WatchReply{false, differs, now - begun, begun - asked});
     co_await stream->write_control(reply);
     told = now;
   }
-  const auto reply = json::to_value(WatchReply{true, false, Duration{0}});
+  const auto reply = json::to_value(WatchReply{true, false, Duration{0}, Duration{0}});
   co_await stream->write_control(reply);
   stream->end();
 }

@@ -152,8 +152,9 @@ class ControllerTest : public ::testing::Test {
     const auto request = json::decode<WatchRequest>(header);
     watched_for = request.every;
     const bool changed = request.seen != std::to_string(written);
-    WatchReply reply{changed, false, 1ms};
+    WatchReply reply{changed, false, 1ms, 0ms};
     const auto told = json::to_value(reply);
+    if (reply_after > 0s) co_await async::sleep_for(reply_after);
     co_await stream->write_control(told);
     while (request.seen == std::to_string(written)) co_await async::sleep_for(5ms);
     reply.changed = true;
@@ -206,6 +207,7 @@ class ControllerTest : public ::testing::Test {
   std::size_t received = 0;
   int rounds = 0, installed = 0;
   int written = 0;          ///< by the capsule
+  Duration reply_after{0};  ///< what the node found out is on its way for so long
   Duration watched_for{0};  ///< as the node was told: how long what is written in place may wait
   bool hold_first_round = false, no_snapshot = false;
 };
@@ -329,6 +331,24 @@ TEST_F(FollowingTest, CopiesFollowWhatIsWrittenWithoutBeingAskedFor) {
     ++written;
     until([&] { return rounds > before; });
   }
+}
+
+TEST_F(FollowingTest, ACopyIsAsOldAsTheLookThatFoundItTheSameHoweverLateThatIsTold) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  const auto at = [&] {
+    auto capsule = *find();
+    controller->complete(capsule);
+    return capsule.find_replica(uuid(other()))->at;
+  };
+  reply_after = 500ms;
+  const int before = rounds;
+  ++written;
+  until([&] { return rounds > before; });
+  const auto older = at();
+  until([&] { return at() > older; });  // the copy is complete
+  const auto copied = at();
+  until([&] { return at() > copied; });  // and was found the same
+  EXPECT_GE(unix_nanos(clock.now()) - at(), std::chrono::nanoseconds(reply_after).count());
 }
 
 /// What is written in place may wait for long.

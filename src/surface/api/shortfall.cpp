@@ -31,6 +31,18 @@ bool is_bad(const Allocation& allocation) {
   return allocation.client_status == ClientStatus::failed || allocation.health.healthy == false;
 }
 
+/// Whether it has worked for so long since its verdict that nobody needs to mend anything: its verdict stands, and a
+/// program that crashed once when it was first started has run ever since.
+bool has_recovered(const Allocation& allocation, TimePoint now) {
+  constexpr auto kSteady = std::chrono::minutes(5);
+  if (allocation.client_status != ClientStatus::running || !allocation.health.ready) return false;
+  return std::ranges::all_of(allocation.task_states, [&](const auto& entry) {
+    const auto& task = entry.second;
+    return task.state != model::TaskRunState::running ||
+           from_unix_nanos(std::max(task.started_at, task.last_restart)) + kSteady <= now;
+  });
+}
+
 /// What its tasks failed of; else what its node found wrong with it.
 std::string cause_of(const Allocation& allocation) {
   if (const auto cause = model::first_cause(allocation.task_states)) return cause->text;
@@ -42,6 +54,7 @@ struct Picture {
   std::map<std::int64_t, std::size_t> running;  ///< by version
   std::size_t wanted = 0;
   std::set<std::string> bad_nodes;
+  std::size_t recovered = 0;
   std::string cause;
 
   void note_bad(const Allocation& allocation) {
@@ -67,14 +80,19 @@ struct Picture {
   }
 };
 
-/// What belongs to the rollout counts by its verdict, also when something else runs in its place by now.
-Picture picture_of(const tables::Tables& tables, const model::Job& job, std::int64_t version,
-                   const Deployment* rollout) {
+/// What belongs to the rollout counts by its verdict, also when something else runs in its place by now; without `now`
+/// also when it has recovered.
+Picture picture_of(const tables::Tables& tables, const model::Job& job, std::int64_t version, const Deployment* rollout,
+                   std::optional<TimePoint> now = {}) {
   Picture picture;
   for (const auto& row : tables.allocations_of_job(job.ns, job.id)) {
     const bool of_rollout = rollout != nullptr && row->deployment_id == rollout->id;
-    if (is_bad(*row) && (of_rollout || (!row->server_terminal() && row->job_version == version)))
-      picture.note_bad(*row);
+    if (is_bad(*row) && (of_rollout || (!row->server_terminal() && row->job_version == version))) {
+      if (now && has_recovered(*row, *now))
+        ++picture.recovered;
+      else
+        picture.note_bad(*row);
+    }
     if (row->server_terminal()) continue;
     if (!row->client_terminal()) ++picture.running[row->job_version];
     if (!row->client_terminal() || row->client_status == ClientStatus::failed) ++picture.wanted;
@@ -161,7 +179,7 @@ std::optional<Shortfall> shortfall_of(const tables::Tables& tables, const model:
   const auto& rollouts = tables.deployments_of_job(job.ns, job.id);
   const Deployment* rollout =
       !rollouts.empty() && rollouts.front()->job_version == job.version ? rollouts.front().get() : nullptr;
-  const auto picture = picture_of(tables, job, job.version, rollout);
+  const auto picture = picture_of(tables, job, job.version, rollout, now);
   if (rollout != nullptr && rollout->active()) {
     auto out = of_rollout(tables, job, *rollout, picture, now);
     // All that runs is of its version, and only waits to be found well.
@@ -169,8 +187,9 @@ std::optional<Shortfall> shortfall_of(const tables::Tables& tables, const model:
     return out;
   }
   const std::string others = picture.others(job.version);
+  const bool works_again = picture.recovered > 0 && picture.bad_nodes.empty() && others.empty();
   const bool rollout_failed =
-      rollout != nullptr && rollout->status == DeploymentStatus::failed && !all_healthy(*rollout);
+      rollout != nullptr && rollout->status == DeploymentStatus::failed && !all_healthy(*rollout) && !works_again;
   if (picture.bad_nodes.empty() && others.empty() && !rollout_failed) return std::nullopt;
   Shortfall out{
       .job = job.id, .version = job.version, .needs_you = true, .what = {}, .why = picture.cause, .advice = {}};

@@ -108,6 +108,35 @@ TEST_F(ShortfallTest, OfARolloutThatStandsStillSaysForHowLong) {
   EXPECT_NE(now->what.find("the rollout of version 1 has stood still for "), std::string::npos) << now->what;
 }
 
+TEST_F(ShortfallTest, OfWhatFailedOnceAtItsFirstStartIsOverWhenItHasRunForMinutes) {
+  World fresh;
+  fresh.join(make_node(1));
+  fresh.run(slurmd("first"));
+  const auto job = [&] { return *fresh.tables().find_job("default", "slurmd"); };
+  const auto row = fresh.tables().allocations_of_job("default", "slurmd").front();
+  auto update = report(row->id, ClientStatus::running);
+  update.health.healthy = false;
+  update.health.description = "task 't' failed: signal 11 (SIGSEGV)";
+  update.health.timestamp = unix_nanos(fresh.clock.now());
+  update.deployment_id = row->deployment_id;
+  fresh.update(row->node_id, update);
+  update.health.ready = true;
+  update.task_states["t"].restarts = 1;
+  update.task_states["t"].last_restart = unix_nanos(fresh.clock.now());
+  fresh.update(row->node_id, update);
+  const auto told = [&] { return shortfall_of(fresh.tables(), job(), fresh.clock.now()); };
+  ASSERT_TRUE(told());
+  EXPECT_TRUE(told()->needs_you) << "it may crash again";
+  fresh.clock.advance(std::chrono::minutes(4));
+  EXPECT_TRUE(told());
+  fresh.clock.advance(std::chrono::minutes(2));
+  EXPECT_FALSE(told()) << told()->what;
+  // What runs and does not answer has not recovered, however long it runs.
+  update.health.ready = false;
+  fresh.update(row->node_id, update);
+  EXPECT_TRUE(told());
+}
+
 TEST_F(ShortfallTest, WhatFailedBeforeIsToldOfBeforeItIsBroughtAgain) {
   run("bad");
   const auto node = fail_one();

@@ -116,21 +116,27 @@ Finished shell(const std::string& line, std::chrono::seconds limit) {
 
 Background::Background(const Command& command) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  output_ = ::open("/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+  if (output_ < 0) throw std::runtime_error("cannot make a file in /tmp");
   pid_ = ::fork();
-  if (pid_ == 0) become(command, null, null, null);
+  if (pid_ == 0) become(command, null, output_, output_);
   ::setpgid(pid_, pid_);
   ::close(null);
 }
 
-Background::Background(Background&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+Background::Background(Background&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), output_(std::exchange(other.output_, -1)) {}
 
 Background::~Background() {
+  if (output_ >= 0) ::close(output_);
   if (pid_ <= 0) return;
   ::kill(-pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
 }
 
 void Background::signal(int number) const { ::kill(pid_, number); }
+
+std::string Background::told() const { return read_text("/proc/self/fd/" + std::to_string(output_)); }
 
 int Background::wait(std::chrono::seconds limit) {
   int status = 0;

@@ -41,9 +41,12 @@ class Background {
   void signal(int number) const;
   /// The exit code as in Finished; -1 when it still runs at the limit.
   int wait(std::chrono::seconds limit);
+  /// What it has written so far, to both.
+  std::string told() const;
 
  private:
   int pid_ = -1;
+  int output_ = -1;  ///< a file without a name
 };
 
 /// Asks `holds` until it is true: every 20 ms, or more seldom when it takes long to say. False at the limit.

@@ -142,10 +142,10 @@ void SlurmUpgrade::takes_a_controller_back_that_does_not_start() {
   Background upgrading(site_->cluster().command(
       {"capsule", "upgrade", "slurm-controller", "-image", "slurm-controller:fails"}, seconds(300)));
   ASSERT_TRUE(eventually(seconds(90), [&] { return site_->phase("slurm-controller") == "before_stop"; }))
-      << site_->log();
+      << upgrading.told() << site_->log();
   site_->share("fail");
   site_->unshare("hold.before_stop");
-  EXPECT_EQ(upgrading.wait(seconds(180)), 1) << site_->log();
+  EXPECT_EQ(upgrading.wait(seconds(180)), 1) << upgrading.told() << site_->log();
   site_->unshare("fail");
   EXPECT_TRUE(eventually(seconds(30), [&] { return site_->running_controller() == "20.11"; })) << site_->log();
   EXPECT_EQ(site_->on_login("scontrol ping").exit_code, 0) << site_->log();

@@ -29,6 +29,12 @@ TEST(Command, DiesOfAClosedPipeAsElsewhere) {
   EXPECT_EQ(done.out, "y\n141\n") << "128 and SIGPIPE";
 }
 
+TEST(Background, KeepsWhatItTold) {
+  Background both({.argv = {"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}});
+  EXPECT_EQ(both.wait(std::chrono::seconds(10)), 3);
+  EXPECT_EQ(both.told(), "out\nerr\n");
+}
+
 TEST(WriteText, ReplacesALinkAndLeavesWhatItNames) {
   const TemporaryDirectory directory;
   const std::string machines = directory.path() + "/underway", hosts = directory.path() + "/link";

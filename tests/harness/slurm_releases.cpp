@@ -186,6 +186,14 @@ std::string SlurmReleases::accounted(const std::string& job) const {
   return trimmed(on_login("sacct -X -n -P -o State -j " + job).out);
 }
 
+void SlurmReleases::save_controller() const {
+  must(inside("slurm-controller", "scontrol reconfigure"), "scontrol reconfigure");
+  if (!eventually(seconds(30), [&] {
+        return inside("slurm-controller", "test -s /var/lib/slurm/slurmctld/last_tres").exit_code == 0;
+      }))
+    throw std::runtime_error("slurmctld does not write its state: " + log());
+}
+
 void SlurmReleases::write_sums() const {
   const std::string home = fmt::format("/proc/{}/root/home/", cluster_.agent_of("login"));
   write_text(home + "sums.sh", site::kSums);

@@ -40,6 +40,11 @@ class SlurmReleases {
   std::string sums() const { return cluster_.directory() + "/sums.sh"; }
   void write_sums() const;
 
+  /// Has slurmctld write all its state. By itself it does so after five minutes (PERIODIC_CHECKPOINT in its
+  /// controller.c) and at its end; without what it keeps books of (last_tres) it starts only where the accounting
+  /// answers, as none does to a clone.
+  void save_controller() const;
+
   std::string running_accounting() const;  ///< "20.11", as its capsule has it
   std::string running_controller() const;
   std::string running() const;                          ///< of both, and of what slurmctld knows of the nodes

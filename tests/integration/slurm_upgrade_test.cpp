@@ -138,6 +138,7 @@ void SlurmUpgrade::refuses_slurmd_before_its_controller() {
 }
 
 void SlurmUpgrade::takes_a_controller_back_that_does_not_start() {
+  site_->save_controller();
   site_->share("hold.before_stop");
   Background upgrading(site_->cluster().command(
       {"capsule", "upgrade", "slurm-controller", "-image", "slurm-controller:fails"}, seconds(300)));

@@ -1,5 +1,6 @@
 #include "scheduler/judge.hpp"
 
+#include "base/allowance.hpp"
 #include "scheduler/detail/placer.hpp"
 #include "scheduler/detail/volumes.hpp"
 
@@ -8,6 +9,10 @@ namespace underway::scheduler {
 namespace {
 
 using namespace detail;
+
+/// Of 100 ns (Allowance): who asks chooses how many groups there are, and each is asked of every node.
+constexpr std::uint64_t kStepsOfPeer = 2;
+constexpr std::uint64_t kStepsOfNode = 20;
 
 std::string not_ready(const model::Node& node) {
   if (node.drain) return "it is being drained";
@@ -51,6 +56,7 @@ std::vector<NodeVerdict> judge_nodes(const tables::Tables& tables, Fleet& fleet,
   FleetIndex& index = fleet.index();
   Peers peers(index);
   for (const auto& allocation : tables.allocations_of_job(job->ns, job->id)) {
+    Allowance::spend(kStepsOfPeer);
     const Slot slot = index.find(allocation->node_id);
     if (!allocation->terminal() && slot != kNoSlot) peers.add(slot, allocation->group);
   }
@@ -58,6 +64,7 @@ std::vector<NodeVerdict> judge_nodes(const tables::Tables& tables, Fleet& fleet,
   Placer placer(index, peers, ask, 0, Placer::Use::visiting);
   std::vector<NodeVerdict> verdicts;
   for (const auto& node : tables.nodes()) {
+    Allowance::spend(kStepsOfNode);
     const Slot slot = index.find(node->id);
     NodeVerdict& verdict = verdicts.emplace_back();
     verdict.node = node;

@@ -313,7 +313,10 @@ void Writer::write_down(std::shared_ptr<LargePlan> plan) {
     });
     return;
   }
-  update_job_statuses(plan->operations, Context{plan->now, ids_, plan->revision, root_by_raw_exec_});
+  const Context context{plan->now, ids_, plan->revision, root_by_raw_exec_};
+  // Nothing else that is decided may come for long.
+  wake_blocked(plan->operations, context);
+  update_job_statuses(plan->operations, context);
   if (!plan->operations.empty()) return commit(std::move(plan->operations));
   committing_ = false;
   answer();
@@ -412,7 +415,13 @@ void Writer::failed(const Error& error) {
   answer_group();
   // What is pending is tried again with the next request or after a pause, not in a hot loop against a full disk.
   set_timer(now + kTryAgain, now);
-  if (!queue_.empty()) wake();
+  // Who wants to be apart writes nothing, so that the disk is no reason to wait. It goes before a large evaluation,
+  // which would fail as this did.
+  if (!turns_.empty()) {
+    large_.clear();
+    apart_next_ = true;
+  }
+  if (!queue_.empty() || !turns_.empty()) wake();
 }
 
 void Writer::answer_group() {

@@ -440,6 +440,52 @@ TEST_F(WriterTest, ALargeEvaluationIsPlannedApartAndWrittenDownAsOne) {
   EXPECT_TRUE(small.done) << "its turn came after that";
 }
 
+TEST_F(WriterTest, RoomThatALargePlanFreesGoesToWhoWaitsForIt) {
+  model::Node node = make_node(1, 40'000, 80'000);
+  node.status = model::NodeStatus::ready;
+  node.computed_class = model::compute_class(node);
+  put(tables::PutNode{node});
+  const auto until_planned = [&](const Outcome& outcome) {
+    run_until(loop, [&] {
+      store.step();
+      const auto evaluation = outcome.done ? tables.find_evaluation(outcome.registered.eval_id) : nullptr;
+      return evaluation && evaluation->status == model::EvalStatus::complete && store.waiting() == 0;
+    });
+    settle();
+  };
+  Outcome large, waiting, fewer;
+  begin(large_job(3000), large);
+  until_planned(large);
+  model::Job job = make_job("waiting");
+  job.groups[0].tasks[0].resources.memory_mb = 60'000;
+  begin(job, waiting);
+  settle();
+  ASSERT_TRUE(tables.allocations_of_job("default", "waiting").empty());
+  begin(large_job(10), fewer);
+  until_planned(fewer);
+  EXPECT_EQ(tables.allocations_of_job("default", "waiting").size(), 1u) << "without any other decision";
+}
+
+TEST_F(WriterTest, WhoAsksApartDoesNotWaitForADiskThatIsFull) {
+  store.fail_next_commit(Error(Code::exhausted, "full"));
+  Outcome outcome;
+  begin(make_job("web"), outcome);
+  poll();
+  bool asked = false;
+  auto ask = [](Writer& w, bool& done) -> awaitable<void> {
+    auto work = [] {};
+    co_await w.apart("asking", std::move(work));
+    done = true;
+  };
+  tasks.spawn("ask", ask(*writer, asked));
+  poll();
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_TRUE(store.step());
+  run_until(loop, [&] { return asked; });
+  EXPECT_EQ(outcome.failure, "full");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(4)) << "until the disk is tried again";
+}
+
 TEST_F(WriterTest, WhatIsWorkedOutApartIsGivenUpWhenTheServerStops) {
   std::string failure;
   std::atomic<bool> begun = false;

@@ -20,12 +20,22 @@ bool deferrable(const Job& job, const TaskGroup& group) {
 
 namespace detail {
 
-std::vector<tables::Row<model::Allocation>> live_of_group(const tables::Tables& tables, const Job& job,
-                                                          std::string_view group) {
-  std::vector<tables::Row<model::Allocation>> out;
+Living::Living(const tables::Tables& tables, const Job& job) {
+  for (const auto& group : job.groups) counts_.emplace(group.name, 0);
   for (const auto& row : tables.allocations_of_job(job.ns, job.id)) {
-    if (row->group == group && !row->terminal()) out.push_back(row);
+    const auto found = counts_.find(row->group);
+    if (found != counts_.end() && !row->terminal()) ++found->second;
   }
+}
+
+std::size_t Living::of(std::string_view group) const {
+  const auto found = counts_.find(group);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+std::unordered_map<std::string_view, const TaskGroup*> groups_by_name(const Job& job) {
+  std::unordered_map<std::string_view, const TaskGroup*> out;
+  for (const auto& group : job.groups) out.emplace(group.name, &group);
   return out;
 }
 
@@ -86,10 +96,9 @@ Finding replaced(const Job& job, const TaskGroup& before, const TaskGroup& after
   return {Impact::brief, fmt::format("{} is replaced, and away until the new one runs", name)};
 }
 
-void judge_group(const View& view, const Job& current, const Job& proposed, const TaskGroup& before,
-                 std::vector<Finding>& findings) {
-  const auto live = live_of_group(view.tables, current, before.name).size();
-  const auto* after = proposed.find_group(before.name);
+/// `after`: the group as it would be; null: not at all.
+void judge_group(const Job& current, const Job& proposed, const TaskGroup& before, const TaskGroup* after,
+                 std::size_t live, std::vector<Finding>& findings) {
   if (after == nullptr) {
     findings.push_back(ends(current, before, live));
     return;
@@ -118,8 +127,9 @@ void judge_job(const View& view, const Job& proposed, std::vector<Finding>& find
   if (current && current->stop) current = nullptr;
   if (proposed.stop) {
     if (!current) return;
+    const Living living(view.tables, *current);
     for (const auto& group : current->groups) {
-      const auto live = live_of_group(view.tables, *current, group.name).size();
+      const auto live = living.of(group.name);
       if (live > 0 || !current->runs_to_its_end()) findings.push_back(ends(*current, group, live));
     }
     return;
@@ -131,7 +141,13 @@ void judge_job(const View& view, const Job& proposed, std::vector<Finding>& find
   }
   if (server::same_specification(*current, proposed)) return;  // its status
   const std::size_t before = findings.size();
-  for (const auto& group : current->groups) judge_group(view, *current, proposed, group, findings);
+  const Living living(view.tables, *current);
+  const auto wanted = groups_by_name(proposed);
+  for (const auto& group : current->groups) {
+    const auto after = wanted.find(group.name);
+    judge_group(*current, proposed, group, after == wanted.end() ? nullptr : after->second, living.of(group.name),
+                findings);
+  }
   if (findings.size() == before)
     findings.push_back({Impact::none, fmt::format("job '{}' changes, and nothing that runs is touched", proposed.id)});
 }

@@ -57,11 +57,30 @@ std::optional<Duration> slurmd_timeout(const tables::Tables& tables, const Job& 
   return std::nullopt;
 }
 
+/// What is the same for all groups of a job, looked up once: a client chooses how many there are.
+class OfJob {
+ public:
+  OfJob(const tables::Tables& tables, const Job& current, const Job& proposed) : tables_(tables), proposed_(proposed) {
+    const auto versions = tables.job_versions(current.ns, current.id);
+    has_stable_version = std::any_of(versions.begin(), versions.end(), [](const auto& row) { return row->job.stable; });
+  }
+  std::optional<Duration> slurmd_timeout() const {
+    if (!timeout_) timeout_ = impact::slurmd_timeout(tables_, proposed_);
+    return *timeout_;
+  }
+  bool has_stable_version = false;
+
+ private:
+  const tables::Tables& tables_;
+  const Job& proposed_;
+  mutable std::optional<std::optional<Duration>> timeout_;
+};
+
 class Foresight {
  public:
-  Foresight(const tables::Tables& tables, const Job& current, const Job& proposed, const TaskGroup& before,
+  Foresight(const OfJob& known, const Job& current, const Job& proposed, const TaskGroup& before,
             const TaskGroup& after, std::set<std::string> first, std::size_t count)
-      : tables_(tables),
+      : known_(known),
         current_(current),
         proposed_(proposed),
         before_(before),
@@ -111,11 +130,7 @@ class Foresight {
 
   /// A cluster's job goes back with the first that is bad, and without a stable version to what works beside that.
   bool of_cluster() const { return !current_.cluster.empty(); }
-  bool has_version_to_go_back_to() const {
-    const auto versions = tables_.job_versions(current_.ns, current_.id);
-    return of_cluster() ||
-           std::any_of(versions.begin(), versions.end(), [](const auto& row) { return row->job.stable; });
-  }
+  bool has_version_to_go_back_to() const { return of_cluster() || known_.has_stable_version; }
   bool goes_back() const { return policy_.rolls() && policy_.auto_revert && has_version_to_go_back_to(); }
 
   static Duration longest_kill(const TaskGroup& group) {
@@ -152,7 +167,7 @@ class Foresight {
       return "what runs now goes on beside it" + std::string(goes_back() ? "; then it goes back" : "");
     std::string out =
         who() + (system() ? " without " + (slurmd() ? std::string("slurmd") : name()) : std::string(" away"));
-    const auto timeout = slurmd() ? slurmd_timeout(tables_, proposed_) : std::nullopt;
+    const auto timeout = slurmd() ? known_.slurmd_timeout() : std::nullopt;
     if (!goes_back()) {
       out += " until somebody mends it";
       if (timeout) out += fmt::format(", SlurmdTimeout is {}", slurm_seconds(*timeout));
@@ -167,7 +182,7 @@ class Foresight {
     return out + "; then it goes back";
   }
 
-  const tables::Tables& tables_;
+  const OfJob& known_;
   const Job& current_;
   const Job& proposed_;
   const TaskGroup& before_;
@@ -183,16 +198,20 @@ std::vector<Prospect> prospects_of(const tables::Tables& tables, const Job& prop
   std::vector<Prospect> out;
   const auto current = tables.find_job(proposed.ns, proposed.id);
   if (!current || current->stop || proposed.stop || proposed.runs_to_its_end()) return out;
+  const OfJob known(tables, *current, proposed);
+  const detail::Living living(tables, *current);
+  const auto groups = detail::groups_by_name(proposed);
   for (const auto& before : current->groups) {
-    const auto* after = proposed.find_group(before.name);
-    const auto live = detail::live_of_group(tables, *current, before.name).size();
+    const auto found = groups.find(before.name);
+    const auto* after = found == groups.end() ? nullptr : found->second;
+    const auto live = living.of(before.name);
     if (after == nullptr || live == 0) continue;
     if (current->meta == proposed.meta && !scheduler::tasks_updated(before, *after)) continue;
     const auto places = first.find(before.name);
     const auto wanted =
         proposed.type == JobType::system ? live : static_cast<std::size_t>(std::max<std::int64_t>(after->count, 0));
     if (wanted == 0) continue;
-    out.push_back(Foresight(tables, *current, proposed, before, *after,
+    out.push_back(Foresight(known, *current, proposed, before, *after,
                             places == first.end() ? std::set<std::string>() : places->second, std::min(live, wanted))
                       .look());
   }

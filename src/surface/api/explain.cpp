@@ -1,9 +1,11 @@
 #include "api/explain.hpp"
 
 #include <set>
+#include <unordered_map>
 
 #include "api/status.hpp"
 #include "api/stubs.hpp"
+#include "base/allowance.hpp"
 #include "model/first_cause.hpp"
 #include "model/policy.hpp"
 #include "move/capsules.hpp"
@@ -19,6 +21,14 @@ using tables::Row;
 namespace {
 
 constexpr std::size_t kNamed = 5;
+/// Of groups and nodes: an answer of some 40 MB.
+constexpr std::size_t kMostVerdicts = 100'000;
+/// Of 100 ns (Allowance): who asks chooses how many there are.
+constexpr std::uint64_t kStepsOfGroup = 20;
+constexpr std::uint64_t kStepsOfAllocation = 30;
+constexpr std::uint64_t kStepsOfLook = 2;
+
+using Rows = std::vector<Row<Allocation>>;
 
 /// "c1, c2, c3", or "c1, …, c5 and 95 more".
 std::string some_of(const std::set<std::string>& names) {
@@ -60,15 +70,19 @@ struct Alike {
 
 class GroupExplainer {
  public:
-  GroupExplainer(const tables::Tables& tables, const model::Job& job, const model::TaskGroup& group, TimePoint now)
-      : tables_(tables), job_(job), group_(group), now_(now) {}
+  /// `rows`: of the group.
+  GroupExplainer(const tables::Tables& tables, const model::Job& job, const model::TaskGroup& group, const Rows& rows,
+                 TimePoint now)
+      : tables_(tables), job_(job), group_(group), rows_(rows), now_(now) {}
 
   ExplainedGroup explain() {
     out_.name = group_.name;
     const bool counted = job_.type == model::JobType::service || job_.type == model::JobType::batch;
     if (counted && !job_.stop) out_.wanted = group_.count;
-    for (const auto& row : tables_.allocations_of_job(job_.ns, job_.id)) {
-      if (row->group == group_.name) look_at(*row);
+    Allowance::spend(kStepsOfGroup);
+    for (const auto& row : rows_) {
+      Allowance::spend(kStepsOfAllocation);
+      look_at(*row);
     }
     const std::int64_t missing = look_at_placement();
     if (!counted && !job_.stop) {
@@ -222,6 +236,7 @@ class GroupExplainer {
     if (other->stop) return fmt::format("'{}' is stopped", dependency.job);
     std::string state;
     for (const auto& row : tables_.allocations_of_job(job_.ns, dependency.job)) {
+      Allowance::spend(kStepsOfLook);
       if (row->server_terminal() || (!node_id.empty() && row->node_id != node_id)) continue;
       if (row->is_ready() && row->client_status == ClientStatus::running) return {};
       const auto words = cause_in_words(*row);
@@ -260,6 +275,7 @@ class GroupExplainer {
   /// How many could not be placed.
   std::int64_t look_at_placement() {
     for (const auto& evaluation : tables_.evaluations_of_job(job_.ns, job_.id)) {
+      Allowance::spend(kStepsOfLook);
       if (evaluation->status == model::EvalStatus::pending && evaluation->wait_until <= unix_nanos(now_)) {
         out_.reasons.push_back(
             {"placement", fmt::format("evaluation {} has not been looked at yet", short_id(evaluation->id)), {}, ""});
@@ -304,6 +320,7 @@ class GroupExplainer {
   void tell_of_nodes_out_of_use() {
     std::set<std::string> draining, ineligible, silent;
     for (const auto& node : tables_.nodes()) {
+      Allowance::spend(kStepsOfLook);
       if (job_.node_pool != "all" && node->node_pool != job_.node_pool) continue;
       if (node->silent())
         silent.insert(node->name);
@@ -394,6 +411,7 @@ class GroupExplainer {
   move::CapsuleGuard guard_;
   const model::Job& job_;
   const model::TaskGroup& group_;
+  const Rows& rows_;
   TimePoint now_;
   ExplainedGroup out_;
   std::int64_t older_version_ = 0;
@@ -412,6 +430,25 @@ void ask_nodes(const model::Job& job, std::vector<scheduler::NodeVerdict> verdic
   }
 }
 
+/// Before any node is asked: so many verdicts are more than anybody reads, and than there is memory for.
+void check_verdicts(const tables::Tables& tables, const model::Job& job) {
+  const std::size_t nodes = tables.nodes().size();
+  if (job.groups.size() * nodes <= kMostVerdicts) return;
+  throw Error(Code::too_large, fmt::format("job '{}' cannot be explained node by node", job.id))
+      .because(fmt::format("{} on {} are {} verdicts; {} are told at most", plural(job.groups.size(), "group"),
+                           plural(nodes, "node"), job.groups.size() * nodes, kMostVerdicts))
+      .advise("leave -nodes out: for each reason it is counted how many nodes have it");
+}
+
+std::unordered_map<std::string_view, Rows> rows_by_group(const tables::Tables& tables, const model::Job& job) {
+  std::unordered_map<std::string_view, Rows> out;
+  for (const auto& row : tables.allocations_of_job(job.ns, job.id)) {
+    Allowance::spend(kStepsOfLook);
+    out[row->group].push_back(row);
+  }
+  return out;
+}
+
 /// What is nearest: what holds up everything, then what somebody can do.
 std::string nearest_advice(const Explanation& explanation) {
   for (const auto& reason : explanation.reasons) {
@@ -428,6 +465,7 @@ std::string nearest_advice(const Explanation& explanation) {
 }  // namespace
 
 Explanation explain_job(const tables::Tables& tables, const model::Job& job, TimePoint now, const JudgeNodes& judge) {
+  if (judge) check_verdicts(tables, job);
   Explanation out;
   out.id = job.id;
   out.ns = job.ns;
@@ -436,8 +474,9 @@ Explanation explain_job(const tables::Tables& tables, const model::Job& job, Tim
   out.version = job.version;
   out.stop = job.stop;
   if (job.stop) out.reasons.push_back({"stop", "the job is stopped", {}, "underway job run FILE"});
+  auto rows = rows_by_group(tables, job);
   for (const auto& group : job.groups) {
-    auto& entry = out.groups.emplace_back(GroupExplainer(tables, job, group, now).explain());
+    auto& entry = out.groups.emplace_back(GroupExplainer(tables, job, group, rows[group.name], now).explain());
     if (judge) ask_nodes(job, judge(group), entry);
   }
   out.advice = nearest_advice(out);

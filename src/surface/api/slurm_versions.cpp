@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <unordered_map>
 
 #include "api/routes.hpp"
 #include "base/json.hpp"
@@ -100,11 +101,15 @@ std::string slurmd_in(const model::Job& job) {
 
 std::vector<slurm::NodeVersions> slurmd_of_nodes(const tables::Tables& tables) {
   std::vector<slurm::NodeVersions> by_jobs, installed;
+  // Allocations of one version share it, and it may have thousands of groups.
+  std::unordered_map<const model::Job*, std::string> paths;
   for (const auto& node : tables.nodes()) {
     installed.push_back(slurm::versions_of(*node));
     for (const auto& row : tables.allocations_on_node(node->id)) {
       if (row->terminal() || !row->job) continue;
-      const auto path = slurmd_in(*row->job);
+      const auto [known, is_new] = paths.try_emplace(row->job.get());
+      if (is_new) known->second = slurmd_in(*row->job);
+      const auto& path = known->second;
       if (path.empty()) continue;
       by_jobs.push_back(installed.back());
       if (const auto version = slurm::version_at(*node, path)) by_jobs.back().installed = version;

@@ -2,14 +2,24 @@
 /// @file
 /// The parts of the judgement: of a job, of a node.
 
+#include <unordered_map>
+
 #include "impact/judge.hpp"
 
 namespace underway::impact::detail {
 
-/// Not ended, and wanted.
-std::vector<tables::Row<model::Allocation>> live_of_group(const tables::Tables& tables, const model::Job& job,
-                                                          std::string_view group);
-/// It ends by itself: batch and sysbatch.
+/// Groups of a job, and what of them has not ended and is wanted, each looked up once: a client chooses how many there
+/// are. Job and tables outlive it.
+class Living {
+ public:
+  Living(const tables::Tables& tables, const model::Job& job);
+  std::size_t of(std::string_view group) const;
+
+ private:
+  std::unordered_map<std::string_view, std::size_t> counts_;
+};
+/// By name. The job outlives it.
+std::unordered_map<std::string_view, const model::TaskGroup*> groups_by_name(const model::Job& job);
 /// The task of the group that is a slurmd; null: none.
 const model::Task* slurmd_of(const model::TaskGroup& group);
 /// Slurm jobs live on when that task is replaced.

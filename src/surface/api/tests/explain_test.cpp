@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/world.hpp"
+#include "base/allowance.hpp"
 #include "server/deployment_decisions.hpp"
 #include "server/drain_decisions.hpp"
 
@@ -215,6 +216,48 @@ TEST_F(Explain, OfAStoppedJobSaysSo) {
   EXPECT_EQ(explained.reasons[0].what, "the job is stopped");
   EXPECT_EQ(explained.groups[0].wanted, 0);
   EXPECT_EQ(reason("web", "stop").what, "1 allocation still stopping: on c1");
+}
+
+/// So many groups, none of which runs.
+model::Job wide_job(int groups) {
+  model::Job job = make_job("wide");
+  const model::TaskGroup group = job.groups[0];
+  job.groups.clear();
+  for (int i = 0; i < groups; ++i) job.groups.emplace_back(group).name = fmt::format("g{}", i);
+  return job;
+}
+
+TEST_F(Explain, MoreVerdictsThanAnybodyReadsAreRefusedBeforeAnyNodeIsAsked) {
+  for (int i = 1; i <= 51; ++i) world.join(make_node(i));
+  int asked = 0;
+  const JudgeNodes judge = [&](const model::TaskGroup&) {
+    ++asked;
+    return std::vector<scheduler::NodeVerdict>();
+  };
+  const auto job = wide_job(2000);
+  try {
+    explain_job(world.tables(), job, world.clock.now(), judge);
+    FAIL() << "it was not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::too_large);
+    EXPECT_HAS(error.one_line(), "2000 groups on 51 nodes are 102000 verdicts; 100000 are told at most");
+    EXPECT_HAS(error.text(), "leave -nodes out");
+  }
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(explain_job(world.tables(), job, world.clock.now(), {}).groups.size(), 2000u);
+}
+
+TEST_F(Explain, TakesNoLongerThanItMay) {
+  for (int i = 1; i <= 40; ++i) world.join(make_node(i));
+  const auto job = std::make_shared<const model::Job>(wide_job(2000));
+  const JudgeNodes judge = [&](const model::TaskGroup& group) { return world.server.judge_nodes(job, group); };
+  const Allowance little("explaining the job", std::chrono::milliseconds(5));
+  try {
+    explain_job(world.tables(), *job, world.clock.now(), judge);
+    FAIL() << "it was not given up";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "explaining the job takes too long");
+  }
 }
 
 TEST_F(Explain, IsServed) {

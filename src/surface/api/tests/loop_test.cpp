@@ -265,5 +265,36 @@ TEST_F(LoopTest, WhoAsksForLittleDoesNotWaitForWhoAsksForMuch) {
   EXPECT_LE(place, 3) << "one client's work takes one worker, so another's does not wait behind all of it";
 }
 
+TEST_F(LoopTest, WhoExplainsLittleDoesNotWaitForWhoExplainsMuch) {
+  async::TaskGroup tasks(world.loop.executor(), "test");
+  std::vector<std::string> order;
+  const auto explain = [&](const std::string& address, const std::string& name) {
+    auto request = World::request("GET", "/v1/underway/job/x/explain?nodes");
+    request.remote.address = address;
+    tasks.spawn(name, noted(world, std::move(request), name, order));
+  };
+  for (int i = 0; i < 6; ++i) explain("192.0.2.1:1", "much");
+  explain("192.0.2.2:1", "another's");
+  async::run_watched(world.loop, all_ended(tasks));
+  ASSERT_EQ(order.size(), 7u);
+  const auto place = std::find(order.begin(), order.end(), "another's") - order.begin();
+  EXPECT_LE(place, 2) << "each caller has one that is worked out, and the turns go round";
+}
+
+TEST_F(LoopTest, NoJobOfManyGroupsHoldsIt) {
+  model::Job job = many();
+  job.id = "wide";
+  job.groups[0].count = 1;
+  const model::TaskGroup group = job.groups[0];
+  job.groups.clear();
+  for (int i = 0; i < 5'000; ++i) job.groups.emplace_back(group).name = fmt::format("g{}", i);
+  run(job);
+  ASSERT_EQ(world.tables().allocations_of_job("default", "wide").size(), 5'000u);
+  EXPECT_EQ(send("GET", "/v1/underway/slurm/versions").status, 200);
+  for (auto& one : job.groups) one.tasks[0].env["VERSION"] = "2";
+  EXPECT_EQ(send("PUT", "/v1/job/wide/plan", World::job_body(job)).status, 200);
+  run(job);
+}
+
 }  // namespace
 }  // namespace underway::api::testing

@@ -189,8 +189,10 @@ void Case::restoring() {
   c_.description = error;
 }
 
+/// Of what an upgrade has stopped none are made until it is over: they would hold what a failed image wrote.
 bool Case::copies() const {
-  return c_.replicate_every > Duration{0} && !c_.move && !c_.upgrade && !c_.standby.empty() && c_.standby != c_.owner &&
+  const bool upgraded = c_.upgrade && c_.upgrade->phase >= model::UpgradePhase::stop;
+  return c_.replicate_every > Duration{0} && !c_.move && !upgraded && !c_.standby.empty() && c_.standby != c_.owner &&
          heard_of(c_.standby) && heard_of(c_.owner) && runs();
 }
 

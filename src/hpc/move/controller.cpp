@@ -1,11 +1,35 @@
 #include "move/controller.hpp"
 
+#include "async/event.hpp"
 #include "base/log.hpp"
+#include "rehearsal/rehearsal.hpp"
 
 namespace underway::move {
 
 using async::awaitable;
 using model::Capsule;
+
+namespace {
+
+/// One of those under way, while it lives.
+class Held {
+ public:
+  Held(std::set<std::string>& all, std::string key) : all_(all), key_(std::move(key)) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { all_.erase(key_); }
+
+ private:
+  std::set<std::string>& all_;
+  std::string key_;
+};
+
+/// The old image runs on as if there was no upgrade.
+bool before_its_stop(const Capsule& capsule) {
+  return !capsule.move && capsule.upgrade && capsule.upgrade->phase < model::UpgradePhase::stop;
+}
+
+}  // namespace
 
 Controller::Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options)
     : server_(server), plane_(plane), fence_(fence), options_(options), tasks_(std::move(executor), "capsules") {}
@@ -56,22 +80,38 @@ awaitable<void> Controller::tend() {
   for (auto& capsule : tables::records<Capsule>(*tables)) {
     Errand errand;
     errand.key = model::capsule_key(capsule.ns, capsule.name);
-    if (busy_.contains(errand.key)) continue;
     errand.todo = todo_of(*tables, capsule, options_.limits, now);
-    if (errand.todo.action == Action::none || !reachable(errand.todo, capsule.owner)) continue;
     errand.job = tables->find_job(capsule.ns, capsule.job);
     errand.silence = silence_of(*tables, errand.todo.node);
     errand.capsule = std::move(capsule);
+    if ((errand.beside() ? trying_ : busy_).contains(errand.key)) continue;
+    if (before_its_stop(errand.capsule)) copy_beside(*tables, errand);
+    if (errand.todo.action == Action::none || !reachable(errand.todo, errand.capsule.owner)) continue;
     if (errand.todo.action == Action::replicate) {
-      if (std::exchange(following_[errand.key].running, true)) continue;
-      std::string name = "copies of capsule " + errand.key;
-      tasks_.spawn(std::move(name), follow(std::move(errand)));
+      begin_following(std::move(errand));
       continue;
     }
-    busy_.insert(errand.key);
+    (errand.beside() ? trying_ : busy_).insert(errand.key);
     std::string name = "capsule " + errand.key;
     tasks_.spawn(std::move(name), do_errand(std::move(errand)));
   }
+}
+
+bool Controller::Errand::beside() const { return todo.upgrade && before_its_stop(capsule); }
+
+/// Until its stop an upgrade changes nothing of what a failover needs.
+void Controller::copy_beside(const tables::Tables& tables, Errand errand) {
+  const auto& capsule = errand.capsule;
+  if (busy_.contains(errand.key)) return;
+  if (!copies_go_on(tables, capsule, capsule.standby, capsule.epoch, options_.limits)) return;
+  errand.todo = {.action = Action::replicate, .node = capsule.standby, .consistent = true};
+  if (reachable(errand.todo, capsule.owner)) begin_following(std::move(errand));
+}
+
+void Controller::begin_following(Errand errand) {
+  if (std::exchange(following_[errand.key].running, true)) return;
+  std::string name = "copies of capsule " + errand.key;
+  tasks_.spawn(std::move(name), follow(std::move(errand)));
 }
 
 bool Controller::reachable(const Todo& todo, const std::string& owner) const {
@@ -99,14 +139,9 @@ bool Controller::reachable(const Todo& todo, const std::string& owner) const {
 
 /// One at a time for each capsule; the next one is found when this one's outcome has become durable.
 awaitable<void> Controller::do_errand(Errand errand) {
-  struct Busy {
-    std::set<std::string>& all;
-    std::string key;
-    ~Busy() { all.erase(key); }
-  };
   Duration pause{0};
   {
-    const Busy busy{busy_, errand.key};
+    const Held held{errand.beside() ? trying_ : busy_, errand.key};
     std::optional<std::string> failure;
     try {
       if (errand.todo.action == Action::fence) {
@@ -209,8 +244,20 @@ awaitable<void> Controller::step_of_move(const Errand& errand, Outcome& outcome)
 
 /// Does a step of an upgrade and writes down how it went; true: it failed.
 awaitable<bool> Controller::upgrade(Errand errand) {
-  const auto outcome = co_await perform_upgrade(errand);
-  if (outcome.error && errand.todo.action != Action::check) log::warn("capsules: {}: {}", errand.key, *outcome.error);
+  auto found = co_await perform_while_wanted(errand);
+  if (!found || !found->busy) busy_since_.erase(errand.capsule.upgrade->id);
+  if (!found) co_return false;
+  auto outcome = std::move(*found);
+  // A copy that is still being made would hold up the end of what runs, and be in the way of the snapshot.
+  std::optional<Held> copies;
+  if (errand.todo.action == Action::before_stop && !outcome.error) {
+    const auto failure = co_await failure_of(
+        async::within(options_.limits.transfer, "the copy to the standby that is being made", hold_copies(errand.key)));
+    note(outcome, failure);
+    if (!failure) copies.emplace(busy_, errand.key);
+  }
+  if (outcome.error && !outcome.busy && errand.todo.action != Action::check)
+    log::warn("capsules: {}: {}", errand.key, *outcome.error);
   auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
     return decide_upgrade_outcome(tables, errand.key, errand.capsule.upgrade->id, errand.capsule.upgrade->phase,
                                   outcome, options_.limits, context);
@@ -219,11 +266,80 @@ awaitable<bool> Controller::upgrade(Errand errand) {
   co_return outcome.error.has_value();
 }
 
+awaitable<void> Controller::hold_copies(std::string key) {
+  while (busy_.contains(key)) co_await async::sleep_for(options_.check_every);
+  busy_.insert(key);
+}
+
+awaitable<bool> Controller::wanted(const Errand& errand) {
+  const auto* tables = co_await server_.read();
+  const auto capsule = tables::find_record<Capsule>(*tables, errand.key);
+  const auto& asked = *errand.capsule.upgrade;
+  co_return capsule && capsule->upgrade && capsule->upgrade->id == asked.id && capsule->upgrade->phase == asked.phase;
+}
+
+/// What somebody cancelled may take hours, and nothing else of the capsule would begin meanwhile. What is done to its
+/// overlay goes on to its end: nothing may start before.
+awaitable<std::optional<UpgradeOutcome>> Controller::perform_while_wanted(const Errand& errand) {
+  if (errand.todo.action == Action::snapshot || errand.todo.action == Action::restore)
+    co_return co_await perform_upgrade(errand);
+  struct Work {
+    std::optional<UpgradeOutcome> outcome;
+    bool over = false;
+    async::Event changed;
+  } work;
+  const auto perform = [](Controller& self, const Errand& what, Work& into) -> awaitable<void> {
+    struct Over {
+      Work& work;
+      ~Over() {
+        work.over = true;
+        work.changed.notify_all();
+      }
+    } const over{into};
+    into.outcome = co_await self.perform_upgrade(what);
+  };
+  async::TaskGroup tasks(tasks_.executor(), "capsules");
+  tasks.spawn(errand.key, perform(*this, errand, work));
+  bool is_wanted = true;
+  std::exception_ptr ended;
+  try {
+    while (!work.over && is_wanted) {
+      co_await work.changed.wait_until(async::deadline_in(options_.poll));
+      is_wanted = work.over || co_await wanted(errand);
+    }
+  } catch (...) {
+    ended = std::current_exception();
+  }
+  if (ended) co_await asio::this_coro::throw_if_cancelled(false);
+  co_await tasks.stop();
+  if (ended) std::rethrow_exception(ended);
+  if (is_wanted && !work.outcome) throw Error(Code::internal, "a step of an upgrade failed unexpectedly");
+  if (!work.outcome) log::info("capsules: {}: the upgrade goes on without what was under way", errand.key);
+  co_return std::move(work.outcome);
+}
+
 awaitable<UpgradeOutcome> Controller::perform_upgrade(const Errand& errand) {
   UpgradeOutcome outcome;
-  const auto failure = co_await failure_of(step_of_upgrade(errand, outcome));
+  std::optional<Error> failure;
+  const bool rehearses = errand.todo.action == Action::rehearse;
+  // Both work on the overlay: a large copy takes longer than the clone would wait for its data.
+  const bool copying = rehearses && busy_.contains(errand.key);
+  if (copying)
+    failure = Error(Code::unavailable, "a copy of it is being made on its standby");
+  else
+    failure = co_await failure_of(step_of_upgrade(errand, outcome));
   note(outcome, failure);
-  outcome.busy = failure && failure->code() == Code::conflict && errand.todo.action == Action::rehearse;
+  // These alone end by themselves. Any other failure is one, and is counted.
+  outcome.busy = copying || (rehearses && failure && rehearsal::is_under_way(*failure));
+  if (!outcome.busy) co_return outcome;
+  const auto now = std::chrono::steady_clock::now();
+  const auto [since, is_new] = busy_since_.try_emplace(errand.capsule.upgrade->id, now);
+  if (is_new) log::info("capsules: {} waits: {}", errand.key, *outcome.error);
+  if (now - since->second < options_.busy_patience) co_return outcome;
+  outcome.busy = false;
+  outcome.final = true;
+  outcome.error =
+      fmt::format("it could not be rehearsed within {}: {}", human_duration(options_.busy_patience), *outcome.error);
   co_return outcome;
 }
 

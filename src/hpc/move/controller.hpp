@@ -23,6 +23,7 @@ class Controller {
     Duration copy_patience = std::chrono::hours(12);
     Duration step_patience = std::chrono::minutes(5);
     Duration rehearse_patience = std::chrono::hours(4);  ///< for a database to be migrated
+    Duration busy_patience = std::chrono::minutes(15);   ///< until nobody else rehearses the same capsule, or copies it
     Duration overlay_patience = std::chrono::hours(1);   ///< for a snapshot, and for its way back
     Duration fence_patience = std::chrono::minutes(2);
     Duration check_every = std::chrono::milliseconds(20);
@@ -69,6 +70,8 @@ class Controller {
     tables::Row<model::Job> job;
     Todo todo;
     std::optional<std::int64_t> silence;  ///< fence: which one
+    /// Copies go on meanwhile: of an upgrade, before its stop.
+    bool beside() const;
   };
   async::awaitable<void> run();
   std::vector<tables::Scope> scopes(const tables::Tables& tables) const;
@@ -77,6 +80,8 @@ class Controller {
   /// an agent: until then there is nothing to fail.
   bool reachable(const Todo& todo, const std::string& owner) const;
   async::awaitable<void> do_errand(Errand errand);
+  void begin_following(Errand errand);
+  void copy_beside(const tables::Tables& tables, Errand errand);
   async::awaitable<void> follow(Errand errand);
   async::awaitable<void> copy_on(const Errand& errand, Following& following);
   async::awaitable<bool> next_is_due(const Errand& errand, Following& following, Copied copied, async::SteadyTime begun,
@@ -87,7 +92,12 @@ class Controller {
   async::awaitable<Outcome> perform(const Errand& errand);
   async::awaitable<void> step_of_move(const Errand& errand, Outcome& outcome);
   async::awaitable<bool> upgrade(Errand errand);
+  /// Nothing when the upgrade went on without it.
+  async::awaitable<std::optional<UpgradeOutcome>> perform_while_wanted(const Errand& errand);
+  async::awaitable<bool> wanted(const Errand& errand);
   async::awaitable<UpgradeOutcome> perform_upgrade(const Errand& errand);
+  /// No copy begins any more, and the one that is being made is over; until the key is taken from busy_.
+  async::awaitable<void> hold_copies(std::string key);
   async::awaitable<void> step_of_upgrade(const Errand& errand, UpgradeOutcome& outcome);
   async::awaitable<void> stage(const Errand& errand, Outcome& outcome);
   async::awaitable<void> check(const Errand& errand);
@@ -97,8 +107,10 @@ class Controller {
   Plane& plane_;
   Fence& fence_;
   Options options_;
-  std::set<std::string> busy_;                  ///< keys of capsules with an errand under way
-  std::map<std::string, Following> following_;  ///< by key of the capsule
+  std::set<std::string> busy_;    ///< keys of capsules with an errand under way, or a copy being made
+  std::set<std::string> trying_;  ///< of those with an errand beside which copies go on
+  std::map<std::string, async::SteadyTime> busy_since_;  ///< by id of an upgrade whose rehearsal waits for another
+  std::map<std::string, Following> following_;           ///< by key of the capsule
   async::TaskGroup tasks_;
 };
 

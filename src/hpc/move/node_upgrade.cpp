@@ -84,6 +84,9 @@ awaitable<void> NodeSide::do_on_overlay(std::shared_ptr<OverlayWork> work) {
     work->reply = co_await async::on_pool(context_->pool, work->work);
   } catch (const Error& error) {
     work->failure = error;
+  } catch (const std::exception& error) {
+    // Whoever waits for it, or for its turn, has to hear of its end, whatever it was.
+    work->failure = Error(Code::internal, "what was done to the overlay failed unexpectedly").because(error.what());
   }
   work->over = true;
   work->changed.notify_all();

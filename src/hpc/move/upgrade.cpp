@@ -135,17 +135,27 @@ Decision<std::string> decide_restore(const Tables& tables, const RestoreOrder& r
 
 namespace {
 
+/// `told` is what was told of the failures before: of all of them the first says most, and of the others the last.
+std::string causes(const std::string& told, std::int64_t before, const std::string& error) {
+  constexpr std::string_view kThen = "; then: ";
+  const std::string known = fmt::format("tried {} times: ", before);
+  if (before == 0 || !told.starts_with(known)) return error;
+  const std::string first = told.substr(known.size(), told.find(kThen) - known.size());
+  return first == error ? error : first + std::string(kThen) + error;
+}
+
 void failed(Case& one, const UpgradeOutcome& outcome, const Limits& limits) {
   auto& capsule = one.record();
   auto& upgrade = *capsule.upgrade;
+  const std::string why = causes(capsule.description, upgrade.attempts, *outcome.error);
   capsule.description = *outcome.error;
   if (upgrade.phase == UpgradePhase::check || upgrade.phase == UpgradePhase::recheck) return;  // until its time is over
   if (outcome.busy) return;
   ++upgrade.attempts;
-  capsule.description = fmt::format("tried {} times: {}", upgrade.attempts, *outcome.error);
+  capsule.description = fmt::format("tried {} times: {}", upgrade.attempts, why);
   // There is nothing else to go back to than what it was before: that is tried until it is done.
   if (upgrade.phase == UpgradePhase::restore) return;
-  if (outcome.final || upgrade.attempts >= limits.attempts) one.give_up(*outcome.error);
+  if (outcome.final || upgrade.attempts >= limits.attempts) one.give_up(why);
 }
 
 void looked(Case& one, const Looked& found) {

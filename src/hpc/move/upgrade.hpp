@@ -45,7 +45,7 @@ struct Saved {
 struct UpgradeOutcome {
   std::optional<std::string> error;
   bool final = false;  ///< trying again would find the same
-  bool busy = false;   ///< of an error: somebody else, or an earlier request of ours, is at it; that counts for nothing
+  bool busy = false;   ///< of an error: it is being rehearsed or copied, which ends by itself; that is no attempt
   Looked looked;       ///< look, before_stop
   std::optional<model::Rehearsal> rehearsal;
   Saved saved;  ///< snapshot; restore: what ran last

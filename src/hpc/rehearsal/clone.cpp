@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
 #include <set>
 
 #include "base/error.hpp"
@@ -96,6 +97,14 @@ std::string failing_service(const capsule::Status& status) {
   return found == nullptr ? "" : found->name;
 }
 
+os::FileLock take_lock(const std::string& path, const std::string& name) {
+  if (auto lock = os::FileLock::try_acquire(path, fmt::format("the rehearsal of {}", name))) return *std::move(lock);
+  const auto who = os::FileLock::holder_of(path);
+  throw Error(Code::conflict, std::string(kUnderWay))
+      .because(who.empty() ? std::string("it ends just now") : "by " + who)
+      .advise("wait for it to end");
+}
+
 std::int64_t restarts_in(const capsule::Status& status) {
   std::int64_t count = 0;
   for (const auto& service : status.services) count += service.restarts;
@@ -108,20 +117,29 @@ Clone::Clone(const Options& options, const RehearsalRequest& request)
     : options_(options), request_(request), task_(task_of(request)), place_(options, request.ns, request.name) {
   require_scripts(request.scripts);
   os::make_directories(place_.directory.substr(0, place_.directory.rfind('/')), 0700);
-  lock_.emplace(os::FileLock::acquire(place_.lock(), fmt::format("the rehearsal of {}", request.name)));
+  lock_.emplace(take_lock(place_.lock(), request.name));
   clear_away(options_, place_);
   original_ = capsule::find_run(options.driver.capsules, request.ns, request.name);
   image_ = starts_ = request.image;
 }
 
-Clone::~Clone() {
+/// What fails of it is tried again by clear_away().
+void Clone::end_quietly() {
+  if (!handle_) return;
   try {
-    if (handle_) {
-      handle_->stop(SIGKILL, {});
-      handle_->wait(std::chrono::seconds{30});
-      // Where its links are.
-      wires_->run([&] { handle_->destroy(); });
-    }
+    handle_->stop(SIGKILL, {});
+    handle_->wait(std::chrono::seconds{30});
+    // Where its links are.
+    wires_->run([&] { handle_->destroy(); });
+  } catch (const Error& e) {
+    log::warn("rehearsal: the clone of {} does not end as it should: {}", request_.name, e.one_line());
+  }
+  handle_.reset();
+}
+
+Clone::~Clone() {
+  end_quietly();
+  try {
     clear_away(options_, place_);
   } catch (const Error& e) {
     log::warn("rehearsal: something of the clone of {} stays until the agent starts again: {}", request_.name,
@@ -382,12 +400,27 @@ std::string Clone::log_of(const std::string& service) const {
   return said;
 }
 
+/// It may take as long as it likes, and nobody may want to know any more: then it ends with the clone.
+capsule::StepResult Clone::run_check() {
+  auto running = std::async(std::launch::async, [this] {
+    return capsule::Control::connect(place_.keeper()).run_step(image::Moment::check, request_.patience);
+  });
+  try {
+    while (running.wait_for(kLookEvery) != std::future_status::ready) check_cancelled();
+  } catch (const Error&) {
+    handle_->stop(SIGKILL, {});
+    running.wait();
+    throw;
+  }
+  return running.get();
+}
+
 model::RehearsalFinding Clone::check() {
   step("check");
   model::RehearsalFinding finding{.name = "check"};
   const auto since = steady_clock::now();
   try {
-    const auto result = capsule::Control::connect(place_.keeper()).run_step(image::Moment::check, request_.patience);
+    const auto result = run_check();
     finding.result = result.result;
     finding.output = tail_of(result.output);
     const auto status = capsule::Control::connect(place_.keeper()).status();
@@ -397,6 +430,7 @@ model::RehearsalFinding Clone::check() {
       finding.output = fmt::format("service {} has failed since\n{}", service, tail_of(log_of(service), 4000));
     }
   } catch (const Error& e) {
+    check_cancelled();
     finding.result = e.code() == Code::timeout ? 124 : 1;
     finding.output = tail_of(e.one_line());
   }

@@ -46,6 +46,9 @@ awaitable<void> NodeSide::carry_out(std::shared_ptr<Job> job) {
     job->told = co_await async::on_pool(pool_, work);
   } catch (const Error& e) {
     job->failure = e;
+  } catch (const std::exception& e) {
+    // Whoever waits for it has to hear of its end, whatever it was.
+    job->failure = Error(Code::internal, "the rehearsal failed unexpectedly").because(e.what());
   }
   job->over = true;
   jobs_.erase(job);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/describe.hpp"
+#include "base/error.hpp"
 #include "capsule/capsule.hpp"
 #include "model/job.hpp"
 #include "model/node.hpp"
@@ -59,15 +60,19 @@ struct Options {
 /// each script; after one that failed nothing more is tried, but for scripts, of which each is. Image and digest are
 /// told; whose data it had is for the caller to say.
 ///
-/// Errors: invalid (the group has no capsule, a script is none); conflict while the same capsule is rehearsed; those of
-/// `fill`; exhausted; unavailable when it was cancelled. That the clone does not start is no error. Blocks: as long as
-/// it takes.
+/// Errors: invalid (the group has no capsule, a script is none); is_under_way() while the same capsule is rehearsed;
+/// those of `fill`, and of what is left of a clone before and cannot be cleared away; exhausted; unavailable when it
+/// was cancelled. That the clone does not start is no error. Blocks: as long as it takes.
 model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request,
                           const std::function<void(const std::string& upper)>& fill);
 
 /// The same with the snapshot that the request names, or one that is taken now. Errors also: not_found when the capsule
 /// has no overlay on this node, or no such snapshot.
 model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request);
+
+/// Whether it says that the same capsule is being rehearsed by somebody else: that ends, and then it may be asked for
+/// again. No other failure is like it, whatever its code. Errors travel whole, so it holds at the other end of a link.
+bool is_under_way(const Error& error);
 
 /// Ends and removes what rehearsals of an earlier agent have left. Throws the first failure, having tried everything.
 void sweep(const Options& options);

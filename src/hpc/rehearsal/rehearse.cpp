@@ -8,6 +8,8 @@
 
 namespace underway::rehearsal {
 
+bool is_under_way(const Error& error) { return error.code() == Code::conflict && error.message() == detail::kUnderWay; }
+
 model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request,
                           const std::function<void(const std::string& upper)>& fill) {
   model::Rehearsal told;

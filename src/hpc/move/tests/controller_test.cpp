@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "move/link_plane.hpp"
+#include "rehearsal/rehearsal.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 #include "store/memory_store.hpp"
@@ -63,6 +64,7 @@ class ControllerTest : public ::testing::Test {
     how.limits.lease = 100ms;
     how.limits.check = 5s;
     how.poll = 50ms;
+    how.busy_patience = 300ms;
     how.retry_after = 20ms;
     how.fence_again = 50ms;
     controller = std::make_unique<Controller>(*server, *plane, fence, loop.executor(), how);
@@ -104,6 +106,12 @@ class ControllerTest : public ::testing::Test {
     slot->streams["move.receive"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
       return receive(std::move(stream));
     };
+    slot->streams["move.look"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
+      return look(std::move(stream));
+    };
+    slot->streams["rehearsal.run"] = [this](boost::json::value, std::shared_ptr<link::Stream> stream) {
+      return rehearse(std::move(stream));
+    };
     slot->running = std::move(running);
     loop.run_until_done(slot->join());
   }
@@ -134,6 +142,7 @@ class ControllerTest : public ::testing::Test {
     ++rounds;
     const auto seen = std::to_string(written);
     if (hold_first_round && rounds == 1) co_await async::sleep_for(30s);
+    while (hold_copies) co_await async::sleep_for(5ms);
     std::string content(200'000, 'x');
     co_await stream->write(std::move(content));
     const auto heard = co_await stream->read();
@@ -176,6 +185,28 @@ class ControllerTest : public ::testing::Test {
     }
   }
 
+  awaitable<void> look(std::shared_ptr<link::Stream> stream) {
+    const auto told = json::to_value(LookReply{"sha256:old", "sha256:old", "sha256:new"});
+    co_await stream->write_control(told);
+    stream->end();
+  }
+  awaitable<void> rehearse(std::shared_ptr<link::Stream> stream) {
+    ++rehearsals;
+    if (rehearsal_fails) throw Error(*rehearsal_fails);
+    if (rehearses_for_ever) {
+      co_await stream->broken_off();
+      ++broken_off;
+      co_return;
+    }
+    while (hold_rehearsal) co_await async::sleep_for(5ms);
+    model::Rehearsal verdict;
+    verdict.digest = "sha256:new";
+    verdict.findings = {{"start", true, 0, "", 1ms}};
+    const auto told = json::to_value(verdict);
+    co_await stream->write_control(told);
+    stream->end();
+  }
+
   std::optional<model::Capsule> find() const {
     return tables::find_record<model::Capsule>(server->writer().tables(), "default/svc");
   }
@@ -187,6 +218,19 @@ class ControllerTest : public ::testing::Test {
     };
     loop.run_until_done(server->writer().submit(std::move(decide)));
   }
+  void begin_upgrade() {
+    auto decide = [](const tables::Tables& tables, const server::Context& context) {
+      return decide_upgrade(tables, {.name = "svc", .image = "svc:2"}, context);
+    };
+    loop.run_until_done(server->writer().submit(std::move(decide)));
+  }
+  void cancel() {
+    auto decide = [](const tables::Tables& tables, const server::Context& context) {
+      return decide_cancel(tables, "default", "svc", context);
+    };
+    loop.run_until_done(server->writer().submit(std::move(decide)));
+  }
+  bool upgrade_is_over() const { return find()->last_upgrade && !find()->upgrade; }
   template <class Condition>
   void until(Condition condition) {
     server::testing::run_until(loop, condition);
@@ -209,7 +253,10 @@ class ControllerTest : public ::testing::Test {
   int written = 0;          ///< by the capsule
   Duration reply_after{0};  ///< what the node found out is on its way for so long
   Duration watched_for{0};  ///< as the node was told: how long what is written in place may wait
-  bool hold_first_round = false, no_snapshot = false;
+  bool hold_first_round = false, no_snapshot = false, hold_copies = false;
+  int rehearsals = 0, broken_off = 0;
+  std::optional<Error> rehearsal_fails;
+  bool rehearses_for_ever = false, hold_rehearsal = false;
 };
 
 TEST_F(ControllerTest, MovesACapsuleOverTheLinks) {
@@ -310,6 +357,41 @@ TEST_F(ControllerTest, WithoutAnybodyToAskItWaits) {
   EXPECT_EQ(owner(), to);
 }
 
+TEST_F(ControllerTest, ARehearsalThatFailsIsCountedWhateverItFailsWith) {
+  rehearsal_fails = errno_error(EBUSY, "cannot remove what is left of the clone");
+  ASSERT_EQ(rehearsal_fails->code(), Code::conflict);
+  begin_upgrade();
+  until([&] { return upgrade_is_over(); });
+  EXPECT_NE(find()->last_upgrade->error.find("left of the clone: Device or resource busy"), std::string::npos)
+      << find()->last_upgrade->error;
+  EXPECT_EQ(rehearsals, 3);
+}
+
+TEST_F(ControllerTest, WhileSomebodyElseRehearsesItItWaitsButNotForEver) {
+  rehearsal_fails = Error(Code::conflict, "the capsule is being rehearsed already").because("by pid 7");
+  ASSERT_TRUE(rehearsal::is_under_way(*rehearsal_fails));
+  begin_upgrade();
+  until([&] { return rehearsals > 4; });
+  EXPECT_TRUE(find()->upgrade) << "that is no attempt";
+  EXPECT_NE(find()->description.find("rehearsed already: by pid 7"), std::string::npos) << find()->description;
+  until([&] { return upgrade_is_over(); });
+  EXPECT_EQ(find()->last_upgrade->error,
+            "it could not be rehearsed within 300ms: the capsule is being rehearsed already: by pid 7");
+}
+
+TEST_F(ControllerTest, OfAnUpgradeThatIsCancelledTheRehearsalIsBrokenOff) {
+  rehearses_for_ever = true;
+  begin_upgrade();
+  until([&] { return rehearsals == 1; });
+  cancel();
+  until([&] { return broken_off == 1; });
+  EXPECT_EQ(find()->last_upgrade->error, "it was cancelled");
+  rehearses_for_ever = false;
+  begin_upgrade();
+  until([&] { return upgrade_is_over() && at_rest(); });
+  EXPECT_EQ(find()->last_upgrade->error, "");
+}
+
 class FollowingTest : public ControllerTest {
  protected:
   FollowingTest() : ControllerTest({{"every", "100ms"}}) {}
@@ -349,6 +431,41 @@ TEST_F(FollowingTest, ACopyIsAsOldAsTheLookThatFoundItTheSameHoweverLateThatIsTo
   const auto copied = at();
   until([&] { return at() > copied; });  // and was found the same
   EXPECT_GE(unix_nanos(clock.now()) - at(), std::chrono::nanoseconds(reply_after).count());
+}
+
+TEST_F(FollowingTest, CopiesGoOnUntilAnUpgradeStopsIt) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  hold_rehearsal = true;
+  begin_upgrade();
+  until([&] { return rehearsals == 1; });
+  for (int times = 0; times < 3; ++times) {
+    const int before = rounds;
+    ++written;
+    until([&] { return rounds > before; });
+  }
+  EXPECT_EQ(find()->upgrade->phase, model::UpgradePhase::rehearse);
+  hold_rehearsal = false;
+  until([&] { return upgrade_is_over() && at_rest(); });
+  EXPECT_EQ(find()->last_upgrade->error, "");
+  const int before = rounds;
+  ++written;
+  until([&] { return rounds > before; });
+}
+
+TEST_F(FollowingTest, AnUpgradeTellsThatItWaitsForACopyAndDoesNotWaitForEver) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  hold_copies = true;
+  const int before = rounds;
+  ++written;
+  until([&] { return rounds > before; });
+  begin_upgrade();
+  until([&] { return find()->description == "a copy of it is being made on its standby"; });
+  EXPECT_EQ(find()->upgrade->phase, model::UpgradePhase::rehearse);
+  until([&] { return upgrade_is_over(); });
+  EXPECT_EQ(find()->last_upgrade->error,
+            "it could not be rehearsed within 300ms: a copy of it is being made on its standby");
+  EXPECT_EQ(rehearsals, 0);
+  hold_copies = false;
 }
 
 /// What is written in place may wait for long.

@@ -56,6 +56,40 @@ TEST_F(UpgradeInTrouble, AHostThatDiesInItIsReplacedByACopyFromBeforeWithTheOldI
   EXPECT_EQ(capsule().state, CapsuleState::held);
 }
 
+TEST_F(UpgradeInTrouble, CopiesAreMadeAsEverUntilItStops) {
+  run();
+  const auto copied = [&] { return copies_go_on(desk.tables, capsule(), capsule().standby, capsule().epoch, limits); };
+  ASSERT_TRUE(copied());
+  const std::string old = capsule().allocation;
+  begin();
+  for (const auto expected : {UpgradePhase::stage, UpgradePhase::rehearse, UpgradePhase::before_stop}) {
+    EXPECT_EQ(phase(), expected);
+    EXPECT_TRUE(copied()) << describe::spell(expected);
+    done(expected == UpgradePhase::rehearse ? rehearsed() : looked());
+  }
+  EXPECT_EQ(phase(), UpgradePhase::stop);
+  EXPECT_FALSE(copied());
+  ends(old);
+  done(saved());
+  run_at_home();
+  EXPECT_EQ(phase(), UpgradePhase::check);
+  EXPECT_FALSE(copied()) << "what the new image has written counts when its check has passed";
+  done();
+  EXPECT_TRUE(copied());
+}
+
+TEST_F(UpgradeInTrouble, OfFailuresTheFirstIsToldAndTheLast) {
+  run();
+  begin();
+  done(looked());
+  failed("the disk is slow");
+  EXPECT_EQ(capsule().description, "tried 1 times: the disk is slow");
+  failed("the clone of before is there");
+  EXPECT_EQ(capsule().description, "tried 2 times: the disk is slow; then: the clone of before is there");
+  failed("and is there still");
+  EXPECT_EQ(capsule().last_upgrade->error, "the disk is slow; then: and is there still");
+}
+
 TEST_F(UpgradeInTrouble, AHostThatDiesInItAndComesBackGoesBack) {
   up_to_the_start();
   run_at_home();

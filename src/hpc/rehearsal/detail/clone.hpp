@@ -13,9 +13,12 @@
 
 namespace underway::rehearsal::detail {
 
+/// Error::message() of is_under_way().
+inline constexpr std::string_view kUnderWay = "the capsule is being rehearsed already";
+
 class Clone {
  public:
-  /// Errors: invalid, conflict.
+  /// Errors: invalid; is_under_way(); those of clearing away what is left of the clone before.
   Clone(const Options& options, const RehearsalRequest& request);
   Clone(const Clone&) = delete;
   /// Ends and removes it; a failure is logged, and the next sweep tries again.
@@ -44,6 +47,8 @@ class Clone {
   std::string image_reference(const std::string& given) const;
   std::string task_directory() const;
   void launch();
+  capsule::StepResult run_check();
+  void end_quietly();
   void wait_until_ready(model::RehearsalFinding& finding);
   void end_by_itself(model::RehearsalFinding& finding);
   std::string log_of(const std::string& service) const;

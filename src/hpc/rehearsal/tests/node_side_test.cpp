@@ -37,6 +37,7 @@ class RehearsalOverALink : public capsule::Capsules {
     options.driver = this->options();
     options.place = directory_ + "/rehearsals";
     options.cgroup = group_ + "/rehearsals";
+    options.on_step = on_step_;
     side_.emplace(std::move(options));
     self_.name = "sms1";
     loop_.run_until_done(
@@ -80,6 +81,7 @@ class RehearsalOverALink : public capsule::Capsules {
   async::Loop loop_;
   async::Pool pool_{2};
   model::Node self_;
+  std::function<void(const std::string&)> on_step_;
   std::optional<NodeSide> side_;
   std::shared_ptr<link::Connection> node_, server_;
   async::TaskGroup tasks_of_link_;
@@ -115,6 +117,27 @@ TEST_F(RehearsalOverALink, HandsOnWhyItCannotBegin) {
   };
   loop_.run_until_done(all());
   EXPECT_THAT(why, HasSubstr("has no overlay on this node"));
+  loop_.run_until_done(side_->stop());
+}
+
+TEST_F(RehearsalOverALink, TellsOfAFailureThatNobodyThoughtOf) {
+  on_step_ = [](const std::string&) { throw std::runtime_error("a library's own"); };
+  make_side();
+  const auto run = spec("web", config("exec sleep 1000"));
+  auto& task = start(run);
+  auto wanted = request(run);
+  std::string why;
+  const auto all = [&]() -> awaitable<void> {
+    auto asked = ask(wanted);
+    try {
+      co_await async::within(seconds{20}, "the rehearsal", std::move(asked));
+    } catch (const Error& e) {
+      why = e.one_line();
+    }
+  };
+  loop_.run_until_done(all());
+  EXPECT_EQ(why, "the rehearsal failed unexpectedly: a library's own");
+  end(task);
   loop_.run_until_done(side_->stop());
 }
 

@@ -334,7 +334,12 @@ TEST_F(Rehearsals, OfOneCapsuleAreOneAtATimeAndEndWhenNobodyWaits) {
   bool stop = false;
   options.on_step = [&](const std::string& step) {
     if (step != "script") return;
-    second = capsule::failure_of([&] { rehearse(rehearsal_options(), request(run)); });
+    try {
+      rehearse(rehearsal_options(), request(run));
+    } catch (const Error& error) {
+      EXPECT_TRUE(is_under_way(error));
+      second = error.text();
+    }
     stop = true;
   };
   options.cancelled = [&] { return stop; };
@@ -343,6 +348,21 @@ TEST_F(Rehearsals, OfOneCapsuleAreOneAtATimeAndEndWhenNobodyWaits) {
   EXPECT_THAT(second, HasSubstr("the rehearsal of web"));
   EXPECT_THAT(capsule::failure_of([&] { rehearse(rehearsal_options(), request(run, {{"x", "echo"}})); }),
               HasSubstr("must begin with #!"));
+  end(task);
+}
+
+TEST_F(Rehearsals, EndInTheMiddleOfACheckWhenNobodyWaits) {
+  const auto run = spec("web", config("exec sleep 1000", {},
+                                      R"({"step": [{"check": [{"command": ["/bin/sh", "-c", "exec sleep 1000"]}]}]})"));
+  auto& task = start(run);
+  auto options = rehearsal_options();
+  std::atomic<bool> checks = false;
+  int looks = 0;
+  options.on_step = [&](const std::string& step) { checks = step == "check"; };
+  options.cancelled = [&] { return checks && ++looks > 3; };
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_THAT(capsule::failure_of([&] { rehearse(options, request(run)); }), HasSubstr("the rehearsal was given up"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, seconds{25}) << "the check was waited for";
   end(task);
 }
 

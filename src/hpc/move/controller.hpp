@@ -83,6 +83,7 @@ class Controller {
   void begin_following(Errand errand);
   void copy_beside(const tables::Tables& tables, Errand errand);
   async::awaitable<void> follow(Errand errand);
+  async::awaitable<Copied> copy_once(const Errand& errand, CopyKind kind, std::int64_t& at);
   async::awaitable<void> copy_on(const Errand& errand, Following& following);
   async::awaitable<bool> next_is_due(const Errand& errand, Following& following, Copied copied, async::SteadyTime begun,
                                      async::SteadyTime rested);

@@ -1,8 +1,10 @@
 #include "move/detail/ears.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <charconv>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -30,6 +32,11 @@ std::shared_ptr<Ear> Ears::at(const std::string& upper) {
   const auto [found, fresh] = slots_.try_emplace(upper);
   auto& slot = found->second;
   slot.asked = now;
+  struct stat place = {};
+  const std::pair<dev_t, ino_t> of =
+      ::stat(upper.c_str(), &place) == 0 ? std::pair(place.st_dev, place.st_ino) : std::pair<dev_t, ino_t>();
+  if (slot.of != of) slot.ear.reset();
+  slot.of = of;
   if (slot.ear || (!fresh && now - slot.failed < kTryAgain)) return slot.ear;
   try {
     slot.ear = std::make_shared<Ear>(upper);
@@ -38,6 +45,14 @@ std::shared_ptr<Ear> Ears::at(const std::string& upper) {
     slot.failed = now;
   }
   return slot.ear;
+}
+
+void Ears::give_up(const std::string& upper, const Error& error) {
+  if (error.code() == Code::unavailable) return forget(upper);
+  const std::lock_guard lock(mutex_);
+  auto& slot = slots_[upper];
+  if (std::exchange(slot.ear, nullptr)) log::warn("node: {}", error.one_line());
+  slot.asked = slot.failed = steady_clock::now();
 }
 
 void Ears::forget(const std::string& upper) {

@@ -2,6 +2,7 @@
 // until there is something new, only for the copy that is just made.
 #include "base/log.hpp"
 #include "move/controller.hpp"
+#include "move/detail/case.hpp"
 
 namespace underway::move {
 
@@ -13,6 +14,8 @@ namespace {
 constexpr int kPace = 20;
 /// For half of it when one of them waits for a copy.
 constexpr int kUrgentPace = 2;
+/// A pause is no longer than this part of `rpo`.
+constexpr int kOfRpo = 3;
 /// As a capsule's init has it (capsule/init/saves.hpp).
 constexpr auto kSavesPatience = std::chrono::seconds(5);
 
@@ -75,6 +78,29 @@ awaitable<void> Controller::follow(Errand errand) {
   }
 }
 
+/// What has changed is brought there while writers go on, if it is too much to be read while they stand still: the
+/// first copy of all, above all. `at`: when the one that counts was begun.
+awaitable<Copied> Controller::copy_once(const Errand& errand, CopyKind kind, std::int64_t& at) {
+  const auto copy = [this, &errand](CopyKind how) {
+    return async::within(options_.copy_patience, "copying",
+                         plane_.copy(errand.capsule, errand.job, errand.todo.node, how));
+  };
+  std::optional<Error> failure;
+  try {
+    co_return co_await copy(kind);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  if (failure->code() != Code::too_large) throw *failure;
+  model::CapsuleMove rounds;
+  while (!enough(rounds, options_.limits)) {
+    auto copied = co_await copy(CopyKind::running);
+    rounds.rounds.push_back(std::move(copied.round));
+  }
+  at = now_ns();
+  co_return co_await copy(CopyKind::consistent);
+}
+
 awaitable<void> Controller::copy_on(const Errand& errand, Following& following) {
   const auto& [key, capsule, job, todo, silence] = errand;
   if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
@@ -92,12 +118,10 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
       if (!following.staged)
         co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
       following.staged = true;
-      const auto at = now_ns();
+      auto at = now_ns();
       const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
       const bool whole = at - following.whole_at >= whole_every.count();
-      copied = co_await async::within(
-          options_.copy_patience, "copying",
-          plane_.copy(capsule, job, todo.node, whole ? CopyKind::consistent : CopyKind::following));
+      copied = co_await copy_once(errand, whole ? CopyKind::whole : CopyKind::following, at);
       following.at = at;
       following.behind_since = copied.behind < Duration{0} ? 0 : now_ns() - copied.behind.count();
       if (whole) following.whole_at = at;
@@ -107,7 +131,9 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
     if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
     // A move that has begun meanwhile waits for nothing else.
     if (!co_await goes_on(errand)) co_return;
-    const auto pause = std::max<Duration>(kPace * copied.held, options_.copy_share * copied.cost);
+    // However dear the last one was: older than this share of what a failover starts from no copy becomes for it.
+    const auto pause = std::min<Duration>(std::max<Duration>(kPace * copied.held, options_.copy_share * copied.cost),
+                                          capsule.rpo / kOfRpo);
     co_await async::sleep_until(begun +
                                 (following.sync ? std::min<Duration>(pause, kUrgentPace * copied.held) : pause));
     if (!co_await next_is_due(errand, following, copied, begun, begun + pause)) co_return;

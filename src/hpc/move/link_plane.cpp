@@ -121,13 +121,16 @@ awaitable<std::int64_t> LinkPlane::measure(std::string owner, CapsuleRequest req
 }
 
 awaitable<void> LinkPlane::install(model::Capsule capsule, tables::Row<model::Job> job, std::string target) {
-  auto header = json::to_value(request_of(capsule, *job));
+  auto request = request_of(capsule, *job);
+  request.with_what_is_there = capsule.move && capsule.move->without_overlay;
+  auto header = json::to_value(request);
   co_await ask(std::move(target), "move.install", std::move(header));
 }
 
 awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job> job, std::string target,
                                   CopyKind kind) {
-  const CopyRequest request{request_of(capsule, *job), kind != CopyKind::running, kind == CopyKind::following};
+  const bool quick = kind == CopyKind::following, brief = quick || kind == CopyKind::whole;
+  const CopyRequest request{request_of(capsule, *job), kind != CopyKind::running, quick, brief};
   const auto header = json::to_value(request);
   const auto begun = std::chrono::steady_clock::now();
   const auto receiving = co_await server_.open_stream(std::move(target), "move.receive", header);

@@ -14,6 +14,7 @@ const Structure& description(Tag<CapsuleRequest>) {
                                  .wire<&CapsuleRequest::group>("Group", "")
                                  .wire<&CapsuleRequest::epoch>("Epoch", "")
                                  .wire<&CapsuleRequest::bytes>("Bytes", "")
+                                 .wire<&CapsuleRequest::with_what_is_there>("WithWhatIsThere", "")
                                  .done();
   return s;
 }
@@ -23,6 +24,7 @@ const Structure& description(Tag<CopyRequest>) {
                                  .wire<&CopyRequest::capsule>("Capsule", "")
                                  .wire<&CopyRequest::consistent>("Consistent", "")
                                  .wire<&CopyRequest::quick>("Quick", "")
+                                 .wire<&CopyRequest::brief>("Brief", "")
                                  .done();
   return s;
 }

@@ -26,13 +26,15 @@ struct CapsuleRequest {
   model::Job job;     ///< with its configuration
   std::string group;  ///< whose capsule it is
   std::int64_t epoch = 0;
-  std::int64_t bytes = 0;  ///< that its overlay holds where it is, for "move.stage"; 0: nobody knows
+  std::int64_t bytes = 0;           ///< that its overlay holds where it is, for "move.stage"; 0: nobody knows
+  bool with_what_is_there = false;  ///< "move.install": somebody said that it may start with nothing
 };
 
 struct CopyRequest {
   CapsuleRequest capsule;
   bool consistent = false;
   bool quick = false;  ///< overlay::SendOptions::quick
+  bool brief = false;  ///< overlay::SendOptions::brief
 };
 
 struct CopyReply {

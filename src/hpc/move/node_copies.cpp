@@ -34,6 +34,24 @@ awaitable<std::invoke_result_t<Job&>> on_pool(async::Pool& pool, Job& job, Durat
   co_return co_await async::on_pool(pool, counted);
 }
 
+/// Nothing where nobody listens, or no more: then `ear` is let go, and it has to be looked at.
+template <class Ask>
+std::optional<std::invoke_result_t<Ask&, overlay::Listener&>> ask_ear(Ears& ears, const std::string& upper,
+                                                                      std::shared_ptr<Ear>& ear, Ask ask) {
+  if (!ear) return std::nullopt;
+  try {
+    return ask(ear->listener);
+  } catch (const Error& error) {
+    ears.give_up(upper, error);
+    ear.reset();
+    return std::nullopt;
+  }
+}
+
+std::optional<std::uint64_t> hear(Ears& ears, const std::string& upper, std::shared_ptr<Ear>& ear) {
+  return ask_ear(ears, upper, ear, [](overlay::Listener& listener) { return listener.hear(); });
+}
+
 }  // namespace
 
 awaitable<void> NodeSide::carry(overlay::Party& party, link::Stream& stream, Duration& cost) {
@@ -97,6 +115,8 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     overlay::SendOptions how;
     how.consistent = request.consistent;
     how.quick = request.quick;
+    how.brief = request.brief;
+    how.longest_hold = options_.freeze_limit;
     how.label = std::to_string(request.capsule.epoch);
     const auto upper = source->mounted.upper();
     if (request.consistent && running) {
@@ -104,10 +124,12 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
       source->saves = HeldSaves::find(request.capsule, *run);
     }
     // When nobody writes any more, so that what is in this copy does not call for the next.
-    const auto listen = [at = source.get()] {
-      if (!at->ear) return;
+    const auto listen = [this, at = source.get(), upper] {
+      const auto heard = hear(*ears_, upper, at->ear);
+      at->seen = {};
+      if (!heard) return;
       at->seen.ear = at->ear->id;
-      at->seen.heard = at->ear->listener.hear();
+      at->seen.heard = *heard;
     };
     // What is copied is read from memory. To write out the disk that a directory shares with the host takes long on a
     // busy host, and is of no use here.
@@ -118,6 +140,8 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
     };
     if (request.consistent && running) {
       how.hold = [at = source.get(), freeze, listen] {
+        // New directories are found before, while nobody has to stand still for it.
+        listen();
         if (at->saves) at->saves->note();
         at->frozen.emplace(freeze());
         listen();
@@ -203,17 +227,21 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
     return upper;
   };
   const auto upper = co_await async::on_pool(context_->pool, find);
-  const auto hear = [&] { return ear->listener.hear(); };
   // What another ear has counted says nothing: then the first look counts.
   const bool same_ear = ear && ear->id == seen.ear;
   auto heard = seen.heard;
-  if (ear && !same_ear) heard = co_await async::on_pool(context_->pool, hear);
+  // Whoever hears no more has heard nothing: it is looked at instead.
+  const auto hear_now = [&] { return hear(*ears_, upper, ear).value_or(heard); };
+  if (ear && !same_ear) heard = co_await async::on_pool(context_->pool, hear_now);
   const auto asked = std::chrono::steady_clock::now();
   const auto rested = asked + request.rest;
   const auto ripe = same_ear ? asked + request.every : asked;
-  const auto pause = ear ? std::clamp(request.every, options_.look_every, options_.tell_every) : options_.look_every;
+  const auto pause = [&] {
+    return ear ? std::clamp(request.every, options_.look_every, options_.tell_every) : options_.look_every;
+  };
   const auto look = [&] {
-    return ear ? ear->listener.look() : overlay::Listener::Found{heard, overlay::look_at(upper)};
+    const auto found = ask_ear(*ears_, upper, ear, [](overlay::Listener& listener) { return listener.look(); });
+    return found ? *found : overlay::Listener::Found{heard, overlay::look_at(upper)};
   };
   auto told = asked, next_look = std::min(ripe, asked + options_.tell_every);
   bool changed = false, listening = true;
@@ -225,7 +253,7 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
       continue;
     }
     // To ask costs a change of threads, so it is done only where there is an answer.
-    if (ear && listening && co_await async::on_pool(context_->pool, hear) != heard) {
+    if (ear && listening && co_await async::on_pool(context_->pool, hear_now) != heard) {
       // What belongs together comes within moments, and one copy is enough for it.
       co_await async::sleep_for(options_.gather);
       break;
@@ -241,7 +269,7 @@ awaitable<void> NodeSide::watch(WatchRequest request, std::shared_ptr<link::Stre
     changed = differs && now >= ripe;
     listening = found.heard != heard;
     // A large overlay takes its time: it may have a hundredth of a core.
-    next_look = now + std::max<Duration>(pause, 100 * (now - begun));
+    next_look = now + std::max<Duration>(pause(), 100 * (now - begun));
     if (changed || now - told < options_.tell_every) continue;
     const auto reply = json::to_value(WatchReply{false, differs, now - begun, begun - asked});
     co_await stream->write_control(reply);
@@ -262,12 +290,13 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
     const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
     if (run && run->running())
       throw Error(Code::conflict, fmt::format("capsule '{}' runs on {}", request.capsule.name, context_->self.name));
-    if (run) put_aside(options_, *run, layer_of(options_, request.capsule).directory);
+    const bool aside = run && put_aside(options_, *run, layer_of(options_, request.capsule).directory);
     auto target = std::make_unique<Target>(Target{open(options_, request.capsule), nullptr, run.has_value()});
     const std::string copy = copy_of(target->mounted);
     ears_->forget(target->mounted.upper());
-    // What it wrote when it was here is the beginning: the way back sends differences only.
-    if (run) {
+    // What it wrote when it was here is the beginning: the way back sends differences only. Of what was put aside there
+    // is nothing here, which would pass for a copy.
+    if (run && !aside) {
       const auto until = run->ended > 0 ? from_unix_nanos(run->ended) : SystemClock().now();
       overlay::keep_as_copy(target->mounted.upper(), copy, "left behind", until);
     }
@@ -282,9 +311,11 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
   } catch (const Error& error) {
     failure = error;
   }
+  const bool failed_there = target->receiver->failed_there();
   auto finish = [&] {
     target->receiver.reset();
-    const bool full = failure && failure->code() == Code::exhausted;
+    // What the other node lacks takes no room here.
+    const bool full = failure && failure->code() == Code::exhausted && !failed_there;
     const std::string copy = copy_of(target->mounted);
     const auto state = overlay::find_copy(copy);
     // What nobody can start from would keep the disk full.

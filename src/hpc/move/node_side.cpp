@@ -16,6 +16,7 @@
 #include "move/capsules.hpp"
 #include "move/detail/ears.hpp"
 #include "move/detail/layer.hpp"
+#include "move/left_behind.hpp"
 #include "os/file.hpp"
 #include "overlay/shelf.hpp"
 
@@ -130,6 +131,13 @@ std::function<void(bool)> writers_of(const NodeOptions& options, const capsule::
 }
 
 void install(const NodeOptions& options, const CapsuleRequest& request) {
+  const auto run = capsule::find_run(options.capsules, request.ns, request.name);
+  try {
+    if (run && !run->running()) bring_back(options, *run, layer_of(options, request).directory);
+  } catch (const Error& error) {
+    if (!request.with_what_is_there) throw;
+    log::warn("node: {}", error.one_line());
+  }
   auto mounted = open(options, request);
   const std::string copy = copy_of(mounted);
   const auto state = overlay::find_copy(copy);

@@ -79,7 +79,8 @@ class NodeSide final : public node::Extension {
 std::vector<std::string> obstacles(const NodeOptions& options, const CapsuleRequest& request);
 /// Holds all processes of a run up (true), and lets them go on. When we die meanwhile they go on with the next start.
 std::function<void(bool)> writers_of(const NodeOptions& options, const capsule::Run& run);
-/// Its copy becomes its overlay; where there is no copy that could be started from, what lies there stays. Blocks.
+/// Its copy becomes its overlay; where there is no copy that could be started from, what lies there stays, or comes
+/// back if it was put aside. Blocks.
 void install(const NodeOptions& options, const CapsuleRequest& request);
 
 }  // namespace underway::move

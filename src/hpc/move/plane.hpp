@@ -22,6 +22,7 @@ struct Copied {
 enum class CopyKind : std::uint8_t {
   running,     ///< the owner's writers go on: it cannot be started from
   consistent,  ///< they are held up meanwhile, or have ended
+  whole,       ///< they are held up for moments, or the round is broken off: Error(too_large)
   following    ///< the same, quickly: one of many that follow each other
 };
 

@@ -20,6 +20,8 @@ constexpr std::uint32_t kReplaced = IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO
 constexpr std::uint32_t kWatched = kReplaced | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK;
 
 constexpr std::uint32_t kNames = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_IGNORED | IN_Q_OVERFLOW;
+/// Of a buffer of events each. Who makes directories faster than they are found must not keep us in this for ever.
+constexpr int kMostReads = 64;
 /// Of more the paths are not kept in memory.
 constexpr std::size_t kMostListed = 20'000;
 
@@ -75,7 +77,11 @@ std::uint64_t Listener::hear() {
 void Listener::listen() {
   alignas(inotify_event) std::array<char, 64 << 10> buffer{};
   bool again = false;
-  for (;;) {
+  for (int reads = 0;; ++reads) {
+    if (reads == kMostReads) {
+      ++heard_;
+      break;
+    }
     const auto got = ::read(events_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -88,12 +94,17 @@ void Listener::listen() {
       if ((event.mask & kNames) != 0) ++names_;
       // What a renamed directory holds would be told by names that it had.
       if ((event.mask & IN_Q_OVERFLOW) != 0 || (is_directory(event) && (event.mask & IN_MOVED_FROM) != 0)) again = true;
-      if ((event.mask & IN_IGNORED) != 0) directories_.erase(event.wd);
-      if (!is_directory(event) || (event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || event.len == 0) continue;
       const auto found = directories_.find(event.wd);
+      if ((event.mask & IN_IGNORED) != 0 && found != directories_.end()) {
+        deaf_ = deaf_ || found->second.empty();
+        directories_.erase(found);
+        continue;
+      }
+      if (!is_directory(event) || (event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || event.len == 0) continue;
       if (found != directories_.end()) add_below(found->second.empty() ? name : found->second + "/" + name);
     }
   }
+  if (deaf_) throw Error(Code::unavailable, fmt::format("'{}' is not what was listened to", upper_));
   if (again) begin();
 }
 

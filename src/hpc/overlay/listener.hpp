@@ -30,7 +30,9 @@ class Listener {
   /// Can be read from when there is something to hear. Not to be read by anybody else.
   const os::Fd& events() const { return events_; }
   /// How often something was replaced since the beginning; more when it cannot be told. What happened before the call
-  /// counts. Blocks when there are new directories.
+  /// counts. Blocks when there are new directories; of a flood of them some are left for the next call, and count.
+  /// Errors, after which it hears nothing for sure: as of the constructor; unavailable when the upper layer was taken
+  /// away, by an unmount or because another one has its place.
   std::uint64_t hear();
   /// hear(), and what look_at() says, for less: directories are read again only when a name in them has come or gone.
   struct Found {
@@ -52,6 +54,7 @@ class Listener {
   std::map<int, std::string> directories_;  ///< by watch
   std::uint64_t heard_ = 0;
   std::uint64_t names_ = 0;  ///< how often a name came or went
+  bool deaf_ = false;        ///< the upper layer is not what it was
   /// All paths, in the order of a walk, as they were at that count of names.
   struct Listed {
     std::uint64_t names = 0;

@@ -72,6 +72,7 @@ struct Receiver::State {
   std::string out;
   Phase phase = Phase::telling;
   bool greeted = false;
+  bool failed_there = false;
   /// Differences wait, because the tree is a consistent copy that must stay one.
   bool waiting = false;
   /// In the tree is what the index says.
@@ -121,7 +122,10 @@ void Receiver::State::tell() {
 }
 
 void Receiver::State::take(const Frame& frame) {
-  if (frame.kind == FrameKind::failed) throw_failed(frame.payload, "the source of the overlay");
+  if (frame.kind == FrameKind::failed) {
+    failed_there = true;
+    throw_failed(frame.payload, "the source of the overlay");
+  }
   if (phase == Phase::beginning && frame.kind == FrameKind::begin) {
     begin = read_begin(frame.payload);
     if (!waiting) {
@@ -224,7 +228,8 @@ void Receiver::State::guarded(Step step) {
     if (phase != Phase::failed && phase != Phase::done) put_failed(e, out);
     phase = Phase::failed;
     // Differences that fill the disk would keep the next round from having less.
-    if (e.code() == Code::exhausted && waiting && !state.applying) static_cast<void>(::ftruncate(round_file.get(), 0));
+    if (e.code() == Code::exhausted && !failed_there && waiting && !state.applying)
+      static_cast<void>(::ftruncate(round_file.get(), 0));
     throw;
   }
 }
@@ -253,5 +258,6 @@ void Receiver::receive(std::string_view bytes) {
 
 bool Receiver::done() const { return state_->phase == State::Phase::done && state_->out.empty(); }
 const Round& Receiver::round() const { return state_->round; }
+bool Receiver::failed_there() const { return state_->failed_there; }
 
 }  // namespace underway::overlay

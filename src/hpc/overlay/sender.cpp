@@ -66,6 +66,7 @@ struct Sender::State {
   /// The receiver's entry of what has not changed since; null: it may have.
   const Entry* find_unchanged(const Entry& entry) const;
   void keep();
+  void check_hold() const;
   bool keep_file(const Entry& entry, std::uint64_t& room);
   void send_removed();
   void send_next();
@@ -112,6 +113,7 @@ struct Sender::State {
   std::optional<Open> open;
   std::map<std::string, std::vector<Kept>, std::less<>> kept;
   bool released = false;  ///< the writers go on
+  steady_clock::time_point held_since{};
   /// When each file was last changed, as the round saw it.
   std::map<std::string, std::int64_t, std::less<>> seen;
   std::int64_t at = 0;
@@ -188,6 +190,7 @@ bool Sender::State::step() {
 }
 
 void Sender::State::look() {
+  held_since = steady_clock::now();
   if (options.hold) options.hold();
   at = unix_nanos(SystemClock().now());
   auto scanned = scan(tree, {.sync = !options.consistent, .quick = options.quick, .known = &have});
@@ -215,10 +218,19 @@ void Sender::State::keep() {
     if (entry.type != EntryType::file || find_unchanged(entry) != nullptr) continue;
     if (keep_file(entry, room)) continue;
     kept.clear();
-    return;
+    if (!options.brief) return;
+    throw Error(Code::too_large, "more has changed than is read while writers stand still")
+        .because(fmt::format("it is more than {}", human_bytes(kKept)));
   }
   options.release();
   released = true;
+}
+
+void Sender::State::check_hold() const {
+  if (!options.release || released || options.longest_hold == Duration{0}) return;
+  if (steady_clock::now() - held_since < options.longest_hold) return;
+  throw Error(Code::timeout, "writers would stand still for too long")
+      .because(fmt::format("{} are allowed, and not all has been read", human_duration(options.longest_hold)));
 }
 
 /// False: there is no room for it.
@@ -227,6 +239,7 @@ bool Sender::State::keep_file(const Entry& entry, std::uint64_t& room) {
   if (!reader) throw_changed(entry.path, "vanished");
   auto& pieces = kept[entry.path];
   while (const auto piece = reader->next()) {
+    check_hold();
     if (piece->bytes.size() > room) return false;
     room -= piece->bytes.size();
     pieces.push_back({piece->offset, piece->length, std::string(piece->bytes)});
@@ -303,6 +316,7 @@ void Sender::State::forget(const std::string& path) {
 }
 
 void Sender::State::send_piece() {
+  check_hold();
   const auto piece = next_piece();
   if (!piece) return end_file();
   auto& entry = *open->entry;

@@ -64,6 +64,11 @@ struct SendOptions {
   /// On tmpfs, too, what a file's times say counts: a write through a mapping may be missed there. For rounds that
   /// follow each other closely, of which some are not quick.
   bool quick = false;
+  /// Of a round with `release`: when more has changed than is read at once while the writers stand still, it is broken
+  /// off, Error(too_large), and nobody stands still for what can be sent before. Otherwise they wait until all is sent.
+  bool brief = false;
+  /// Writers stand still for so long at most: then the round is broken off, Error(timeout). 0: for as long as it takes.
+  Duration longest_hold{0};
   /// Says what the copy is of, e.g. the owner's epoch; kept in CopyState.
   std::string label;
   /// Before anything is looked at, when the receiver has said what it has: here writers are stopped, so that they do
@@ -120,6 +125,8 @@ class Receiver final : public Party {
   void receive(std::string_view bytes) override;
   bool done() const override;
   const Round& round() const override;
+  /// What it failed with was told by the sender: it says nothing of this host.
+  bool failed_there() const;
 
  private:
   struct State;

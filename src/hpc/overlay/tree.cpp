@@ -24,8 +24,9 @@ std::vector<std::string> names_in(const os::Fd& directory, const std::string& wh
   std::vector<std::string> names;
   for (;;) {
     const auto got = ::getdents64(directory.get(), buffer.data(), buffer.size());
+    // One that was removed since it was opened has nothing in it (readdir(3) knows that, too).
+    if (got == 0 || (got < 0 && errno == ENOENT)) break;
     if (got < 0) throw errno_error(errno, fmt::format("cannot list '{}'", what));
-    if (got == 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
       dirent64 entry{};
       std::memcpy(&entry, buffer.data() + at, offsetof(dirent64, d_name));

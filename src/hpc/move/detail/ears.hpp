@@ -2,12 +2,15 @@
 /// @file
 /// Who hears what is replaced in the overlays of this node that are copied.
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "async/loop.hpp"
+#include "base/error.hpp"
 #include "overlay/listener.hpp"
 
 namespace underway::move::detail {
@@ -26,10 +29,13 @@ class Ears {
   std::shared_ptr<Ear> at(const std::string& upper);
   /// Nobody copies from there any more.
   void forget(const std::string& upper);
+  /// It failed with this: for a minute it has to be looked at. Of what was taken away, the next one listens anew.
+  void give_up(const std::string& upper, const Error& error);
 
  private:
   struct Slot {
     std::shared_ptr<Ear> ear;
+    std::pair<dev_t, ino_t> of;  ///< the directory that it listens to: another one may have its place by now
     async::SteadyTime asked;
     async::SteadyTime failed;
   };

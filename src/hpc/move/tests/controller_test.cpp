@@ -140,6 +140,8 @@ class ControllerTest : public ::testing::Test {
   awaitable<void> send(boost::json::value header, std::shared_ptr<link::Stream> stream) {
     const auto request = json::decode<CopyRequest>(header);
     ++rounds;
+    asked.push_back(std::string(request.consistent ? "consistent" : "running") + (request.brief ? ", brief" : ""));
+    if (too_much && request.brief) throw Error(Code::too_large, "more has changed than is read meanwhile");
     const auto seen = std::to_string(written);
     if (hold_first_round && rounds == 1) co_await async::sleep_for(30s);
     while (hold_copies) co_await async::sleep_for(5ms);
@@ -250,9 +252,11 @@ class ControllerTest : public ::testing::Test {
   std::vector<std::string> steps;
   std::size_t received = 0;
   int rounds = 0, installed = 0;
-  int written = 0;          ///< by the capsule
-  Duration reply_after{0};  ///< what the node found out is on its way for so long
-  Duration watched_for{0};  ///< as the node was told: how long what is written in place may wait
+  int written = 0;                 ///< by the capsule
+  Duration reply_after{0};         ///< what the node found out is on its way for so long
+  Duration watched_for{0};         ///< as the node was told: how long what is written in place may wait
+  std::vector<std::string> asked;  ///< of the capsule's owner, for each round
+  bool too_much = false;           ///< for writers to stand still
   bool hold_first_round = false, no_snapshot = false, hold_copies = false;
   int rehearsals = 0, broken_off = 0;
   std::optional<Error> rehearsal_fails;
@@ -466,6 +470,16 @@ TEST_F(FollowingTest, AnUpgradeTellsThatItWaitsForACopyAndDoesNotWaitForEver) {
             "it could not be rehearsed within 300ms: a copy of it is being made on its standby");
   EXPECT_EQ(rehearsals, 0);
   hold_copies = false;
+}
+
+TEST_F(FollowingTest, WhatIsTooMuchToStandStillForIsSentBeforeThat) {
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  too_much = true;
+  asked.clear();
+  ++written;
+  until([&] { return asked.size() > 2 && asked.back() == "consistent"; });
+  EXPECT_EQ(asked[0], "consistent, brief");
+  for (std::size_t n = 1; n + 1 < asked.size(); ++n) EXPECT_EQ(asked[n], "running");
 }
 
 /// What is written in place may wait for long.

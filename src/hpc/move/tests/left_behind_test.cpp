@@ -9,6 +9,7 @@
 #include "os/file.hpp"
 #include "os/trash.hpp"
 #include "overlay/overlay.hpp"
+#include "overlay/transfer.hpp"
 
 namespace underway::move {
 namespace {
@@ -27,10 +28,7 @@ class LeftBehind : public testing::TestWithParam<overlay::Kind> {
     run_.keeper_dir = "/run-1";
     layer_ = capsule::capsule_directory(options_.capsules, run_.ns, run_.name) + "/overlay";
     os::make_directories(layer_, 0700);
-    overlay::Spec spec;
-    spec.kind = GetParam();
-    spec.size_bytes = GetParam() == overlay::Kind::directory ? 0 : std::uint64_t{64} << 20;
-    auto opened = overlay::open_overlay(spec, layer_, {});
+    auto opened = overlay::open_overlay(spec(), layer_, {});
     os::write_file(opened.upper() + "/only-here", "acknowledged");
     opened.release();  // as whoever only looked leaves it
   }
@@ -38,6 +36,34 @@ class LeftBehind : public testing::TestWithParam<overlay::Kind> {
     if (directory_.empty()) return;
     overlay::remove_overlay(layer_);
     os::remove_tree(directory_);
+  }
+  static overlay::Spec spec() {
+    overlay::Spec spec;
+    spec.kind = GetParam();
+    spec.size_bytes = GetParam() == overlay::Kind::directory ? 0 : std::uint64_t{64} << 20;
+    return spec;
+  }
+  std::string content() const {
+    auto opened = overlay::open_overlay(spec(), layer_, {});
+    auto text = os::read_file(opened.upper() + "/only-here");
+    opened.close();
+    return text;
+  }
+  void copy_into_it() const {
+    auto opened = overlay::open_overlay(spec(), layer_, {});
+    const auto source = directory_ + "/source";
+    os::make_directories(source, 0755);
+    os::write_file(source + "/later", "of another node");
+    overlay::SendOptions how;
+    how.consistent = true;
+    overlay::copy_here(source, opened.layer() + "/copy", std::move(how));
+    opened.close();
+  }
+  bool has_copy() const {
+    auto opened = overlay::open_overlay(spec(), layer_, {});
+    const auto copy = overlay::find_copy(opened.layer() + "/copy");
+    opened.close();
+    return copy && copy->consistent;
   }
   std::size_t in_trash() const { return os::Trash(options_.trash).list().size(); }
 
@@ -50,14 +76,83 @@ TEST_P(LeftBehind, IsPutAsideOnceIfNobodyHasIt) {
   EXPECT_TRUE(put_aside(options_, run_, layer_));
   ASSERT_EQ(in_trash(), 1U);
   const auto kept = os::Trash(options_.trash).list().front();
-  EXPECT_EQ(kept.what, "capsule-default-counter");
-  EXPECT_FALSE(os::exists(layer_));
+  EXPECT_EQ(kept.what, "capsule-default.counter");
+  EXPECT_FALSE(overlay::find_overlay(layer_));
+  EXPECT_TRUE(put_aside(options_, run_, layer_)) << "what lies there now is nobody's";
+  EXPECT_EQ(in_trash(), 1U);
   // Whoever wants it puts it back where it was.
+  os::remove_tree(layer_);
   ASSERT_EQ(::rename((options_.trash + "/" + kept.name).c_str(), layer_.c_str()), 0);
-  auto opened = overlay::open_overlay(*overlay::find_overlay(layer_), layer_, {});
-  EXPECT_EQ(os::read_file(opened.upper() + "/only-here"), "acknowledged");
-  opened.close();
+  EXPECT_EQ(content(), "acknowledged");
   EXPECT_FALSE(put_aside(options_, run_, layer_)) << "what lies there may be a copy by now";
+}
+
+TEST_P(LeftBehind, ComesBackWhereNoCopyHasBecomeComplete) {
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  // A copy that was begun.
+  auto begun = overlay::open_overlay(spec(), layer_, {});
+  os::write_file(begun.upper() + "/nothing", "");
+  begun.release();
+  EXPECT_TRUE(bring_back(options_, run_, layer_));
+  EXPECT_EQ(content(), "acknowledged");
+  EXPECT_EQ(in_trash(), 0U);
+  EXPECT_FALSE(bring_back(options_, run_, layer_));
+  EXPECT_TRUE(put_aside(options_, run_, layer_)) << "it is still nowhere else";
+}
+
+TEST_P(LeftBehind, StaysAwayFromACompleteCopy) {
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  copy_into_it();
+  EXPECT_FALSE(bring_back(options_, run_, layer_));
+  EXPECT_TRUE(put_aside(options_, run_, layer_));
+  EXPECT_EQ(in_trash(), 1U);
+  EXPECT_TRUE(has_copy());
+}
+
+TEST_P(LeftBehind, IsNotMissedInSilenceWhereTheTrashWasEmptied) {
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  CapsuleRequest request;
+  request.ns = run_.ns;
+  request.name = run_.name;
+  give_way(options_, request);
+  EXPECT_THROW(bring_back(options_, run_, layer_), Error);
+}
+
+TEST_P(LeftBehind, IsFoundWhereACrashLeftItBesideTheOverlay) {
+  const auto take_it_out = [&] {
+    const auto kept = options_.trash + "/" + os::Trash(options_.trash).list().front().name;
+    ASSERT_EQ(::rename(kept.c_str(), (layer_ + ".aside").c_str()), 0);
+  };
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  take_it_out();
+  EXPECT_TRUE(put_aside(options_, run_, layer_));
+  EXPECT_EQ(in_trash(), 1U) << "the rest was done";
+  take_it_out();
+  EXPECT_TRUE(bring_back(options_, run_, layer_));
+  EXPECT_EQ(content(), "acknowledged");
+}
+
+/// As agents of before left it: nothing says that another node has what it wrote, and what lies there is a good copy.
+TEST_P(LeftBehind, IsNoReasonToTakeACopyAway) {
+  copy_into_it();
+  EXPECT_FALSE(put_aside(options_, run_, layer_));
+  EXPECT_EQ(in_trash(), 0U);
+  EXPECT_TRUE(has_copy());
+}
+
+TEST_P(LeftBehind, OfOneCapsuleIsNotThatOfAnother) {
+  overlay::remove_overlay(layer_);
+  run_.ns = "a";
+  run_.name = "b-c";
+  layer_ = capsule::capsule_directory(options_.capsules, run_.ns, run_.name) + "/overlay";
+  os::make_directories(layer_, 0700);
+  overlay::open_overlay(spec(), layer_, {}).close();
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  CapsuleRequest request;
+  request.ns = "a-b";
+  request.name = "c";
+  give_way(options_, request);
+  EXPECT_EQ(in_trash(), 1U);
 }
 
 TEST_P(LeftBehind, GivesWayToACopyThatFindsNoRoom) {

@@ -41,6 +41,28 @@ TEST_F(ListenerTest, HearsThatFilesAreClosedRenamedAndRemovedWhereverTheyLie) {
   EXPECT_TRUE(hears(listener, [&] { fs::remove(at("var/lib/state")); }));
 }
 
+TEST_F(ListenerTest, SaysWhenThereAreMoreDirectoriesThanItListensTo) {
+  Listener listener(places_ / "upper", 4);
+  os::make_directories(places_ / "upper/var/lib/one");
+  listener.hear();
+  os::make_directories(places_ / "upper/var/lib/two");
+  EXPECT_THROW(listener.hear(), Error);
+}
+
+TEST_F(ListenerTest, SaysWhenAnotherLayerHasItsPlace) {
+  Listener listener(places_ / "upper");
+  fs::remove_all(places_ / "upper");
+  os::make_directories(places_ / "upper/var/lib");
+  for (int asked = 0; asked < 2; ++asked) {
+    try {
+      listener.hear();
+      ADD_FAILURE() << "it hears nothing any more";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::unavailable) << error.one_line();
+    }
+  }
+}
+
 TEST_F(ListenerTest, HearsNothingOfWhatIsReadOrWrittenInPlace) {
   write("database", std::string(4096, 'x'));
   Listener listener(places_ / "upper");

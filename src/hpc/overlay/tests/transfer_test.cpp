@@ -2,6 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
 
 #include "base/error.hpp"
 #include "trees.hpp"
@@ -161,6 +165,54 @@ TEST(Transfer, HoldsWritersUpOnlyWhileItReads) {
   receiver.receive(sent);
   ASSERT_TRUE(pump(sender, receiver));
   EXPECT_TRUE(find_copy(places / "copy")->consistent);
+}
+
+TEST(Transfer, BreaksABriefRoundOffWhenWritersWouldStandStillForLong) {
+  const Places places;
+  os::make_directories(places / "upper");
+  os::write_file(places / "upper/a", std::string(std::size_t{65} << 20, 'a'));
+  bool held = false;
+  SendOptions options{.consistent = true, .brief = true};
+  options.hold = [&] { held = true; };
+  options.release = [&] { held = false; };
+  const auto code_of_a_round = [&] {
+    Sender sender(places / "upper", options);
+    Receiver receiver(places / "copy");
+    try {
+      pump(sender, receiver);
+    } catch (const Error& error) {
+      EXPECT_THROW(receiver.receive(sender.next()), Error) << "the receiver is told";
+      EXPECT_TRUE(receiver.failed_there());
+      return error.code();
+    }
+    return Code::internal;
+  };
+  EXPECT_EQ(code_of_a_round(), Code::too_large);
+  options.brief = false;
+  options.longest_hold = std::chrono::nanoseconds(1);
+  EXPECT_EQ(code_of_a_round(), Code::timeout);
+  options.brief = true;
+  options.longest_hold = std::chrono::hours(1);
+  os::write_file(places / "upper/a", "little");
+  EXPECT_EQ(code_of_a_round(), Code::internal) << "none";
+  EXPECT_FALSE(held);
+  EXPECT_TRUE(find_copy(places / "copy")->consistent);
+}
+
+TEST(Transfer, LooksWhereDirectoriesComeAndGo) {
+  const Places places;
+  os::make_directories(places / "upper");
+  const std::string lock = places / "upper/state.lock";
+  std::atomic<bool> over = false;
+  std::thread service([&] {
+    for (int times = 0; times < 20'000; ++times) {
+      ::mkdir(lock.c_str(), 0700);
+      ::rmdir(lock.c_str());
+    }
+    over = true;
+  });
+  while (!over) EXPECT_NO_THROW(look_at(places / "upper"));
+  service.join();
 }
 
 TEST(Transfer, SeesThatSomethingWasWrittenWithoutReadingIt) {

@@ -54,6 +54,14 @@ class CapsuleSnapshots : public testing::Test {
                     set("BegunAt")));
     ASSERT_EQ(done.exit_code, 0) << done.err;
   }
+  /// As if it had been taken years ago: of one hour only the newest is kept.
+  void make_old(const std::string& id) const {
+    const auto done = capsule_->cluster().enter(
+        capsule_->owner(), fmt::format("sed -i 's/\"At\": *[0-9]*/\"At\": 1577836800000000000/' "
+                                       "/var/lib/underway-node/capsules/default/counter/snapshots/{}/snapshot.json",
+                                       id));
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+  }
   /// The next one by the schedule; empty: there is none.
   std::string next_taken() const {
     const auto before = taken();
@@ -133,11 +141,21 @@ TEST_F(CapsuleSnapshots, GiveWayToTheCapsuleWhereTheDiskIsNearlyFull) {
   EXPECT_THAT(status(), HasSubstr("is almost full"));
 
   ASSERT_TRUE(empty()) << told();
-  ASSERT_NE(next_taken(), "") << told();
+  const auto older = next_taken();
+  ASSERT_NE(older, "") << told();
   EXPECT_TRUE(eventually(seconds(10), [&] { return status().find("its snapshot has failed") == std::string::npos; }))
       << status();
+  make_old(older);
+  const auto newer = next_taken();
+  ASSERT_NE(newer, "") << told();
+  ASSERT_EQ(taken(), (std::vector<std::string>{older, newer}));
   ASSERT_TRUE(fill()) << told();
-  EXPECT_TRUE(eventually(kLook, [&] { return taken().empty(); })) << "the oldest goes: " << told();
+  EXPECT_TRUE(eventually(kLook, [&] { return taken() == std::vector<std::string>{newer}; }))
+      << "the oldest goes: " << told();
+  let_time_pass();
+  EXPECT_TRUE(eventually(kLook, [&] { return told().find("a tenth of it stays for others") != std::string::npos; }))
+      << told();
+  EXPECT_EQ(taken(), std::vector<std::string>{newer}) << "the newest stays";
 }
 
 }  // namespace

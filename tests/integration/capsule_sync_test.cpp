@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A client that asks more often gives up before a copy has been made (service_prober.cpp).
+/// A client that asks more often gives up before a copy has been made (prober.hpp).
 constexpr milliseconds kOften{100};
 
 class CapsuleSync : public testing::TestWithParam<CountingCapsule::Kind> {

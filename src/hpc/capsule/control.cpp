@@ -29,6 +29,15 @@ Number number_in(const std::string& text) {
   return number;
 }
 
+/// As many as a Duration can be of: some 30 years.
+milliseconds milliseconds_in(const std::string& text) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  const auto number = number_in<std::int64_t>(text);
+  if (number < -kMost || number > kMost)
+    throw Error(Code::internal, fmt::format("the capsule's init says '{}' for milliseconds", text.substr(0, 40)));
+  return milliseconds{number};
+}
+
 Error not_understood(std::string_view text) {
   return Error(Code::internal, "the capsule's init gives no answer that is known")
       .because(fmt::format("'{}'", text.substr(0, 80)));
@@ -89,13 +98,13 @@ Status parse_status(std::string_view text) {
     if (words.size() == 2 && words[0] == "phase") status.phase = words[1];
     if (words.size() == 2 && words[0] == "saves") {
       status.sync = true;
-      status.behind = milliseconds{number_in<std::int64_t>(words[1])};
+      status.behind = milliseconds_in(words[1]);
     }
     if (words.size() == 3 && words[0] == "step") status.steps[words[1]] = number_in<std::int64_t>(words[2]);
     if (words.size() == 8 && words[0] == "service") {
       status.services.push_back({words[1], words[2], number_in<std::int64_t>(words[3]),
                                  number_in<std::int64_t>(words[4]), number_in<std::int64_t>(words[5]),
-                                 number_in<std::int64_t>(words[6]), milliseconds{number_in<std::int32_t>(words[7])}});
+                                 number_in<std::int64_t>(words[6]), milliseconds_in(words[7])});
     }
   }
   if (status.phase.empty()) throw not_understood(text);
@@ -105,7 +114,7 @@ Status parse_status(std::string_view text) {
 Saves parse_saves(std::string_view text) {
   const auto words = split(text, ' ');
   if (words.size() != 3 || words[0] != "ok") throw not_understood(text);
-  return {number_in<std::uint64_t>(words[1]), milliseconds{number_in<std::int32_t>(words[2])}};
+  return {number_in<std::uint64_t>(words[1]), milliseconds_in(words[2])};
 }
 
 StepResult parse_step_result(std::string_view text) {

@@ -1,9 +1,6 @@
 #include "move/node_side.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <filesystem>
 
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -19,6 +16,7 @@
 #include "move/left_behind.hpp"
 #include "os/file.hpp"
 #include "overlay/shelf.hpp"
+#include "overlay/snapshot_method.hpp"
 
 namespace underway::move {
 namespace detail {
@@ -55,17 +53,9 @@ using namespace detail;
 
 namespace {
 
-/// That the files below take on their disk.
+/// That the files below take on their disk, if there are any.
 std::uint64_t disk_bytes(const std::string& directory) {
-  namespace fs = std::filesystem;
-  std::uint64_t blocks = 0;
-  std::error_code gone;
-  for (auto at = fs::recursive_directory_iterator(directory, gone); at != fs::recursive_directory_iterator();
-       at.increment(gone)) {
-    struct stat found = {};
-    if (::lstat(at->path().c_str(), &found) == 0) blocks += static_cast<std::uint64_t>(found.st_blocks);
-  }
-  return 512 * blocks;  // inode(7)
+  return os::exists(directory) ? overlay::disk_bytes(directory) : 0;
 }
 
 constexpr Duration kStepPatience = std::chrono::minutes(10);

@@ -2,8 +2,6 @@
 
 #include <sys/statvfs.h>
 
-#include <filesystem>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "capsule/config.hpp"
@@ -14,17 +12,6 @@ namespace underway::saving {
 namespace {
 
 using overlay::Method;
-
-/// What lies below a directory, by what the disk gives for it.
-std::uint64_t bytes_below(const std::string& directory) {
-  std::uint64_t bytes = 0;
-  std::error_code ignored;  // files come and go meanwhile
-  for (auto it = std::filesystem::recursive_directory_iterator(directory, ignored);
-       it != std::filesystem::recursive_directory_iterator(); it.increment(ignored)) {
-    if (it->is_regular_file(ignored) && !it->is_symlink(ignored)) bytes += it->file_size(ignored);
-  }
-  return bytes;
-}
 
 overlay::Space space_of(const std::string& directory) {
   struct statvfs found = {};
@@ -61,7 +48,7 @@ std::string no_room(const Method& method, const overlay::Space& space, std::uint
                      method == Method::copy ? fmt::format(", and a copy takes {}", human_bytes(copied_bytes)) : "");
 }
 
-std::string find_no_room(const std::string& capsules, const CapsuleName& capsule) {
+std::string find_no_room(const std::string& capsules, const CapsuleName& capsule) try {
   const auto place = capsule::capsule_directory(capsules, capsule.ns, capsule.name) + "/overlay";
   const auto method = overlay::find_method(place);
   if (!method) return "it has no overlay here";
@@ -71,9 +58,11 @@ std::string find_no_room(const std::string& capsules, const CapsuleName& capsule
   if (*method == Method::copy) {
     const auto used = overlay::find_space(place);
     const bool directory = overlay::find_overlay(place)->kind == overlay::Kind::directory;
-    copied = directory || !used ? bytes_below(place) : used->size_bytes - used->free_bytes;
+    copied = directory || !used ? overlay::disk_bytes(place) : used->size_bytes - used->free_bytes;
   }
   return no_room(*method, space, copied);
+} catch (const Error& e) {
+  return "it cannot be seen whether there is room: " + e.one_line();
 }
 
 }  // namespace underway::saving

@@ -15,13 +15,15 @@ namespace {
 constexpr auto kReportPatience = std::chrono::seconds{20};
 constexpr const char* kWords[] = {"snapshot", "backup", "restore drill"};
 
-/// Not while it starts, stops or is about to move: its init knows.
+/// Not while it starts, stops or is about to move: its init knows. Throws when that does not say.
 bool is_up(const capsule::Run& run) {
   if (!run.running()) return false;
   try {
     return capsule::Control::connect(run.keeper_dir, std::chrono::milliseconds{200}).status().phase == "running";
-  } catch (const Error&) {
-    return false;
+  } catch (Error& e) {
+    if (!run.running()) return false;
+    e.while_doing("asking whether the capsule is up");
+    throw;
   }
 }
 
@@ -105,20 +107,32 @@ awaitable<void> NodeSide::keep_schedules() {
 
 awaitable<void> NodeSide::look(CapsuleName capsule) {
   model::CapsuleSaving saved;
+  std::optional<Work> failed;
+  auto& room = rooms_[capsule.ns + "/" + capsule.name];  // stays where it is, and nobody else is busy with this capsule
   auto decide = [&]() -> std::optional<Work> {
     const auto now = SystemClock().now();
     saved = look_at(saver_->capsules(), capsule, now);
     const bool crowded = saved.overlay_used > static_cast<std::int64_t>(100 - kFreeForOthers);
-    if (crowded && saved.snapshot.done_at > 0 && is_by_default(*saver_, capsule)) make_room(*saver_, capsule);
+    if (crowded && saved.snapshot.done_at > 0 && is_by_default(*saver_, capsule))
+      make_room(*saver_, capsule, room, now);
     const auto work = due(saved, now);
     if (!work) return std::nullopt;
     const auto run = capsule::find_run(saver_->capsules(), capsule.ns, capsule.name);
-    return run && is_up(*run) ? work : std::nullopt;
+    try {
+      return run && is_up(*run) ? work : std::nullopt;
+    } catch (const Error& e) {
+      // What is not done for a reason that nobody hears of is not done for good.
+      saved = write_down(saver_->capsules(), capsule, *work, {.result = {}, .error = e.one_line()}, now);
+      measure(saver_->capsules(), saved);
+      failed = work;
+      return std::nullopt;
+    }
   };
   std::exception_ptr failure;
   try {
     const auto work = co_await async::on_pool(pool_, decide);
     shout_if_full(saved);
+    if (failed) log_outcome(saved, *failed);
     if (work)
       co_await work_on(capsule, *work);
     else if (told_[capsule.ns + "/" + capsule.name] != json::encode(saved))
@@ -141,20 +155,25 @@ void NodeSide::shout_if_full(const model::CapsuleSaving& saved) {
 }
 
 awaitable<void> NodeSide::work_on(CapsuleName capsule, Work work) {
+  auto& room = rooms_[capsule.ns + "/" + capsule.name];
   auto perform = [&] {
-    auto done = carry_out(*saver_, capsule, work, SystemClock().now());
+    auto done = carry_out(*saver_, capsule, work, room, SystemClock().now());
     measure(saver_->capsules(), done);
     return done;
   };
   auto saved = co_await async::on_pool(pool_, perform);
+  log_outcome(saved, work);
+  co_await tell(std::move(saved));
+}
+
+void NodeSide::log_outcome(const model::CapsuleSaving& saved, Work work) {
   const auto& part = work == Work::snapshot ? saved.snapshot : work == Work::backup ? saved.backup : saved.drill;
   const auto* word = kWords[static_cast<std::size_t>(work)];
   if (part.error.empty())
-    log::info("capsule {}/{}: {} {}", capsule.ns, capsule.name, word, part.result);
+    log::info("capsule {}/{}: {} {}", saved.ns, saved.name, word, part.result);
   else
-    log::error("capsule {}/{}: the {} has failed, {} times in a row: {}", capsule.ns, capsule.name, word, part.failures,
+    log::error("capsule {}/{}: the {} has failed, {} times in a row: {}", saved.ns, saved.name, word, part.failures,
                part.error);
-  co_await tell(std::move(saved));
 }
 
 awaitable<void> NodeSide::tell_all() {

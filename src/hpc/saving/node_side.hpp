@@ -33,6 +33,7 @@ class NodeSide final : public node::Extension {
   awaitable<void> look(CapsuleName capsule);
   awaitable<void> work_on(CapsuleName capsule, Work work);
   void shout_if_full(const model::CapsuleSaving& saved);
+  void log_outcome(const model::CapsuleSaving& saved, Work work);
   awaitable<void> tell_all();
   awaitable<void> tell(model::CapsuleSaving saved);
 
@@ -43,6 +44,7 @@ class NodeSide final : public node::Extension {
   std::optional<async::TaskGroup> tasks_;
   std::set<std::string> busy_;
   std::set<std::string> full_;               ///< capsules whose overlay was told to be
+  std::map<std::string, Room> rooms_;        ///< by capsule
   std::map<std::string, std::string> told_;  ///< by capsule, what the server has heard last
   std::atomic<bool> stopping_ = false;
   async::Pool pool_{4};

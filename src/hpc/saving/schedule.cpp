@@ -40,9 +40,8 @@ std::vector<overlay::Snapshot> scheduled(const overlay::Shelf& shelf) {
 void forget_old(const std::string& capsules, const CapsuleName& capsule, overlay::Shelf& shelf) {
   const auto saving = capsule::find_saving(capsules, capsule.ns, capsule.name);
   if (!saving) return;
-  const auto plan = plan_of(capsules, capsule, *saving);
-  if (!plan.schedule.keep) return;
-  for (const auto& id : overlay::superfluous(scheduled(shelf), *plan.schedule.keep)) shelf.remove(id);
+  const auto taken = scheduled(shelf);
+  for (const auto& id : superfluous(*saving, taken)) shelf.remove(id);
 }
 
 std::string perform(const Saver& saver, const CapsuleName& capsule, Work work) {
@@ -135,38 +134,57 @@ bool is_by_default(const Saver& saver, const CapsuleName& capsule) {
   return saving && !saving->snapshot;
 }
 
-std::string make_room(const Saver& saver, const CapsuleName& capsule) {
+std::vector<std::string> superfluous(const capsule::Saving& saving, const std::vector<overlay::Snapshot>& taken) {
+  const auto cheap = [](const auto& one) { return one.method != overlay::Method::copy; };
+  const auto found = std::find_if(taken.begin(), taken.end(), cheap);
+  const auto plan = snapshots_of(saving, found == taken.end() ? overlay::Method::copy : found->method);
+  return plan.schedule.keep ? overlay::superfluous(taken, *plan.schedule.keep) : std::vector<std::string>();
+}
+
+std::optional<overlay::Snapshot> gives_way(const std::vector<overlay::Snapshot>& taken, const Room& room,
+                                           TimePoint now) {
+  constexpr Duration kPause = std::chrono::minutes{5};  // btrfs gives back what one held only some time after
+  if (taken.size() < 2) return std::nullopt;
+  if (room.made_at && *room.made_at <= now && now < *room.made_at + kPause) return std::nullopt;
+  return taken.front();
+}
+
+std::string make_room(const Saver& saver, const CapsuleName& capsule, Room& room, TimePoint now) {
   auto why = find_no_room(saver.capsules(), capsule);
   if (why.empty()) return why;
   auto shelf = saver.shelf(capsule);
-  const auto taken = scheduled(shelf);
-  if (taken.empty()) return why;
-  // One: btrfs gives back what it held only some time after.
-  log::warn("capsule {}/{}: the snapshot {} of its schedule goes: {}", capsule.ns, capsule.name, taken.front().id, why);
-  shelf.remove(taken.front().id);
+  const auto going = gives_way(scheduled(shelf), room, now);
+  if (!going) return why;
+  log::warn("capsule {}/{}: the snapshot {} of its schedule goes: {}", capsule.ns, capsule.name, going->id, why);
+  shelf.remove(going->id);
+  room.made_at = now;
   return find_no_room(saver.capsules(), capsule);
 }
 
-CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, TimePoint now) {
-  std::string result, error;
-  try {
-    if (work == Work::snapshot && is_by_default(saver, capsule)) error = make_room(saver, capsule);
-    if (error.empty()) result = perform(saver, capsule, work);
-  } catch (const Error& e) {
-    error = e.one_line();
-  }
-  auto saved =
-      find_saved(saver.capsules(), capsule, now).value_or(CapsuleSaving{.ns = capsule.ns, .name = capsule.name});
+CapsuleSaving write_down(const std::string& capsules, const CapsuleName& capsule, Work work, const Outcome& outcome,
+                         TimePoint now) {
+  auto saved = find_saved(capsules, capsule, now).value_or(CapsuleSaving{.ns = capsule.ns, .name = capsule.name});
   auto& part = part_of(saved, work);
   part.begun_at = unix_nanos(now);
-  part.error = error;
-  part.failures = error.empty() ? 0 : part.failures + 1;
-  if (error.empty()) {
+  part.error = outcome.error;
+  part.failures = outcome.error.empty() ? 0 : part.failures + 1;
+  if (outcome.error.empty()) {
     part.done_at = unix_nanos(now);
-    part.result = result;
+    part.result = outcome.result;
   }
-  os::write_file(path_of(saver.capsules(), capsule), json::pretty(json::to_value(saved)) + "\n", 0600);
+  os::write_file(path_of(capsules, capsule), json::pretty(json::to_value(saved)) + "\n", 0600);
   return saved;
+}
+
+CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, Room& room, TimePoint now) {
+  Outcome outcome;
+  try {
+    if (work == Work::snapshot && is_by_default(saver, capsule)) outcome.error = make_room(saver, capsule, room, now);
+    if (outcome.error.empty()) outcome.result = perform(saver, capsule, work);
+  } catch (const Error& e) {
+    outcome.error = e.one_line();
+  }
+  return write_down(saver.capsules(), capsule, work, outcome, now);
 }
 
 }  // namespace underway::saving

@@ -5,6 +5,7 @@
 ///
 ///     <capsules>/<namespace>/<name>/saved.json     model::CapsuleSaving
 
+#include "capsule/saving.hpp"
 #include "model/saving.hpp"
 #include "saving/saver.hpp"
 
@@ -26,11 +27,30 @@ double spread_of(std::string_view ns, std::string_view name);
 
 /// Whether the job says nothing of snapshots.
 bool is_by_default(const Saver& saver, const CapsuleName& capsule);
-/// Where less than a tenth of the disk is free the oldest snapshot goes that the schedule took: what nobody asked for
-/// fills no disk. Why there is still no room, a sentence; empty: there is. Blocks: as long as removing takes.
-std::string make_room(const Saver& saver, const CapsuleName& capsule);
+/// Ids of the snapshots that the schedule took, oldest first, that it need not keep. One that for once could not be
+/// taken but as a copy takes no others away. Pure.
+std::vector<std::string> superfluous(const capsule::Saving& saving, const std::vector<overlay::Snapshot>& taken);
 
+/// When a snapshot last gave way to its capsule.
+struct Room {
+  std::optional<TimePoint> made_at;
+};
+/// Of the snapshots that the schedule took, oldest first, the one that goes where there is no room; nothing: none does.
+/// The newest never goes, and none before it can be seen whether the last one that went has helped. Pure.
+std::optional<overlay::Snapshot> gives_way(const std::vector<overlay::Snapshot>& taken, const Room& room,
+                                           TimePoint now);
+/// Where less than a tenth of the disk is free a snapshot gives way. Why there is still no room, a sentence; empty:
+/// there is. Blocks: as long as removing takes.
+std::string make_room(const Saver& saver, const CapsuleName& capsule, Room& room, TimePoint now);
+
+/// How something went: what came of it, or why nothing did.
+struct Outcome {
+  std::string result, error;
+};
+/// Writes it down, and returns all that is known then.
+model::CapsuleSaving write_down(const std::string& capsules, const CapsuleName& capsule, Work work,
+                                const Outcome& outcome, TimePoint now);
 /// Does it, writes down how it went, and returns that; a failure is no error. Blocks: as long as it takes.
-model::CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, TimePoint now);
+model::CapsuleSaving carry_out(const Saver& saver, const CapsuleName& capsule, Work work, Room& room, TimePoint now);
 
 }  // namespace underway::saving

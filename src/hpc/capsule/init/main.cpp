@@ -28,9 +28,9 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "capsule/init/attach.hpp"
 #include "capsule/init/doors.hpp"
 #include "capsule/init/places.hpp"
 #include "capsule/init/saves.hpp"
@@ -398,8 +398,12 @@ void hear_signals() {
       for (int n = 0; n < spec.service_count; ++n) services[n].signal(number);
     }
   }
+}
+
+void hear_of_ends() {
+  pid_t pid = 0;
   int status = 0;
-  for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+  while (next_change(pid, status)) {
     bool known = saves.mind(pid, status);
     for (int n = 0; n < spec.service_count && !known; ++n) known = services[n].ended(pid, status);
     for (StepRun& run : runs) known = known || run.ended(pid, status);
@@ -459,6 +463,7 @@ void wait_and_serve() {
   }
   if ((of_saves.revents & POLLIN) != 0) saves.take();
   if (polled[0].revents != 0) hear_signals();
+  hear_of_ends();  // whose signal saves.take() may have had
   for (int n = 0; n < kMaxClients; ++n) {
     if (polled[2 + n].revents != 0 && clients[n] == watched[n] && clients[n] >= 0) serve(clients[n]);
   }

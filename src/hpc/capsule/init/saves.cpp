@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capsule/init/attach.hpp"
 #include "capsule/init/saves_filter.hpp"
 #include "capsule/init/service.hpp"
 
@@ -51,6 +52,24 @@ uint64_t mount_of_root() {
   return mount;
 }
 
+/// What is mounted there (proc_pid_mountinfo(5)); 0: it cannot be told, as of a mount that we do not have ourselves: a
+/// process may have mounts of its own, of the overlay, too.
+uint64_t device_of(uint64_t mount) {
+  FILE* file = mount != 0 ? fopen("/proc/self/mountinfo", "re") : nullptr;
+  if (file == nullptr) return 0;
+  uint64_t device = 0;
+  char part[512];
+  for (bool at_start = true; device == 0 && fgets(part, sizeof part, file) != nullptr;
+       at_start = strchr(part, '\n') != nullptr) {
+    unsigned long long id = 0;
+    unsigned major = 0, minor = 0;
+    if (at_start && sscanf(part, "%llu %*d %u:%u", &id, &major, &minor) == 3 && id == mount)
+      device = uint64_t{major} << 32 | minor;
+  }
+  fclose(file);
+  return device;
+}
+
 /// Who is started has what the bounding set holds (capabilities(7)), and what we can do without we need not have.
 bool keep_to_ourselves(uint64_t own) {
   for (int number = 0; number < 64; ++number) {
@@ -84,7 +103,7 @@ bool Saves::begin(uint64_t own) {
   }
   listening_ = install_saves_filter();
   if (listening_ < 0 || !keep_to_ourselves(own)) return false;
-  root_mount_ = mount_of_root();
+  root_device_ = device_of(mount_of_root());
   behind_since_ = now_ms();
   return true;
 }
@@ -93,6 +112,17 @@ Saves::Call* Saves::find(pid_t thread) {
   for (Call& call : calls_) {
     if (call.stage != Stage::free && call.thread == thread) return &call;
   }
+  return nullptr;
+}
+
+/// When another thread of a process executes a program it goes on with the number of the first one, and nobody hears of
+/// the end of that (ptrace(2), "execve(2) under ptrace"): what we know by that number is of a thread that is no more.
+Saves::Call* Saves::find_under_way(pid_t thread) {
+  Call* call = find(thread);
+  if (call == nullptr) return nullptr;
+  const pid_t tracer = tracer_of(thread);
+  if (call->stage != Stage::held && (tracer < 0 || tracer == getpid())) return call;
+  *call = {};
   return nullptr;
 }
 
@@ -111,20 +141,21 @@ void Saves::take() {
 
 void Saves::take_one(const seccomp_notif& told) {
   const auto thread = static_cast<pid_t>(told.pid);
-  if (Call* call = find(thread)) {
+  if (const Call* call = find_under_way(thread)) {
     // One that is to stop will stop, and comes back.
-    if (call->stage == Stage::doing) go_on(told.id);
+    if (call->stage != Stage::interrupted) go_on(told.id);
     return;
   }
   bool elsewhere = false;
   if (holding_ && names_a_file(told.data.arch, told.data.nr)) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", thread, static_cast<int>(told.data.args[0]));
-    const uint64_t mount = mount_of(path);
-    elsewhere = mount != 0 && root_mount_ != 0 && mount != root_mount_;
+    const uint64_t device = device_of(mount_of(path));
+    elsewhere = device != 0 && root_device_ != 0 && device != root_device_;
   }
   if (!holding_ || elsewhere) return go_on(told.id);
   if (interrupt(told)) return;
+  if (ioctl(listening_, SECCOMP_IOCTL_NOTIF_ID_VALID, &told.id) != 0) return;  // it has ended, or comes back
   // Somebody else traces it, or too many are under way.
   if (behind_since_ == 0) behind_since_ = now_ms();
   caught_up_ = ++newest_;
@@ -144,7 +175,7 @@ bool Saves::interrupt(const seccomp_notif& told) {
   const auto thread = static_cast<pid_t>(told.pid);
   for (Call& call : calls_) {
     if (call.stage != Stage::free) continue;
-    if (thread <= 0 || trace(PTRACE_SEIZE, thread, PTRACE_O_TRACESYSGOOD) != 0) return false;
+    if (thread <= 0 || !seize(thread, PTRACE_O_TRACESYSGOOD)) return false;
     call = {.thread = thread, .number = told.data.nr, .stage = Stage::interrupted};
     if (trace(PTRACE_INTERRUPT, thread) != 0) call = {};  // it has ended
     return true;

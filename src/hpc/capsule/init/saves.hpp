@@ -62,6 +62,7 @@ class Saves {
   static constexpr int kMaxCalls = 512;
 
   Call* find(pid_t thread);
+  Call* find_under_way(pid_t thread);
   void take_one(const seccomp_notif& told);
   bool interrupt(const seccomp_notif& told);
   void go_on(uint64_t id) const;
@@ -75,7 +76,7 @@ class Saves {
   uint64_t newest_ = 0, copied_ = 0;
   uint64_t caught_up_ = 0;  ///< once this is copied nothing is missing
   int64_t behind_since_ = 0;
-  uint64_t root_mount_ = 0;
+  uint64_t root_device_ = 0;
   Call calls_[kMaxCalls];
 };
 

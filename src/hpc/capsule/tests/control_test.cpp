@@ -34,9 +34,19 @@ TEST(Control, ReadsWhetherWhatIsSavedIsOnTheStandby) {
     EXPECT_THROW(static_cast<void>(parse_saves(wrong)), Error) << wrong;
 }
 
+TEST(Control, ReadsOfCapsulesThatHaveRunForMonths) {
+  const std::chrono::milliseconds long_ago{2'147'483'648};  // 24.9 days and a bit
+  const auto status = parse_status("ok\nphase running\nservice munge ready 12 0 0 0 2147483648\nsaves 2147483648\n");
+  EXPECT_EQ(status.services.at(0).since, long_ago);
+  EXPECT_EQ(status.behind, long_ago);
+  EXPECT_EQ(parse_saves("ok 7 2147483648").behind, long_ago);
+}
+
 TEST(Control, DoesNotTrustWhatIsInACapsule) {
   for (const char* wrong : {"", "error", "ok\n", "phase running\n", "ok\nphase running\nservice a ready x 0 0 0 1\n",
-                            "ok\nphase running\nservice a ready 1 0 0 0 99999999999999999999\n"}) {
+                            "ok\nphase running\nservice a ready 1 0 0 0 99999999999999999999\n",
+                            "ok\nphase running\nservice a ready 1 0 0 0 9223372036854775807\n",
+                            "ok\nphase running\nsaves 1000000000001\n"}) {
     EXPECT_THROW(static_cast<void>(parse_status(wrong)), Error) << wrong;
   }
   for (const char* wrong : {"", "step probe", "step probe x\n", "ok\n"}) {

@@ -1,67 +1,12 @@
 // A service with `sync` goes on with what it saved when a copy holds it.
 #include <signal.h>
 
-#include "base/text.hpp"
-#include "capsule/config.hpp"
-#include "capsule/sync.hpp"
-#include "os/file.hpp"
-#include "tests/capsules.hpp"
+#include "tests/synced.hpp"
 
 namespace underway::capsule {
 namespace {
 
-class Saves : public Capsules {
- protected:
-  void SetUp() override {
-    Capsules::SetUp();
-    if (IsSkipped()) return;
-    try {
-      require_sync();
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.one_line();
-    }
-  }
-  /// A service that has `first`, and whenever it is told, `save`: the number of the time is $n.
-  std::string saving(const std::string& save, const std::string& first = "true", const std::string& user = "") {
-    boost::json::object main;
-    main["command"] = {"/bin/sh", "-c",
-                       fmt::format("{}; n=1; while true; do until [ -e /local/go.$n ]; do sleep 0.02; done; {} && echo "
-                                   "saved $n; n=$((n+1)); done",
-                                   first, save)};
-    if (!user.empty()) main["user"] = user;
-    const auto more = fmt::format(R"({{"service": [{{"main": [{}]}}], "protect": [{{"sync": true}}]}})",
-                                  boost::json::serialize(main));
-    return config("true", "", more);
-  }
-  void tell(const TaskSpec& run, int number) {
-    os::write_file(fmt::format("{}/local/go.{}", run.task_dir, number), "");
-  }
-  bool has_saved(const TaskSpec& run, int number) {
-    return eventually([&] { return said(run, number); });
-  }
-  bool said(const TaskSpec& run, int number) const {
-    return out(run).find(fmt::format("main: saved {}\n", number)) != std::string::npos;
-  }
-  /// All that was saved until now.
-  void copy(const TaskSpec& run) {
-    auto asked = control(run);
-    asked.saves_copied(asked.saves(seconds{5}).newest, seconds{5});
-  }
-  /// Its saves are held from now on.
-  void be_in_sync(const TaskSpec& run) {
-    copy(run);
-    copy(run);
-    ASSERT_TRUE(control(run).status().behind < Duration{0});
-  }
-  /// It asks for a copy within a while.
-  bool waits(const TaskSpec& run) {
-    auto asking = control(run);
-    asking.ask_for_saves();
-    return eventually([&] { return asking.saves_wanted(); });
-  }
-};
-
-TEST_F(Saves, AServiceGoesOnWhenACopyHoldsWhatItSaved) {
+TEST_F(Synced, AServiceGoesOnWhenACopyHoldsWhatItSaved) {
   const auto run = spec("db", saving("mv /srv/$n /srv/state", "mkdir -p /srv; touch /srv/1 /srv/2 /srv/3"));
   auto& task = start(run);
   // Before there are copies nobody is held, and that is told.
@@ -89,7 +34,7 @@ TEST_F(Saves, AServiceGoesOnWhenACopyHoldsWhatItSaved) {
   end(task);
 }
 
-TEST_F(Saves, ServicesOfAllUsersAreHeldAndNoneHasMoreRightsForIt) {
+TEST_F(Synced, ServicesOfAllUsersAreHeldAndNoneHasMoreRightsForIt) {
   const auto run =
       spec("db", saving("busybox sync", "grep -h CapPrm /proc/self/status; grep -h CapBnd /proc/self/status", "munge"));
   auto& task = start(run);
@@ -105,7 +50,7 @@ TEST_F(Saves, ServicesOfAllUsersAreHeldAndNoneHasMoreRightsForIt) {
   end(task);
 }
 
-TEST_F(Saves, WithoutCopiesAServiceGoesOnUntilThereAreCopiesAgain) {
+TEST_F(Synced, WithoutCopiesAServiceGoesOnUntilThereAreCopiesAgain) {
   const auto run = spec("db", saving("mv /srv/$n /srv/state", "mkdir -p /srv; touch /srv/1 /srv/2 /srv/3"));
   auto& task = start(run);
   be_in_sync(run);
@@ -130,7 +75,7 @@ TEST_F(Saves, WithoutCopiesAServiceGoesOnUntilThereAreCopiesAgain) {
   end(task);
 }
 
-TEST_F(Saves, WhoIsHeldCanBeKilledAndStopped) {
+TEST_F(Synced, WhoIsHeldCanBeKilledAndStopped) {
   const auto run = spec("db", saving("mv /srv/$n /srv/state", "mkdir -p /srv; touch /srv/1"));
   auto& task = start(run);
   be_in_sync(run);
@@ -148,7 +93,7 @@ TEST_F(Saves, WhoIsHeldCanBeKilledAndStopped) {
   tasks_.clear();
 }
 
-TEST_F(Saves, WhatIsSavedElsewhereThanInTheOverlayWaitsForNoCopy) {
+TEST_F(Synced, WhatIsSavedElsewhereThanInTheOverlayWaitsForNoCopy) {
   const auto run = spec("db", saving("dd if=/etc/motd of=$(if [ $n = 1 ]; then echo /run; else echo /srv; fi)/file "
                                      "conv=fsync 2>/dev/null",
                                      "mkdir -p /srv"));
@@ -160,6 +105,19 @@ TEST_F(Saves, WhatIsSavedElsewhereThanInTheOverlayWaitsForNoCopy) {
   tell(run, 2);
   EXPECT_TRUE(waits(run)) << "in the overlay it does";
   EXPECT_FALSE(said(run, 2));
+  end(task);
+}
+
+TEST_F(Synced, WhatIsSavedFromMountsOfAProcessOfItsOwnWaits) {
+  const auto run = spec("db", saving("busybox unshare -m /bin/dd if=/etc/motd of=/srv/file conv=fsync 2>/dev/null",
+                                     "mkdir -p /srv", "", R"({"cap_add": ["sys_admin"]})"));
+  auto& task = start(run);
+  be_in_sync(run);
+  tell(run, 1);
+  EXPECT_TRUE(waits(run)) << out(run) << err(run);
+  EXPECT_FALSE(said(run, 1));
+  copy(run);
+  EXPECT_TRUE(has_saved(run, 1)) << err(run);
   end(task);
 }
 

@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
+#include "os/file.hpp"
+#include "overlay/snapshot_method.hpp"
 #include "saving/schedule.hpp"
 
 namespace underway::saving {
@@ -14,6 +19,8 @@ namespace {
 using overlay::Method;
 using std::chrono::hours;
 
+namespace fs = std::filesystem;
+
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 capsule::Saving saving_of(const std::string& config) {
@@ -21,6 +28,21 @@ capsule::Saving saving_of(const std::string& config) {
   saving.job.groups.emplace_back().tasks.emplace_back().config = boost::json::parse(config);
   return saving;
 }
+
+/// A directory that goes with the test.
+class Place {
+ public:
+  Place() : path_((fs::temp_directory_path() / "underway-saving-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) throw errno_error(errno, "no directory for the test");
+  }
+  Place(const Place&) = delete;
+  ~Place() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 TEST(Defaults, ACapsuleThatSaysNothingHasSnapshotsAsOftenAsTheyAreCheap) {
   const auto saving = saving_of(R"({"image": "web:1"})");
@@ -56,9 +78,67 @@ TEST(Defaults, ATenthOfTheDiskStaysFree) {
   EXPECT_NE(no_room(Method::clone, {}, 0), "") << "a disk that cannot be looked at has none";
 }
 
+TEST(Defaults, ACopyTakesWhatTheDiskGaveForIt) {
+  const Place place;
+  os::make_directories(place / "a");
+  os::write_file(place / "a/lastlog", "somebody was here");
+  ASSERT_EQ(::truncate((place / "a/lastlog").c_str(), static_cast<off_t>(500 * kGiB)), 0);
+  EXPECT_LT(overlay::disk_bytes(place.path()), kGiB) << "a hole takes nothing";
+  os::write_file(place / "zlast", std::string(1U << 20, 'x'));
+  EXPECT_GE(overlay::disk_bytes(place.path()), 1U << 20);
+}
+
+TEST(Defaults, WhatVanishesWhileItIsLookedAtHidesNothing) {
+  const Place place;
+  os::write_file(place / "zlast", std::string(1U << 20, 'x'));
+  std::atomic<bool> over = false;
+  std::thread service([&] {
+    while (!over) {
+      for (int n = 0; n < 20; ++n) fs::create_directories(place / fmt::format("spool.{}/a/b", n));
+      for (int n = 0; n < 20; ++n) fs::remove_all(place / fmt::format("spool.{}", n));
+    }
+  });
+  for (int n = 0; n < 200; ++n) EXPECT_GE(overlay::disk_bytes(place.path()), 1U << 20);
+  over = true;
+  service.join();
+}
+
+TEST(Defaults, HowSnapshotsAreTakenIsFoundOutBySeveralAtOnceAndLeavesNothing) {
+  const Place place;
+  os::write_file(place / "overlay.img", std::string(8192, 'x'));
+  os::write_file(place / "overlay.json", fmt::format(R"({{"Version": 1, "Kind": "ext4", "SizeBytes": 8192, "Paths": [],
+      "Files": ["{}"], "Complete": true}})",
+                                                     place / "overlay.img"));
+  const auto expect = overlay::find_method(place.path());
+  ASSERT_TRUE(expect);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong = 0;
+  for (int n = 0; n < 4; ++n) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        try {
+          if (overlay::find_method(place.path()) != expect) ++wrong;
+        } catch (const Error&) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(os::list_directory(place.path()).size(), 2U);
+}
+
+TEST(Defaults, WhereNothingCanBeTriedFilesAreNotCloned) {
+  const Place place;
+  os::write_file(place / "overlay.json", R"({"Version": 1, "Kind": "xfs", "SizeBytes": 8192, "Paths": [],
+      "Files": ["/proc/self/nothing/overlay.img"], "Complete": true})");
+  EXPECT_EQ(overlay::find_method(place.path()), Method::copy);
+}
+
 TEST(Defaults, ACapsuleWithoutABlockIsSavedAnIntervalAfterItsFirstStart) {
-  std::string capsules = (std::filesystem::temp_directory_path() / "underway-saving-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(capsules.data()), nullptr);
+  const Place place;
+  const auto& capsules = place.path();
   const CapsuleName web{"default", "web"};
   std::filesystem::create_directories(capsule::capsule_directory(capsules, web.ns, web.name));
   const TimePoint now = from_unix_nanos(1'790'000'000'000'000'000);
@@ -73,7 +153,6 @@ TEST(Defaults, ACapsuleWithoutABlockIsSavedAnIntervalAfterItsFirstStart) {
   saving.snapshot.emplace();
   capsule::write_saving(capsules, web.ns, web.name, saving);
   EXPECT_EQ(due(*find_saved(capsules, web, now), now + hours(999)), std::nullopt) << "every = \"0s\"";
-  std::filesystem::remove_all(capsules);
 }
 
 }  // namespace

@@ -135,9 +135,10 @@ TEST_F(Savers, CarryOutTheScheduleOfAJobAndRememberIt) {
   ASSERT_TRUE(saved);
   EXPECT_EQ(saved->backup.every, hours(24));
   std::vector<Work> done;
+  Room room;
   for (auto now = begin; now < begin + hours(24); now += minutes(20)) {
     while (const auto work = due(*find_saved(saver.capsules(), web_, now), now)) {
-      saved = carry_out(saver, web_, *work, now);
+      saved = carry_out(saver, web_, *work, room, now);
       done.push_back(*work);
     }
   }
@@ -151,13 +152,13 @@ TEST_F(Savers, CarryOutTheScheduleOfAJobAndRememberIt) {
   // Who comes next knows it; what fails is told, and tried again.
   shell(task, "echo broken > /var/lib/state");
   const auto later = begin + hours(400);
-  saved = carry_out(saver, web_, Work::backup, later);
+  saved = carry_out(saver, web_, Work::backup, room, later);
   EXPECT_EQ(saved->backup.failures, 0);
-  saved = carry_out(saver, web_, Work::drill, later);
+  saved = carry_out(saver, web_, Work::drill, room, later);
   EXPECT_THAT(saved->drill.error, AllOf(HasSubstr("would not do"), HasSubstr("check failed")));
   EXPECT_THAT(saved->problems(later), Contains(HasSubstr("its restore drill has failed 1 times")));
   ::chmod((directory_ + "/password").c_str(), 0644);
-  saved = carry_out(saver, web_, Work::backup, later);
+  saved = carry_out(saver, web_, Work::backup, room, later);
   EXPECT_EQ(saved->backup.failures, 1);
   EXPECT_THAT(saved->backup.error, HasSubstr("others may read the password file"));
   EXPECT_EQ(model::due_at(saved->backup, saved->since, 0.0), later + minutes(10));

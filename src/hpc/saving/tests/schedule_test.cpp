@@ -94,6 +94,31 @@ TEST(Schedule, SaysWhatFailsAndWhatIsOverdue) {
               testing::ElementsAre(testing::HasSubstr("its backup has failed 2 times since")));
 }
 
+TEST(Schedule, TheNewestSnapshotNeverGivesWayAndOthersOneByOne) {
+  const overlay::Snapshot first{.id = "1"}, second{.id = "2"}, third{.id = "3"};
+  const auto id = [](const std::optional<overlay::Snapshot>& one) { return one ? one->id : "none"; };
+  EXPECT_EQ(id(gives_way({}, {}, kBegin)), "none");
+  EXPECT_EQ(id(gives_way({third}, {}, kBegin)), "none") << "it is all there is";
+  EXPECT_EQ(id(gives_way({first, second, third}, {}, kBegin)), "1");
+  const Room room{kBegin};
+  EXPECT_EQ(id(gives_way({second, third}, room, at(std::chrono::seconds(15)))), "none") << "the disk is still at it";
+  EXPECT_EQ(id(gives_way({second, third}, room, at(minutes(5)))), "2");
+  EXPECT_EQ(id(gives_way({third}, room, at(hours(5)))), "none");
+  EXPECT_EQ(id(gives_way({second, third}, room, at(-hours(1)))), "2") << "the clock was set back";
+}
+
+TEST(Schedule, ACopyForOnceTakesNoOthersAway) {
+  capsule::Saving saving;
+  saving.job.groups.emplace_back().tasks.emplace_back().config = boost::json::parse(R"({"image": "web:1"})");
+  std::vector<overlay::Snapshot> taken;
+  for (int n = 0; n < 4; ++n)
+    taken.push_back({.id = fmt::format("{}", n), .at = unix_nanos(at(hours(n))), .method = overlay::Method::clone});
+  taken.back().method = overlay::Method::copy;
+  EXPECT_THAT(superfluous(saving, taken), testing::IsEmpty());
+  for (auto& one : taken) one.method = overlay::Method::copy;
+  EXPECT_THAT(superfluous(saving, taken), testing::ElementsAre("0", "1"));
+}
+
 TEST(Space, IsToldWhileSomethingIsLeftOfIt) {
   CapsuleSaving saved{.ns = "default", .name = "web"};
   EXPECT_FALSE(saved.almost_full()) << "nobody has looked";

@@ -115,6 +115,11 @@ TEST_F(SlurmLimits, OfJobsAreSlurmsOwnAndNotThoseOfTheTaskOfSlurmd) {
 
 TEST_F(SlurmLimits, AreJoinedByACheckOfHealthThatDrainsANodeAndTakesThatBack) {
   const auto check = [&] { return cluster_.on("c4", "/usr/local/sbin/node-health").exit_code; };
+  // All may write to /tmp, so any name that can be known may be a link there.
+  ASSERT_EQ(cluster_.on("c4", "ln -sf /run/others /tmp/.node-health").exit_code, 0);
+  EXPECT_EQ(check(), 0);
+  EXPECT_EQ(cluster_.on("c4", "ls /run/others /tmp/node-health.* 2>/dev/null").out, "");
+
   ASSERT_EQ(cluster_.on("c4", "mount -o remount,ro /tmp").exit_code, 0);
   check();
   EXPECT_THAT(login("sinfo -h -R -o '%n %E'").out, HasSubstr("c4 health: /tmp cannot be written"));
@@ -133,6 +138,15 @@ TEST_F(SlurmLimits, AreJoinedByACheckOfHealthThatDrainsANodeAndTakesThatBack) {
   ASSERT_EQ(login("scontrol update NodeName=c4 State=DRAIN Reason='a bad DIMM'").exit_code, 0);
   check();
   EXPECT_THAT(login("sinfo -h -N -n c4 -o %T").out, HasSubstr("drained"));
+
+  // So it does when there is trouble besides, which comes and goes: drained nodes are checked, too.
+  ASSERT_EQ(cluster_.on("c4", "mount -o remount,ro /tmp").exit_code, 0);
+  check();
+  EXPECT_THAT(login("sinfo -h -R -o '%n %E'").out, HasSubstr("c4 a bad DIMM"));
+  ASSERT_EQ(cluster_.on("c4", "mount -o remount,rw /tmp").exit_code, 0);
+  check();
+  EXPECT_THAT(login("sinfo -h -N -n c4 -o %T").out, HasSubstr("drained"));
+  EXPECT_THAT(login("sinfo -h -R -o '%n %E'").out, HasSubstr("c4 a bad DIMM"));
 }
 
 TEST(DecoupledSlurmLimits, AreTheSameWhereTheControllerIsInACapsule) {
@@ -140,7 +154,9 @@ TEST(DecoupledSlurmLimits, AreTheSameWhereTheControllerIsInACapsule) {
   cluster.up();
   const auto login = [&](const std::string& line) { return cluster.on("login", line); };
   EXPECT_EQ(login("sinfo -h -N -o %N | xargs").out, "c1 c2 c3 c4\n");
-  EXPECT_THAT(login("scontrol show config").out, HasSubstr("proctrack/cgroup"));
+  const auto config = login("scontrol show config").out;
+  for (const char* line : {"proctrack/cgroup", "MessageTimeout          = 30 sec", "UnkillableStepTimeout   = 180 sec"})
+    EXPECT_THAT(config, HasSubstr(line));
   const std::string as = "cd /; setpriv --clear-groups --reuid ";
   const auto hers = login(as + "alice --regid 5000 srun -N4 id -un");
   EXPECT_EQ(hers.out, "alice\nalice\nalice\nalice\n") << hers.err;

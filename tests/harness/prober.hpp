@@ -18,8 +18,12 @@ struct Probe {
 
 struct Reading {
   long long asked = 0, failed = 0;
-  std::chrono::milliseconds longest{0};  ///< between two answers
-  std::chrono::milliseconds since{0};    ///< the last answer
+  /// Between two answers, but for what the prober itself came too late to its next question: that is no wait of the
+  /// service's.
+  std::chrono::milliseconds longest{0};
+  std::chrono::milliseconds since{0};  ///< the last answer
+  std::chrono::milliseconds late{0};   ///< by which the prober came too late, at most
+  long long measurement = 0;           ///< counted by measure_anew
   // Of kind count:
   long long value = 0;     ///< the last count
   long long fell = 0;      ///< how far a count was below an earlier one
@@ -28,7 +32,13 @@ struct Reading {
 
 class Prober {
  public:
-  /// Runs on `host` until it is destroyed. `cluster` must outlive it.
+  /// Runs on `host` until it is destroyed. `cluster` must outlive it. A question waits for its answer with `patience`.
+  Prober(const Cluster& cluster, const std::string& host, const std::vector<Probe>& probes,
+         std::chrono::milliseconds every, std::chrono::milliseconds patience);
+  /// Who asks often gives up soon, after twice `every`: an attempt that hangs would hide when the service is back. For
+  /// others it is 5 s: longer than a busy machine keeps a process waiting for its turn, and less than any client's own
+  /// (systemd-timesyncd has 10 s, Slurm's MessageTimeout is 10 s). What comes late is in the longest gap; a datagram
+  /// that is lost stays lost.
   Prober(const Cluster& cluster, const std::string& host, const std::vector<Probe>& probes,
          std::chrono::milliseconds every = std::chrono::milliseconds(100));
 
@@ -36,6 +46,8 @@ class Prober {
   /// True once every service has answered within the last second, `more` times more than now; at most `limit` is
   /// waited for that.
   bool all_answer(std::chrono::seconds limit, long long more = 5) const;
+  /// `longest` and `late` count from here: what ended before is in neither.
+  void measure_anew() const;
   /// The readings as a table, for the text of a failure.
   std::string report() const;
 

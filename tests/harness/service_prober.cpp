@@ -1,15 +1,19 @@
 /// @file
 /// Asks services again and again, as their clients do, and writes how often they answered and how long they did not.
 ///
-///     service_prober FILE EVERY_MS NAME KIND ADDRESS PORT …      asks each so often until SIGTERM
+///     service_prober FILE EVERY_MS PATIENCE_MS NAME KIND ADDRESS PORT …
+///                                                                asks each so often, and waits so long for an answer,
+///                                                                until SIGTERM; SIGUSR1 begins a new measurement
 ///     service_prober serve PORT                                  echoes what it gets, for the kind `echo`
 ///     service_prober flood ADDRESS SIZE PORTS                    datagrams of SIZE bytes to PORTS ports in turn until
 ///                                                                SIGTERM; says how many
 ///
-/// FILE holds a line for each: "NAME asked failed longest_ms since_ms value fell returned": the longest time between
-/// two answers, and that since the last one. Kinds: tcp (it accepts), held (it accepts within a minute), smtp (it
-/// greets), ntp, nfs (it answers a call), echo (one connection that must live on), count (counting_service.cpp: its
-/// last count, how far a count was below an earlier one, and how often a process answered after another one had).
+/// FILE holds a line for each: "NAME asked failed longest_ms since_ms late_ms measurement value fell returned": the
+/// longest time between two answers in this measurement, and that since the last one; by how much the prober itself
+/// woke too late at most, which is in no longest time; and the measurement's number, from 0. Kinds: tcp (it accepts),
+/// held (it accepts within a minute), smtp (it greets), ntp, nfs (it answers a call), echo (one connection that must
+/// live on), count (counting_service.cpp: its last count, how far a count was below an earlier one, and how often a
+/// process answered after another one had).
 
 #include <arpa/inet.h>
 #include <netinet/udp.h>
@@ -27,6 +31,7 @@
 #include <cstring>
 #include <fstream>
 #include <list>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,11 +43,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 milliseconds every{100};
-// For one question: longer than a busy machine keeps a process waiting for its turn, and less than any client's own
-// (systemd-timesyncd has 10 s, Slurm's MessageTimeout is 10 s). What comes late is in the longest gap; a datagram that
-// is lost stays lost.
-milliseconds patience{5000};
+milliseconds patience{5000};  ///< for one question (Prober)
 std::atomic<bool> ended = false;
+std::atomic<long long> measurement = 0;
 
 class Socket {
  public:
@@ -65,10 +68,11 @@ class Socket {
 struct Target {
   std::string name, kind;
   sockaddr_in address{};
-  std::atomic<long long> asked = 0, failed = 0, longest = 0;
+  std::atomic<long long> asked = 0, failed = 0, longest = 0, late = 0;
   std::atomic<Clock::rep> last = Clock::now().time_since_epoch().count();
   std::atomic<long long> value = 0, fell = 0, returned = 0;
   std::vector<unsigned long long> starts;  ///< of those that answered, the last one at the end
+  std::mutex measuring;                    ///< no gap of the measurement before comes after its end
 };
 
 bool ready(int fd, short events, milliseconds limit) {
@@ -157,31 +161,65 @@ bool ask(Target& target, Socket& held) {
   return true;
 }
 
+/// How much later than at `due` it is when this thread has a processor again. A question that took long leaves nothing
+/// to sleep, and is not late.
+Clock::duration sleep_until(Clock::time_point due) {
+  due = std::max(due, Clock::now());
+  std::this_thread::sleep_until(due);
+  return Clock::now() - due;
+}
+
+/// The service has answered: the time since it did before, but for `waited`, in which nobody asked it.
+void note_answer(Target& target, Clock::duration waited) {
+  const std::lock_guard lock(target.measuring);
+  const auto now = Clock::now().time_since_epoch();
+  const auto gap = now - Clock::duration(target.last) - waited;
+  target.longest = std::max<long long>(target.longest, std::chrono::duration_cast<milliseconds>(gap).count());
+  target.last = now.count();
+}
+
+void note_late(Target& target, Clock::duration late) {
+  const std::lock_guard lock(target.measuring);
+  target.late = std::max<long long>(target.late, std::chrono::duration_cast<milliseconds>(late).count());
+}
+
+void begin_measurement(std::list<Target>& targets) {
+  for (auto& target : targets) {
+    const std::lock_guard lock(target.measuring);
+    target.longest = target.late = 0;
+  }
+}
+
 void keep_asking(Target& target) {
   Socket held;
+  // Since the last answer. Between two questions without an answer a service was away, whoever was late.
+  Clock::duration waited{0}, late{0};
+  bool away = false;
   while (!ended) {
     const auto next = Clock::now() + every;
     ++target.asked;
     if (ask(target, held)) {
-      const auto now = Clock::now().time_since_epoch().count();
-      const auto gap = std::chrono::duration_cast<milliseconds>(Clock::duration(now - target.last)).count();
-      if (gap > target.longest) target.longest = gap;
-      target.last = now;
+      note_answer(target, waited + late);
+      waited = {};
+      away = false;
     } else {
       ++target.failed;
+      if (!away) waited += late;
+      away = true;
     }
-    std::this_thread::sleep_until(next);
+    late = sleep_until(next);
+    note_late(target, late);
   }
 }
 
-void write_readings(const std::string& path, const std::list<Target>& targets) {
+void write_readings(const std::string& path, const std::list<Target>& targets, long long number) {
   {
     std::ofstream out(path + ".new");
     for (const auto& target : targets) {
       const auto since = Clock::now().time_since_epoch() - Clock::duration(target.last);
       out << target.name << ' ' << target.asked << ' ' << target.failed << ' ' << target.longest << ' '
-          << std::chrono::duration_cast<milliseconds>(since).count() << ' ' << target.value << ' ' << target.fell << ' '
-          << target.returned << '\n';
+          << std::chrono::duration_cast<milliseconds>(since).count() << ' ' << target.late << ' ' << number << ' '
+          << target.value << ' ' << target.fell << ' ' << target.returned << '\n';
     }
   }
   if (std::rename((path + ".new").c_str(), path.c_str()) != 0) std::perror(path.c_str());
@@ -238,6 +276,7 @@ int flood(const char* to, std::size_t size, int ports) {
 }
 
 void on_term(int) { ended = true; }
+void on_usr1(int) { ++measurement; }
 
 }  // namespace
 
@@ -247,16 +286,16 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, on_term);
     return flood(argv[2], static_cast<std::size_t>(std::atoi(argv[3])), std::atoi(argv[4]));
   }
-  if (argc < 7 || (argc - 3) % 4 != 0) {
-    std::fputs("usage: service_prober FILE EVERY_MS NAME KIND ADDRESS PORT …\n", stderr);
+  if (argc < 8 || (argc - 4) % 4 != 0) {
+    std::fputs("usage: service_prober FILE EVERY_MS PATIENCE_MS NAME KIND ADDRESS PORT …\n", stderr);
     return 2;
   }
   every = milliseconds(std::atoi(argv[2]));
-  // Who asks often gives up soon: an attempt that hangs would hide when the service is back.
-  if (every < milliseconds(100)) patience = 2 * every;
+  patience = milliseconds(std::atoi(argv[3]));
   ::signal(SIGTERM, on_term);
+  ::signal(SIGUSR1, on_usr1);
   std::list<Target> targets;
-  for (int i = 3; i < argc; i += 4) {
+  for (int i = 4; i < argc; i += 4) {
     Target& target = targets.emplace_back();
     target.name = argv[i];
     target.kind = argv[i + 1];
@@ -265,13 +304,21 @@ int main(int argc, char** argv) {
     if (::inet_pton(AF_INET, argv[i + 2], &target.address.sin_addr) != 1) return 2;
   }
   {
+    // SIGUSR1 is this thread's: it would end the wait for an answer in another.
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
     std::vector<std::jthread> threads;
     for (auto& target : targets) threads.emplace_back([&target] { keep_asking(target); });
-    while (!ended) {
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    for (long long number = 0; !ended;) {
       std::this_thread::sleep_for(milliseconds(100));
-      write_readings(argv[1], targets);
+      if (number != measurement) begin_measurement(targets);
+      number = measurement;
+      write_readings(argv[1], targets, number);
     }
   }
-  write_readings(argv[1], targets);
+  write_readings(argv[1], targets, measurement);
   return 0;
 }

@@ -125,7 +125,8 @@ class DecoupledStorm : public DecoupledCluster {
   void flood_with(int size, int ports) const {
     SCOPED_TRACE(fmt::format("datagrams of {} bytes to {} ports", size, ports));
     const auto outside = services().back();
-    const Prober other(cluster_, "c2", {outside, {"new", "tcp", outside.address, outside.port}}, milliseconds(20));
+    const Prober other(cluster_, "c2", {outside, {"new", "tcp", outside.address, outside.port}}, milliseconds(20),
+                       kNoticed);
     ASSERT_TRUE(other.all_answer(seconds(10)));
     const auto known = connections(), arrived = arrived_outside();
     const auto begin = std::chrono::steady_clock::now();

@@ -89,15 +89,13 @@ job "slurmdbd" {
         command = "/bin/sh"
         args = ["-c", <<-SCRIPT
           until ss -Hltn 'sport = :6819' | grep -q .; do sleep 0.05; done
-          # add WHAT NAME [ITS SETTINGS…]
-          add() {
-            kind=$1 name=$2
-            shift 2
-            sacctmgr -nP list "$kind" "$name" format="$kind" | grep -qx "$name" || sacctmgr -iQ add "$kind" "$name" "$@"
-          }
-          add cluster demo && add account users
+          listed() { grep -qFx -- "$1"; }
+          sacctmgr -nP list cluster format=cluster | listed demo || sacctmgr -iQ add cluster demo
+          # The database may have other clusters, with these accounts and users: what counts is what this one has.
+          belongs() { sacctmgr -nP list associations cluster=demo account=users format=account,user | listed "users|$1"; }
+          belongs '' || sacctmgr -iQ add account users cluster=demo
           while read -r name; do
-            add user "$name" account=users
+            belongs "$name" || sacctmgr -iQ add user "$name" account=users cluster=demo </dev/null
           done <"$NOMAD_TASK_DIR/users"
         SCRIPT
         ]

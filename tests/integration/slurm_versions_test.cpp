@@ -214,6 +214,7 @@ TEST_P(SlurmVersions, TellOfJobsInEveryStateAndOfTheirSteps) {
   EXPECT_EQ(by_name[alone], (slurm::Belief{alone, "RUNNING", "root", {"n10"}}));
   EXPECT_TRUE(by_name[array].is_array);
   by_name[array].is_array = false;
+  EXPECT_EQ(std::exchange(by_name[array].waiting, ""), array + "_[3-4]");
   EXPECT_EQ(by_name[array], (slurm::Belief{array, "PENDING", "root", {}})) << "those that wait";
   const auto first = by_name[array + "_1"].id, second = by_name[array + "_2"].id;
   EXPECT_EQ(by_name[array + "_2"], (slurm::Belief{second, "RUNNING", "root", {"n2"}, false, 0, array + "_2"}));

@@ -27,7 +27,13 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return at == std::string_view::npos ? std::nullopt : number_at(text.substr(at + key.size()), base);
 }
 
-std::string state_of(int status) { return status == 0 ? "COMPLETED" : "FAILED"; }
+/// SIG_OOM of slurm's slurm_protocol_defs.h: what slurmstepd tells of a job that had no memory left (sacct: "0:125").
+constexpr int kOutOfMemory = 253;
+
+std::string state_of(int status) {
+  if ((status & 0xff) == kOutOfMemory) return "OUT_OF_MEMORY";
+  return status == 0 ? "COMPLETED" : "FAILED";
+}
 
 /// What a log says of one job. Lines come in the order in which they were written.
 class Story {
@@ -181,7 +187,7 @@ void merge_ends(Ends& into, const Ends& more) {
 }
 
 std::vector<std::string> accounts_command(const std::vector<std::string>& jobs) {
-  return {"env", "SLURM_TIME_FORMAT=%s", "sacct", "-n", "-P", "-X", "-o", "JobIDRaw,Start,End,State,ExitCode",
+  return {"env", "SLURM_TIME_FORMAT=%s", "sacct", "-n", "-P", "-X", "-o", "JobIDRaw,Start,End,State,ExitCode,JobID",
           "-j",  join(jobs, ",")};
 }
 
@@ -189,7 +195,7 @@ Ends parse_accounts(std::string_view text) {
   Ends out;
   for (const auto& line : split(text, '\n')) {
     const auto fields = split(trim(line), '|');
-    if (fields.size() != 5 || fields[0].empty()) continue;
+    if (fields.size() < 5 || fields[0].empty()) continue;
     End end;
     end.state = std::string(split(fields[3], ' ')[0]);  // "CANCELLED by 1000"
     static const std::vector<std::string> kOver = {"COMPLETED", "CANCELLED", "FAILED",   "TIMEOUT",      "NODE_FAIL",
@@ -202,6 +208,15 @@ Ends parse_accounts(std::string_view text) {
     end.end = *at;
     end.of_accounts = true;
     out[std::string(fields[0])] = std::move(end);
+  }
+  return out;
+}
+
+std::map<std::string, std::string> parse_names(std::string_view text) {
+  std::map<std::string, std::string> out;
+  for (const auto& line : split(text, '\n')) {
+    const auto fields = split(trim(line), '|');
+    if (fields.size() == 6 && !fields[0].empty() && !fields[5].empty()) out.emplace(fields[0], fields[5]);
   }
   return out;
 }
@@ -233,10 +248,13 @@ std::vector<std::string> enter_command(Enter how, const std::string& job, const 
 
 Settled parse_settled(std::string_view text) {
   constexpr std::string_view kNoRow = "no row ";
-  Settled out{.all = true, .unrecorded = {}};
+  constexpr std::string_view kFailed = "failed ";
+  Settled out{.all = true, .unrecorded = {}, .problem = {}};
   for (const auto& line : split(trim(text), '\n')) {
     if (const auto job = number_after(line, kNoRow); job && std::string_view(line).starts_with(kNoRow))
       out.unrecorded.insert(std::to_string(*job));
+    else if (std::string_view(line).starts_with(kFailed))
+      out.problem = std::string_view(line).substr(kFailed.size());
     else if (!line.empty())
       out.all = std::string_view(line) == "0 left";
   }

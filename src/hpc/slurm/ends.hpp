@@ -50,6 +50,8 @@ void merge_ends(Ends& into, const Ends& more);
 std::vector<std::string> accounts_command(const std::vector<std::string>& jobs);
 /// Those that have ended for it.
 Ends parse_accounts(std::string_view text);
+/// All that it knows, by id: "100_3" of a task of an array, or else the id.
+std::map<std::string, std::string> parse_names(std::string_view text);
 
 /// SlurmdLogFile of `scontrol show config`, as it is on `host` for the node `name`; empty: it logs elsewhere.
 std::string slurmd_log(std::string_view config, const std::string& host, const std::string& name);
@@ -66,6 +68,7 @@ std::vector<std::string> enter_command(Enter how, const std::string& job, const 
 struct Settled {
   bool all = false;                  ///< nothing is left that could be set right
   std::set<std::string> unrecorded;  ///< jobs that have run, and have no row there
+  std::string problem;               ///< why it cannot be set right; empty: it can, or not yet
 };
 Settled parse_settled(std::string_view text);
 

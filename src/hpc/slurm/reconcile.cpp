@@ -45,6 +45,26 @@ bool is_array_task(std::string_view name) {
   return bar != std::string_view::npos && is_number(name.substr(0, bar)) && is_number(name.substr(bar + 1));
 }
 
+/// "17_[3-9%2]" as scancel takes it, "17_[3-9]"; one of them alone as "17_3".
+std::string waiting_tasks(std::string_view name) {
+  const auto open = name.find("_[");
+  if (open == std::string_view::npos) return "";
+  const auto tasks = name.substr(open + 2, name.find_first_of("%]", open) - open - 2);
+  const auto array = std::string(name.substr(0, open));
+  return is_number(tasks) ? array + "_" + std::string(tasks) : array + "_[" + std::string(tasks) + "]";
+}
+
+bool wait_together(const Belief& job) { return job.waiting.find('[') != std::string::npos; }
+
+/// What cancels it for people, and no task that runs.
+std::string cancel_of(const Belief& job) {
+  const auto& name = job.waiting.empty() ? job.name : job.waiting;
+  if (name.find("...") != std::string::npos)  // squeue prints no more than 64 characters of them
+    return fmt::format("`scancel` with the names of its tasks that have run (not {}: that ends them all)", job.id);
+  return fmt::format("`scancel {}`{}", name,
+                     job.is_array ? fmt::format(" (not {}: that ends all tasks of its array)", job.id) : "");
+}
+
 }  // namespace
 
 /// To 20.11 `all` are not all: a job that a signal is on its way to has to be asked for.
@@ -63,7 +83,8 @@ std::vector<Belief> parse_beliefs(std::string_view text) {
     if (fields.size() < 6 || fields.size() > 8 || !is_number(fields[0])) continue;
     Belief belief{std::string(fields[0]), std::string(fields[1]), std::string(fields[2]), {}};
     if (is_array_task(fields[5])) belief.name = fields[5];
-    belief.is_array = belief.name == belief.id && fields[5].find('_') != std::string_view::npos;
+    belief.is_array = std::string_view(fields[5]).starts_with(belief.id + "_");
+    belief.waiting = waiting_tasks(fields[5]);
     belief.held = fields[4].starts_with("JobHeld");
     if (fields.size() > 6 && is_number(fields[6])) belief.start = number_of(fields[6]);
     if (fields.size() > 7 && is_number(fields[7])) belief.submitted = number_of(fields[7]);
@@ -113,7 +134,7 @@ std::optional<std::vector<std::string>> enter_spared(const std::string& job, con
                                                      const std::optional<End>& end) {
   if (!end || end->state.empty() || end->sent_back) return std::nullopt;
   const bool waits = belief && will_start(belief->state);
-  return enter_command(waits ? Enter::end : Enter::row, job, *end);
+  return enter_command(waits && !belief->is_array ? Enter::end : Enter::row, job, *end);
 }
 
 namespace {
@@ -137,8 +158,8 @@ class Comparison {
     if (will_start(job.state) && runs) {
       add(Finding::Kind::doubled, job, found->second,
           fmt::format("Slurm job {} of {} runs on {}, and slurmctld would start it again; it is held. When it has "
-                      "ended: `scancel {}`, or `scontrol release {}` to run it once more",
-                      job.name, job.user, fold_hosts(found->second), job.name, job.name));
+                      "ended: {}, or `scontrol release {}` to run it once more",
+                      job.name, job.user, fold_hosts(found->second), cancel_of(job), job.name));
       out_.commands.push_back({"scontrol", "hold", job.name});
       out_.held.insert(job.id);
       spare(job.id, found->second);
@@ -155,17 +176,20 @@ class Comparison {
       will_be_reported(job);
     }
     known_.insert(job.id);
+    if (will_start(job.state) && wait_together(job) && !job.held && !out_.held.contains(job.id)) arrays_.push_back(job);
   }
 
   Reconciliation conclude() {
     for (const auto& [job, hosts] : runs_on_) {
       if (known_.contains(job)) continue;
+      forgotten_.insert(job);
       stranger(job, "", hosts, "which slurmctld does not know");
       out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
     }
     look_at_those_that_have_run();
     look_at_accepted();
     hold_those_that_waited();
+    hold_arrays_that_go_on();
     for (const auto& [node, host] : host_of_) {
       if (out_.spare.contains(host)) out_.drain.push_back(node);
     }
@@ -199,6 +223,48 @@ class Comparison {
              "it was last seen; whether they have run since nobody knows, so they are held: `scontrol release ID` "
              "those that have not, `scancel ID` the others",
              waited_.size(), waited_.front(), waited_.back(), human_duration(behind_))});
+  }
+
+  /// Tasks of an array get numbers of their own when they are started. Whatever has run and is not known to slurmctld
+  /// may be one that it has still waiting among others, and would start again. What brought a script of its own is
+  /// none.
+  void hold_arrays_that_go_on() {
+    std::map<std::string, std::vector<std::string>> tasks;  // by array
+    std::vector<std::string> unclear;
+    for (const auto& job : forgotten_) {
+      const auto name = known_of_.names.find(job);
+      if (name != known_of_.names.end()) {
+        if (is_array_task(name->second)) tasks[name->second.substr(0, name->second.find('_'))].push_back(name->second);
+      } else if (!known_of_.accepted.contains(job)) {
+        unclear.push_back(job);
+      }
+    }
+    for (const auto& array : arrays_) {
+      if (const auto begun = tasks.find(array.id); begun != tasks.end()) {
+        hold_array(array, fmt::format("{} of it ran since slurmctld wrote its state: `scancel {}`",
+                                      join(begun->second, ", "), join(begun->second, " ")));
+      } else if (!unclear.empty()) {
+        hold_array(array, fmt::format("{} Slurm jobs that slurmctld does not know ({}) ran since it wrote its state; "
+                                      "they may be tasks of it, the accounting does not say: `scancel` those that are",
+                                      unclear.size(), few_of(unclear)));
+      }
+    }
+  }
+
+  static std::string few_of(const std::vector<std::string>& jobs) {
+    constexpr std::size_t kFew = 10;
+    const auto end = jobs.begin() + static_cast<std::ptrdiff_t>(std::min(kFew, jobs.size()));
+    return join(std::vector<std::string>(jobs.begin(), end), ", ") + (jobs.size() > kFew ? ", …" : "");
+  }
+
+  void hold_array(const Belief& array, const std::string& why) {
+    add(Finding::Kind::waited, array, {},
+        fmt::format(
+            "Slurm job array {} of {} waits for slurmctld as {}, and is held: {}, by their names and not by {}, "
+            "which ends all; then `scontrol release {}`",
+            array.id, array.user, array.waiting, why, array.id, array.id));
+    out_.commands.push_back({"scontrol", "hold", array.name});
+    out_.held.insert(array.id);
   }
 
   void stranger(const std::string& job, const std::string& user, const std::vector<std::string>& hosts,
@@ -317,9 +383,9 @@ class Comparison {
         job.user,
         {},
         fmt::format("Slurm job {} of {} waited when slurmctld wrote its state, and has run since ({}); it is "
-                    "held: `scancel {}`, or `scontrol release {}` to run it once more",
+                    "held: {}, or `scontrol release {}` to run it once more",
                     job.name, job.user, end.state.empty() ? "with which result is not known" : describe_end(end),
-                    job.name, job.name)};
+                    cancel_of(job), job.name)};
     if (known_of_.can_enter && !end.state.empty() && !job.is_array) {
       enter(job, end, {}, std::move(held));
       out_.entries.back().otherwise = {"scontrol", "hold", job.name};
@@ -347,6 +413,7 @@ class Comparison {
     for (const auto& [job, _] : known_of_.nodes) {
       const auto end = end_since(job);
       if (!end || known_.contains(job) || runs_on_.contains(job)) continue;
+      forgotten_.insert(job);
       out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
       if (end->of_accounts) continue;  // it is as it should be
       const bool enters = known_of_.can_enter && !end->state.empty();
@@ -406,6 +473,8 @@ class Comparison {
   Duration behind_;
   const Known& known_of_;
   std::vector<std::string> waited_;
+  std::set<std::string> forgotten_;  ///< ids of those that run, or have run since, and are unknown
+  std::vector<Belief> arrays_;       ///< of which several tasks wait, and which are not held
   Reconciliation out_;
 };
 

@@ -29,7 +29,8 @@ struct Belief {
   /// number for its id: to cancel that is to cancel them all.
   std::string name = id;
   std::int64_t submitted = 0;  ///< as `start`
-  bool is_array = false;       ///< tasks of a job array wait together; the last of them will have its number
+  bool is_array = false;       ///< `id` is the number of a job array too, and means all of its tasks
+  std::string waiting = {};    ///< "17_[3-9]", the tasks of an array that wait together, or "17_3"; else empty
   bool operator==(const Belief&) const = default;
 };
 /// Prints each job at least once.
@@ -74,7 +75,7 @@ struct Finding {
     doubled,   ///< runs, and waits to be started: it is held
     unknown,   ///< runs, and slurmctld does not know it, or knows that it has ended
     unseen,    ///< some of its nodes could not be looked at: left alone
-    waited,    ///< waited in a state so old that they may have run since: they are held
+    waited,    ///< waits, and has run since, or may have: in a state so old, or as tasks of an array; it is held
   };
   Kind kind = Kind::unknown;
   std::string job, user;
@@ -88,6 +89,7 @@ inline constexpr Duration kLongBehind = std::chrono::minutes(10);
 /// What is known of jobs besides what runs.
 struct Known {
   Ends nodes, accounts;                         ///< how jobs ended
+  std::map<std::string, std::string> names;     ///< by id, as the accounting has them: parse_names
   std::map<std::string, std::string> accepted;  ///< users by job: what lay in StateSaveLocation when slurmctld started
   std::set<std::string> logged;                 ///< nodes whose slurmd writes down what it launches; it was read
   bool can_enter = false;                       ///< the image has kEnterEnd
@@ -126,7 +128,8 @@ Reconciliation reconcile(const std::vector<Belief>& beliefs, const std::set<std:
                          const Known& known = {});
 
 /// A job that was spared has ended: what is entered for it, `belief` being what slurmctld has of its number; nothing:
-/// its end is not known, or there is nothing to enter it with.
+/// its end is not known, or there is nothing to enter it with. Of an array only the accounting's row: slurmctld has
+/// other tasks under that number.
 std::optional<std::vector<std::string>> enter_spared(const std::string& job, const std::optional<Belief>& belief,
                                                      const std::optional<End>& end);
 

@@ -214,7 +214,7 @@ awaitable<Reconciliation> Reconciler::find_out(Place place, std::string config, 
   Jobs nobody;
   const auto seen = co_await look_at_hosts(std::move(wanted), std::move(nobody));
   // After the look: what runs no more has written its end by then.
-  const auto known = co_await find_known(place, std::move(config), nodes, beliefs, state);
+  const auto known = co_await find_known(place, std::move(config), nodes, beliefs, seen, state);
   co_return reconcile(beliefs, with_steps, host_of, seen, behind, known);
 }
 

@@ -68,15 +68,15 @@ class Reconciler {
                                           Ends& found, std::set<std::string>& read);
   /// What is known of jobs besides what runs.
   async::awaitable<Known> find_known(Place place, std::string config, std::vector<NodeState> nodes,
-                                     std::vector<Belief> beliefs, std::optional<TimePoint> state);
+                                     std::vector<Belief> beliefs, Jobs seen, std::optional<TimePoint> state);
   async::awaitable<bool> can_enter(Place place);
   /// Enters what can be; what cannot is among the findings then. `urgent`: what slurmctld has to know before it goes
   /// on, or else what only the accounting has to.
   async::awaitable<void> enter(Place place, Reconciliation& made, bool urgent);
   /// Has the accounting set right, until it is.
   async::awaitable<void> settle(Place place);
-  /// Tells of jobs that have run and have no row in the accounting.
-  async::awaitable<void> note_unrecorded(Place place, std::set<std::string> jobs);
+  /// Tells of jobs that have run and have no row in the accounting, and why it cannot be set right.
+  async::awaitable<void> note_unsettled(Place place, Settled settled);
   /// Of jobs that have ended and slurmctld did not know, on the hosts of `seen`.
   async::awaitable<void> end_extern(Jobs seen, std::set<std::string> jobs);
   /// Enters the ends of jobs that slurmctld did not know of while they ran.

@@ -65,7 +65,7 @@ awaitable<bool> Reconciler::can_enter(Place place) {
 }
 
 awaitable<Known> Reconciler::find_known(Place place, std::string config, std::vector<NodeState> nodes,
-                                        std::vector<Belief> beliefs, std::optional<TimePoint> state) {
+                                        std::vector<Belief> beliefs, Jobs seen, std::optional<TimePoint> state) {
   constexpr std::size_t kMostIds = 10000;  // one argument holds 128 KiB
   Known out;
   out.can_enter = co_await can_enter(place);
@@ -85,6 +85,7 @@ awaitable<Known> Reconciler::find_known(Place place, std::string config, std::ve
       out.logged.insert(node.name);
   }
   for (const auto& [job, _] : out.nodes) ids.insert(job);
+  for (const auto& [_, jobs] : seen) ids.insert(jobs.begin(), jobs.end());
   std::set<std::string> beyond;
   for (const auto& belief : beliefs) beyond.insert(belief.id);
   for (const auto& [job, _] : out.accepted) {
@@ -93,7 +94,9 @@ awaitable<Known> Reconciler::find_known(Place place, std::string config, std::ve
   if (ids.empty()) co_return out;
   const auto ask = accounts_command(std::vector<std::string>(ids.begin(), ids.end()));
   try {
-    out.accounts = parse_accounts(co_await command(place, ask));
+    const auto said = co_await command(place, ask);
+    out.accounts = parse_accounts(said);
+    out.names = parse_names(said);
   } catch (const Error& error) {  // slurmctld does not wait for slurmdbd, and neither does this
     log::info("slurm: the accounting does not say how jobs ended, their nodes are believed: {}", error.one_line());
   }
@@ -127,15 +130,19 @@ awaitable<void> Reconciler::settle(Place place) {
                                           kEnterEnd};
   const auto settled = parse_settled(co_await command(place, words));
   unsettled_[key_of(place)] = !settled.all;
-  if (!settled.unrecorded.empty()) co_await note_unrecorded(place, settled.unrecorded);
+  if (!settled.unrecorded.empty() || !settled.problem.empty()) co_await note_unsettled(place, settled);
 }
 
-awaitable<void> Reconciler::note_unrecorded(Place place, std::set<std::string> jobs) {
+awaitable<void> Reconciler::note_unsettled(Place place, Settled settled) {
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key_of(place));
-  std::vector<std::string> added;
-  for (const auto& job : jobs) {
-    auto text = fmt::format("Slurm job {} has run, and has no row in the accounting: reports of usage lack it", job);
+  std::vector<std::string> texts, added;
+  for (const auto& job : settled.unrecorded)
+    texts.push_back(
+        fmt::format("Slurm job {} has run, and has no row in the accounting: reports of usage lack it", job));
+  if (!settled.problem.empty())
+    texts.push_back(fmt::format("The accounting does not get the ends of jobs: {}", settled.problem));
+  for (auto& text : texts) {
     if (!known || std::find(known->findings.begin(), known->findings.end(), text) == known->findings.end())
       added.push_back(std::move(text));
   }

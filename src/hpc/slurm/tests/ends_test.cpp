@@ -74,6 +74,13 @@ TEST(Ends, KnowWhyAJobWasStopped) {
   EXPECT_EQ(stopped(" DUE TO TIME LIMIT").end, 103);
 }
 
+TEST(Ends, AJobWithoutMemoryIsSoAndNoFailure) {
+  const auto ends = read({"Launching batch job 20 for UID 0",
+                          "[20.batch] job 20 completed with slurm_rc = 0, job_rc = 253", "[20.batch] done with job"});
+  EXPECT_EQ(ends.at("20").state, "OUT_OF_MEMORY");
+  EXPECT_EQ(ends.at("20").status, 253);
+}
+
 TEST(Ends, AnAllocationEndsWithItsSteps) {
   const auto ends = read({"launch task StepId=29.0 request from UID:0 GID:0 HOST:10.0.0.1 PORT:49432",
                           "[29.0] task 1 (1087) exited with exit code 4.",
@@ -119,7 +126,17 @@ TEST(Ends, AreReadFromTheAccounting) {
   EXPECT_EQ(ends.at("25").state, "CANCELLED");
 }
 
+TEST(Ends, TheAccountingKnowsTasksOfArraysByTheirNames) {
+  const std::string text =
+      "104|1795462799|1795462802|FAILED|5:0|100_3\n105|Unknown|Unknown|RUNNING|0:0|105\nnonsense\n";
+  EXPECT_EQ(parse_names(text), (std::map<std::string, std::string>{{"104", "100_3"}, {"105", "105"}}));
+  EXPECT_EQ(parse_accounts(text).at("104").status, 5 << 8);
+}
+
 TEST(Ends, WhatTheAccountingLacksIsToldUntilNothingIsLeft) {
+  const auto failed = parse_settled("failed ERROR 1064 at line 1\n2 left\n");
+  EXPECT_FALSE(failed.all);
+  EXPECT_EQ(failed.problem, "ERROR 1064 at line 1");
   EXPECT_TRUE(parse_settled("0 left\n").all);
   EXPECT_TRUE(parse_settled("").all) << "no script";
   EXPECT_FALSE(parse_settled("2 left\n").all);

@@ -243,6 +243,59 @@ TEST(Reconcile, TasksOfAnArrayAreEndedByTheirNames) {
       << "`scancel 9` would end all tasks of array 9";
 }
 
+/// Tasks 0 to 2 of array 100 run, and its last one waits under the number of the array.
+const char* const kLastTaskWaits =
+    "100|PENDING|ann||None|100_[3]\n101|RUNNING|ann|c1|None|100_0\n102|RUNNING|ann|c1|None|100_1\n"
+    "103|RUNNING|ann|c1|None|100_2\n";
+
+TEST(Reconcile, TheLastTaskOfAnArrayIsNotEndedByTheArraysNumber) {
+  const auto beliefs = parse_beliefs(kLastTaskWaits);
+  ASSERT_EQ(beliefs.size(), 4U);
+  const Hosts hosts{{"c1", {"100", "101", "102", "103"}}};
+  const auto made = reconcile(beliefs, {"100_0", "100_1", "100_2"}, kHostOf, hosts);
+  ASSERT_EQ(kinds(made), std::vector{Kind::doubled});
+  EXPECT_EQ(made.commands, (std::vector<std::vector<std::string>>{{"scontrol", "hold", "100"}}));
+  EXPECT_NE(made.findings[0].text.find("`scancel 100_3` (not 100"), std::string::npos) << made.findings[0].text;
+  const End end{.state = "COMPLETED", .start = 5, .end = 9, .of_batch = true};
+  EXPECT_EQ(enter_spared("100", beliefs[0], end)->at(1), "-row") << "`scancel 100` would end 101 to 103";
+  // A look at it before it could be started has it named as a task.
+  const auto named = parse_beliefs("100|PENDING|ann||Resources|100_3\n");
+  EXPECT_EQ(enter_spared("100", named[0], end)->at(1), "-row");
+  auto known = known_end({});
+  known.nodes = {{"100", {.state = "COMPLETED", .start = 1100, .end = 1200, .of_batch = true}}};
+  EXPECT_TRUE(reconcile(named, {}, kHostOf, Hosts{{"c1", {}}}, {}, known).entries.empty());
+  const auto several = parse_beliefs("100|PENDING|ann||None|100_[3-9%2]\n");
+  EXPECT_NE(reconcile(several, {}, kHostOf, Hosts{{"c1", {"100"}}}).findings[0].text.find("`scancel 100_[3-9]`"),
+            std::string::npos);
+  const auto many = parse_beliefs("100|PENDING|ann||None|100_[3,5,7,...]\n");
+  EXPECT_EQ(reconcile(many, {}, kHostOf, Hosts{{"c1", {"100"}}}).findings[0].text.find("..."), std::string::npos);
+}
+
+TEST(Reconcile, AnArrayWhoseTasksRunUnknownIsHeld) {
+  using Commands = std::vector<std::vector<std::string>>;
+  const auto beliefs = parse_beliefs(
+      "100|PENDING|ann||None|100_[3-9]\n200|PENDING|bob||None|200_[0-9%2]\n300|PENDING|bob||None|300_[1]\n"
+      "400|PENDING|eve||JobHeldUser|400_[1-2]\n");
+  Known known = known_end({});
+  known.nodes = {{"105", {.state = "COMPLETED", .start = 1110, .end = 1200, .of_batch = true}}};
+  known.accounts = {{"105", {.state = "COMPLETED", .start = 1110, .end = 1200, .of_accounts = true}}};
+  known.names = {{"104", "100_3"}, {"105", "100_4"}, {"106", "106"}, {"100", "100_[5-9]"}};
+  const Hosts hosts{{"c1", {"104", "106"}}};
+  const auto made = reconcile(beliefs, {}, kHostOf, hosts, {}, known);
+  EXPECT_EQ(made.commands, (Commands{{"scontrol", "hold", "100"}})) << "the accounting knows whose they are";
+  EXPECT_EQ(made.held, std::set<std::string>{"100"});
+  ASSERT_EQ(made.findings.back().kind, Kind::waited);
+  EXPECT_NE(made.findings.back().text.find("`scancel 100_3 100_4`"), std::string::npos) << made.findings.back().text;
+  // One that it does not know may be a task of any array, except of one whose last task waits: that has its number.
+  known.names.erase("104");
+  EXPECT_EQ(reconcile(beliefs, {}, kHostOf, hosts, {}, known).commands,
+            (Commands{{"scontrol", "hold", "100"}, {"scontrol", "hold", "200"}}));
+  known.nodes.clear();
+  known.names.clear();
+  known.accepted = {{"104", "ann"}, {"106", "ann"}};
+  EXPECT_TRUE(reconcile(beliefs, {}, kHostOf, hosts, {}, known).commands.empty()) << "they had scripts of their own";
+}
+
 TEST(Reconcile, AJobThatASignalIsOnItsWayToRuns) {
   const auto beliefs = parse_beliefs(
       "17|SIGNALING|ann|c1|None|17\n18|STOPPED|ann|c2|None|18\n17|RUNNING|ann|c1|None|17\n"

@@ -44,15 +44,15 @@ void into_the_trash(const NodeOptions& options, const capsule::Run& run, const s
             options.trash);
 }
 
-/// Whether a copy of something later lies there complete. Closes it: one that is a file system of its own may still be
-/// mounted, and nothing of it may be when it goes.
+/// Whether a copy of something later lies there complete: one of before may be left of another job's capsule. Closes
+/// it: one that is a file system of its own may still be mounted, and nothing of it may be when it goes.
 bool has_copy(const NodeOptions& options, const capsule::Run& run, const overlay::Spec& spec,
               const std::string& directory) {
   auto opened = overlay::open_overlay(spec, directory,
                                       {.ledger = options.ledger, .owner = run.ns + "/" + run.name, .stop_writers = {}});
   const auto copy = overlay::find_copy(opened.layer() + "/copy");
   opened.close();
-  return copy && copy->consistent;
+  return copy && copy->consistent && copy->at > run.started;
 }
 
 /// Where what was put aside lies; empty: nowhere any more.
@@ -105,13 +105,14 @@ bool put_aside(const NodeOptions& options, const capsule::Run& run, const std::s
 
 bool bring_back(const NodeOptions& options, const capsule::Run& run, const std::string& directory) {
   if (options.trash.empty() || !says(directory + kBegunAnew, run)) return false;
+  // Then nobody needs what was put aside, wherever it is by now.
+  if (const auto begun = overlay::find_overlay(directory); begun && has_copy(options, run, *begun, directory))
+    return false;
   const auto aside = find_aside(options, run, directory);
   if (aside.empty())
     throw Error(Code::not_found, fmt::format("what capsule '{}' wrote here last is here no more", run.name))
         .because("it was put aside for a copy that was not completed, and gave way to it, or to others")
         .advise("let it start from another node's copy, a snapshot or a backup");
-  if (const auto begun = overlay::find_overlay(directory); begun && has_copy(options, run, *begun, directory))
-    return false;
   // Somebody has to keep it again, should another copy come.
   os::remove_tree(note_of(options, run));
   exchange(directory, aside);
@@ -119,6 +120,11 @@ bool bring_back(const NodeOptions& options, const capsule::Run& run, const std::
   // Not remove_overlay(): its record names files by the place where it was made, which is the other one's now.
   os::remove_tree(aside);
   return true;
+}
+
+void leave_aside(const std::string& directory) {
+  const auto note = directory + kBegunAnew;
+  if (os::exists(note)) os::write_file(note, "", 0600);
 }
 
 void give_way(const NodeOptions& options, const CapsuleRequest& request) {

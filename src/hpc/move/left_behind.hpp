@@ -27,6 +27,10 @@ bool put_aside(const NodeOptions& options, const capsule::Run& run, const std::s
 /// Blocks.
 bool bring_back(const NodeOptions& options, const capsule::Run& run, const std::string& directory);
 
+/// The complete copy in `directory` is about to become its overlay: nothing is brought back from here on, or the
+/// overlay would be taken for a copy that was never completed when it is asked for once more. Durable. Blocks.
+void leave_aside(const std::string& directory);
+
 /// A copy needs the room of what was put aside.
 void give_way(const NodeOptions& options, const CapsuleRequest& request);
 

@@ -54,12 +54,14 @@ std::optional<std::uint64_t> hear(Ears& ears, const std::string& upper, std::sha
 
 }  // namespace
 
-awaitable<void> NodeSide::carry(overlay::Party& party, link::Stream& stream, Duration& cost) {
+awaitable<void> NodeSide::carry(overlay::Party& party, link::Stream& stream, Duration& cost, bool& failed_here) {
   auto next = [&] { return party.next(); };
   std::optional<Error> failure;
   try {
     while (!party.done()) {
+      failed_here = true;
       auto bytes = co_await on_pool(context_->pool, next, cost);
+      failed_here = false;
       if (!bytes.empty()) {
         co_await stream.write(std::move(bytes));
         continue;
@@ -69,7 +71,9 @@ awaitable<void> NodeSide::carry(overlay::Party& party, link::Stream& stream, Dur
       if (!chunk) throw Error(Code::unavailable, "the other node ended the copy before it was complete");
       if (chunk->channel != link::Channel::data) continue;
       auto take = [&] { party.receive(chunk->bytes); };
+      failed_here = true;
       co_await on_pool(context_->pool, take, cost);
+      failed_here = false;
     }
   } catch (const Error& error) {
     failure = error;
@@ -154,8 +158,9 @@ awaitable<void> NodeSide::send(CopyRequest request, std::shared_ptr<link::Stream
   Duration cost{0};
   auto source = co_await on_pool(context_->pool, begin, cost);
   std::optional<Error> failure;
+  bool failed_here = false;
   try {
-    co_await carry(*source->sender, *stream, cost);
+    co_await carry(*source->sender, *stream, cost, failed_here);
   } catch (const Error& error) {
     failure = error;
   }
@@ -306,16 +311,17 @@ awaitable<void> NodeSide::receive(CopyRequest request, std::shared_ptr<link::Str
   CopyReply reply;
   auto target = co_await on_pool(context_->pool, begin, reply.cost);
   std::optional<Error> failure;
+  bool failed_here = false;
   try {
-    co_await carry(*target->receiver, *stream, reply.cost);
+    co_await carry(*target->receiver, *stream, reply.cost, failed_here);
   } catch (const Error& error) {
     failure = error;
   }
-  const bool failed_there = target->receiver->failed_there();
+  // What the other node lacks takes no room here: it tells that in the round, or breaks the stream off with it.
+  failed_here = failed_here && !target->receiver->failed_there();
   auto finish = [&] {
     target->receiver.reset();
-    // What the other node lacks takes no room here.
-    const bool full = failure && failure->code() == Code::exhausted && !failed_there;
+    const bool full = failure && failed_here && failure->code() == Code::exhausted;
     const std::string copy = copy_of(target->mounted);
     const auto state = overlay::find_copy(copy);
     // What nobody can start from would keep the disk full.

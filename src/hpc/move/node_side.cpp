@@ -122,8 +122,9 @@ std::function<void(bool)> writers_of(const NodeOptions& options, const capsule::
 
 void install(const NodeOptions& options, const CapsuleRequest& request) {
   const auto run = capsule::find_run(options.capsules, request.ns, request.name);
+  const auto directory = layer_of(options, request).directory;
   try {
-    if (run && !run->running()) bring_back(options, *run, layer_of(options, request).directory);
+    if (run && !run->running()) bring_back(options, *run, directory);
   } catch (const Error& error) {
     if (!request.with_what_is_there) throw;
     log::warn("node: {}", error.one_line());
@@ -131,10 +132,12 @@ void install(const NodeOptions& options, const CapsuleRequest& request) {
   auto mounted = open(options, request);
   const std::string copy = copy_of(mounted);
   const auto state = overlay::find_copy(copy);
-  if (state && state->consistent)
+  if (state && state->consistent) {
+    leave_aside(directory);
     overlay::install_copy(copy, mounted.upper());
-  else if (state)
+  } else if (state) {
     log::warn("node: the copy of capsule {} cannot be started from, and is left alone", request.name);
+  }
   mounted.close();
 }
 

@@ -50,7 +50,7 @@ class NodeSide final : public node::Extension {
   awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) override;
 
  private:
-  awaitable<void> carry(overlay::Party& party, link::Stream& stream, Duration& cost);
+  awaitable<void> carry(overlay::Party& party, link::Stream& stream, Duration& cost, bool& failed_here);
   awaitable<void> stage(const CapsuleRequest& request);
   awaitable<void> bring_image(const CapsuleRequest& request, std::vector<std::string>& missing);
   awaitable<void> run_steps(StepsRequest request);

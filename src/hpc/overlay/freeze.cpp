@@ -10,6 +10,10 @@
 
 #include <array>
 #include <cerrno>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -59,6 +63,46 @@ Guard start_guard(const os::Fd& file, Duration limit) {
 
 void dismiss(const os::Fd& guard) { static_cast<void>(::send(guard.get(), "x", 1, MSG_NOSIGNAL)); }
 
+/// Lets stopped writers go on when they have waited for as long as they may, whatever the one who stopped them waits
+/// for: a peer that reads nothing, a disk that is stuck.
+class Patience {
+ public:
+  Patience(std::function<void(bool)> stop, Duration limit) : stop_(std::move(stop)), limit_(limit) {}
+  void set(bool stopped) {
+    if (!stopped) return let_go();
+    const auto until = steady_clock::now() + limit_;
+    stop_(true);
+    watch_ = std::jthread([this, until](const std::stop_token& over) { watch(over, until); });
+  }
+
+ private:
+  void let_go() {
+    if (watch_.joinable()) {
+      watch_.request_stop();
+      watch_.join();
+    }
+    if (!gone_) stop_(false);
+    gone_ = true;
+  }
+  void watch(const std::stop_token& over, steady_clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_until(lock, over, until, [&] { return over.stop_requested(); })) return;
+    try {
+      stop_(false);
+      gone_ = true;
+    } catch (const std::exception&) {
+      // Who stopped them tries it again, and hears of it.
+    }
+  }
+
+  std::function<void(bool)> stop_;
+  Duration limit_;
+  bool gone_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread watch_;  ///< joined before the rest goes
+};
+
 void flush(const os::Fd& file, const std::string& path) {
   if (::syncfs(file.get()) != 0)
     throw errno_error(errno, fmt::format("cannot write out the file system of '{}'", path));
@@ -94,7 +138,7 @@ Frozen Frozen::writers(std::function<void(bool)> stop, const std::string& path, 
   frozen.limit_ = limit;
   if (!path.empty()) flush(os::open_directory(path), path);
   frozen.since_ = steady_clock::now();
-  frozen.stop_ = std::move(stop);
+  frozen.stop_ = [patience = std::make_shared<Patience>(std::move(stop), limit)](bool on) { patience->set(on); };
   frozen.stop_(true);
   return frozen;
 }

@@ -80,6 +80,7 @@ void Listener::listen() {
   for (int reads = 0;; ++reads) {
     if (reads == kMostReads) {
       ++heard_;
+      ++names_;
       break;
     }
     const auto got = ::read(events_.get(), buffer.data(), buffer.size());

@@ -154,6 +154,7 @@ class ControllerTest : public ::testing::Test {
     reply.files = 1;
     reply.consistent = request.consistent;
     reply.seen = seen;
+    reply.cost = cost;
     const auto told = json::to_value(reply);
     co_await stream->write_control(told);
     stream->end();
@@ -254,6 +255,7 @@ class ControllerTest : public ::testing::Test {
   std::size_t received = 0;
   int rounds = 0, installed = 0;
   int written = 0;                 ///< by the capsule
+  Duration cost{0};                ///< of a copy, as the node says
   Duration reply_after{0};         ///< what the node found out is on its way for so long
   Duration watched_for{0};         ///< as the node was told: how long what is written in place may wait
   std::vector<std::string> asked;  ///< of the capsule's owner, for each round

@@ -1,5 +1,10 @@
 // Copies that follow what a capsule writes.
+#include <stdlib.h>
+
+#include <filesystem>
+
 #include "controller_desk.hpp"
+#include "move/detail/ears.hpp"
 
 namespace underway::move::testing {
 namespace {
@@ -105,6 +110,45 @@ TEST_F(FollowingSeldomTest, WhatIsReplacedDoesNotWaitForThat) {
     until([&] { return rounds > before; });
     watched_for = 0s;
   }
+}
+
+/// What a failover may start from is not much older than the last copy.
+class FollowingBrieflyTest : public ControllerTest {
+ protected:
+  FollowingBrieflyTest() : ControllerTest({{"every", "100ms"}, {"loss", "600ms"}, {"rpo", "600ms"}}) {}
+};
+
+TEST_F(FollowingBrieflyTest, HoweverDearACopyIsTheNextIsNotPutOffForLongerThanThat) {
+  cost = 1h;
+  until([&] { return find()->find_replica(uuid(other())) != nullptr; });
+  for (int times = 0; times < 3; ++times) {
+    const int before = rounds;
+    ++written;
+    until([&] { return rounds > before; });
+  }
+}
+
+TEST(Ears, ListenAnewWhereAnotherLayerHasThePlace) {
+  namespace fs = std::filesystem;
+  std::string directory = "/tmp/underway-ears-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const auto upper = directory + "/upper";
+  fs::create_directory(upper);
+  detail::Ears ears;
+  const auto before = ears.at(upper);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(ears.at(upper), before);
+  fs::rename(upper, directory + "/old");
+  fs::create_directory(upper);
+  const auto after = ears.at(upper);
+  ASSERT_TRUE(after);
+  EXPECT_NE(after->id, before->id);
+  const auto heard = after->listener.hear();
+  fs::create_directory(upper + "/new");
+  EXPECT_GT(after->listener.hear(), heard);
+  ears.give_up(upper, Error(Code::exhausted, "no watches are left"));
+  EXPECT_FALSE(ears.at(upper)) << "for a minute it is looked at";
+  fs::remove_all(directory);
 }
 
 TEST_F(FollowingTest, AMoveDoesNotWaitUntilThereIsSomethingToCopy) {

@@ -65,6 +65,23 @@ class LeftBehind : public testing::TestWithParam<overlay::Kind> {
     opened.close();
     return copy && copy->consistent;
   }
+  CapsuleRequest installing() const {
+    CapsuleRequest request;
+    request.ns = run_.ns;
+    request.name = run_.name;
+    request.group = "counter";
+    boost::json::object config{{"image", "counter.capsule"}};
+    if (GetParam() == overlay::Kind::ext4)
+      config["overlay"] = boost::json::array{boost::json::object{{"kind", "ext4"}, {"size", "64M"}}};
+    model::TaskGroup group;
+    group.name = request.group;
+    group.tasks.emplace_back();
+    group.tasks[0].name = "counter";
+    group.tasks[0].driver = "capsule";
+    group.tasks[0].config = std::move(config);
+    request.job.groups.push_back(std::move(group));
+    return request;
+  }
   std::size_t in_trash() const { return os::Trash(options_.trash).list().size(); }
 
   std::string directory_, layer_;
@@ -109,6 +126,31 @@ TEST_P(LeftBehind, StaysAwayFromACompleteCopy) {
   EXPECT_TRUE(has_copy());
 }
 
+TEST_P(LeftBehind, IsNotMissedWhereACopyIsComplete) {
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  copy_into_it();
+  CapsuleRequest request;
+  request.ns = run_.ns;
+  request.name = run_.name;
+  give_way(options_, request);
+  EXPECT_FALSE(bring_back(options_, run_, layer_));
+}
+
+/// The server died before it had written down that it was installed.
+TEST_P(LeftBehind, DoesNotTakeThePlaceOfACopyThatWasInstalled) {
+  capsule::write_run(options_.capsules, run_);
+  ASSERT_TRUE(put_aside(options_, run_, layer_));
+  copy_into_it();
+  const auto request = installing();
+  for (int times = 0; times < 2; ++times) {
+    install(options_, request);
+    auto opened = overlay::open_overlay(spec(), layer_, {});
+    EXPECT_TRUE(os::exists(opened.upper() + "/later"));
+    EXPECT_FALSE(os::exists(opened.upper() + "/only-here"));
+    opened.close();
+  }
+}
+
 TEST_P(LeftBehind, IsNotMissedInSilenceWhereTheTrashWasEmptied) {
   ASSERT_TRUE(put_aside(options_, run_, layer_));
   CapsuleRequest request;
@@ -138,6 +180,13 @@ TEST_P(LeftBehind, IsNoReasonToTakeACopyAway) {
   EXPECT_FALSE(put_aside(options_, run_, layer_));
   EXPECT_EQ(in_trash(), 0U);
   EXPECT_TRUE(has_copy());
+}
+
+TEST_P(LeftBehind, CountsForMoreThanACopyOfBefore) {
+  copy_into_it();
+  run_.started = unix_nanos(SystemClock().now() + std::chrono::hours(1));
+  EXPECT_TRUE(put_aside(options_, run_, layer_));
+  EXPECT_EQ(in_trash(), 1U);
 }
 
 TEST_P(LeftBehind, OfOneCapsuleIsNotThatOfAnother) {

@@ -2,6 +2,7 @@
 #include "overlay/listener.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -130,6 +131,25 @@ TEST_F(ListenerTest, HearsWhenThereIsMoreThanIsKept) {
   const auto heard = listener.hear();
   EXPECT_GT(heard, 0U);
   EXPECT_TRUE(hears(listener, [&] { write("var/lib/state", "1"); })) << "it goes on";
+}
+
+TEST_F(ListenerTest, LeavesTheRestOfAFloodForTheNextTime) {
+  Listener listener(places_ / "upper");
+  constexpr std::uint64_t kEvents = 16'000;
+  const std::uint64_t most = std::stoull(os::read_file("/proc/sys/fs/inotify/max_queued_events"));
+  if (most < kEvents + 10) GTEST_SKIP() << "fs.inotify.max_queued_events is " << most;
+  const std::string one(250, 'a'), other(250, 'b');
+  write(one, "1");
+  write(other, "1");
+  listener.look();
+  for (std::uint64_t number = 0; number < kEvents; ++number)
+    static_cast<void>(os::open_file(at(number % 2 == 0 ? one : other), O_WRONLY, 0));
+  write("new", "1");
+  const auto found = listener.look();
+  pollfd rest{listener.events().get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&rest, 1, 0), 1) << "all of it was read";
+  EXPECT_EQ(found.look, look_at(places_ / "upper")) << "a name that it has not heard of yet";
+  EXPECT_GT(listener.hear(), found.heard);
 }
 
 TEST_F(ListenerTest, RefusesMoreDirectoriesThanAreAllowed) {

@@ -1,3 +1,5 @@
+#include <future>
+
 #include "places.hpp"
 
 namespace underway::overlay {
@@ -73,6 +75,20 @@ TEST(OverlayDirectory, IsFrozenByStoppingItsWriters) {
   EXPECT_EQ(told, "stop go stop go stop go ");
   auto nobody = open_overlay({.kind = Kind::directory}, places / "p");
   EXPECT_THROW(nobody.freeze(), Error);
+}
+
+TEST(OverlayDirectory, LetsItsWritersGoOnWhenTheyHaveWaitedForAsLongAsTheyMay) {
+  const Places places;
+  std::promise<void> went_on;
+  Options options;
+  options.stop_writers = [&](bool stop) {
+    if (!stop) went_on.set_value();
+  };
+  auto mounted = open_overlay({.kind = Kind::directory}, places / "o", options);
+  auto frozen = mounted.freeze(std::chrono::milliseconds(10));
+  EXPECT_EQ(went_on.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready)
+      << "whoever stopped them waits for something else";
+  EXPECT_THROW(frozen.thaw(), Error) << "what was read since is not of one moment";
 }
 
 TEST(OverlayDirectory, IsRefusedAsAnotherKindAndWithARecordThatIsNone) {

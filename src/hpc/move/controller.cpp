@@ -201,7 +201,9 @@ void note(AnyOutcome& outcome, const std::optional<Error>& failure) {
 awaitable<Outcome> Controller::perform(const Errand& errand) {
   Outcome outcome;
   outcome.begun_at = unix_nanos(SystemClock().now());
-  note(outcome, co_await failure_of(step_of_move(errand, outcome)));
+  const auto failure = co_await failure_of(step_of_move(errand, outcome));
+  note(outcome, failure);
+  outcome.lacks_copy = failure && failure->code() == Code::not_found && errand.todo.action == Action::transfer;
   co_return outcome;
 }
 

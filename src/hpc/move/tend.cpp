@@ -89,6 +89,11 @@ void failed(Case& one, const Outcome& outcome, const Limits& limits) {
     capsule.description = *outcome.error;
     return;
   }
+  // Another node's copy counts then, if there is one, however much older.
+  if (outcome.lacks_copy && move.kind == MoveKind::failover) {
+    one.forget_replica(move.target);
+    return one.finish(*outcome.error, false);
+  }
   if (outcome.final || ++move.attempts >= limits.attempts) return one.go_back(*outcome.error);
   capsule.description = fmt::format("tried {} times: {}", move.attempts, *outcome.error);
 }

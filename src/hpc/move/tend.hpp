@@ -66,6 +66,7 @@ struct Outcome {
   bool consistent = false;    ///< what was copied could be started from
   std::string snapshot;       ///< stage: of the owner's overlay
   std::string note;           ///< what else is to be known
+  bool lacks_copy = false;    ///< of an error of transfer: the target has not what the record says that it has
 };
 /// Of an action of a move's phase; without effect when the move is elsewhere by now.
 server::Decision<server::Nothing> decide_outcome(const tables::Tables& tables, const std::string& key,

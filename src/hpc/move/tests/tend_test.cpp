@@ -230,6 +230,23 @@ TEST_F(Failover, TheStandbyTakesOverAfterTheFenceAndNotBefore) {
   EXPECT_EQ(capsule().last_move->kind, model::MoveKind::failover);
 }
 
+TEST_F(Failover, ANodeThatLacksWhatItIsSaidToHaveIsNotAskedAgain) {
+  const int from = run();
+  const int to = another_than(from);
+  replicate(to);
+  silence(from);
+  wait(limits.lease);
+  fenced(from);
+  ASSERT_EQ(todo().action, Action::transfer);
+  done({.error = "what it wrote there is there no more", .lacks_copy = true});
+  tend();
+  EXPECT_FALSE(capsule().move);
+  EXPECT_EQ(capsule().find_replica(uuid(to)), nullptr);
+  EXPECT_EQ(capsule().owner, uuid(from));
+  EXPECT_EQ(capsule().state, CapsuleState::failed);
+  EXPECT_NE(capsule().description.find("-without-overlay"), std::string::npos) << capsule().description;
+}
+
 TEST_F(Failover, AnOwnerThatIsHeardOfAgainKeepsIt) {
   const int from = run();
   replicate(another_than(from));

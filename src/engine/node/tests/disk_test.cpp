@@ -1,6 +1,6 @@
 // Ephemeral disks that follow their allocation.
-#include "model/first_cause.hpp"
 #include "node/disk.hpp"
+#include "model/first_cause.hpp"
 #include "node/task_event.hpp"
 #include "runner_fixture.hpp"
 

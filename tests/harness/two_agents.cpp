@@ -35,7 +35,9 @@ TwoAgents::~TwoAgents() {
     (*agent)->wait(seconds(20));
     agent->reset();
   }
-  // Keepers of tasks that have ended wait for an agent, those of others go on: without their directory they go.
+  // Keepers of tasks that have ended wait for an agent, and go with their directory, which has to be removed while they
+  // can hear of it.
+  shell("rm -rf " + file("node") + "/client/alloc/*/*/private");
   shell("for p in $(grep -lsz '" + directory_.path() + "' /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | " +
         "sort -u); do [ $p != $$ ] && kill -CONT $p && kill -KILL $p; done 2>/dev/null");
   const std::string& mine = directory_.path();

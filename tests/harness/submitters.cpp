@@ -118,8 +118,8 @@ std::vector<std::string> Submitters::problems(seconds limit) const {
                   on_host("squeue -h -o '%i %T %r %S'; sinfo -N -o '%N %T %E'; scontrol ping").out);
   std::map<std::string, const AccountingRow*> told;
   for (const auto& row : rows) {
-    // It was launched, which slurmd could not confirm as slurmctld ended in that moment, and waited again: what it wrote
-    // says below that it has run once.
+    // It was launched, which slurmd could not confirm as slurmctld ended in that moment, and waited again: what it
+    // wrote says below that it has run once.
     if (row.state == "REQUEUED") continue;
     if (!told.emplace(row.id, &row).second) out.push_back("the accounting has job " + row.id + " twice");
     if (!names.contains(row.id)) out.push_back(fmt::format("job {} ({}) was told to nobody", row.id, row.state));

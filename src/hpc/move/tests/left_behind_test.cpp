@@ -65,6 +65,13 @@ class LeftBehind : public testing::TestWithParam<overlay::Kind> {
     opened.close();
     return copy && copy->consistent;
   }
+  /// A copy of that capsule finds no room.
+  void give_way_to(const std::string& ns, const std::string& name) const {
+    CapsuleRequest request;
+    request.ns = ns;
+    request.name = name;
+    give_way(options_, request);
+  }
   CapsuleRequest installing() const {
     CapsuleRequest request;
     request.ns = run_.ns;
@@ -129,10 +136,7 @@ TEST_P(LeftBehind, StaysAwayFromACompleteCopy) {
 TEST_P(LeftBehind, IsNotMissedWhereACopyIsComplete) {
   ASSERT_TRUE(put_aside(options_, run_, layer_));
   copy_into_it();
-  CapsuleRequest request;
-  request.ns = run_.ns;
-  request.name = run_.name;
-  give_way(options_, request);
+  give_way_to(run_.ns, run_.name);
   EXPECT_FALSE(bring_back(options_, run_, layer_));
 }
 
@@ -153,10 +157,7 @@ TEST_P(LeftBehind, DoesNotTakeThePlaceOfACopyThatWasInstalled) {
 
 TEST_P(LeftBehind, IsNotMissedInSilenceWhereTheTrashWasEmptied) {
   ASSERT_TRUE(put_aside(options_, run_, layer_));
-  CapsuleRequest request;
-  request.ns = run_.ns;
-  request.name = run_.name;
-  give_way(options_, request);
+  give_way_to(run_.ns, run_.name);
   EXPECT_THROW(bring_back(options_, run_, layer_), Error);
 }
 
@@ -197,19 +198,13 @@ TEST_P(LeftBehind, OfOneCapsuleIsNotThatOfAnother) {
   os::make_directories(layer_, 0700);
   overlay::open_overlay(spec(), layer_, {}).close();
   ASSERT_TRUE(put_aside(options_, run_, layer_));
-  CapsuleRequest request;
-  request.ns = "a-b";
-  request.name = "c";
-  give_way(options_, request);
+  give_way_to("a-b", "c");
   EXPECT_EQ(in_trash(), 1U);
 }
 
 TEST_P(LeftBehind, GivesWayToACopyThatFindsNoRoom) {
   ASSERT_TRUE(put_aside(options_, run_, layer_));
-  CapsuleRequest request;
-  request.ns = run_.ns;
-  request.name = run_.name;
-  give_way(options_, request);
+  give_way_to(run_.ns, run_.name);
   EXPECT_EQ(in_trash(), 0U);
 }
 

@@ -65,7 +65,7 @@ TEST_F(AccessTest, AColleagueMayWhatItsPolicySaysAndNothingElse) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(anna({"job", "status", "render"}).exit_code, 0);
   EXPECT_EQ(anna({"var", "put", "apps/a", "b=c"}).exit_code, 0);
-  EXPECT_EQ(anna({"alloc", "logs", allocation()}).out, "frame\n");
+  EXPECT_TRUE(eventually(seconds(20), [&] { return anna({"alloc", "logs", allocation()}).out == "frame\n"; }));
 
   write_text(file("root.hcl"), job("exec", "root"));
   write_text(file("raw.hcl"), job("raw_exec", "nobody"));

@@ -27,6 +27,19 @@ class DecoupledLoss : public DecoupledCluster {
   long long saved_at() const {
     return std::atoll(in_capsule("ctl", "stat -c %Y", "/var/lib/slurm/slurmctld/job_state").c_str());
   }
+  long long now() const { return std::atoll(on_login("date +%s").c_str()); }
+  /// Until slurmctld has written what it has acknowledged so far, and a copy of that was made. It writes some seconds
+  /// late, and only when something has changed: a job more each time, as the last one may have been in what was written
+  /// in the very second that it was acknowledged, and then nothing is written any more.
+  void save() const {
+    ASSERT_TRUE(eventually(seconds(60), [&] {
+      submit("-H", "true");
+      const auto acknowledged = now();
+      return eventually(seconds(3), [&] { return saved_at() > acknowledged; });
+    }));
+    const auto saved = now();
+    ASSERT_TRUE(eventually(seconds(10), [&] { return now() > saved + 1; })) << "for copies a second is enough";
+  }
   /// Copies are no older than that, as the server knows, and have been made since `after`.
   bool copied(const std::string& capsule, seconds at_most) const {
     const auto status = cluster_.underway({"capsule", "status", capsule}).out;
@@ -58,17 +71,12 @@ TEST_F(DecoupledLoss, TheHostOfTheControllerDiesAndWhatWasAcknowledgedIsKnown) {
   for (int i = 0; i < 6; ++i) ended.push_back(submit("", "true"));
   const std::string running = submit("-w c1", "sleep 600");
   for (int i = 0; i < 4; ++i) waiting.push_back(submit("-H", "true"));
-  const auto now = [&] { return std::atoll(on_login("date +%s").c_str()); };
   ASSERT_TRUE(eventually(seconds(60), [&] {
     return std::all_of(ended.begin(), ended.end(), [&](const auto& job) { return accounted(job) == "COMPLETED\n"; });
   })) << on_login("sacct -X");
   ASSERT_TRUE(eventually(seconds(30), [&] { return on_login("squeue -h -o %t -j " + running) == "R\n"; }));
-  // slurmctld writes its state some seconds late, and only when something has changed; from then on a second is enough.
-  const auto acknowledged = now();
-  submit("-H", "true");
-  ASSERT_TRUE(eventually(seconds(30), [&] { return saved_at() >= acknowledged; }));
-  const auto saved = now();
-  ASSERT_TRUE(eventually(seconds(10), [&] { return now() > saved + 1; }));
+  save();
+  if (HasFatalFailure()) return;
 
   cluster_.pull_the_plug(from);
   ASSERT_TRUE(eventually(seconds(120), [&] { return host_of("slurm-services") == to; }))
@@ -139,10 +147,8 @@ TEST_F(DecoupledTruth, WhatEndedWithTheControllerIsEnteredAsItEnded) {
                                           submit("", until("go") + "kill -SEGV $$"), submit("-t 1", "sleep 600")};
   const auto follower = submit("-H -d afterok:" + ended[0], "true"), goes_on = submit("", until("on"));
   ASSERT_TRUE(eventually(seconds(30), [&] { return runs(ended[3]) && runs(goes_on); }));
-  const auto now = [&] { return std::atoll(on_login("date +%s").c_str()); };
-  const auto began = now();
-  submit("-H", "true");
-  ASSERT_TRUE(eventually(seconds(30), [&] { return saved_at() > began; }));
+  save();
+  if (HasFatalFailure()) return;
 
   // From here on its state cannot be written, as if it never came to that. What it knows goes to the accounting.
   const std::string no_more = "/var/lib/slurm/slurmctld/job_state.new";

@@ -48,7 +48,10 @@ std::string service(const std::string& id, const std::string& script, const std:
 TEST(Watching, ARolloutIsShownToItsVerdictAndWhatTheFailingTaskWrote) {
   Machine machine;
   machine.start();
-  const auto first = machine.run_job("web", service("web", "exec sleep 600"));
+  // Long enough to be seen on the way, also by a client that gets its turn late.
+  auto text = service("web", "exec sleep 600");
+  text.replace(text.find("500ms"), 5, "3s");
+  const auto first = machine.run_job("web", text);
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_HAS(first.err, "g [....................] 0 of 1 healthy, 1 placed");
   EXPECT_HAS(first.err, "g [####################] 1 of 1 healthy, 1 placed");

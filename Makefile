@@ -2,7 +2,7 @@
 #   make up      a real Slurm cluster on this machine, ending in a finished srun
 #   make test    all tests
 # make up CLUSTER=examples/decoupled: the same with its critical services in capsules.
-# Then: make bench, make down, make format, make lint, make install, make deb.
+# Then: make bench, make down, make format, make lint, make install, make deb; make differential (needs go).
 PRESET ?= release
 BUILD := build/$(PRESET)
 UNDERWAY := $(BUILD)/bin/underway
@@ -14,7 +14,7 @@ CLUSTER ?= examples/slurm
 # How its capsule images are built: -installed takes the packages from this machine, and asks no mirror.
 IMAGES ?= -installed
 
-.PHONY: up down test bench format lint install deb build programs setup configure roots
+.PHONY: up down test bench differential format lint install deb build programs setup configure roots
 
 up: programs
 	@ln -sfn $(abspath $(UNDERWAY)) /usr/local/bin/underway
@@ -32,6 +32,11 @@ test: configure roots
 
 bench: build
 	bench/run $(BUILD)
+
+# Languages beside the libraries that they come from: tests/differential/README.md. SEEDS="1 2 3" or COUNT=1000 choose.
+differential: configure
+	cmake --build --preset $(PRESET) -j $(JOBS) --target differential
+	tests/differential/run $(BUILD)
 
 # All there is. The tests do without the benchmarks.
 build: configure

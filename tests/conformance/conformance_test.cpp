@@ -8,6 +8,7 @@
 #include "conformance/lines.hpp"
 #include "conformance/stanza.hpp"
 #include "conformance/table.hpp"
+#include "gotemplate/functions.hpp"
 #include "hcl/functions.hpp"
 #include "jobspec/jobspec.hpp"
 #include "model/spelled_policies.hpp"
@@ -126,6 +127,24 @@ Section functions() {
   std::filesystem::remove_all(directory);
   for (const auto& name : hcl::file_functions(directory).names()) {
     if (name != "templatefile") EXPECT_NE(all.find(name + "("), std::string::npos) << name << " is not measured";
+  }
+  return section;
+}
+
+Section template_functions() {
+  Section section{"Functions of templates",
+                  "consul-template's, beside those of Go's language and Sprig's (docs/reference/templates.md).",
+                  {"function", "data from"},
+                  {}};
+  for (const auto& line : read_lines("template_functions.txt", 2)) {
+    const auto* function = gotemplate::job_functions().find(line[0]);
+    Row row{{"`" + line[0] + "`", line[1]}, Verdict::not_yet, ""};
+    if (function != nullptr) {
+      const bool refused = function->origin == gotemplate::Origin::refused;
+      row.verdict = refused ? Verdict::refused : Verdict::supported;
+      if (refused) row.note = function->meaning;
+    }
+    section.rows.push_back(std::move(row));
   }
   return section;
 }
@@ -251,10 +270,47 @@ Section flags() {
   return section;
 }
 
+/// What the program says to `words`, on standard error.
+std::string said_to(const std::vector<std::string>& words) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_NE(nomad::run_program(words), 0);
+  testing::internal::GetCapturedStdout();
+  return testing::internal::GetCapturedStderr();
+}
+
+std::vector<std::string> call_of(const nomad::Command& command, const nomad::Flag& flag) {
+  auto words = split(command.name, ' ');
+  if (command.talks_to_server) words.emplace_back("-address=unix:///no/such/socket");
+  words.push_back(fmt::format("-{}{}", flag.name, flag.value.empty() ? "" : "=x"));
+  words.insert(words.end(), command.least, "x");
+  return words;
+}
+
+TEST(CommandLine, TakesEachFlagOrRefusesIt) {
+  for (const auto& row : flags().rows) EXPECT_NE(row.verdict, Verdict::not_yet) << row.cells[0] << " " << row.cells[1];
+}
+
+TEST(CommandLine, SwallowsNoFlagInSilence) {
+  for (const auto& command : nomad::commands()) {
+    if (nomad::is_refused(command.summary)) continue;
+    for (const auto& flag : command.flags) {
+      if (nomad::is_refused(flag.doc))
+        EXPECT_NE(said_to(call_of(command, flag)).find(fmt::format("does not take -{}", flag.name)), std::string::npos)
+            << command.name << " -" << flag.name;
+      else if (nomad::is_idle(flag.doc) && command.talks_to_server)
+        EXPECT_NE(said_to(call_of(command, flag)).find(fmt::format("warning: -{}: Without effect", flag.name)),
+                  std::string::npos)
+            << command.name << " -" << flag.name;
+    }
+  }
+}
+
 TEST(Conformance, IsWhatThePageSays) {
   std::ifstream differences(std::string(UNDERWAY_SOURCE_DIR) + "/tests/conformance/differences.md");
   const std::string text{std::istreambuf_iterator<char>(differences), {}};
-  const std::string generated = page({attributes(), functions(), operators(), paths(), flags()}, text);
+  const std::string generated =
+      page({attributes(), functions(), template_functions(), operators(), paths(), flags()}, text);
   const auto path = std::filesystem::path(UNDERWAY_SOURCE_DIR) / "docs/reference/compatibility.md";
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) std::ofstream(path) << generated;
   std::ifstream in(path);

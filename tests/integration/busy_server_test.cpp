@@ -20,9 +20,10 @@ constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
 /// Each of them used to take the server for seconds up to minutes.
 const std::vector<std::string>& costly_jobs() {
   static const std::vector<std::string> kJobs = {
-      R"(job "j" { meta { x = "${jsonencode([for i in range(18): bcrypt(\"x\",14)])}" } })",
-      R"(job "j" { meta { x = "${jsonencode([for i in range(200000): pow(7,2800)/pow(3,5000)])}" } })",
-      "job \"j\" {\n dynamic \"group\" {\n for_each = range(1000000)\n labels = [group.key]\n content {\n task \"t\" "
+      "job \"j\" {\n meta { x = \"${jsonencode([for i in range(18): bcrypt(\\\"x\\\",14)])}\" }\n}\n",
+      "job \"j\" {\n meta { x = \"${jsonencode([for i in setproduct(range(500), range(500)): 1e1200/3])}\" }\n}\n",
+      "job \"j\" {\n dynamic \"group\" {\n for_each = flatten(setproduct(range(1000), range(500)))\n labels = "
+      "[group.key]\n content {\n task \"t\" "
       "{}\n }\n }\n}\n",
   };
   return kJobs;

@@ -56,6 +56,11 @@ class NomadCommand : public testing::Test {
     EXPECT_EQ(done.exit_code, 0) << text << "\n" << done.out << done.err;
     return done.out;
   }
+  /// What a template prints, without the end of its line.
+  std::string value(const std::string& text) const {
+    const auto out = printed(text);
+    return out.substr(0, out.find('\n'));
+  }
   int code(const std::string& text) const { return script(text).exit_code; }
   void write(const std::string& name, const std::string& text) const {
     write_text(machine_.directory() + "/" + name, text);
@@ -85,7 +90,7 @@ TEST_F(NomadCommand, RunsAScriptOfASite) {
   const auto ran = printed("nomad job run web.hcl");
   EXPECT_TRUE(has(ran, ": Monitoring evaluation \"")) << ran;
   EXPECT_TRUE(has(ran, "finished with status \"complete\"")) << ran;
-  EXPECT_TRUE(has(ran, "✓ Deployment \"")) << ran;
+  EXPECT_TRUE(has(ran, "\nStatus      = successful\n")) << ran;
   EXPECT_EQ(code("nomad plan web.hcl"), 0) << "nothing would change";
   EXPECT_EQ(code("nomad plan no-such.hcl"), 255);
 
@@ -140,7 +145,7 @@ TEST_F(NomadCommand, SaysWithItsExitCodeWhatBecameOfAJob) {
                                "    restart {\n      attempts = 0\n      mode     = \"fail\"\n    }\n    update {"));
   const auto failed = script("nomad job run broken.hcl");
   EXPECT_EQ(failed.exit_code, 1) << failed.out << failed.err;
-  EXPECT_TRUE(has(failed.out, "! Deployment \"")) << failed.out;
+  EXPECT_TRUE(has(failed.out, "\nStatus      = failed\n")) << failed.out;
 
   EXPECT_EQ(code("nomad job run -check-index 7 web.hcl"), 1) << "there is no such file";
   EXPECT_EQ(code("nomad nonsense"), 127);
@@ -180,6 +185,67 @@ constexpr const char* kSlow = R"(job "slow" {
   }
 }
 )";
+
+/// One version, wherever a client looks for it.
+TEST_F(NomadCommand, SaysOneVersionEverywhere) {
+  const std::string wanted = "1.6.5";
+  const auto text = printed("nomad version");
+  EXPECT_TRUE(text.starts_with("Nomad v" + wanted + "\nUnderway ")) << text;
+  EXPECT_EQ(printed("nomad -version"), text);
+  EXPECT_EQ(printed("nomad version | grep -oE '[0-9]+\\.[0-9]+\\.[0-9]+' | head -1"), wanted + "\n");
+  ASSERT_TRUE(eventually(seconds(30), [&] { return has(printed("nomad node status"), "ready"); }));
+  EXPECT_EQ(value("nomad node status -t '{{range .}}{{.Version}}{{end}}'"), wanted);
+  EXPECT_EQ(value("nomad server members -t '{{range .}}{{.Tags.build}}{{end}}'"), wanted);
+  EXPECT_EQ(value("nomad agent-info -t '{{.config.Version.Version}} {{.stats.nomad.version}}'"), wanted + " " + wanted);
+  EXPECT_TRUE(has(printed("nomad operator autopilot health"), "  " + wanted + "  "));
+}
+
+/// Standard output is a pipe here, as it is for whoever takes a line out of it.
+TEST_F(NomadCommand, WritesIntoPipesWhatScriptsTakeOutOfThem) {
+  write("web.hcl", kWeb);
+  const auto plan = script("nomad job plan web.hcl");
+  EXPECT_TRUE(has(plan.out, "+ Job: \"web\"\n+ Task Group: \"g\" (1 create)\n  + Task: \"t\" (forces create)\n"))
+      << plan.out;
+  EXPECT_TRUE(has(plan.out, "\nJob Modify Index: 0\n")) << plan.out;
+  printed("nomad job run web.hcl");
+  EXPECT_EQ(code("nomad job run -check-index 1 web.hcl"), 1);
+  EXPECT_TRUE(has(script("nomad job run -check-index 1 web.hcl").out, "Enforcing job modify index 1"));
+
+  const auto latest = printed("nomad job deployments -latest web");
+  EXPECT_TRUE(has(latest, "\nJob Version = 0\nStatus      = successful\n")) << latest;
+  EXPECT_TRUE(has(printed("nomad job deployments -latest -json web"), "\"JobVersion\": 0"));
+  const auto id = value("nomad job allocs -t '{{range .}}{{.ID}}{{end}}' web");
+  EXPECT_TRUE(has(printed("nomad job allocs -verbose web"), id));
+  EXPECT_TRUE(has(printed("nomad alloc fs -stat " + id + " alloc/logs"), "Content Type"));
+  EXPECT_TRUE(has(printed("nomad alloc checks " + id), "Status of 0 Nomad Service Checks"));
+  EXPECT_TRUE(has(printed("nomad alloc status -stats " + id), "\nCPU Stats\n"));
+  const auto node = value("nomad node status -t '{{range .}}{{.ID}}{{end}}'");
+  EXPECT_TRUE(has(printed("nomad node status -short -self"), " = " + node + "\n")) << "the whole id";
+  EXPECT_TRUE(has(printed("nomad node pool jobs def"), "ID   Type     Priority  Status   Submit Date"));
+  EXPECT_TRUE(
+      has(printed("nomad deployment status -monitor $(nomad job deployments -t '{{range .}}{{.ID}}{{end}}' web)"),
+          "Monitoring deployment"));
+
+  EXPECT_TRUE(has(printed("nomad var put a/b key=value"), "\"key\": \"value\""));
+  EXPECT_TRUE(
+      has(printed("nomad var put -force -out none a/b key=value"), "Created variable \"a/b\" with modify index "));
+  EXPECT_EQ(code("nomad var get -out hcl a/b > b.hcl && nomad var put @b.hcl && nomad var put @b.hcl"), 1)
+      << "the index of what was read is no more";
+  EXPECT_EQ(printed("nomad var purge a/b"), "Successfully purged variable \"a/b\"!\n");
+  EXPECT_TRUE(
+      has(printed("nomad operator snapshot save x.snap && nomad operator snapshot inspect x.snap"), "\nIndex "));
+
+  // One that is missing does not keep the other running.
+  EXPECT_EQ(code("nomad job stop -detach no-such web"), 1);
+  EXPECT_TRUE(eventually(seconds(20), [&] { return has(printed("nomad status"), "dead (stopped)"); }));
+  EXPECT_EQ(code("echo n | nomad job stop we"), 0);
+  EXPECT_TRUE(has(printed("echo n | nomad job stop we"), "Cancelling job stop\n"));
+
+  // The whole id and -self are asked nothing; what begins so is.
+  printed("nomad node drain -enable -ignore-system -detach " + node);
+  EXPECT_EQ(printed("nomad node drain -disable -m enough -self"), "Node \"" + node + "\" drain strategy unset\n");
+  EXPECT_TRUE(has(printed("echo n | nomad node drain -enable " + node.substr(0, 8)), "Canceling drain toggle\n"));
+}
 
 TEST_F(NomadCommand, StopsRestartsAndReschedulesWithoutWaiting) {
   write("slow.hcl", kSlow);
@@ -267,7 +333,7 @@ TEST_F(NomadCommand, TellsOperatorsWhatTheyAskFor) {
 
 TEST_F(NomadCommand, KeepsRootKeysAndMakesCertificates) {
   const auto key_that_is = [&](const std::string& state) {
-    const auto id = printed("nomad operator root keyring list | awk '$2 == \"" + state + "\" { print $1 }'");
+    const auto id = printed("nomad operator root keyring list -verbose | awk '$2 == \"" + state + "\" { print $1 }'");
     return id.substr(0, id.find('\n'));
   };
   printed("nomad var put nomad/jobs/a password=sesame");
@@ -278,7 +344,7 @@ TEST_F(NomadCommand, KeepsRootKeysAndMakesCertificates) {
   EXPECT_EQ(key_that_is("inactive"), first);
   EXPECT_EQ(code("nomad operator root keyring remove " + first), 1) << "a variable is sealed under it";
   printed("nomad operator root keyring remove -force " + first);
-  EXPECT_EQ(printed("nomad var get -item password nomad/jobs/a"), "sesame");
+  EXPECT_EQ(printed("nomad var get -item password nomad/jobs/a"), "sesame\n");
   EXPECT_EQ(code("nomad operator root keyring rotate -full -prepublish 1h"), 1);
   EXPECT_EQ(code("nomad operator root keyring rotate -prepublish soon"), 1);
 
@@ -299,7 +365,9 @@ TEST_F(NomadCommand, ServesScriptsOfOperators) {
   EXPECT_EQ(printed("nomad check"), "agent is healthy\n");
   EXPECT_EQ(code("NOMAD_ADDR=http://127.0.0.1:1 nomad check"), 2);
   printed("nomad operator api -H 'X-Mark: here' /v1/jobs < /dev/null");
-  EXPECT_EQ(code("nomad operator api -H 'X-Nomad-Token: guessed' /v1/jobs < /dev/null"), 1);
+  EXPECT_TRUE(has(printed("nomad operator api -H 'X-Nomad-Token: guessed' /v1/jobs < /dev/null"), "oken"));
+  EXPECT_EQ(code("nomad check -min-peers 1"), 2) << "there is one server, and no peer of it";
+  EXPECT_EQ(code("nomad check -min-peers 0 -min-servers 1"), 0);
   EXPECT_EQ(code("nomad operator api -H nonsense /v1/jobs < /dev/null"), 1);
   printed("nomad volume init -json");
   EXPECT_TRUE(has(printed("nomad volume create volume.host.json"), "==> Created host volume data with ID "));
@@ -331,6 +399,44 @@ TEST_F(NomadCommand, StartsAnAgentWithTheFilesOfASite) {
   const auto refused = script("nomad agent -config nomad.d -bootstrap-expect 3");
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_TRUE(has(refused.err, "the only one")) << refused.err;
+}
+
+/// What a test harness made for Nomad does: it writes a configuration of its own, starts `nomad agent -config` and
+/// speaks plain HTTP to it.
+TEST_F(NomadCommand, IsAsOpenAsNomadForAHarnessThatAsksForIt) {
+  const std::string address = "http://127.0.0.1:4848", data = machine_.directory() + "/harness";
+  write("harness.json", R"({"data_dir": ")" + data + R"(", "log_level": "ERROR", "ports": {"http": 4848},
+    "server": {"enabled": true, "bootstrap_expect": 1}, "acl": {"enabled": true}})");
+  {
+    const auto site = agent("-config harness.json -name site", "unix://" + data + "/run/agent.sock");
+    EXPECT_NE(code("curl -sf " + address + "/v1/status/leader"), 0) << "a site's own file stays safe";
+  }
+  Background running(
+      {.argv = {"/bin/sh", "-c",
+                "UNDERWAY_NOMAD_COMPAT=true exec " + link_ + " agent -config harness.json 2>harness.log"},
+       .directory = machine_.directory()});
+  ASSERT_TRUE(eventually(seconds(30), [&] { return code("curl -sf " + address + "/v1/status/leader") == 0; }));
+  const std::string curl = "curl -s -w ' %{http_code}' ";
+  EXPECT_TRUE(has(printed(curl + address + "/v1/status/leader"), " 200"));
+  EXPECT_TRUE(has(printed(curl + address + "/v1/acl/tokens"), " 403")) << "acl { enabled = true } was said";
+  const auto first = printed(curl + "-X PUT " + address + "/v1/acl/bootstrap");
+  ASSERT_TRUE(has(first, " 200")) << first;
+  const auto begin = first.find("\"SecretID\":\"") + 12;
+  const std::string secret = first.substr(begin, 36);
+  const std::string as_root = "-H 'X-Nomad-Token: " + secret + "' ";
+  const auto made =
+      printed(curl + as_root + "-X PUT -d '{\"Name\":\"t\",\"Type\":\"management\"}' " + address + "/v1/acl/token");
+  const auto id = made.substr(made.find("\"AccessorID\":\"") + 14, 36);
+  const auto told = made.substr(made.find("\"SecretID\":\"") + 12, 36);
+  EXPECT_TRUE(has(printed(curl + as_root + address + "/v1/acl/token/" + id), told)) << "a secret is read again";
+
+  // At log_level ERROR too it says what was given up, and how to have it back.
+  const auto log = read_text(machine_.directory() + "/harness.log");
+  for (const char* back :
+       {"UNDERWAY_NOMAD_COMPAT in the environment", "`tls { http = true }`", "`acl { network_bootstrap = false }`",
+        "`acl { readable_token_secrets = false }`", "`server { raw_exec_as_root = false }`"})
+    EXPECT_TRUE(has(log, back)) << back << " in\n" << log;
+  EXPECT_FALSE(has(log, "`acl { enabled = true }`")) << "its own word is not told";
 }
 
 TEST_F(NomadCommand, StartsAnAgentToTryThingsWith) {

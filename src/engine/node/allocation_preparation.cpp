@@ -56,15 +56,21 @@ awaitable<void> AllocationRunner::settle_disk() {
 awaitable<void> AllocationRunner::bring_disk(const std::vector<std::string>& parts) {
   const std::string root = directory_.root(), previous = allocation_->previous_allocation;
   const bool migrate = group_of(*allocation_).ephemeral_disk.migrate;
+  struct Waiting {
+    AwaitsDisk& what;
+    ~Waiting() { what = AwaitsDisk::no; }
+  } waiting{awaits_disk_};
   bool there = false;  // the agent died before it was in place
   co_await blocking(context_.runtime, [&] { there = has_arrived(root); });
   if (!there) {
     tell_all(event::make(event::kWaiting, fmt::format("Waiting for the disk of allocation {}", previous.substr(0, 8))));
+    awaits_disk_ = AwaitsDisk::of_this_node;
     const auto local = co_await context_.predecessors->wait_for_directory(previous);
     if (local) {
       const std::string from = *local;
       co_await blocking(context_.runtime, [&] { take_over(from, root, parts); });
     } else if (migrate) {
+      awaits_disk_ = AwaitsDisk::of_another;
       std::string to;
       co_await blocking(context_.runtime, [&] { to = open_arrival(root); });
       co_await context_.predecessors->fetch_disk(id(), to);

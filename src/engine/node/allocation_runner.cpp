@@ -438,6 +438,7 @@ void AllocationRunner::begin_anew() {
 
 void AllocationRunner::signal(const std::string& task, const std::string& name) {
   if (!task.empty()) return get_task(task).signal(name, "User requested");
+  get_signal(name);  // first: while its tasks are between two starts, it is still the name that is wrong
   bool any = false;
   for (const auto& [other, runner] : runners_) {
     if (!runner->process()) continue;

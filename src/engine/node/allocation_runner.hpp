@@ -81,6 +81,10 @@ class AllocationRunner final : private CheckSubject {
     return allocation_->previous_allocation == other && wants_disk();
   }
 
+  /// What it waits for before its tasks can start, when that is the disk of its predecessor.
+  enum class AwaitsDisk { no, of_this_node, of_another };
+  AwaitsDisk awaits_disk() const { return awaits_disk_; }
+
   /// Set when what the server knows is older than update(). Cleared by who sends it.
   bool unreported = true;
 
@@ -144,6 +148,7 @@ class AllocationRunner final : private CheckSubject {
   bool stopping_ = false;
   bool prepared_ = false, preparing_ = false;
   bool network_left_ = false;
+  AwaitsDisk awaits_disk_ = AwaitsDisk::no;
   std::optional<network::Attachment> network_;
   HealthMonitor health_;
   std::vector<std::shared_ptr<CheckRunner>> checks_;

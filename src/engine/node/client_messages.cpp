@@ -77,4 +77,67 @@ const Structure& description(Tag<HostStats>) {
   return s;
 }
 
+const Structure& description(Tag<ResourceSum>) {
+  static const Structure s = Builder<ResourceSum>("resource sum", "What tasks were given, or could be.")
+                                 .wire<&ResourceSum::cpu>("CPU", "")
+                                 .wire<&ResourceSum::memory_mb>("MemoryMB", "")
+                                 .wire<&ResourceSum::disk_mb>("DiskMB", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<AllocationCounts>) {
+  static const Structure s = Builder<AllocationCounts>("allocation counts", "How many allocations are how far.")
+                                 .wire<&AllocationCounts::running>("Running", "")
+                                 .wire<&AllocationCounts::pending>("Pending", "")
+                                 .wire<&AllocationCounts::terminal>("Terminal", "")
+                                 .wire<&AllocationCounts::blocked>("Blocked", "")
+                                 .wire<&AllocationCounts::migrating>("Migrating", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<TaskMetrics>) {
+  static const Structure s = Builder<TaskMetrics>("task metrics", "What a task uses, and how it fared.")
+                                 .wire<&TaskMetrics::ns>("Namespace", "")
+                                 .wire<&TaskMetrics::job>("JobID", "")
+                                 .wire<&TaskMetrics::group>("TaskGroup", "")
+                                 .wire<&TaskMetrics::alloc>("AllocID", "")
+                                 .wire<&TaskMetrics::task>("Task", "")
+                                 .wire<&TaskMetrics::running>("Running", "")
+                                 .wire<&TaskMetrics::cpu_percent>("CPUPercent", "")
+                                 .wire<&TaskMetrics::cpu_system>("CPUSystem", "")
+                                 .wire<&TaskMetrics::cpu_user>("CPUUser", "")
+                                 .wire<&TaskMetrics::cpu_ticks>("CPUTicks", "")
+                                 .wire<&TaskMetrics::throttled_time>("ThrottledTime", "")
+                                 .wire<&TaskMetrics::throttled_periods>("ThrottledPeriods", "")
+                                 .wire<&TaskMetrics::cpu_allocated>("CPUAllocated", "")
+                                 .wire<&TaskMetrics::memory_usage>("MemoryUsage", "")
+                                 .wire<&TaskMetrics::memory_max_usage>("MemoryMaxUsage", "")
+                                 .wire<&TaskMetrics::memory_rss>("MemoryRSS", "")
+                                 .wire<&TaskMetrics::memory_cache>("MemoryCache", "")
+                                 .wire<&TaskMetrics::memory_swap>("MemorySwap", "")
+                                 .wire<&TaskMetrics::memory_kernel_usage>("MemoryKernelUsage", "")
+                                 .wire<&TaskMetrics::memory_allocated>("MemoryAllocated", "")
+                                 .wire<&TaskMetrics::memory_max_allocated>("MemoryMaxAllocated", "")
+                                 .wire<&TaskMetrics::starts>("Starts", "")
+                                 .wire<&TaskMetrics::restarts>("Restarts", "")
+                                 .wire<&TaskMetrics::oom_kills>("OOMKills", "")
+                                 .wire<&TaskMetrics::complete>("Complete", "")
+                                 .wire<&TaskMetrics::failed>("Failed", "")
+                                 .done();
+  return s;
+}
+
+const Structure& description(Tag<ClientMetrics>) {
+  static const Structure s = Builder<ClientMetrics>("client metrics", "What a node measures of itself.")
+                                 .wire<&ClientMetrics::host>("Host", "")
+                                 .wire<&ClientMetrics::allocated>("Allocated", "")
+                                 .wire<&ClientMetrics::unallocated>("Unallocated", "")
+                                 .wire<&ClientMetrics::allocations>("Allocations", "")
+                                 .wire<&ClientMetrics::tasks>("Tasks", "")
+                                 .done();
+  return s;
+}
+
 }  // namespace underway::node

@@ -2,6 +2,7 @@
 /// @file
 /// What a server asks of a node itself, not of its allocations (see messages.hpp):
 ///   call   "node.stats"           {} -> HostStats
+///   call   "node.metrics"         {} -> ClientMetrics
 ///   call   "node.metadata"        {} -> NodeMetadata
 ///   call   "node.metadata.apply"  MetadataRequest -> NodeMetadata   durable on the node when it is answered
 ///   call   "node.gc"              {} -> {}                          removes the directories of all that has ended
@@ -59,6 +60,44 @@ struct HostStats {
   std::int64_t timestamp = 0;
 };
 
+/// What tasks were given, or could be.
+struct ResourceSum {
+  std::int64_t cpu = 0, memory_mb = 0, disk_mb = 0;  ///< MHz, MiB
+};
+
+/// How many allocations of a node are how far.
+struct AllocationCounts {
+  std::int64_t running = 0, pending = 0, terminal = 0;
+  std::int64_t blocked = 0;    ///< wait for a predecessor on this node to end: not among the pending
+  std::int64_t migrating = 0;  ///< fetch the disk of one on another node: not among the pending
+};
+
+/// A task of an allocation that is here, also when it has ended. What is used is that of this run alone.
+struct TaskMetrics {
+  std::string ns, job, group, alloc, task;
+  bool running = false;
+  double cpu_percent = 0, cpu_system = 0, cpu_user = 0, cpu_ticks = 0;  ///< of one core; MHz
+  std::int64_t throttled_time = 0, throttled_periods = 0;               ///< ns
+  std::int64_t cpu_allocated = 0;                                       ///< MHz
+  std::int64_t memory_usage = 0, memory_max_usage = 0, memory_rss = 0, memory_cache = 0, memory_swap = 0,
+               memory_kernel_usage = 0;                         ///< bytes
+  std::int64_t memory_allocated = 0, memory_max_allocated = 0;  ///< bytes; 0: no such limit
+  std::int64_t starts = 0, restarts = 0, oom_kills = 0;         ///< since the agent was started; restarts: ever
+  bool complete = false, failed = false;                        ///< it has ended so
+};
+
+/// What a node measures of itself, for /v1/metrics.
+struct ClientMetrics {
+  HostStats host;
+  ResourceSum allocated, unallocated;
+  AllocationCounts allocations;
+  std::vector<TaskMetrics> tasks;
+};
+
+const describe::Structure& description(describe::Tag<ResourceSum>);
+const describe::Structure& description(describe::Tag<AllocationCounts>);
+const describe::Structure& description(describe::Tag<TaskMetrics>);
+const describe::Structure& description(describe::Tag<ClientMetrics>);
 const describe::Structure& description(describe::Tag<MetadataRequest>);
 const describe::Structure& description(describe::Tag<NodeMetadata>);
 const describe::Structure& description(describe::Tag<MonitorRequest>);

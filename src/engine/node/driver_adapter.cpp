@@ -6,6 +6,7 @@
 #include "async/event.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "model/memory.hpp"
 #include "node/detail/exec_session.hpp"
 #include "node/kernel_runtime.hpp"
 #include "node/topology.hpp"
@@ -51,7 +52,8 @@ driver::TaskSpec task_spec(const LaunchSpec& spec) {
   out.low_ports = spec.low_ports && model::holds(spec.rights, model::HostRight::low_ports);
   out.cpu_shares = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.cpu));
   out.memory_mb = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.memory_mb));
-  out.memory_max_mb = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.memory_max_mb));
+  const std::int64_t most = model::most_memory_mb(spec.memory_mb, spec.memory_max_mb);
+  out.memory_max_mb = spec.memory_max_mb == 0 ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(0, most));
   out.pids = static_cast<std::uint64_t>(std::max<std::int64_t>(0, spec.pids));
   const auto files = std::clamp<std::int64_t>(spec.log_files, 1, 1000);
   out.log_files = spec.log_disabled ? 0 : static_cast<std::uint32_t>(files);
@@ -141,7 +143,20 @@ class KeptTask final : public RunningTask {
   TaskUsage usage() override {
     if (busy_) return {};
     const os::CgroupStats stats = handle_->usage();
-    return {stats.memory_bytes, stats.memory_peak_bytes, stats.cpu_time, stats.cpu_throttled, stats.pids};
+    TaskUsage out;
+    out.memory_bytes = stats.memory_bytes;
+    out.memory_peak_bytes = stats.memory_peak_bytes;
+    out.memory_anonymous_bytes = stats.memory_anonymous_bytes;
+    out.memory_file_bytes = stats.memory_file_bytes;
+    out.memory_kernel_bytes = stats.memory_kernel_bytes;
+    out.memory_swap_bytes = stats.memory_swap_bytes;
+    out.cpu_time = stats.cpu_time;
+    out.cpu_user = stats.cpu_user;
+    out.cpu_system = stats.cpu_system;
+    out.cpu_throttled = stats.cpu_throttled;
+    out.cpu_throttled_periods = stats.cpu_throttled_periods;
+    out.pids = stats.pids;
+    return out;
   }
 
   awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool tty, int width,

@@ -196,6 +196,7 @@ os::Fd FileAccess::open(std::string_view path) const {
   refuse_secrets(file, beneath_.root());
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot read '{}'", path));
+  if (S_ISDIR(status.st_mode)) throw Error(Code::invalid, fmt::format("file \"{}\" is a directory", path));
   if (!S_ISREG(status.st_mode))
     throw Error(Code::invalid, fmt::format("'{}' is no regular file", path)).advise("list it with `underway alloc fs`");
   return file;

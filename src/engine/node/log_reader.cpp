@@ -19,7 +19,7 @@ LogReader::LogReader(std::string directory, std::string_view task, std::string_v
     throw Error(Code::invalid, fmt::format("a log's type is stdout or stderr, not '{}'", type));
   if (origin != "start" && origin != "end")
     throw Error(Code::invalid, fmt::format("origin is start or end, not '{}'", origin));
-  const auto kept = numbers();
+  const auto kept = numbers(directory_, prefix_);
   std::vector<std::int64_t> sizes;
   std::int64_t total = 0;
   for (const std::int64_t number : kept) {
@@ -42,12 +42,16 @@ LogReader::LogReader(std::string directory, std::string_view task, std::string_v
 
 std::string LogReader::path(std::int64_t number) const { return fmt::format("{}/{}{}", directory_, prefix_, number); }
 
-std::vector<std::int64_t> LogReader::numbers() const {
+bool LogReader::any(const std::string& directory, std::string_view task, std::string_view type) {
+  return !numbers(directory, fmt::format("{}.{}.", task, type)).empty();
+}
+
+std::vector<std::int64_t> LogReader::numbers(const std::string& directory, const std::string& prefix) {
   std::vector<std::int64_t> found;
-  if (!os::exists(directory_)) return found;
-  for (const auto& entry : os::list_directory(directory_)) {
-    if (!entry.name.starts_with(prefix_)) continue;
-    const std::string_view digits = std::string_view(entry.name).substr(prefix_.size());
+  if (!os::exists(directory)) return found;
+  for (const auto& entry : os::list_directory(directory)) {
+    if (!entry.name.starts_with(prefix)) continue;
+    const std::string_view digits = std::string_view(entry.name).substr(prefix.size());
     std::int64_t number = 0;
     const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (failed == std::errc{} && end == digits.data() + digits.size()) found.push_back(number);
@@ -57,7 +61,7 @@ std::vector<std::int64_t> LogReader::numbers() const {
 }
 
 bool LogReader::open_next() {
-  for (const std::int64_t number : numbers()) {
+  for (const std::int64_t number : numbers(directory_, prefix_)) {
     if (number <= number_) continue;
     os::Fd file(::open(path(number).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file) continue;  // rotated away since it was listed

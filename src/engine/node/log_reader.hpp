@@ -17,6 +17,9 @@ class LogReader {
   LogReader(std::string directory, std::string_view task, std::string_view type, std::string_view origin,
             std::int64_t offset);
 
+  /// Whether there is one. Blocks: yes (disk).
+  static bool any(const std::string& directory, std::string_view task, std::string_view type);
+
   /// The next bytes; empty at the present end. A file that was rotated away before it was read is skipped.
   /// Blocks: yes (disk).
   std::string read(std::size_t most);
@@ -25,7 +28,7 @@ class LogReader {
 
  private:
   std::string path(std::int64_t number) const;
-  std::vector<std::int64_t> numbers() const;
+  static std::vector<std::int64_t> numbers(const std::string& directory, const std::string& prefix);
   bool open_next();
 
   std::string directory_;

@@ -141,6 +141,10 @@ const Structure& description(Tag<KnownInstance>) {
                                          .wire<&KnownInstance::alloc_id>("AllocID", "")
                                          .wire<&KnownInstance::port>("Port", "")
                                          .wire<&KnownInstance::tags>("Tags", "")
+                                         .wire<&KnownInstance::node_name>("NodeName", "")
+                                         .wire<&KnownInstance::node_address>("NodeAddress", "")
+                                         .wire<&KnownInstance::meta>("Meta", "")
+                                         .wire<&KnownInstance::unhealthy>("Unhealthy", "")
                                          .done();
   return structure;
 }

@@ -113,7 +113,7 @@ struct DataNeed {
   std::string alloc;
   std::string task;
   DataKind kind = DataKind::variable;
-  std::string name;  ///< the path, prefix or service; none for services
+  std::string name;  ///< the path, prefix or service (see kOfAnyStatus); none for services
   std::string ns;    ///< empty: the allocation's
   auto operator<=>(const DataNeed&) const = default;
 };
@@ -134,7 +134,13 @@ struct KnownInstance {
   std::string id, name, node, address, datacenter, job_id, alloc_id;
   std::int64_t port = 0;
   std::vector<std::string> tags;
+  std::string node_name, node_address;
+  model::StringMap meta;
+  bool unhealthy = false;  ///< only where those were asked for
 };
+
+/// Behind the name of a service in a need: its unhealthy instances too.
+inline constexpr std::string_view kOfAnyStatus = "|any";
 
 /// The answer to a need: by its kind, one of these is filled.
 struct DataValue {

@@ -17,6 +17,7 @@ async::awaitable<void> Node::stop() { return impl_->stop(); }
 async::awaitable<void> Node::stop_everything() { return impl_->stop_everything(); }
 const model::Node& Node::self() const { return impl_->self(); }
 NodeStats Node::stats() const { return impl_->stats(); }
+async::awaitable<ClientMetrics> Node::measure() { return impl_->measure(); }
 std::vector<model::AllocationUpdate> Node::allocations() const { return impl_->allocations(); }
 
 namespace {
@@ -82,6 +83,7 @@ awaitable<void> Node::Impl::start() {
   co_await open_volumes();
   context_.emplace(RunnerContext{runtime_, drivers_, options_, self_, host_environment_, stats_});
   context_->host_volumes = &lent_;
+  open_sources();
   context_->server = &server_data_;
   context_->cluster_data = &template_data_;
   context_->predecessors = this;
@@ -145,6 +147,7 @@ awaitable<void> Node::Impl::stop() {
   co_await link_work_.stop();
   for (const auto& extension : options_.extensions) co_await extension->stop();
   co_await work_.stop();
+  if (sources_) co_await sources_->stop();
   for (const auto& [id, runner] : runners_) co_await runner->let_go();
   runners_.clear();
   lock_.reset();

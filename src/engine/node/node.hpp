@@ -16,6 +16,7 @@
 #include "model/node.hpp"
 #include "network/network.hpp"
 #include "node/devices.hpp"
+#include "sources/settings.hpp"
 
 namespace underway::driver {
 class Driver;
@@ -24,6 +25,7 @@ class Driver;
 namespace underway::node {
 
 class Extension;
+struct ClientMetrics;
 
 struct Options {
   std::string data_dir;  ///< absolute; ours alone
@@ -72,6 +74,7 @@ struct Options {
   std::int64_t enforce_disk_below = 10;
   bool secrets_in_memory = true;      ///< false: a task's secrets/ is a plain directory (unit tests do not mount)
   bool disable_file_sandbox = false;  ///< template `source` may lie outside of the task's directory
+  sources::Settings compat;           ///< where templates have services, keys and secrets of Consul and Vault from
   std::string cgroup_parent = "underway";
   std::string fetch_program;  ///< of artifacts; empty: "underway-fetch" beside this program, else on PATH
   /// Further attributes of the machine, found anew every minute: what differs then is told to the server. Absent: none.
@@ -115,6 +118,8 @@ class Node {
   /// As registered. Valid after start().
   const model::Node& self() const;
   NodeStats stats() const;
+  /// What it measures of itself, of its machine and its tasks.
+  async::awaitable<ClientMetrics> measure();
   /// The allocations it knows, for /v1/agent and tests.
   std::vector<model::AllocationUpdate> allocations() const;
 

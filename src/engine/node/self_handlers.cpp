@@ -24,6 +24,7 @@ awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, bo
     co_await blocking(runtime_, sample);
     co_return json::to_value(stats);
   }
+  if (method == "node.metrics") co_return json::to_value(co_await measure());
   if (method == "node.host") {
     boost::json::object data;
     const auto look = [&] { data = host_data(Machine{}, options_.data_dir); };

@@ -85,12 +85,27 @@ awaitable<void> Node::Impl::serve(std::string method, boost::json::value header,
   }
 }
 
+namespace {
+
+/// Whether it was ever started: one that is to begin anew is as if it never had been, and what it wrote is there.
+awaitable<bool> has_log(Runtime& runtime, std::string directory, LogRequest request) {
+  bool any = false;
+  co_await blocking(runtime, [&] { any = LogReader::any(directory, request.task, request.type); });
+  co_return any;
+}
+
+}  // namespace
+
 awaitable<void> Node::Impl::serve_log(LogRequest request, std::shared_ptr<link::Stream> stream) {
   AllocationRunner& runner = get(request.alloc);
-  if (!runner.tasks().contains(request.task))
-    throw Error(Code::not_found,
-                fmt::format("allocation {} has no task '{}'", request.alloc.substr(0, 8), request.task));
+  const auto task = runner.tasks().find(request.task);
+  if (task == runner.tasks().end()) throw Error(Code::invalid, fmt::format("unknown task name \"{}\"", request.task));
   const std::string directory = runner.directory().logs();
+  const bool may_have_one = task->second->state().started_at != 0;
+  if (!may_have_one && !co_await has_log(runtime_, directory, request)) {
+    // In Nomad's words: clients tell by them that it is too early.
+    throw Error(Code::not_found, fmt::format("task \"{}\" not started yet. No logs available", request.task));
+  }
   if (request.follow) os::make_directories(directory);
   const auto ended = [this, &request] {
     const auto it = runners_.find(request.alloc);
@@ -129,10 +144,25 @@ awaitable<void> Node::Impl::serve_log(LogRequest request, std::shared_ptr<link::
   if (failure) std::rethrow_exception(failure);
 }
 
+namespace {
+
+/// As Nomad tells it of one that is not there, but for the host's path: in a stream that is a wrong request.
+os::Fd open_named(const FileAccess& files, const std::string& path) {
+  try {
+    return files.open(path);
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;
+    throw Error(Code::invalid, fmt::format("stat {}: no such file or directory", path))
+        .advise("list what is there with `underway alloc fs`");
+  }
+}
+
+}  // namespace
+
 awaitable<void> Node::Impl::serve_file(std::string method, FileRequest request, std::shared_ptr<link::Stream> stream) {
   const FileAccess files(get(request.alloc).directory().root());
   os::Fd file;
-  co_await blocking(runtime_, [&] { file = files.open(request.path); });
+  co_await blocking(runtime_, [&] { file = open_named(files, request.path); });
   const bool follow = method == "fs.stream" && request.follow;
   std::int64_t position = 0;
   if (method != "fs.cat") {

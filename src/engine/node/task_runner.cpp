@@ -167,14 +167,17 @@ void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
 
+int get_signal(const std::string& name) {
+  if (const auto number = os::find_signal(name)) return *number;
+  throw Error(Code::invalid, fmt::format("invalid signal '{}'", name)).advise("name it as in `kill -l`: SIGHUP");
+}
+
 void TaskRunner::signal(const std::string& name, const std::string& reason) {
-  const auto number = os::find_signal(name);
-  if (!number)
-    throw Error(Code::invalid, fmt::format("'{}' is no signal", name)).advise("name it as in `kill -l`: SIGHUP");
+  const int number = get_signal(name);
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
   record_event(
-      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(*number), reason)));
-  process_->signal(*number);
+      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
+  process_->signal(number);
 }
 
 void TaskRunner::fail(model::TaskEvent event) {
@@ -296,6 +299,7 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
   record_.launched = false;
   record_.handle = nullptr;
   record_event(event::terminated(end));
+  if (end.oom_killed) ++oom_kills_;
   if (!end.left_running.empty()) record_event(event::left_running(end.left_running));
   const EndKind kind = std::exchange(restart_asked_, std::nullopt).value_or(EndKind::exited);
   const bool as_it_should = end.success() && !runs_forever(allocation_->job->type, *task_);
@@ -374,6 +378,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     process_ = co_await context_.drivers.start(std::move(spec));
     record_.handle = process_->handle();
     ++context_.stats.task_starts;
+    ++starts_;
     become(TaskRunState::running);
     record_event(event::make(event::kStarted, "Task started by client"));
     if (const auto less = process_->shortfalls(); !less.empty())

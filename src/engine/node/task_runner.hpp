@@ -93,6 +93,9 @@ class TaskRunner {
   bool ending() const { return kill_ && !dead(); }
   bool dead() const { return record_.state.state == model::TaskRunState::dead; }
   bool running() const { return record_.state.state == model::TaskRunState::running; }
+  /// Since the agent was started: how often it was started, and killed because it took too much memory.
+  std::int64_t starts() const { return starts_; }
+  std::int64_t oom_kills() const { return oom_kills_; }
   /// Null while it does not run.
   const std::shared_ptr<RunningTask>& process() const { return process_; }
   /// What `${…}` stands for in it. Complete once it has run.
@@ -171,6 +174,7 @@ class TaskRunner {
   std::shared_ptr<const model::Allocation> allocation_;
   const model::Task* task_;
   TaskRecord record_;
+  std::int64_t starts_ = 0, oom_kills_ = 0;
   std::function<void()> changed_callback_;
   AllocationDirectory directory_;
   TaskNetwork network_;
@@ -217,5 +221,8 @@ class TaskRunner {
 
 /// Task groups of which an allocation's order speaks must exist; throws not_found otherwise.
 const model::TaskGroup& group_of(const model::Allocation& allocation);
+
+/// Its number; "SIGHUP", "HUP" or "1". Throws invalid.
+int get_signal(const std::string& name);
 
 }  // namespace underway::node

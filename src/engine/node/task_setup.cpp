@@ -39,13 +39,16 @@ os::User resolve_user(const std::string& name, const std::string& node_name) {
       .advise("create the user there, or name another in the task's `user`");
 }
 
-/// `dispatch_payload`: what the dispatch brought, below the task's local directory. Blocks: yes (disk).
+/// `dispatch_payload`: what the dispatch brought, below the task's local directory; an empty file if it brought
+/// nothing, so that who reads it need not ask. Blocks: yes (disk).
 void write_payload(const model::Allocation& allocation, const model::Task& task, const AllocationDirectory& directory,
                    const TaskPaths& view, const os::User& owner) {
-  if (!task.dispatch_payload || !allocation.job || !allocation.job->payload) return;
+  const auto& job = allocation.job;
+  if (!task.dispatch_payload || !job || (!job->payload && !job->dispatched)) return;
   const std::string path =
       resolve_destination("local/" + task.dispatch_payload->file, task.name, directory.root(), view);
-  Beneath(directory.root()).write(path, base64_decode(*allocation.job->payload), 0644, os::Owner{owner.uid, owner.gid});
+  Beneath(directory.root())
+      .write(path, base64_decode(job->payload.value_or("")), 0644, os::Owner{owner.uid, owner.gid});
 }
 
 }  // namespace
@@ -154,6 +157,20 @@ void TaskRunner::update(std::shared_ptr<const model::Allocation> allocation) {
   if (process_ && !kill_) side_.spawn("templates", apply_update());
 }
 
+namespace {
+
+TemplateAsker template_asker(const model::Allocation& allocation, const model::Task& task) {
+  TemplateAsker asker{allocation.ns, allocation.job_id, allocation.group, task.name, allocation.id};
+  if (!task.vault) return asker;
+  asker.logs_in = true;
+  asker.vault_role = task.vault->role;
+  asker.vault_ns = task.vault->ns;
+  asker.vault_cluster = task.vault->cluster;
+  return asker;
+}
+
+}  // namespace
+
 TemplateInputs TaskRunner::template_inputs(const model::Task& task, const Interpolation& interpolation) const {
   return {.task = task,
           .interpolation = interpolation,
@@ -163,8 +180,9 @@ TemplateInputs TaskRunner::template_inputs(const model::Task& task, const Interp
           .allow_outside_sources = context_.options.disable_file_sandbox,
           .now = context_.runtime.now(),
           .disk_mb = group_of(*allocation_).ephemeral_disk.size_mb,
-          .asker = {allocation_->ns, allocation_->job_id, allocation_->group, task.name, allocation_->id},
-          .cluster = context_.cluster_data};
+          .asker = template_asker(*allocation_, task),
+          .cluster = context_.cluster_data,
+          .compat = &context_.options.compat};
 }
 
 awaitable<void> TaskRunner::render_first(const TemplateInputs& given) {

@@ -34,7 +34,11 @@ std::set<DataNeed> needs_of(const TemplateAsker& asker, const gotemplate::Depend
 
 std::shared_ptr<void> TemplateData::watch(const TemplateAsker& asker, const gotemplate::Dependencies& what,
                                           std::function<void()> changed) {
-  return server_.watch(needs_of(asker, what), std::move(changed));
+  auto tokens = std::make_shared<std::vector<std::shared_ptr<void>>>();
+  tokens->push_back(server_.watch(needs_of(asker, what), changed));
+  if (sources_ != nullptr && !what.foreign.empty())
+    tokens->push_back(sources_->watch(asker, what.foreign, std::move(changed)));
+  return tokens;
 }
 
 std::optional<DataValue> TemplateData::find(const TemplateAsker& asker, DataKind kind, const std::string& name,
@@ -73,6 +77,42 @@ TemplateData::Answer<std::vector<gotemplate::ServiceInstance>> TemplateData::ser
   for (const auto& i : known->instances)
     out.push_back({i.id, i.name, i.node, i.address, i.port, i.datacenter, i.tags, i.job_id, i.alloc_id});
   return out;
+}
+
+TemplateData::Answer<std::vector<gotemplate::ForeignInstance>> TemplateData::catalogue(const TemplateAsker& asker,
+                                                                                       const std::string& name,
+                                                                                       bool passing) {
+  const auto known = find(asker, DataKind::service, passing ? name : name + std::string(kOfAnyStatus));
+  if (!known) return std::nullopt;
+  std::vector<gotemplate::ForeignInstance> out;
+  for (const auto& i : known->instances) {
+    auto& instance = out.emplace_back();
+    instance.id = i.id;
+    instance.name = i.name;
+    instance.node = i.node_name.empty() ? i.node : i.node_name;
+    instance.node_id = i.node;
+    instance.node_address = i.node_address.empty() ? i.address : i.node_address;
+    instance.node_datacenter = i.datacenter;
+    instance.address = i.address;
+    instance.port = i.port;
+    instance.tags = i.tags;
+    instance.meta = i.meta;
+    instance.status = i.unhealthy ? "critical" : "passing";
+    instance.checks = {{.node = instance.node,
+                        .id = "service:" + i.id,
+                        .name = fmt::format("Service '{}' of allocation {}", i.name, i.alloc_id.substr(0, 8)),
+                        .status = instance.status,
+                        .notes = {},
+                        .output = i.unhealthy ? "its checks do not pass, or its tasks do not run" : "",
+                        .service_id = i.id,
+                        .service_name = i.name}};
+  }
+  return out;
+}
+
+gotemplate::ForeignReply TemplateData::foreign(const TemplateAsker& asker, const gotemplate::ForeignQuery& query) {
+  if (sources_ == nullptr) throw Error(Code::unsupported, "this node has neither Consul nor Vault");
+  return sources_->find(asker, query);
 }
 
 TemplateData::Answer<std::vector<gotemplate::ServiceSummary>> TemplateData::services(const TemplateAsker& asker) {

@@ -1,9 +1,11 @@
 #pragma once
 /// @file
-/// ClusterData over the link: what templates ask is looked up in what the server has told so far.
+/// ClusterData over the link: what templates ask is looked up in what the server has told so far, and in what the
+/// site's Consul and Vault have.
 
 #include "node/cluster_data.hpp"
 #include "node/server_data.hpp"
+#include "sources/sources.hpp"
 
 namespace underway::node {
 
@@ -11,6 +13,8 @@ class TemplateData final : public ClusterData {
  public:
   /// `server` must outlive it and its tokens.
   explicit TemplateData(ServerData& server) : server_(server) {}
+  /// `sources` must outlive it as well; null: there are none.
+  void use(sources::Sources* sources) { sources_ = sources; }
 
   /// These four throw denied when the task may not know it.
   Answer<std::optional<gotemplate::Variable>> variable(const TemplateAsker& asker, const std::string& path,
@@ -20,6 +24,9 @@ class TemplateData final : public ClusterData {
   Answer<std::vector<gotemplate::ServiceInstance>> service(const TemplateAsker& asker,
                                                            const std::string& name) override;
   Answer<std::vector<gotemplate::ServiceSummary>> services(const TemplateAsker& asker) override;
+  Answer<std::vector<gotemplate::ForeignInstance>> catalogue(const TemplateAsker& asker, const std::string& name,
+                                                             bool passing) override;
+  gotemplate::ForeignReply foreign(const TemplateAsker& asker, const gotemplate::ForeignQuery& query) override;
   std::shared_ptr<void> watch(const TemplateAsker& asker, const gotemplate::Dependencies& what,
                               std::function<void()> changed) override;
 
@@ -28,6 +35,7 @@ class TemplateData final : public ClusterData {
                                 const std::string& ns = {}) const;
 
   ServerData& server_;
+  sources::Sources* sources_ = nullptr;
 };
 
 /// What the server must be asked so that a rendering that asked for `what` is done again in time.

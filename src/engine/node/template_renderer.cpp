@@ -8,6 +8,7 @@
 #include "hcl/functions.hpp"
 #include "hcl/parser.hpp"
 #include "hcl/type.hpp"
+#include "node/template_compat.hpp"
 
 namespace underway::node {
 
@@ -117,6 +118,11 @@ class NodeSource final : public gotemplate::DataSource {
   Answer<std::vector<gotemplate::ServiceSummary>> services() override {
     return in_.cluster == nullptr ? std::nullopt : in_.cluster->services(in_.asker);
   }
+  gotemplate::ForeignReply foreign(const gotemplate::ForeignQuery& query, gotemplate::Dependencies& used) override {
+    static const sources::Settings kDefaults;
+    if (in_.cluster == nullptr) return {};
+    return compat_reply(in_.compat == nullptr ? kDefaults : *in_.compat, in_.asker, *in_.cluster, query, used);
+  }
   std::string read_file(const std::string& path) override { return read_inside(path, in_, "file"); }
 
  private:
@@ -134,7 +140,7 @@ gotemplate::Rendering render_one(const model::Template& entry, const TemplateInp
   return gotemplate::render(parsed, {.source = &source,
                                      .clock = &clock,
                                      .missing_key = entry.error_on_missing_key ? gotemplate::MissingKey::error
-                                                                               : gotemplate::MissingKey::keep});
+                                                                               : gotemplate::MissingKey::zero});
 }
 
 mode_t parse_mode(const std::string& text) {

@@ -39,7 +39,8 @@ struct TemplateInputs {
   TimePoint now{};
   std::int64_t disk_mb = 0;  ///< the group's `ephemeral_disk` in MiB; 0: artifacts are not bounded by it
   TemplateAsker asker;
-  ClusterData* cluster = nullptr;  ///< null: variables and services are not known
+  ClusterData* cluster = nullptr;             ///< null: variables and services are not known
+  const sources::Settings* compat = nullptr;  ///< null: where Consul's and Vault's functions read is as by default
 };
 
 /// What a rendering changed.

@@ -379,6 +379,7 @@ model::AllocMetric Placer::metric(const Choice& choice) const {
     const auto candidates = pinned_ ? pinned_slots_.size() : shape_->feasible_count();
     metric.nodes_filtered = std::max<std::int64_t>(0, in_scope_ - static_cast<std::int64_t>(candidates));
   }
+  count_available(metric);
   model::NodeScore& score = metric.scores.emplace_back();
   score.node_id = fleet_.node(choice.slot).id;
   score.norm_score = choice.score;
@@ -429,9 +430,9 @@ void Placer::judge(Slot slot, model::AllocMetric& metric) {
   }
 }
 
-model::AllocMetric Placer::failure() {
+std::int64_t Placer::count_available(model::AllocMetric& metric) const {
   const Ask& ask = shape_->ask();
-  model::AllocMetric metric;
+  std::int64_t in_pool = 0;
   for (const auto& pattern : ask.job->datacenters) {
     // A pattern names no datacenter whose absence could be told.
     if (pattern.find('*') == std::string::npos) metric.nodes_available[pattern] = 0;
@@ -439,10 +440,17 @@ model::AllocMetric Placer::failure() {
   for (const auto& [pool, datacenters] : fleet_.ready_by_pool()) {
     if (ask.job->node_pool != "all" && ask.job->node_pool != pool) continue;
     for (const auto& [datacenter, ready] : datacenters) {
-      metric.nodes_in_pool += ready;
+      in_pool += ready;
       if (ask.in_scope(pool, datacenter)) metric.nodes_available[datacenter] += ready;
     }
   }
+  return in_pool;
+}
+
+model::AllocMetric Placer::failure() {
+  const Ask& ask = shape_->ask();
+  model::AllocMetric metric;
+  metric.nodes_in_pool = count_available(metric);
   metric.nodes_evaluated = in_scope_;
   if (!pinned_) {
     for (const Slot slot : fleet_.ordered()) judge(slot, metric);

@@ -1,6 +1,7 @@
 #include "scheduler/quota.hpp"
 
 #include "base/text.hpp"
+#include "model/memory.hpp"
 
 namespace underway::scheduler {
 
@@ -76,7 +77,7 @@ QuotaUse use_of(const model::Allocation& allocation) {
       use.add({task.cores.empty() ? task.cpu : 0,
                static_cast<std::int64_t>(task.cores.size()),
                task.memory_mb,
-               std::max(task.memory_mb, task.memory_max_mb),
+               model::most_memory_mb(task.memory_mb, task.memory_max_mb),
                {}});
     for (const auto& device : task.devices)
       use.devices[fmt::format("{}/{}/{}", device.vendor, device.type, device.name)] +=

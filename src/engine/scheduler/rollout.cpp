@@ -111,9 +111,22 @@ bool Rollout::complete() const {
   });
 }
 
+/// As Nomad's scheduler names it: who registers what runs already, evaluates a job or stops it asks the evaluation for
+/// a deployment to follow, and would wait for one that never comes. One that an earlier version left without success
+/// says nothing of a version that needs none (Nomad names it, and its client then reports a failure).
+void Rollout::name_latest(model::Evaluation& evaluation) const {
+  const auto& latest = situation_.deployment;
+  if (!latest || evaluation.type == model::JobType::batch || evaluation.type == model::JobType::sysbatch) return;
+  if (const auto& job = situation_.job; job && !job->stop) {
+    if (job->create_index != latest->job_create_index) return;  // the job was purged since, and is another
+    if (job->version != latest->job_version && latest->status != DeploymentStatus::successful) return;
+  }
+  evaluation.deployment_id = latest->id;
+}
+
 void Rollout::conclude(Plan& plan) {
   if (closed_) plan.deployments.push_back(std::move(*closed_));
-  if (!current_) return;
+  if (!current_) return name_latest(plan.evaluation);
   plan.evaluation.deployment_id = current_->id;
   const bool known = situation_.deployment && situation_.deployment->id == current_->id;
   if (complete()) {

@@ -27,7 +27,7 @@ node::KnownVariable known(const model::Variable& row) {
   return out;
 }
 
-node::KnownInstance known(const model::ServiceInstance& instance) {
+node::KnownInstance known(const Tables& tables, const model::ServiceInstance& instance) {
   node::KnownInstance out;
   out.id = instance.id;
   out.name = instance.service_name;
@@ -38,6 +38,13 @@ node::KnownInstance known(const model::ServiceInstance& instance) {
   out.alloc_id = instance.alloc_id;
   out.port = instance.port;
   out.tags = instance.tags;
+  out.meta = instance.meta;
+  out.unhealthy = !instance.ready;
+  if (const auto node = tables.find_node(instance.node_id)) {
+    out.node_name = node->name;
+    const auto address = node->attributes.find("unique.network.ip-address");
+    if (address != node->attributes.end()) out.node_address = address->second;
+  }
   return out;
 }
 
@@ -61,11 +68,22 @@ class Reader {
   std::shared_ptr<const acl::Rights> granted_;
 };
 
+struct AskedService {
+  std::string name;
+  bool any = false;  ///< not only what is healthy
+};
+
+AskedService service_of(const DataNeed& need) {
+  const bool any = need.name.ends_with(node::kOfAnyStatus);
+  return {any ? need.name.substr(0, need.name.size() - node::kOfAnyStatus.size()) : need.name, any};
+}
+
 tables::Scope scope_of(const Tables& tables, const DataNeed& need) {
   const auto allocation = tables.find_allocation(need.alloc);
   if (need.kind == DataKind::variable && allocation)
     return {tables::Topic::variables, model::variable_key(namespace_of(need, *allocation), need.name)};
-  if (need.kind == DataKind::service && allocation) return {tables::Topic::services, allocation->ns + "/" + need.name};
+  if (need.kind == DataKind::service && allocation)
+    return {tables::Topic::services, allocation->ns + "/" + service_of(need).name};
   if (need.kind == DataKind::service || need.kind == DataKind::services) return {tables::Topic::services, ""};
   return {tables::Topic::variables, ""};
 }
@@ -140,10 +158,12 @@ DataValue DataFeed::value_of(const Tables& tables, const DataNeed& need) const {
       case DataKind::variables:
         list_variables(tables, *allocation, value);
         break;
-      case DataKind::service:
-        for (const auto& instance : tables::service_instances(tables, allocation->ns, need.name))
-          if (instance.ready) value.instances.push_back(known(instance));
+      case DataKind::service: {
+        const auto asked = service_of(need);
+        for (const auto& instance : tables::service_instances(tables, allocation->ns, asked.name))
+          if (instance.ready || asked.any) value.instances.push_back(known(tables, instance));
         break;
+      }
       case DataKind::services:
         for (const auto& service : tables::service_names(tables, allocation->ns)) {
           auto& entry = value.instances.emplace_back();

@@ -13,12 +13,12 @@ using model::DeploymentStatus;
 
 namespace {
 
-Deployment get_active(const Tables& tables, const std::string& id, const char* verb) {
+/// What is wrong is told in Nomad's words and no others: its clients compare the whole of them.
+Deployment get_active(const Tables& tables, const std::string& id, const char* action) {
   const auto row = tables.find<Deployment>(id);
-  if (!row) throw Error(Code::not_found, "deployment not found").because(fmt::format("no deployment with id '{}'", id));
+  if (!row) throw Error(Code::not_found, "deployment not found");
   if (row->active()) return *row;
-  throw Error(Code::invalid, fmt::format("can't {} terminal deployment", verb))
-      .because(fmt::format("deployment {} is {}", id.substr(0, 8), describe::spell(row->status)));
+  throw Error(Code::invalid, fmt::format("can't {} terminal deployment", action));
 }
 
 /// Waits for a person rather than for allocations, or for nothing.
@@ -157,7 +157,7 @@ Decision<DeploymentUpdated> decide_pause(const Tables& tables, const std::string
 
 Decision<DeploymentUpdated> decide_allocation_health(const Tables& tables, const std::string& id,
                                                      const HealthVerdicts& verdicts, const Context& context) {
-  const Deployment deployment = get_active(tables, id, "set health of");
+  const Deployment deployment = get_active(tables, id, "set health of allocations for a");
   Decision<DeploymentUpdated> decision;
   DeploymentProgress progress(tables, context);
   const auto judge = [&](const std::string& allocation_id, bool healthy) {

@@ -26,7 +26,9 @@ std::string_view type_of(const Row<Job>& before, const Row<Job>& after) {
   if (!after || (after->stop && !(before && before->stop))) return "JobDeregistered";
   const bool registered = !before || before->version != after->version || before->stop != after->stop ||
                           before->job_modify_index != after->job_modify_index;
-  return registered ? "JobRegistered" : "JobStatusUpdated";
+  if (registered) return "JobRegistered";
+  // Its status follows what becomes of its allocations: Nomad names what changed that, and clients know no other words.
+  return after->status == model::JobStatus::dead ? "AllocationUpdated" : "PlanResult";
 }
 
 std::string_view type_of(const Row<Node>& before, const Row<Node>& after) {

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Workload identities: tokens (JWT, EdDSA) that say which task of which allocation their bearer is, signed by the
-/// server and verified with the keys of /.well-known/jwks.json. Claims and subject are Nomad's.
+/// Workload identities: tokens (JWT, RS256 or EdDSA) that say which task of which allocation their bearer is, signed by
+/// the server and verified with the keys of /.well-known/jwks.json. Claims and subject are Nomad's.
 
 #include "acl/identity.hpp"
 #include "model/allocation.hpp"
@@ -19,7 +19,17 @@ struct IdentityToken {
   TimePoint expires;
 };
 
+/// What a token says, before it is signed.
+struct IdentityClaims {
+  boost::json::object claims;
+  TimePoint issued;
+  TimePoint expires;
+};
+
 /// `issuer` may be empty. Throws not_found when the allocation has no such task, or the task no such identity.
+IdentityClaims identity_claims(const model::Allocation& allocation, const std::string& task,
+                               const std::string& identity, const std::string& issuer, const Context& context);
+/// The same, signed by the active key. By RSA that computes for a millisecond: the server does it beside the loop.
 IdentityToken issue_identity(const Keyring& keyring, const model::Allocation& allocation, const std::string& task,
                              const std::string& identity, const std::string& issuer, const Context& context);
 

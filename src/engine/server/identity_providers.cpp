@@ -339,7 +339,7 @@ std::string IdentityProviders::assertion(const AuthMethod& method, const std::st
   const object claims{
       {"iss", id},  {"sub", id},       {"aud", std::move(audience)}, {"jti", SystemIds().uuid()}, {"iat", now},
       {"nbf", now}, {"exp", now + 300}};
-  if (wanted.key_source == "nomad") return crypto::sign_jwt(keyring_.signing(), claims);
+  if (wanted.key_source == "nomad") return keyring_.signing(wanted.key_algorithm).sign(claims);
   const auto secrets = open_secrets(method, keyring_);
   object header;
   for (const auto& [name, value] : wanted.extra_headers) header[name] = value;

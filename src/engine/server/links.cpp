@@ -224,9 +224,13 @@ async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, 
   if (!allocation || allocation->node_id != node_id || allocation->client_terminal())
     throw Error(Code::denied, fmt::format("allocation {} does not run on this node", request.alloc.substr(0, 8)));
   const Context context{clock_.now(), identity_ids_};
-  const auto token =
-      issue_identity(keyring_, *allocation, request.task, request.identity, options_.oidc_issuer, context);
-  node::IdentityReply reply{token.token, unix_nanos(token.issued), unix_nanos(token.expires)};
+  const auto made = identity_claims(*allocation, request.task, request.identity, options_.oidc_issuer, context);
+  // A copy: the key may be rotated away meanwhile. Ten thousand tasks that start at once take seconds of RSA, and the
+  // links of their nodes must not wait for it.
+  auto sign = [key = keyring_.signing(), &made] { return key.sign(made.claims); };
+  const bool slow = keyring_.signing().algorithm() == "RS256";
+  std::string token = slow ? co_await async::on_pool(beside_, sign) : sign();
+  node::IdentityReply reply{std::move(token), unix_nanos(made.issued), unix_nanos(made.expires)};
   co_return json::to_value(reply);
 }
 
@@ -246,6 +250,7 @@ void Server::send_differences() {
 }
 
 bool Server::linked(const std::string& node_id) const { return links_->sessions.contains(node_id); }
+std::size_t Server::linked_nodes() const { return links_->sessions.size(); }
 
 /// After a start of ours, nodes that are ready in the tables need a moment to dial again.
 async::awaitable<std::shared_ptr<link::Connection>> Server::connection_of(std::string node_id) {

@@ -96,7 +96,9 @@ Decision<Nothing> decide_delete_auth_method(const Tables& tables, const std::str
   return decision;
 }
 
-AuthMethod get_auth_method(const Tables& tables, const std::string& name, AuthMethodType type) {
+namespace {
+
+AuthMethod find_method(const Tables& tables, const std::string& name, AuthMethodType type) {
   if (name.empty()) {
     for (auto& method : tables::records<AuthMethod>(tables)) {
       if (method.is_default && method.type == type) return std::move(method);
@@ -109,6 +111,17 @@ AuthMethod get_auth_method(const Tables& tables, const std::string& name, AuthMe
     throw Error(Code::invalid, fmt::format("auth-method {} is of type {}, not {}", name, describe::spell(method->type),
                                            describe::spell(type)));
   return std::move(*method);
+}
+
+}  // namespace
+
+AuthMethod get_auth_method(const Tables& tables, const std::string& name, AuthMethodType type) {
+  auto method = find_method(tables, name, type);
+  if (!model::names_provider(method.config))
+    throw Error(Code::invalid, fmt::format("nobody can log in by auth method '{}'", method.name))
+        .because("its Config names no provider: no OIDCDiscoveryURL, JWKSURL or JWTValidationPubKeys")
+        .advise(fmt::format("give it one: `underway acl auth-method update -config=@FILE {}`", method.name));
+  return method;
 }
 
 Decision<BindingRule> decide_put_binding_rule(const Tables& tables, const BindingRule& wanted, const Context& context) {

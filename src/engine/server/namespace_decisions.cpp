@@ -65,7 +65,7 @@ Decision<Nothing> decide_put_namespace(const Tables& tables, const Namespace& ns
 
 Decision<Nothing> decide_delete_namespace(const Tables& tables, const std::string& name, const Context&) {
   if (name == model::kDefaultNamespace) throw Error(Code::conflict, "default namespace can not be deleted");
-  if (!tables.find<Namespace>(name)) throw Error(Code::not_found, fmt::format("namespace '{}' not found", name));
+  if (!tables.find<Namespace>(name)) throw Error(Code::not_found, "Namespace not found");
   if (const auto jobs = unfinished_jobs(tables, name); !jobs.empty()) {
     throw Error(Code::conflict, fmt::format("namespace '{}' has jobs that are not over", name))
         .because(join(std::span(jobs).first(std::min<std::size_t>(jobs.size(), 10)), ", "))
@@ -83,7 +83,7 @@ void refuse_by_namespace(const Tables& tables, const model::Job& job, const std:
     if (declared.name == job.ns) ns = declared;
   }
   if (!ns) {
-    throw Error(Code::invalid, fmt::format("job '{}' is in nonexistent namespace '{}'", job.id, job.ns))
+    throw Error(Code::invalid, fmt::format("job \"{}\" is in nonexistent namespace \"{}\"", job.id, job.ns))
         .advise(fmt::format("make it with `underway namespace apply {}`", job.ns));
   }
   const auto refusals = model::refusals(*ns, job, context.root_by_raw_exec);

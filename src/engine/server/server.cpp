@@ -30,13 +30,15 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       fleet_(std::make_unique<scheduler::Fleet>()),
       links_(std::make_unique<Links>(tables_, options_.guard.get())),
       events_(tables_, clock, options_.event_buffer),
-      writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), tables_.follow(&events_), executor), store,
-              tables_, *fleet_, clock, ids, options_.root_by_raw_exec, scheduling_of(options_.guard)),
+      writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), tables_.follow(&events_),
+               tables_.follow(&measures_), executor),
+              store, tables_, *fleet_, clock, ids, options_.root_by_raw_exec, scheduling_of(options_.guard)),
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
-      variables_(writer_, keyring_, clock),
+      variables_(writer_, keyring_, clock, beside_),
       tasks_(executor, "server"),
       started_at_(clock.now()),
       snapshots_(std::make_shared<SnapshotPlace>(options_.snapshot_directory)) {
+  keyring_.prefer(options_.identity_algorithm);
   writer_.on_durable([this] { events_.publish(); });
   writer_.on_durable([this] { send_differences(); });
   const auto grace = async::deadline_in(options_.start_grace);

@@ -45,9 +45,10 @@ struct Options {
   std::string keyring_directory;    ///< of the root keys; empty: in memory only
   /// Called with the id of the cluster whose state is about to take the place of this server's. May be empty.
   std::function<void(const std::string& cluster_id)> about_to_become;
-  std::string snapshot_directory;      ///< where snapshots are packed and unpacked; empty: a temporary one
-  std::string wrapping_key;            ///< a file, when it lies elsewhere than in the keyring's directory
-  Duration root_key_rotation{0};       ///< life of an active root key; zero: until it is rotated
+  std::string snapshot_directory;            ///< where snapshots are packed and unpacked; empty: a temporary one
+  std::string wrapping_key;                  ///< a file, when it lies elsewhere than in the keyring's directory
+  Duration root_key_rotation{0};             ///< life of an active root key; zero: until it is rotated
+  std::string identity_algorithm = "RS256";  ///< of the tokens of tasks; "EdDSA"
   std::string oidc_issuer;             ///< `iss` of the tokens of tasks: a URL under which others reach this server
   bool root_by_raw_exec = false;       ///< see Context
   std::shared_ptr<const Guard> guard;  ///< see server/guard.hpp; may be null
@@ -80,6 +81,8 @@ class Server {
   const Keyring& keyring() const { return keyring_; }
   Variables& variables() { return variables_; }
   const EventBuffer& events() const { return events_; }
+  /// To be read as the tables are: after read(), until the next co_await.
+  const Measures& measures() const { return measures_; }
   HostVolumes& host_volumes() { return host_volumes_; }
 
   /// See server/snapshots.hpp. `restore_snapshot` first calls `about_to_become` of the options.
@@ -123,6 +126,7 @@ class Server {
   void ask_for_renewal();
   /// Whether the node's link stands now.
   bool linked(const std::string& node_id) const;
+  std::size_t linked_nodes() const;
   /// A request to the node. Throws not_found (no such node), unavailable (no link, nor soon), or what the node answers.
   async::awaitable<boost::json::value> call_node(std::string node_id, std::string method, boost::json::value body,
                                                  std::optional<Duration> timeout = {});
@@ -170,6 +174,7 @@ class Server {
   std::unique_ptr<scheduler::Fleet> fleet_;
   std::unique_ptr<Links> links_;
   EventBuffer events_;
+  Measures measures_{tables_};
   Writer writer_;
   Keyring keyring_;
   Variables variables_;
@@ -180,6 +185,7 @@ class Server {
   TimePoint started_at_;
   std::shared_ptr<SnapshotPlace> snapshots_;
   HostVolumes host_volumes_{*this};
+  async::Pool beside_{2};  ///< for signatures and keys; last: what runs there ends before the others do
 };
 
 }  // namespace underway::server

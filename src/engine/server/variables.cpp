@@ -29,8 +29,8 @@ void check_path(const std::string& path) {
 
 }  // namespace
 
-Variables::Variables(Writer& writer, Keyring& keyring, Clock& clock)
-    : writer_(writer), keyring_(keyring), clock_(clock) {}
+Variables::Variables(Writer& writer, Keyring& keyring, Clock& clock, async::Pool& beside)
+    : writer_(writer), keyring_(keyring), clock_(clock), beside_(beside) {}
 
 SealedItems Variables::seal(const std::string& ns, const std::string& path, const model::StringMap& items) const {
   const auto plain = crypto::Secret::take(json::encode(items));
@@ -121,30 +121,37 @@ std::vector<NewVariable> Variables::generate_missing(const Tables& tables,
   return out;
 }
 
+async::awaitable<crypto::PrivateKey> Variables::make_rsa() {
+  auto make = [] { return crypto::PrivateKey::generate_rsa(); };
+  co_return co_await async::on_pool(beside_, make);
+}
+
 async::awaitable<std::string> Variables::rotate(bool full) {
-  const std::string id = keyring_.rotate(clock_.now());
+  const auto rsa = co_await make_rsa();
+  const std::string id = keyring_.rotate(clock_.now(), rsa);
   log::info("server: root key {} is active", id);
   keys_changed_.notify_all();
   if (full) co_await seal_anew();
   co_return id;
 }
 
-std::string Variables::prepublish(TimePoint at) {
+async::awaitable<std::string> Variables::prepublish(TimePoint at) {
   if (at <= clock_.now())
     throw Error(Code::invalid, fmt::format("a key cannot become active at {}", format_time(at)))
         .because("that is past");
-  std::string id = keyring_.prepublish(clock_.now(), at);
+  const auto rsa = co_await make_rsa();
+  std::string id = keyring_.prepublish(clock_.now(), at, rsa);
   log::info("server: root key {} becomes active at {}", id, format_time(at));
   keys_changed_.notify_all();
-  return id;
+  co_return id;
 }
 
 /// Half a life before its time, as Nomad does it: who verifies tokens has known the key for long when it signs.
-void Variables::rotate_by_age(Duration rotation) {
-  if (rotation <= Duration{0} || keyring_.next_prepublished() != nullptr) return;
+async::awaitable<void> Variables::rotate_by_age(Duration rotation) {
+  if (rotation <= Duration{0} || keyring_.next_prepublished() != nullptr) co_return;
   const TimePoint now = clock_.now(), since = from_unix_nanos(keyring_.active().active_since());
-  if (now < since + rotation / 2) return;
-  prepublish(std::max(since + rotation, now + rotation / 2));
+  if (now < since + rotation / 2) co_return;
+  co_await prepublish(std::max(since + rotation, now + rotation / 2));
 }
 
 async::awaitable<void> Variables::tend_keys(Duration rotation) {
@@ -153,7 +160,7 @@ async::awaitable<void> Variables::tend_keys(Duration rotation) {
     try {
       const std::string promoted = keyring_.promote(clock_.now());
       if (!promoted.empty()) log::info("server: root key {} is active", promoted);
-      rotate_by_age(rotation);
+      co_await rotate_by_age(rotation);
       if (const auto* waiting = keyring_.next_prepublished())
         next = from_unix_nanos(waiting->publish_time);
       else if (rotation > Duration{0})

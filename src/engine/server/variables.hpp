@@ -19,7 +19,7 @@ struct VariableAnswer {
 class Variables {
  public:
   /// All must outlive it.
-  Variables(Writer& writer, Keyring& keyring, Clock& clock);
+  Variables(Writer& writer, Keyring& keyring, Clock& clock, async::Pool& beside);
 
   /// The items of a row. Throws denied when its key is gone or its bytes were changed.
   model::OpenVariable open(const model::Variable& row) const;
@@ -40,7 +40,7 @@ class Variables {
   /// A new active key; returns its id. `full`: seals every variable anew, after which old keys can be removed.
   async::awaitable<std::string> rotate(bool full);
   /// A key that becomes active at `at`; returns its id. Throws invalid when that is past.
-  std::string prepublish(TimePoint at);
+  async::awaitable<std::string> prepublish(TimePoint at);
   /// Seals every variable under the active key. Throws conflict when others keep writing them.
   async::awaitable<void> seal_anew();
   /// Throws not_found; conflict while the key is active or a variable is sealed under it.
@@ -56,11 +56,13 @@ class Variables {
   SealedItems seal(const std::string& ns, const std::string& path, const model::StringMap& items) const;
   VariableAnswer answer(const VariableOutcome& outcome) const;
   async::awaitable<bool> expire_now();
-  void rotate_by_age(Duration rotation);
+  async::awaitable<crypto::PrivateKey> make_rsa();
+  async::awaitable<void> rotate_by_age(Duration rotation);
 
   Writer& writer_;
   Keyring& keyring_;
   Clock& clock_;
+  async::Pool& beside_;  ///< where keys are made
   bool extended_ = false;
   async::Event keys_changed_;
 };

@@ -120,6 +120,8 @@ void Writer::run_group() {
   update_job_statuses(operations, context);
   if (operations.empty() && trouble_ && now >= try_again_at_) try_the_disk(operations, context);
   if (operations.empty()) {
+    measures_.plans = 0;
+    measures_.planning = {};
     answer();
     return;
   }
@@ -176,12 +178,21 @@ void Writer::schedule_pending(std::vector<store::Operation>& operations, const C
       if (!large_.empty()) break;
       size += own;
       if (++taken > kMostEvaluations || size > kMostAllocations || operations.size() >= kMostOperations) break;
-      apply(operations, schedule(*evaluation, context), context.revision);
+      const auto begun = std::chrono::steady_clock::now();
+      auto planned = schedule(*evaluation, context);
+      ++measures_.planning[static_cast<std::size_t>(evaluation->type)];
+      note_plan(*evaluation, std::chrono::steady_clock::now() - begun);
+      apply(operations, std::move(planned), context.revision);
       again = wake_blocked(operations, context);
       if (again) break;
     }
   }
   if (next_due != TimePoint::max()) set_timer(next_due, context.now);
+}
+
+void Writer::note_plan(const model::Evaluation& evaluation, Duration took) {
+  measures_.scheduling[static_cast<std::size_t>(evaluation.type)].add(took);
+  ++measures_.plans;
 }
 
 bool Writer::wake_blocked(std::vector<store::Operation>& operations, const Context& context) {
@@ -277,12 +288,14 @@ struct Writer::LargePlan {
   model::Revision revision;
   SeededIds ids;  ///< of its own: the writer's are the loop's
   std::vector<Change> changes;
+  Duration took{0};
   std::size_t applied = 0;
   std::vector<store::Operation> operations;
 };
 
 void Writer::plan_apart(tables::Row<model::Evaluation> evaluation, const Context& context) {
   committing_ = true;
+  ++measures_.planning[static_cast<std::size_t>(evaluation->type)];
   auto plan = std::make_shared<LargePlan>(std::move(evaluation), context.now, context.revision,
                                           SeededIds(std::hash<std::string>()(ids_.uuid())));
   // The loop has work until it is back.
@@ -290,12 +303,16 @@ void Writer::plan_apart(tables::Row<model::Evaluation> evaluation, const Context
   asio::post(beside_.executor(), [this, alive = alive_, plan = std::move(plan), busy = std::move(busy)]() mutable {
     {
       const Allowance allowance("planning", Duration::max(), Allowance::kAnyNumber, &ended_);
+      const auto begun = std::chrono::steady_clock::now();
       plan->changes = schedule(*plan->evaluation, Context{plan->now, plan->ids, plan->revision, root_by_raw_exec_});
       sort_new(plan->changes, plan->evaluation->id);
+      plan->took = std::chrono::steady_clock::now() - begun;
     }
     const auto home = busy.get_executor();
     asio::post(home, [this, alive = std::move(alive), plan = std::move(plan), busy = std::move(busy)]() mutable {
-      if (*alive) write_down(std::move(plan));
+      if (!*alive) return;
+      note_plan(*plan->evaluation, plan->took);
+      write_down(std::move(plan));
     });
   });
 }
@@ -318,6 +335,8 @@ void Writer::write_down(std::shared_ptr<LargePlan> plan) {
   wake_blocked(plan->operations, context);
   update_job_statuses(plan->operations, context);
   if (!plan->operations.empty()) return commit(std::move(plan->operations));
+  measures_.plans = 0;
+  measures_.planning = {};
   committing_ = false;
   answer();
 }
@@ -375,6 +394,7 @@ void Writer::update_job_statuses(std::vector<store::Operation>& operations, cons
 
 void Writer::commit(std::vector<store::Operation> operations) {
   committing_ = true;
+  commit_begun_ = std::chrono::steady_clock::now();
   store::Transaction transaction;
   transaction.then = std::move(operations);
   store_.commit(std::move(transaction),
@@ -387,7 +407,12 @@ void Writer::commit(std::vector<store::Operation> operations) {
 
 void Writer::committed(store::Store::CommitResult result) {
   committing_ = false;
+  const bool planned = std::exchange(measures_.plans, 0) > 0;
+  measures_.planning = {};
   if (const auto* error = std::get_if<Error>(&result)) return failed(*error);
+  const Duration took = std::chrono::steady_clock::now() - commit_begun_;
+  measures_.commits.add(took);
+  if (planned) measures_.plan_commits.add(took);
   if (trouble_)
     log::info("server: the state can be written again, after {}", human_duration(clock_.now() - trouble_->since));
   trouble_.reset();

@@ -18,6 +18,7 @@
 #include "scheduler/schedule.hpp"
 #include "server/clock_decisions.hpp"
 #include "server/decision.hpp"
+#include "server/measures.hpp"
 #include "server/trouble.hpp"
 #include "tables/scheduler_configuration.hpp"
 
@@ -95,6 +96,7 @@ class Writer {
   void look_at_clock(std::chrono::steady_clock::time_point steady);
 
   const Tables& tables() const { return tables_; }
+  const WriterMeasures& measures() const { return measures_; }
   /// Why nothing can be written; absent when the newest commit was.
   const std::optional<Trouble>& trouble() const { return trouble_; }
   /// No new decisions from now on; waits until those queued are durable.
@@ -125,6 +127,7 @@ class Writer {
   };
   struct LargePlan;
   async::awaitable<void> finish(std::shared_ptr<Request> request);
+  void note_plan(const model::Evaluation& evaluation, Duration took);
   void wake();
   bool work_apart(const Context& context);
   std::size_t size_of(const model::Evaluation& evaluation) const;
@@ -170,7 +173,9 @@ class Writer {
   TimePoint try_again_at_{};  ///< with trouble_
   ClockWatch clock_watch_;
   Duration clock_set_by_{0}, following_{0};  ///< not yet followed; in the commit on its way
-  bool committing_ = false;                  ///< or apart: the tables are not to be read
+  WriterMeasures measures_;
+  std::chrono::steady_clock::time_point commit_begun_{};
+  bool committing_ = false;  ///< or apart: the tables are not to be read
   bool awake_ = false;
   bool stopping_ = false;
   std::string large_;        ///< id of the evaluation whose turn it is, and which is to be planned apart

@@ -1,21 +1,11 @@
 #include "base/describe.hpp"
 
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace underway::describe {
-
-namespace {
-
-/// In any case, as Go's encoding/json matches names.
-bool begins_with(std::string_view text, std::string_view prefix) {
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), same);
-}
-
-}  // namespace
 
 const Field* Structure::find_hcl(std::string_view hcl_name) const {
   for (const auto& field : fields) {
@@ -29,16 +19,15 @@ const Field* Structure::find_json(std::string_view json_name) const {
     if (!field.json.empty() && field.json == json_name) return &field;
   }
   for (const auto& field : fields) {
-    if (!field.json.empty() && field.json.size() == json_name.size() && begins_with(field.json, json_name))
-      return &field;
+    if (!field.json.empty() && json::names_field(json_name, field.json)) return &field;
   }
   return nullptr;
 }
 
 bool Structure::nests(std::string_view json_name) const {
   return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
-    return field.json.size() > json_name.size() && field.json[json_name.size()] == '.' &&
-           begins_with(field.json, json_name);
+    const std::size_t dot = field.json.find('.');
+    return dot != std::string_view::npos && json::names_field(json_name, field.json.substr(0, dot));
   });
 }
 

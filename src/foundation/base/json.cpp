@@ -197,8 +197,10 @@ void decode_structure(const boost::json::value& json, const Type& type, void* va
 }
 
 void decode_list(const boost::json::value& json, const Type& type, void* value, const Place& at) {
-  if (!json.is_array()) refuse(at, "a list", json);
+  // Go writes an empty list as null, wherever it stands.
+  if (!json.is_array() && !json.is_null()) refuse(at, "a list", json);
   type.clear(value);
+  if (json.is_null()) return;
   std::size_t index = 0;
   for (const auto& element : json.get_array()) {
     decode_value(element, *type.element, type.append(value), at.element(index++));
@@ -206,8 +208,9 @@ void decode_list(const boost::json::value& json, const Type& type, void* value, 
 }
 
 void decode_map(const boost::json::value& json, const Type& type, void* value, const Place& at) {
-  if (!json.is_object()) refuse(at, "an object", json);
+  if (!json.is_object() && !json.is_null()) refuse(at, "an object", json);
   type.clear(value);
+  if (json.is_null()) return;
   for (const auto& [key, element] : json.get_object()) {
     const std::string name(key.data(), key.size());
     decode_value(element, *type.element, type.insert(value, name), at.key(name));

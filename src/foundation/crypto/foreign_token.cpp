@@ -297,6 +297,12 @@ IssuerKey issuer_key_from_pem(std::string_view pem) {
   return {{}, {}, shared(std::move(key))};
 }
 
+bool is_signed_by(const IssuerKey& key, std::string_view message, std::string_view signature) {
+  const Algorithm* algorithm = find_algorithm(key.algorithm);
+  return algorithm != nullptr && fits(key.key.get(), *algorithm) &&
+         is_signed_by(key.key.get(), *algorithm, message, signature);
+}
+
 ForeignTokenHead head_of(std::string_view token) {
   const auto parts = detail::take_jwt_apart(token, kTokenLimit);
   return {text_of(parts.header, "alg"), text_of(parts.header, "kid")};

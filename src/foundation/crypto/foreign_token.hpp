@@ -34,6 +34,9 @@ std::vector<IssuerKey> parse_issuer_keys(std::string_view jwks);
 /// A public key, or the one of a certificate. Throws Error(invalid).
 IssuerKey issuer_key_from_pem(std::string_view pem);
 
+/// Whether it is a signature of `message` by `key`, in the algorithm that the key is for.
+bool is_signed_by(const IssuerKey& key, std::string_view message, std::string_view signature);
+
 struct ForeignTokenHead {
   std::string algorithm, key_id;
 };

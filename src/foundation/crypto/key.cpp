@@ -24,6 +24,13 @@ PrivateKey PrivateKey::generate() {
   return PrivateKey(shared(std::move(key)));
 }
 
+PrivateKey PrivateKey::generate_rsa() {
+  constexpr std::size_t kBits = 2048;  // what Nomad's root keys have; NIST SP 800-57: good until 2030
+  detail::Key key(::EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", kBits));
+  if (key == nullptr) throw detail::failure("cannot make a key");
+  return PrivateKey(shared(std::move(key)));
+}
+
 PrivateKey PrivateKey::from_pem(std::string_view pem) {
   detail::Key key(::PEM_read_bio_PrivateKey(detail::memory(pem).get(), nullptr, &no_passphrase, nullptr));
   if (key == nullptr) throw Error(Code::invalid, "the text is no private key in PEM").because(detail::reason());

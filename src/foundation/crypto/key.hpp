@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The private keys of certificates (ECDSA over P-256: what every TLS peer takes), and the requests that prove one
-/// without showing it.
+/// Private keys: those of certificates (ECDSA over P-256: what every TLS peer takes), with the requests that prove one
+/// without showing it, and those of RSA, for signatures that everybody verifies.
 
 #include <memory>
 
@@ -14,6 +14,8 @@ namespace underway::crypto {
 class PrivateKey {
  public:
   static PrivateKey generate();
+  /// RSA of 2048 bits. Computes for 50 to 300 ms: not on the loop.
+  static PrivateKey generate_rsa();
   /// Any kind of key, in PEM without a passphrase. Throws Error(invalid).
   static PrivateKey from_pem(std::string_view pem);
   /// PKCS #8.

@@ -13,28 +13,9 @@ namespace {
 
 constexpr std::size_t kKeySize = 32;
 constexpr std::size_t kSignatureSize = 64;
-constexpr std::size_t kTokenLimit = 16u << 10;
 constexpr std::size_t kKeysLimit = 256;
 
-using detail::names_audience;
 using detail::text_of;
-using detail::time_of;
-
-void check_claims(const boost::json::object& claims, const JwtExpectation& expected) {
-  if (const auto end = time_of(claims, "exp"); end && expected.now >= *end + expected.leeway) {
-    throw detail::refused_token(fmt::format("it expired at {}", format_time(*end)));
-  }
-  if (const auto start = time_of(claims, "nbf"); start && expected.now + expected.leeway < *start) {
-    throw detail::refused_token(fmt::format("it is valid from {} only", format_time(*start)));
-  }
-  if (!expected.issuer.empty() && text_of(claims, "iss") != expected.issuer) {
-    throw detail::refused_token(
-        fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
-  }
-  if (!expected.audience.empty() && !names_audience(claims, expected.audience)) {
-    throw detail::refused_token(fmt::format("it is not for the audience '{}'", expected.audience));
-  }
-}
 
 detail::Key public_key(const VerifyingKey& key) {
   return detail::Key(
@@ -106,7 +87,7 @@ std::string sign_jwt(const SigningKey& key, const boost::json::object& claims) {
 
 boost::json::object verify_jwt(std::string_view token, std::span<const VerifyingKey> keys,
                                const JwtExpectation& expected) {
-  auto parts = detail::take_jwt_apart(token, kTokenLimit);
+  auto parts = detail::take_jwt_apart(token, detail::kOwnTokenLimit);
   if (const std::string algorithm = text_of(parts.header, "alg"); algorithm != "EdDSA") {
     throw detail::refused_token(fmt::format("it is signed with '{}' and not with EdDSA", algorithm));
   }
@@ -115,7 +96,7 @@ boost::json::object verify_jwt(std::string_view token, std::span<const Verifying
   const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id() == id; });
   if (key == keys.end()) throw detail::refused_token(fmt::format("its key '{}' is not known here", id));
   if (!verify(*key, parts.signed_part, parts.signature)) throw detail::refused_token("its signature does not fit");
-  check_claims(parts.claims, expected);
+  detail::check_claims(parts.claims, expected);
   return std::move(parts.claims);
 }
 

@@ -5,6 +5,7 @@
 /// says what is missing, and whoever watches `Dependencies` renders again.
 
 #include "base/clock.hpp"
+#include "gotemplate/foreign_data.hpp"
 
 #include <cstdint>
 #include <map>
@@ -42,10 +43,7 @@ struct ServiceInstance {
   std::string alloc_id;
 };
 
-struct ServiceSummary {
-  std::string name;
-  std::vector<std::string> tags;
-};
+struct Dependencies;
 
 /// `namespace_name` is empty for the job's own namespace. An answer that is nothing means: not known yet.
 /// Thread: that of the rendering. Blocks: no, but for read_file (disk).
@@ -64,6 +62,9 @@ class DataSource {
   /// No instance is an answer too: an empty list.
   virtual Answer<std::vector<ServiceInstance>> service(const std::string& name) = 0;
   virtual Answer<std::vector<ServiceSummary>> services() = 0;
+  /// What Consul's and Vault's functions ask. What had to be known for the answer is added to `used`: the query itself,
+  /// or the variables and services that stand in for it here. Errors: unsupported where nothing answers such queries.
+  virtual ForeignReply foreign(const ForeignQuery& query, Dependencies& used);
   /// A file inside the allocation. Errors: denied when it lies elsewhere, not_found.
   virtual std::string read_file(const std::string& path) = 0;
 };
@@ -75,10 +76,12 @@ struct Dependencies {
   std::set<std::string> variable_prefixes;
   std::set<std::string> services;
   bool services_list = false;
+  std::set<ForeignQuery> foreign;
   std::set<std::string> files;
 
   bool empty() const {
-    return variables.empty() && variable_prefixes.empty() && services.empty() && !services_list && files.empty();
+    return variables.empty() && variable_prefixes.empty() && services.empty() && !services_list && foreign.empty() &&
+           files.empty();
   }
   void merge(const Dependencies& other);
   bool operator==(const Dependencies&) const = default;

@@ -18,14 +18,19 @@ std::string_view go_name(Type type) {
     case Type::boolean:
       return "bool";
     case Type::list:
+    case Type::anys:
       return "[]interface {}";
+    case Type::texts:
+      return "[]string";
     case Type::map:
       return "map[string]interface {}";
   }
   return "";
 }
 
-bool takes_nil(Type type) { return type == Type::any || type == Type::list || type == Type::map; }
+bool takes_nil(Type type) {
+  return type == Type::any || type == Type::anys || type == Type::texts || type == Type::map;
+}
 
 /// What calling a function with these arguments costs beyond the call.
 std::uint64_t cost(std::span<const Value> arguments) {
@@ -53,6 +58,7 @@ Value Executor::pipeline(const PipelineNode& node, const Value& dot) {
   const Value* piped = nullptr;
   for (const auto& each : node.commands) {
     value = command(*each, dot, piped);
+    if (value.is_nil_interface()) value = Value();
     piped = &value;
   }
   for (const auto& name : node.variables) {
@@ -111,7 +117,8 @@ Value Executor::members(Value receiver, std::span<const std::string> names, cons
 Value Executor::member_of_map(const Map& map, const std::string& name, bool has_arguments) {
   if (has_arguments) fail(fmt::format("{} is not a method but has arguments", name));
   const auto found = map.find(name);
-  if (found != map.end()) return found->second;
+  if (found != map.end()) return found->second.is_nil() ? Value::nil_interface() : found->second;
+  if (inputs().missing_key == MissingKey::zero) return Value::nil_interface();
   if (inputs().missing_key == MissingKey::error) fail(fmt::format("map has no entry for key {}", quote(name)));
   return {};
 }
@@ -119,6 +126,7 @@ Value Executor::member_of_map(const Map& map, const std::string& name, bool has_
 Value Executor::member(const Value& receiver, const std::string& name, const Node& node, const Value& dot,
                        Operands arguments, const Value* piped) {
   const bool has_arguments = !arguments.empty() || piped != nullptr;
+  if (receiver.is_nil_interface()) fail(fmt::format("nil pointer evaluating interface {{}}.{}", name));
   if (receiver.is_nil()) {
     if (inputs().missing_key == MissingKey::error) fail(fmt::format("nil data; no entry for key {}", quote(name)));
     return {};
@@ -276,7 +284,8 @@ Value Executor::fit(Value value, Type type) {
   switch (type) {
     case Type::text:
       if (kind == Kind::text) return value;
-      if (kind == Kind::object) return {value.as_object().text()};  // Go asks for .Value or .String
+      // Variables' items are texts here, as if .Value had been asked for.
+      if (kind == Kind::object && value.type_name().starts_with("dependency.")) return {value.as_object().text()};
       break;
     case Type::integer:
       if (kind == Kind::integer || kind == Kind::natural) return value;
@@ -288,10 +297,16 @@ Value Executor::fit(Value value, Type type) {
       if (kind == Kind::boolean) return value;
       break;
     case Type::list:
-      if (kind == Kind::list || kind == Kind::nil) return value;
+      if (kind == Kind::list) return value;
       break;
+    case Type::anys:
+    case Type::texts: {
+      const Element wanted = type == Type::anys ? Element::any : Element::text;
+      if (kind == Kind::nil || (kind == Kind::list && value.element() == wanted)) return value;
+      break;
+    }
     default:
-      if (value.members() != nullptr || kind == Kind::nil) return value;
+      if (kind == Kind::nil || (value.members() != nullptr && value.element() == Element::any)) return value;
   }
   if (kind == Kind::nil) fail(fmt::format("invalid value; expected {}", go_name(type)));
   fail(fmt::format("wrong type for value; expected {}; got {}", go_name(type), value.type_name()));

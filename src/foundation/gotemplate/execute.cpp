@@ -19,7 +19,10 @@ Error Executor::located(Code code, const std::string& message) const {
 
 void Executor::wrap(const Error& error, std::string_view function) const {
   Error outer = located(error.code(), fmt::format("error calling {}: {}", function, error.message()));
-  for (const auto& reason : error.reasons()) outer.because(reason);
+  // A template that executes itself fails a thousand levels deep: the innermost places are those that help.
+  constexpr std::size_t kMostReasons = 8;
+  for (const auto& reason : error.reasons())
+    if (outer.reasons().size() < kMostReasons) outer.because(reason);
   if (!error.advice().empty()) outer.advise(error.advice());
   throw outer;
 }
@@ -171,8 +174,9 @@ bool Executor::range_over(const BranchNode& node, const Value& value) {
   }
 }
 
-bool Executor::iterate(const BranchNode& node, const Value& index, const Value& element) {
+bool Executor::iterate(const BranchNode& node, const Value& index, const Value& item) {
   step();
+  const Value element = item.is_nil() ? Value::nil_interface() : item;
   const auto& names = node.pipeline->variables;
   if (node.pipeline->assigns) {
     if (names.size() > 1) variable(names[0]) = index;

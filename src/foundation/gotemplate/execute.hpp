@@ -19,7 +19,8 @@ struct Limits {
 
 /// What `.key` does when a map has no such key (Go's option "missingkey").
 enum class MissingKey : std::uint8_t {
-  keep,   ///< nil, printed as "<no value>"
+  keep,   ///< nil, printed as "<no value>"; so are its own fields
+  zero,   ///< the same, but its fields are an error: what consul-template asks for
   error,  ///< the rendering fails
 };
 

@@ -1,5 +1,7 @@
 #include "gotemplate/detail/format_number.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -20,8 +22,21 @@ std::string convert(double value, std::chars_format format, int precision) {
 
 /// Go and C agree on two digits of exponent for %e; %x has as many in Go only.
 std::string hexadecimal(double value, int precision) {
-  std::string text = convert(std::fabs(value), std::chars_format::hex, precision);
-  const std::size_t p = text.find('p');
+  const bool tiny = std::fpclassify(value) == FP_SUBNORMAL;
+  int power = 1;
+  // C leaves the leading digit of the smallest numbers 0; Go does not.
+  const double size = tiny ? std::frexp(std::fabs(value), &power) * 2 : std::fabs(value);
+  std::string text = convert(size, std::chars_format::hex, precision);
+  std::size_t p = text.find('p');
+  if (tiny) {
+    text = text.substr(0, p) + fmt::format("p{:+}", std::atoi(text.c_str() + p + 1) + power - 1);
+    p = text.find('p');
+  }
+  if (text[0] == '2') {
+    // C rounds 1.f up to 2; Go goes on to the next power.
+    text = "1" + text.substr(1, p - 1) + fmt::format("p{:+}", std::atoi(text.c_str() + p + 1) + 1);
+    p = text.find('p');
+  }
   if (text.size() - p == 3) text.insert(p + 2, "0");
   return (std::signbit(value) ? "-0x" : "0x") + text;
 }
@@ -53,7 +68,10 @@ std::string general(double value, int precision, bool sharp) {
   int digits = precision < 0 ? -1 : threshold;
   if (sharp && precision < 0) {
     digits = std::max(6, digits_of(scientific));
-    scientific = convert(value, std::chars_format::scientific, digits - 1);
+    // Zeros follow the shortest digits; the smallest numbers have no more.
+    const auto missing = static_cast<std::size_t>(digits - digits_of(scientific));
+    const std::size_t e = scientific.find('e');
+    if (missing > 0) scientific.insert(e, (scientific.find('.') < e ? "" : ".") + std::string(missing, '0'));
   }
   std::string text = scientific;
   if (exponent >= -4 && exponent < threshold)
@@ -61,6 +79,17 @@ std::string general(double value, int precision, bool sharp) {
   if (!sharp) return without_trailing_zeros(std::move(text));
   if (text.find('.') == std::string::npos) text.insert(std::min(text.find('e'), text.size()), ".");
   return text;
+}
+
+/// A large number by the digits that tell it, and zeros; C writes all digits that it has.
+std::string shortest_whole(double value) {
+  const std::string scientific = convert(value, std::chars_format::scientific, -1);
+  const int exponent = exponent_of(scientific);
+  std::string digits = scientific.substr(0, scientific.find('e'));
+  std::erase(digits, '.');
+  const std::size_t size = static_cast<std::size_t>(exponent) + 1 + (digits.starts_with('-') ? 1 : 0);
+  digits.resize(std::max(digits.size(), size), '0');
+  return digits;
 }
 
 }  // namespace
@@ -83,7 +112,8 @@ std::string format_real(double value, char verb, int precision, bool sharp) {
       break;
     case 'f':
     case 'F':
-      text = convert(value, std::chars_format::fixed, precision);
+      text = precision < 0 && std::fabs(value) >= 1e16 ? shortest_whole(value)
+                                                       : convert(value, std::chars_format::fixed, precision);
       break;
     case 'x':
     case 'X':
@@ -92,6 +122,8 @@ std::string format_real(double value, char verb, int precision, bool sharp) {
     default:
       text = general(value, precision, sharp);
   }
+  if (sharp && (verb == 'e' || verb == 'E' || verb == 'f' || verb == 'F') && text.find('.') == std::string::npos)
+    text.insert(std::min(text.find('e'), text.size()), ".");
   if (upper) std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
   return text;
 }

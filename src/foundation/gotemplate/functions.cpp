@@ -17,6 +17,8 @@ Type read_type(std::string_view name) {
   if (name == "float") return Type::real;
   if (name == "bool") return Type::boolean;
   if (name == "list") return Type::list;
+  if (name == "[]any") return Type::anys;
+  if (name == "[]string") return Type::texts;
   if (name == "map") return Type::map;
   if (name == "any") return Type::any;
   throw Error(Code::internal, fmt::format("a function has a parameter of the unknown type '{}'", name));
@@ -46,9 +48,10 @@ std::vector<Function> all_of(std::initializer_list<std::vector<Function> (*)()> 
 }
 
 std::vector<Function> sprig_list() {
-  return all_of({detail::string_functions, detail::regex_functions, detail::number_functions, detail::list_functions,
-                 detail::map_functions, detail::default_functions, detail::encoding_functions, detail::hash_functions,
-                 detail::time_functions, detail::path_functions});
+  return all_of({detail::string_functions, detail::case_functions, detail::regex_functions, detail::number_functions,
+                 detail::decimal_functions, detail::list_functions, detail::map_functions, detail::default_functions,
+                 detail::encoding_functions, detail::hash_functions, detail::time_functions, detail::path_functions,
+                 detail::version_functions, detail::url_functions, detail::refused_sprig_functions});
 }
 
 }  // namespace
@@ -114,8 +117,8 @@ const FunctionSet& overlay_functions() {
 
 const FunctionSet& job_functions() {
   static const FunctionSet kSet = [] {
-    auto all = all_of(
-        {detail::builtin_functions, detail::consul_functions, detail::data_functions, detail::refused_functions});
+    auto all = all_of({detail::builtin_functions, detail::consul_functions, detail::scratch_functions,
+                       detail::data_functions, detail::foreign_functions, detail::refused_functions});
     for (Function& function : sprig_list()) {
       function.name.insert(0, "sprig_");
       all.push_back(std::move(function));

@@ -36,7 +36,9 @@ enum class Origin : std::uint8_t {
   refused,  ///< jobs: known, and not offered; `meaning` says what to use instead
 };
 
-enum class Type : std::uint8_t { any, text, integer, real, boolean, list, map };
+/// `list` takes every list, as Go's functions that look at an interface {}; `anys` and `texts` are Go's []interface {}
+/// and []string, which take nil but not each other; `map` is map[string]interface {}.
+enum class Type : std::uint8_t { any, text, integer, real, boolean, list, anys, texts, map };
 
 struct Function {
   std::string name;

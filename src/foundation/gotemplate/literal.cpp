@@ -164,7 +164,17 @@ std::optional<double> parse_real(std::string_view text) {
   const char* end = digits.data() + digits.size();
   const auto [stop, error] =
       std::from_chars(digits.data(), end, value, hexadecimal ? std::chars_format::hex : std::chars_format::general);
-  if (error != std::errc{} || stop != end) return std::nullopt;
+  if (stop != end) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    // Too small a number is 0; one that is too large is none.
+    const std::size_t power = digits.find_first_of(hexadecimal ? "pP" : "eE");
+    const bool small = power == std::string::npos ? digits.starts_with('0') || digits.starts_with('.')
+                                                  : digits.substr(power + 1).starts_with('-');
+    if (!small) return std::nullopt;
+    value = 0;
+  } else if (error != std::errc{}) {
+    return std::nullopt;
+  }
   return negative ? -value : value;
 }
 

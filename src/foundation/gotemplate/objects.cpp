@@ -59,6 +59,8 @@ class Record final : public Object {
         return fmt::to_string(value.as_integer());
       case Kind::natural:
         return fmt::to_string(value.as_natural());
+      case Kind::boolean:
+        return value.as_bool() ? "true" : "false";
       case Kind::list: {
         std::vector<std::string> parts;
         for (const Value& item : value.as_list()) parts.push_back(print_field(item));
@@ -76,11 +78,6 @@ class Record final : public Object {
   std::optional<std::string> text_;
   std::optional<Value> plain_;
 };
-
-Value record(std::string_view type, Record::Fields fields, std::optional<std::string> text = {},
-             std::optional<Value> plain = {}) {
-  return Value::object(std::make_shared<Record>(type, std::move(fields), std::move(text), std::move(plain)));
-}
 
 class VariableItems final : public Object {
  public:
@@ -149,6 +146,11 @@ class VariableItems final : public Object {
 
 }  // namespace
 
+Value record(std::string_view type, std::vector<std::pair<std::string_view, Value>> fields,
+             std::optional<std::string> text, std::optional<Value> plain) {
+  return Value::object(std::make_shared<Record>(type, std::move(fields), std::move(text), std::move(plain)));
+}
+
 Value variable_items(Variable variable) { return Value::object(std::make_shared<VariableItems>(std::move(variable))); }
 
 Value metadata_value(VariableMetadata metadata) {
@@ -174,9 +176,8 @@ Value service_value(ServiceInstance instance) {
                                              {"AllocID", Value(instance.alloc_id)}});
 }
 
-Value summary_value(ServiceSummary summary) {
-  return record("*dependency.NomadServicesSnippet",
-                {{"Name", Value(summary.name)}, {"Tags", Value::texts(summary.tags)}});
+Value summary_value(ServiceSummary summary, std::string_view type) {
+  return record(type, {{"Name", Value(summary.name)}, {"Tags", Value::texts(summary.tags)}});
 }
 
 }  // namespace underway::gotemplate::detail

@@ -29,6 +29,7 @@ struct Shared {
   Program& program;
   const FunctionSet& functions;
   Lexer lexer;
+  bool accept_refused = false;
   unsigned depth = 0;
 };
 
@@ -393,7 +394,8 @@ NodePtr Parser::term() {
   switch (item.token) {
     case Token::identifier: {
       const Function* function = shared_.functions.find(item.text);
-      if (function == nullptr || function->origin == Origin::refused) unknown_function(item);
+      if (function == nullptr || (function->origin == Origin::refused && !shared_.accept_refused))
+        unknown_function(item);
       return std::make_unique<IdentifierNode>(item.position, *function);
     }
     case Token::dot:
@@ -443,11 +445,16 @@ std::vector<std::string> Template::names() const {
 Template parse(std::string name, std::string text, const FunctionSet& functions, const ParseOptions& options) {
   if (text.size() > detail::kLongestText)
     throw Error(Code::too_large, fmt::format("template '{}' is larger than {} bytes", name, detail::kLongestText));
-  auto program = std::make_shared<detail::Program>(detail::Program{std::move(name), std::move(text), {}});
+  auto program = std::make_shared<detail::Program>(detail::Program{std::move(name), std::move(text), {}, {}});
   const std::string left = options.left_delimiter.empty() ? "{{" : options.left_delimiter;
   const std::string right = options.right_delimiter.empty() ? "}}" : options.right_delimiter;
-  detail::Shared shared{*program, functions, detail::Lexer(program->text, left, right)};
-  detail::Parser(shared).parse_text();
+  detail::Shared shared{*program, functions, detail::Lexer(program->text, left, right), options.accept_refused};
+  try {
+    detail::Parser(shared).parse_text();
+  } catch (const Error&) {
+    if (options.failed_at != nullptr) *options.failed_at = program->failed_at;
+    throw;
+  }
   return Template(std::move(program));
 }
 

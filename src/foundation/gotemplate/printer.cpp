@@ -6,6 +6,7 @@
 #include "gotemplate/format.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace underway::gotemplate::detail {
@@ -89,20 +90,23 @@ void Printer::wrong(const Value& value, char32_t verb, unsigned depth) {
   }
   out_ += value.type_name();
   out_ += '=';
-  const Flags kept = std::exchange(flags_, Flags{.width = flags_.width, .precision = flags_.precision});
   this->value(value, 'v', depth + 1);
-  flags_ = kept;
   out_ += ')';
 }
 
 void Printer::value(const Value& value, char32_t verb, unsigned depth) {
   run_.step();
   if (depth > kDeepest) throw Error(Code::too_large, "a value that is to be printed is nested too deeply");
-  if (verb == 'T') return text(value.type_name(), 's');
+  if (verb == 'T') return value.is_nil() ? pad("<nil>") : text(value.type_name(), 's');
   switch (value.kind()) {
     case Kind::nil:
-      if (verb != 'v') return wrong(value, verb, depth);
-      return pad_blank(flags_.sharp && depth > 0 ? "interface {}(nil)" : "<nil>");
+      // Inside a list or map it is an interface without a value, which all verbs print.
+      if (verb != 'v' && depth == 0) return wrong(value, verb, depth);
+      if (depth > 0) {
+        out_ += flags_.sharp_v ? "interface {}(nil)" : "<nil>";
+        return;
+      }
+      return pad("<nil>");
     case Kind::boolean:
       return verb == 't' || verb == 'v' ? boolean(value.as_bool(), verb) : wrong(value, verb, depth);
     case Kind::integer:
@@ -110,17 +114,19 @@ void Printer::value(const Value& value, char32_t verb, unsigned depth) {
       return std::u32string_view(U"vdboOxXcqU").find(verb) != std::u32string_view::npos ? integer(value, verb)
                                                                                         : wrong(value, verb, depth);
     case Kind::real:
-      return std::u32string_view(U"veEfFgGxX").find(verb) != std::u32string_view::npos ? real(value.as_real(), verb)
-                                                                                       : wrong(value, verb, depth);
+      return std::u32string_view(U"vbeEfFgGxX").find(verb) != std::u32string_view::npos ? real(value.as_real(), verb)
+                                                                                        : wrong(value, verb, depth);
     case Kind::text:
       return std::u32string_view(U"vsxXq").find(verb) != std::u32string_view::npos ? text(value.as_text(), verb)
                                                                                    : wrong(value, verb, depth);
     case Kind::list:
-      return list(value.as_list(), verb, depth);
+      // %w is for errors: it refuses what could be one.
+      return verb == 'w' && depth == 0 ? wrong(value, verb, depth) : list(value, verb, depth);
     case Kind::map:
-      return map(value.as_map(), verb, depth);
+      return verb == 'w' && depth == 0 ? wrong(value, verb, depth) : map(value, verb, depth);
     case Kind::object: {
-      const std::string printed = value.as_object().text();
+      const std::string printed =
+          flags_.sharp_v && verb == 'v' ? value.as_object().source_text() : value.as_object().text();
       return std::u32string_view(U"vsxXq").find(verb) != std::u32string_view::npos
                  ? text(printed, verb == 'v' ? 's' : verb)
                  : wrong(Value(printed), verb, depth);
@@ -130,7 +136,7 @@ void Printer::value(const Value& value, char32_t verb, unsigned depth) {
   }
 }
 
-void Printer::boolean(bool value, char32_t /*verb*/) { pad_blank(value ? "true" : "false"); }
+void Printer::boolean(bool value, char32_t /*verb*/) { pad(value ? "true" : "false"); }
 
 void Printer::integer(const Value& value, char32_t verb) {
   const bool negative = value.kind() == Kind::integer && value.as_integer() < 0;
@@ -139,7 +145,12 @@ void Printer::integer(const Value& value, char32_t verb) {
   const std::uint64_t magnitude = negative ? 0 - bits : bits;
   switch (verb) {
     case 'v':
-      if (flags_.sharp && value.kind() == Kind::natural) return number(magnitude, false, 16, false, 'x');
+      if (flags_.sharp_v && value.kind() == Kind::natural) {
+        const bool sharp = std::exchange(flags_.sharp, true);
+        number(magnitude, false, 16, false, 'v');
+        flags_.sharp = sharp;
+        return;
+      }
       return number(magnitude, negative, 10, false, 'd');
     case 'd':
       return number(magnitude, negative, 10, false, verb);
@@ -175,12 +186,39 @@ void Printer::number(std::uint64_t magnitude, bool negative, unsigned base, bool
   if (digits.size() < least) digits.insert(0, least - digits.size(), '0');
   std::string prefix;
   if (flags_.sharp && base == 2) prefix = "0b";
-  if (flags_.sharp && verb == 'o' && !digits.starts_with('0')) prefix = "0";
+  if (flags_.sharp && base == 8 && !digits.starts_with('0')) prefix = "0";
   if (flags_.sharp && base == 16) prefix = upper ? "0X" : "0x";
-  if (verb == 'O') prefix = "0o";
+  if (verb == 'O') prefix.insert(0, "0o");
   digits.insert(0, prefix);
   if (sign) digits.insert(0, 1, negative ? '-' : flags_.plus ? '+' : ' ');
   pad_blank(digits);
+}
+
+/// %b: the mantissa as it is, and its power of two: "8285044871266304p-26".
+std::string mantissa_and_power(double value) {
+  if (!std::isfinite(value)) return format_real(value, 'g', -1);
+  constexpr int kMantissaBits = 52;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto field = static_cast<int>(bits >> kMantissaBits & 0x7FFU);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << kMantissaBits) - 1);
+  const std::uint64_t mantissa = field == 0 ? fraction : fraction | std::uint64_t{1} << kMantissaBits;
+  const int power = std::max(field, 1) - 1023 - kMantissaBits;
+  return fmt::format("{}{}p{:+}", std::signbit(value) ? "-" : "", mantissa, power);
+}
+
+/// "%#x" has a point, and zeros as Go counts them: the x and what follows it are digits too.
+void sharpen(std::string& text, bool zeros, int precision) {
+  const std::size_t end = text.find_first_of("pP");
+  int missing = zeros ? (precision < 0 ? 6 : precision) : 0;
+  bool seen = false;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (text[i] == '-' || text[i] == '.') continue;
+    seen = seen || text[i] != '0';
+    if (seen) --missing;
+  }
+  std::string more = text.find('.') == std::string::npos ? "." : "";
+  more.append(static_cast<std::size_t>(std::max(missing, 0)), '0');
+  text.insert(end, more);
 }
 
 void Printer::real(double value, char32_t verb) {
@@ -188,7 +226,9 @@ void Printer::real(double value, char32_t verb) {
   int precision = flags_.precision;
   if (precision < 0 && std::u32string_view(U"eEfF").find(verb) != std::u32string_view::npos) precision = 6;
   run_.make(static_cast<std::size_t>(std::max(precision, 0)));
-  std::string digits = format_real(value, plain ? 'g' : static_cast<char>(verb), precision, flags_.sharp && !plain);
+  std::string digits = verb == 'b' ? mantissa_and_power(value)
+                                   : format_real(value, plain ? 'g' : static_cast<char>(verb), precision, flags_.sharp);
+  if (flags_.sharp && (verb == 'x' || verb == 'X') && std::isfinite(value)) sharpen(digits, verb == 'x', precision);
   char sign = 0;
   if (digits[0] == '-' || digits[0] == '+') {
     sign = digits[0];
@@ -213,7 +253,7 @@ void Printer::text(std::string_view text, char32_t verb) {
   const bool cut = flags_.precision >= 0 && verb != 'x' && verb != 'X';
   if (cut) text = text.substr(0, prefix_size(text, static_cast<std::size_t>(flags_.precision)));
   if (verb == 'x' || verb == 'X') return hex(text, verb == 'X');
-  if (verb == 's' || (verb == 'v' && !flags_.sharp)) return pad(text);
+  if (verb == 's' || (verb == 'v' && !flags_.sharp_v)) return pad(text);
   run_.make(text.size() * 2);
   if (flags_.sharp && verb == 'q' && can_backquote(text)) {
     std::string raw = "`";
@@ -255,25 +295,31 @@ void Printer::unicode(std::uint64_t rune) {
   pad_blank(out);
 }
 
-void Printer::list(const List& items, char32_t verb, unsigned depth) {
-  const bool source = verb == 'v' && flags_.sharp;
-  out_ += source ? "[]interface {}{" : "[";
+void Printer::list(const Value& value, char32_t verb, unsigned depth) {
+  const bool source = flags_.sharp_v;
+  const List& items = value.as_list();
+  if (source && value.is_null_list()) {
+    out_ += value.type_name() + "(nil)";
+    return;
+  }
+  out_ += source ? value.type_name() + "{" : "[";
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out_ += source ? ", " : " ";
-    value(items[i], verb, depth + 1);
+    this->value(items[i], verb, depth + 1);
   }
   out_ += source ? '}' : ']';
 }
 
-void Printer::map(const Map& members, char32_t verb, unsigned depth) {
-  const bool source = verb == 'v' && flags_.sharp;
-  out_ += source ? "map[string]interface {}{" : "map[";
+void Printer::map(const Value& value, char32_t verb, unsigned depth) {
+  const bool source = flags_.sharp_v;
+  const Map& members = value.as_map();
+  out_ += source ? value.type_name() + "{" : "map[";
   bool first = true;
   for (const auto& [key, member] : members) {
     if (!std::exchange(first, false)) out_ += source ? ", " : " ";
-    value(Value(key), verb, depth + 1);
+    this->value(Value(key), verb, depth + 1);
     out_ += ':';
-    value(member, verb, depth + 1);
+    this->value(member, verb, depth + 1);
   }
   out_ += source ? '}' : ']';
 }

@@ -57,7 +57,10 @@ class Formatter {
   }
 
   void print(char32_t verb) {
-    if (verb == 'v') flags_.plus = false;  // "%+v" names the fields of structs, and there are none
+    if (verb == 'v' || verb == 'w') {
+      flags_.sharp_v = std::exchange(flags_.sharp, false);
+      flags_.plus = false;  // "%+v" names the fields of structs, and there are none
+    }
     detail::Printer(out_, run_, flags_).value(values_[next_++], verb, 0);
   }
 
@@ -157,7 +160,7 @@ class Formatter {
   }
 
   void read_precision() {
-    if (!at('.')) return;
+    if (!at('.') || rest_.size() < 2) return;
     rest_.remove_prefix(1);
     if (after_index_) good_index_ = false;  // "%[3].2d"
     read_index();
@@ -165,7 +168,7 @@ class Formatter {
       rest_.remove_prefix(1);
       const auto precision = star();
       if (!precision || *precision < 0) {
-        if (!precision) out_ += "%!(BADPREC)";
+        out_ += "%!(BADPREC)";
         flags_.precision = -1;
       } else {
         flags_.precision = *precision;

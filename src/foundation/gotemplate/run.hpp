@@ -38,7 +38,9 @@ class Run {
   void make_elements(std::uint64_t count);
 
   /// A map that this rendering may change.
-  Value map(Map members = {});
+  Value map(Map members = {}, Element element = Element::any);
+  /// Whether this rendering made `map`.
+  bool owns(const Value& map) const;
   /// Throws Error(invalid) when `map` belongs to the data.
   Map& change(const Value& map) const;
 
@@ -50,6 +52,8 @@ class Run {
   void missing(std::string what);
   const std::vector<std::string>& all_missing() const { return missing_; }
   const Inputs& inputs() const { return inputs_; }
+  /// Where `scratch` keeps its values; nil until it is called.
+  Value& scratch() { return scratch_; }
 
   /// Compiled once a rendering. Throws Error(invalid) when `pattern` is none (RE2's syntax, which is Go's), and charges
   /// for matching it with `text`.
@@ -70,6 +74,7 @@ class Run {
   Dependencies dependencies_;
   std::vector<std::string> missing_;
   std::vector<std::shared_ptr<Value::MapNode>> maps_;
+  Value scratch_;
   std::map<std::string, std::unique_ptr<re2::RE2>, std::less<>> regexes_;
 };
 

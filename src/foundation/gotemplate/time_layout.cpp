@@ -1,49 +1,19 @@
+// Layouts of times: their pieces, and writing.
 #include "gotemplate/detail/time.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 namespace underway::gotemplate::detail {
 
+const std::array<std::string_view, 12> kMonths = {"January",   "February", "March",    "April",
+                                                  "May",       "June",     "July",     "August",
+                                                  "September", "October",  "November", "December"};
+const std::array<std::string_view, 7> kWeekdays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                                   "Thursday", "Friday", "Saturday"};
+
 namespace {
-
-using namespace std::chrono;
-
-enum class Piece : std::uint8_t {
-  literal,
-  month_name,
-  month_short,
-  month,
-  month_2,
-  weekday_name,
-  weekday_short,
-  day,
-  day_blank,
-  day_2,
-  day_of_year,
-  hour_2,
-  hour_12,
-  hour_12_2,
-  minute,
-  minute_2,
-  second,
-  second_2,
-  year,
-  year_2,
-  half_upper,
-  half_lower,
-  zone_name,
-  offset_z,        ///< Z0700
-  offset_z_colon,  ///< Z07:00
-  offset,          ///< -0700
-  offset_colon,    ///< -07:00
-  offset_short,    ///< -07
-  fraction_fixed,  ///< .000
-  fraction,        ///< .999
-};
 
 struct Spelling {
   std::string_view text;
@@ -51,325 +21,195 @@ struct Spelling {
 };
 
 /// Longer spellings stand before their beginnings.
-constexpr std::array<Spelling, 28> kSpellings = {{{"January", Piece::month_name},
-                                                  {"Jan", Piece::month_short},
-                                                  {"Monday", Piece::weekday_name},
-                                                  {"Mon", Piece::weekday_short},
-                                                  {"MST", Piece::zone_name},
-                                                  {"2006", Piece::year},
-                                                  {"002", Piece::day_of_year},
-                                                  {"01", Piece::month_2},
-                                                  {"02", Piece::day_2},
-                                                  {"03", Piece::hour_12_2},
-                                                  {"04", Piece::minute_2},
-                                                  {"05", Piece::second_2},
-                                                  {"06", Piece::year_2},
-                                                  {"15", Piece::hour_2},
-                                                  {"_2", Piece::day_blank},
-                                                  {"PM", Piece::half_upper},
-                                                  {"pm", Piece::half_lower},
-                                                  {"-07:00", Piece::offset_colon},
-                                                  {"-0700", Piece::offset},
-                                                  {"-07", Piece::offset_short},
-                                                  {"Z07:00", Piece::offset_z_colon},
-                                                  {"Z0700", Piece::offset_z},
-                                                  {"1", Piece::month},
-                                                  {"2", Piece::day},
-                                                  {"3", Piece::hour_12},
-                                                  {"4", Piece::minute},
-                                                  {"5", Piece::second},
-                                                  {"", Piece::literal}}};
+constexpr Spelling kSpellings[] = {
+    {"January", Piece::month_name}, {"Jan", Piece::month_short},  {"Monday", Piece::weekday_name},
+    {"Mon", Piece::weekday_short},  {"MST", Piece::zone_name},    {"2006", Piece::year},
+    {"002", Piece::day_of_year},    {"01", Piece::month_2},       {"02", Piece::day_2},
+    {"03", Piece::hour_12_2},       {"04", Piece::minute_2},      {"05", Piece::second_2},
+    {"06", Piece::year_2},          {"15", Piece::hour_2},        {"__2", Piece::day_of_year_blank},
+    {"_2", Piece::day_blank},       {"PM", Piece::half_upper},    {"pm", Piece::half_lower},
+    {"-070000", Piece::offset},     {"-07:00:00", Piece::offset}, {"-0700", Piece::offset},
+    {"-07:00", Piece::offset},      {"-07", Piece::offset},       {"Z070000", Piece::offset},
+    {"Z07:00:00", Piece::offset},   {"Z0700", Piece::offset},     {"Z07:00", Piece::offset},
+    {"Z07", Piece::offset},         {"1", Piece::month},          {"2", Piece::day},
+    {"3", Piece::hour_12},          {"4", Piece::minute},         {"5", Piece::second}};
 
-constexpr std::array<std::string_view, 12> kMonths = {"January",   "February", "March",    "April",
-                                                      "May",       "June",     "July",     "August",
-                                                      "September", "October",  "November", "December"};
-constexpr std::array<std::string_view, 7> kWeekdays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                                       "Thursday", "Friday", "Saturday"};
+bool is_digit_at(std::string_view text, std::size_t at) {
+  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
 
-/// The piece at the front of `layout` and its size in it; a literal is one byte.
-std::pair<Piece, std::size_t> next_piece(std::string_view layout) {
-  if ((layout[0] == '.' || layout[0] == ',') && layout.size() > 1 && (layout[1] == '0' || layout[1] == '9')) {
-    std::size_t size = 1;
-    while (size < layout.size() && layout[size] == layout[1]) ++size;
-    const bool digit_follows = size < layout.size() && layout[size] >= '0' && layout[size] <= '9';
-    if (!digit_follows) return {layout[1] == '0' ? Piece::fraction_fixed : Piece::fraction, size};
-  }
-  for (const auto& spelling : kSpellings) {
-    if (!layout.starts_with(spelling.text)) continue;
-    // "_2006" is a literal and a year; "Januaryx" is none of the month's.
-    if (spelling.piece == Piece::day_blank && layout.starts_with("_2006")) return {Piece::literal, 1};
-    return {spelling.piece, std::max<std::size_t>(spelling.text.size(), 1)};
-  }
-  return {Piece::literal, 1};
+/// "Jan" and "Mon" in "Janet" and "Money" are no names.
+bool is_name_of_others(const Spelling& spelling, std::string_view layout) {
+  if (spelling.piece != Piece::month_short && spelling.piece != Piece::weekday_short) return false;
+  return layout.size() > 3 && layout[3] >= 'a' && layout[3] <= 'z';
 }
 
 struct Fields {
-  year_month_day date;
-  hh_mm_ss<Duration> time;
-  weekday day;
-  int day_of_year;
+  Date date;
+  std::int64_t hour, minute, second;
+  int weekday;
+  std::int64_t day_of_year;
 };
 
-Fields fields_of(TimePoint time) {
-  const auto day = floor<days>(time);
-  const year_month_day date{day};
-  return {date, hh_mm_ss<Duration>{time - day}, weekday{day},
-          static_cast<int>((day - sys_days{date.year() / January / 1}).count()) + 1};
+Fields fields_of(const Instant& time) {
+  // Go counts from the first of March of the year -292277022400 without a sign: earlier times are later ones.
+  constexpr std::uint64_t kDaysBefore =
+      292'277'022'400 / 10'000 * 3'652'425 + 292'277'022'400 % 10'000 * 3'652'425 / 10'000 + 306 + 719'162;
+  const std::uint64_t counted =
+      static_cast<std::uint64_t>(time.seconds) + static_cast<std::uint64_t>(time.offset) + kDaysBefore * 86'400;
+  const auto days = static_cast<std::int64_t>(counted / 86'400) - static_cast<std::int64_t>(kDaysBefore);
+  const auto rest = static_cast<std::int64_t>(counted % 86'400);
+  const Date date = date_of(days);
+  return {date,
+          rest / 3600,
+          rest / 60 % 60,
+          rest % 60,
+          static_cast<int>(((days + 4) % 7 + 7) % 7),
+          days - days_of(date.year, 1, 1) + 1};
 }
 
-std::string fraction_of(const Fields& fields, std::string_view spelled, bool fixed) {
-  std::string digits = fmt::format("{:09}", fields.time.subseconds().count()).substr(0, spelled.size() - 1);
-  if (!fixed) digits.erase(digits.find_last_not_of('0') + 1);
-  return digits.empty() ? "" : spelled[0] + digits;
+std::string written_fraction(const LayoutPiece& piece, int nanos) {
+  std::string digits = fmt::format("{:09}", nanos).substr(0, piece.spelled.size() - 1);
+  if (piece.piece == Piece::fraction) digits.erase(digits.find_last_not_of('0') + 1);
+  return digits.empty() ? "" : piece.spelled[0] + digits;
 }
 
-std::string format_piece(Piece piece, const Fields& f, std::string_view spelled) {
-  const auto month = static_cast<unsigned>(f.date.month());
-  const auto day = static_cast<unsigned>(f.date.day());
-  const auto hour = f.time.hours().count();
-  const auto hour_12 = hour % 12 == 0 ? 12 : hour % 12;
-  const int year = static_cast<int>(f.date.year());
-  switch (piece) {
+std::string written_offset(const LayoutPiece& piece, int offset) {
+  if (piece.is_zone_z() && offset == 0) return "Z";
+  const int size = std::abs(offset);
+  // Go takes the sign from the minutes: less than one is "+".
+  std::string out = fmt::format("{}{:02}", offset / 60 < 0 ? '-' : '+', size / 3600);
+  const std::string_view colon = piece.has_colon() ? ":" : "";
+  if (piece.offset_digits() > 2) out += fmt::format("{}{:02}", colon, size / 60 % 60);
+  if (piece.offset_digits() > 4) out += fmt::format("{}{:02}", colon, size % 60);
+  return out;
+}
+
+std::string written_zone(const Instant& time) {
+  if (!time.zone.empty()) return time.zone;
+  const int minutes = std::abs(time.offset / 60);
+  return fmt::format("{}{:02}{:02}", time.offset / 60 < 0 ? '-' : '+', minutes / 60, minutes % 60);
+}
+
+std::string written_year(std::int64_t year) {
+  return year < 0 ? fmt::format("-{:04}", -year) : fmt::format("{:04}", year);
+}
+
+std::string written(const LayoutPiece& piece, const Fields& f, const Instant& time) {
+  const std::int64_t hour_12 = f.hour % 12 == 0 ? 12 : f.hour % 12;
+  switch (piece.piece) {
     case Piece::literal:
-      return std::string(spelled);
+      return std::string(piece.spelled);
     case Piece::month_name:
-      return std::string(kMonths[month - 1]);
+      return std::string(kMonths[static_cast<std::size_t>(f.date.month - 1)]);
     case Piece::month_short:
-      return std::string(kMonths[month - 1].substr(0, 3));
+      return std::string(kMonths[static_cast<std::size_t>(f.date.month - 1)].substr(0, 3));
     case Piece::month:
-      return fmt::to_string(month);
+      return fmt::to_string(f.date.month);
     case Piece::month_2:
-      return fmt::format("{:02}", month);
+      return fmt::format("{:02}", f.date.month);
     case Piece::weekday_name:
-      return std::string(kWeekdays[f.day.c_encoding()]);
+      return std::string(kWeekdays[static_cast<std::size_t>(f.weekday)]);
     case Piece::weekday_short:
-      return std::string(kWeekdays[f.day.c_encoding()].substr(0, 3));
+      return std::string(kWeekdays[static_cast<std::size_t>(f.weekday)].substr(0, 3));
     case Piece::day:
-      return fmt::to_string(day);
+      return fmt::to_string(f.date.day);
     case Piece::day_blank:
-      return fmt::format("{:2}", day);
+      return fmt::format("{:2}", f.date.day);
     case Piece::day_2:
-      return fmt::format("{:02}", day);
+      return fmt::format("{:02}", f.date.day);
     case Piece::day_of_year:
       return fmt::format("{:03}", f.day_of_year);
+    case Piece::day_of_year_blank:
+      return fmt::format("{:3}", f.day_of_year);
     case Piece::hour_2:
-      return fmt::format("{:02}", hour);
+      return fmt::format("{:02}", f.hour);
     case Piece::hour_12:
       return fmt::to_string(hour_12);
     case Piece::hour_12_2:
       return fmt::format("{:02}", hour_12);
     case Piece::minute:
-      return fmt::to_string(f.time.minutes().count());
+      return fmt::to_string(f.minute);
     case Piece::minute_2:
-      return fmt::format("{:02}", f.time.minutes().count());
+      return fmt::format("{:02}", f.minute);
     case Piece::second:
-      return fmt::to_string(f.time.seconds().count());
+      return fmt::to_string(f.second);
     case Piece::second_2:
-      return fmt::format("{:02}", f.time.seconds().count());
+      return fmt::format("{:02}", f.second);
     case Piece::year:
-      return fmt::format("{:04}", year);
+      return written_year(f.date.year);
     case Piece::year_2:
-      return fmt::format("{:02}", year % 100);
+      return fmt::format("{:02}", std::max<std::int64_t>(f.date.year, 0) % 100);
     case Piece::half_upper:
-      return hour >= 12 ? "PM" : "AM";
+      return f.hour >= 12 ? "PM" : "AM";
     case Piece::half_lower:
-      return hour >= 12 ? "pm" : "am";
+      return f.hour >= 12 ? "pm" : "am";
     case Piece::zone_name:
-      return "UTC";
-    case Piece::offset_z:
-    case Piece::offset_z_colon:
-      return "Z";
+      return written_zone(time);
     case Piece::offset:
-      return "+0000";
-    case Piece::offset_colon:
-      return "+00:00";
-    case Piece::offset_short:
-      return "+00";
+      return written_offset(piece, time.offset);
     case Piece::fraction_fixed:
     case Piece::fraction:
-      return fraction_of(f, spelled, piece == Piece::fraction_fixed);
+      return written_fraction(piece, time.nanos);
   }
   return {};
 }
 
-/// Reads a text piece by piece.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  bool read(Piece piece, std::string_view spelled) {
-    switch (piece) {
-      case Piece::literal:
-        return take(spelled);
-      case Piece::month_name:
-      case Piece::month_short:
-        return name(kMonths, piece == Piece::month_short, month_);
-      case Piece::weekday_name:
-      case Piece::weekday_short: {
-        int ignored = 0;
-        return name(kWeekdays, piece == Piece::weekday_short, ignored);
-      }
-      case Piece::month:
-        return number(1, 2, month_);
-      case Piece::month_2:
-        return number(2, 2, month_);
-      case Piece::day:
-        return number(1, 2, day_);
-      case Piece::day_blank:
-        take(" ");
-        return number(1, 2, day_);
-      case Piece::day_2:
-        return number(2, 2, day_);
-      case Piece::hour_2:
-        return number(2, 2, hour_);
-      case Piece::hour_12:
-        return number(1, 2, hour_);
-      case Piece::hour_12_2:
-        return number(2, 2, hour_);
-      case Piece::minute:
-        return number(1, 2, minute_);
-      case Piece::minute_2:
-        return number(2, 2, minute_);
-      case Piece::second:
-        return number(1, 2, second_) && fraction();
-      case Piece::second_2:
-        return number(2, 2, second_) && fraction();
-      case Piece::year:
-        return number(4, 4, year_);
-      case Piece::year_2:
-        if (!number(2, 2, year_)) return false;
-        year_ += year_ >= 69 ? 1900 : 2000;
-        return true;
-      case Piece::half_upper:
-        return half("AM", "PM");
-      case Piece::half_lower:
-        return half("am", "pm");
-      case Piece::zone_name:
-        return take("UTC") || take("GMT");
-      case Piece::offset_z:
-      case Piece::offset_z_colon:
-        return take("Z") || offset(piece == Piece::offset_z_colon);
-      case Piece::offset:
-      case Piece::offset_colon:
-        return offset(piece == Piece::offset_colon);
-      case Piece::offset_short:
-        return sign_and_hours();
-      case Piece::fraction_fixed:
-      case Piece::fraction:
-        return true;  // read with the seconds
-      case Piece::day_of_year:
-        return false;
-    }
-    return false;
-  }
-
-  std::optional<TimePoint> result() const {
-    const year_month_day date{year{year_}, month{static_cast<unsigned>(month_)}, day{static_cast<unsigned>(day_)}};
-    constexpr int kFirst = 1678;  // what TimePoint holds
-    constexpr int kLast = 2261;
-    if (!rest_.empty() || !date.ok() || year_ < kFirst || year_ > kLast || hour_ > 23 || minute_ > 59 || second_ > 59)
-      return std::nullopt;
-    return TimePoint{sys_days{date}} + hours{hour_} + minutes{minute_} + seconds{second_} + nanoseconds{nanos_} -
-           offset_;
-  }
-
- private:
-  bool take(std::string_view text) {
-    if (!rest_.starts_with(text)) return false;
-    rest_.remove_prefix(text.size());
-    return true;
-  }
-
-  bool number(std::size_t least, std::size_t most, int& value) {
-    std::size_t digits = 0;
-    while (digits < most && digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9') ++digits;
-    if (digits < least) return false;
-    const std::string_view front = rest_.substr(0, digits);
-    std::from_chars(front.data(), front.data() + front.size(), value);
-    rest_.remove_prefix(digits);
-    return true;
-  }
-
-  /// Decimals may follow seconds even where the layout has none.
-  bool fraction() {
-    if (rest_.size() < 2 || (rest_[0] != '.' && rest_[0] != ',') || rest_[1] < '0' || rest_[1] > '9') return true;
-    rest_.remove_prefix(1);
-    int scale = 100'000'000;
-    for (; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; rest_.remove_prefix(1), scale /= 10)
-      nanos_ += (rest_[0] - '0') * scale;
-    return true;
-  }
-
-  template <std::size_t N>
-  bool name(const std::array<std::string_view, N>& names, bool brief, int& value) {
-    for (std::size_t i = 0; i < N; ++i) {
-      if (!take(brief ? names[i].substr(0, 3) : names[i])) continue;
-      value = static_cast<int>(i) + 1;
-      return true;
-    }
-    return false;
-  }
-
-  bool half(std::string_view before_noon, std::string_view after_noon) {
-    if (take(before_noon)) {
-      if (hour_ == 12) hour_ = 0;
-      return true;
-    }
-    if (!take(after_noon)) return false;
-    if (hour_ < 12) hour_ += 12;
-    return true;
-  }
-
-  bool sign_and_hours() {
-    const bool negative = rest_.starts_with('-');
-    if (!negative && !rest_.starts_with('+')) return false;
-    rest_.remove_prefix(1);
-    int value = 0;
-    if (!number(2, 2, value)) return false;
-    offset_ = hours{negative ? -value : value};
-    return true;
-  }
-
-  bool offset(bool colon) {
-    const bool negative = rest_.starts_with('-');
-    int value = 0;
-    if (!sign_and_hours() || (colon && !take(":")) || !number(2, 2, value)) return false;
-    offset_ += minutes{negative ? -value : value};
-    return true;
-  }
-
-  std::string_view rest_;
-  int year_ = 1970;
-  int month_ = 1;
-  int day_ = 1;
-  int hour_ = 0;
-  int minute_ = 0;
-  int second_ = 0;
-  int nanos_ = 0;
-  minutes offset_{0};
-};
-
 }  // namespace
 
-std::string format_layout(TimePoint time, std::string_view layout) {
-  const Fields fields = fields_of(time);
-  std::string out;
-  while (!layout.empty()) {
-    const auto [piece, size] = next_piece(layout);
-    out += format_piece(piece, fields, layout.substr(0, size));
-    layout.remove_prefix(size);
+LayoutPiece next_piece(std::string_view layout) {
+  if ((layout[0] == '.' || layout[0] == ',') && layout.size() > 1 && (layout[1] == '0' || layout[1] == '9')) {
+    std::size_t size = 1;
+    while (size < layout.size() && layout[size] == layout[1]) ++size;
+    if (!is_digit_at(layout, size))
+      return {layout[1] == '0' ? Piece::fraction_fixed : Piece::fraction, layout.substr(0, size)};
   }
+  for (const Spelling& spelling : kSpellings) {
+    if (!layout.starts_with(spelling.text) || is_name_of_others(spelling, layout)) continue;
+    // "_2006" is a literal and a year.
+    if (spelling.piece == Piece::day_blank && layout.starts_with("_2006")) break;
+    return {spelling.piece, layout.substr(0, spelling.text.size())};
+  }
+  return {Piece::literal, layout.substr(0, 1)};
+}
+
+// Hinnant, "chrono-compatible low-level date algorithms": days_from_civil and civil_from_days.
+std::int64_t days_of(std::int64_t year, int month, int day) {
+  if (month <= 2) --year;
+  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const std::int64_t of_era = year - era * 400;
+  const std::int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  return era * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
+}
+
+Date date_of(std::int64_t days) {
+  days += 719'468;
+  const std::int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
+  const std::int64_t of_era = days - era * 146'097;
+  const std::int64_t years = (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
+  const std::int64_t of_year = of_era - (365 * years + years / 4 - years / 100);
+  const std::int64_t shifted = (5 * of_year + 2) / 153;
+  const int month = static_cast<int>(shifted < 10 ? shifted + 3 : shifted - 9);
+  return {years + era * 400 + (month <= 2 ? 1 : 0), month, static_cast<int>(of_year - (153 * shifted + 2) / 5 + 1)};
+}
+
+Instant instant_of(TimePoint time) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+  Instant out;
+  out.seconds = whole.time_since_epoch().count();
+  out.nanos = static_cast<int>((time - whole).count());
   return out;
 }
 
-std::optional<TimePoint> parse_layout(std::string_view text, std::string_view layout) {
-  Reader reader(text);
+std::string format_layout(const Instant& time, std::string_view layout) {
+  const Fields fields = fields_of(time);
+  std::string out;
   while (!layout.empty()) {
-    const auto [piece, size] = next_piece(layout);
-    if (!reader.read(piece, layout.substr(0, size))) return std::nullopt;
-    layout.remove_prefix(size);
+    const LayoutPiece piece = next_piece(layout);
+    out += written(piece, fields, time);
+    layout.remove_prefix(piece.spelled.size());
   }
-  return reader.result();
+  return out;
 }
 
 }  // namespace underway::gotemplate::detail

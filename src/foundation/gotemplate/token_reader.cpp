@@ -52,6 +52,7 @@ Item TokenReader::expect(Token token, std::string_view context) {
 
 void TokenReader::fail(const std::string& message, const Item* at, std::string advice) const {
   const Item& place = at != nullptr ? *at : tokens_[0];
+  program_.failed_at = place.position;
   Error error(Code::invalid, fmt::format("template: {}:{}: {}", program_.name, tokens_[0].line, message));
   error.because(excerpt(program_.text, place.position, place.token == Token::error ? 0 : place.text.size()));
   if (!advice.empty()) error.advise(std::move(advice));

@@ -1,19 +1,39 @@
 #include "gotemplate/detail/utf8.hpp"
 
-#include <clocale>
-#include <cwctype>
+#include <algorithm>
+#include <iterator>
 
 namespace underway::gotemplate::detail {
 
 namespace {
 
-/// The tables of C.UTF-8, whatever the process's locale is.
-locale_t unicode() {
-  static const locale_t kLocale = [] {
-    const locale_t named = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-    return named != nullptr ? named : ::newlocale(LC_CTYPE_MASK, "C", nullptr);
-  }();
-  return kLocale;
+struct Range {
+  char32_t first;
+  char32_t last;
+  char32_t stride;
+};
+
+/// Characters that one difference maps to their other case.
+struct Shift {
+  char32_t first;
+  char32_t last;
+  char32_t stride;
+  std::int32_t by;
+};
+
+#include "unicode_tables.inc"
+
+template <class Entry, std::size_t N>
+const Entry* find(const Entry (&table)[N], char32_t rune) {
+  const Entry* found = std::ranges::lower_bound(table, rune, {}, &Entry::last);
+  const bool in = found != std::end(table) && rune >= found->first && (rune - found->first) % found->stride == 0;
+  return in ? found : nullptr;
+}
+
+template <std::size_t N>
+char32_t shifted(const Shift (&table)[N], char32_t rune) {
+  const Shift* found = find(table, rune);
+  return found == nullptr ? rune : static_cast<char32_t>(static_cast<std::int32_t>(rune) + found->by);
 }
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
@@ -61,12 +81,14 @@ std::size_t prefix_size(std::string_view text, std::size_t runes) {
   return at;
 }
 
-bool is_letter(char32_t rune) {
-  if (rune < 0x80) return (rune >= 'a' && rune <= 'z') || (rune >= 'A' && rune <= 'Z');
-  return ::iswalpha_l(static_cast<wint_t>(rune), unicode()) != 0;
-}
-
-bool is_digit(char32_t rune) { return rune >= '0' && rune <= '9'; }
+bool is_letter(char32_t rune) { return find(kLetter, rune) != nullptr; }
+bool is_digit(char32_t rune) { return find(kDigit, rune) != nullptr; }
+bool is_number(char32_t rune) { return find(kNumber, rune) != nullptr; }
+bool is_upper(char32_t rune) { return find(kUpper, rune) != nullptr; }
+bool is_lower(char32_t rune) { return find(kLower, rune) != nullptr; }
+bool is_title(char32_t rune) { return find(kTitle, rune) != nullptr; }
+bool is_punctuation(char32_t rune) { return find(kPunct, rune) != nullptr; }
+bool is_print(char32_t rune) { return find(kPrint, rune) != nullptr; }
 
 bool is_space(char32_t rune) {
   return rune == ' ' || (rune >= '\t' && rune <= '\r') || rune == 0x85 || rune == 0xA0 || rune == 0x1680 ||
@@ -74,22 +96,16 @@ bool is_space(char32_t rune) {
          rune == 0x3000;
 }
 
-bool is_print(char32_t rune) {
-  if (rune < 0x80) return rune >= 0x20 && rune < 0x7F;
-  if (is_space(rune) || rune == 0xAD || rune == 0xFEFF || (rune >= 0x200B && rune <= 0x200F) ||
-      (rune >= 0xE000 && rune <= 0xF8FF) || rune >= 0xF0000)
-    return false;
-  return ::iswprint_l(static_cast<wint_t>(rune), unicode()) != 0;
-}
-
 char32_t to_upper(char32_t rune) {
   if (rune < 0x80) return rune >= 'a' && rune <= 'z' ? rune - 32 : rune;
-  return static_cast<char32_t>(::towupper_l(static_cast<wint_t>(rune), unicode()));
+  return shifted(kToUpper, rune);
 }
 
 char32_t to_lower(char32_t rune) {
   if (rune < 0x80) return rune >= 'A' && rune <= 'Z' ? rune + 32 : rune;
-  return static_cast<char32_t>(::towlower_l(static_cast<wint_t>(rune), unicode()));
+  return shifted(kToLower, rune);
 }
+
+char32_t to_title(char32_t rune) { return rune < 0x80 ? to_upper(rune) : shifted(kToTitle, rune); }
 
 }  // namespace underway::gotemplate::detail

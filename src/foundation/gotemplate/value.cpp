@@ -31,20 +31,38 @@ Value Value::int64(std::int64_t value) {
   return out;
 }
 
-Value Value::list(List items) {
+Value Value::nil_interface() {
+  Value out;
+  out.data_ = NilInterface{};
+  return out;
+}
+
+Value Value::byte(unsigned char value) {
+  Value out;
+  out.data_ = Natural{value, true};
+  return out;
+}
+
+Value Value::list(List items, Element element) {
   std::uint32_t depth = 0;
   for (const auto& item : items)
     if (const auto* inner = std::get_if<std::shared_ptr<const ListNode>>(&item.data_))
       depth = std::max(depth, (*inner)->depth);
   if (depth >= kMaxDepth) throw Error(Code::too_large, "a list is nested more than 200 levels deep");
   Value out;
-  out.data_ = std::make_shared<const ListNode>(ListNode{std::move(items), depth + 1});
+  out.data_ = std::make_shared<const ListNode>(ListNode{std::move(items), depth + 1, element, false});
   return out;
 }
 
-Value Value::map(Map members) {
+Value Value::null_list(Element element) {
   Value out;
-  out.data_ = std::make_shared<MapNode>(MapNode{std::move(members), nullptr});
+  out.data_ = std::make_shared<const ListNode>(ListNode{{}, 1, element, true});
+  return out;
+}
+
+Value Value::map(Map members, Element element) {
+  Value out;
+  out.data_ = std::make_shared<MapNode>(MapNode{std::move(members), nullptr, element});
   return out;
 }
 
@@ -60,11 +78,13 @@ Value Value::function(const Function& function) {
   return out;
 }
 
-Value Value::texts(const std::vector<std::string>& texts) { return list(List(texts.begin(), texts.end())); }
+Value Value::texts(const std::vector<std::string>& texts) {
+  return list(List(texts.begin(), texts.end()), Element::text);
+}
 
 Kind Value::kind() const {
-  static constexpr Kind kKinds[] = {Kind::nil,  Kind::boolean, Kind::integer, Kind::natural, Kind::real,    Kind::text,
-                                    Kind::text, Kind::list,    Kind::map,     Kind::object,  Kind::function};
+  static constexpr Kind kKinds[] = {Kind::nil,  Kind::boolean, Kind::integer, Kind::natural, Kind::real,     Kind::text,
+                                    Kind::text, Kind::list,    Kind::map,     Kind::object,  Kind::function, Kind::nil};
   return kKinds[data_.index()];
 }
 
@@ -75,6 +95,17 @@ std::string_view Value::as_text() const {
 
 const List& Value::as_list() const { return std::get<std::shared_ptr<const ListNode>>(data_)->items; }
 const Map& Value::as_map() const { return std::get<std::shared_ptr<MapNode>>(data_)->members; }
+
+Element Value::element() const {
+  if (const auto* list = std::get_if<std::shared_ptr<const ListNode>>(&data_)) return (*list)->element;
+  if (const auto* map = std::get_if<std::shared_ptr<MapNode>>(&data_)) return (*map)->element;
+  return Element::any;
+}
+
+bool Value::is_null_list() const {
+  const auto* list = std::get_if<std::shared_ptr<const ListNode>>(&data_);
+  return list != nullptr && (*list)->null;
+}
 
 const Map* Value::members() const {
   if (kind() == Kind::map) return &as_map();
@@ -100,20 +131,30 @@ bool Value::truth() const {
     case Kind::map:
       return !as_map().empty();
     case Kind::object:
+      return as_object().truth();
     case Kind::function:
       return true;
   }
   return false;
 }
 
+namespace {
+
+std::string_view element_name(Element element) {
+  static constexpr std::string_view kNames[] = {"interface {}", "string", "int", "[]interface {}"};
+  return kNames[static_cast<std::size_t>(element)];
+}
+
+}  // namespace
+
 std::string Value::type_name() const {
   switch (kind()) {
     case Kind::nil:
       return "<nil>";
     case Kind::list:
-      return "[]interface {}";
+      return "[]" + std::string(element_name(element()));
     case Kind::map:
-      return "map[string]interface {}";
+      return "map[string]" + std::string(element_name(element()));
     case Kind::object:
       return std::string(as_object().type_name());
     case Kind::function:
@@ -132,7 +173,7 @@ std::string_view Value::kind_name() const {
     case Kind::integer:
       return std::get<Integer>(data_).sized ? "int64" : "int";
     case Kind::natural:
-      return "uint64";
+      return std::get<Natural>(data_).byte ? "uint8" : "uint64";
     case Kind::real:
       return "float64";
     case Kind::text:

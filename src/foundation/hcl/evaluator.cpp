@@ -147,7 +147,10 @@ bool Evaluator::has_unknown_root(const Node& node) const {
       at = as<AttributeNode>(*at).target;
     } else if (at->kind == NodeKind::index) {
       const auto& step = as<IndexNode>(*at);
-      if (step.key->kind != NodeKind::text && step.key->kind != NodeKind::number) return false;
+      const NodeKind kind = step.key->kind;
+      const bool constant =
+          kind == NodeKind::text || kind == NodeKind::number || kind == NodeKind::boolean || kind == NodeKind::null;
+      if (!constant) return false;
       at = step.target;
     } else {
       return at->kind == NodeKind::variable && find(as<VariableNode>(*at).name) == nullptr;

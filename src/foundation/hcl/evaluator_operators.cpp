@@ -1,8 +1,12 @@
 #include "hcl/detail/evaluator.hpp"
 
+#include "hcl/detail/unify.hpp"
+
 #include "hcl/type.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace underway::hcl::detail {
 
@@ -22,6 +26,31 @@ std::string reasons(const Error& e) {
   return why;
 }
 
+/// Empty lists of different types differ.
+bool equal(const Value& left, const Value& right) {
+  if (!(left == right)) return false;
+  const Type* own = left.element_type();
+  const Type* other = right.element_type();
+  return own == nullptr || other == nullptr || same(*own, *other);
+}
+
+/// What convert() takes is stricter than what a variable may have: no `list` alone, and no optional attributes.
+bool is_whole_type(const Node& node) {
+  constexpr std::string_view kContainers[] = {"list", "set", "map", "object", "tuple"};
+  if (node.kind == NodeKind::variable)
+    return std::find(std::begin(kContainers), std::end(kContainers), as<VariableNode>(node).name) ==
+           std::end(kContainers);
+  if (node.kind == NodeKind::call && as<CallNode>(node).name == "optional") return false;
+  if (node.kind == NodeKind::call)
+    return std::ranges::all_of(as<CallNode>(node).arguments, [](const Node* inner) { return is_whole_type(*inner); });
+  if (node.kind == NodeKind::tuple)
+    return std::ranges::all_of(as<TupleNode>(node).items, [](const Node* inner) { return is_whole_type(*inner); });
+  if (node.kind == NodeKind::object)
+    return std::ranges::all_of(as<ObjectNode>(node).items,
+                               [](const ObjectItem& item) { return is_whole_type(*item.value); });
+  return true;
+}
+
 }  // namespace
 
 std::optional<Number> Evaluator::number(const Node& node, const Value& value, std::string_view purpose) {
@@ -31,7 +60,10 @@ std::optional<Number> Evaluator::number(const Node& node, const Value& value, st
 }
 
 std::optional<bool> Evaluator::flag(const Node& node, std::string_view purpose) {
-  const auto value = eval(node);
+  return flag(node, eval(node), purpose);
+}
+
+std::optional<bool> Evaluator::flag(const Node& node, const Result& value, std::string_view purpose) {
   if (!value) return std::nullopt;
   const auto converted = to_bool(*value);
   if (!converted) error(node.span, fmt::format("{} needs true or false, this is {}", purpose, what_it_is(*value)));
@@ -49,24 +81,36 @@ Evaluator::Result Evaluator::unary(const UnaryNode& node) {
   return operand ? Result(Value(-*operand)) : std::nullopt;
 }
 
-Evaluator::Result Evaluator::logical(const BinaryNode& node) {
+Evaluator::Result Evaluator::logical(const BinaryNode& node, const Result& left_value) {
   const std::string purpose = fmt::format("'{}'", sign_of(node.op));
-  const auto left = flag(*node.left, purpose);
-  if (!left) return std::nullopt;
-  if (*left == (node.op == Operator::logical_or)) return Value(*left);  // the right side may then be invalid
-  const auto right = flag(*node.right, purpose);
-  return right ? Result(Value(*right)) : std::nullopt;
+  const auto left = flag(*node.left, left_value, purpose);
+  const auto right = flag(*node.right, purpose);  // always: what is wrong in it is told whatever the left side says
+  if (!left || !right) return std::nullopt;
+  return Value(node.op == Operator::logical_or ? *left || *right : *left && *right);
 }
 
+/// From the innermost left operand outwards, without recursion: a chain may be as long as a file.
 Evaluator::Result Evaluator::binary(const BinaryNode& node) {
-  if (node.op == Operator::logical_and || node.op == Operator::logical_or) return logical(node);
-  const auto left = eval(*node.left);
+  std::vector<const BinaryNode*> chain = {&node};
+  while (chain.back()->left->kind == NodeKind::binary) chain.push_back(&as<BinaryNode>(*chain.back()->left));
+  Result left = eval(*chain.back()->left);
+  while (!chain.empty()) {
+    context_.budget().step();
+    left = applied(*chain.back(), left);
+    if (left && left->is_number()) context_.budget().number(left->as_number().bits());
+    chain.pop_back();
+  }
+  return left;
+}
+
+Evaluator::Result Evaluator::applied(const BinaryNode& node, const Result& left) {
+  if (node.op == Operator::logical_and || node.op == Operator::logical_or) return logical(node, left);
   const auto right = eval(*node.right);
   if (!left || !right) return std::nullopt;
   current_ = &node;
   context_.budget().step((left->weight() + right->weight()) / kWeightPerStep);
-  if (node.op == Operator::equal) return Value(*left == *right);
-  if (node.op == Operator::not_equal) return Value(!(*left == *right));
+  if (node.op == Operator::equal) return Value(equal(*left, *right));
+  if (node.op == Operator::not_equal) return Value(!equal(*left, *right));
   const std::string purpose = fmt::format("'{}'", sign_of(node.op));
   const auto a = number(*node.left, *left, purpose);
   const auto b = number(*node.right, *right, purpose);
@@ -83,20 +127,21 @@ Evaluator::Result Evaluator::arithmetic(const BinaryNode& node, const Number& a,
     case Operator::multiply:
       return Value(a * b);
     case Operator::divide:
-    case Operator::modulo:
       if (b.is_zero()) {
         error(node.right->span, "division by zero");
         return std::nullopt;
       }
-      return Value(node.op == Operator::divide ? a / b : remainder(a, b));
+      return Value(a / b);
+    case Operator::modulo:
+      return Value(remainder(a, b));
     case Operator::less:
       return Value(a < b);
     case Operator::less_equal:
-      return Value(a <= b);
+      return Value(a < b || a == b);
     case Operator::greater:
       return Value(a > b);
     case Operator::greater_equal:
-      return Value(a >= b);
+      return Value(a > b || a == b);
     default:
       return std::nullopt;
   }
@@ -208,12 +253,42 @@ Evaluator::Result Evaluator::invoke(const CallNode& node, const Function& functi
   return std::nullopt;
 }
 
+/// `can(list...)` and `try(…, list...)`: values cannot fail, so the first one is it.
+Evaluator::Result Evaluator::special_call_of_values(const CallNode& node) {
+  const auto last = eval(*node.arguments.back());
+  if (!last) return std::nullopt;
+  if (!last->is_sequence()) {
+    error(node.arguments.back()->span, fmt::format("'...' needs a list, this is {}", what_it_is(*last)));
+    return std::nullopt;
+  }
+  const std::size_t before = node.arguments.size() - 1;
+  const std::size_t count = before + last->items().size();
+  if (node.name == "can" && count == 1) return Value(before == 0 || quietly(*node.arguments[0]).has_value());
+  if (node.name == "try" && count > 0) {
+    for (std::size_t i = 0; i < before; ++i) {
+      if (auto value = quietly(*node.arguments[i])) return value;
+    }
+    return last->items().empty() ? eval(*node.arguments[before - 1]) : Result(last->items().front());
+  }
+  error(node.span, fmt::format("{}() does not take {} arguments", node.name, count));
+  return std::nullopt;
+}
+
 /// Functions of expressions rather than of values.
 Evaluator::Result Evaluator::special_call(const CallNode& node) {
   const std::size_t count = node.arguments.size();
+  if (node.expand_last) return special_call_of_values(node);
   if (node.name == "can" && count == 1) return Value(quietly(*node.arguments[0]).has_value());
   if (node.name == "convert" && count == 2) {
     const auto value = eval(*node.arguments[0]);
+    if (node.arguments[1]->kind == NodeKind::text) {
+      error(node.arguments[1]->span, "a type is written without quotes");
+      return std::nullopt;
+    }
+    if (!is_whole_type(*node.arguments[1])) {
+      error(node.arguments[1]->span, "a type of elements is required, as in list(string), and nothing optional");
+      return std::nullopt;
+    }
     const auto type =
         parse_type(Access::expression(document_, node.arguments[1], scope_), TypeRules::liberal, *diagnostics_);
     if (!value || !type) return std::nullopt;

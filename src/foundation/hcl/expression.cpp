@@ -72,8 +72,7 @@ class Collector {
       case NodeKind::unary:
         return visit(as<UnaryNode>(*node).operand);
       case NodeKind::binary:
-        visit(as<BinaryNode>(*node).left);
-        return visit(as<BinaryNode>(*node).right);
+        return visit_chain(as<BinaryNode>(*node));
       case NodeKind::conditional:
         return visit_conditional(as<ConditionalNode>(*node));
       case NodeKind::object:
@@ -95,6 +94,13 @@ class Collector {
  private:
   void visit_all(std::span<const Node* const> nodes) {
     for (const Node* node : nodes) visit(node);
+  }
+  /// From left to right, without recursion along the chain.
+  void visit_chain(const BinaryNode& node) {
+    std::vector<const BinaryNode*> chain = {&node};
+    while (chain.back()->left->kind == NodeKind::binary) chain.push_back(&as<BinaryNode>(*chain.back()->left));
+    visit(chain.back()->left);
+    for (auto link = chain.rbegin(); link != chain.rend(); ++link) visit((*link)->right);
   }
   void visit_conditional(const ConditionalNode& node) {
     visit(node.condition);

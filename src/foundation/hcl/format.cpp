@@ -1,262 +1,185 @@
+// The canonical style, by the rules of Go's hclwrite: what it writes is written here, byte by byte.
 #include "hcl/format.hpp"
 
-#include "base/text.hpp"
-#include "hcl/detail/lexer.hpp"
-#include "hcl/detail/unicode.hpp"
+#include "hcl/detail/format_tokens.hpp"
+#include "unicode/unicode.hpp"
 
-#include <optional>
+#include <span>
 #include <vector>
 
 namespace underway::hcl {
 namespace {
 
-using detail::Token;
-using detail::TokenKind;
+using detail::FormatToken;
+using Tokens = std::span<FormatToken>;
 
-/// What is never taken apart: a token, a whole quoted text, a whole heredoc, a comment.
-struct Piece {
-  enum class Kind : std::uint8_t { token, quoted, heredoc, comment };
-  Kind kind = Kind::token;
-  TokenKind token = TokenKind::end;
-  std::string_view text;
-  std::size_t spaces = 0;  ///< before it
-
-  bool is(TokenKind wanted) const { return kind == Kind::token && token == wanted; }
-  bool is_word(std::string_view word) const { return is(TokenKind::identifier) && text == word; }
-  bool is_keyword() const { return is_word("for") || is_word("in") || is_word("if"); }
+/// A line's tokens: what stands before the `=` of an attribute, from there on, and the comment behind it.
+struct Line {
+  Tokens lead{};
+  Tokens assign{};
+  Tokens comment{};
 };
 
 /// +1 for what opens, -1 for what closes.
-int bracket(const Piece& piece) {
-  if (piece.kind != Piece::Kind::token) return 0;
-  switch (piece.token) {
-    case TokenKind::open_brace:
-    case TokenKind::open_bracket:
-    case TokenKind::open_paren:
+int bracket(const FormatToken& token) {
+  switch (token.kind) {
+    case '{':
+    case '[':
+    case '(':
+    case detail::kOpenSequence:
       return 1;
-    case TokenKind::close_brace:
-    case TokenKind::close_bracket:
-    case TokenKind::close_paren:
+    case '}':
+    case ']':
+    case ')':
+    case detail::kCloseSequence:
       return -1;
     default:
       return 0;
   }
 }
 
-struct Line {
-  std::vector<Piece> pieces;
-  std::optional<std::size_t> assign;  ///< the `=` of an attribute
-  int net = 0;                        ///< brackets that it opens, less those that it closes
-
-  bool has_trailing_comment() const { return pieces.size() > 1 && pieces.back().kind == Piece::Kind::comment; }
-};
-
-/// Cuts the text into lines of pieces.
-class Cutter {
- public:
-  explicit Cutter(std::string_view text) : text_(text) {}
-
-  std::vector<Line> lines() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == ' ' || c == '\t' || c == '\r') {
-        ++at_;
-      } else if (c == '\n') {
-        ++at_;
-        close();
-      } else {
-        line_.pieces.push_back(piece());
-      }
-    }
-    if (!line_.pieces.empty()) close();
-    return std::move(lines_);
+int net_brackets(Tokens tokens, bool to_heredoc = false) {
+  int net = 0;
+  for (const auto& token : tokens) {
+    net += bracket(token);
+    if (to_heredoc && token.kind == detail::kOpenHeredoc) break;
   }
-
- private:
-  void close() { lines_.push_back(std::exchange(line_, {})); }
-
-  Piece piece() {
-    const std::string_view rest = text_.substr(at_);
-    if (rest.starts_with('#') || rest.starts_with("//")) return comment(rest.find('\n'));
-    if (rest.starts_with("/*")) {
-      const std::size_t end = rest.find("*/");
-      return comment(end == std::string_view::npos ? end : end + 2);
-    }
-    const Token token = detail::next_token(text_, at_);
-    if (token.kind == TokenKind::quote) return taken(Piece::Kind::quoted, detail::skip_quoted(text_, at_) - at_, token);
-    if (token.kind == TokenKind::heredoc || token.kind == TokenKind::flush_heredoc)
-      return taken(Piece::Kind::heredoc, heredoc_length(rest, token), token);
-    return taken(Piece::Kind::token, std::max<std::size_t>(token.end - at_, 1), token);
-  }
-
-  Piece comment(std::size_t length) {
-    if (length == std::string_view::npos) length = text_.size() - at_;
-    Piece out = taken(Piece::Kind::comment, length, {});
-    out.text = without_end_space(out.text);
-    return out;
-  }
-
-  Piece taken(Piece::Kind kind, std::size_t length, const Token& token) {
-    const std::string_view text = text_.substr(at_, length);
-    at_ += text.size();
-    return {kind, token.kind, text};
-  }
-
-  /// To behind the marker that closes it, or to the end of the text.
-  static std::size_t heredoc_length(std::string_view rest, const Token& open) {
-    const std::size_t name = open.end - open.begin;
-    const std::size_t named = detail::identifier_length(rest, name);
-    const std::string_view marker = rest.substr(name, named);
-    std::size_t line = rest.find('\n');
-    while (line != std::string_view::npos) {
-      const std::size_t begin = line + 1, end = rest.find('\n', begin);
-      const std::string_view text = rest.substr(begin, end == std::string_view::npos ? end : end - begin);
-      if (trim(text) == marker) return begin + text.find(marker) + marker.size();
-      line = end;
-    }
-    return rest.size();
-  }
-
-  static std::string_view without_end_space(std::string_view text) {
-    const std::size_t last = text.find_last_not_of(" \t\r");
-    return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  Line line_;
-  std::vector<Line> lines_;
-};
-
-/// Whether `subject` stands before an operand, so that `-` behind it is a sign.
-bool expects_operand(const Piece* subject) {
-  if (subject == nullptr || subject->is_keyword()) return true;
-  if (subject->kind != Piece::Kind::token) return subject->kind == Piece::Kind::comment;
-  switch (subject->token) {
-    case TokenKind::identifier:
-    case TokenKind::number:
-    case TokenKind::close_brace:
-    case TokenKind::close_bracket:
-    case TokenKind::close_paren:
-      return false;
-    default:
-      return true;
-  }
+  return net;
 }
 
-/// Whether a space belongs between `subject` and `after`; `before` stands in front of `subject`, or is null.
-bool spaced(const Piece* before, const Piece& subject, const Piece& after) {
-  if (subject.kind == Piece::Kind::comment || after.kind == Piece::Kind::comment) return true;
-  if (after.is(TokenKind::comma) || after.is(TokenKind::ellipsis)) return false;
-  if (subject.is(TokenKind::dot) || after.is(TokenKind::dot)) return false;
-  if (subject.is(TokenKind::comma) || subject.is_keyword() || after.is_keyword()) {
-    // `for` opens a comprehension: "[for x in y : x]".
-    return !(after.is_word("for") && (subject.is(TokenKind::open_bracket)));
-  }
-  if (after.is(TokenKind::open_paren) && subject.is(TokenKind::identifier)) return false;
-  if (after.is(TokenKind::open_bracket) && (subject.is(TokenKind::identifier) || bracket(subject) < 0)) return false;
-  if (subject.is(TokenKind::bang)) return false;
-  if (subject.is(TokenKind::minus) && expects_operand(before)) return false;
-  if (subject.is(TokenKind::open_brace) || after.is(TokenKind::close_brace))
-    return !(subject.is(TokenKind::open_brace) && after.is(TokenKind::close_brace));
-  return bracket(subject) <= 0 && bracket(after) >= 0;
+bool ends_line(const FormatToken& token) {
+  return token.kind == detail::kNewline || (token.kind == detail::kComment && token.text.ends_with('\n'));
 }
 
-void set_spaces(Line& line) {
-  for (std::size_t i = 1; i < line.pieces.size(); ++i)
-    line.pieces[i].spaces = spaced(i >= 2 ? &line.pieces[i - 2] : nullptr, line.pieces[i - 1], line.pieces[i]) ? 1 : 0;
+Line line_of(Tokens tokens) {
+  Line line{.lead = tokens};
+  if (line.lead.size() > 1 && line.lead.back().kind == detail::kComment) {
+    line.comment = line.lead.last(1);
+    line.lead = line.lead.first(line.lead.size() - 1);
+  }
+  for (std::size_t i = 1; i < line.lead.size(); ++i) {
+    if (line.lead[i].kind != '=') continue;
+    // Aligned is only what ends on its line.
+    if (net_brackets(line.lead.subspan(i)) == 0) {
+      line.assign = line.lead.subspan(i);
+      line.lead = line.lead.first(i);
+    }
+    break;
+  }
+  return line;
 }
 
-/// The first `=` outside of brackets, and what the line opens and closes.
-void survey(Line& line) {
-  for (std::size_t i = 0; i < line.pieces.size(); ++i) {
-    if (line.pieces[i].is(TokenKind::assign) && line.net == 0 && !line.assign && i > 0) line.assign = i;
-    line.net += bracket(line.pieces[i]);
+std::vector<Line> lines_of(Tokens tokens) {
+  std::vector<Line> lines;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!ends_line(tokens[i])) continue;
+    lines.push_back(line_of(tokens.subspan(begin, i + 1 - begin)));
+    begin = i + 1;
   }
+  lines.push_back(line_of(tokens.subspan(begin)));
+  return lines;
 }
 
 /// A line that opens several brackets goes one level deeper, not several; what closes them comes back in one step.
-class Indenter {
- public:
-  void apply(Line& line) {
-    if (line.pieces.empty()) return;
-    if (line.net < 0) close(-line.net);
-    std::size_t depth = open_.size();
-    if (line.net >= 0 && bracket(line.pieces.front()) < 0 && depth > 0) --depth;  // "}, {"
-    line.pieces.front().spaces = 2 * depth;
-    if (line.net > 0) open_.push_back(line.net);
-  }
-
- private:
-  void close(int count) {
-    while (count > 0 && !open_.empty()) {
-      const int here = std::min(count, open_.back());
-      open_.back() -= here;
-      count -= here;
-      if (open_.back() == 0) open_.pop_back();
+void indent(std::vector<Line>& lines) {
+  std::vector<int> open;
+  for (auto& line : lines) {
+    if (line.lead.empty()) continue;
+    if (line.lead[0].kind == detail::kNewline) {
+      line.lead[0].spaces = 0;
+      continue;
     }
+    const int net = net_brackets(line.lead, true) + net_brackets(line.assign);
+    for (int closed = -net; closed > 0 && !open.empty();) {
+      const int here = std::min(closed, open.back());
+      open.back() -= here;
+      closed -= here;
+      if (open.back() == 0) open.pop_back();
+    }
+    line.lead[0].spaces = 2 * open.size();
+    if (net > 0) open.push_back(net);
   }
-
-  std::vector<int> open_;
-};
-
-/// Columns that the pieces before `end` take.
-std::size_t width(const Line& line, std::size_t end) {
-  std::size_t columns = 0;
-  for (std::size_t i = 0; i < end; ++i)
-    columns += line.pieces[i].spaces + detail::count_code_points(line.pieces[i].text);
-  return columns;
 }
 
-/// Sets pieces of a run of lines below each other. `place` names the piece of a line, or nothing when the line ends the
-/// run; `last` says that the line is the last of its run.
-template <class Place, class Last>
-void align(std::vector<Line>& lines, Place place, Last last) {
-  std::size_t begin = 0;
-  while (begin < lines.size()) {
-    std::size_t end = begin, widest = 0;
-    while (end < lines.size() && place(lines[end]) &&
-           lines[end].pieces.front().spaces == lines[begin].pieces.front().spaces) {
-      widest = std::max(widest, width(lines[end], *place(lines[end])));
-      if (last(lines[end++])) break;
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t at = *place(lines[i]);
-      lines[i].pieces[at].spaces = widest - width(lines[i], at) + 1;
-    }
+/// Whether `-` behind `before` is a sign.
+bool expects_operand(const FormatToken& before) {
+  constexpr std::string_view kBefore = "({[=:,?+*/%-<>!";
+  return before.kind == detail::kNothing || before.kind == detail::kOperator ||
+         (before.kind < 256 && kBefore.find(static_cast<char>(before.kind)) != std::string_view::npos);
+}
+
+bool is_template_edge(const FormatToken& subject, const FormatToken& after) {
+  return subject.kind == detail::kText || subject.kind == detail::kOpenQuote || subject.kind == detail::kOpenHeredoc ||
+         after.kind == detail::kText || after.kind == detail::kCloseQuote || after.kind == detail::kCloseHeredoc;
+}
+
+/// Whether a blank belongs between `subject` and `after`; `before` stands in front of `subject`.
+bool spaced(const FormatToken& before, const FormatToken& subject, const FormatToken& after) {
+  if (after.kind == detail::kNewline || after.kind == detail::kNothing) return false;
+  if (subject.kind == detail::kIdentifier && after.kind == '(') return false;
+  if (subject.kind == '.' || after.kind == '.') return false;
+  if (after.kind == ',' || after.kind == detail::kEllipsis) return false;
+  if (subject.kind == ',') return true;
+  if (is_template_edge(subject, after)) return false;
+  if (subject.kind == detail::kIdentifier && subject.text == "in" && before.kind == detail::kIdentifier) return true;
+  if (after.kind == '[' &&
+      (subject.kind == detail::kIdentifier || subject.kind == detail::kNumber || bracket(subject) < 0))
+    return false;
+  if (subject.kind == '!') return false;
+  if (subject.kind == '-') return !expects_operand(before);
+  if (subject.kind == '{' || after.kind == '}') return !(subject.kind == '{' && after.kind == '}');
+  if (subject.kind == detail::kOpenSequence && after.kind == '{') return true;
+  if (subject.kind == '}' && after.kind == detail::kCloseSequence) return true;
+  if (subject.kind == detail::kCloseSequence && after.kind == detail::kOpenSequence) return false;
+  return bracket(subject) <= 0 && bracket(after) >= 0;
+}
+
+void set_spaces(Tokens tokens) {
+  const FormatToken nothing;
+  for (std::size_t i = 1; i < tokens.size(); ++i)
+    tokens[i].spaces = spaced(i >= 2 ? tokens[i - 2] : nothing, tokens[i - 1], tokens[i]) ? 1 : 0;
+}
+
+std::size_t columns(Tokens tokens) {
+  std::size_t count = 0;
+  for (const auto& token : tokens) count += token.spaces + unicode::count_clusters(token.text);
+  return count;
+}
+
+/// Sets the first token of `cell` of neighbouring lines below each other, behind what `before` measures.
+template <class Cell, class Before>
+void align(std::vector<Line>& lines, Cell cell, Before before) {
+  for (std::size_t begin = 0; begin < lines.size();) {
+    std::size_t end = begin;
+    std::size_t widest = 0;
+    for (; end < lines.size() && !cell(lines[end]).empty(); ++end) widest = std::max(widest, before(lines[end]));
+    for (std::size_t i = begin; i < end; ++i) cell(lines[i])[0].spaces = widest - before(lines[i]) + 1;
     begin = std::max(end, begin + 1);
   }
-}
-
-void append(std::string& out, const Line& line) {
-  for (const auto& piece : line.pieces) {
-    out.append(piece.spaces, ' ');
-    out += piece.text;
-  }
-  out += '\n';
 }
 
 }  // namespace
 
 std::string format(std::string_view text) {
-  std::vector<Line> lines = Cutter(text).lines();
-  Indenter indenter;
+  std::vector<FormatToken> tokens = detail::format_tokens(text);
+  std::vector<Line> lines = lines_of(Tokens(tokens).first(tokens.size() - 1));
+  indent(lines);
   for (auto& line : lines) {
-    survey(line);
-    set_spaces(line);
-    indenter.apply(line);
+    set_spaces(line.lead);
+    set_spaces(line.assign);
+    if (!line.assign.empty()) line.assign[0].spaces = 1;
   }
-  align(lines, [](const Line& line) { return line.assign; }, [](const Line& line) { return line.net > 0; });
+  align(lines, [](const Line& line) { return line.assign; }, [](const Line& line) { return columns(line.lead); });
   align(
-      lines,
-      [](const Line& line) {
-        return line.has_trailing_comment() ? std::optional(line.pieces.size() - 1) : std::nullopt;
-      },
-      [](const Line&) { return false; });
-  while (!lines.empty() && lines.back().pieces.empty()) lines.pop_back();
+      lines, [](const Line& line) { return line.comment; },
+      [](const Line& line) { return columns(line.lead) + columns(line.assign); });
   std::string out;
   out.reserve(text.size());
-  for (const auto& line : lines) append(out, line);
+  for (const auto& token : tokens) {
+    out.append(token.spaces, ' ');
+    out += token.text;
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "hcl/functions.hpp"
 
 #include "hcl/detail/arguments.hpp"
+#include "hcl/detail/unify.hpp"
 
 #include <fmt/format.h>
 
@@ -57,23 +58,30 @@ const Value::Object& Arguments::members(std::size_t i) const {
 
 std::vector<std::string> Arguments::texts(std::size_t i) const {
   std::vector<std::string> out;
-  for (const auto& item : items(i)) {
-    auto text = to_text(item);
-    if (!text) refuse(i, "a list of strings", (*this)[i]);
-    out.push_back(std::move(*text));
+  const Value given = list(i, {.form = Type::Form::string});
+  for (const auto& item : given.items()) {
+    if (item.is_null()) throw ArgumentError(i, "an element is null");
+    out.push_back(item.as_string());
   }
   return out;
 }
 
-Value Arguments::list(Value::List items) const {
-  budget().produce(items.size() * sizeof(Value));
-  std::vector<Type> types;
-  types.reserve(items.size());
-  for (const auto& item : items) types.push_back(type_of(item));
-  const auto type = unify(types);
-  if (!type) return Value::tuple(std::move(items));
-  for (auto& item : items) item = convert(item, *type);
-  return Value::list(std::move(items));
+Value Arguments::list(std::size_t i, const Type& element) const {
+  budget().produce(items(i).size() * sizeof(Value));
+  const Type wanted = container(Type::Form::list, element);
+  try {
+    if (!convertible(type_of((*this)[i]), wanted)) refuse(i, wanted.to_string(), (*this)[i]);
+    return convert((*this)[i], wanted);
+  } catch (const ArgumentError&) {
+    throw;
+  } catch (const Error& e) {
+    if (e.code() != Code::invalid) throw;
+    throw ArgumentError(i, e.message());
+  }
+}
+
+Value Arguments::list_of(Value::List items, Type element) {
+  return items.empty() ? Value::empty(Kind::list, std::move(element)) : Value::list(std::move(items));
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// The function library: Nomad's 83 functions and `templatefile`. A table is chosen once and given to a Context.
+/// The function library: Nomad's 83 functions and `templatefile`, as tests/differential/hcl compares them. A table is
+/// chosen once and given to a Context.
 
 #include "hcl/value.hpp"
 

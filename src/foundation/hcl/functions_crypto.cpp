@@ -109,7 +109,12 @@ Value uuid_v5(const Arguments& arguments) {
       {"x500", "6ba7b814-9dad-11d1-80b4-00c04fd430c8"}};
   const std::string space = arguments.text(0);
   const auto known = kNamespaces.find(space);
-  const std::string id = known != kNamespaces.end() ? known->second : space;
+  std::string id = known != kNamespaces.end() ? known->second : space;
+  // The other spellings that are read: urn:uuid:…, {…}, and without dashes.
+  if (id.starts_with("urn:uuid:")) id.erase(0, 9);
+  if (id.size() == 38 && id.front() == '{' && id.back() == '}') id = id.substr(1, 36);
+  if (id.size() == 32)
+    for (const std::size_t at : {8, 13, 18, 23}) id.insert(at, "-");
   if (!is_uuid(id)) throw ArgumentError(0, "a namespace is dns, url, oid, x500 or a UUID");
   std::string bytes;
   std::string digits;

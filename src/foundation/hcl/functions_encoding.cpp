@@ -1,10 +1,11 @@
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
+#include "hcl/detail/json_value.hpp"
 #include "hcl/detail/unicode.hpp"
 
-#include <boost/json/parse.hpp>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace underway::hcl::detail {
 
@@ -51,14 +52,9 @@ void append_json(const Value& value, std::string& out, Budget& budget) {
 }
 
 Value decode_json(const Arguments& arguments) {
-  boost::json::error_code failure;
   const std::string text = arguments.text(0);
   arguments.budget().produce(text.size());
-  boost::json::parse_options options;
-  options.max_depth = Value::kMaxDepth;
-  const auto json = boost::json::parse(text, failure, {}, options);
-  if (failure) throw ArgumentError(0, fmt::format("this is no JSON: {}", failure.message()));
-  return from_json(json);
+  return read_json(text);
 }
 
 std::string url_encode(const std::string& text) {
@@ -141,6 +137,10 @@ Value decode_csv(const Arguments& arguments) {
   CsvReader reader(text);
   const auto header = reader.record();
   if (!header) throw ArgumentError(0, "this CSV has no header line");
+  for (auto name = header->begin(); name != header->end(); ++name) {
+    if (std::find(header->begin(), name, *name) != name)
+      throw ArgumentError(0, fmt::format("this CSV has two columns named {}", describe(Value(*name), 60)));
+  }
   Value::List rows;
   while (const auto record = reader.record()) {
     if (record->size() != header->size()) {
@@ -155,13 +155,17 @@ Value decode_csv(const Arguments& arguments) {
     }
     rows.push_back(Value::object(std::move(row)));
   }
-  return Value::list(std::move(rows));
+  Type row{.form = Type::Form::object};
+  for (const auto& name : *header) row.members.emplace(name, Type::Member{{.form = Type::Form::string}, false, {}});
+  return Arguments::list_of(std::move(rows), std::move(row));
 }
 
 Value decode_base64(const Arguments& arguments) {
   std::string bytes;
   try {
-    bytes = base64_decode(arguments.text(0));
+    std::string text = arguments.text(0);
+    std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });  // lines are folded, as Go reads them
+    bytes = base64_decode(text);
   } catch (const Error& e) {
     throw ArgumentError(0, e.message());
   }

@@ -1,11 +1,11 @@
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
 #include "hcl/detail/unicode.hpp"
+#include "unicode/unicode.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace underway::hcl::detail {
 
@@ -18,7 +18,7 @@ struct Verb {
   bool plus = false, minus = false, space = false, zero = false, sharp = false;
   std::optional<int> width{};
   std::optional<int> precision{};
-  std::optional<std::size_t> argument{};  ///< from 1
+  std::size_t argument = 0;  ///< from 1
   char letter = 0;
 };
 
@@ -41,8 +41,9 @@ class Formatter {
         append(formatted(verb()));
       }
     }
-    if (next_ < values_.size() && !explicit_) {
-      throw ArgumentError(values_.size(), fmt::format("there are {} arguments for {} verbs", values_.size(), next_));
+    if (highest_ < values_.size()) {
+      throw ArgumentError(highest_ + 1,
+                          fmt::format("there are {} arguments, the format uses {}", values_.size(), highest_));
     }
     return std::move(out_);
   }
@@ -53,17 +54,16 @@ class Formatter {
     out_ += piece;
   }
 
-  std::optional<int> digits() {
-    if (at_ >= text_.size() || text_[at_] < '0' || text_[at_] > '9') return std::nullopt;
+  bool at_digit() const { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; }
+
+  int digits() {
     int value = 0;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9')
-      value = std::min(value * 10 + (text_[at_++] - '0'), kMaxWidth + 1);
+    while (at_digit()) value = std::min(value * 10 + (text_[at_++] - '0'), kMaxWidth + 1);
     if (value > kMaxWidth) throw ArgumentError(0, fmt::format("a width in the format is above {}", kMaxWidth));
     return value;
   }
 
-  Verb verb() {
-    Verb verb;
+  void flags(Verb& verb) {
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '+')
@@ -77,178 +77,147 @@ class Formatter {
       else if (c == '#')
         verb.sharp = true;
       else
-        break;
+        return;
     }
-    verb.width = digits();
+  }
+
+  Verb verb() {
+    Verb verb;
+    verb.argument = next_;
+    flags(verb);
+    if (at_digit()) verb.width = digits();
     if (at_ < text_.size() && text_[at_] == '.') {
       ++at_;
-      verb.precision = digits().value_or(0);
+      verb.precision = digits();
     }
     if (at_ < text_.size() && text_[at_] == '[') {
       ++at_;
-      const auto position = digits();
-      if (!position || *position < 1 || at_ >= text_.size() || text_[at_] != ']')
+      const bool led = at_digit() && text_[at_] != '0';
+      const int position = digits();
+      if (!led || at_ >= text_.size() || text_[at_] != ']')
         throw ArgumentError(0, "'[' in the format needs an argument's number and ']'");
       ++at_;
-      verb.argument = static_cast<std::size_t>(*position);
-      explicit_ = true;
+      verb.argument = static_cast<std::size_t>(position);
     }
     if (at_ >= text_.size()) throw ArgumentError(0, "the format ends within a verb");
     verb.letter = text_[at_++];
     return verb;
   }
 
-  const Value& argument(const Verb& verb) {
-    if (verb.argument) next_ = *verb.argument - 1;
-    if (next_ >= values_.size()) {
-      throw ArgumentError(0, fmt::format("the format needs argument {}, {} given", next_ + 1, values_.size()));
-    }
-    return values_[next_++];
-  }
-
   std::string formatted(const Verb& verb) {
-    const Value& value = argument(verb);
-    place_ = next_;  // format's own first argument is the text
+    if (verb.argument > values_.size()) {
+      throw ArgumentError(0, fmt::format("the format needs argument {}, {} given", verb.argument, values_.size()));
+    }
+    highest_ = std::max(highest_, verb.argument);
+    next_ = verb.argument + 1;
+    const Value& value = values_[verb.argument - 1];
+    if (verb.letter != 'v' && value.is_null()) refuse(verb, "a value", value);
     switch (verb.letter) {
       case 'v':
         return padded(plain(value, verb), verb);
       case 't': {
         const auto flag = to_bool(value);
         if (!flag) refuse(verb, "a bool", value);
-        return padded(*flag ? "true" : "false", verb);
+        return *flag ? "true" : "false";
       }
-      case 's': {
+      case 's':
+      case 'q': {
         auto text = to_text(value);
         if (!text) refuse(verb, "a string", value);
-        return padded(cut(*text, verb), verb);
-      }
-      case 'q': {
-        const auto text = to_text(value);
-        if (!text) refuse(verb, "a string", value);
-        return padded(json_quote(cut(*text, verb)), verb);
+        std::string shown = cut(*text, verb);
+        return padded(verb.letter == 's' ? shown : json_quote(shown), verb);
       }
       case 'b':
       case 'd':
       case 'o':
-        return integer(value, verb);
       case 'x':
       case 'X':
-        if (value.is_string() && !to_number(value)) return padded(hexed(value.as_string(), verb.letter == 'X'), verb);
-        return integer(value, verb);
+        return integer(number(value, verb), verb);
       case 'e':
       case 'E':
       case 'f':
       case 'g':
       case 'G':
-        return fraction(value, verb);
+        return fraction(number(value, verb), verb);
       default:
         throw ArgumentError(0, fmt::format("'%{}' is no verb", verb.letter));
     }
   }
 
   [[noreturn]] void refuse(const Verb& verb, std::string_view need, const Value& value) const {
-    throw ArgumentError(place_, fmt::format("'%{}' needs {}, this is {}", verb.letter, need,
-                                            value.depth() == 0 ? describe(value, 60) : value.type_name()));
+    // format's own first argument is the text
+    throw ArgumentError(verb.argument, fmt::format("'%{}' needs {}, this is {}", verb.letter, need,
+                                                   value.depth() == 0 ? describe(value, 60) : value.type_name()));
   }
 
   std::string plain(const Value& value, const Verb& verb) {
-    if (verb.sharp) return encode_json(value, budget_);
-    if (value.is_null()) return "null";
-    if (auto text = to_text(value)) return cut(*text, verb);
+    if (!verb.sharp && value.is_string()) return value.as_string();
+    if (!verb.sharp && value.is_number()) {
+      budget_.number(value.as_number().bits());
+      return value.as_number().format('g', -1);
+    }
     return encode_json(value, budget_);
   }
 
+  /// To so many characters; ".0" means all of them, as in cty.
   static std::string cut(const std::string& text, const Verb& verb) {
-    if (!verb.precision) return text;
-    const auto points = code_points(text);
+    if (verb.precision.value_or(0) == 0) return text;
+    const auto characters = unicode::clusters(text);
     std::string out;
-    for (std::size_t i = 0; i < points.size() && i < static_cast<std::size_t>(*verb.precision); ++i) out += points[i];
+    for (std::size_t i = 0; i < characters.size() && i < static_cast<std::size_t>(*verb.precision); ++i)
+      out += characters[i];
     return out;
-  }
-
-  static std::string hexed(const std::string& text, bool upper) {
-    std::string out = hex(text);
-    return upper ? underway::upper(out) : out;
-  }
-
-  /// Width and sign of a number: `digits` has no sign.
-  static std::string signed_number(bool negative, std::string digits, const Verb& verb) {
-    const std::string sign = negative ? "-" : verb.plus ? "+" : verb.space ? " " : "";
-    const auto width = static_cast<std::size_t>(verb.width.value_or(0));
-    if (verb.zero && !verb.minus && sign.size() + digits.size() < width)
-      digits.insert(0, width - sign.size() - digits.size(), '0');
-    return padded(sign + digits, verb);
   }
 
   static std::string padded(std::string text, const Verb& verb) {
     const auto width = static_cast<std::size_t>(verb.width.value_or(0));
-    const std::size_t have = count_code_points(text);
+    const std::size_t have = unicode::count_clusters(text);
     if (have >= width) return text;
-    if (verb.minus) return text + std::string(width - have, ' ');
-    return std::string(width - have, ' ') + text;
+    const std::string padding(width - have, verb.zero ? '0' : ' ');
+    return verb.minus ? text + padding : padding + text;
   }
 
-  std::string integer(const Value& value, const Verb& verb) {
-    const auto number = to_number(value);
+  Number number(const Value& value, const Verb& verb) {
+    auto number = to_number(value);
     if (!number) refuse(verb, "a number", value);
-    const bool negative = number->sign() < 0;
-    Number left = floor(negative ? -*number : *number);
-    if (verb.letter == 'd') return signed_number(negative, left.to_string(), verb);
-    const int base = verb.letter == 'b' ? 2 : verb.letter == 'o' ? 8 : 16;
-    const std::string_view symbols = verb.letter == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
-    std::string digits;
-    do {
-      budget_.number(left.bits());
-      digits += symbols[static_cast<std::size_t>(remainder(left, base).to_int64().value_or(0))];
-      left = floor(left / base);
-    } while (!left.is_zero());
-    std::reverse(digits.begin(), digits.end());
-    if (verb.sharp) digits.insert(0, base == 2 ? "0b" : base == 8 ? "0" : verb.letter == 'x' ? "0x" : "0X");
-    return signed_number(negative, std::move(digits), verb);
-  }
-
-  std::string fraction(const Value& value, const Verb& verb) {
-    const auto number = to_number(value);
-    if (!number) refuse(verb, "a number", value);
-    const bool negative = number->sign() < 0;
-    const Number magnitude = negative ? -*number : *number;
     budget_.number(number->bits());
-    const int precision = verb.precision.value_or(6);
-    budget_.step(static_cast<std::uint64_t>(precision * (1 + precision / 100)));  // a product for each decimal
-    switch (verb.letter) {
-      case 'f':
-        return signed_number(negative, fixed(magnitude, precision), verb);
-      case 'e':
-        return signed_number(negative, fmt::format("{:.{}e}", magnitude.to_double(), precision), verb);
-      case 'E':
-        return signed_number(negative, fmt::format("{:.{}E}", magnitude.to_double(), precision), verb);
-      default:
-        return signed_number(negative, general(magnitude.to_double(), verb), verb);
-    }
+    return std::move(*number);
   }
 
-  /// Rounded half to even, exactly.
-  static std::string fixed(const Number& magnitude, int precision) {
-    Number scale = 1;
-    for (int i = 0; i < precision; ++i) scale = scale * 10;
-    const Number scaled = magnitude * scale;
-    Number whole = floor(scaled);
-    const auto side = (scaled - whole) <=> (Number(1) / Number(2));
-    if (side > 0 || (side == 0 && !remainder(whole, 2).is_zero())) whole = whole + 1;
-    std::string digits = whole.to_string();
-    if (precision == 0) return digits;
-    const auto decimals = static_cast<std::size_t>(precision);
-    if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
-    return digits.insert(digits.size() - decimals, ".");
+  static std::string sign_of(const Number& number, const Verb& verb) {
+    return number.is_negative() ? "-" : verb.plus ? "+" : verb.space ? " " : "";
   }
 
-  static std::string general(double magnitude, const Verb& verb) {
-    const bool upper = verb.letter == 'G';
-    if (verb.precision) return fmt::format(fmt::runtime(upper ? "{:.{}G}" : "{:.{}g}"), magnitude, *verb.precision);
-    // Go's shortest form switches to an exponent below 1e-4 and from 1e21 on.
-    if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21))
-      return fmt::format(fmt::runtime(upper ? "{:G}" : "{:g}"), magnitude);
-    return Number::from_double(magnitude).to_string();
+  /// As Go's big.Int: a precision is the least number of digits, and makes '0' a blank.
+  std::string integer(const Number& number, const Verb& verb) {
+    if (!number.is_integer()) refuse(verb, "an integer", Value(number));
+    const int base = verb.letter == 'b' ? 2 : verb.letter == 'o' ? 8 : verb.letter == 'd' ? 10 : 16;
+    std::string digits = number.digits(base);
+    if (verb.letter == 'X') digits = underway::upper(digits);
+    if (verb.precision == 0 && number.is_zero()) return "";
+    const auto least = static_cast<std::size_t>(verb.precision.value_or(0));
+    if (digits.size() < least) digits.insert(0, least - digits.size(), '0');
+    std::string lead = number.is_zero() ? sign_of(0, verb) : sign_of(number, verb);
+    if (verb.sharp) lead += base == 2 ? "0b" : base == 8 ? "0" : base == 10 ? "" : verb.letter == 'x' ? "0x" : "0X";
+    return filled(std::move(lead), std::move(digits), verb, verb.zero && !verb.minus && !verb.precision);
+  }
+
+  std::string fraction(const Number& number, const Verb& verb) {
+    const bool general = verb.letter == 'g' || verb.letter == 'G';
+    const int precision = verb.precision.value_or(general ? -1 : 6);
+    budget_.step(static_cast<std::uint64_t>(std::max(precision, 0)));
+    std::string digits = number.format(verb.letter, precision);
+    if (digits.starts_with('-')) digits.erase(0, 1);
+    return filled(sign_of(number, verb), std::move(digits), verb, verb.zero);
+  }
+
+  static std::string filled(std::string lead, std::string digits, const Verb& verb, bool zeros) {
+    const auto width = static_cast<std::size_t>(verb.width.value_or(0));
+    const std::size_t have = lead.size() + digits.size();
+    const std::size_t padding = width > have ? width - have : 0;
+    if (zeros) return lead + std::string(padding, '0') + digits;
+    if (verb.minus) return lead + digits + std::string(padding, ' ');
+    return std::string(padding, ' ') + lead + digits;
   }
 
   std::string_view text_;
@@ -256,9 +225,8 @@ class Formatter {
   Budget& budget_;
   std::string out_;
   std::size_t at_ = 0;
-  std::size_t next_ = 0;
-  std::size_t place_ = 0;
-  bool explicit_ = false;
+  std::size_t next_ = 1;
+  std::size_t highest_ = 0;
 };
 
 Value format_list(const Arguments& arguments, const Call& call) {
@@ -281,7 +249,7 @@ Value format_list(const Arguments& arguments, const Call& call) {
     arguments.budget().produce_string(line.size() + sizeof(Value));
     out.emplace_back(std::move(line));
   }
-  return Value::list(std::move(out));
+  return Arguments::list_of(std::move(out), {.form = Type::Form::string});
 }
 
 }  // namespace

@@ -74,15 +74,15 @@ Value host(const Arguments& arguments) {
 
 Value netmask(const Arguments& arguments) {
   const Prefix prefix = parse_prefix(arguments.text(0));
-  if (prefix.bits != 32) throw ArgumentError(0, "netmasks exist for IPv4 only");
-  return spell(~prefix.host_mask() & 0xffffffff, 32);
+  const Address all = prefix.bits == 32 ? Address{0xffffffff} : ~Address{0};
+  return spell(~prefix.host_mask() & all, prefix.bits);
 }
 
 Value subnet(const Arguments& arguments) {
   const Prefix prefix = parse_prefix(arguments.text(0));
   const std::int64_t more = arguments.integer(1);
   const std::int64_t number = arguments.integer(2);
-  if (more < 0 || prefix.length + more > prefix.bits) {
+  if (more < 0 || more > 32 || prefix.length + more > prefix.bits) {
     throw ArgumentError(1, fmt::format("0 to {} more bits are possible", prefix.bits - prefix.length));
   }
   const int length = prefix.length + static_cast<int>(more);
@@ -103,7 +103,7 @@ Value subnets(const Arguments& arguments) {
   Value::List out;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::int64_t more = arguments.integer(i);
-    if (more < 1 || prefix.length + more > prefix.bits) {
+    if (more < 1 || more > 32 || prefix.length + more > prefix.bits) {
       throw ArgumentError(i, fmt::format("1 to {} more bits are possible", prefix.bits - prefix.length));
     }
     const int length = prefix.length + static_cast<int>(more);

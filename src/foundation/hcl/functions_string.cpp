@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
 #include "hcl/detail/unicode.hpp"
+#include "unicode/unicode.hpp"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -11,27 +12,27 @@ namespace underway::hcl::detail {
 
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n\v\f";
-
 std::string reversed(const std::string& text) {
-  const auto points = code_points(text);
+  const auto points = unicode::clusters(text);
   std::string out;
   out.reserve(text.size());
   for (auto point = points.rbegin(); point != points.rend(); ++point) out += *point;
   return out;
 }
 
+/// In grapheme clusters. A length of 0 behind a negative offset is as good as none, as in cty.
 Value substring(const Arguments& arguments) {
   const std::string text = arguments.text(0);
-  const auto points = code_points(text);
-  const auto size = static_cast<std::int64_t>(points.size());
+  const auto characters = unicode::clusters(text);
+  const auto size = static_cast<std::int64_t>(characters.size());
   std::int64_t offset = arguments.integer(1);
-  const std::int64_t length = arguments.integer(2);
+  std::int64_t length = arguments.integer(2);
+  if (offset >= 0 && length == 0) return "";
   if (offset < 0) offset = std::max<std::int64_t>(0, size + offset);
   if (offset >= size) return "";
-  const std::int64_t end = length < 0 || length > size - offset ? size : offset + length;
+  if (length <= 0 || length > size - offset) length = size - offset;
   std::string out;
-  for (std::int64_t i = offset; i < end; ++i) out += points[static_cast<std::size_t>(i)];
+  for (std::int64_t i = offset; i < offset + length; ++i) out += characters[static_cast<std::size_t>(i)];
   return out;
 }
 
@@ -59,6 +60,31 @@ Value replaced(const Arguments& arguments) {
   return out;
 }
 
+bool is_name_part(std::uint32_t point) {
+  if (point < 0x80) return std::isalnum(static_cast<int>(point)) != 0 || point == '_';
+  return unicode::is_letter_or_digit(point);
+}
+
+/// The end of the name at `at`.
+std::size_t name_end(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    const auto point = unicode::first_point(text.substr(at));
+    if (!is_name_part(point.value)) break;
+    at += point.size;
+  }
+  return at;
+}
+
+/// The group that `name` means: a number without a leading zero, or a name; groups.size() for none.
+std::size_t group_of(const std::string& name, std::size_t count, const std::map<std::string, int>& names) {
+  if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    if (name.size() < 9 && (name[0] != '0' || name.size() == 1)) return static_cast<std::size_t>(std::stoi(name));
+    return count;
+  }
+  const auto found = names.find(name);
+  return found == names.end() ? count : static_cast<std::size_t>(found->second);
+}
+
 /// Go's Regexp.Expand: $1, ${1}, $name, ${name}, $$; an unknown group is empty.
 void expand(std::string_view replacement, const std::vector<re2::StringPiece>& groups,
             const std::map<std::string, int>& names, std::string& out) {
@@ -73,24 +99,29 @@ void expand(std::string_view replacement, const std::vector<re2::StringPiece>& g
     }
     const bool braced = replacement[i + 1] == '{';
     const std::size_t begin = i + (braced ? 2 : 1);
-    std::size_t end = begin;
-    while (end < replacement.size() &&
-           (std::isalnum(static_cast<unsigned char>(replacement[end])) != 0 || replacement[end] == '_'))
-      ++end;
+    const std::size_t end = name_end(replacement, begin);
     if (end == begin || (braced && (end == replacement.size() || replacement[end] != '}'))) {
       out += '$';
       continue;
     }
-    const std::string name(replacement.substr(begin, end - begin));
+    const std::size_t group = group_of(std::string(replacement.substr(begin, end - begin)), groups.size(), names);
     i = braced ? end : end - 1;
-    std::size_t group = groups.size();
-    if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-      if (name.size() < 4) group = static_cast<std::size_t>(std::stoi(name));
-    } else if (const auto found = names.find(name); found != names.end()) {
-      group = static_cast<std::size_t>(found->second);
-    }
     if (group < groups.size()) out.append(groups[group].data(), groups[group].size());
   }
+}
+
+/// RE2 knows \C, a byte whatever it belongs to; Go does not, and a text would be cut within a character.
+bool matches_bytes(std::string_view pattern) {
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] != '\\') continue;
+    if (pattern[i + 1] == 'C') return true;
+    if (pattern[i + 1] == 'Q') {
+      i = pattern.find("\\E", i + 2);
+      if (i == std::string_view::npos) return false;
+    }
+    ++i;
+  }
+  return false;
 }
 
 /// What a pattern may take compiled, and what it costs to find out that it would take more (measured: up to 5 ms).
@@ -107,6 +138,7 @@ Value regex_replaced(const Arguments& arguments) {
   options.set_log_errors(false);
   options.set_max_mem(kPatternBytes);
   const re2::RE2 expression(pattern, options);
+  if (matches_bytes(pattern)) throw ArgumentError(1, "this is no regular expression: \\C matches half a character");
   if (!expression.ok()) {
     arguments.budget().step(kStepsOfRefusedPattern);
     throw ArgumentError(1, fmt::format("this is no regular expression: {}", expression.error()));
@@ -118,20 +150,29 @@ Value regex_replaced(const Arguments& arguments) {
   std::vector<re2::StringPiece> groups(static_cast<std::size_t>(expression.NumberOfCapturingGroups()) + 1);
   const auto& names = expression.NamedCapturingGroups();
   std::string out;
-  std::size_t at = 0;
-  while (at <= text.size() && expression.Match(text, at, text.size(), re2::RE2::UNANCHORED, groups.data(),
-                                               static_cast<int>(groups.size()))) {
+  std::size_t done = 0;  // what is behind the last match is not copied yet
+  std::size_t from = 0;
+  while (from <= text.size() && expression.Match(text, from, text.size(), re2::RE2::UNANCHORED, groups.data(),
+                                                 static_cast<int>(groups.size()))) {
     const auto begin = static_cast<std::size_t>(groups[0].data() - text.data());
-    look_at(begin + groups[0].size() - at);
-    out.append(text, at, begin - at);
-    expand(replacement, groups, names, out);
+    const std::size_t end = begin + groups[0].size();
+    // \B also matches between the bytes of a character, where RE2 looks and Go does not.
+    if (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) {
+      look_at(begin + 1 - from);
+      from = begin + 1;
+      continue;
+    }
+    look_at(end - from);
+    out.append(text, done, begin - done);
+    // Nothing right behind a match is no match of its own: ".*" matches "abc" once, not once more at its end.
+    if (end > done || begin == 0) expand(replacement, groups, names, out);
     if (out.size() > arguments.budget().limits().string_bytes) arguments.budget().produce_string(out.size());
-    at = begin + groups[0].size();
-    if (!groups[0].empty()) continue;
-    if (at < text.size()) out += text[at];  // an empty match: go on behind the next character
-    ++at;
+    done = end;
+    const std::size_t next =
+        from + (from < text.size() ? unicode::first_point(std::string_view(text).substr(from)).size : 1);
+    from = std::max(next, end);
   }
-  if (at < text.size()) out.append(text, at, std::string::npos);
+  if (done < text.size()) out.append(text, done, std::string::npos);
   return out;
 }
 
@@ -165,7 +206,7 @@ Value split_text(const Arguments& arguments) {
     parts.emplace_back(text.substr(at));
   }
   arguments.budget().produce(text.size() + parts.size() * sizeof(Value));
-  return Value::list(std::move(parts));
+  return Arguments::list_of(std::move(parts), {.form = Type::Form::string});
 }
 
 Value indented(const Arguments& arguments) {
@@ -204,12 +245,7 @@ Value chomped(const Arguments& arguments) {
   return text;
 }
 
-Value trimmed_space(const Arguments& arguments) {
-  const std::string text = arguments.text(0);
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
+Value trimmed_space(const Arguments& arguments) { return unicode::trim_space(arguments.text(0)); }
 
 Value without_prefix(const Arguments& arguments) {
   const std::string text = arguments.text(0);
@@ -229,9 +265,9 @@ void add_string_functions(Entries& entries) {
   entries["chomp"] = {"text", 1, 1, [](const Call& call) { return chomped(Arguments(call)); }};
   entries["indent"] = {"spaces, text", 2, 2, [](const Call& call) { return indented(Arguments(call)); }};
   entries["join"] = {"separator, lists…", 2, Function::kAny, [](const Call& call) { return joined(Arguments(call)); }};
-  entries["lower"] = {"text", 1, 1, [](const Call& call) -> Value { return lower_case(Arguments(call).text(0)); }};
-  entries["upper"] = {"text", 1, 1, [](const Call& call) -> Value { return upper_case(Arguments(call).text(0)); }};
-  entries["title"] = {"text", 1, 1, [](const Call& call) -> Value { return title_case(Arguments(call).text(0)); }};
+  entries["lower"] = {"text", 1, 1, [](const Call& call) -> Value { return unicode::lower(Arguments(call).text(0)); }};
+  entries["upper"] = {"text", 1, 1, [](const Call& call) -> Value { return unicode::upper(Arguments(call).text(0)); }};
+  entries["title"] = {"text", 1, 1, [](const Call& call) -> Value { return unicode::title(Arguments(call).text(0)); }};
   entries["regex_replace"] = {"text, pattern, replacement", 3, 3,
                               [](const Call& call) { return regex_replaced(Arguments(call)); }};
   entries["replace"] = {"text, from, to", 3, 3, [](const Call& call) { return replaced(Arguments(call)); }};
@@ -240,7 +276,7 @@ void add_string_functions(Entries& entries) {
   entries["strrev"] = entries["reverse"];
   entries["split"] = {"separator, text", 2, 2, [](const Call& call) { return split_text(Arguments(call)); }};
   entries["strlen"] = {"text", 1, 1, [](const Call& call) -> Value {
-                         return static_cast<std::int64_t>(count_code_points(Arguments(call).text(0)));
+                         return static_cast<std::int64_t>(unicode::count_clusters(Arguments(call).text(0)));
                        }};
   entries["substr"] = {"text, offset, length", 3, 3, [](const Call& call) { return substring(Arguments(call)); }};
   entries["trim"] = {"text, characters", 2, 2, [](const Call& call) { return trimmed(Arguments(call)); }};

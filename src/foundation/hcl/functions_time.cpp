@@ -43,13 +43,14 @@ Timestamp parse(const std::string& text, std::size_t argument) {
   expect("-");
   const int day = digits(2);
   expect("T");
-  const int hour = digits(2);
+  const bool short_hour = at + 1 < text.size() && text[at + 1] == ':';  // Go takes an hour of one digit
+  const int hour = digits(short_hour ? 1 : 2);
   expect(":");
   const int minute = digits(2);
   expect(":");
   const int second = digits(2);
   Timestamp time;
-  if (at < text.size() && text[at] == '.') {
+  if (at < text.size() && (text[at] == '.' || text[at] == ',')) {
     ++at;
     std::int64_t scale = 100'000'000;
     const std::size_t begin = at;
@@ -64,7 +65,7 @@ Timestamp parse(const std::string& text, std::size_t argument) {
     const int hours = digits(2);
     expect(":");
     const int minutes = digits(2);
-    if (hours > 23 || minutes > 59) refuse(argument, text);
+    if (hours > 24 || minutes > 60) refuse(argument, text);
     time.offset_minutes = (zone == '-' ? -1 : 1) * (hours * 60 + minutes);
   }
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
@@ -144,7 +145,10 @@ Value format_date(const Arguments& arguments) {
   std::string out;
   for (std::size_t at = 0; at < format.size();) {
     const char c = format[at];
-    if (c == '\'') {  // quoted text; '' within it is a quote
+    if (format.compare(at, 2, "''") == 0) {
+      out += '\'';
+      at += 2;
+    } else if (c == '\'') {  // quoted text; '' within it is a quote
       std::size_t end = at + 1;
       for (;; ++end) {
         if (end >= format.size()) throw ArgumentError(0, "a quote in the format is never closed");
@@ -179,10 +183,8 @@ Value add_duration(const Arguments& arguments) {
   const std::string text = arguments.text(1);
   const auto duration = parse_duration(text);
   if (!duration) throw ArgumentError(1, fmt::format("{} is no duration such as 1h30m", describe(Value(text), 60)));
-  const auto total =
-      time.fraction + *duration;  // below 2^63 ns: a fraction is less than a second, a duration 292 years
-  const auto whole = std::chrono::floor<std::chrono::seconds>(total);
-  time.utc += whole;
+  const auto whole = std::chrono::floor<std::chrono::seconds>(*duration);
+  time.utc += whole + std::chrono::floor<std::chrono::seconds>(time.fraction + (*duration - whole));
   const Fields f = local_fields(time);
   if (f.year < 0 || f.year > 9999) throw Error(Code::invalid, "the year does not fit in four digits");
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}", f.year, f.month, f.day, f.hour, f.minute, f.second,

@@ -1,7 +1,8 @@
 #include "hcl/detail/lexer.hpp"
 
+#include "unicode/unicode.hpp"
+
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace underway::hcl::detail {
@@ -11,61 +12,24 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_ascii_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-struct CodePoint {
-  char32_t value = 0;
-  std::size_t size = 0;
-};
-
-/// `text` is valid UTF-8.
-CodePoint decode(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[at + i])); };
-  const char32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  if (lead < 0xe0) return {((lead & 0x1f) << 6) | (byte(1) & 0x3f), 2};
-  if (lead < 0xf0) return {((lead & 0x0f) << 12) | ((byte(1) & 0x3f) << 6) | (byte(2) & 0x3f), 3};
-  return {((lead & 7) << 18) | ((byte(1) & 0x3f) << 12) | ((byte(2) & 0x3f) << 6) | (byte(3) & 0x3f), 4};
-}
-
-/// UAX #31 without its tables: every code point above ASCII that is no punctuation, space, symbol or private use block
-/// (Unicode's block names) may stand in an identifier.
-bool is_wide_identifier(char32_t c) {
-  struct Block {
-    char32_t first, last;
-  };
-  constexpr std::array<Block, 10> kExcluded = {{{0x80, 0xa9},  // C1 controls, Latin-1 punctuation
-                                                {0xab, 0xb4},
-                                                {0xb6, 0xb9},
-                                                {0xbb, 0xbf},
-                                                {0x2000, 0x2bff},  // punctuation … arrows, mathematics, symbols
-                                                {0x3000, 0x3004},  // CJK punctuation
-                                                {0x3008, 0x3020},
-                                                {0xe000, 0xf8ff},      // private use
-                                                {0xfe00, 0xfeff},      // variation selectors, byte order mark
-                                                {0x1f000, 0x1faff}}};  // pictographs
-  if (c == 0xd7 || c == 0xf7 || c >= 0xe0000) return false;
-  for (const auto& block : kExcluded) {
-    if (c >= block.first && c <= block.last) return false;
-  }
-  return true;
-}
-
-/// The end of the number at `at`.
+/// The end of the number at `at`: all digits, points and exponents in a row, as "1.2.3" is no number and nothing else.
+/// A point at the end is not its own.
 std::size_t number_end(std::string_view text, std::size_t at) {
-  const auto digit_at = [&](std::size_t i) { return i < text.size() && is_digit(text[i]); };
-  while (digit_at(at)) ++at;
-  if (at < text.size() && text[at] == '.' && digit_at(at + 1)) {
-    ++at;
-    while (digit_at(at)) ++at;
-  }
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    std::size_t exponent = at + 1;
-    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
-    if (digit_at(exponent)) {
-      at = exponent;
-      while (digit_at(at)) ++at;
+  std::size_t good = ++at;
+  while (at < text.size()) {
+    const char c = text[at];
+    const std::size_t sign = at + 1 < text.size() && (text[at + 1] == '+' || text[at + 1] == '-') ? 1 : 0;
+    if (is_digit(c)) {
+      good = ++at;
+    } else if (c == '.') {
+      ++at;
+    } else if ((c == 'e' || c == 'E') && at + 1 + sign < text.size() && is_digit(text[at + 1 + sign])) {
+      good = at += 2 + sign;
+    } else {
+      break;
     }
   }
-  return at;
+  return good;
 }
 
 /// Past spaces and comments. `at` stays on a comment that does not end.
@@ -164,8 +128,8 @@ std::size_t identifier_length(std::string_view text, std::size_t at) {
     if (is_ascii_start(c) || (end > at && (is_digit(c) || c == '-'))) {
       ++end;
     } else if (static_cast<unsigned char>(c) >= 0x80) {
-      const CodePoint point = decode(text, end);
-      if (!is_wide_identifier(point.value)) break;
+      const auto point = unicode::first_point(text.substr(end));
+      if (!(end > at ? unicode::is_identifier_part(point.value) : unicode::is_identifier_start(point.value))) break;
       end += point.size;
     } else {
       break;
@@ -184,7 +148,7 @@ Token next_token(std::string_view text, std::size_t at) {
   if (is_digit(text[at])) return token(TokenKind::number, number_end(text, at) - at);
   const Operator found = operator_at(text.substr(at));
   const bool wide = found.kind == TokenKind::invalid && static_cast<unsigned char>(text[at]) >= 0x80;
-  return token(found.kind, wide ? decode(text, at).size : found.length);
+  return token(found.kind, wide ? unicode::first_point(text.substr(at)).size : found.length);
 }
 
 std::string_view spell(TokenKind kind) {

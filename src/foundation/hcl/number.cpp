@@ -1,8 +1,7 @@
 #include "hcl/number.hpp"
 
 #include "base/error.hpp"
-
-#include <boost/multiprecision/cpp_int.hpp>
+#include "hcl/detail/big_number.hpp"
 
 #include <fmt/format.h>
 
@@ -11,121 +10,84 @@
 namespace underway::hcl {
 
 namespace mp = boost::multiprecision;
-using Integer = mp::cpp_int;
-using Rational = mp::cpp_rational;
-
-namespace detail {
-struct BigNumber {
-  Rational value;
-};
-}  // namespace detail
+using detail::BigNumber;
+using detail::bit_length;
+using detail::Integer;
 
 namespace {
 
-constexpr std::size_t kSignificantDigits = 154;
-constexpr std::size_t kMaxDigits = Number::kMaxBits * 3 / 10;  // log10(2) = 0.30103
-constexpr int kMaxExponent = static_cast<int>(kMaxDigits);
+/// Powers of two that are looked at beyond what can be written: a tiny number beside a large one.
+constexpr std::int64_t kMaxExponent = Number::kMaxBits + 2 * Number::kPrecision;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-unsigned bits_of(const Integer& integer) {
-  return integer == 0 ? 0 : static_cast<unsigned>(mp::msb(integer < 0 ? Integer(-integer) : integer)) + 1;
+void normalize(BigNumber& big) {
+  if (big.mantissa == 0) {
+    big.exponent = 0;
+    return;
+  }
+  const auto zeros = mp::lsb(big.mantissa < 0 ? Integer(-big.mantissa) : big.mantissa);
+  if (zeros == 0) return;
+  big.mantissa = big.mantissa < 0 ? Integer(-(Integer(-big.mantissa) >> zeros)) : Integer(big.mantissa >> zeros);
+  big.exponent += static_cast<std::int64_t>(zeros);
 }
 
-Integer power_of_ten(std::size_t exponent) { return mp::pow(Integer(10), static_cast<unsigned>(exponent)); }
-
-/// How many decimals the fraction 1/denominator has; nothing when it never ends or has more than the limit.
-std::optional<std::size_t> decimals_of(Integer denominator) {
-  std::size_t twos = 0;
-  std::size_t fives = 0;
-  while (twos <= kSignificantDigits && denominator % 2 == 0) denominator /= 2, ++twos;
-  while (fives <= kSignificantDigits && denominator % 5 == 0) denominator /= 5, ++fives;
-  const std::size_t decimals = std::max(twos, fives);
-  return denominator == 1 && decimals <= kSignificantDigits ? std::optional(decimals) : std::nullopt;
+/// Cuts `excess` bits off, half to even; `more` says that what follows the mantissa is not zero.
+void round_off(BigNumber& big, std::int64_t excess, bool more) {
+  const bool negative = big.mantissa < 0;
+  Integer magnitude = negative ? Integer(-big.mantissa) : big.mantissa;
+  const auto cut = static_cast<unsigned>(excess);
+  const bool half = mp::bit_test(magnitude, cut - 1);
+  const bool rest = more || mp::lsb(magnitude) < cut - 1;
+  magnitude >>= cut;
+  if (half && (rest || mp::bit_test(magnitude, 0))) magnitude += 1;
+  big.mantissa = negative ? Integer(-magnitude) : magnitude;
+  big.exponent += excess;
 }
 
-std::string with_point(std::string digits, std::size_t decimals) {
-  if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
-  digits.insert(digits.size() - decimals, ".");
-  while (digits.back() == '0') digits.pop_back();
-  if (digits.back() == '.') digits.pop_back();
-  return digits;
+Integer shifted(const Integer& mantissa, std::int64_t by) { return mantissa << static_cast<unsigned>(by); }
+
+/// Both mantissas at the smaller of the exponents.
+std::int64_t align(BigNumber& a, BigNumber& b) {
+  const std::int64_t exponent = std::min(a.exponent, b.exponent);
+  a.mantissa = shifted(a.mantissa, a.exponent - exponent);
+  b.mantissa = shifted(b.mantissa, b.exponent - exponent);
+  return exponent;
 }
 
-int digit_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'Z') return c - 'A' + 36;
-  return 99;
+Integer truncated(const BigNumber& big) {
+  if (big.exponent >= 0) return shifted(big.mantissa, big.exponent);
+  const auto cut = static_cast<unsigned>(-big.exponent);
+  return big.mantissa < 0 ? Integer(-(Integer(-big.mantissa) >> cut)) : Integer(big.mantissa >> cut);
 }
 
 }  // namespace
 
-Number Number::from_big(detail::BigNumber&& big) {
-  const Integer& numerator = mp::numerator(big.value);
-  const Integer& denominator = mp::denominator(big.value);
-  if (bits_of(numerator) > kMaxBits || bits_of(denominator) > kMaxBits) {
-    throw Error(Code::too_large, "a number has become too large")
+Number Number::rounded(BigNumber&& big, unsigned precision, bool minus_zero) {
+  normalize(big);
+  if (const std::int64_t excess = bit_length(big.mantissa) - static_cast<std::int64_t>(precision); excess > 0) {
+    round_off(big, excess, false);
+    normalize(big);
+  }
+  Number number;
+  number.precision_ = static_cast<std::uint16_t>(precision);
+  number.minus_zero_ = minus_zero && big.mantissa == 0;
+  const std::int64_t top = bit_length(big.mantissa) + big.exponent;
+  if (top > kMaxBits || big.exponent < -kMaxExponent) {
+    throw Error(Code::too_large, top > 0 ? "a number has become too large" : "a number has become too small")
         .because(fmt::format("the limit is {} bits", kMaxBits));
   }
-  if (denominator == 1 && numerator >= INT64_MIN && numerator <= INT64_MAX) return static_cast<std::int64_t>(numerator);
-  Number number;
-  number.big_ = std::make_shared<const detail::BigNumber>(std::move(big));
+  if (big.exponent >= 0 && top <= 63) {
+    number.small_ = static_cast<std::int64_t>(shifted(big.mantissa, big.exponent));
+  } else {
+    number.big_ = std::make_shared<const BigNumber>(std::move(big));
+  }
   return number;
 }
 
-detail::BigNumber Number::big() const { return big_ ? *big_ : detail::BigNumber{Rational(small_)}; }
-
-std::optional<Number> Number::parse(std::string_view text) {
-  std::size_t at = 0;
-  const bool negative = !text.empty() && text[0] == '-';
-  if (negative || (!text.empty() && text[0] == '+')) ++at;
-  std::string digits;
-  std::size_t decimals = 0;
-  const std::size_t first = at;
-  while (at < text.size() && is_digit(text[at])) ++at;
-  digits = text.substr(first, at - first);
-  if (digits.empty()) return std::nullopt;
-  if (at < text.size() && text[at] == '.') {
-    const std::size_t fraction = ++at;
-    while (at < text.size() && is_digit(text[at])) ++at;
-    decimals = at - fraction;
-    if (decimals == 0) return std::nullopt;
-    digits += text.substr(fraction, decimals);
-  }
-  int exponent = 0;
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    const bool down = at < text.size() && text[at] == '-';
-    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
-    const std::size_t start = at;
-    while (at < text.size() && is_digit(text[at])) {
-      if (exponent <= kMaxExponent) exponent = exponent * 10 + (text[at] - '0');
-      ++at;
-    }
-    if (at == start) return std::nullopt;
-    if (down) exponent = -exponent;
-  }
-  if (at != text.size() || digits.size() > kMaxDigits) return std::nullopt;
-  if (decimals == 0 && exponent == 0 && digits.size() <= 18) {
-    std::int64_t small = 0;
-    for (const char c : digits) small = small * 10 + (c - '0');
-    return Number(negative ? -small : small);
-  }
-  if (exponent > kMaxExponent || exponent < -kMaxExponent) return std::nullopt;
-  // A leading zero would make cpp_int read octal.
-  const std::size_t nonzero = digits.find_first_not_of('0');
-  if (nonzero == std::string::npos) return Number(0);
-  Integer mantissa(digits.substr(nonzero));
-  if (negative) mantissa = -mantissa;
-  const std::int64_t scale = exponent - static_cast<std::int64_t>(decimals);
-  if (scale > 2 * kMaxExponent || scale < -2 * kMaxExponent) return std::nullopt;
-  try {
-    if (scale >= 0) return from_big({Rational(Integer(mantissa * power_of_ten(static_cast<std::size_t>(scale))))});
-    return from_big({Rational(mantissa, power_of_ten(static_cast<std::size_t>(-scale)))});
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+BigNumber Number::big() const {
+  if (big_) return *big_;
+  BigNumber big{Integer(small_), 0};
+  normalize(big);
+  return big;
 }
 
 std::optional<Number> Number::parse_integer(std::string_view text, int base) {
@@ -134,13 +96,17 @@ std::optional<Number> Number::parse_integer(std::string_view text, int base) {
   if (text.empty() || text.size() > kMaxBits || base < 2 || base > 62) return std::nullopt;
   Integer value = 0;
   for (const char c : text) {
-    int digit = digit_value(c);
-    if (base <= 36 && digit >= 36 && digit < 99) digit -= 26;
+    int digit = 99;
+    if (c >= '0' && c <= '9') digit = c - '0';
+    if (c >= 'a' && c <= 'z') digit = c - 'a' + 10;
+    if (c >= 'A' && c <= 'Z') digit = c - 'A' + (base <= 36 ? 10 : 36);
     if (digit >= base) return std::nullopt;
     value = value * base + digit;
   }
-  if (bits_of(value) > kMaxBits) return std::nullopt;
-  return from_big({Rational(negative ? Integer(-value) : value)});
+  // Go's Float.SetInt: as many bits as the integer has, at least 64.
+  const auto length = static_cast<unsigned>(bit_length(value));
+  if (length > kMaxBits) return std::nullopt;
+  return rounded({negative ? Integer(-value) : value, 0}, std::max(64U, length));
 }
 
 Number Number::from_double(double value) {
@@ -150,89 +116,161 @@ Number Number::from_double(double value) {
   return *number;
 }
 
-bool Number::is_integer() const { return !big_ || mp::denominator(big_->value) == 1; }
+Number Number::binary(double value) {
+  if (!std::isfinite(value)) throw Error(Code::invalid, "the result is no finite number");
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return rounded({Integer(static_cast<std::int64_t>(std::ldexp(fraction, 53))), exponent - 53}, 53,
+                 std::signbit(value));
+}
+
+bool Number::is_integer() const { return !big_ || big_->exponent >= 0; }
 
 int Number::sign() const {
   if (!big_) return small_ < 0 ? -1 : small_ > 0 ? 1 : 0;
-  return big_->value.sign();
+  return big_->mantissa < 0 ? -1 : 1;
 }
 
 std::uint64_t Number::bits() const {
-  return big_ ? bits_of(mp::numerator(big_->value)) + bits_of(mp::denominator(big_->value)) : 64;
+  if (!big_) return 64;
+  const std::int64_t length = bit_length(big_->mantissa);
+  return static_cast<std::uint64_t>(std::max(length, big_->exponent >= 0 ? length + big_->exponent : -big_->exponent));
 }
 
-std::optional<std::int64_t> Number::to_int64() const { return big_ ? std::nullopt : std::optional(small_); }
+std::optional<std::int64_t> Number::to_int64() const {
+  if (!big_) return small_;
+  if (*this == Number(INT64_MIN)) return INT64_MIN;
+  return std::nullopt;
+}
 
-double Number::to_double() const { return big_ ? big_->value.convert_to<double>() : static_cast<double>(small_); }
-
-std::string Number::to_string() const {
-  if (!big_) return fmt::format("{}", small_);
-  const bool negative = big_->value.sign() < 0;
-  const Integer numerator = mp::abs(mp::numerator(big_->value));
-  const Integer& denominator = mp::denominator(big_->value);
-  const std::string sign = negative ? "-" : "";
-  if (denominator == 1) return sign + numerator.str();
-  if (const auto decimals = decimals_of(denominator)) {
-    return sign + with_point(Integer(numerator * power_of_ten(*decimals) / denominator).str(), *decimals);
+double Number::to_double() const {
+  if (!big_) return static_cast<double>(small_);
+  BigNumber big = *big_;
+  if (const std::int64_t excess = bit_length(big.mantissa) - 53; excess > 0) {
+    // One rounding only: of what is below the smallest double the bits are fewer.
+    const std::int64_t lowest = big.exponent + excess;
+    round_off(big, lowest < -1074 ? std::min(excess - (lowest + 1074), bit_length(big.mantissa)) : excess, false);
   }
-  const std::size_t top = numerator.str().size();
-  const std::size_t bottom = denominator.str().size();
-  // The quotient has top - bottom (or one more) digits before the point; when negative, that many zeros follow it.
-  const std::size_t decimals = kSignificantDigits + bottom > top ? kSignificantDigits + bottom - top : 1;
-  const Integer scaled = (numerator * power_of_ten(decimals) * 2 + denominator) / (denominator * 2);
-  return sign + with_point(scaled.str(), decimals);
+  return std::ldexp(big.mantissa.convert_to<double>(), static_cast<int>(big.exponent));
+}
+
+std::string Number::digits(int base) const {
+  const Integer whole = mp::abs(truncated(big()));
+  if (base == 10) return whole.str();
+  const unsigned step = base == 2 ? 1 : base == 8 ? 3 : 4;
+  std::string out;
+  const auto length = static_cast<unsigned>(bit_length(whole));
+  for (unsigned at = (length + step - 1) / step; at-- > 0;) {
+    unsigned digit = 0;
+    for (unsigned bit = step; bit-- > 0;) digit = digit * 2 + (mp::bit_test(whole, at * step + bit) ? 1 : 0);
+    out += "0123456789abcdef"[digit];
+  }
+  return out.empty() ? "0" : out;
 }
 
 Number Number::operator-() const {
-  if (!big_ && small_ != INT64_MIN) return -small_;
-  return from_big({Rational(-big().value)});
+  if (!big_ && small_ != INT64_MIN) {
+    Number number = *this;
+    number.small_ = -small_;
+    number.minus_zero_ = small_ == 0 && !minus_zero_;
+    return number;
+  }
+  BigNumber negated = big();
+  negated.mantissa = -negated.mantissa;
+  return rounded(std::move(negated), precision_);
 }
 
 Number operator+(const Number& a, const Number& b) {
+  const unsigned precision = std::max(a.precision_, b.precision_);
   std::int64_t small = 0;
-  if (!a.big_ && !b.big_ && !__builtin_add_overflow(a.small_, b.small_, &small)) return small;
-  return Number::from_big({Rational(a.big().value + b.big().value)});
+  if (!a.big_ && !b.big_ && precision >= 64 && !__builtin_add_overflow(a.small_, b.small_, &small)) {
+    Number sum(small);
+    sum.precision_ = static_cast<std::uint16_t>(precision);
+    sum.minus_zero_ = a.minus_zero_ && b.minus_zero_;
+    return sum;
+  }
+  BigNumber left = a.big();
+  BigNumber right = b.big();
+  const std::int64_t exponent = align(left, right);
+  return Number::rounded({left.mantissa + right.mantissa, exponent}, precision, a.minus_zero_ && b.minus_zero_);
 }
 
-Number operator-(const Number& a, const Number& b) {
-  std::int64_t small = 0;
-  if (!a.big_ && !b.big_ && !__builtin_sub_overflow(a.small_, b.small_, &small)) return small;
-  return Number::from_big({Rational(a.big().value - b.big().value)});
-}
+Number operator-(const Number& a, const Number& b) { return a + -b; }
 
 Number operator*(const Number& a, const Number& b) {
-  std::int64_t small = 0;
-  if (!a.big_ && !b.big_ && !__builtin_mul_overflow(a.small_, b.small_, &small)) return small;
-  return Number::from_big({Rational(a.big().value * b.big().value)});
+  const bool minus = a.is_negative() != b.is_negative();
+  BigNumber product{a.big().mantissa * b.big().mantissa, a.big().exponent + b.big().exponent};
+  // At least the precision of both, and more when the product needs it.
+  normalize(product);
+  const std::int64_t needed = std::min<std::int64_t>(bit_length(product.mantissa), Number::kPrecision);
+  const auto precision = std::max<unsigned>({a.precision_, b.precision_, static_cast<unsigned>(needed)});
+  Number once = Number::rounded(std::move(product), std::max(precision, Number::kPrecision), minus);
+  return Number::rounded(once.big(), precision, minus);
 }
 
 Number operator/(const Number& a, const Number& b) {
   if (b.is_zero()) throw Error(Code::invalid, "division by zero");
-  if (!a.big_ && !b.big_ && b.small_ != -1 && a.small_ % b.small_ == 0) return a.small_ / b.small_;
-  return Number::from_big({Rational(a.big().value / b.big().value)});
+  const unsigned precision = std::max(a.precision_, b.precision_);
+  const bool minus = a.is_negative() != b.is_negative();
+  const BigNumber dividend = a.big();
+  const BigNumber divisor = b.big();
+  Integer numerator = mp::abs(dividend.mantissa);
+  const Integer denominator = mp::abs(divisor.mantissa);
+  // Two bits more than the result keeps, and whether anything is left: that is enough to round once.
+  const std::int64_t up = std::max<std::int64_t>(
+      0, static_cast<std::int64_t>(precision) + 2 + bit_length(denominator) - bit_length(numerator));
+  numerator = shifted(numerator, up);
+  Integer quotient;
+  Integer rest;
+  mp::divide_qr(numerator, denominator, quotient, rest);
+  BigNumber result{quotient * 2 + (rest == 0 ? 0 : 1), dividend.exponent - divisor.exponent - up - 1};
+  if (minus) result.mantissa = -result.mantissa;
+  return Number::rounded(std::move(result), precision, minus);
 }
 
 Number remainder(const Number& a, const Number& b) {
-  if (b.is_zero()) throw Error(Code::invalid, "division by zero");
-  if (!a.big_ && !b.big_ && b.small_ != -1) return a.small_ % b.small_;
-  const Rational quotient = a.big().value / b.big().value;
-  const Integer whole = mp::numerator(quotient) / mp::denominator(quotient);
-  return Number::from_big({Rational(a.big().value - b.big().value * Rational(whole))});
+  if (b.is_zero()) return a;
+  const Number quotient = a / b;
+  const Number whole = Number::rounded({truncated(quotient.big()), 0}, a.precision_);
+  const bool minus = whole.is_negative() != b.is_negative();
+  BigNumber product{whole.big().mantissa * b.big().mantissa, whole.big().exponent + b.big().exponent};
+  const Number taken = Number::rounded(std::move(product), a.precision_, minus);
+  BigNumber left = a.big();
+  BigNumber right = taken.big();
+  const std::int64_t exponent = align(left, right);
+  return Number::rounded({left.mantissa - right.mantissa, exponent}, a.precision_, a.is_negative() && a.is_zero());
 }
 
 Number floor(const Number& a) {
+  if (a.minus_zero_) return -a;
   if (a.is_integer()) return a;
-  const Integer& numerator = mp::numerator(a.big_->value);
-  const Integer& denominator = mp::denominator(a.big_->value);
-  Integer whole = numerator / denominator;
-  if (numerator < 0) whole -= 1;
-  return Number::from_big({Rational(whole)});
+  Integer whole = truncated(a.big());
+  if (a.sign() < 0) whole -= 1;
+  return Number::rounded({whole, 0}, a.precision_);
+}
+
+Number ceil(const Number& a) {
+  if (a.minus_zero_) return -a;
+  if (a.is_integer()) return a;
+  Integer whole = truncated(a.big());
+  if (a.sign() > 0) whole += 1;
+  return Number::rounded({whole, 0}, a.precision_);
+}
+
+bool operator==(const Number& a, const Number& b) {
+  if (!a.big_ && !b.big_) return a.small_ == b.small_;
+  if ((a <=> b) == 0) return true;
+  // Only what has another precision, or is written shorter than it is, can still be written the same.
+  return a.sign() == b.sign() && !a.is_integer() && !b.is_integer() && a.to_string() == b.to_string();
 }
 
 std::strong_ordering operator<=>(const Number& a, const Number& b) {
   if (!a.big_ && !b.big_) return a.small_ <=> b.small_;
-  const int order = a.big().value.compare(b.big().value);
-  return order <=> 0;
+  if (a.sign() != b.sign()) return a.sign() <=> b.sign();
+  BigNumber left = a.big();
+  BigNumber right = b.big();
+  align(left, right);
+  return left.mantissa.compare(right.mantissa) <=> 0;
 }
 
 }  // namespace underway::hcl

@@ -2,6 +2,7 @@
 
 #include "hcl/detail/access.hpp"
 #include "hcl/detail/parser.hpp"
+#include "unicode/unicode.hpp"
 
 #include "base/text.hpp"
 
@@ -98,7 +99,10 @@ Parser::Nesting::Nesting(Parser& parser) : parser_(parser) {
 
 // --- bodies
 
-const BodyNode* Parser::file() { return body(nullptr, span(0, 0)); }
+const BodyNode* Parser::file(Lines lines) {
+  lines_ = lines;
+  return body(nullptr, span(0, 0));
+}
 
 /// The attributes and blocks up to the closing brace (taken) or, without `open`, up to the end of the text.
 const BodyNode* Parser::body(const Token* open, Span header) {
@@ -131,6 +135,27 @@ const BodyNode* Parser::body(const Token* open, Span header) {
   }
   auto* node = document_.arena.make<BodyNode>();
   *node = {document_.arena.copy(attributes), document_.arena.copy(blocks), span(begin, end), header};
+  return node;
+}
+
+/// `name { attribute = value }`: one attribute, and the brace on the same line.
+const BodyNode* Parser::line_body(const Token& open, Span header) {
+  const Token name = expect(TokenKind::identifier, "in a block on one line: its one attribute");
+  if (!at(TokenKind::assign))
+    fail(name.begin, name.end, "a block on one line holds one attribute, and no block", {},
+         "write what is between '{' and '}' on lines of its own");
+  take();
+  const Node* value = expression();
+  if (!at(TokenKind::close_brace))
+    fail(peek().begin, std::max(peek().begin, peek().end),
+         fmt::format("a block on one line ends behind its one attribute '{}'", name.text), {},
+         "write what is between '{' and '}' on lines of its own");
+  const Token close = take();
+  auto* node = document_.arena.make<BodyNode>();
+  *node = {document_.arena.copy(std::vector<DefinitionNode>{{name.text, span(name.begin, name.end), value}}),
+           {},
+           span(open.end, close.begin),
+           header};
   return node;
 }
 
@@ -194,7 +219,9 @@ void Parser::add_block(const Token& type, std::vector<BlockNode>& blocks) {
   if (!at(TokenKind::open_brace)) unexpected(fmt::format("for the block '{}', '{{' is required", type.text));
   const Token open = take();
   const Span header = span(type.begin, header_end);
-  const BodyNode* inner = body(&open, header);
+  const bool one_line =
+      lines_ == Lines::strict && !at(TokenKind::newline) && !at(TokenKind::close_brace) && !at(TokenKind::end);
+  const BodyNode* inner = one_line ? line_body(open, header) : body(&open, header);
   blocks.push_back({type.text, span(type.begin, type.end), header, document_.arena.copy(labels), inner});
   end_of_item(fmt::format("the block '{}'", type.text));
 }
@@ -221,7 +248,9 @@ void Parser::recover(std::size_t item_begin) {
         std::size_t line = text_.find('\n', token.end);
         while (length > 0 && line != std::string_view::npos) {
           const std::size_t next = text_.find('\n', line + 1);
-          if (trim(text_.substr(line + 1, next == std::string_view::npos ? next : next - line - 1)) == marker) break;
+          if (unicode::trim_space(text_.substr(line + 1, next == std::string_view::npos ? next : next - line - 1)) ==
+              marker)
+            break;
           line = next;
         }
         if (length > 0 && line != std::string_view::npos) at_byte = text_.find(marker, line + 1) + marker.size();
@@ -308,9 +337,9 @@ void check_duplicates(const Document& document, const BodyNode& body, Diagnostic
 
 }  // namespace detail
 
-Body parse_native(std::string text, std::string name, Diagnostics& diagnostics) {
+Body parse_native(std::string text, std::string name, Diagnostics& diagnostics, Lines lines) {
   const auto document = detail::open_document(std::move(text), std::move(name), diagnostics);
-  const detail::BodyNode* root = detail::whole(document, diagnostics).file();
+  const detail::BodyNode* root = detail::whole(document, diagnostics).file(lines);
   detail::check_duplicates(*document, *root, diagnostics);
   return detail::Access::native_body(document, root);
 }
@@ -320,11 +349,11 @@ Body parse_json(std::string text, std::string name, Diagnostics& diagnostics) {
   return detail::Access::json_body(document, detail::parse_json_tree(*document, diagnostics), diagnostics);
 }
 
-Body parse(std::string text, std::string name, Diagnostics& diagnostics) {
+Body parse(std::string text, std::string name, Diagnostics& diagnostics, Lines lines) {
   const std::size_t first = text.find_first_not_of(" \t\r\n", detail::start_of(text));
   const bool json = first != std::string::npos && (text[first] == '{' || text[first] == '[');
   return json ? parse_json(std::move(text), std::move(name), diagnostics)
-              : parse_native(std::move(text), std::move(name), diagnostics);
+              : parse_native(std::move(text), std::move(name), diagnostics, lines);
 }
 
 Body parse_file(const std::filesystem::path& path, Diagnostics& diagnostics) {

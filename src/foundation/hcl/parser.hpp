@@ -7,6 +7,7 @@
 #include "hcl/diagnostic.hpp"
 #include "hcl/expression.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -17,9 +18,13 @@ inline constexpr std::size_t kMaxSourceBytes = 8 * 1024 * 1024;
 /// Deepest nesting of brackets, blocks, operators and templates.
 inline constexpr unsigned kMaxNesting = 200;
 
+/// Whether a block on one line may hold more than one attribute: job files may not, as in HCL 2; what was HCL 1 at
+/// Nomad (configuration of agents, policies) may.
+enum class Lines : std::uint8_t { free, strict };
+
 /// HCL, or HCL-JSON when the first character that is no white space is `{` (or `[`, a list of bodies).
-Body parse(std::string text, std::string name, Diagnostics& diagnostics);
-Body parse_native(std::string text, std::string name, Diagnostics& diagnostics);
+Body parse(std::string text, std::string name, Diagnostics& diagnostics, Lines lines = Lines::free);
+Body parse_native(std::string text, std::string name, Diagnostics& diagnostics, Lines lines = Lines::free);
 Body parse_json(std::string text, std::string name, Diagnostics& diagnostics);
 /// Reads the file; one that cannot be read is a diagnostic without a range. Blocks: yes (disk).
 Body parse_file(const std::filesystem::path& path, Diagnostics& diagnostics);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace underway::hcl::detail {
 
 namespace {
@@ -85,7 +87,10 @@ const Node* Parser::binary(int level) {
     if (!found_operator || found_operator->level != level) return left;
     const Token sign = take();
     const Node* right = binary(level + 1);
-    auto* made = node<BinaryNode>(NodeKind::binary, begin, position_, {left, right});
+    // A chain of operators is as deep as its deepest operand, however long: whoever walks it goes along its left side.
+    const bool chain = left->kind == NodeKind::binary;
+    auto* made = node<BinaryNode>(NodeKind::binary, begin, position_, {chain ? right : left, right});
+    made->depth = std::max(made->depth, left->depth);
     made->op = found_operator->op;
     made->op_span = span(sign.begin, sign.end);
     made->left = left;
@@ -130,25 +135,18 @@ const Node* Parser::attribute_step(const Node* target, std::size_t begin) {
   return made;
 }
 
-/// `a.0`, and `a.0.1`, whose "0.1" the lexer takes for one number.
+/// `a.0`. What follows would make it a number with a point: `a.0.1` is refused, as it is elsewhere.
 const Node* Parser::legacy_index(const Node* target, std::size_t begin, const Token& number_token) {
-  if (number_token.text.find_first_of("eE") != std::string_view::npos) {
-    fail(number_token.begin, number_token.end, "an index after '.' is a plain integer");
+  if (number_token.text.find_first_not_of("0123456789") != std::string_view::npos) {
+    fail(number_token.begin, number_token.end, "an index after '.' is a plain integer", {},
+         "write [0][1] for an element of an element");
   }
-  std::size_t from = 0;
-  while (from <= number_token.text.size()) {
-    const std::size_t point = std::min(number_token.text.find('.', from), number_token.text.size());
-    const std::size_t key_begin = number_token.begin + from;
-    const std::size_t key_end = number_token.begin + point;
-    auto* key = node<NumberNode>(NodeKind::number, key_begin, key_end);
-    key->digits = text_.substr(key_begin, key_end - key_begin);
-    auto* made = node<IndexNode>(NodeKind::index, begin, key_end, {target, key});
-    made->target = target;
-    made->key = key;
-    target = made;
-    from = point + 1;
-  }
-  return target;
+  auto* key = node<NumberNode>(NodeKind::number, number_token.begin, number_token.end);
+  key->digits = number_token.text;
+  auto* made = node<IndexNode>(NodeKind::index, begin, number_token.end, {target, key});
+  made->target = target;
+  made->key = key;
+  return made;
 }
 
 /// `a.*.b.c`: only attributes and legacy indexes belong to each element; what follows applies to the whole.
@@ -157,7 +155,8 @@ const Node* Parser::attribute_splat(const Node* target, std::size_t begin) {
   const Node* placeholder = node<Node>(NodeKind::splat_item, star.begin, star.end);
   const Node* each = placeholder;
   while (at(TokenKind::dot)) {
-    if (next_token(text_, peek().end).kind == TokenKind::star) break;
+    if (const Token second = next_token(text_, peek().end); second.kind == TokenKind::star)
+      fail(second.begin, second.end, "'.*' has no place behind '.*'", {}, "write [*] for the first");
     each = attribute_step(each, begin);
   }
   auto* made = node<SplatNode>(NodeKind::splat, begin, position_, {target, each});
@@ -219,6 +218,9 @@ const Node* Parser::primary() {
 
 const Node* Parser::number(const Token& token) {
   if (!Number::parse(token.text)) {
+    if (std::count(token.text.begin(), token.text.end(), '.') > 1 ||
+        token.text.find_first_of("eE") != token.text.find_last_of("eE"))
+      fail(token.begin, token.end, "this is no number");
     fail(token.begin, token.end, "this number is out of bounds", fmt::format("the limit is {} bits", Number::kMaxBits));
   }
   auto* made = node<NumberNode>(NodeKind::number, token.begin, token.end);

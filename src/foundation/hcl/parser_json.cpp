@@ -1,5 +1,6 @@
 #include "hcl/detail/parser.hpp"
 #include "hcl/detail/unicode.hpp"
+#include "unicode/unicode.hpp"
 
 #include "base/text.hpp"
 
@@ -8,6 +9,8 @@
 namespace underway::hcl::detail {
 
 namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Strict JSON (RFC 8259); its strings are HCL templates.
 class JsonParser {
@@ -98,7 +101,12 @@ class JsonParser {
     const std::string_view unsigned_digits = digits.starts_with('-') ? digits.substr(1) : digits;
     const bool zero_led = unsigned_digits.size() > 1 && unsigned_digits[0] == '0' && unsigned_digits[1] >= '0' &&
                           unsigned_digits[1] <= '9';
-    if (zero_led || !Number::parse(digits)) fail(begin, position_, "this is no JSON number");
+    const std::size_t point = digits.find('.');
+    const bool bare_point =
+        point != std::string_view::npos &&
+        (point == 0 || point + 1 == digits.size() || !is_digit(digits[point - 1]) || !is_digit(digits[point + 1]));
+    if (zero_led || bare_point || digits.starts_with('+') || !Number::parse(digits))
+      fail(begin, position_, "this is no JSON number");
     auto* made = node<NumberNode>(NodeKind::number, begin);
     made->digits = digits;
     return made;
@@ -159,7 +167,7 @@ class JsonParser {
             i += 6;
           }
         }
-        append_utf8(out, point);
+        unicode::append(out, point);
       } else {
         fail(begin + i, begin + i + 2, "this escape has no meaning in JSON");
       }

@@ -1,5 +1,6 @@
 #include "hcl/detail/parser.hpp"
 #include "hcl/detail/unicode.hpp"
+#include "unicode/unicode.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +9,6 @@
 namespace underway::hcl::detail {
 
 namespace {
-
-constexpr std::string_view kSpace = " \t\r\n\v\f";
 
 bool opens_sequence(std::string_view text, std::size_t at) {
   return (text[at] == '$' || text[at] == '%') && at + 1 < text.size() && text[at + 1] == '{';
@@ -62,12 +61,10 @@ const Node* Parser::heredoc(const Token& open) {
 
 /// Whether the line at the current position is the heredoc's end; if so, moves behind the marker.
 bool Parser::at_marker(std::string_view marker) {
-  const std::size_t first = text_.find_first_not_of(" \t", position_);
-  if (first == std::string_view::npos || text_.substr(first, marker.size()) != marker) return false;
-  const std::size_t after = first + marker.size();
-  const std::size_t rest = text_.find_first_not_of(" \t\r", after);
-  if (rest != std::string_view::npos && text_[rest] != '\n') return false;
-  jump(after);
+  const std::size_t newline = std::min(text_.find('\n', position_), text_.size());
+  const std::string_view line = text_.substr(position_, newline - position_);
+  if (unicode::trim_space(line) != marker) return false;
+  jump(position_ + (line.size() - unicode::trim_space_left(line).size()) + marker.size());
   return true;
 }
 
@@ -99,7 +96,7 @@ std::vector<Parser::Part> Parser::template_parts(Mode mode, std::string_view mar
     }
     if (auto part = literal(mode, open)) {
       line_start = part->text.ends_with('\n');
-      if (trim_this) part->text.remove_prefix(std::min(part->text.find_first_not_of(kSpace), part->text.size()));
+      if (trim_this) part->text = unicode::trim_space_left(part->text);
       parts.push_back(*part);
     }
   }
@@ -160,7 +157,7 @@ std::string_view Parser::unescape(std::string_view raw, std::size_t begin) {
       if (!point) {
         fail(begin + start, begin + i + 1, fmt::format("'\\{}' needs {} hexadecimal digits", c, count));
       }
-      append_utf8(out, *point);
+      unicode::append(out, *point);
       i += count;
     } else {
       fail(begin + start, begin + std::min(i + 1, raw.size()), "this escape has no meaning",
@@ -238,7 +235,7 @@ Parser::Part Parser::for_directive() {
 void Parser::trim_before(std::vector<Part>& parts) {
   if (parts.empty() || parts.back().kind != Part::Kind::literal) return;
   std::string_view& text = parts.back().text;
-  text = text.substr(0, text.find_last_not_of(kSpace) + 1);  // npos + 1 is 0
+  text = unicode::trim_space_right(text);
 }
 
 /// `<<-`: removes from every line the indentation that all lines share. Only literal text counts, so an interpolated
@@ -253,8 +250,9 @@ void Parser::flush(std::vector<Part>& parts) {
       line_start = false;
       std::size_t indent = 0;
       if (is_literal) {
-        indent = std::min(part.text.find_first_not_of(kSpace), part.text.size());
-        if (indent == part.text.size() && part.text.ends_with('\n')) {
+        const std::size_t bytes = part.text.size() - unicode::trim_space_left(part.text).size();
+        indent = unicode::count_clusters(part.text.substr(0, bytes));
+        if (bytes == part.text.size() && part.text.ends_with('\n')) {
           indent = std::string_view::npos;
         } else {
           leading.push_back(&part);
@@ -264,7 +262,13 @@ void Parser::flush(std::vector<Part>& parts) {
     }
     if (is_literal && part.text.ends_with('\n')) line_start = true;
   }
-  for (Part* part : leading) part->text.remove_prefix(std::min(smallest, part->text.size()));
+  for (Part* part : leading) {
+    // As many characters as all have, however many bytes each is long.
+    const auto characters =
+        unicode::clusters(part->text.substr(0, part->text.size() - unicode::trim_space_left(part->text).size()));
+    for (std::size_t i = 0; i < std::min(smallest, characters.size()); ++i)
+      part->text.remove_prefix(characters[i].size());
+  }
 }
 
 /// Joins neighbouring literals; without copying when they are neighbours in memory too.

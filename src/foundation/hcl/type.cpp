@@ -1,6 +1,7 @@
 #include "hcl/type.hpp"
 
 #include "base/error.hpp"
+#include "hcl/detail/unify.hpp"
 
 #include <fmt/format.h>
 
@@ -10,24 +11,8 @@ namespace underway::hcl {
 
 namespace {
 
-bool is_primitive(const Type& type) {
-  return type.form == Type::Form::boolean || type.form == Type::Form::number || type.form == Type::Form::string;
-}
-
 Type primitive(Type::Form form) { return {.form = form}; }
-Type container(Type::Form form, Type element) {
-  Type type{.form = form};
-  type.elements.push_back(std::move(element));
-  return type;
-}
-
-bool same(const Type& a, const Type& b) {
-  if (a.form != b.form || a.elements.size() != b.elements.size() || a.members.size() != b.members.size()) return false;
-  if (!std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), same)) return false;
-  return std::equal(a.members.begin(), a.members.end(), b.members.begin(), [](const auto& x, const auto& y) {
-    return x.first == y.first && x.second.optional == y.second.optional && same(x.second.type, y.second.type);
-  });
-}
+using detail::container;
 
 /// Converts one value; `path_` leads from the value that the caller gave to the one at hand.
 class Converter {
@@ -48,9 +33,9 @@ class Converter {
         if (auto text = to_text(value)) return std::move(*text);
         fail("a string is required", value);
       case Type::Form::list:
-        return Value::list(elements(value, type.elements[0], "a list"));
+        return collection(Kind::list, elements(value, type.elements[0], "a list"), value, type.elements[0]);
       case Type::Form::set:
-        return Value::set(elements(value, type.elements[0], "a set"));
+        return collection(Kind::set, elements(value, type.elements[0], "a set"), value, type.elements[0]);
       case Type::Form::map:
         return map(value, type.elements[0]);
       case Type::Form::tuple:
@@ -85,34 +70,64 @@ class Converter {
     for (std::size_t i = 0; i < value.items().size(); ++i) {
       out.push_back(at(fmt::format("[{}]", i), value.items()[i], target));
     }
+    // Of list(list(any)) each inner list has found a type of its own: now they get one.
+    if (!element.exact() && element.form != Type::Form::any) {
+      const Type common_type = common(out, {}, value);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = at(fmt::format("[{}]", i), out[i], common_type);
+    }
     return out;
   }
 
   Value map(const Value& value, const Type& element) {
     if (!value.is_mapping()) fail("a map is required", value);
+    if (value.members().empty()) return none(Kind::map, value, element);
     Value::List items;
     for (const auto& member : value.members()) items.push_back(member.second);
-    const Type target = common(items, element, value);
+    const Type target = common(items, element, value, true);
     Value::Object out;
     for (const auto& [name, member] : value.members()) {
       out.emplace_hint(out.end(), name, at(fmt::format("[\"{}\"]", name), member, target));
     }
+    if (!element.exact() && element.form != Type::Form::any) {
+      Value::List made;
+      for (const auto& member : out) made.push_back(member.second);
+      const Type common_type = common(made, {}, value, true);
+      for (auto& member : out) member.second = at(fmt::format("[\"{}\"]", member.first), member.second, common_type);
+    }
     return Value::map(std::move(out));
   }
 
-  /// `any` as the element type stands for the one type that all elements can have.
-  Type common(const Value::List& items, const Type& element, const Value& whole) {
-    if (element.form != Type::Form::any) return element;
+  Value collection(Kind kind, Value::List items, const Value& from, const Type& element) {
+    if (items.empty()) return none(kind, from, element);
+    return kind == Kind::list ? Value::list(std::move(items)) : Value::set(std::move(items));
+  }
+
+  /// Of an empty list that becomes one of `any`, the elements keep their type.
+  Value none(Kind kind, const Value& from, const Type& element) const {
+    const Type* known = from.kind() == Kind::tuple || from.kind() == Kind::object ? nullptr : from.element_type();
+    if (known != nullptr && !detail::convertible(*known, element)) fail("other elements are required", from);
+    return Value::empty(kind, element.form == Type::Form::any && known != nullptr ? *known : element);
+  }
+
+  /// `any` as the element type stands for the one type that all elements can have. Beside containers a null has none,
+  /// and a map then holds elements that are of one type as they are.
+  Type common(const Value::List& items, const Type& element, const Value& whole, bool map = false) {
+    if (element.form != Type::Form::any || items.empty()) return element;
     std::vector<Type> types;
     types.reserve(items.size());
     for (const auto& item : items) types.push_back(type_of(item));
     auto unified = unify(types);
-    if (!unified) fail("elements of one type are required", whole);
-    return *unified;
+    if (unified && unified->form != Type::Form::any) return std::move(*unified);
+    std::erase_if(types, [](const Type& type) { return type.form == Type::Form::any; });
+    if (unified && types.empty()) return {};
+    const bool alike =
+        std::all_of(types.begin(), types.end(), [&](const Type& type) { return detail::same(type, types[0]); });
+    if (!unified || !map || !alike) fail("elements of one type are required", whole);
+    return types[0];
   }
 
   Value tuple(const Value& value, const Type& type) {
-    if (!value.is_sequence() || value.kind() == Kind::set || value.items().size() != type.elements.size()) {
+    if (value.kind() != Kind::tuple || value.items().size() != type.elements.size()) {
       fail(fmt::format("a tuple of {} elements is required", type.elements.size()), value);
     }
     Value::List out;
@@ -139,96 +154,6 @@ class Converter {
 
   std::string path_;
 };
-
-std::optional<Type> unify_all(const std::vector<const Type*>& types);
-
-std::optional<Type> unify_tuples(const std::vector<const Type*>& types) {
-  const std::size_t size = types[0]->elements.size();
-  const bool equal_size =
-      std::all_of(types.begin(), types.end(), [&](const Type* t) { return t->elements.size() == size; });
-  if (equal_size) {
-    Type result{.form = Type::Form::tuple};
-    for (std::size_t i = 0; i < size; ++i) {
-      std::vector<const Type*> column;
-      for (const Type* type : types) column.push_back(&type->elements[i]);
-      auto element = unify_all(column);
-      if (!element) break;
-      result.elements.push_back(std::move(*element));
-    }
-    if (result.elements.size() == size) return result;
-  }
-  std::vector<const Type*> every;
-  for (const Type* type : types) {
-    for (const auto& element : type->elements) every.push_back(&element);
-  }
-  auto element = unify_all(every);
-  return element ? std::optional(container(Type::Form::list, std::move(*element))) : std::nullopt;
-}
-
-bool same_names(const Type& a, const Type& b) {
-  return std::equal(a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
-                    [](const auto& x, const auto& y) { return x.first == y.first; });
-}
-
-std::optional<Type> unify_objects(const std::vector<const Type*>& types) {
-  if (std::all_of(types.begin(), types.end(), [&](const Type* t) { return same_names(*types[0], *t); })) {
-    Type result{.form = Type::Form::object};
-    for (const auto& [name, member] : types[0]->members) {
-      std::vector<const Type*> column;
-      for (const Type* type : types) column.push_back(&type->members.at(name).type);
-      auto unified = unify_all(column);
-      if (!unified) break;
-      result.members.emplace(name, Type::Member{std::move(*unified), false, std::nullopt});
-    }
-    if (result.members.size() == types[0]->members.size()) return result;
-  }
-  std::vector<const Type*> every;
-  for (const Type* type : types) {
-    for (const auto& member : type->members) every.push_back(&member.second.type);
-  }
-  auto element = unify_all(every);
-  return element ? std::optional(container(Type::Form::map, std::move(*element))) : std::nullopt;
-}
-
-/// list with tuple, set with list or tuple, map with object: the collection wins.
-std::optional<Type> unify_collections(const std::vector<const Type*>& types) {
-  const auto is = [&](Type::Form form) {
-    return std::any_of(types.begin(), types.end(), [&](const Type* t) { return t->form == form; });
-  };
-  const bool mapping = is(Type::Form::map) || is(Type::Form::object);
-  const bool sequence = is(Type::Form::list) || is(Type::Form::set) || is(Type::Form::tuple);
-  if (mapping == sequence) return std::nullopt;
-  std::vector<const Type*> every;
-  for (const Type* type : types) {
-    if (is_primitive(*type)) return std::nullopt;
-    for (const auto& element : type->elements) every.push_back(&element);
-    for (const auto& member : type->members) every.push_back(&member.second.type);
-  }
-  auto element = unify_all(every);
-  if (!element) return std::nullopt;
-  const Type::Form form = mapping                                        ? Type::Form::map
-                          : is(Type::Form::list) || !is(Type::Form::set) ? Type::Form::list
-                                                                         : Type::Form::set;
-  return container(form, std::move(*element));
-}
-
-std::optional<Type> unify_all(const std::vector<const Type*>& given) {
-  std::vector<const Type*> types;
-  for (const Type* type : given) {
-    if (type->form != Type::Form::any) types.push_back(type);
-  }
-  if (types.empty()) return Type{};
-  const auto all = [&](auto test) { return std::all_of(types.begin(), types.end(), test); };
-  if (all([&](const Type* t) { return same(*t, *types[0]); })) return *types[0];
-  if (all([](const Type* t) { return is_primitive(*t); })) {
-    const bool text =
-        std::any_of(types.begin(), types.end(), [](const Type* t) { return t->form == Type::Form::string; });
-    return text ? std::optional(primitive(Type::Form::string)) : std::nullopt;
-  }
-  if (all([](const Type* t) { return t->form == Type::Form::tuple; })) return unify_tuples(types);
-  if (all([](const Type* t) { return t->form == Type::Form::object; })) return unify_objects(types);
-  return unify_collections(types);
-}
 
 }  // namespace
 
@@ -280,6 +205,25 @@ bool Type::exact() const {
          std::all_of(members.begin(), members.end(), [](const auto& m) { return m.second.type.exact(); });
 }
 
+namespace {
+
+/// Of the first element that is not null.
+Type element_of(const Value& collection) {
+  if (const Type* known = collection.element_type()) return *known;
+  if (collection.is_mapping()) {
+    for (const auto& member : collection.members()) {
+      if (!member.second.is_null()) return type_of(member.second);
+    }
+    return {};
+  }
+  for (const auto& item : collection.items()) {
+    if (!item.is_null()) return type_of(item);
+  }
+  return {};
+}
+
+}  // namespace
+
 Type type_of(const Value& value) {
   switch (value.kind()) {
     case Kind::null:
@@ -293,10 +237,10 @@ Type type_of(const Value& value) {
     case Kind::list:
     case Kind::set: {
       const Type::Form form = value.kind() == Kind::list ? Type::Form::list : Type::Form::set;
-      return container(form, value.items().empty() ? Type{} : type_of(value.items().front()));
+      return container(form, element_of(value));
     }
     case Kind::map:
-      return container(Type::Form::map, value.members().empty() ? Type{} : type_of(value.members().begin()->second));
+      return container(Type::Form::map, element_of(value));
     case Kind::tuple: {
       Type type{.form = Type::Form::tuple};
       for (const auto& item : value.items()) type.elements.push_back(type_of(item));
@@ -338,13 +282,6 @@ std::optional<bool> to_bool(const Value& value) {
 std::optional<Number> to_number(const Value& value) {
   if (value.is_number()) return value.as_number();
   return value.is_string() ? Number::parse(value.as_string()) : std::nullopt;
-}
-
-std::optional<Type> unify(const std::vector<Type>& types) {
-  std::vector<const Type*> pointers;
-  pointers.reserve(types.size());
-  for (const auto& type : types) pointers.push_back(&type);
-  return unify_all(pointers);
 }
 
 }  // namespace underway::hcl

@@ -2,7 +2,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "hcl/detail/unicode.hpp"
 #include "hcl/type.hpp"
+#include "unicode/unicode.hpp"
 
 #include <boost/json/serialize.hpp>
 
@@ -175,7 +177,16 @@ std::string_view to_string(Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Value::Value(std::string text) : data_(std::make_shared<const std::string>(std::move(text))) {}
+namespace {
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+}  // namespace
+
+Value::Value(std::string text)
+    : data_(std::make_shared<const std::string>(is_ascii(text) ? std::move(text) : unicode::normalized(text))) {}
 
 Value Value::sequence(List items, Kind kind) {
   unsigned deepest = 0;
@@ -187,11 +198,17 @@ Value Value::sequence(List items, Kind kind) {
   check_depth(deepest + 1);
   check_weight(weight);
   Value value;
-  value.data_ = std::make_shared<const Sequence>(Sequence{std::move(items), kind, deepest + 1, weight});
+  value.data_ = std::make_shared<const Sequence>(Sequence{std::move(items), kind, deepest + 1, weight, nullptr});
   return value;
 }
 
-Value Value::mapping(Object members, Kind kind) {
+Value Value::mapping(Object given, Kind kind) {
+  Object members;
+  if (std::all_of(given.begin(), given.end(), [](const auto& member) { return is_ascii(member.first); })) {
+    members = std::move(given);
+  } else {
+    for (auto& [name, member] : given) members.insert_or_assign(unicode::normalized(name), std::move(member));
+  }
   unsigned deepest = 0;
   std::uint64_t weight = kElementWeight;
   for (const auto& [name, member] : members) {
@@ -201,21 +218,96 @@ Value Value::mapping(Object members, Kind kind) {
   check_depth(deepest + 1);
   check_weight(weight);
   Value value;
-  value.data_ = std::make_shared<const Mapping>(Mapping{std::move(members), kind, deepest + 1, weight});
+  value.data_ = std::make_shared<const Mapping>(Mapping{std::move(members), kind, deepest + 1, weight, nullptr});
   return value;
 }
 
 Value Value::tuple(List items) { return sequence(std::move(items), Kind::tuple); }
 Value Value::list(List items) { return sequence(std::move(items), Kind::list); }
 
+namespace {
+
+/// Of scalars: null behind all others.
+bool set_order(const Value& a, const Value& b) {
+  if (a.is_null() || b.is_null()) return !a.is_null() && b.is_null();
+  return Value::compare(a, b) < 0;
+}
+
+/// What cty hashes: containers in a set are ordered by it.
+void append_set_key(const Value& value, std::string& key) {
+  if (value.is_null()) {
+    key += '~';
+  } else if (value.is_number()) {
+    key += value.as_number().format('g', 10);
+  } else if (value.is_bool()) {
+    key += value.as_bool() ? 'T' : 'F';
+  } else if (value.is_string()) {
+    key += detail::go_quote(value.as_string());
+  } else if (value.is_mapping()) {
+    const bool map = value.kind() == Kind::map;
+    key += map ? '{' : '<';
+    for (const auto& [name, member] : value.members()) {
+      if (map) key += detail::go_quote(name) + ':';
+      append_set_key(member, key);
+      key += ';';
+    }
+    key += map ? '}' : '>';
+  } else {
+    const bool tuple = value.kind() == Kind::tuple;
+    key += tuple ? '<' : '[';
+    for (const auto& item : value.items()) {
+      append_set_key(item, key);
+      key += ';';
+    }
+    key += tuple ? '>' : ']';
+  }
+}
+
+}  // namespace
+
 Value Value::set(List items) {
-  std::sort(items.begin(), items.end(), [](const Value& a, const Value& b) { return compare(a, b) < 0; });
-  items.erase(std::unique(items.begin(), items.end()), items.end());
+  const bool nested = std::any_of(items.begin(), items.end(), [](const Value& item) { return item.depth() > 0; });
+  if (!nested) {
+    std::sort(items.begin(), items.end(), [](const Value& a, const Value& b) { return set_order(a, b); });
+    items.erase(std::unique(items.begin(), items.end()), items.end());
+    return sequence(std::move(items), Kind::set);
+  }
+  std::vector<std::pair<std::string, Value>> keyed;
+  keyed.reserve(items.size());
+  for (auto& item : items) {
+    std::string key;
+    append_set_key(item, key);
+    keyed.emplace_back(std::move(key), std::move(item));
+  }
+  std::sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
+    if (a.second.is_null() != b.second.is_null()) return b.second.is_null();
+    return a.first < b.first;
+  });
+  items.clear();
+  for (auto& [key, item] : keyed) {
+    if (items.empty() || !(items.back() == item)) items.push_back(std::move(item));
+  }
   return sequence(std::move(items), Kind::set);
 }
 
 Value Value::object(Object members) { return mapping(std::move(members), Kind::object); }
 Value Value::map(Object members) { return mapping(std::move(members), Kind::map); }
+
+Value Value::empty(Kind kind, Type element) {
+  auto type = std::make_shared<const Type>(std::move(element));
+  Value value;
+  if (kind == Kind::map) {
+    value.data_ = std::make_shared<const Mapping>(Mapping{{}, kind, 1, kElementWeight, std::move(type)});
+  } else {
+    value.data_ = std::make_shared<const Sequence>(Sequence{{}, kind, 1, kElementWeight, std::move(type)});
+  }
+  return value;
+}
+
+const Type* Value::element_type() const {
+  if (is_sequence()) return std::get<4>(data_)->element.get();
+  return is_mapping() ? std::get<5>(data_)->element.get() : nullptr;
+}
 
 Kind Value::kind() const {
   switch (data_.index()) {

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What expressions evaluate to. Values are immutable and cheap to copy (containers and strings are shared). Kinds
-/// follow HCL's information model: literals make tuples and objects; lists, sets and maps (elements of one type) come
-/// from conversion and from functions.
+/// What expressions evaluate to. Texts and names are in Unicode's normal form C. Values are immutable and cheap to copy
+/// (containers and strings are shared). Kinds follow HCL's information model: literals make tuples and objects; lists,
+/// sets and maps (elements of one type) come from conversion and from functions.
 
 #include "hcl/number.hpp"
 
@@ -20,6 +20,8 @@ namespace underway::hcl {
 enum class Kind : std::uint8_t { null, boolean, number, string, tuple, list, set, object, map };
 /// As written in type constraints: "bool", "string", "tuple"…
 std::string_view to_string(Kind kind);
+
+struct Type;
 
 class Value {
  public:
@@ -41,10 +43,14 @@ class Value {
   Value(const char* text) : Value(std::string(text)) {}       // NOLINT(google-explicit-constructor)
   static Value tuple(List items);
   static Value list(List items);
-  /// Sorted, duplicates removed.
+  /// In HCL's order (by value; null last, containers by their text), duplicates removed.
   static Value set(List items);
   static Value object(Object members);
   static Value map(Object members);
+  /// An empty list, set or map that knows the type of the elements it lacks.
+  static Value empty(Kind kind, Type element);
+  /// That type; null when it is not known or there are elements to ask.
+  const Type* element_type() const;
 
   Kind kind() const;
   bool is_null() const { return kind() == Kind::null; }
@@ -64,7 +70,9 @@ class Value {
   const Value* find(std::string_view name) const;
 
   /// HCL's equality: same kind and equal contents (a list is never equal to a tuple).
-  friend bool operator==(const Value& a, const Value& b) { return compare(a, b) == 0; }
+  friend bool operator==(const Value& a, const Value& b) {
+    return a.is_number() && b.is_number() ? a.as_number() == b.as_number() : compare(a, b) == 0;
+  }
   /// A total order (for sets): by kind, then by contents.
   static std::strong_ordering compare(const Value& a, const Value& b);
   unsigned depth() const;        ///< 0 for scalars
@@ -78,15 +86,17 @@ class Value {
     Kind kind;
     unsigned depth;
     std::uint64_t weight;
+    std::shared_ptr<const Type> element{};
   };
   struct Mapping {
     Object members;
     Kind kind;
     unsigned depth;
     std::uint64_t weight;
+    std::shared_ptr<const Type> element{};
   };
   static Value sequence(List items, Kind kind);
-  static Value mapping(Object members, Kind kind);
+  static Value mapping(Object given, Kind kind);
 
   std::variant<std::monostate, bool, Number, std::shared_ptr<const std::string>, std::shared_ptr<const Sequence>,
                std::shared_ptr<const Mapping>>

@@ -77,7 +77,8 @@ const Node* search(const Node& node, const std::vector<std::string_view>& segmen
     if (const auto* found = search(*node.one, segments, at + 1, method, values, other_method, budget)) return found;
     values.pop_back();
   }
-  if (node.many == nullptr) return nullptr;
+  // "/v1/job//scale": the name that should stand between the slashes is missing, it is not "/scale".
+  if (node.many == nullptr || segments[at].empty()) return nullptr;
   for (std::size_t end = at + 1; end <= segments.size(); ++end) {
     const char* first = segments[at].data();
     values.emplace_back(first, static_cast<std::size_t>(segments[end - 1].data() + segments[end - 1].size() - first));

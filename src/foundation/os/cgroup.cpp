@@ -365,16 +365,29 @@ CgroupStats Cgroup::stats() const {
     stats.memory_bytes = number(d->path + (d->v2 ? "/memory.current" : "/memory.usage_in_bytes"));
     stats.memory_peak_bytes = number(d->path + (d->v2 ? "/memory.peak" : "/memory.max_usage_in_bytes"));
     stats.oom_kills = keyed(find_file(files().oom_events), "oom_kill");
+    const auto parts = find_file(d->path + "/memory.stat");
+    stats.memory_anonymous_bytes = keyed(parts, d->v2 ? "anon" : "rss");
+    stats.memory_file_bytes = keyed(parts, d->v2 ? "file" : "cache");
+    stats.memory_kernel_bytes = d->v2 ? keyed(parts, "kernel") : number(d->path + "/memory.kmem.usage_in_bytes");
+    stats.memory_swap_bytes = d->v2 ? number(d->path + "/memory.swap.current") : keyed(parts, "swap");
   }
   if (const auto* v2 = holding("core")) {
     const auto cpu = find_file(v2->path + "/cpu.stat");
     stats.cpu_time = std::chrono::microseconds(keyed(cpu, "usage_usec"));
+    stats.cpu_user = std::chrono::microseconds(keyed(cpu, "user_usec"));
+    stats.cpu_system = std::chrono::microseconds(keyed(cpu, "system_usec"));
     stats.cpu_throttled = std::chrono::microseconds(keyed(cpu, "throttled_usec"));
+    stats.cpu_throttled_periods = keyed(cpu, "nr_throttled");
   }
-  if (const auto* d = holding("cpuacct"); d != nullptr && !d->v2)
+  if (const auto* d = holding("cpuacct"); d != nullptr && !d->v2) {
     stats.cpu_time = Duration(number(d->path + "/cpuacct.usage"));
+    stats.cpu_user = Duration(number(d->path + "/cpuacct.usage_user"));
+    stats.cpu_system = Duration(number(d->path + "/cpuacct.usage_sys"));
+  }
   if (const auto* d = holding("cpu"); d != nullptr && !d->v2) {
-    stats.cpu_throttled = Duration(keyed(find_file(d->path + "/cpu.stat"), "throttled_time"));
+    const auto cpu = find_file(d->path + "/cpu.stat");
+    stats.cpu_throttled = Duration(keyed(cpu, "throttled_time"));
+    stats.cpu_throttled_periods = keyed(cpu, "nr_throttled");
   }
   if (const auto* d = holding("pids")) stats.pids = number(d->path + "/pids.current");
   return stats;

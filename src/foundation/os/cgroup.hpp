@@ -60,8 +60,11 @@ struct CgroupLimits {
 struct CgroupStats {
   std::uint64_t memory_bytes = 0;
   std::uint64_t memory_peak_bytes = 0;
+  std::uint64_t memory_anonymous_bytes = 0, memory_file_bytes = 0, memory_kernel_bytes = 0, memory_swap_bytes = 0;
   Duration cpu_time{};
+  Duration cpu_user{}, cpu_system{};  ///< of cpu_time
   Duration cpu_throttled{};
+  std::uint64_t cpu_throttled_periods = 0;
   std::uint64_t pids = 0;
   /// Processes the kernel killed in this group for lack of memory.
   std::uint64_t oom_kills = 0;

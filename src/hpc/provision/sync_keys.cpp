@@ -158,6 +158,20 @@ awaitable<void> FileService::seal_anew() {
       content.data = base64_encode(sealed.bytes);
       decision.changes.push_back(tables::put_record(content));
     }
+    return decision;
+  };
+  co_await server_.writer().submit(std::move(decide));
+  co_await seal_own_key_anew();
+  std::vector<std::string> pieces;
+  const auto* tables = co_await server_.read();
+  for (const auto& row : tables->rows<model::Record>(tables::record_key<FilePiece>(""))) pieces.push_back(row->name);
+  for (const auto& id : pieces) co_await seal_piece_anew(id);
+}
+
+awaitable<void> FileService::seal_own_key_anew() {
+  auto decide = [this](const Tables& now, const Context&) {
+    Decision<Nothing> decision;
+    const auto& keyring = server_.keyring();
     auto settings = tables::find_record<FileSettings>(now, "settings");
     const auto anew = [&](std::string& under, std::string& seed) {
       if (under == keyring.active_id()) return false;
@@ -174,10 +188,6 @@ awaitable<void> FileService::seal_anew() {
     return decision;
   };
   co_await server_.writer().submit(std::move(decide));
-  std::vector<std::string> pieces;
-  const auto* tables = co_await server_.read();
-  for (const auto& row : tables->rows<model::Record>(tables::record_key<FilePiece>(""))) pieces.push_back(row->name);
-  for (const auto& id : pieces) co_await seal_piece_anew(id);
 }
 
 /// Each is a change of its own: all of a large file would hold everybody else up.

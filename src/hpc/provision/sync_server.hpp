@@ -70,6 +70,8 @@ class FileService {
   void refuse_removal(const tables::Tables& tables, const std::string& key_id) const;
   /// Seals everything under the active key.
   async::awaitable<void> seal_anew();
+  /// The same of the key of manifests alone, which is the server's and nobody's secret: it keeps no root key in use.
+  async::awaitable<void> seal_own_key_anew();
 
  private:
   using Tables = tables::Tables;

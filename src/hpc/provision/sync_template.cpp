@@ -81,6 +81,32 @@ std::string without_last_newline(std::string text) {
   return text;
 }
 
+/// As Go's int: it wraps around.
+std::int64_t moved(std::int64_t number, std::uint64_t by) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(number) + by);
+}
+
+/// As go-systemd escapes the name of a unit; a path has no slash at its ends, and one between its parts.
+std::string unit_name(std::string_view text, bool path) {
+  std::string out;
+  bool start = true, slashes = false;
+  for (const char c : text) {
+    if (path && c == '/') {
+      slashes = true;
+      continue;
+    }
+    if (std::exchange(slashes, false) && !start) out += '-';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' ||
+                       c == '_' || (c == '.' && !start);
+    if (c == '/')
+      out += '-';
+    else
+      out += plain ? std::string(1, c) : fmt::format("\\x{:x}", static_cast<unsigned char>(c));
+    start = false;
+  }
+  return path && out.empty() ? "-" : out;
+}
+
 Value refuse(const char* why) { throw Error(Code::unsupported, why); }
 
 const gotemplate::FunctionSet& functions() {
@@ -97,28 +123,22 @@ const gotemplate::FunctionSet& functions() {
     add({"nobackup", "", "Nothing: no backups are made.", Origin::sprig, [](const Call&) -> Value { return ""; }});
     add({"file", "name string", "What follows goes into the file of this name, beside the declared one.", Origin::sprig,
          [](const Call& c) -> Value { return mark(kFile, c.text(0)); }});
+    add({"basename", "path string", "Its last part.", Origin::sprig, [](const Call& c) -> Value {
+           std::string_view path = c.text(0);
+           if (path.empty()) return ".";
+           while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+           return path == "/" ? path : path.substr(path.rfind('/') + 1);
+         }});
+    add({"inc", "number int", "One more.", Origin::sprig,
+         [](const Call& c) -> Value { return moved(c.integer(0), 1); }});
+    add({"dec", "number int", "One less.", Origin::sprig,
+         [](const Call& c) -> Value { return moved(c.integer(0), ~std::uint64_t{0}); }});
     add({"softlink", "target string", "The file is a symbolic link.", Origin::sprig,
          [](const Call& c) -> Value { return mark(kLink, c.text(0)); }});
-    add({"SystemdEscape", "text string", "As systemd-escape(1).", Origin::sprig, [](const Call& c) -> Value {
-           std::string out;
-           for (const char ch : c.text(0)) {
-             const bool plain = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-                                ch == ':' || ch == '_' || (ch == '.' && !out.empty());
-             if (ch == '/')
-               out += '-';
-             else
-               out += plain ? std::string(1, ch) : fmt::format("\\x{:02x}", static_cast<unsigned char>(ch));
-           }
-           return out;
-         }});
-    add({"SystemdEscapePath", "path string", "As systemd-escape(1) --path.", Origin::sprig, [](const Call& c) -> Value {
-           std::string_view path = c.text(0);
-           while (path.starts_with('/')) path.remove_prefix(1);
-           while (path.ends_with('/')) path.remove_suffix(1);
-           std::string out = path.empty() ? "-" : "";
-           for (const char ch : path) out += ch == '/' ? '-' : ch;
-           return out;
-         }});
+    add({"SystemdEscape", "text string", "As systemd-escape(1).", Origin::sprig,
+         [](const Call& c) -> Value { return unit_name(c.text(0), false); }});
+    add({"SystemdEscapePath", "path string", "As systemd-escape(1) --path.", Origin::sprig,
+         [](const Call& c) -> Value { return unit_name(c.text(0), true); }});
     add({"UniqueField", "separator string, index int, lines string",
          "The lines, of those that share the field of this index the first one.", Origin::sprig,
          [](const Call& c) -> Value { return unique_field(c.text(2), c.string(0), c.integer(1)); }});
@@ -168,11 +188,11 @@ std::optional<Ipv4Network> network_of(const std::string& cidr) {
   return out;
 }
 
-/// A network device, as a Go struct: what is not known is empty.
-class NetDev final : public gotemplate::Object {
+/// A Go struct: what it has not is an error, which names the field. What is not known of a field is empty.
+class Struct final : public gotemplate::Object {
  public:
-  explicit NetDev(Map fields) : fields_(std::move(fields)) {}
-  std::string_view type_name() const override { return "*node.NetDev"; }
+  Struct(std::string_view type, Map fields) : type_(type), fields_(std::move(fields)) {}
+  std::string_view type_name() const override { return type_; }
   std::optional<Value> member(std::string_view name, std::span<const Value>) const override {
     const auto it = fields_.find(name);
     return it == fields_.end() ? std::nullopt : std::optional(it->second);
@@ -182,30 +202,38 @@ class NetDev final : public gotemplate::Object {
     for (const auto& [name, value] : fields_) names.push_back(name);
     return names;
   }
-  std::string text() const override { return "netdev"; }
+  std::string text() const override { return std::string(type_.substr(type_.rfind('.') + 1)); }
   Value plain() const override { return Value::map(fields_); }
 
  private:
+  std::string_view type_;
   Map fields_;
 };
 
-/// Warewulf's three-valued bool (wwtype.WWbool): prints, and can be asked with a default.
+Value structure(std::string_view type, Map fields) {
+  return Value::object(std::make_shared<Struct>(type, std::move(fields)));
+}
+
+/// Warewulf's three-valued bool (wwtype.WWbool): a text, which is empty when it is not set, and can be asked as a bool.
 class Flag final : public gotemplate::Object {
  public:
-  explicit Flag(bool value) : value_(value) {}
+  explicit Flag(std::optional<bool> value) : value_(value) {}
   std::string_view type_name() const override { return "wwtype.WWbool"; }
   std::optional<Value> member(std::string_view name, std::span<const Value>) const override {
-    if (name == "Bool" || name == "BoolDefaultTrue" || name == "BoolDefaultFalse") return Value(value_);
+    if (name == "Bool" || name == "BoolDefaultFalse") return Value(value_.value_or(false));
+    if (name == "BoolDefaultTrue") return Value(value_.value_or(true));
     return std::nullopt;
   }
   std::vector<std::string> member_names() const override { return {"Bool", "BoolDefaultTrue", "BoolDefaultFalse"}; }
-  std::string text() const override { return value_ ? "true" : "false"; }
+  std::string text() const override { return !value_ ? "" : *value_ ? "true" : "false"; }
+  bool truth() const override { return value_.has_value(); }
+  Value basic() const override { return Value(text()); }
 
  private:
-  bool value_;
+  std::optional<bool> value_;
 };
 
-Value flag(bool value) { return Value::object(std::make_shared<Flag>(value)); }
+Value flag(std::optional<bool> value) { return Value::object(std::make_shared<Flag>(value)); }
 
 Value net_device(const std::string& device, const std::string& address, const std::optional<Ipv4Network>& network,
                  bool primary) {
@@ -224,7 +252,7 @@ Value net_device(const std::string& device, const std::string& address, const st
   fields["Primary"] = primary;
   fields["Default"] = primary;
   for (const char* name : {"Tags", "TagsDel"}) fields[name] = Value::map({});
-  return Value::object(std::make_shared<NetDev>(std::move(fields)));
+  return structure("*node.NetDev", std::move(fields));
 }
 
 Map text_map(const model::StringMap& from) {
@@ -236,12 +264,6 @@ Map text_map(const model::StringMap& from) {
 std::string attribute(const model::Node& node, const std::string& name) {
   const auto it = node.attributes.find(name);
   return it == node.attributes.end() ? std::string() : it->second;
-}
-
-Value empty_strings(std::initializer_list<const char*> names) {
-  Map out;
-  for (const char* name : names) out[name] = "";
-  return Value::map(std::move(out));
 }
 
 /// "eth0", the device that has the address.
@@ -285,16 +307,74 @@ Map node_fields(const model::Node& node, const model::Cluster* cluster, const mo
   out["PrimaryNetDev"] = cluster != nullptr && !cluster->networks.empty() ? cluster->networks.front().name : "";
   for (const char* name : {"ImageName", "ContainerName", "Container", "Ipxe", "Init", "Root", "AssetKey"})
     out[name] = "";
-  out["Discoverable"] = flag(false);
+  out["Discoverable"] = flag({});
   for (const char* name : {"RuntimeOverlay", "SystemOverlay"}) out[name] = Value::list({});
   for (const char* name : {"Disks", "FileSystems", "Resources"}) out[name] = Value::map({});
-  out["Kernel"] = Value::map({{"Version", attribute(node, "kernel.version")}, {"Override", ""}, {"Args", ""}});
+  out["Kernel"] =
+      structure("*node.KernelConf",
+                {{"Version", attribute(node, "kernel.version")}, {"Override", ""}, {"Args", Value::texts({})}});
   Map ipmi{{"Tags", Value::map({})}, {"TagsDel", Value::map({})}};
   for (const char* name :
-       {"UserName", "Password", "Ipaddr", "Netmask", "Port", "Gateway", "Interface", "Write", "Template", "EscapeChar"})
+       {"UserName", "Password", "Ipaddr", "Netmask", "Port", "Gateway", "Interface", "Template", "EscapeChar"})
     ipmi[name] = "";
-  out["Ipmi"] = Value::map(std::move(ipmi));
+  ipmi["Write"] = flag({});
+  out["Ipmi"] = structure("*node.IpmiConf", std::move(ipmi));
   return out;
+}
+
+/// As Warewulf writes it: "01-02-2006 15:04:05 MST".
+std::string build_time(TimePoint at) {
+  const std::string iso = format_time(at);  // 2006-01-02T15:04:05Z
+  return fmt::format("{}-{} {} UTC", iso.substr(5, 5), iso.substr(0, 4), iso.substr(11, 8));
+}
+
+/// Where Warewulf's packages have their files: templates that write such a path get the one that Warewulf writes.
+Value paths() {
+  return structure("config.BuildConfig", {{"Bindir", "/usr/bin"},
+                                          {"Sysconfdir", "/etc"},
+                                          {"Localstatedir", "/var/lib"},
+                                          {"Cachedir", "/var/cache"},
+                                          {"Ipxesource", "/usr/share/ipxe"},
+                                          {"Srvdir", "/srv"},
+                                          {"Firewallddir", "/usr/lib/firewalld/services"},
+                                          {"Systemddir", "/usr/lib/systemd/system"},
+                                          {"Datadir", "/usr/share"},
+                                          {"WWOverlaydir", "/var/lib/warewulf/overlays"},
+                                          {"WWChrootdir", "/var/lib/warewulf/chroots"},
+                                          {"WWProvisiondir", "/var/lib/warewulf/provision"},
+                                          {"WWClientdir", "/warewulf"},
+                                          {"Wwclientdir", "/warewulf"},
+                                          {"NodesConf", "/etc/warewulf/nodes.conf"},
+                                          {"OciBlobCachedir", "/var/cache/warewulf"},
+                                          {"SiteOverlaydir", "/var/lib/warewulf/overlays"},
+                                          {"DistributionOverlaydir", "/usr/share/warewulf/overlays"},
+                                          {"OverlayProvisiondir", "/var/lib/warewulf/provision/overlays"}});
+}
+
+/// Warewulf's configuration of its services: none of them is here, so each is off, with Warewulf's defaults.
+void add_services(Map& out) {
+  out["Dhcp"] = structure("config.DHCPConf", {{"Enabled", false},
+                                              {"Template", "default"},
+                                              {"RangeStart", ""},
+                                              {"RangeEnd", ""},
+                                              {"Range6Start", ""},
+                                              {"Range6End", ""},
+                                              {"SystemdName", "dhcpd"}});
+  out["Nfs"] =
+      structure("config.NFSConf", {{"Enabled", false}, {"SystemdName", "nfsd"}, {"ExportsExtended", Value::list({})}});
+  out["Ssh"] = structure("config.SSHConf", {{"KeyTypes", Value::texts({"ed25519", "ecdsa", "rsa"})}});
+  out["Tftp"] =
+      structure("config.TFTPConf",
+                {{"Enabled", false}, {"TftpRoot", ""}, {"SystemdName", "tftp"}, {"IpxeBinaries", Value::map({})}});
+  out["Warewulf"] = structure("config.WarewulfConf", {{"Port", 9873},
+                                                      {"Secure", true},
+                                                      {"UpdateInterval", 60},
+                                                      {"AutobuildOverlays", true},
+                                                      {"EnableHostOverlay", true},
+                                                      {"Syslog", false},
+                                                      {"GrubBoot", false},
+                                                      {"DataStore", "/var/lib/warewulf"}});
+  out["Paths"] = paths();
 }
 
 /// "name/…": the file of the mark, its text up to the next.
@@ -340,7 +420,7 @@ TemplateWorld::TemplateWorld(const Inputs& inputs) {
   for (const auto& node : sorted) {
     const auto host = std::ranges::find_if(inputs.hosts, [&](const auto& h) { return h->name == node->host; });
     auto fields = node_fields(*node, cluster, host == inputs.hosts.end() ? nullptr : host->get());
-    all.push_back(Value::map(fields));
+    all.push_back(structure("node.Node", fields));
     nodes_[node->id] = std::move(fields);
   }
   common_["AllNodes"] = Value::list(std::move(all));
@@ -364,19 +444,8 @@ TemplateWorld::TemplateWorld(const Inputs& inputs) {
   common_["Network"] = network ? network->network : "";
   common_["NetworkCIDR"] = network ? network->cidr : "";
   common_["IpCIDR"] = network ? fmt::format("{}/{}", server, network->prefix) : "";
-  common_["Dhcp"] =
-      Value::map({{"Enabled", false}, {"Template", ""}, {"RangeStart", ""}, {"RangeEnd", ""}, {"SystemdName", ""}});
-  common_["Nfs"] = Value::map({{"Enabled", false}, {"SystemdName", ""}, {"ExportsExtended", Value::list({})}});
-  common_["Ssh"] = Value::map({{"KeyTypes", Value::texts({"ed25519", "ecdsa", "rsa"})}});
-  common_["Tftp"] = Value::map({{"Enabled", false}, {"TftpRoot", ""}, {"SystemdName", ""}});
-  common_["Warewulf"] = Value::map({{"Port", 9873},
-                                    {"Secure", true},
-                                    {"UpdateInterval", 300},
-                                    {"AutobuildOverlays", true},
-                                    {"EnableHostOverlay", false},
-                                    {"Syslog", false},
-                                    {"DataStore", ""}});
-  common_["Paths"] = empty_strings({"Bindir", "Sysconfdir", "Localstatedir", "Srvdir", "Wwclientdir"});
+  for (const char* name : {"IpCIDR6", "PrefixLen6", "Network6", "NetworkCIDR6"}) common_[name] = "";
+  add_services(common_);
 }
 
 Value TemplateWorld::data_for(const model::SyncFile& file, const Target& target) const {
@@ -387,14 +456,14 @@ Value TemplateWorld::data_for(const model::SyncFile& file, const Target& target)
     own["Id"] = target.capsule;
     own["Hostname"] = target.capsule;
   }
-  data["ThisNode"] = Value::map(own);
+  data["ThisNode"] = structure("*node.Node", own);
   for (auto& [name, value] : own) data[name] = value;
   // Not when it is rendered: two renderings of one master are the same bytes.
   const auto at = from_unix_nanos(file.modify_time);
-  data["BuildTime"] = format_time(at);
+  data["BuildTime"] = build_time(at);
   data["BuildTimeUnix"] = std::to_string(file.modify_time / 1'000'000'000);
   data["BuildSource"] = file.source;
-  return Value::map(std::move(data));
+  return structure("overlay.TemplateStruct", std::move(data));
 }
 
 Rendered TemplateWorld::render(const model::SyncFile& file, const std::string& text, const Target& target,

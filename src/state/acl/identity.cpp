@@ -173,7 +173,7 @@ std::vector<std::string> policies_of_workload(const Tables& tables, const std::s
   std::vector<std::string> names;
   for (const auto& policy : tables.rows<model::AclPolicy>()) {
     const auto& job = policy->job_acl;
-    if (!job || job->ns != ns || job->job_id != job_id) continue;
+    if (!job || job->ns != ns || (!job->job_id.empty() && job->job_id != job_id)) continue;
     if ((job->group.empty() || job->group == group) && (job->task.empty() || job->task == task))
       names.push_back(policy->name);
   }

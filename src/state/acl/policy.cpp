@@ -250,6 +250,7 @@ bool Policy::empty() const {
 
 Policy parse_policy(std::string rules, std::string name, hcl::Diagnostics& diagnostics) {
   Policy policy;
+  if (rules.empty()) return policy;  // of who attaches it first, and says later what it grants
   if (rules.size() > kMaxRulesBytes) {
     diagnostics.error({}, fmt::format("the rules have {} bytes; at most {} are read", rules.size(), kMaxRulesBytes));
     return policy;

@@ -33,8 +33,8 @@ std::vector<const Field*> label_fields(const Structure& structure) {
 
 class Decoder {
  public:
-  Decoder(const hcl::Context& context, hcl::Diagnostics& diagnostics, const Dialect& dialect)
-      : context_(context), diagnostics_(diagnostics), dialect_(dialect) {}
+  Decoder(const hcl::Context& context, hcl::Diagnostics& diagnostics, const Dialect& dialect, Given* given = nullptr)
+      : context_(context), diagnostics_(diagnostics), dialect_(dialect), given_(given) {}
 
   void body(const hcl::Body& body, const Structure& structure, void* object, const hcl::Range& header) {
     if (!affordable(header)) return;
@@ -45,7 +45,7 @@ class Decoder {
     if (extension != nullptr) refuse_names(*extension, content);
     for (const auto& field : structure.fields) read_field(structure, field, content, body, object);
     if (extension != nullptr && extension->finish)
-      extension->finish(object, {body, header, content, context_, diagnostics_});
+      extension->finish(object, {body, header, content, context_, diagnostics_, given_});
   }
 
   void block(const hcl::Block& block, const Structure& structure, void* object) {
@@ -167,6 +167,7 @@ class Decoder {
   void read_attribute(const Structure& structure, const Field& field, const hcl::Attribute& attribute, void* target) {
     const auto evaluated = attribute.expression.evaluate(context_, diagnostics_);
     if (!evaluated) return;
+    if (!evaluated->is_null()) note(field);
     if (!evaluated->is_null())
       return value(*evaluated, *field.type, target, attribute.expression.range(), fmt::format("'{}'", field.hcl));
     if (field.required)
@@ -177,23 +178,37 @@ class Decoder {
   void read_block(const Field& field, const hcl::Block& block, void* target) {
     const Type& type = *field.type;
     if (field.form == Form::block_or_attribute) return read_free_form(field, block, target);
-    if (type.kind == Kind::structure) return this->block(block, type.structure(), target);
-    if (type.kind == Kind::map) return read_keyed_block(type, block, target);
-    this->block(block, *structure_in(type), type.append(target));  // optional, list
+    if (type.kind == Kind::map) return read_keyed_block(field, block, target);
+    void* const into = type.kind == Kind::structure ? target : type.append(target);  // optional, list
+    within(given_ == nullptr ? nullptr : &given_->add(field.json), block, *structure_in(type), into);
+  }
+
+  void note(const Field& field) {
+    if (given_ != nullptr) given_->note(field.json);
+  }
+
+  /// What the block gives is noted in `given`.
+  void within(Given* given, const hcl::Block& block, const Structure& structure, void* object) {
+    Given* const around = std::exchange(given_, given);
+    this->block(block, structure, object);
+    given_ = around;
   }
 
   /// A map of structures: the first label is the key.
-  void read_keyed_block(const Type& type, const hcl::Block& block, void* target) {
+  void read_keyed_block(const Field& field, const hcl::Block& block, void* target) {
+    const Type& type = *field.type;
     if (block.labels.empty()) return;  // the schema has reported it
     const std::string& key = block.labels.front().text;
     if (type.find(target, key) != nullptr) {
       diagnostics_.error(block.range, fmt::format("a second '{}' \"{}\"", block.type, key));
       return;
     }
-    this->block(block, type.element->structure(), type.insert(target, key));
+    within(given_ == nullptr ? nullptr : &given_->add(field.json, key), block, type.element->structure(),
+           type.insert(target, key));
   }
 
   void read_free_form(const Field& field, const hcl::Block& block, void* target) {
+    note(field);
     const auto read =
         field.type->kind == Kind::any ? hcl::decode_any(block.body, context_, diagnostics_) : pairs(block.body, field);
     if (read) value(*read, *field.type, target, block.range, fmt::format("'{}'", field.hcl));
@@ -287,6 +302,7 @@ class Decoder {
   const hcl::Context& context_;
   hcl::Diagnostics& diagnostics_;
   const Dialect& dialect_;
+  Given* given_;  ///< of the object at hand; null: nobody asks
 };
 
 }  // namespace
@@ -297,8 +313,8 @@ void decode(const hcl::Body& body, const Structure& structure, void* object, con
 }
 
 void decode(const hcl::Block& block, const Structure& structure, void* object, const hcl::Context& context,
-            hcl::Diagnostics& diagnostics, const Dialect& dialect) {
-  Decoder(context, diagnostics, dialect).block(block, structure, object);
+            hcl::Diagnostics& diagnostics, const Dialect& dialect, Given* given) {
+  Decoder(context, diagnostics, dialect, given).block(block, structure, object);
 }
 
 void decode_value(const hcl::Value& value, const Type& type, void* target, const hcl::Range& range,

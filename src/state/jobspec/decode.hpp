@@ -10,6 +10,7 @@
 #include "base/describe.hpp"
 #include "hcl/body.hpp"
 #include "hcl/context.hpp"
+#include "jobspec/given.hpp"
 
 #include <functional>
 #include <map>
@@ -26,6 +27,7 @@ struct Site {
   const hcl::Content& content;  ///< all that was found: described names and the extension's
   const hcl::Context& context;
   hcl::Diagnostics& diagnostics;
+  Given* given = nullptr;  ///< of this object, where somebody wants to know
 };
 
 /// What a language has beyond the fields of one structure: other names for them, sugar, and names it refuses.
@@ -46,9 +48,9 @@ using Dialect = std::map<std::string, Extension, std::less<>>;
 /// Reads `body` into `object`, which is of the described type and holds its defaults. Label fields are the caller's.
 void decode(const hcl::Body& body, const describe::Structure& structure, void* object, const hcl::Context& context,
             hcl::Diagnostics& diagnostics, const Dialect& dialect = {});
-/// The same for a block: its labels go into the label fields.
+/// The same for a block: its labels go into the label fields. What was written is noted in `given`.
 void decode(const hcl::Block& block, const describe::Structure& structure, void* object, const hcl::Context& context,
-            hcl::Diagnostics& diagnostics, const Dialect& dialect = {});
+            hcl::Diagnostics& diagnostics, const Dialect& dialect = {}, Given* given = nullptr);
 /// One value into one field's type; `what` names it in messages: "attribute 'count'".
 void decode_value(const hcl::Value& value, const describe::Type& type, void* target, const hcl::Range& range,
                   const std::string& what, hcl::Diagnostics& diagnostics);

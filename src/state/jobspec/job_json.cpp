@@ -1,6 +1,7 @@
 #include <span>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/json_place.hpp"
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
@@ -41,7 +42,7 @@ void find_refused(const boost::json::object& object, const Structure& structure,
   for (const auto& [key, value] : object) {
     const std::string_view name(key.data(), key.size());
     for (const auto* one : refused) {
-      if (out.refused.size() < kMostRefusals && lower(one->json) == lower(name) && !json::is_empty(value))
+      if (out.refused.size() < kMostRefusals && json::names_field(name, one->json) && !json::is_empty(value))
         out.refused.push_back(fmt::format("{}.{}: {}", at.text(), one->json, one->why));
     }
     const describe::Field* field = structure.find_json(name);
@@ -106,7 +107,7 @@ void fill_in(model::Job& job) {
 
 const boost::json::value* member(const boost::json::value& from, std::string_view name) {
   const auto* object = from.if_object();
-  return object == nullptr ? nullptr : object->if_contains(name);
+  return object == nullptr ? nullptr : json::find_member(*object, name);
 }
 
 /// What stands in the list `name`; nothing when there is none.
@@ -133,6 +134,44 @@ void drop_empty_lifecycles(const boost::json::value& json, model::Job& job) {
   }
 }
 
+/// A group without a word about its count has as many as its scaling has at least.
+void settle_counts(const boost::json::value& json, model::Job& job) {
+  const auto groups = elements(json, "TaskGroups");
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto* count = member(groups[g], "Count");
+    auto& group = job.groups.at(g);
+    if ((count == nullptr || count->is_null()) && group.scaling && group.scaling->min)
+      group.count = *group.scaling->min;
+  }
+}
+
+/// An `update` of which nothing is said: Nomad's servers write one of every job, since it is a struct there, and of a
+/// batch job everything in it is 0.
+bool is_empty_block(const boost::json::value& of, std::string_view name) {
+  const auto* block = member(of, name);
+  if (block == nullptr || !block->is_object()) return false;
+  // null is not "": who says `max_parallel = 0` and nothing else means that.
+  return std::ranges::all_of(
+      block->get_object(), [](const auto& entry) { return json::is_empty(entry.value()) && !entry.value().is_null(); });
+}
+
+/// Theirs says all of it; a person's `max_parallel = 0`, alone, is meant.
+bool is_empty_update(const boost::json::value& of) {
+  const auto* update = member(of, "Update");
+  return is_empty_block(of, "Update") && member(*update, "HealthCheck") != nullptr;
+}
+
+/// Likewise `consul`, which they write of every group.
+void drop_empty_blocks(const boost::json::value& json, model::Job& job) {
+  if (is_empty_update(json)) job.update.reset();
+  const auto groups = elements(json, "TaskGroups");
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    auto& group = job.groups.at(g);
+    if (is_empty_update(groups[g])) group.update.reset();
+    if (is_empty_block(groups[g], "Consul")) group.consul.reset();
+  }
+}
+
 /// On the wire cpu is 100 MHz when not given, unless cores are asked for: then it is theirs.
 void settle_cpu(model::Job& job) {
   static const model::Resources kDefaults;
@@ -143,12 +182,21 @@ void settle_cpu(model::Job& job) {
   }
 }
 
+/// Whether it is the API's, whose ID is a word: in HCL written as JSON the names of a job's block are those of jobs.
+bool is_job(const boost::json::object& object) {
+  const auto* id = json::find_member(object, "ID");
+  const auto* groups = json::find_member(object, "TaskGroups");
+  return (id != nullptr && !id->is_object()) || (groups != nullptr && !groups->is_object());
+}
+
 /// {"Job": {…}} or the job itself; null when the document is neither.
 const boost::json::value* job_in(const boost::json::value& document) {
   const auto* object = document.if_object();
   if (object == nullptr) return nullptr;
   if (const auto* job = object->if_contains("Job"); job != nullptr && job->is_object()) return job;
-  return object->contains("ID") || object->contains("TaskGroups") ? &document : nullptr;
+  const auto* job = json::find_member(*object, "Job");
+  if (job != nullptr && job->is_object() && is_job(job->get_object())) return job;
+  return is_job(*object) ? &document : nullptr;
 }
 
 }  // namespace
@@ -163,8 +211,10 @@ model::Job job_from_json(const boost::json::value& json) {
   }
   auto job = json::decode<model::Job>(json, "Job");
   settle_cpu(job);
+  settle_counts(json, job);
   fill_in(job);
   drop_empty_lifecycles(json, job);
+  drop_empty_blocks(json, job);
   model::take_back_policies(job);
   job.canonicalize();
   return job;
@@ -184,6 +234,7 @@ std::optional<ParseResult> parse_api_json(const std::string& text, const Inputs&
   ParseResult result;
   guard(result.diagnostics, {}, [&] {
     auto job = job_from_json(*found);
+    if (!inputs.canonicalize) result.given = given_by(found->as_object(), describe::structure_of<model::Job>());
     check_job(job, inputs, {}, result.diagnostics);
     if (!result.diagnostics.has_errors()) result.job = std::move(job);
   });

@@ -65,7 +65,8 @@ ParseResult read_job(const Opened& opened, const Inputs& inputs, bool sound,
   JobSites sites;
   const JobDialect dialect(sites);
   model::Job job;
-  decode(*jobs[0], describe::structure_of<model::Job>(), &job, opened.context, diagnostics, dialect.extensions());
+  decode(*jobs[0], describe::structure_of<model::Job>(), &job, opened.context, diagnostics, dialect.extensions(),
+         inputs.canonicalize ? nullptr : &result.given);
   for (auto& [name, range] : sites.dependencies) result.dependencies.push_back({name, range});
   if (complete && !diagnostics.has_errors()) complete(job);
   if (sound && !diagnostics.has_errors()) check_job(job, inputs, sites.blocks, diagnostics);
@@ -83,7 +84,7 @@ ParseResult parse_job(std::string text, std::string name, const Inputs& inputs) 
   hcl::Diagnostics found;
   detail::guard(found, {}, [&] {
     const detail::GivenValues values(inputs, found);
-    hcl::Body body = hcl::parse(std::move(text), std::move(name), found);
+    hcl::Body body = hcl::parse(std::move(text), std::move(name), found, hcl::Lines::strict);
     const auto opened = detail::open_body(std::move(body), values, detail::base_context(inputs), found);
     if (!found.has_errors()) values.check_known(opened.names, found);
     result = detail::read_job(opened, inputs, !found.has_errors());

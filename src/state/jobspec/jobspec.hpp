@@ -5,6 +5,7 @@
 
 #include "hcl/diagnostic.hpp"
 #include "hcl/value.hpp"
+#include "jobspec/given.hpp"
 #include "model/job.hpp"
 #include "model/validate.hpp"
 
@@ -52,6 +53,7 @@ struct ParseResult {
   hcl::Diagnostics diagnostics;
   hcl::Range place;                          ///< of the job block
   std::vector<DependencySite> dependencies;  ///< every depends_on, of the job and its groups
+  Given given{};                             ///< what the file says, where the job was not to be canonicalized
 };
 
 /// Parses one job. `name` is the file's name, for messages.

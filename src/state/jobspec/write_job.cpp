@@ -165,6 +165,12 @@ class Writer {
     }
   }
 
+  /// Without a word about its count it would have as many as its scaling has at least.
+  static bool scales(const void* object) {
+    const auto& scaling = static_cast<const model::TaskGroup*>(object)->scaling;
+    return scaling && scaling->min;
+  }
+
   void field(const Structure& structure, const Field& field, const void* object, const void* defaults) {
     if (structure.name == "task" && field.json == "Identity")
       default_identity(*static_cast<const model::Task*>(object));
@@ -174,7 +180,8 @@ class Writer {
       return;  // it is what the cores amount to
     if (field.form == Form::wire || field.form == Form::label) return;
     const void* value = field.in(object);
-    const bool named = options_.names_providers && structure.name == "service" && field.json == "Provider";
+    const bool named = (options_.names_providers && structure.name == "service" && field.json == "Provider") ||
+                       (structure.name == "group" && field.json == "Count" && scales(object));
     if (!field.required && !named && describe::equal(*field.type, value, field.in(defaults))) return;
     if (field.form == Form::attribute) {
       if (field.type->kind == Kind::optional && field.type->size(value) == 0) return;

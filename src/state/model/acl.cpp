@@ -17,9 +17,10 @@ std::vector<std::string> problems(const AclPolicy& policy) {
   check_name("policy", policy.name, out);
   check_description("policy", policy.description, out);
   if (const auto& job = policy.job_acl) {
-    if (job->ns.empty()) out.push_back("JobACL names no namespace");
-    if (job->job_id.empty()) out.push_back("JobACL names no job");
-    if (!job->task.empty() && job->group.empty()) out.push_back("JobACL names a task, but not its group");
+    // In Nomad's words. A namespace alone: all jobs in it.
+    if (job->ns.empty() && !job->job_id.empty()) out.push_back("namespace must be set to set job ID");
+    if (job->job_id.empty() && !job->group.empty()) out.push_back("job ID must be set to set group");
+    if (job->group.empty() && !job->task.empty()) out.push_back("group must be set to set task");
   }
   return out;
 }

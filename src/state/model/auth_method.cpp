@@ -45,6 +45,11 @@ void check_jwt(const AuthMethodConfig& config, std::vector<std::string>& out) {
 
 }  // namespace
 
+bool names_provider(const AuthMethodConfig& config) {
+  return !(config.oidc_discovery_url.empty() && config.oidc_client_id.empty() && config.jwks_url.empty() &&
+           config.jwt_validation_pub_keys.empty());
+}
+
 std::vector<std::string> problems(const AuthMethod& method) {
   std::vector<std::string> out;
   if (!detail::is_name(method.name))
@@ -53,6 +58,7 @@ std::vector<std::string> problems(const AuthMethod& method) {
   if (method.max_token_ttl <= Duration{0}) out.push_back("missing MaxTokenTTL");
   if (method.token_name_format.size() > kLongestText) out.push_back("TokenNameFormat is longer than 256 bytes");
   check_sizes(method.config, out);
+  if (!names_provider(method.config)) return out;
   if (method.type == AuthMethodType::OIDC)
     check_oidc(method.config, out);
   else

@@ -24,7 +24,7 @@ struct AssertionKey {
 struct ClientAssertion {
   std::vector<std::string> audience;
   std::string key_source;     ///< "nomad" (the server's signing key), "private_key" or "client_secret"
-  std::string key_algorithm;  ///< of the signature; empty: RS256, and EdDSA of the server's key
+  std::string key_algorithm;  ///< of the signature; empty: RS256, and as identities of the server's key
   std::map<std::string, std::string> extra_headers;
   std::optional<AssertionKey> private_key;
 };
@@ -84,6 +84,9 @@ struct BindingRule {
   Revision create_index = 0;
   Revision modify_index = 0;
 };
+
+/// Whether it says by whom people are identified. A method may be made first and told later: nobody logs in by it then.
+bool names_provider(const AuthMethodConfig& config);
 
 /// All problems, in words. What the keys and selectors hold is checked by those who use them.
 std::vector<std::string> problems(const AuthMethod& method);

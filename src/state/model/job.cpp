@@ -1,5 +1,8 @@
 #include "model/job.hpp"
 
+#include "model/detail/check_name.hpp"
+#include "model/memory.hpp"
+
 #include <fmt/format.h>
 
 namespace underway::model {
@@ -26,7 +29,7 @@ void add(Resources& sum, const Resources& more) {
   sum.cpu += more.cpu;
   sum.cores += more.cores;
   sum.memory_mb += more.memory_mb;
-  sum.memory_max_mb += more.memory_max_mb > 0 ? more.memory_max_mb : more.memory_mb;
+  sum.memory_max_mb += most_memory_mb(more.memory_mb, more.memory_max_mb);
 }
 
 void raise(Resources& most, const Resources& candidate) {
@@ -118,7 +121,7 @@ void canonicalize_services(std::vector<Service>& services, const std::string& de
     if (service.name.empty()) service.name = default_name;
     if (service.task.empty()) service.task = task;
     for (auto& check : service.checks) {
-      if (check.name.empty()) check.name = fmt::format("service: \"{}\" check", service.name);
+      if (check.name.empty()) check.name = detail::default_check_name(service.name);
       if (check.type == "script" && check.task.empty()) check.task = service.task;
       if (check.on_update.empty()) check.on_update = service.on_update;
       if (!check.check_restart) check.check_restart = service.check_restart;

@@ -113,7 +113,7 @@ const Structure& description(Tag<Resources>) {
                                             "Memory in MiB; the limit too, unless `memory_max` is given.")
           .destructive()
           .attribute<&Resources::memory_max_mb>("memory_max", "MemoryMaxMB",
-                                                "Limit of memory in MiB when above `memory`.")
+                                                "Limit of memory in MiB when above `memory`; -1: none.")
           .destructive()
           .attribute<&Resources::pids>("pids", "PIDs", "Limit of processes and threads; 0: the agent's default.")
           .destructive()

@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 #include "model/detail/place.hpp"
+#include "model/memory.hpp"
 
 #include <set>
 
@@ -86,8 +87,9 @@ void check_resources(const Place& place, const Resources& resources, const Valid
   else
     place.require(resources.cpu >= kMinCpu, "cpu = {} is below {} MHz", resources.cpu, kMinCpu);
   place.require(resources.memory_mb >= kMinMemoryMb, "memory = {} is below {} MiB", resources.memory_mb, kMinMemoryMb);
-  place.require(resources.memory_max_mb == 0 || resources.memory_max_mb >= resources.memory_mb,
-                "memory_max = {} is below memory = {}", resources.memory_max_mb, resources.memory_mb);
+  const bool unbounded = resources.memory_max_mb == 0 || resources.memory_max_mb == kNoMemoryLimit;
+  place.require(unbounded || resources.memory_max_mb >= resources.memory_mb, "memory_max = {} is below memory = {}",
+                resources.memory_max_mb, resources.memory_mb);
   place.require(resources.pids >= 0, "pids = {} is negative", resources.pids);
   place.require(resources.secrets_mb >= 0, "secrets = {} is negative", resources.secrets_mb);
   std::set<std::string> names;

@@ -1,4 +1,5 @@
 #include "base/text.hpp"
+#include "model/detail/check_name.hpp"
 #include "model/detail/place.hpp"
 
 #include <set>
@@ -119,7 +120,9 @@ void check_service(const Place& place, const Service& service, const TaskGroup& 
   for (const auto& check : service.checks) {
     const std::string name = check.name.empty() ? check.type : check.name;
     const Place here = place.inside("check", name);
-    here.require(check.name.empty() || names.insert(check.name).second, "another check of the service has this name");
+    // Those without a name are given the same, and told apart by their place.
+    const bool given = !check.name.empty() && check.name != default_check_name(service.name);
+    here.require(!given || names.insert(check.name).second, "another check of the service has this name");
     check_check(here, check, service, group);
   }
 }

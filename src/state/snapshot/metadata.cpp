@@ -12,6 +12,7 @@ const Structure& description(Tag<WrappedKey>) {
                                  .wire<&WrappedKey::active>("Active", "")
                                  .wire<&WrappedKey::create_time>("CreateTime", "")
                                  .wire<&WrappedKey::wrapped>("Wrapped", "")
+                                 .wire<&WrappedKey::rsa_wrapped>("RSAWrapped", "")
                                  .done();
   return s;
 }

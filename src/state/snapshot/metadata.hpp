@@ -16,6 +16,7 @@ struct WrappedKey {
   bool active = false;
   std::int64_t create_time = 0;  ///< ns since the epoch
   std::string wrapped;           ///< base64
+  std::string rsa_wrapped = {};  ///< base64; empty: it has no RSA key
 };
 
 /// Of what is packed here. What a newer one has, this program would lose.

@@ -83,7 +83,7 @@ void Tables::Impl::clear() {
   tokens_by_hash.clear();
   settings.clear();
   services.clear();
-  stamp = 0;
+  stamp = ordered_in = 0;
   unsettled_jobs.clear();
   unsettled_nodes.clear();
   operations.clear();

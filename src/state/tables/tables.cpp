@@ -79,9 +79,7 @@ Row<Evaluation> Tables::find_evaluation(const std::string& id) const { return im
 
 std::vector<Row<Evaluation>> Tables::evaluations(std::string_view id_prefix) const {
   auto found = impl_->evaluations.rows(id_prefix);
-  std::sort(found.begin(), found.end(), [](const Row<Evaluation>& a, const Row<Evaluation>& b) {
-    return a->create_index != b->create_index ? a->create_index > b->create_index : a->id > b->id;
-  });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return detail::NewerLast()(b, a); });
   return found;
 }
 

@@ -11,17 +11,23 @@ const Structure& description(Tag<AclSettings>) {
   static const Structure s =
       Builder<AclSettings>("acl", "Who may do what.")
           .attribute<&AclSettings::enabled>(
-              "enabled", "enabled", "Whether requests need a token; without a word, yes, but for -dev on 127.0.0.1.")
+              "enabled", "enabled",
+              "Whether requests need a token; without a word, yes, but for -dev and `nomad_compat` on 127.0.0.1.")
           .attribute<&AclSettings::trust_root_socket>(
               "trust_root_socket", "trust_root_socket",
               "Whether root at the unix socket of the agent has management rights without a token.")
+          .attribute<&AclSettings::network_bootstrap>(
+              "network_bootstrap", "network_bootstrap",
+              "Whether the first token is made by whoever asks first, over the network too; without a word only where "
+              "root at the socket is not trusted, and with `nomad_compat` on 127.0.0.1.")
           .attribute<&AclSettings::token_min_expiration_ttl>("token_min_expiration_ttl", "token_min_expiration_ttl",
                                                              "Shortest life of a token that expires.")
           .attribute<&AclSettings::token_max_expiration_ttl>("token_max_expiration_ttl", "token_max_expiration_ttl",
                                                              "Longest life of a token that expires.")
           .attribute<&AclSettings::readable_token_secrets>(
               "readable_token_secrets", "readable_token_secrets",
-              "Keeps the secrets of new tokens, sealed, so that management tokens can read them again, as in Nomad.")
+              "Keeps the secrets of new tokens, sealed, so that management tokens can read them again, as in Nomad; "
+              "without a word with `nomad_compat` alone.")
           .done();
   return s;
 }
@@ -35,6 +41,26 @@ const Structure& description(Tag<AuditSettings>) {
                                                        "Older files that are kept.")
           .attribute<&AuditSettings::on_failure>("on_failure", "on_failure",
                                                  "What becomes of changes that cannot be logged: `refuse` or `warn`.")
+          .done();
+  return s;
+}
+
+const Structure& description(Tag<TelemetrySettings>) {
+  static const Structure s =
+      Builder<TelemetrySettings>("telemetry", "What [/v1/metrics](metrics.md) tells whom.")
+          .attribute<&TelemetrySettings::publish_allocation_metrics>(
+              "publish_allocation_metrics", "publish_allocation_metrics",
+              "Names of jobs, and what their tasks use, to everybody, as Nomad does; else to who may read them.")
+          .attribute<&TelemetrySettings::publish_node_metrics>(
+              "publish_node_metrics", "publish_node_metrics",
+              "Names of nodes, and what they measure, to everybody, as Nomad does; else to who may read them.")
+          .attribute<&TelemetrySettings::disable_dispatched_job_summary_metrics>(
+              "disable_dispatched_job_summary_metrics", "disable_dispatched_job_summary_metrics",
+              "No `job_summary` of jobs that a dispatch has started: there may be many.")
+          .attribute<&TelemetrySettings::listen>(
+              "listen", "listen",
+              "Where a node that is no server serves /v1/metrics and nothing else, `10.0.0.7:4646`; by TLS when "
+              "`tls.cert_file` is given. Without a word, nowhere: the server asks it, `/v1/metrics?node_id=ID`.")
           .done();
   return s;
 }

@@ -9,7 +9,9 @@
 
 #include "agent/connection_limits.hpp"
 #include "agent/data_directory.hpp"
+#include "agent/metrics_listener.hpp"
 #include "agent/node_parts.hpp"
+#include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
 #include "api/api.hpp"
@@ -65,6 +67,9 @@ class ServerRoleRunner {
              .agent = agent_info(config),
              .clock = clock,
              .access = access_options(config),
+             .metrics = {config.telemetry.publish_node_metrics, config.telemetry.publish_allocation_metrics,
+                         !config.telemetry.disable_dispatched_job_summary_metrics},
+             .service_provider = config.service_provider(),
              .trust = &trust_,
              .files = &files_,
              .workers = &workers_},
@@ -110,7 +115,7 @@ class ServerRoleRunner {
     const auto tls = api_tls(config);
     log::info("agent: the HTTP API listens at {}://{}", tls ? "https" : "http",
               http::to_string(http_->listen(tcp, tls)));
-    if (!tls && !config.dev) log::warn("agent: the HTTP API on TCP is plain, as tls.http = false asks for");
+    if (config.tls.http == false) log::warn("agent: the HTTP API on TCP is plain, as tls.http = false asks for");
   }
 
   /// Reads the site's certificates again, if it has any. Throws what keeps them from being used; then the old ones
@@ -219,13 +224,14 @@ class ServerRoleRunner {
     options.root_key_rotation = config.server.root_key_rotation;
     options.wrapping_key = config.server.wrapping_key;
     options.oidc_issuer = config.server.oidc_issuer;
+    options.identity_algorithm = config.server.identity_algorithm;
     options.retention = {config.server.eval_gc_threshold, config.server.job_gc_threshold,
                          config.server.node_gc_threshold};
     options.certify = [this](const trust::Identity& identity, const std::string& name, const std::string& request,
                              std::optional<Duration> at_most) {
       return trust_.certify_node(identity, name, request, at_most);
     };
-    options.root_by_raw_exec = config.dev || config.server.raw_exec_as_root;
+    options.root_by_raw_exec = config.raw_exec_as_root();
     options.guard = std::make_shared<const move::CapsuleGuard>();
     return options;
   }
@@ -234,7 +240,8 @@ class ServerRoleRunner {
     access.acl = config.acl_enabled();
     access.trust_root_socket = config.acl.trust_root_socket;
     access.token_lifetimes = {config.acl.token_min_expiration_ttl, config.acl.token_max_expiration_ttl};
-    access.readable_token_secrets = config.acl.readable_token_secrets;
+    access.network_bootstrap = config.network_bootstrap();
+    access.readable_token_secrets = config.readable_token_secrets();
     access.limits = {config.limits.http_requests_per_second, config.limits.http_burst,
                      config.limits.http_max_concurrent};
     access.bootstrap_reset_file = config.data_dir + "/server/acl-bootstrap-reset";
@@ -348,6 +355,7 @@ node::Options node_options(const Config& config, ServerRoleRunner* server) {
   options.gc_max_allocs = config.client.gc_max_allocs;
   options.enforce_disk_below = config.client.enforce_disk_below;
   options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
+  options.compat = source_settings(config.client.templates.compat);
   if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
   return options;
 }
@@ -395,6 +403,15 @@ void set_log_level(const Config& config) {
   log::set_level(level);
 }
 
+void tell(const std::vector<CompatLine>& lines) {
+  for (const auto& line : lines) {
+    if (line.loud)
+      log::error("agent: nomad_compat: {}", line.text);
+    else
+      log::warn("agent: nomad_compat: {}", line.text);
+  }
+}
+
 async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths, ServerRoleRunner* server) {
   asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
   while (true) {
@@ -423,6 +440,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     for (const auto& problem : wrong) error.because(problem);
     throw error;
   }
+  tell(compat_report(config));  // before the level that a file may set: nobody overhears what was given up
   set_log_level(config);
   ::signal(SIGPIPE, SIG_IGN);
   os::raise_descriptor_limit();  // a shell's 1024 are used up by the nodes of a middling cluster
@@ -442,6 +460,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   std::optional<slurm::Reconciler> slurm_reconciler;
   std::optional<Capsules> capsules;
   std::optional<node::Node> node;
+  std::optional<MetricsListener> metrics;
   async::TaskGroup chores(loop.executor(), "agent");
   if (config.server.enabled) server.emplace(config, loop, pool, clock, ids);
   if (server) slurm_drains.emplace(server->server(), loop.executor());
@@ -458,6 +477,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     options.more_attributes = [slurmd = std::make_shared<slurm::InstalledSlurmd>()] { return slurmd->attributes(); };
     auto drivers = make_drivers(options, config, ledger, std::move(images));
     node.emplace(std::move(options), std::move(drivers), loop, pool);
+    if (!config.telemetry.listen.empty()) metrics.emplace(config, *node, loop, pool, clock);
   }
 
   const auto life = [&]() -> async::awaitable<void> {
@@ -468,11 +488,13 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (slurm_reconciler) slurm_reconciler->start();
     if (capsules) capsules->controller.start();
     if (node) co_await node->start();
+    if (metrics) metrics->start();
     if (controller || node) chores.spawn("trash", collect_trash(config, pool));
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
     co_await wait_for_end(config_paths, server ? &*server : nullptr);
     notify_systemd("STOPPING=1");
+    if (metrics) co_await metrics->stop();
     if (node) {
       if (config.dev) co_await node->stop_everything();
       co_await node->stop();

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "hcl/parser.hpp"
+#include "http/endpoint.hpp"
 #include "jobspec/decode.hpp"
 #include "network/network.hpp"
 #include "node/topology.hpp"
@@ -30,19 +31,6 @@ bool Config::raw_exec_enabled() const {
 
 namespace {
 
-/// -dev, and nobody reaches it from elsewhere.
-bool is_dev_alone(const Config& config) {
-  const std::string& host = config.http_host();
-  return config.dev && (host.starts_with("127.") || host == "::1" || host == "localhost");
-}
-
-}  // namespace
-
-bool Config::plain_http() const { return !tls.http || is_dev_alone(*this); }
-bool Config::acl_enabled() const { return acl.enabled.value_or(!is_dev_alone(*this)); }
-
-namespace {
-
 void add_problems(std::vector<std::string>& out, const ServerRole& server) {
   // A node tells that it lives once a second at most.
   for (const auto& [name, value, least] :
@@ -54,6 +42,8 @@ void add_problems(std::vector<std::string>& out, const ServerRole& server) {
     if (value < least)
       out.push_back(fmt::format("server.{} {} is less than {}", name, format_duration(value), format_duration(least)));
   }
+  if (const auto& provider = server.service_provider; provider && *provider != "nomad" && *provider != "consul")
+    out.push_back(fmt::format("server.service_provider '{}' is neither nomad nor consul", *provider));
 }
 
 void add_problems(std::vector<std::string>& out, const std::vector<HostVolume>& volumes) {
@@ -137,6 +127,28 @@ network::Options network_options(const ClientRole& client) {
           .cni_config_dir = client.cni_config_dir};
 }
 
+namespace {
+
+/// `listen` is where a node alone shows its metrics; a server shows them with everything else.
+void add_problems(std::vector<std::string>& out, const TelemetrySettings& telemetry, const Config& config) {
+  if (const auto& wanted = config.server.identity_algorithm; wanted != "RS256" && wanted != "EdDSA")
+    out.push_back(fmt::format("server.identity_algorithm '{}' is neither RS256 nor EdDSA", wanted));
+  if (telemetry.listen.empty()) return;
+  if (config.server.enabled) {
+    out.push_back("telemetry.listen is for agents that are a node alone: a server's API has /v1/metrics");
+    return;
+  }
+  try {
+    if (const auto endpoint = http::parse_endpoint(telemetry.listen); endpoint.is_unix() || endpoint.port == 0)
+      throw Error(Code::invalid, "no port");
+  } catch (const Error&) {
+    out.push_back(
+        fmt::format("telemetry.listen '{}' is no address with a port, as 10.0.0.7:4646 is", telemetry.listen));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> problems(const Config& config) {
   std::vector<std::string> out;
   if (!config.server.enabled && !config.client.enabled)
@@ -159,12 +171,14 @@ std::vector<std::string> problems(const Config& config) {
   if (config.client.files.interval < std::chrono::seconds(1))
     out.push_back(
         fmt::format("client.files.interval {} is less than 1s", format_duration(config.client.files.interval)));
+  add_problems(out, config.telemetry, config);
   add_problems(out, config.server);
   add_problems(out, config.client.host_volumes);
   if (config.client.enabled)
     for (auto& problem : network::problems(network_options(config.client)))
       out.push_back("client: " + std::move(problem));
   add_problems(out, config.client.devices);
+  for (auto& problem : problems(config.client.templates.compat)) out.push_back(std::move(problem));
   for (const auto& [name, cores] : {std::pair("reserved.cores", &config.client.reserved.cores),
                                     std::pair("reservable_cores", &config.client.reservable_cores)}) {
     try {
@@ -273,10 +287,20 @@ const Structure& description(Tag<ServerRole>) {
               "the data directory.")
           .attribute<&ServerRole::oidc_issuer>(
               "oidc_issuer", "oidc_issuer", "URL under which others reach this server, to verify the tokens of tasks.")
+          .attribute<&ServerRole::identity_algorithm>(
+              "identity_algorithm", "identity_algorithm",
+              "How the tokens of tasks are signed: `RS256`, which everybody verifies, or `EdDSA`. Root keys from "
+              "before "
+              "there was RS256 sign by EdDSA until `operator root keyring rotate`.")
           .attribute<&ServerRole::raw_exec_as_root>(
               "raw_exec_as_root", "raw_exec_as_root",
               "Whether every namespace gives its tasks every right over their "
-              "hosts, root by raw_exec among them, as in Nomad; else what it says.")
+              "hosts, root by raw_exec among them, as in Nomad; else what it says. Without a word: with -dev and "
+              "`nomad_compat`.")
+          .attribute<&ServerRole::service_provider>(
+              "service_provider", "service_provider",
+              "`nomad` or `consul`: what a service is shown with that programs register without a provider; both mean "
+              "the built-in catalogue. Without a word `nomad`, or with `nomad_compat` `consul`, as there.")
           .done();
   return s;
 }
@@ -284,8 +308,10 @@ const Structure& description(Tag<ServerRole>) {
 const Structure& description(Tag<TlsSettings>) {
   static const Structure s =
       Builder<TlsSettings>("tls", "TLS. Without files the server makes an authority, and certificates, by itself.")
-          .attribute<&TlsSettings::http>("http", "http",
-                                         "Whether the API on TCP is TLS; with -dev on 127.0.0.1 it is not.")
+          .attribute<&TlsSettings::http>(
+              "http", "http",
+              "Whether the API on TCP is TLS; without a word, yes, but for -dev on 127.0.0.1 and "
+              "`nomad_compat`.")
           .attribute<&TlsSettings::rpc>("rpc", "rpc", "Links of nodes are mutual TLS, always; for files of Nomad.")
           .attribute<&TlsSettings::ca_file>("ca_file", "ca_file",
                                             "PEM: whose certificates are good. Of a node: the server's authority.")
@@ -363,6 +389,8 @@ const Structure& description(Tag<TemplateSettings>) {
                                  .attribute<&TemplateSettings::disable_file_sandbox>(
                                      "disable_file_sandbox", "disable_file_sandbox",
                                      "Whether a template's source may lie outside of the task directory.")
+                                 .block<&TemplateSettings::compat>(
+                                     "compat", "compat", "What answers Consul's and Vault's functions in templates.")
                                  .done();
   return s;
 }
@@ -462,6 +490,10 @@ const Structure& description(Tag<Config>) {
           .attribute<&Config::bind_addr>("bind_addr", "bind_addr", "Address to listen at.")
           .block<&Config::addresses>("addresses", "addresses", "Addresses of single services.")
           .block<&Config::ports>("ports", "ports", "Ports of the services.")
+          .attribute<&Config::nomad_compat>(
+              "nomad_compat", "nomad_compat",
+              "Whether what is not set here is as in Nomad, where Underway protects more: see [the switch](#the-switch-"
+              "nomad_compat). Without a word, no.")
           .attribute<&Config::log_level>("log_level", "log_level", "trace, debug, info, warn or error.")
           .block<&Config::server>("server", "server", "The server role.")
           .block<&Config::client>("client", "client", "The node role.")
@@ -469,6 +501,7 @@ const Structure& description(Tag<Config>) {
           .block<&Config::tls>("tls", "tls", "TLS.")
           .block<&Config::acl>("acl", "acl", "Who may do what.")
           .block<&Config::audit>("audit", "audit", "The log of changes.")
+          .block<&Config::telemetry>("telemetry", "telemetry", "What /v1/metrics tells whom.")
           .block<&Config::limits>("limits", "limits", "How much one caller may ask.")
           .block<&Config::plugins>("plugin", "plugin", "Drivers.")
           .done();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/template_settings.hpp"
 #include "base/describe.hpp"
 #include "model/job.hpp"
 #include "network/network.hpp"
@@ -33,11 +34,13 @@ struct ServerRole {
   Duration root_key_rotation = std::chrono::hours(720);
   std::string wrapping_key;  ///< a file of 32 bytes; empty: in the keyring's directory
   std::string oidc_issuer;
-  bool raw_exec_as_root = false;  ///< in every namespace, as Nomad has it
+  std::string identity_algorithm = "RS256";     ///< or "EdDSA"
+  std::optional<bool> raw_exec_as_root;         ///< in every namespace, as Nomad has it; see Config
+  std::optional<std::string> service_provider;  ///< of services that are registered without one; see Config
 };
 
 struct TlsSettings {
-  bool http = true;                          ///< the API on TCP; -dev on this machine alone is plain
+  std::optional<bool> http;                  ///< the API on TCP; absent: see Config::plain_http
   bool rpc = true;                           ///< links always are
   std::string ca_file, cert_file, key_file;  ///< empty: the built-in authority
   bool verify_https_client = false;
@@ -79,6 +82,7 @@ struct DeviceSettings {
 
 struct TemplateSettings {
   bool disable_file_sandbox = false;
+  CompatSettings compat;
 };
 
 /// Files that are the same everywhere.
@@ -127,11 +131,12 @@ struct HostRole {
 };
 
 struct AclSettings {
-  std::optional<bool> enabled;    ///< absent: see Config::acl_enabled
-  bool trust_root_socket = true;  ///< root at the unix socket needs no token
+  std::optional<bool> enabled;            ///< absent: see Config::acl_enabled
+  bool trust_root_socket = true;          ///< root at the unix socket needs no token
+  std::optional<bool> network_bootstrap;  ///< absent: see Config
   Duration token_min_expiration_ttl = std::chrono::minutes(1);
   Duration token_max_expiration_ttl = std::chrono::hours(24);
-  bool readable_token_secrets = false;  ///< by management tokens, as Nomad has it
+  std::optional<bool> readable_token_secrets;  ///< by management tokens, as Nomad has it; absent: see Config
 };
 
 struct AuditSettings {
@@ -139,6 +144,13 @@ struct AuditSettings {
   std::int64_t rotate_bytes = 64LL << 20;
   std::int64_t rotate_max_files = 10;
   std::string on_failure = "refuse";  ///< what becomes of changes that cannot be logged: "refuse" or "warn"
+};
+
+/// Who is told what of /v1/metrics, in Nomad's words.
+struct TelemetrySettings {
+  bool publish_allocation_metrics = false, publish_node_metrics = false;
+  bool disable_dispatched_job_summary_metrics = false;
+  std::string listen;  ///< of a node that is no server: "10.0.0.7:4646"; empty: nowhere
 };
 
 struct LimitSettings {
@@ -158,6 +170,9 @@ struct Plugin {
   boost::json::value config = boost::json::object{};
 };
 
+/// What turns the switch `nomad_compat` on where no configuration names it.
+enum class CompatBy { nothing, dev_as_nomad, environment };
+
 struct Config {
   std::string region = "global";
   std::string datacenter = "dc1";
@@ -173,18 +188,33 @@ struct Config {
   TlsSettings tls;
   AclSettings acl;
   AuditSettings audit;
+  TelemetrySettings telemetry;
   LimitSettings limits;
   std::vector<Plugin> plugins;
-  bool dev = false;          ///< by flag only
-  bool new_cluster = false;  ///< by flag only: this start may begin a cluster where there was one
+  std::optional<bool> nomad_compat;        ///< the switch, as files say it; see nomad_compat_on
+  CompatBy compat_by = CompatBy::nothing;  ///< by how the program was called
+  bool dev = false;                        ///< by flag only
+  bool new_cluster = false;                ///< by flag only: this start may begin a cluster where there was one
 
   bool raw_exec_enabled() const;
   /// Where the API listens on TCP: addresses.http, else bind_addr.
   const std::string& http_host() const { return addresses.http.empty() ? bind_addr : addresses.http; }
-  /// Whether the API on TCP is plain: asked for, or -dev on this machine alone.
+  /// Whether nobody reaches the API on TCP from another machine.
+  bool is_alone() const;
+  /// Whether what files leave open is as Nomad has it: as they say; else as the program was called, on this machine
+  /// alone. What the switch gives, and what gives it back: nomad_compat.hpp.
+  bool nomad_compat_on() const;
+  /// Whether the API on TCP is plain: asked for, -dev on this machine alone, or by the switch where no `tls` block has
+  /// a certificate.
   bool plain_http() const;
-  /// Whether requests need a token: as the file says; else always, but for -dev on this machine alone.
+  /// Whether requests need a token: as the file says; else always, but for -dev and the switch on this machine alone.
   bool acl_enabled() const;
+  /// Whether the first token is made by whoever asks first: as the file says; else where root at the socket is not
+  /// trusted, and by the switch on this machine alone.
+  bool network_bootstrap() const;
+  bool readable_token_secrets() const;
+  bool raw_exec_as_root() const;  ///< -dev too
+  std::string service_provider() const;
   /// Below data_dir: for people and programs on this machine (mode 0600), and the one that hosts see, which takes
   /// nothing but links.
   std::string api_socket() const { return data_dir + "/run/agent.sock"; }
@@ -223,6 +253,7 @@ const describe::Structure& description(describe::Tag<ClientRole>);
 const describe::Structure& description(describe::Tag<HostRole>);
 const describe::Structure& description(describe::Tag<AclSettings>);
 const describe::Structure& description(describe::Tag<AuditSettings>);
+const describe::Structure& description(describe::Tag<TelemetrySettings>);
 const describe::Structure& description(describe::Tag<LimitSettings>);
 const describe::Structure& description(describe::Tag<Plugin>);
 const describe::Structure& description(describe::Tag<Config>);

@@ -14,8 +14,10 @@ struct Key {
   bool is_block = false;
 };
 
-constexpr std::string_view kNoConsul = "there is no Consul here: services are in the built-in catalogue";
-constexpr std::string_view kNoVault = "there is no Vault here: secrets are in variables";
+constexpr std::string_view kNoConsul =
+    "services are in the built-in catalogue; a Consul for templates is named in client.template.compat.consul";
+constexpr std::string_view kNoVault =
+    "secrets are in variables; a Vault for templates is named in client.template.compat.vault";
 constexpr std::string_view kOneServer = "servers meet in the store, they do not join each other";
 constexpr std::string_view kNoRaft = "there is no Raft: the state is in the store";
 constexpr std::string_view kNoCsi = "there are no CSI plugins";
@@ -48,7 +50,6 @@ const std::vector<Key> kAgent = {
     {"rpc", kOnePort, true},
     {"sentinel", "there are no Sentinel policies", true},
     {"syslog_facility", kJournal},
-    {"telemetry", "/v1/metrics has all metrics, for Prometheus as well", true},
     {"ui", "there is no web page yet", true},
     {"vault", kNoVault, true},
 };
@@ -124,10 +125,10 @@ const std::vector<Key> kClient = {
 
 const std::vector<Key> kTemplate = {
     {"block_query_wait", "templates are told of changes"},
-    {"consul_retry", kNoConsul, true},
+    {"consul_retry", "a template waits until Consul answers", true},
     {"max_stale", "templates are told of changes"},
     {"nomad_retry", "a template waits until what it needs is there", true},
-    {"vault_retry", kNoVault, true},
+    {"vault_retry", "a template waits until Vault answers", true},
     {"wait", "`wait` is set in job files", true},
     {"wait_bounds", "`wait` is set in job files", true},
 };
@@ -145,6 +146,42 @@ const std::vector<Key> kAcl = {{"policy_ttl", "rights change at once"},
 
 const std::vector<Key> kAudit = {{"filter", "everything that changes something is logged", true},
                                  {"sink", "the log is one file below data_dir", true}};
+
+constexpr std::string_view kPulled = "/v1/metrics is asked, also by Prometheus; nothing is sent to anybody";
+constexpr std::string_view kAlways = "/v1/metrics always has it, for Prometheus as well";
+constexpr std::string_view kMeasured = "it is measured when somebody asks";
+const std::vector<Key> kTelemetry = {
+    {"circonus_api_app", kPulled},
+    {"circonus_api_token", kPulled},
+    {"circonus_api_url", kPulled},
+    {"circonus_broker_id", kPulled},
+    {"circonus_broker_select_tag", kPulled},
+    {"circonus_check_display_name", kPulled},
+    {"circonus_check_force_metric_activation", kPulled},
+    {"circonus_check_id", kPulled},
+    {"circonus_check_instance_id", kPulled},
+    {"circonus_check_search_tag", kPulled},
+    {"circonus_check_submission_url", kPulled},
+    {"circonus_check_tags", kPulled},
+    {"circonus_submission_interval", kPulled},
+    {"collection_interval", kMeasured},
+    {"datadog_address", kPulled},
+    {"datadog_tags", kPulled},
+    {"disable_allocation_hook_metrics", "hooks of allocations are not measured"},
+    {"disable_hostname", "names have no host; the label `host` has"},
+    {"disable_quota_utilization_metrics", "quotas are read by `quota status`"},
+    {"disable_rpc_rate_metrics_labels", "there are no RPCs"},
+    {"filter_default", "Prometheus drops what it does not want"},
+    {"in_memory_collection_interval", kMeasured},
+    {"in_memory_retention_period", kMeasured},
+    {"include_alloc_metadata_in_metrics", "labels name the job, which has it"},
+    {"allowed_metadata_keys_in_metrics", "labels name the job, which has it"},
+    {"prefix_filter", "Prometheus drops what it does not want"},
+    {"prometheus_metrics", kAlways},
+    {"statsd_address", kPulled},
+    {"statsite_address", kPulled},
+    {"use_node_name", "the label `host` is the node's name"},
+};
 
 const std::vector<Key> kLimits = {
     {"http_max_conns_per_client", "one address gets no more than are left for all others"},
@@ -270,6 +307,7 @@ jobspec::Dialect make_keys() {
   add(describe::structure_of<TlsSettings>().name, extension<TlsSettings>(kTls));
   add(describe::structure_of<AclSettings>().name, extension<AclSettings>(kAcl));
   add(describe::structure_of<AuditSettings>().name, extension<AuditSettings>(kAudit));
+  add(describe::structure_of<TelemetrySettings>().name, extension<TelemetrySettings>(kTelemetry));
   add(describe::structure_of<LimitSettings>().name, extension<LimitSettings>(kLimits));
   add(describe::structure_of<Ports>().name, extension<Ports>(kPorts));
   add(describe::structure_of<Addresses>().name, extension<Addresses>(kPorts));
@@ -303,6 +341,7 @@ const std::vector<NomadKey>& nomad_key_list() {
     add("tls.", kTls, {}, extension<TlsSettings>(kTls));
     add("acl.", kAcl, {}, extension<AclSettings>(kAcl));
     add("audit.", kAudit, {}, extension<AuditSettings>(kAudit));
+    add("telemetry.", kTelemetry, {}, extension<TelemetrySettings>(kTelemetry));
     add("limits.", kLimits, {}, extension<LimitSettings>(kLimits));
     add("ports.", kPorts, {}, extension<Ports>(kPorts));
     add("plugin.", kPlugin, {}, extension<Plugin>(kPlugin));

@@ -19,6 +19,7 @@ std::vector<GuardedRoute> register_routes(http::Router& router, Api& api) {
   add_deployment_routes(routes, api);
   add_evaluation_routes(routes, api);
   add_agent_routes(routes, api);
+  add_metrics_routes(routes, api);
   add_cluster_routes(routes, api);
   add_capsule_routes(routes, api);
   add_slurm_routes(routes, api);

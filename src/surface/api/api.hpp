@@ -40,12 +40,20 @@ struct AgentInfo {
 
 /// Who is let in, and by what.
 struct AccessOptions {
-  bool acl = false;               ///< off: everybody may do everything, as with `agent -dev`
-  bool trust_root_socket = true;  ///< root at the unix socket has management rights without a token
+  bool acl = false;                ///< off: everybody may do everything, as with `agent -dev`
+  bool trust_root_socket = true;   ///< root at the unix socket has management rights without a token
+  bool network_bootstrap = false;  ///< whoever asks first makes the first token; always where that root is not trusted
   server::TokenLifetimes token_lifetimes = {};
   bool readable_token_secrets = false;  ///< kept, sealed, for whoever may read tokens; off: told once, when it is made
   Limits limits = {};
   std::string bootstrap_reset_file = {};  ///< where an operator writes the index that allows another bootstrap
+};
+
+/// What /v1/metrics tells whom (docs/reference/metrics.md).
+struct MetricsOptions {
+  bool publish_nodes = false;        ///< names of nodes and what they measure to everybody, as Nomad does
+  bool publish_allocations = false;  ///< names of jobs and what their tasks use likewise
+  bool dispatched_summaries = true;  ///< a summary of every dispatched job, too
 };
 
 /// What handlers work with. Outlives the router.
@@ -54,6 +62,8 @@ struct Api {
   AgentInfo agent;
   Clock& clock;
   AccessOptions access = {};
+  MetricsOptions metrics = {};
+  std::string service_provider = "nomad";      ///< of services that are registered without one
   server::AuditLog* audit = nullptr;           ///< null: changes are not logged
   trust::ServerTrust* trust = nullptr;         ///< the built-in authority; absent in tests that need none
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here

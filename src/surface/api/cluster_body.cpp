@@ -38,7 +38,10 @@ JobChange describe_plan(const server::JobPlan& plan) {
   for (const auto& [group, counts] : plan.plan.groups) {
     auto& updates = change.updates[group];
     updates.ignore = counts.ignore;
-    updates.place = counts.place;
+    // What there is no room for counts too, as in Nomad's plans: its client's exit code says "there is something to
+    // do".
+    const auto queued = plan.plan.evaluation.queued.find(group);
+    updates.place = counts.place + (queued == plan.plan.evaluation.queued.end() ? 0 : queued->second);
     updates.stop = counts.stop + counts.lost;
     updates.in_place = counts.in_place;
     updates.destructive = counts.destructive;
@@ -142,6 +145,7 @@ const Structure& description(Tag<JobChange>) {
                                  .wire<&JobChange::impact>("Impact", "")
                                  .wire<&JobChange::prospects>("Prospects", "")
                                  .wire<&JobChange::protections>("Protections", "")
+                                 .wire<&JobChange::warnings>("Warnings", "")
                                  .done();
   return s;
 }

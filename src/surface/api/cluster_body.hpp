@@ -52,6 +52,7 @@ struct JobChange {
   model::Revision job_modify_index = 0;
   impact::Judgement impact;                     ///< what those who use it would notice
   std::vector<impact::Prospect> prospects;      ///< how what is replaced is rolled out
+  std::string warnings;                         ///< of its templates; as Nomad tells them
   std::vector<saving::Protection> protections;  ///< of its capsules; a cluster's plan has those of all of its jobs
 };
 

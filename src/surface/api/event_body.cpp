@@ -1,6 +1,8 @@
 #include "api/event_body.hpp"
 
+#include "api/allocation_body.hpp"
 #include "api/node_body.hpp"
+#include "api/nomad_body.hpp"
 #include "api/token_body.hpp"
 #include "api/variable_body.hpp"
 #include "api/volume_body.hpp"
@@ -81,12 +83,13 @@ struct Cases : Visit... {
 std::string payload_of(const Event& event) {
   return std::visit(
       Cases{[](const tables::Row<model::Variable>& row) { return encode_metadata(*row); },
-            [](const tables::Row<model::Job>& row) { return json::encode(model::with_policies(*row)); },
+            [](const tables::Row<model::Job>& row) { return nomad_json(model::with_policies(*row)); },
+            [](const tables::Row<model::Allocation>& row) { return allocation_event_json(*row); },
             [](const tables::Row<model::HostVolume>& row) { return boost::json::serialize(volume_body(*row)); },
             [](const tables::Row<model::AclToken>& row) { return token_json(*row); },
             [](const tables::Row<model::AuthMethod>& row) { return boost::json::serialize(method_body(*row)); },
             [](const tables::Row<model::Node>& row) { return node_json(*row); },
-            [](const auto& row) { return json::encode(*row); }},
+            [](const auto& row) { return nomad_json(*row); }},
       event.row);
 }
 

@@ -5,6 +5,7 @@
 #include "api/routes.hpp"
 #include "async/group.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "http/websocket.hpp"
 #include "node/messages.hpp"
@@ -18,7 +19,7 @@ using link::Channel;
 using link::Stream;
 
 std::int64_t integer_at(const boost::json::object& object, const char* key, std::int64_t otherwise) {
-  const auto* value = object.if_contains(key);
+  const auto* value = json::find_member(object, key);
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
@@ -34,20 +35,21 @@ awaitable<void> forward_frame(std::string text, Input& to) {
   const auto frame = json::parse(text);
   if (!frame.is_object() || to.ended) co_return;
   const auto stream = to.stream;
-  if (const auto* size = frame.get_object().if_contains("tty_size"); size != nullptr && size->is_object()) {
+  if (const auto* size = json::find_member(frame.get_object(), "tty_size"); size != nullptr && size->is_object()) {
     const auto& object = size->get_object();
     const boost::json::value resize =
         boost::json::object{{"Width", integer_at(object, "width", 80)}, {"Height", integer_at(object, "height", 24)}};
     co_await stream->write_control(resize);
   }
-  const auto* input = frame.get_object().if_contains("stdin");
+  const auto* input = json::find_member(frame.get_object(), "stdin");
   if (input == nullptr || !input->is_object()) co_return;
   const auto& object = input->get_object();
-  if (const auto* data = object.if_contains("data"); data != nullptr && data->is_string()) {
+  if (const auto* data = json::find_member(object, "data"); data != nullptr && data->is_string()) {
     std::string bytes = base64_decode(std::string_view(data->get_string()));
     co_await stream->write(std::move(bytes));
   }
-  if (const auto* close = object.if_contains("close"); close != nullptr && close->is_bool() && close->get_bool()) {
+  if (const auto* close = json::find_member(object, "close");
+      close != nullptr && close->is_bool() && close->get_bool()) {
     if (to.terminal) co_return;
     to.ended = true;
     stream->end();

@@ -73,7 +73,7 @@ std::optional<Response> Gate::limit(Request& request, const std::string& accesso
 }
 
 std::optional<Response> Gate::enter(const Right& right, Request& request) {
-  if (right.kind == Right::Kind::open) {
+  if (right.kind == Right::Kind::open && !right.greeting) {
     request.standing->caller = identities_.anonymous(api_.server.writer().tables());
     return limit(request, {});
   }

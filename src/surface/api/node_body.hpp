@@ -7,5 +7,7 @@
 namespace underway::api {
 
 std::string node_json(const model::Node& node);
+/// In a list; with its operating system's attributes, and with its resources, when they are asked for.
+std::string node_stub_json(const model::Node& node, bool with_os, bool with_resources);
 
 }  // namespace underway::api

@@ -1,5 +1,7 @@
 #include "api/openapi.hpp"
 
+#include "api/detail/nomad_shape.hpp"
+
 #include <map>
 
 #include "base/text.hpp"
@@ -62,6 +64,13 @@ object schema_of(const describe::Type& type, Schemas& used) {
   return {};
 }
 
+/// Where Nomad's bodies say null of what has nothing in it, readers must take it.
+object or_null(object schema) {
+  if (schema.contains("$ref")) return {{"anyOf", array{std::move(schema), object{{"type", "null"}}}}};
+  if (auto* type = schema.if_contains("type"); type != nullptr && type->is_string()) *type = array{*type, "null"};
+  return schema;
+}
+
 /// The place of a field, which the wire may nest: "Shared.DiskMB".
 boost::json::value& property(object& properties, std::string_view name) {
   const std::size_t dot = name.find('.');
@@ -73,11 +82,15 @@ boost::json::value& property(object& properties, std::string_view name) {
 
 object schema_body(const describe::Structure& structure, Schemas& used) {
   object properties;
+  const auto* shape = detail::find_shape(structure);
   for (const auto& field : structure.fields) {
     if (field.json.empty()) continue;
     object schema = field.time ? object{{"type", "string"}, {"format", "date-time"}} : schema_of(*field.type, used);
     if (!field.doc.empty() && !schema.contains("$ref")) schema["description"] = field.doc;
-    property(properties, field.json) = std::move(schema);
+    const auto rule = shape == nullptr ? detail::Empty::as_is
+                                       : shape->members[static_cast<std::size_t>(&field - structure.fields.data())];
+    const bool nullable = rule == detail::Empty::null || rule == detail::Empty::null_by_default;
+    property(properties, field.json) = nullable ? or_null(std::move(schema)) : std::move(schema);
   }
   return {{"type", "object"}, {"description", structure.doc}, {"properties", std::move(properties)}};
 }

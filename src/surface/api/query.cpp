@@ -1,11 +1,13 @@
 #include "api/query.hpp"
 
 #include <charconv>
+#include <limits>
 #include <tuple>
 
 #include "api/work.hpp"
 #include "async/watchdog.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 
 namespace underway::api {
@@ -63,7 +65,7 @@ Item place_of(const std::string& token, bool ordered) {
   const auto [stop, failed] = std::from_chars(token.data(), end, order);
   if (failed != std::errc{} || (stop != end && *stop != '.'))
     throw Error(Code::invalid, fmt::format("parameter 'next_token' is not of this list: '{}'", token));
-  return {std::string(stop == end ? end : stop + 1, end), {}, {}, order};
+  return {.token = std::string(stop == end ? end : stop + 1, end), .json = {}, .order = order};
 }
 
 awaitable<std::string> pretty_if_asked(Api& api, const Request& request, std::string body) {
@@ -244,14 +246,22 @@ awaitable<Page> page_of(Api& api, const Request& request) {
 
 void sort(std::vector<Item>& items, const Page& page) {
   const auto before = [&page](const Item& a, const Item& b) {
-    const auto order = std::tie(a.order, a.token) <=> std::tie(b.order, b.token);
+    const auto order = std::tie(a.order, a.within, a.token) <=> std::tie(b.order, b.within, b.token);
     return page.reverse ? order > 0 : order < 0;
   };
   if (!std::is_sorted(items.begin(), items.end(), before)) std::sort(items.begin(), items.end(), before);
   if (page.from.empty() || items.empty()) return;
-  // The element that the token names may be gone by now: the page begins with the next one.
-  const bool ordered = items.front().order != 0;
-  items.erase(items.begin(), std::lower_bound(items.begin(), items.end(), place_of(page.from, ordered), before));
+  Item from = place_of(page.from, items.front().order != 0);
+  const auto named = std::find_if(items.begin(), items.end(),
+                                  [&](const Item& one) { return one.order == from.order && one.token == from.token; });
+  if (named != items.end()) {
+    items.erase(items.begin(), named);
+    return;
+  }
+  // The element that the token names may be gone by now: the page begins with the next one. Where it stood among those
+  // of its index the token does not say: they are shown again.
+  if (page.reverse && items.front().within != 0) from.within = std::numeric_limits<std::int64_t>::max();
+  items.erase(items.begin(), std::lower_bound(items.begin(), items.end(), from, before));
 }
 
 /// Leaves what the filter wants, and not more than one that the page does not show. Rows do not change: what is asked
@@ -321,7 +331,7 @@ boost::json::object parse_body(const Request& request) {
 }
 
 void refuse_field(const boost::json::object& body, std::string_view field, const char* why, const char* advice) {
-  const auto* value = body.if_contains(field);
+  const auto* value = json::find_member(body, field);
   if (value == nullptr || json::is_empty(*value)) return;
   throw Error(Code::unsupported, fmt::format("{} is not supported", field)).because(why).advise(advice);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "api/api.hpp"
+#include "api/nomad_body.hpp"
 #include "api/request.hpp"
 #include "base/json.hpp"
 #include "filter/filter.hpp"
@@ -50,12 +51,14 @@ struct Item {
   /// Before the token: of what is listed as it came into being, the oldest first, its create index (Nomad's order of
   /// evaluations and allocations). Its token on the wire is "<order>.<token>".
   model::Revision order = 0;
+  /// Between the two: of what came into being with one index, when.
+  std::int64_t within = 0;
 };
 /// An item that is told as `row` is described.
 template <class T>
 Item item_of(std::string token, tables::Row<T> row, model::Revision order = 0) {
   const filter::Datum datum = filter::datum_of(*row);
-  return {std::move(token), [row = std::move(row)] { return json::encode(*row); }, datum, order};
+  return {std::move(token), [row = std::move(row)] { return nomad_json(*row); }, datum, order};
 }
 
 /// The page of `list` that `filter`, `per_page`, `next_token` and `reverse` ask for, as a JSON list; sets

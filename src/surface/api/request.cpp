@@ -13,6 +13,20 @@ Error permission_denied(const acl::Identity& caller, const Need& need) {
   return error;
 }
 
+std::string uuid_prefix_of(const http::Request& request) {
+  const std::string asked = request.query.find("prefix").value_or("");
+  std::string out;
+  std::size_t digits = 0;
+  for (const char c : lower(asked)) {
+    if (c == '-') continue;
+    if (std::string_view("0123456789abcdef").find(c) == std::string_view::npos) return asked;
+    if (digits == 8 || digits == 12 || digits == 16 || digits == 20) out += '-';
+    out += c;
+    ++digits;
+  }
+  return out;
+}
+
 void Request::require(const Right& right, std::string ns, std::string path) const {
   Need need{right, std::move(ns), std::move(path)};
   if (!allows(rights(), need)) throw permission_denied(caller(), need);

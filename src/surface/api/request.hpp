@@ -26,7 +26,8 @@ struct Request : http::Request {
 
   /// Of requests that change something, when there is an audit log.
   std::shared_ptr<AuditNote> audit = {};
-  std::shared_ptr<void> slot = {};  ///< counts the request as under way
+  std::shared_ptr<void> slot = {};         ///< counts the request as under way
+  std::string service_provider = "nomad";  ///< of services of its jobs that name none
 
   const acl::Identity& caller() const { return *standing->caller; }
   const acl::Rights& rights() const { return *caller().rights; }
@@ -51,6 +52,10 @@ class Shown {
   std::string asked_;
   std::unordered_map<std::string, bool> known_;
 };
+
+/// Its `prefix`, of lists whose ids are UUIDs: as they are written, in small letters and with their hyphens, which
+/// clients leave away or put where they like.
+std::string uuid_prefix_of(const http::Request& request);
 
 /// The secret that it came with: `X-Nomad-Token`, or `Authorization: Bearer`; empty when there is none.
 std::string_view token_of(const http::Request& request);

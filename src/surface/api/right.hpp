@@ -47,6 +47,7 @@ struct Right {
   acl::Access access = acl::Access::deny;
   acl::Level level = acl::Level::write;
   std::string_view why = {};  ///< of an open route: why it needs no token
+  bool greeting = false;      ///< of an open route: who shows a token is known by it, and may be told more
   bool workloads = false;     ///< whether any task that shows its identity may do it, too
 };
 
@@ -58,6 +59,12 @@ using acl::Capability;
 using acl::Level;
 
 constexpr Right open(std::string_view why) { return {.kind = Right::Kind::open, .why = why}; }
+/// As open; with a token there is more to see. One that is not known is refused.
+constexpr Right greeting(std::string_view why) {
+  Right right = open(why);
+  right.greeting = true;
+  return right;
+}
 constexpr Right token() { return {.kind = Right::Kind::token}; }
 constexpr Right something() { return {.kind = Right::Kind::something}; }
 constexpr Right management() { return {.kind = Right::Kind::management}; }

@@ -11,7 +11,8 @@ constexpr const char* kIntroduction =
 Every request needs a right. A caller has the rights of its token: those of the token's policies and of the policies of
 its roles, or all of them when it is a management token. Without a token it has those of the policy `anonymous`, if there
 is one. Root on the server machine, at the unix socket of the agent, has management rights without a token; with
-`acl { trust_root_socket = false }` it has not, and `acl/bootstrap` then is open to anybody, once.
+`acl { trust_root_socket = false }` it has not. `acl/bootstrap` then is open to anybody, once, as it is with
+`acl { network_bootstrap = true }`.
 
 A policy is a file of rules:
 

@@ -35,6 +35,8 @@ void check_region(const Served& served, const Request& request) {
       .because(fmt::format("this is region '{}', and '{}' is asked for", served.api.agent.region, *region));
 }
 
+constexpr std::string_view kNobodysId = "00000000-0000-0000-0000-000000000000";
+
 /// What lies in a namespace in which the caller may not do this is not there for it: it is answered, and refused, as
 /// for an id that nobody has. Otherwise ids could be tried, and a refusal would name the namespace. True for both.
 bool hide_what_is_not_its(const Served& served, Request& request) {
@@ -45,27 +47,31 @@ bool hide_what_is_not_its(const Served& served, Request& request) {
   const Need need = need_of(right, served.api.server.writer().tables(), request);
   if (need.ns == "*") return true;
   if (allows(request.rights(), need)) return false;
-  for (auto& [name, value] : request.params) value = "00000000-0000-0000-0000-000000000000";
+  for (auto& [name, value] : request.params) value = kNobodysId;
   return true;
 }
 
-/// What is said of an id that is not there tells nothing of it.
-awaitable<Response> say_no_more(awaitable<Response> work) {
+/// What is said of an id that is not there tells nothing of it, and names the one that was asked for.
+awaitable<Response> say_no_more(awaitable<Response> work, std::string asked) {
   try {
     co_return co_await std::move(work);
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    throw Error(Code::not_found, error.message());
+    std::string message = error.message();
+    if (const auto at = message.find(kNobodysId); at != std::string::npos)
+      message.replace(at, kNobodysId.size(), asked);
+    throw Error(Code::not_found, std::move(message));
   }
 }
 
 awaitable<Response> handle(std::shared_ptr<const Served> served, Request request) {
+  std::string asked = request.params.empty() ? std::string() : request.params.front().second;
   const bool unseen = hide_what_is_not_its(*served, request);
   served->gate->check(served->route.right, request);
   check_body_was_read(request);
   check_region(*served, request);
   const bool watched = may_wait(request) && !request.caller().is_permanent() && !request.standing->needs.empty();
-  auto work = unseen ? say_no_more(served->handler(request)) : served->handler(request);
+  auto work = unseen ? say_no_more(served->handler(request), std::move(asked)) : served->handler(request);
   Response response =
       watched ? co_await served->gate->while_allowed(request, std::move(work)) : co_await std::move(work);
   // Also where no index is told: Go clients read them of every answer, in this order, up to the first that is missing.
@@ -176,6 +182,7 @@ class Account {
 
 awaitable<Response> serve(std::shared_ptr<const Served> served, http::Request raw) {
   Request request{std::move(raw)};
+  request.service_provider = served->api.service_provider;
   async::doing(request.method + " " + request.path);
   const Account account(served->api, request);
   if (auto refusal = served->gate->enter(served->route.right, request)) co_return std::move(*refusal);

@@ -81,6 +81,7 @@ void add_exec_routes(Routes& routes, Api& api);
 void add_deployment_routes(Routes& routes, Api& api);
 void add_evaluation_routes(Routes& routes, Api& api);
 void add_agent_routes(Routes& routes, Api& api);
+void add_metrics_routes(Routes& routes, Api& api);
 void add_cluster_routes(Routes& routes, Api& api);
 void add_capsule_routes(Routes& routes, Api& api);
 void add_status_routes(Routes& routes, Api& api);

@@ -8,6 +8,7 @@
 #include "api/token_body.hpp"
 #include "api/work.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
@@ -73,7 +74,7 @@ std::optional<model::Revision> reset_index(const Api& api) {
 std::string bootstrap_secret(const Request& request) {
   if (trim(request.body).empty()) return SystemIds().uuid();
   const auto body = parse_body(request);
-  const auto* given = body.if_contains("BootstrapSecret");
+  const auto* given = json::find_member(body, "BootstrapSecret");
   if (given == nullptr || !given->is_string() || given->get_string().empty()) return SystemIds().uuid();
   std::string secret(std::string_view(given->get_string()));
   if (!is_uuid(secret)) throw Error(Code::invalid, "invalid acl token");  // Nomad's text, whole
@@ -115,10 +116,9 @@ awaitable<Response> list_policies(Api& api, Request request) {
     for (const auto& policy : tables.rows<AclPolicy>(prefix)) {
       if (!own.all && !own.policies.contains(policy->name)) continue;
       items.push_back({policy->name, [policy] {
-                         return boost::json::serialize(boost::json::object{{"Name", policy->name},
-                                                                           {"Description", policy->description},
-                                                                           {"CreateIndex", policy->create_index},
-                                                                           {"ModifyIndex", policy->modify_index}});
+                         auto body = nomad_value(*policy).as_object();
+                         for (const char* whole : {"Rules", "JobACL"}) body.erase(whole);
+                         return boost::json::serialize(body);
                        }});
     }
     return items;
@@ -135,7 +135,7 @@ awaitable<Response> read_policy(Api& api, Request request) {
     if (!own.all && !own.policies.contains(name)) refuse_others(request);
     const auto policy = tables.find<AclPolicy>(name);
     if (!policy) throw Error(Code::not_found, "ACL policy not found");
-    return json::encode(*policy);
+    return nomad_json(*policy);
   });
 }
 
@@ -216,7 +216,7 @@ awaitable<Response> read_own_token(Api& api, Request request) {
 /// The secret of a token that is made, or was made elsewhere; empty for one that is changed.
 std::string secret_in(const boost::json::object& body, const AclToken& token) {
   if (token.accessor_id.empty()) return SystemIds().uuid();
-  const auto* given = body.if_contains("SecretID");
+  const auto* given = json::find_member(body, "SecretID");
   if (given == nullptr || json::is_empty(*given)) return {};
   if (!given->is_string() || !is_uuid(std::string_view(given->get_string())))
     throw Error(Code::invalid, "SecretID must be a UUID");
@@ -270,7 +270,7 @@ awaitable<Response> list_roles(Api& api, Request request) {
     const Own own(request);
     std::vector<Item> items;
     for (const auto& role : tables.rows<AclRole>(prefix)) {
-      if (own.all || own.roles.contains(role->id)) items.push_back({role->id, [role] { return json::encode(*role); }});
+      if (own.all || own.roles.contains(role->id)) items.push_back({role->id, [role] { return nomad_json(*role); }});
     }
     return items;
   });
@@ -284,7 +284,7 @@ awaitable<Response> answer_role(Api& api, Request request, std::function<tables:
     const auto role = find(tables);
     if (!own.all && !(role && own.roles.contains(role->id))) refuse_others(request);
     if (!role) throw Error(Code::not_found, "ACL role not found");
-    return json::encode(*role);
+    return nomad_json(*role);
   });
 }
 
@@ -318,7 +318,7 @@ awaitable<Response> put_role(Api& api, Request request) {
   if (fresh) request.made({Topic::acl_roles, made.id});
   const auto* tables = co_await api.server.read();
   const auto standing = tables->find<AclRole>(made.id);
-  co_return written(json::encode(standing ? *standing : made), index_of(*tables, Topic::acl_roles, made.id));
+  co_return written(nomad_json(standing ? *standing : made), index_of(*tables, Topic::acl_roles, made.id));
 }
 
 awaitable<Response> delete_role(Api& api, Request request) {
@@ -338,9 +338,9 @@ void add_acl_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
-  // Where root at the socket is trusted, the first to come by over the network is not made the manager.
-  const Right bootstraps =
-      api.access.trust_root_socket ? right::management() : right::open("there is no token yet; it works once");
+  // Where root at the socket is trusted, the first to come by over the network is not made the manager unasked.
+  const bool root_alone = api.access.trust_root_socket && !api.access.network_bootstrap;
+  const Right bootstraps = root_alone ? right::management() : right::open("there is no token yet; it works once");
   routes.add("PUT|POST", "/v1/acl/bootstrap", "bootstrap ACL", bootstraps, with(bootstrap));
   routes.add("GET", "/v1/acl/policies", "list policies", right::token(), with(list_policies));
   routes.add("GET", "/v1/acl/policy/:name", "read policy", right::token(), with(read_policy));

@@ -1,9 +1,11 @@
 // Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection.
 #include "api/allocation_body.hpp"
 #include "api/change_note.hpp"
+#include "api/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "node/messages.hpp"
 
 namespace underway::api {
@@ -20,7 +22,7 @@ filter::Datum datum_of(const model::Allocation& allocation) {
 
 /// `resources` adds what an allocation has; `task_states=false` leaves its tasks out.
 awaitable<Response> list_allocations(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or("");
+  const std::string prefix = uuid_prefix_of(request);
   const bool resources = request.query.flag("resources");
   const bool tasks = !request.query.has("task_states") || request.query.flag("task_states");
   std::vector<Scope> scopes{{Topic::allocations, ""}};
@@ -32,9 +34,11 @@ awaitable<Response> list_allocations(Api& api, Request request) {
       items.push_back({allocation->id,
                        [&tables, allocation, resources, tasks] {
                          auto row = stub(tables, *allocation);
-                         if (resources) row.resources = allocation->resources;
                          if (!tasks) row.task_states.reset();
-                         return json::encode(row);
+                         std::string text = nomad_json(row);
+                         if (!resources) return text;
+                         text.pop_back();
+                         return text + ",\"AllocatedResources\":" + allocated_json(*allocation) + "}";
                        },
                        datum_of(*allocation), prefix.empty() ? allocation->create_index : 0});
     }
@@ -72,13 +76,13 @@ awaitable<boost::json::value> ask_node(Api& api, const Request& request, const c
   if (!request.body.empty()) {
     const auto body = parse_body(request);
     const auto text = [&](const char* key) {
-      const auto* value = body.if_contains(key);
+      const auto* value = json::find_member(body, key);
       return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string()))
                                                     : std::string();
     };
     ask.task = !text("TaskName").empty() ? text("TaskName") : text("Task");
     ask.signal = text("Signal");
-    const auto* all = body.if_contains("AllTasks");
+    const auto* all = json::find_member(body, "AllTasks");
     ask.all_tasks = all != nullptr && all->is_bool() && all->get_bool();
   }
   if (const auto task = request.query.find("task"); task && ask.task.empty()) ask.task = *task;

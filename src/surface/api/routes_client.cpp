@@ -1,5 +1,6 @@
 // What a node tells of itself, and is told: statistics, metadata, collection. Asked over its link.
 #include "api/routes.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "node/client_messages.hpp"
 
@@ -10,7 +11,7 @@ using acl::Capability;
 using acl::Level;
 
 std::string text_member(const boost::json::object& body, const char* key) {
-  const auto* value = body.if_contains(key);
+  const auto* value = json::find_member(body, key);
   return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
 }
 
@@ -25,16 +26,21 @@ std::string node_of(Api& api, const tables::Tables& tables, std::string id) {
   throw Error(Code::invalid, "must provide a node_id").because("this agent is no node itself");
 }
 
-awaitable<Response> ask(Api& api, const Request& request, const char* method) {
+awaitable<boost::json::value> ask(Api& api, const Request& request, const char* method) {
   const auto* tables = co_await api.server.read();
   const std::string id = node_of(api, *tables, request.query.find("node_id").value_or(""));
   boost::json::value nothing = boost::json::object{};
-  const auto answer = co_await api.server.call_node(id, method, std::move(nothing));
-  co_return http::json(boost::json::serialize(answer));
+  co_return co_await api.server.call_node(id, method, std::move(nothing));
 }
 
-awaitable<Response> read_stats(Api& api, Request request) { co_return co_await ask(api, request, "node.stats"); }
-awaitable<Response> read_metadata(Api& api, Request request) { co_return co_await ask(api, request, "node.metadata"); }
+awaitable<Response> read_stats(Api& api, Request request) {
+  auto answer = co_await ask(api, request, "node.stats");
+  answer.as_object()["DeviceStats"] = nullptr;  // what devices do nobody measures here
+  co_return http::json(boost::json::serialize(answer));
+}
+awaitable<Response> read_metadata(Api& api, Request request) {
+  co_return http::json(boost::json::serialize(co_await ask(api, request, "node.metadata")));
+}
 
 awaitable<Response> collect(Api& api, Request request) {
   request.tell("finished allocations of a node removed");
@@ -45,7 +51,7 @@ awaitable<Response> collect(Api& api, Request request) {
 awaitable<Response> apply_metadata(Api& api, Request request) {
   const auto body = parse_body(request);
   node::MetadataRequest wanted;
-  const auto* meta = body.if_contains("Meta");
+  const auto* meta = json::find_member(body, "Meta");
   if (meta == nullptr || !meta->is_object() || meta->get_object().empty())
     throw Error(Code::invalid, "missing required Meta object");
   wanted = json::decode<node::MetadataRequest>(boost::json::value(body));

@@ -3,6 +3,7 @@
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "server/deployment_decisions.hpp"
 
 namespace underway::api {
@@ -20,11 +21,11 @@ tables::Row<Deployment> get_deployment(const tables::Tables& tables, const std::
 }
 
 std::string encode_all(const std::vector<tables::Row<Deployment>>& rows) {
-  return json_list(rows, [](const auto& row) { return json::encode(*row); });
+  return json_list(rows, [](const auto& row) { return nomad_json(*row); });
 }
 
 awaitable<Response> list_deployments(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or("");
+  const std::string prefix = uuid_prefix_of(request);
   std::vector<Scope> scopes{{Topic::deployments, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [&, prefix](const tables::Tables& tables) {
     std::vector<Item> items;
@@ -40,9 +41,8 @@ awaitable<Response> list_deployments(Api& api, Request request) {
 awaitable<Response> read_deployment(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::deployments, id}};
-  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(*get_deployment(tables, id));
-  });
+  co_return co_await answer_read(api, request, std::move(scopes),
+                                 [&](const tables::Tables& tables) { return nomad_json(*get_deployment(tables, id)); });
 }
 
 awaitable<Response> deployment_allocations(Api& api, Request request) {
@@ -54,7 +54,7 @@ awaitable<Response> deployment_allocations(Api& api, Request request) {
     std::vector<Item> items;
     for (const auto& own : now.allocations_of_job(row->ns, row->job_id)) {
       if (own->deployment_id == id)
-        items.push_back({own->id, [&now, own] { return json::encode(stub(now, *own)); }, {}, own->create_index});
+        items.push_back({own->id, [&now, own] { return nomad_json(stub(now, *own)); }, {}, own->create_index});
     }
     return items;
   };
@@ -75,25 +75,25 @@ awaitable<Response> job_deployment(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::deployments, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     const auto& rows = tables.deployments_of_job(ns, id);
-    return rows.empty() ? std::string("null") : json::encode(*rows.front());
+    return rows.empty() ? std::string("null") : nomad_json(*rows.front());
   });
 }
 
 // --- decisions
 
 bool flag_member(const boost::json::object& body, const char* key) {
-  const auto* value = body.if_contains(key);
+  const auto* value = json::find_member(body, key);
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
 std::vector<std::string> list_member(const boost::json::object& body, const char* key) {
-  const auto* value = body.if_contains(key);
+  const auto* value = json::find_member(body, key);
   if (value == nullptr || value->is_null()) return {};
   return json::decode<std::vector<std::string>>(*value, key);
 }
 
 std::int64_t version_member(const boost::json::object& body) {
-  const auto* value = body.if_contains("JobVersion");
+  const auto* value = json::find_member(body, "JobVersion");
   if (value == nullptr || !value->is_int64() || value->get_int64() < 0)
     throw Error(Code::invalid, "JobVersion must be a number");
   return value->get_int64();
@@ -108,9 +108,7 @@ awaitable<Response> update_deployment(Api& api, Decide decide) {
                            {"EvalCreateIndex", done.eval_id.empty() ? 0 : index},
                            {"DeploymentModifyIndex", index},
                            {"RevertedJobVersion", nullptr},
-                           {"Index", index},
-                           {"LastContact", 0},
-                           {"KnownLeader", true}};
+                           {"Index", index}};
   if (done.reverted_version) body["RevertedJobVersion"] = *done.reverted_version;
   co_return written(boost::json::serialize(body), index);
 }
@@ -144,8 +142,7 @@ awaitable<Response> pause(Api& api, Request request) {
 awaitable<Response> unblock(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto row = get_deployment(*tables, request.param("id"));
-  throw Error(Code::invalid, "can't unblock a deployment that is not blocked")
-      .because(fmt::format("deployment {} is {}", row->id.substr(0, 8), describe::spell(row->status)));
+  throw Error(Code::invalid, fmt::format("can't unblock {} deployment", row->active() ? "running" : "terminal"));
 }
 
 awaitable<Response> set_health(Api& api, Request request) {
@@ -163,7 +160,7 @@ awaitable<Response> set_health(Api& api, Request request) {
 awaitable<Response> revert_job(Api& api, Request request) {
   const auto body = parse_body(request);
   server::RevertJob wanted{namespace_of(request), request.param("id"), version_member(body), {}};
-  if (const auto* prior = body.if_contains("EnforcePriorVersion"); prior != nullptr && prior->is_int64())
+  if (const auto* prior = json::find_member(body, "EnforcePriorVersion"); prior != nullptr && prior->is_int64())
     wanted.enforce_prior_version = prior->get_int64();
   auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
     return server::decide_revert(tables, wanted, context);

@@ -1,5 +1,6 @@
 // Evaluations in numbers: how many there are of a kind, and forgetting those that are in the way.
 #include "api/routes.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "server/evaluation_decisions.hpp"
 
@@ -11,7 +12,7 @@ using tables::Scope;
 using tables::Topic;
 
 awaitable<Response> count_evaluations(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or("");
+  const std::string prefix = uuid_prefix_of(request);
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
   const Gathering gather = [&](const tables::Tables& tables) {
     Shown shown(request);
@@ -19,11 +20,13 @@ awaitable<Response> count_evaluations(Api& api, Request request) {
     for (const auto& row : tables.evaluations(prefix)) {
       if (shown(row->ns)) rows.push_back(row);
     }
-    return [&request, rows = std::move(rows)] {
+    const auto index = std::max<model::Revision>(tables.revision_of({Topic::evaluations, ""}), 1);
+    return [&request, rows = std::move(rows), index] {
       const auto filter = filter_of(request);
       const auto count = std::count_if(rows.begin(), rows.end(),
                                        [&](const auto& row) { return wants(filter, filter::datum_of(*row)); });
-      return fmt::format(R"({{"Count":{}}})", count);
+      return fmt::format(R"({{"Count":{},"Index":{},"LastContact":0,"KnownLeader":true,"NextToken":""}})", count,
+                         index);
     };
   };
   co_return co_await answer_made(api, request, std::move(scopes), gather);
@@ -50,10 +53,10 @@ awaitable<std::vector<std::string>> wanted_evaluations(Api& api, const Request& 
 awaitable<Response> delete_evaluations(Api& api, Request request) {
   const auto body = parse_body(request);
   std::vector<std::string> ids;
-  if (const auto* given = body.if_contains("EvalIDs"); given != nullptr && !given->is_null())
+  if (const auto* given = json::find_member(body, "EvalIDs"); given != nullptr && !given->is_null())
     ids = json::decode<std::vector<std::string>>(*given, "EvalIDs");
   std::string text;
-  if (const auto* given = body.if_contains("Filter"); given != nullptr && given->is_string())
+  if (const auto* given = json::find_member(body, "Filter"); given != nullptr && given->is_string())
     text = std::string(std::string_view(given->get_string()));
   if (ids.empty() && trim(text).empty()) throw Error(Code::invalid, "evals must be deleted by either ID or filter");
   if (!ids.empty() && !trim(text).empty()) throw Error(Code::invalid, "evals cannot be deleted by both ID and filter");

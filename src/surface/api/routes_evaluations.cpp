@@ -13,7 +13,7 @@ using tables::Scope;
 using tables::Topic;
 
 awaitable<Response> list_evaluations(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or("");
+  const std::string prefix = uuid_prefix_of(request);
   const std::string job = request.query.find("job").value_or(""), status = request.query.find("status").value_or("");
   std::vector<Scope> scopes{{Topic::evaluations, ""}};
   const auto list = [&](const tables::Tables& tables) {
@@ -24,6 +24,7 @@ awaitable<Response> list_evaluations(Api& api, Request request) {
                          (!status.empty() && describe::spell(evaluation->status) != status);
       if (other) continue;
       items.push_back(item_of(evaluation->id, evaluation, prefix.empty() ? evaluation->create_index : 0));
+      items.back().within = evaluation->create_time;
     }
     return items;
   };
@@ -49,17 +50,27 @@ std::vector<tables::Row<model::Evaluation>> related_to(const tables::Tables& tab
   return found;
 }
 
+/// Nomad's EvaluationStub, which says everything.
+std::string related_json(const tables::Row<model::Evaluation>& row) {
+  auto body = json::to_value(*row).as_object();
+  for (const char* whole : {"JobModifyIndex", "FailedTGAllocs", "QueuedAllocations", "ClassEligibility",
+                            "EscapedComputedClass", "QuotaLimitReached"})
+    body.erase(whole);
+  if (row->wait_until == 0) body["WaitUntil"] = nullptr;
+  return boost::json::serialize(body);
+}
+
 awaitable<Response> read_evaluation(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::evaluations, id}};
   const bool related = request.query.flag("related");
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
     const auto evaluation = get_evaluation(tables, id);
-    std::string text = json::encode(*evaluation);
+    std::string text = nomad_json(*evaluation);
     if (!related) return text;
     text.pop_back();
-    const auto encoded = [](const auto& row) { return json::encode(*row); };
-    return text + ",\"RelatedEvals\":" + json_list(related_to(tables, evaluation), encoded) + "}";
+    const auto found = related_to(tables, evaluation);
+    return text + ",\"RelatedEvals\":" + (found.empty() ? std::string("null") : json_list(found, related_json)) + "}";
   });
 }
 
@@ -70,7 +81,7 @@ awaitable<Response> evaluation_allocations(Api& api, Request request) {
     std::vector<Item> items;
     // None of one that is not known, as Nomad has it.
     for (const auto& row : tables.allocations_of_evaluation(id))
-      items.push_back({row->id, [&tables, row] { return json::encode(stub(tables, *row)); }, {}, row->create_index});
+      items.push_back({row->id, [&tables, row] { return nomad_json(stub(tables, *row)); }, {}, row->create_index});
     return items;
   };
   co_return co_await answer_list(api, request, std::move(scopes), list, kNothingYet);

@@ -24,7 +24,9 @@ node::FileRequest file_request(const Request& request, std::string alloc) {
 
 awaitable<std::pair<std::string, std::string>> locate(Api& api, const Request& request) {
   const auto* tables = co_await api.server.read();
-  const auto allocation = get_allocation(*tables, request.param("id"));
+  const auto allocation = tables->find_allocation(request.param("id"));
+  // In the words of Nomad's nodes, who are asked there.
+  if (!allocation) throw Error(Code::not_found, fmt::format("Unknown allocation \"{}\"", request.param("id")));
   co_return std::pair{allocation->id, allocation->node_id};
 }
 
@@ -85,9 +87,10 @@ awaitable<Response> stream_from_node(Api& api, std::string node_id, const char* 
 }
 
 awaitable<Response> read_file(Api& api, Request request, const char* method, bool plain) {
-  if (!request.query.has("path")) throw Error(Code::invalid, "must provide a file path");
+  if (request.query.find("path").value_or("").empty()) throw Error(Code::invalid, "must provide a file name");
   const auto [alloc, node_id] = co_await locate(api, request);
   const auto file = file_request(request, alloc);
+  if (file.origin != "start" && file.origin != "end") throw Error(Code::invalid, "origin must be start or end");
   auto header = json::to_value(file);
   co_return co_await stream_from_node(api, node_id, method, std::move(header), file.path, file.offset, plain);
 }
@@ -100,7 +103,8 @@ awaitable<Response> read_logs(Api& api, Request request) {
   logs.origin = request.query.find("origin").value_or("start");
   logs.offset = integer_parameter(request, "offset", 0);
   if (logs.task.empty()) throw Error(Code::invalid, "must provide task name");
-  if (logs.type != "stdout" && logs.type != "stderr") throw Error(Code::invalid, "log type must be stdout or stderr");
+  if (logs.type != "stdout" && logs.type != "stderr")
+    throw Error(Code::invalid, "must provide log type (stdout/stderr)");
   if (logs.origin != "start" && logs.origin != "end") throw Error(Code::invalid, "origin must be start or end");
   const auto [alloc, node_id] = co_await locate(api, request);
   logs.alloc = alloc;

@@ -1,9 +1,13 @@
 // Jobs: list, register, parse, validate, read, stop, submission, allocations, evaluations, summary.
 #include "api/change_note.hpp"
 #include "api/config_refusal.hpp"
+#include "api/job_warnings.hpp"
+#include "api/nomad_body.hpp"
 #include "api/routes.hpp"
+#include "api/service_provider.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "drivers/config_problems.hpp"
 #include "jobspec/jobspec.hpp"
@@ -22,12 +26,12 @@ Scope scope_of_job(Topic topic, const Request& request) {
 }
 
 std::int64_t integer_member(const boost::json::object& object, const char* key, std::int64_t otherwise) {
-  const auto* value = object.if_contains(key);
+  const auto* value = json::find_member(object, key);
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
 bool flag_member(const boost::json::object& object, const char* key) {
-  const auto* value = object.if_contains(key);
+  const auto* value = json::find_member(object, key);
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
@@ -48,7 +52,7 @@ awaitable<Response> list_jobs(Api& api, Request request) {
                        [&tables, job, meta] {
                          auto row = stub(tables, *job);
                          if (meta) row.meta = job->meta;
-                         return json::encode(row);
+                         return nomad_json(row);
                        },
                        whole ? filter::datum_of(*job) : filter::Datum{}});
     }
@@ -64,7 +68,8 @@ std::string registered_json(const server::Registered& registered, model::Revisio
                                                     {"Warnings", join(registered.warnings, "\n")},
                                                     {"Index", index},
                                                     {"LastContact", 0},
-                                                    {"KnownLeader", true}});
+                                                    {"KnownLeader", true},
+                                                    {"NextToken", ""}});
 }
 
 awaitable<Response> registered(Api& api, const server::Registered& done) {
@@ -74,11 +79,18 @@ awaitable<Response> registered(Api& api, const server::Registered& done) {
   co_return written(registered_json(done, index), index);
 }
 
+const boost::json::value& job_in(const boost::json::object& body) {
+  const auto* job = json::find_member(body, "Job");
+  if (job == nullptr || !job->is_object()) throw Error(Code::invalid, "Job must be specified");
+  return *job;
+}
+
 server::RegisterJob registration_of(const Request& request, const boost::json::object& body) {
   server::RegisterJob out;
   out.job = job_of(request, body);
   out.stopped = out.job.stop;
-  if (const auto* submission = body.if_contains("Submission"); submission != nullptr && submission->is_object()) {
+  if (const auto* submission = json::find_member(body, "Submission");
+      submission != nullptr && submission->is_object()) {
     out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
   }
   if (flag_member(body, "EnforceIndex")) out.enforce_index = integer_member(body, "JobModifyIndex", 0);
@@ -106,24 +118,25 @@ awaitable<Response> register_job(Api& api, Request request) {
 
 Response parsed_job(const Request& request) {
   const auto body = parse_body(request);
-  const auto* source = body.if_contains("JobHCL");
+  const auto* source = json::find_member(body, "JobHCL");
   if (source == nullptr || !source->is_string() || source->get_string().empty())
     throw Error(Code::invalid, "Job spec is empty");
   jobspec::Inputs inputs;
-  if (const auto* variables = body.if_contains("Variables");
+  if (const auto* variables = json::find_member(body, "Variables");
       variables != nullptr && variables->is_string() && !variables->get_string().empty()) {
     inputs.variable_files.push_back({"Variables", std::string(std::string_view(variables->get_string()))});
   }
-  const auto* wanted = body.if_contains("Canonicalize");
+  const auto* wanted = json::find_member(body, "Canonicalize");
   const bool canonicalize = wanted != nullptr && wanted->is_bool() && wanted->get_bool();
   inputs.canonicalize = canonicalize;
   inputs.validate = false;  // a job may be read before it is whole: registering and validating look at what it means
   auto result = jobspec::parse_job(std::string(std::string_view(source->get_string())), "job.hcl", inputs);
   if (result.job && result.job->name.empty()) result.job->name = result.job->id;  // clients read it unasked
   if (!result.job) throw result.diagnostics.to_error("the job file cannot be read");
-  // What the file does not say is not told: whoever registers it may say it, by the namespace of his request, say.
+  // What the file does not say is not told: whoever registers it may say it, by the namespace of his request, say. What
+  // it says is, even where it says the default.
   return http::json(canonicalize ? json::encode(model::with_policies(*result.job))
-                                 : json::encode(*result.job, json::Encoding::compact));
+                                 : jobspec::encode_given(*result.job, result.given));
 }
 
 awaitable<Response> parse_job(Api& api, Request request) {
@@ -135,6 +148,7 @@ awaitable<Response> parse_job(Api& api, Request request) {
 struct Validated {
   std::optional<std::string> ns;
   std::vector<std::string> problems;
+  std::vector<jobspec::TemplateWarning> warnings;
 };
 
 /// A name may be a megabyte, and stands in each of its problems.
@@ -148,11 +162,13 @@ std::string brief(std::string problem) {
 Validated validated_job(const Request& request) {
   Validated out;
   const auto body = parse_body(request);
+  job_in(body);
   try {
     const auto registration = registration_of(request, body);
     out.ns = registration.job.ns;
     const model::ValidateOptions options{.check_constraint = {}, .check_config = &drivers::config_problems};
     for (const auto& problem : model::validate(registration.job, options)) out.problems.push_back(problem.text());
+    out.warnings = jobspec::template_warnings(registration.job);
   } catch (const Error& error) {
     if (error.code() == Code::too_large) throw;
     out.problems = error.reasons();
@@ -166,18 +182,20 @@ awaitable<Response> validate_job(Api& api, Request request) {
   auto validate = [&request] { return validated_job(request); };
   const auto validated = co_await computed(api, request, "validating the job", validate);
   if (validated.ns) request.require(right::ns(Capability::read_job), *validated.ns);
-  boost::json::array problems(validated.problems.begin(), validated.problems.end());
+  const std::string warnings = job_warnings(validated.warnings, api.server.writer().tables());
+  boost::json::value problems;  // null when there are none
+  if (!validated.problems.empty()) problems = boost::json::array(validated.problems.begin(), validated.problems.end());
   co_return http::json(boost::json::serialize(boost::json::object{{"DriverConfigValidated", true},
                                                                   {"ValidationErrors", std::move(problems)},
                                                                   {"Error", join(validated.problems, "\n")},
-                                                                  {"Warnings", ""}}));
+                                                                  {"Warnings", warnings}}));
 }
 
 awaitable<Response> read_job(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{job_scope(request)};
   const Gathering gather = [&](const tables::Tables& tables) {
-    return [job = get_job(tables, request, id)] { return json::encode(model::with_policies(*job)); };
+    return [job = get_job(tables, request, id)] { return nomad_json(model::with_policies(*job)); };
   };
   co_return co_await answer_made(api, request, std::move(scopes), gather);
 }
@@ -190,7 +208,13 @@ awaitable<Response> stop_job(Api& api, Request request) {
   if (stop.purge) request.require(right::ns(Capability::purge_job), stop.ns);
   auto note = noted(api, request, fmt::format("stop job '{}'", stop.id), stop.ns);
   const auto stopped = co_await api.server.deregister_job(std::move(stop), std::move(note));
-  co_return co_await registered(api, stopped);
+  Response response = co_await registered(api, stopped);
+  auto body = json::parse(response.body).as_object();
+  body.erase("Warnings");
+  body["VolumeEvalID"] = "";  // of CSI's volumes, which are let go of then
+  body["VolumeEvalIndex"] = 0;
+  response.body = boost::json::serialize(body);
+  co_return response;
 }
 
 awaitable<Response> job_submission(Api& api, Request request) {
@@ -199,8 +223,9 @@ awaitable<Response> job_submission(Api& api, Request request) {
   std::vector<Scope> scopes{job_scope(request)};
   const Gathering gather = [&](const tables::Tables& tables) -> std::function<std::string()> {
     for (const auto& version : tables.job_versions(ns, id)) {
-      if (wanted.empty() || std::to_string(version->job.version) == wanted)
-        return [version] { return json::encode(version->submission); };
+      if (!wanted.empty() && std::to_string(version->job.version) != wanted) continue;
+      if (version->submission.source.empty()) break;  // it was registered without one
+      return [version] { return nomad_json(version->submission); };
     }
     throw Error(Code::not_found, "job source not found");
   };
@@ -217,7 +242,7 @@ awaitable<Response> job_allocations(Api& api, Request request) {
     std::vector<Item> items;
     for (const auto& row : tables.allocations_of_job(ns, id)) {
       if (!all && job && row->create_index < job->create_index) continue;
-      items.push_back({row->id, [&tables, row] { return json::encode(stub(tables, *row)); }, {}, row->create_index});
+      items.push_back({row->id, [&tables, row] { return nomad_json(stub(tables, *row)); }, {}, row->create_index});
     }
     return items;
   };
@@ -228,8 +253,7 @@ awaitable<Response> job_evaluations(Api& api, Request request) {
   const std::string ns = namespace_of(request), id = request.param("id");
   std::vector<Scope> scopes{scope_of_job(Topic::evaluations, request)};
   const auto list = [&](const tables::Tables& tables) {
-    return json_list(tables.evaluations_of_job(ns, id),
-                     [](const auto& evaluation) { return json::encode(*evaluation); });
+    return json_list(tables.evaluations_of_job(ns, id), [](const auto& evaluation) { return nomad_json(*evaluation); });
   };
   co_return co_await answer_read(api, request, std::move(scopes), list, kNothingYet);
 }
@@ -242,7 +266,7 @@ awaitable<Response> job_summary(Api& api, Request request) {
   if (const auto job = before->find_job(namespace_of(request), id); job && job->starts_others())
     scopes.push_back({Topic::jobs, ""});
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    return json::encode(summarize(tables, *get_job(tables, request, id)));
+    return nomad_json(summarize(tables, *get_job(tables, request, id)));
   });
 }
 
@@ -251,7 +275,7 @@ awaitable<Response> evaluate_job(Api& api, Request request) {
   server::EvaluateJob evaluate{namespace_of(request), request.param("id")};
   if (!request.body.empty()) {
     const auto body = parse_body(request);
-    const auto* options = body.if_contains("EvalOptions");
+    const auto* options = json::find_member(body, "EvalOptions");
     evaluate.force_reschedule =
         options != nullptr && options->is_object() && flag_member(options->get_object(), "ForceReschedule");
   }
@@ -263,10 +287,10 @@ awaitable<Response> evaluate_job(Api& api, Request request) {
 }  // namespace
 
 model::Job job_of(const Request& request, const boost::json::object& body) {
-  const auto* given = body.if_contains("Job");
-  if (given == nullptr || !given->is_object()) throw Error(Code::invalid, "Job must be specified");
-  auto job = jobspec::job_from_json(*given);
-  const auto* own = given->get_object().if_contains("Namespace");
+  const auto& given = job_in(body);
+  auto job = jobspec::job_from_json(given);
+  if (request.service_provider != model::Service{}.provider) name_providers(given, job, request.service_provider);
+  const auto* own = json::find_member(given.get_object(), "Namespace");
   const bool names_its_own = own != nullptr && own->is_string() && !own->get_string().empty();
   if (!names_its_own) job.ns = namespace_of(request);
   return job;

@@ -77,8 +77,8 @@ awaitable<std::string> make_active(Api& api, bool full) {
 
 awaitable<Response> rotate(Api& api, Request request) {
   const auto later = publish_time_of(request);
-  const std::string id =
-      later ? api.server.variables().prepublish(*later) : co_await make_active(api, request.query.flag("full"));
+  const std::string id = later ? co_await api.server.variables().prepublish(*later)
+                               : co_await make_active(api, request.query.flag("full"));
   object answer{{"Index", api.server.writer().tables().revision()}};
   for (const auto& key : api.server.keyring().keys()) {
     if (key.id == id) answer["Key"] = describe_key(key);
@@ -94,6 +94,7 @@ awaitable<Response> delete_key(Api& api, Request request) {
     co_await seal_auth_methods_anew(api);
     co_await seal_tokens_anew(api);
   }
+  if (api.files != nullptr) co_await api.files->seal_own_key_anew();
   if (api.files != nullptr) api.files->refuse_removal(*co_await api.server.read(), request.param("id"));
   server::refuse_key_removal(*co_await api.server.read(), request.param("id"));
   co_await api.server.variables().remove_key(request.param("id"));
@@ -101,8 +102,7 @@ awaitable<Response> delete_key(Api& api, Request request) {
 }
 
 awaitable<Response> jwks(Api& api, Request) {
-  const auto keys = api.server.keyring().verifying();
-  Response response = http::json(boost::json::serialize(crypto::to_jwks(keys)));
+  Response response = http::json(boost::json::serialize(api.server.keyring().jwks()));
   // Others may keep it for a while: keys are added long before they are taken away.
   response.headers.set("Cache-Control", "public, max-age=60");
   co_return response;
@@ -117,7 +117,7 @@ awaitable<Response> openid_configuration(Api& api, Request) {
   co_return http::json(boost::json::serialize(object{{"issuer", issuer},
                                                      {"jwks_uri", issuer + "/.well-known/jwks.json"},
                                                      {"response_types_supported", array{"code"}},
-                                                     {"id_token_signing_alg_values_supported", array{"EdDSA"}},
+                                                     {"id_token_signing_alg_values_supported", array{"RS256", "EdDSA"}},
                                                      {"subject_types_supported", array{"public"}}}));
 }
 

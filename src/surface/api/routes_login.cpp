@@ -3,6 +3,7 @@
 #include "api/routes.hpp"
 #include "api/token_body.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "server/identity_providers.hpp"
@@ -36,7 +37,7 @@ struct Logins {
 };
 
 std::string text_member(const object& body, const char* name) {
-  const auto* value = body.if_contains(name);
+  const auto* value = json::find_member(body, name);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
@@ -51,11 +52,10 @@ awaitable<Response> list_methods(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [](const Tables& tables) {
     std::vector<Item> items;
     for (const auto& method : tables::records<AuthMethod>(tables)) {
-      object stub{{"Name", method.name},
-                  {"Type", describe::spell(method.type)},
-                  {"Default", method.is_default},
-                  {"CreateIndex", method.create_index},
-                  {"ModifyIndex", method.modify_index}};
+      object stub = nomad_value(method).as_object();
+      for (const char* whole : {"TokenLocality", "TokenNameFormat", "MaxTokenTTL", "Config", "Sealed", "SealedBy",
+                                "CreateTime", "ModifyTime"})
+        stub.erase(whole);
       items.push_back({method.name, [stub = std::move(stub)] { return boost::json::serialize(stub); }});
     }
     return items;
@@ -77,7 +77,7 @@ awaitable<Response> read_method(Api& api, Request request) {
 void check_shape(const object& from, std::initializer_list<const char*> path) {
   const object* at = &from;
   for (const char* name : path) {
-    const auto* value = at->if_contains(name);
+    const auto* value = json::find_member(*at, name);
     if (value == nullptr || value->is_null()) return;
     const bool last = name == *(path.end() - 1);
     if (last ? !value->is_string() : !value->is_object())
@@ -142,11 +142,8 @@ awaitable<Response> list_rules(Api& api, Request request) {
   co_return co_await answer_list(api, request, std::move(scopes), [](const Tables& tables) {
     std::vector<Item> items;
     for (const auto& rule : tables::records<BindingRule>(tables)) {
-      object stub{{"ID", rule.id},
-                  {"Description", rule.description},
-                  {"AuthMethod", rule.auth_method},
-                  {"CreateIndex", rule.create_index},
-                  {"ModifyIndex", rule.modify_index}};
+      object stub = nomad_value(rule).as_object();
+      for (const char* whole : {"Selector", "BindType", "BindName", "CreateTime", "ModifyTime"}) stub.erase(whole);
       items.push_back({rule.id, [stub = std::move(stub)] { return boost::json::serialize(stub); }});
     }
     return items;
@@ -160,7 +157,7 @@ awaitable<Response> read_rule(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
     const auto rule = tables::find_record<BindingRule>(tables, id);
     if (!rule) throw Error(Code::not_found, "ACL binding rule not found");
-    return json::encode(*rule);
+    return nomad_json(*rule);
   });
 }
 
@@ -184,8 +181,7 @@ awaitable<Response> put_rule(Api& api, Request request) {
   if (named.empty()) request.made(tables::record_scope<BindingRule>(made.id));
   const auto* tables = co_await api.server.read();
   const auto standing = tables::find_record<BindingRule>(*tables, made.id);
-  co_return written(json::encode(standing.value_or(made)),
-                    index_of(*tables, tables::record_scope<BindingRule>(made.id)));
+  co_return written(nomad_json(standing.value_or(made)), index_of(*tables, tables::record_scope<BindingRule>(made.id)));
 }
 
 awaitable<Response> delete_rule(Api& api, Request request) {
@@ -299,7 +295,7 @@ awaitable<Response> introduce_client(Api& api, Request request) {
   server::NewJoinToken wanted;
   wanted.name = text_member(body, "NodeName");
   wanted.pool = text_member(body, "NodePool");
-  if (const auto* ttl = body.if_contains("TTL"); ttl != nullptr && !ttl->is_null()) {
+  if (const auto* ttl = json::find_member(body, "TTL"); ttl != nullptr && !ttl->is_null()) {
     std::optional<Duration> given;
     if (ttl->is_string()) given = parse_duration(std::string_view(ttl->get_string()));
     if (ttl->is_int64()) given = Duration{ttl->get_int64()};

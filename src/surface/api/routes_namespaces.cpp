@@ -1,4 +1,5 @@
 // Namespaces: list, read, write, delete.
+#include "api/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "server/namespace_decisions.hpp"
@@ -31,8 +32,8 @@ awaitable<Response> read_namespace(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::namespaces, name}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
     const auto ns = server::find_namespace(tables, name);
-    if (!ns) throw Error(Code::not_found, fmt::format("namespace '{}' not found", name));
-    return json::encode(*ns);
+    if (!ns) throw Error(Code::not_found, "Namespace not found");
+    return nomad_json(*ns);
   });
 }
 

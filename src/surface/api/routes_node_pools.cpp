@@ -1,4 +1,6 @@
 // Node pools: list, read, write, delete, and what is in them.
+#include "api/node_body.hpp"
+#include "api/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
@@ -18,7 +20,7 @@ using tables::Topic;
 
 NodePool get_pool(const Tables& tables, const std::string& name) {
   auto pool = tables::find_node_pool(tables, name);
-  if (!pool) throw Error(Code::not_found, fmt::format("node pool '{}' not found", name));
+  if (!pool) throw Error(Code::not_found, "node pool not found");
   return *pool;
 }
 
@@ -39,7 +41,7 @@ awaitable<Response> read_pool(Api& api, Request request) {
   const std::string name = request.param("name");
   std::vector<Scope> scopes{tables::record_scope<NodePool>(name)};
   co_return co_await answer_read(api, request, std::move(scopes),
-                                 [&](const Tables& tables) { return json::encode(get_pool(tables, name)); });
+                                 [&](const Tables& tables) { return nomad_json(get_pool(tables, name)); });
 }
 
 awaitable<Response> put_pool(Api& api, Request request) {
@@ -80,7 +82,7 @@ awaitable<Response> pool_jobs(Api& api, Request request) {
     for (const auto& job : tables.jobs(ns)) {
       if (job->node_pool != name || !shown(job->ns)) continue;
       const bool whole = request.may(job->ns, Capability::read_job);
-      items.push_back({job->ns + "." + job->id, [&tables, job] { return json::encode(stub(tables, *job)); },
+      items.push_back({job->ns + "." + job->id, [&tables, job] { return nomad_json(stub(tables, *job)); },
                        whole ? filter::datum_of(*job) : filter::Datum{}});
     }
     return items;
@@ -96,8 +98,8 @@ awaitable<Response> pool_nodes(Api& api, Request request) {
     std::vector<Item> items;
     for (const auto& node : tables.nodes()) {
       if (name != model::kEveryNodePool && node->node_pool != name) continue;
-      items.push_back({node->id, [node, os, resources] { return json::encode(stub(*node, os, resources)); },
-                       filter::datum_of(*node)});
+      items.push_back(
+          {node->id, [node, os, resources] { return node_stub_json(*node, os, resources); }, filter::datum_of(*node)});
     }
     return items;
   });

@@ -5,6 +5,7 @@
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "tables/orphans.hpp"
 
@@ -17,14 +18,14 @@ using tables::Scope;
 using tables::Topic;
 
 awaitable<Response> list_nodes(Api& api, Request request) {
-  const std::string prefix = request.query.find("prefix").value_or("");
+  const std::string prefix = uuid_prefix_of(request);
   const bool os = request.query.flag("os"), resources = request.query.flag("resources");
   std::vector<Scope> scopes{{Topic::nodes, ""}};
   co_return co_await answer_list(
       api, request, std::move(scopes), [prefix, os, resources](const tables::Tables& tables) {
         std::vector<Item> items;
         for (const auto& node : tables.nodes(prefix)) {
-          items.push_back({node->id, [node, os, resources] { return json::encode(stub(*node, os, resources)); },
+          items.push_back({node->id, [node, os, resources] { return node_stub_json(*node, os, resources); },
                            filter::datum_of(*node)});
         }
         return items;
@@ -54,7 +55,7 @@ awaitable<Response> node_allocations(Api& api, Request request) {
 
 awaitable<Response> set_eligibility(Api& api, Request request) {
   const auto body = parse_body(request);
-  const auto* text = body.if_contains("Eligibility");
+  const auto* text = json::find_member(body, "Eligibility");
   const auto eligibility =
       text != nullptr && text->is_string()
           ? description(describe::Tag<model::Eligibility>{}).parse(std::string_view(text->get_string()))
@@ -63,15 +64,14 @@ awaitable<Response> set_eligibility(Api& api, Request request) {
   co_await api.server.set_eligibility(request.param("id"), static_cast<model::Eligibility>(*eligibility));
   const auto* tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
-  co_return written(
-      boost::json::serialize(boost::json::object{
-          {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}, {"Index", index}}),
-      index);
+  co_return written(boost::json::serialize(boost::json::object{
+                        {"NodeModifyIndex", index}, {"EvalIDs", nullptr}, {"EvalCreateIndex", 0}, {"Index", index}}),
+                    index);
 }
 
 /// A field of the drain's specification; `otherwise` when it is not given.
 bool flag_of(const boost::json::object& object, const char* name, bool otherwise) {
-  const auto* value = object.if_contains(name);
+  const auto* value = json::find_member(object, name);
   if (value == nullptr || value->is_null()) return otherwise;
   if (!value->is_bool()) throw Error(Code::invalid, fmt::format("{} must be true or false", name));
   return value->get_bool();
@@ -83,15 +83,15 @@ server::DrainNode drain_request(const Request& request) {
   server::DrainNode drain;
   drain.node_id = request.param("id");
   drain.mark_eligible = flag_of(body, "MarkEligible", false);
-  if (const auto* meta = body.if_contains("Meta"); meta != nullptr && !meta->is_null())
+  if (const auto* meta = json::find_member(body, "Meta"); meta != nullptr && !meta->is_null())
     drain.meta = json::decode<model::StringMap>(*meta, "Meta");
-  const auto* spec = body.if_contains("DrainSpec");
+  const auto* spec = json::find_member(body, "DrainSpec");
   if (spec == nullptr || spec->is_null()) return drain;
   if (!spec->is_object()) throw Error(Code::invalid, "DrainSpec must be an object, or null to end a drain");
   const auto& object = spec->get_object();
   auto& strategy = drain.drain.emplace();
   strategy.deadline = Duration{0};
-  if (const auto* deadline = object.if_contains("Deadline"); deadline != nullptr && !deadline->is_null())
+  if (const auto* deadline = json::find_member(object, "Deadline"); deadline != nullptr && !deadline->is_null())
     strategy.deadline = json::decode<Duration>(*deadline, "Deadline");
   strategy.ignore_system_jobs = flag_of(object, "IgnoreSystemJobs", false);
   strategy.ask_slurm = flag_of(object, "AskSlurm", false);
@@ -115,10 +115,9 @@ awaitable<Response> drain_node(Api& api, Request request) {
   co_await api.server.drain_node(std::move(drain), std::move(note));
   tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
-  co_return written(
-      boost::json::serialize(boost::json::object{
-          {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}, {"Index", index}}),
-      index);
+  co_return written(boost::json::serialize(boost::json::object{
+                        {"NodeModifyIndex", index}, {"EvalIDs", nullptr}, {"EvalCreateIndex", 0}, {"Index", index}}),
+                    index);
 }
 
 awaitable<Response> evaluate_node(Api& api, Request request) {
@@ -140,8 +139,8 @@ awaitable<Response> purge_node(Api& api, Request request) {
   co_await api.server.purge_node(request.param("id"));
   const auto* tables = co_await api.server.read();
   const model::Revision index = tables->revision_of({Topic::nodes, request.param("id")});
-  co_return written(boost::json::serialize(boost::json::object{
-                        {"NodeModifyIndex", index}, {"EvalIDs", boost::json::array{}}, {"EvalCreateIndex", 0}}),
+  co_return written(boost::json::serialize(
+                        boost::json::object{{"NodeModifyIndex", index}, {"EvalIDs", nullptr}, {"EvalCreateIndex", 0}}),
                     index);
 }
 
@@ -158,7 +157,7 @@ awaitable<Response> list_orphans(Api& api, Request request) {
 awaitable<Response> decide_about_orphans(Api& api, Request request) {
   const auto body = parse_body(request);
   const bool keep = flag_of(body, "Keep", false);
-  const auto* nodes = body.if_contains("Nodes");
+  const auto* nodes = json::find_member(body, "Nodes");
   auto ids = nodes == nullptr ? std::vector<std::string>() : json::decode<std::vector<std::string>>(*nodes, "Nodes");
   if (ids.empty()) throw Error(Code::invalid, "Nodes must name the nodes whose orphans are meant");
   const auto* tables = co_await api.server.read();

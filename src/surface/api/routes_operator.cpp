@@ -3,6 +3,7 @@
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
+#include "node/fingerprint.hpp"
 #include "server/operator_decisions.hpp"
 #include "tables/scheduler_configuration.hpp"
 
@@ -113,7 +114,7 @@ awaitable<Response> autopilot_health(Api& api, Request request) {
                {"Name", api.agent.name + "." + api.agent.region},
                {"Address", api.agent.http_address},
                {"SerfStatus", "alive"},
-               {"Version", std::string(version())},
+               {"Version", std::string(node::kNomadVersion)},
                {"Leader", true},
                {"LastContact", "0s"},
                {"LastTerm", 1},

@@ -2,8 +2,11 @@
 #include "api/change_note.hpp"
 #include "api/cluster_body.hpp"
 #include "api/config_refusal.hpp"
+#include "api/job_warnings.hpp"
+#include "api/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "model/cron.hpp"
 #include "server/start_decisions.hpp"
 
@@ -24,29 +27,38 @@ struct Wanted {
   model::Job job;
   bool diff = false;
   std::vector<saving::Protection> protections;
+  std::vector<jobspec::TemplateWarning> warnings;
 };
 
 Wanted read_wanted(const Request& request) {
   const auto body = parse_body(request);
-  const auto* wants_diff = body.if_contains("Diff");
+  const auto* wants_diff = json::find_member(body, "Diff");
   auto job = job_of(request, body);
   refuse_configs({&job});
   auto protections = saving::protections_of(job);
+  auto warnings = jobspec::template_warnings(job);
   return {std::move(job), wants_diff != nullptr && wants_diff->is_bool() && wants_diff->get_bool(),
-          std::move(protections)};
+          std::move(protections), std::move(warnings)};
+}
+
+/// Null when there is nothing in it: clients of Nomad ask for that, and not for how much is in it.
+template <class T>
+std::string or_null(const T& all) {
+  return all.empty() ? "null" : nomad_json(all);
 }
 
 std::string planned_json(const JobChange& change, const server::JobPlan& plan, bool diff, TimePoint now) {
-  std::string out = "{\"Diff\":" + (diff ? json::encode(change.diff) : std::string("null"));
+  std::string out = "{\"Diff\":" + (diff ? nomad_json(change.diff) : std::string("null"));
   out += ",\"Annotations\":{\"DesiredTGUpdates\":" + json::encode(change.updates) +
-         ",\"PreemptedAllocs\":" + json::encode(change.evicted) + "}";
-  out += ",\"FailedTGAllocs\":" + json::encode(change.failed);
+         ",\"PreemptedAllocs\":" + or_null(change.evicted) + "}";
+  out += ",\"FailedTGAllocs\":" + or_null(change.failed);
   out += ",\"Touched\":" + json::encode(change.touched);
   out += ",\"Impact\":" + json::encode(change.impact);
   out += ",\"Prospects\":" + json::encode(change.prospects);
   out += ",\"Protections\":" + json::encode(change.protections);
-  out += fmt::format(",\"JobModifyIndex\":{},\"CreatedEvals\":{},\"NextPeriodicLaunch\":{},\"Warnings\":\"\"}}",
-                     change.job_modify_index, json::encode(plan.plan.evaluations), next_launch_of(plan.proposed, now));
+  out += fmt::format(R"(,"JobModifyIndex":{},"CreatedEvals":{},"NextPeriodicLaunch":{},"Warnings":{},"Index":{}}})",
+                     change.job_modify_index, or_null(plan.plan.evaluations), next_launch_of(plan.proposed, now),
+                     json::encode(change.warnings), change.job_modify_index);
   return out;
 }
 
@@ -59,12 +71,14 @@ awaitable<Response> plan_job(Api& api, Request request) {
   const auto impact = impact_of(api, plan);
   const auto prospects = prospects_of(api.server.writer().tables(), plan);
   saving::look_for_nodes(wanted.protections, api.server.writer().tables(), nullptr);
+  const std::string warnings = job_warnings(wanted.warnings, api.server.writer().tables());
   const TimePoint now = api.clock.now();
   auto tell = [&] {
     auto change = describe_plan(plan);
     change.impact = impact;
     change.prospects = prospects;
     change.protections = wanted.protections;
+    change.warnings = warnings;
     return planned_json(change, plan, wanted.diff, now);
   };
   co_return written(co_await computed(api, request, "describing the plan", tell), plan.job_modify_index);

@@ -1,4 +1,5 @@
 // Quotas: list, read, write, delete, and what is used of them.
+#include "api/nomad_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "server/quota_decisions.hpp"
@@ -57,7 +58,7 @@ awaitable<Response> read_quota(Api& api, Request request) {
   co_return co_await answer_read(api, request, std::move(scopes), [&](const Tables& tables) {
     const auto quota = tables::find_record<Quota>(tables, name);
     if (!quota || !sees(request, tables, name)) throw unseen(name);
-    return json::encode(*quota);
+    return nomad_json(*quota);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "server/scaling_decisions.hpp"
 
 namespace underway::api {
@@ -39,8 +40,8 @@ std::string scale_status(const tables::Tables& tables, const model::Job& job) {
                {"Running", scale.running},
                {"Healthy", scale.healthy},
                {"Unhealthy", scale.unhealthy},
-               {"Events", array{}}};
-    if (events && events->groups.contains(group.name)) one["Events"] = json::to_value(events->groups.at(group.name));
+               {"Events", nullptr}};
+    if (events && events->groups.contains(group.name)) one["Events"] = nomad_value(events->groups.at(group.name));
     out_groups[group.name] = std::move(one);
   }
   return boost::json::serialize(object{{"JobID", job.id},
@@ -66,18 +67,19 @@ awaitable<Response> read_scale(Api& api, Request request) {
 /// Nomad's ScalingRequest.
 server::ScaleJob scale_of(const Request& request, const object& body) {
   server::ScaleJob out{.ns = namespace_of(request), .id = request.param("id")};
-  const auto* target = body.if_contains("Target");
-  const auto* group = target != nullptr && target->is_object() ? target->get_object().if_contains("Group") : nullptr;
+  const auto* target = json::find_member(body, "Target");
+  const auto* group =
+      target != nullptr && target->is_object() ? json::find_member(target->get_object(), "Group") : nullptr;
   if (group == nullptr || !group->is_string() || group->get_string().empty())
     throw Error(Code::invalid, "missing task group name for scaling action");
   out.group = std::string(std::string_view(group->get_string()));
-  if (const auto* count = body.if_contains("Count"); count != nullptr && !count->is_null())
+  if (const auto* count = json::find_member(body, "Count"); count != nullptr && !count->is_null())
     out.count = json::decode<std::int64_t>(*count, "Count");
-  if (const auto* message = body.if_contains("Message"); message != nullptr && !message->is_null())
+  if (const auto* message = json::find_member(body, "Message"); message != nullptr && !message->is_null())
     out.message = json::decode<std::string>(*message, "Message");
-  if (const auto* error = body.if_contains("Error"); error != nullptr && error->is_bool())
+  if (const auto* error = json::find_member(body, "Error"); error != nullptr && error->is_bool())
     out.error = error->get_bool();
-  if (const auto* meta = body.if_contains("Meta"); meta != nullptr && meta->is_object()) out.meta = *meta;
+  if (const auto* meta = json::find_member(body, "Meta"); meta != nullptr && meta->is_object()) out.meta = *meta;
   return out;
 }
 
@@ -99,7 +101,8 @@ awaitable<Response> scale_job(Api& api, Request request) {
                                                   {"Warnings", ""},
                                                   {"Index", index},
                                                   {"LastContact", 0},
-                                                  {"KnownLeader", true}}),
+                                                  {"KnownLeader", true},
+                                                  {"NextToken", ""}}),
                     index);
 }
 

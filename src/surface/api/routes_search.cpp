@@ -1,12 +1,13 @@
 // Search: by the beginning of an id, and by any part of a name.
 #include "api/routes.hpp"
 #include "api/search.hpp"
+#include "base/json_member.hpp"
 
 namespace underway::api {
 namespace {
 
 std::string text_member(const boost::json::object& body, const char* key) {
-  const auto* value = body.if_contains(key);
+  const auto* value = json::find_member(body, key);
   return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
 }
 
@@ -15,11 +16,23 @@ std::string context_of(const boost::json::object& body) {
   return context.empty() ? "all" : context;
 }
 
+/// Null where nothing was found. Of a search by name Nomad makes the lists before it looks.
+std::string matches_json(const std::map<std::string, std::vector<std::string>>& matches) {
+  std::string out = "{";
+  for (const auto& [context, ids] : matches)
+    out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", context, ids.empty() ? "null" : json::encode(ids));
+  return out + "}";
+}
+std::string matches_json(const std::map<std::string, std::vector<FuzzyMatch>>& matches) {
+  return json::encode(matches);
+}
+
 template <class Match>
 Response answer(const tables::Tables& tables, const Found<Match>& found) {
   const auto index = std::max<model::Revision>(tables.revision(), 1);
-  std::string body = fmt::format(R"({{"Matches":{},"Truncations":{},"Index":{},"LastContact":0,"KnownLeader":true}})",
-                                 json::encode(found.matches), json::encode(found.truncations), index);
+  std::string body =
+      fmt::format(R"({{"Matches":{},"Truncations":{},"Index":{},"LastContact":0,"KnownLeader":true,"NextToken":""}})",
+                  matches_json(found.matches), json::encode(found.truncations), index);
   Response response = http::json(std::move(body));
   response.headers.set("X-Nomad-Index", std::to_string(index));
   response.headers.set("X-Nomad-LastContact", "0");

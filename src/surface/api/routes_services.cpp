@@ -80,7 +80,7 @@ awaitable<Response> delete_service(Api& api, Request request) {
 }
 
 std::string in_json(const std::vector<model::ServiceInstance>& instances) {
-  return json_list(instances, [](const auto& instance) { return json::encode(instance); });
+  return json_list(instances, [](const auto& instance) { return nomad_json(instance); });
 }
 
 awaitable<Response> services_of_allocation(Api& api, Request request) {

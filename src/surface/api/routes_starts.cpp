@@ -2,6 +2,7 @@
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "server/start_decisions.hpp"
 
@@ -14,11 +15,8 @@ using tables::Topic;
 
 /// Nomad's PeriodicForceResponse and JobDispatchResponse.
 std::string started_json(const server::Started& started, model::Revision index, bool dispatched) {
-  boost::json::object out{{"EvalID", started.eval_id},
-                          {"EvalCreateIndex", started.eval_id.empty() ? 0 : index},
-                          {"Index", index},
-                          {"LastContact", 0},
-                          {"KnownLeader", true}};
+  boost::json::object out{
+      {"EvalID", started.eval_id}, {"EvalCreateIndex", started.eval_id.empty() ? 0 : index}, {"Index", index}};
   if (dispatched) {
     out["DispatchedJobID"] = started.job_id;
     out["JobCreateIndex"] = index;
@@ -42,7 +40,7 @@ awaitable<Response> force_periodic(Api& api, Request request) {
 server::DispatchJob dispatch_of(const Request& request, const boost::json::object& body) {
   server::DispatchJob out{.ns = namespace_of(request), .id = request.param("id")};
   const auto member = [&](const char* key) -> const boost::json::value* {
-    const auto* value = body.if_contains(key);
+    const auto* value = json::find_member(body, key);
     return value == nullptr || value->is_null() ? nullptr : value;
   };
   if (const auto* id = member("JobID");

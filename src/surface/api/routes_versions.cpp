@@ -4,6 +4,7 @@
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "model/diff.hpp"
 #include "model/spelled_policies.hpp"
 #include "server/version_decisions.hpp"
@@ -51,9 +52,9 @@ std::string diffs_of(const std::vector<Version>& versions, const Version& fixed)
     const auto& before = fixed ? fixed : versions[i + 1];
     if (before == versions[i]) continue;
     if (out.size() > 1) out += ',';
-    out += json::encode(model::diff(&before->job, &versions[i]->job));
+    out += nomad_json(model::diff(&before->job, &versions[i]->job));
   }
-  return out + "]";
+  return out.size() > 1 ? out + "]" : "null";
 }
 
 awaitable<Response> job_versions(Api& api, Request request) {
@@ -61,13 +62,15 @@ awaitable<Response> job_versions(Api& api, Request request) {
   const bool diffs = request.query.flag("diffs");
   std::vector<Scope> scopes{{Topic::jobs, ns + "/" + id}};
   const Gathering gather = [&](const tables::Tables& tables) {
-    if (!tables.find_job(ns, id)) throw Error(Code::not_found, "job not found");
+    if (!tables.find_job(ns, id)) throw Error(Code::not_found, "job versions not found");
     auto versions = tables.job_versions(ns, id);
     auto fixed = compared_to(request, tables, ns, id, versions);
-    return [versions = std::move(versions), fixed = std::move(fixed), diffs] {
-      const auto whole = [](const auto& version) { return json::encode(model::with_policies(version->job)); };
+    const auto meta = fmt::format(R"(,"Index":{},"LastContact":0,"KnownLeader":true,"NextToken":"")",
+                                  std::max<model::Revision>(tables.revision_of({Topic::jobs, ns + "/" + id}), 1));
+    return [versions = std::move(versions), fixed = std::move(fixed), diffs, meta] {
+      const auto whole = [](const auto& version) { return nomad_json(model::with_policies(version->job)); };
       return R"({"Versions":)" + json_list(versions, whole) + R"(,"Diffs":)" +
-             (diffs || fixed ? diffs_of(versions, fixed) : "null") + "}";
+             (diffs || fixed ? diffs_of(versions, fixed) : "null") + meta + "}";
     };
   };
   co_return co_await answer_made(api, request, std::move(scopes), gather);
@@ -76,9 +79,9 @@ awaitable<Response> job_versions(Api& api, Request request) {
 awaitable<Response> tag_version(Api& api, Request request) {
   const auto body = parse_body(request);
   server::TagVersion wanted{.ns = namespace_of(request), .id = request.param("id"), .name = request.param("name")};
-  if (const auto* version = body.if_contains("Version"); version != nullptr && !version->is_null())
+  if (const auto* version = json::find_member(body, "Version"); version != nullptr && !version->is_null())
     wanted.version = json::decode<std::int64_t>(*version, "Version");
-  if (const auto* text = body.if_contains("Description"); text != nullptr && !text->is_null())
+  if (const auto* text = json::find_member(body, "Description"); text != nullptr && !text->is_null())
     wanted.description = json::decode<std::string>(*text, "Description");
   auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
     return server::decide_tag_version(tables, wanted, context);

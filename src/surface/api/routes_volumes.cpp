@@ -3,6 +3,7 @@
 #include "api/stubs.hpp"
 #include "api/volume_body.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "server/host_volumes.hpp"
 
 namespace underway::api {
@@ -86,7 +87,7 @@ awaitable<Response> read_volume(Api& api, Request request) {
     if (!volume) throw Error(Code::not_found, "volume not found");
     object body = volume_body(*volume);
     boost::json::array users;
-    for (const auto& user : server::users_of(tables, *volume)) users.push_back(json::to_value(stub(tables, *user)));
+    for (const auto& user : server::users_of(tables, *volume)) users.push_back(nomad_value(stub(tables, *user)));
     body["Allocations"] = std::move(users);
     return boost::json::serialize(body);
   });
@@ -94,12 +95,12 @@ awaitable<Response> read_volume(Api& api, Request request) {
 
 server::PutHostVolume put_of(const Request& request, bool registering, Capability needed) {
   const auto body = parse_body(request);
-  const auto* given = body.if_contains("Volume");
+  const auto* given = json::find_member(body, "Volume");
   if (given == nullptr || !given->is_object()) throw Error(Code::invalid, "Volume must be specified");
   server::PutHostVolume put;
   put.volume = json::decode<HostVolume>(*given, "Volume");
   put.registering = registering;
-  if (put.volume.ns.empty() || given->get_object().if_contains("Namespace") == nullptr)
+  if (put.volume.ns.empty() || json::find_member(given->get_object(), "Namespace") == nullptr)
     put.volume.ns = namespace_of(request);
   if (!registering && put.volume.plugin_id.empty()) put.volume.plugin_id = model::kMkdirPlugin;
   request.require(right::ns(needed), put.volume.ns);
@@ -162,9 +163,9 @@ awaitable<Response> list_plugins(Api& api, Request request) {
 }
 
 awaitable<Response> no_csi(Api&, Request request) {
-  throw Error(Code::not_found, fmt::format("there is no CSI plugin or volume '{}'", request.param("id")))
-      .because("storage is not attached by CSI here: volumes are directories of nodes")
-      .advise("see `underway volume create`");
+  const bool plugin = request.path.starts_with("/v1/plugin/");
+  throw Error(Code::not_found, plugin ? "plugin not found" : "volume not found")
+      .advise("storage is not attached by CSI here: see `underway volume create`");
 }
 
 }  // namespace

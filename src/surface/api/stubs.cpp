@@ -103,6 +103,12 @@ AllocationStub stub(const tables::Tables& tables, const model::Allocation& alloc
   out.task_states = allocation.task_states;
   out.health = allocation.health;
   if (!allocation.terminal()) out.waiting_for = waiting_for(tables, allocation).value_or("");
+  out.transition = allocation.transition;
+  out.follow_up_eval = allocation.follow_up_eval;
+  out.next_allocation = allocation.next_allocation;
+  out.preempted = allocation.preempted;
+  out.preempted_by = allocation.preempted_by;
+  out.reschedules = allocation.reschedules;
   out.create_index = allocation.create_index;
   out.modify_index = allocation.modify_index;
   out.create_time = allocation.create_time;
@@ -119,7 +125,7 @@ NodeStub stub(const model::Node& node, bool with_os, bool with_resources) {
   out.node_pool = node.node_pool;
   if (const auto it = node.attributes.find("unique.network.ip-address"); it != node.attributes.end())
     out.address = it->second;
-  if (const auto it = node.attributes.find("underway.version"); it != node.attributes.end()) out.version = it->second;
+  if (const auto it = node.attributes.find("nomad.version"); it != node.attributes.end()) out.version = it->second;
   out.host = node.host;
   out.cluster = node.cluster;
   out.drain = node.drain.has_value();
@@ -224,6 +230,12 @@ const Structure& description(Tag<AllocationStub>) {
                                  .wire<&AllocationStub::task_states>("TaskStates", "")
                                  .wire<&AllocationStub::health>("DeploymentStatus", "")
                                  .wire<&AllocationStub::waiting_for>("WaitingFor", "")
+                                 .wire<&AllocationStub::transition>("DesiredTransition", "")
+                                 .wire<&AllocationStub::follow_up_eval>("FollowupEvalID", "")
+                                 .wire<&AllocationStub::next_allocation>("NextAllocation", "")
+                                 .wire<&AllocationStub::preempted>("PreemptedAllocations", "")
+                                 .wire<&AllocationStub::preempted_by>("PreemptedByAllocation", "")
+                                 .wire<&AllocationStub::reschedules>("RescheduleTracker.Events", "")
                                  .wire<&AllocationStub::create_index>("CreateIndex", "")
                                  .wire<&AllocationStub::modify_index>("ModifyIndex", "")
                                  .wire<&AllocationStub::create_time>("CreateTime", "")

@@ -52,6 +52,10 @@ struct AllocationStub {
   std::optional<model::AllocatedResources> resources;                  ///< with ?resources
   model::AllocHealth health;
   std::string waiting_for;  ///< ours: the dependency that it waits for
+  model::DesiredTransition transition;
+  std::string follow_up_eval, next_allocation, preempted_by;
+  std::vector<std::string> preempted;
+  std::vector<model::RescheduleEvent> reschedules;
   model::Revision create_index = 0, modify_index = 0;
   std::int64_t create_time = 0, modify_time = 0;
 };

@@ -1,22 +1,24 @@
 #include "api/token_body.hpp"
 
-#include "base/json.hpp"
+#include "api/nomad_body.hpp"
 
 namespace underway::api {
 
 std::string token_json(const model::AclToken& token, const std::string& secret) {
-  auto value = json::to_value(token);
+  auto value = nomad_value(token);
   auto& object = value.get_object();
   for (const char* kept : {"SecretHash", "Sealed", "SealedBy"}) object.erase(kept);
   if (!secret.empty()) object["SecretID"] = secret;
-  // Absent in Nomad when the token does not expire; Go would read a zero time as long ago.
-  if (token.expiration_time == 0) object.erase("ExpirationTime");
-  if (token.expiration_ttl == Duration{0}) object.erase("ExpirationTTL");
+  // Of a token that does not expire both are there, and say nothing: Ansible's module reads them unasked, and Go would
+  // read a zero time as long ago.
+  if (token.expiration_time == 0) object["ExpirationTime"] = nullptr;
+  const bool stays = token.expiration_ttl == Duration{0};
+  object["ExpirationTTL"] = stays ? std::string() : format_duration(token.expiration_ttl);
   return boost::json::serialize(value);
 }
 
 boost::json::value method_body(const model::AuthMethod& method) {
-  auto value = json::to_value(method);
+  auto value = nomad_value(method);
   auto& object = value.get_object();
   object.erase("Sealed");
   object.erase("SealedBy");

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 
 namespace underway::api {
 namespace {
@@ -12,7 +13,7 @@ using boost::json::object;
 using boost::json::value;
 
 const value* member(const object& from, std::string_view name) {
-  const auto* found = from.if_contains(name);
+  const auto* found = json::find_member(from, name);
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 

@@ -43,9 +43,10 @@ std::vector<std::string> losses_of_policy(const model::AclPolicy& policy, const 
   }
   add(lines, "token", having);
   add(lines, "role", granting);
-  if (policy.job_acl)
-    lines.push_back(
-        fmt::format("tasks of job '{}' in namespace '{}' have it", policy.job_acl->job_id, policy.job_acl->ns));
+  if (const auto& job = policy.job_acl) {
+    const std::string whose = job->job_id.empty() ? "all jobs" : fmt::format("job '{}'", job->job_id);
+    lines.push_back(fmt::format("tasks of {} in namespace '{}' have it", whose, job->ns));
+  }
   return lines;
 }
 

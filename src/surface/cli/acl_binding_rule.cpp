@@ -63,7 +63,13 @@ int create(const Arguments& arguments) {
 int update(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto id = resolve(client, arguments.positional().front());
-  return print_rule(ask(client, "PUT", path_of(id), fields_of(arguments)), arguments);
+  object body = fields_of(arguments);
+  if (arguments.has("no-merge")) {
+    for (const char* member : {"Description", "Selector", "BindType", "BindName"}) {
+      if (!body.contains(member)) body[member] = "";
+    }
+  }
+  return print_rule(ask(client, "PUT", path_of(id), body), arguments);
 }
 
 int list(const Arguments& arguments) {

@@ -43,11 +43,11 @@ int info(const Arguments& arguments) {
                                                             {"Description", policy.description},
                                                             {"CreateIndex", std::to_string(policy.create_index)},
                                                             {"ModifyIndex", std::to_string(policy.modify_index)}};
-  if (const auto& job = policy.job_acl) {
-    lines.insert(lines.end(),
-                 {{"Namespace", job->ns}, {"JobID", job->job_id}, {"Group", job->group}, {"Task", job->task}});
-  }
-  print(key_values(lines) + "\nRules\n\n" + policy.rules + (policy.rules.ends_with('\n') ? "" : "\n"));
+  std::string out = key_values(lines);
+  if (const auto& job = policy.job_acl)
+    out += "\nAssociated Workload\n" +
+           key_values({{"Namespace", job->ns}, {"JobID", job->job_id}, {"Group", job->group}, {"Task", job->task}});
+  print(out + "\nRules\n\n" + policy.rules + (policy.rules.ends_with('\n') ? "" : "\n"));
   return kDone;
 }
 

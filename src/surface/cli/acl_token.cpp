@@ -16,12 +16,6 @@ std::string time_or(std::int64_t nanoseconds, const char* otherwise) {
   return nanoseconds == 0 ? otherwise : format_time(from_unix_nanos(nanoseconds));
 }
 
-std::string names_of(const std::vector<model::AclRoleLink>& roles) {
-  std::vector<std::string> names;
-  for (const auto& role : roles) names.push_back(role.name.empty() ? role.id : role.name);
-  return join(names, ", ");
-}
-
 /// The hash of the secret is the server's business.
 boost::json::value without_hash(boost::json::value value) {
   if (value.is_array()) {
@@ -32,19 +26,30 @@ boost::json::value without_hash(boost::json::value value) {
   return value;
 }
 
-/// As Nomad prints it.
+void print_roles(const std::vector<model::AclRoleLink>& roles) {
+  print("\nRoles\n");
+  if (roles.empty()) return print("<none>\n");
+  Table table({"ID", "Name"});
+  for (const auto& role : roles) table.add({role.id, role.name});
+  table.print();
+}
+
+/// As Nomad prints it. The server keeps no secret: it is shown when it is made.
 void print_token(const model::AclToken& token, const std::string& secret = {}) {
   const bool management = token.type == model::AclTokenType::management;
-  std::vector<std::pair<std::string, std::string>> lines = {{"Accessor ID", token.accessor_id}};
-  if (!secret.empty()) lines.emplace_back("Secret ID", secret);
-  lines.insert(lines.end(), {{"Name", token.name},
+  std::vector<std::pair<std::string, std::string>> lines = {{"Accessor ID", token.accessor_id},
+                                                            {"Secret ID", secret.empty() ? "<none>" : secret}};
+  lines.insert(lines.end(), {{"Name", token.name.empty() ? "<none>" : token.name},
                              {"Type", std::string(describe::spell(token.type))},
                              {"Global", token.global ? "true" : "false"},
                              {"Create Time", time_or(token.create_time, "n/a")},
                              {"Expiry Time", time_or(token.expiration_time, "<none>")},
-                             {"Policies", management ? "n/a" : "[" + join(token.policies, " ") + "]"},
-                             {"Roles", management ? "n/a" : "[" + names_of(token.roles) + "]"}});
+                             {"Create Index", std::to_string(token.create_index)},
+                             {"Modify Index", std::to_string(token.modify_index)},
+                             {"Policies", management ? "n/a" : "[" + join(token.policies, " ") + "]"}});
+  if (management) lines.emplace_back("Roles", "n/a");
   print(key_values(lines));
+  if (!management) print_roles(token.roles);
 }
 
 int print_made(const sdk::NewToken& made, const Arguments& arguments) {
@@ -118,6 +123,7 @@ int update(const Arguments& arguments) {
   auto token = client.acl_token(resolve_token(client, arguments.positional().front()));
   if (const auto name = arguments.find("name")) token.name = *name;
   if (const auto type = arguments.find("type")) token.type = type_of(*type);
+  if (arguments.find("global")) token.global = arguments.has("global");
   set_links(token, arguments);
   warn_of_unknown_policies(client, token.policies);
   return print_made(client.put_acl_token(token), arguments);

@@ -1,11 +1,13 @@
 #include "agent/agent.hpp"
-#include "agent/nomad_keys.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "agent/nomad_compat.hpp"
+#include "agent/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "cli/agent_start.hpp"
 #include "cli/commands.hpp"
 
 namespace underway::cli {
@@ -57,19 +59,22 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   }
 }
 
-int run(const Arguments& arguments) {
+int run(const Arguments& arguments) { return run_agent(arguments, false); }
+
+}  // namespace
+
+int run_agent(const Arguments& arguments, bool as_nomad) {
   std::string temporary;
   std::vector<std::string> warnings;
   auto config = agent::load(arguments.all("config"), base_config(arguments, temporary), &warnings);
   for (const auto& warning : warnings) log::warn("agent: {}", warning);
   apply_flags(config, arguments);
+  config.compat_by = agent::compat_by_call(as_nomad, config.dev, std::getenv("UNDERWAY_NOMAD_COMPAT"));
   agent::run(std::move(config), arguments.all("config"));
   std::error_code ignored;
   if (!temporary.empty()) std::filesystem::remove_all(temporary, ignored);
   return kDone;
 }
-
-}  // namespace
 
 const Command& agent_command() {
   static const Command command{

@@ -95,6 +95,10 @@ std::string diff_text(const model::JobDiff& diff) {
   return out;
 }
 
+std::string job_warnings_text(const std::string& warnings) {
+  return warnings.empty() ? "" : paint(Colour::yellow, "Job Warnings:\n" + warnings) + "\n\n";
+}
+
 std::string touched_text(const std::vector<api::Touched>& touched) {
   constexpr std::size_t kMost = 20;
   std::string out;

@@ -7,6 +7,7 @@
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
+#include "jobspec/template_warnings.hpp"
 #include "model/spelled_policies.hpp"
 
 namespace underway::cli {
@@ -62,7 +63,8 @@ int history(const Arguments& arguments) {
 }
 
 int validate(const Arguments& arguments) {
-  load_job(arguments.positional().front(), arguments);
+  const auto loaded = load_job(arguments.positional().front(), arguments);
+  print(job_warnings_text(jobspec::warnings_text(jobspec::texts_of(jobspec::template_warnings(loaded.job)))));
   print("Job validation successful\n");
   return kDone;
 }

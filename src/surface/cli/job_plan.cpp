@@ -61,6 +61,7 @@ int run(const Arguments& arguments) {
   if (!change.touched.empty()) print(touched_text(change.touched));
   print_evicted(change.evicted);
   if (arguments.has("verbose")) print_scores(change.touched);
+  if (!change.warnings.empty()) print("\n" + job_warnings_text(change.warnings));
   print("- Impact: " + impact::sentence(change.impact) + "\n" + prospects_text(change.prospects));
   print(protection_text(change.protections));
   warn_of_slurm(client, loaded.job);

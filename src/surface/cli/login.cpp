@@ -107,6 +107,8 @@ boost::json::value by_oidc(sdk::Client& client, const Method& method, const Argu
 }
 
 boost::json::value by_jwt(sdk::Client& client, const Method& method, const Arguments& arguments) {
+  if (const auto typed = arguments.find("login-token"))
+    return ask(client, "PUT", "/v1/acl/login", object{{"AuthMethodName", method.name}, {"LoginToken", *typed}});
   if (arguments.positional().empty())
     throw Error(Code::invalid, "the JWT is missing").advise("name a file that holds it, or - for standard input");
   const std::string& source = arguments.positional().front();
@@ -117,33 +119,57 @@ boost::json::value by_jwt(sdk::Client& client, const Method& method, const Argum
   return ask(client, "PUT", "/v1/acl/login", object{{"AuthMethodName", method.name}, {"LoginToken", token}});
 }
 
-std::string list_of(const boost::json::value& token, const char* name, const char* part) {
-  std::vector<std::string> out;
-  for (const auto& one : token.at(name).as_array())
-    out.push_back(part == nullptr ? std::string(one.as_string()) : member(one, part));
-  return out.empty() ? "<none>" : join(out, ", ");
+std::string policies_of(const boost::json::value& token) {
+  return "[" + join(json::decode<std::vector<std::string>>(token.at("Policies")), " ") + "]";
 }
 
+std::string roles_text(const boost::json::value& token) {
+  const auto* roles = token.at("Roles").if_array();  // null when there are none
+  if (roles == nullptr || roles->empty()) return "<none>\n";
+  Table table({"ID", "Name"});
+  for (const auto& one : *roles) table.add({member(one, "ID"), member(one, "Name")});
+  return table.text(0);
+}
+
+std::string index_text(const boost::json::value& token, const char* name) {
+  const auto* found = token.get_object().if_contains(name);
+  return found == nullptr ? "0" : boost::json::serialize(*found);
+}
+
+std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
+
 int run(const Arguments& arguments) {
-  auto client = make_client(arguments);
-  const Method method = choose(client, arguments);
-  const auto token = method.type == "OIDC" ? by_oidc(client, method, arguments) : by_jwt(client, method, arguments);
+  const auto [type, method, token] = log_in(arguments);
   if (print_formatted(arguments, token)) return kDone;
-  const bool management = member(token, "Type") == "management";
-  say(fmt::format("Successfully logged in via {} and {}\n", method.type, method.name));
-  print(key_values({{"Accessor ID", member(token, "AccessorID")},
-                    {"Secret ID", member(token, "SecretID")},
-                    {"Name", member(token, "Name")},
-                    {"Type", member(token, "Type")},
-                    {"Global", token.at("Global").as_bool() ? "true" : "false"},
-                    {"Create Time", member(token, "CreateTime")},
-                    {"Expiry Time", member(token, "ExpirationTime")},
-                    {"Policies", management ? "n/a" : list_of(token, "Policies", nullptr)},
-                    {"Roles", management ? "n/a" : list_of(token, "Roles", "Name")}}));
+  say(fmt::format("Successfully logged in via {} and {}\n", type, method));
+  print(token_text(token));
   return kDone;
 }
 
 }  // namespace
+
+Login log_in(const Arguments& arguments) {
+  auto client = make_client(arguments);
+  const Method method = choose(client, arguments);
+  return {method.type, method.name,
+          method.type == "OIDC" ? by_oidc(client, method, arguments) : by_jwt(client, method, arguments)};
+}
+
+std::string token_text(const boost::json::value& token) {
+  const bool management = member(token, "Type") == "management";
+  std::vector<std::pair<std::string, std::string>> lines = {{"Accessor ID", member(token, "AccessorID")},
+                                                            {"Secret ID", member(token, "SecretID")},
+                                                            {"Name", or_none(member(token, "Name"))},
+                                                            {"Type", member(token, "Type")},
+                                                            {"Global", token.at("Global").as_bool() ? "true" : "false"},
+                                                            {"Create Time", member(token, "CreateTime")},
+                                                            {"Expiry Time", or_none(member(token, "ExpirationTime"))},
+                                                            {"Create Index", index_text(token, "CreateIndex")},
+                                                            {"Modify Index", index_text(token, "ModifyIndex")},
+                                                            {"Policies", management ? "n/a" : policies_of(token)}};
+  if (management) lines.emplace_back("Roles", "n/a");
+  return key_values(lines) + (management ? "" : "\nRoles\n" + roles_text(token));
+}
 
 const Command& login_command() {
   static const Command command{

@@ -28,6 +28,16 @@ const Command& operator_autopilot_get_config_command();
 const Command& operator_autopilot_set_config_command();
 const Command& operator_autopilot_health_command();
 
+/// What a login brought.
+struct Login {
+  std::string type, method;  ///< "OIDC", and the name of the auth method
+  boost::json::value token;  ///< the wire's ACLToken
+};
+/// What `login` does, without a word about what came of it. The flag -login-token, where a command has it, is a JWT.
+Login log_in(const Arguments& arguments);
+/// An ACLToken as facts and, of a client's, its roles.
+std::string token_text(const boost::json::value& token);
+
 /// Asks the API, and reads its answer. Throws Error with what the server says.
 boost::json::value ask(sdk::Client& client, const std::string& method, const std::string& path,
                        const boost::json::value& body = nullptr);

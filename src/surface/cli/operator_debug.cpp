@@ -36,6 +36,9 @@ class Capture {
     os::write_file(path.string(), bytes, 0600);
   }
 
+  /// The files, a line each.
+  const std::string& manifest() const { return manifest_; }
+
   void close() {
     add("index.txt", manifest_);
     if (archive_) archive_->close();
@@ -157,8 +160,68 @@ class LogReader {
   std::thread thread_;
 };
 
+/// Events of what changes, until the capture ends, by a client of its own.
+class EventReader {
+ public:
+  EventReader(const Arguments& arguments, sdk::EventQuery query, std::chrono::steady_clock::time_point until)
+      : client_(make_client(arguments)), thread_([this, query = std::move(query), until] { read(query, until); }) {}
+  ~EventReader() {
+    if (thread_.joinable()) thread_.join();
+  }
+  EventReader(const EventReader&) = delete;
+  EventReader& operator=(const EventReader&) = delete;
+
+  /// A line of JSON each.
+  std::string finish() {
+    thread_.join();
+    return std::move(events_);
+  }
+
+ private:
+  void read(const sdk::EventQuery& query, std::chrono::steady_clock::time_point until) {
+    const auto goes_on = [&] { return events_.size() < kMostLog && std::chrono::steady_clock::now() < until; };
+    try {
+      client_.events(
+          query, [](const sdk::EventStart&) {},
+          [&](const boost::json::value& event) {
+            events_ += boost::json::serialize(event) + "\n";
+            return goes_on();
+          },
+          goes_on);
+    } catch (const Error& error) {
+      events_ += error.text() + "\n";
+    }
+  }
+
+  sdk::Client client_;
+  std::string events_;
+  std::thread thread_;
+};
+
+/// -event-topic: none, all, or "Job,Node:ID"; absent for none.
+std::optional<sdk::EventQuery> events_wanted(const Arguments& arguments) {
+  sdk::EventQuery query{list_of(arguments.get("event-topic", "none")), 0};
+  if (const auto index = arguments.find("event-index")) query.index = parse_index(*index);
+  const auto is = [&](const char* word) { return query.topics.size() == 1 && lower(query.topics.front()) == word; };
+  if (query.topics.empty() || is("none")) return std::nullopt;
+  if (is("all") || is("*")) query.topics.clear();
+  return query;
+}
+
+/// There is one server: another name is a mistake.
+void check_servers(Api& api, const Arguments& arguments) {
+  const std::string name = text(api.get("/v1/agent/self"), "member.Name");
+  for (const auto& wanted : list_of(arguments.get("server-id", "all"))) {
+    if (wanted != "all" && wanted != "leader" && !name.starts_with(wanted))
+      throw Error(Code::not_found, fmt::format("no server is named '{}'", wanted))
+          .because(name.empty() ? "there is one server" : fmt::format("the server is {}", name));
+  }
+}
+
 int debug(const Arguments& arguments) {
   Api api(arguments);
+  check_servers(api, arguments);
+  const auto topics = events_wanted(arguments);
   const Duration lasting = span_of(arguments, "duration", "5m"), every = span_of(arguments, "interval", "30s");
   const auto nodes = chosen_nodes(api, arguments);
   std::string stamp = format_time(SystemClock().now());
@@ -169,6 +232,8 @@ int debug(const Arguments& arguments) {
   const auto until = std::chrono::steady_clock::now() + lasting;
   Gathering gathering(api, capture);
   take_cluster(gathering);
+  std::optional<EventReader> events;
+  if (topics) events.emplace(arguments, *topics, until);
   LogReader log(arguments, lower(arguments.get("log-level", "TRACE")), until);
   std::size_t round = 0;
   take_state(gathering, round, nodes);
@@ -178,7 +243,9 @@ int debug(const Arguments& arguments) {
   }
   std::this_thread::sleep_until(until);
   capture.add("server/leader/monitor.log", log.finish());
+  if (events) capture.add("cluster/eventstream.json", events->finish());
   capture.close();
+  if (arguments.has("verbose")) say(capture.manifest());
   if (gathering.failures() > 0)
     say(fmt::format("{} things could not be had; the archive says why", gathering.failures()));
   print(fmt::format("Created debug {}: {}\n", arguments.find("output") ? "directory" : "archive", capture.where()));
@@ -202,10 +269,12 @@ const Command& operator_debug_command() {
                 {"max-nodes", "N", "How many nodes at most; 10, and 0 for all."},
                 {"node-id", "ID,…", "These nodes only; all."},
                 {"node-class", "CLASS", "Nodes of this class only."},
-                {"server-id", "NAME,…", "The server: there is one."},
+                {"server-id", "NAME,…", "The server: there is one; all."},
                 {"stale", "BOOL", "From any server."},
                 {"output", "DIR", "Into a directory in there instead of an archive."},
-                {"verbose", "", "Says no more than without."}},
+                {"event-topic", "TOPIC,…", "Events of these meanwhile, as TOPIC or TOPIC:KEY; none, and all."},
+                {"event-index", "INDEX", "With -event-topic: from that index on; else all that are kept."},
+                {"verbose", "", "Lists the files that were gathered."}},
       .run = debug};
   return command;
 }

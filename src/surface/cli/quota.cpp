@@ -1,5 +1,6 @@
 // Quotas: what the allocations of a namespace may take together.
-#include "model/quota.hpp"
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/operator_commands.hpp"
@@ -7,6 +8,7 @@
 #include "cli/wire.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
+#include "model/quota.hpp"
 #include "os/file.hpp"
 
 namespace underway::cli {
@@ -71,19 +73,25 @@ Json usage_of(const Json& usages, const Json& limit) {
 }
 
 void print_limits(const Json& quota, const Json& usages) {
+  const auto& limits = elements(quota, "Limits");
+  const bool cores = std::any_of(limits.begin(), limits.end(),
+                                 [](const Json& limit) { return number(limit, "RegionLimit.Cores") != 0; });
   std::vector<std::vector<std::string>> rows;
-  for (const auto& limit : elements(quota, "Limits")) {
+  for (const auto& limit : limits) {
     const Json used = usage_of(usages, limit);
     std::vector<std::string> row{text(limit, "Region")};
     for (const char* name : {"CPU", "Cores", "MemoryMB", "MemoryMaxMB"}) {
+      if (name == std::string_view("Cores") && !cores) continue;
       const std::string path = std::string("RegionLimit.") + name;
       row.push_back(of_limit(number(used, path), number(limit, path)));
     }
     row.push_back(of_limit(number(used, "VariablesLimit"), number(limit, "VariablesLimit")));
     rows.push_back(std::move(row));
   }
-  print("\nQuota Limits\n" +
-        table_text({"Region", "CPU Usage", "Core Usage", "Memory Usage", "Memory Max Usage", "Variables Usage"}, rows));
+  std::vector<std::string> headers{"Region", "CPU Usage"};
+  if (cores) headers.emplace_back("Core Usage");
+  headers.insert(headers.end(), {"Memory Usage", "Memory Max Usage", "Variables Usage"});
+  print("\nQuota Limits\n" + table_text(headers, rows));
 }
 
 int status(const Arguments& arguments) {

@@ -33,13 +33,14 @@ Duration days_of(const Arguments& arguments, const char* otherwise) {
   return std::chrono::hours(24) * std::stoi(text);
 }
 
-void write_new(const std::string& path, std::string_view text, mode_t mode) {
+/// `what` it is, for whoever reads what was saved.
+void write_new(const std::string& path, std::string_view text, mode_t mode, std::string_view what) {
   if (os::exists(path)) {
     throw Error(Code::conflict, fmt::format("'{}' is there already", path))
         .advise("move it away, or run the command in another directory");
   }
   os::write_file(path, text, mode);
-  say(fmt::format("wrote {}\n", path));
+  print(fmt::format("==> {} saved to{} {}\n", what, what.starts_with("CA") ? ":" : "", path));
 }
 
 std::string print_certificate(const crypto::CertificateInfo& info) {
@@ -82,8 +83,8 @@ int create_authority(const Arguments& arguments) {
   if (os::exists(files.certificate) || os::exists(files.key))
     throw Error(Code::conflict, "there is an authority in this directory already")
         .because(fmt::format("its files are {} and {}", files.certificate, files.key));
-  write_new(files.key, made.key_pem().bytes(), 0600);
-  write_new(files.certificate, made.certificate(), 0644);
+  write_new(files.key, made.key_pem().bytes(), 0600, "CA certificate key");
+  write_new(files.certificate, made.certificate(), 0644, "CA certificate");
   return kDone;
 }
 
@@ -109,12 +110,14 @@ int show_authority(const Arguments& arguments) {
 
 struct Role {
   const char* flag;
+  const char* title;
   std::string (*name)(std::string_view region, std::string_view domain);
 };
 
 const Role& role_of(const Arguments& arguments) {
-  static const std::vector<Role> roles = {
-      {"server", crypto::server_name}, {"client", crypto::client_name}, {"cli", crypto::cli_name}};
+  static const std::vector<Role> roles = {{"server", "Server", crypto::server_name},
+                                          {"client", "Client", crypto::client_name},
+                                          {"cli", "Cli", crypto::cli_name}};
   const Role* chosen = nullptr;
   for (const auto& role : roles) {
     if (!arguments.has(role.flag)) continue;
@@ -144,7 +147,8 @@ crypto::Authority open_authority(const Arguments& arguments) {
 
 int create_certificate(const Arguments& arguments) {
   const Role& role = role_of(arguments);
-  const std::string region = arguments.get("region", "global"), domain = domain_of(arguments);
+  const std::string region = arguments.get("cluster-region", arguments.get("region", "global")),
+                    domain = domain_of(arguments);
   const std::string file = fmt::format("{}-{}-{}", region, role.flag, domain);
   const std::string name = role.name(region, domain);
   crypto::Leaf leaf{.common_name = name, .names = {name, "localhost", "127.0.0.1"}};
@@ -157,8 +161,8 @@ int create_certificate(const Arguments& arguments) {
   const auto made = authority.issue(leaf, SystemClock().now());
   // An authority that is bound to domains signs other names too, and nobody believes it.
   crypto::verify_certificate(made.certificate, authority.certificate(), SystemClock().now());
-  write_new(file + "-key.pem", made.key.bytes(), 0600);
-  write_new(file + ".pem", made.certificate, 0644);
+  write_new(file + "-key.pem", made.key.bytes(), 0600, fmt::format("{} Certificate key", role.title));
+  write_new(file + ".pem", made.certificate, 0644, fmt::format("{} Certificate", role.title));
   return kDone;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "cli/variable_put.hpp"
 #include "cli/variable_text.hpp"
 #include "os/file.hpp"
 
@@ -56,25 +57,30 @@ std::optional<model::Revision> index_of(const Arguments& arguments, const Variab
 }
 
 int put(const Arguments& arguments) {
-  const auto spec = spec_of(arguments.positional());
-  auto client = make_client(arguments);
-  if (!spec.ns.empty() && client.address().ns.empty()) client.use_namespace(spec.ns);
-  const auto answer = client.put_variable(spec.path, spec.items, index_of(arguments, spec));
-  if (answer.conflict) refuse(spec.path, answer.variable.row);
+  const auto variable = put_variable(arguments);
   const std::string out = arguments.get("out", "none");
   if (out == "json")
-    print_json(json::parse(api::encode_variable(answer.variable)));
+    print_json(json::parse(api::encode_variable(variable)));
   else if (out == "hcl")
-    print(variable_as_hcl(answer.variable));
+    print(variable_as_hcl(variable));
   else if (out == "table")
-    print(variable_as_table(answer.variable));
+    print(variable_as_table(variable));
   else if (out != "none")
     throw Error(Code::invalid, fmt::format("-out '{}' is none of table, json, hcl, none", out));
-  say(fmt::format("Created variable \"{}\" with modify index {}", spec.path, answer.variable.row.modify_index));
+  say(fmt::format("Created variable \"{}\" with modify index {}", variable.row.path, variable.row.modify_index));
   return kDone;
 }
 
 }  // namespace
+
+model::OpenVariable put_variable(const Arguments& arguments) {
+  const auto spec = spec_of(arguments.positional());
+  auto client = make_client(arguments);
+  if (!spec.ns.empty() && client.address().ns.empty()) client.use_namespace(spec.ns);
+  auto answer = client.put_variable(spec.path, spec.items, index_of(arguments, spec));
+  if (answer.conflict) refuse(spec.path, answer.variable.row);
+  return std::move(answer.variable);
+}
 
 const Command& var_put_command() {
   static const Command command{

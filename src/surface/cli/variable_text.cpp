@@ -10,11 +10,16 @@
 namespace underway::cli {
 
 static const describe::Structure& description(describe::Tag<VariableSpec>) {
-  static const describe::Structure s = describe::Builder<VariableSpec>("variable", "A variable.")
-                                           .attribute<&VariableSpec::ns>("namespace", "Namespace", "Its namespace.")
-                                           .attribute<&VariableSpec::path>("path", "Path", "Its path.")
-                                           .block_or_attribute<&VariableSpec::items>("items", "Items", "Its items.")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<VariableSpec>("variable", "A variable.")
+          .attribute<&VariableSpec::ns>("namespace", "Namespace", "Its namespace.")
+          .attribute<&VariableSpec::path>("path", "Path", "Its path.")
+          .block_or_attribute<&VariableSpec::items>("items", "Items", "Its items.")
+          .attribute<&VariableSpec::modify_index>("modify_index", "ModifyIndex", "The index that it must have.")
+          .attribute<&VariableSpec::create_index>("create_index", "CreateIndex", "Set by the server.")
+          .attribute<&VariableSpec::create_time>("create_time", "CreateTime", "Set by the server.")
+          .attribute<&VariableSpec::modify_time>("modify_time", "ModifyTime", "Set by the server.")
+          .done();
   return s;
 }
 
@@ -73,9 +78,15 @@ std::pair<std::string, std::string> parse_item(const std::string& word, const Re
   return {std::move(key), std::move(value)};
 }
 
-std::string variable_as_hcl(const model::OpenVariable& variable) {
-  std::string out =
-      fmt::format("namespace = {}\npath      = {}\n\nitems = {{\n", quoted(variable.row.ns), quoted(variable.row.path));
+std::string variable_as_hcl(const model::OpenVariable& variable, bool with_index) {
+  const auto& row = variable.row;
+  std::string out = fmt::format("namespace = {}\npath      = {}\n", quoted(row.ns), quoted(row.path));
+  if (with_index)
+    out += fmt::format(
+        "create_index = {}  # Set by server\nmodify_index = {}  # Set by server; consulted for check-and-set\n"
+        "create_time  = {}  # Set by server\nmodify_time  = {}  # Set by server\n",
+        row.create_index, row.modify_index, row.create_time, row.modify_time);
+  out += "\nitems = {\n";
   for (const auto& [key, value] : variable.items) out += fmt::format("  {} = {}\n", quoted(key), quoted(value));
   return out + "}\n";
 }

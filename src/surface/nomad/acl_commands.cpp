@@ -50,15 +50,14 @@ int bootstrap(const Arguments& arguments) {
   Api api(arguments);
   const Json token = api.put("/v1/acl/bootstrap", object{{"BootstrapSecret", secret}});
   if (cli::print_formatted(arguments, token)) return 0;
-  print(cli::facts_text({{"Accessor ID", text(token, "AccessorID")},
-                         {"Secret ID", text(token, "SecretID")},
-                         {"Name", text(token, "Name")},
-                         {"Type", text(token, "Type")},
-                         {"Global", text(token, "Global")},
-                         {"Create Time", text(token, "CreateTime")},
-                         {"Expiry Time", "<none>"},
-                         {"Policies", "n/a"},
-                         {"Roles", "n/a"}}));
+  print(cli::token_text(token));
+  return 0;
+}
+
+int login(const Arguments& arguments) {
+  const auto [type, method, token] = cli::log_in(arguments);
+  if (cli::print_formatted(arguments, token)) return 0;
+  print(fmt::format("Successfully logged in via {} and {}\n\n", type, method) + cli::token_text(token));
   return 0;
 }
 
@@ -102,7 +101,13 @@ void add_acl_commands(Table& table) {
                           {"policy", "NAME", "Refused: binding rules give rights to who logs in."}}));
   table.push_back(shared(cli::acl_auth_method_create_command(),
                          {{"description", "TEXT", "Refused: an auth method has a name and no description here."}}));
-  table.push_back(shared(cli::acl_token_update_command()));
+  table.push_back(shared(cli::acl_token_update_command(), {{"global", "", "Kept for Nomad's clients."}}));
+  table.push_back(shared(cli::acl_binding_rule_update_command(), {kNoMerge}));
+  auto logging_in = shared(
+      cli::login_command(),
+      {{"login-token", "JWT", "Of a JWT method: the token itself. Who lists processes sees it; a FILE nobody sees."}});
+  logging_in.run = login;
+  table.push_back(std::move(logging_in));
   table.push_back(shared(cli::acl_policy_apply_command()));
 }
 

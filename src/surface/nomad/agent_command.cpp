@@ -2,6 +2,7 @@
 
 #include "agent/nomad_keys.hpp"
 #include "base/error.hpp"
+#include "cli/agent_start.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "nomad/table.hpp"
@@ -21,7 +22,9 @@ const std::vector<Flag>& without_effect() {
       {"eventlog-level", "LEVEL", "Without effect: that is Windows'."},
       {"log-include-location", "", "Without effect: lines have no places in the source."},
       {"log-json", "", "Without effect: the journal keeps the log."},
+      {"network-speed", "MBITS", "Without effect: what a network carries is not counted."},
       {"plugin-dir", "DIR", "Without effect: drivers are built in."},
+      {"raft-protocol", "N", "Without effect: servers speak a protocol of their own."},
       {"rejoin", "", "Without effect: there is one server."},
       {"retry-interval", "SPAN", "Without effect: a node dials until it is answered."},
       {"retry-max", "N", "Without effect: a node dials until it is answered."},
@@ -40,6 +43,7 @@ const std::vector<Flag>& refused_flags() {
         {"encrypt", "KEY", "Refused: there is no gossip; links are mutual TLS, always."},
         {"join", "ADDRESS", "Refused: servers meet in the store, they do not join each other."}};
     for (const char* name : {"consul-address",
+                             "consul-allow-unauthenticated",
                              "consul-auth",
                              "consul-auto-advertise",
                              "consul-ca-file",
@@ -62,9 +66,9 @@ const std::vector<Flag>& refused_flags() {
                              "consul-token",
                              "consul-verify-ssl"})
       out.push_back({name, "VALUE", "Refused: there is no Consul here; services are in the built-in catalogue."});
-    for (const char* name :
-         {"vault-enabled", "vault-address", "vault-token", "vault-create-from-role", "vault-ca-file", "vault-ca-path",
-          "vault-cert-file", "vault-key-file", "vault-tls-skip-verify", "vault-tls-server-name"})
+    for (const char* name : {"vault-enabled", "vault-address", "vault-token", "vault-namespace",
+                             "vault-allow-unauthenticated", "vault-create-from-role", "vault-ca-file", "vault-ca-path",
+                             "vault-cert-file", "vault-key-file", "vault-tls-skip-verify", "vault-tls-server-name"})
       out.push_back({name, "VALUE", "Refused: there is no Vault here; secrets are in variables."});
     return out;
   }();
@@ -93,16 +97,12 @@ std::vector<std::string> words_of(const Arguments& arguments, const Command& our
 }
 
 int run(const Arguments& arguments) {
-  for (const auto& flag : without_effect()) {
-    if (flag.name != "bootstrap-expect" && arguments.find(flag.name))
-      cli::say(fmt::format("warning: -{}: {}", flag.name, flag.doc));
-  }
   if (const auto servers = arguments.find("bootstrap-expect"); servers && *servers != "0" && *servers != "1") {
     throw Error(Code::invalid, fmt::format("-bootstrap-expect {} is more than 1", *servers))
         .because("this server would not wait for others: it is the only one");
   }
   const Command& ours = cli::agent_command();
-  return ours.run(cli::parse(ours, words_of(arguments, ours)));
+  return cli::run_agent(cli::parse(ours, words_of(arguments, ours)), true);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "nomad/find.hpp"
 #include "nomad/monitor.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -125,15 +126,20 @@ int logs(const Arguments& arguments) {
   return 0;
 }
 
-std::string list_text(const boost::json::array& entries, bool for_machines) {
-  std::vector<std::vector<std::string>> rows;
+/// Of one entry, with -stat, its type too.
+std::string list_text(const boost::json::array& entries, bool for_machines, bool with_type) {
+  Rows rows;
   for (const auto& entry : entries) {
     const bool directory = cli::truth(entry, "IsDir");
     const auto size = cli::number(entry, "Size");
-    rows.push_back({text(entry, "FileMode"), for_machines ? std::to_string(size) : cli::size_text(size),
-                    cli::moment_of(cli::member(entry, "ModTime")), text(entry, "Name") + (directory ? "/" : "")});
+    std::vector<std::string> row{text(entry, "FileMode"), for_machines ? std::to_string(size) : cli::size_text(size),
+                                 cli::moment_of(cli::member(entry, "ModTime"))};
+    if (with_type) row.push_back(text(entry, "ContentType"));
+    row.push_back(text(entry, "Name") + (directory ? "/" : ""));
+    rows.push_back(std::move(row));
   }
-  return cli::table_text({"Mode", "Size", "Modified Time", "Name"}, rows);
+  return with_type ? cli::table_text({"Mode", "Size", "Modified Time", "Content Type", "Name"}, rows)
+                   : cli::table_text({"Mode", "Size", "Modified Time", "Name"}, rows);
 }
 
 /// A file by its end, or as it grows, piece by piece.
@@ -158,12 +164,12 @@ int files(const Arguments& arguments) {
   const std::string path = rest.empty() ? "/" : rest.front();
   const Json status = api.get("/v1/client/fs/stat/" + cli::part(id), {{"path", path}});
   if (arguments.has("stat")) {
-    print(list_text({status}, arguments.has("H")));
+    print(list_text({status}, arguments.has("H"), true));
     return 0;
   }
   if (cli::truth(status, "IsDir")) {
     const Json list = api.get("/v1/client/fs/ls/" + cli::part(id), {{"path", path}});
-    if (!arguments.has("json")) print(list_text(elements(list), arguments.has("H")));
+    if (!arguments.has("json")) print(list_text(elements(list), arguments.has("H"), false));
     if (arguments.has("json")) cli::print_json(list);
     return 0;
   }
@@ -207,7 +213,7 @@ int restart(const Arguments& arguments) {
   if (arguments.has("all-tasks") && !task.empty())
     throw Error(Code::invalid, "The -all-tasks option is not allowed when restarting a specific task.");
   Api api(arguments);
-  const std::string id = find_allocation(api, arguments.positional().front());
+  const std::string id = find_allocation(api, arguments.positional().front(), arguments.has("verbose"));
   if (arguments.has("all-tasks"))
     api.client().restart_all_tasks(id);
   else
@@ -217,14 +223,14 @@ int restart(const Arguments& arguments) {
 
 int send_signal(const Arguments& arguments) {
   Api api(arguments);
-  api.client().signal_allocation(find_allocation(api, arguments.positional().front()), any_task(arguments),
-                                 arguments.get("s", "SIGKILL"));
+  api.client().signal_allocation(find_allocation(api, arguments.positional().front(), arguments.has("verbose")),
+                                 any_task(arguments), arguments.get("s", "SIGKILL"));
   return 0;
 }
 
 int stop(const Arguments& arguments) {
   Api api(arguments);
-  const std::string id = find_allocation(api, arguments.positional().front());
+  const std::string id = find_allocation(api, arguments.positional().front(), arguments.has("verbose"));
   const std::string eval = api.client().stop_allocation(id, arguments.has("no-shutdown-delay"));
   if (arguments.has("detach")) print(eval + "\n");
   return watch_unless_detached(api, arguments, eval);
@@ -232,25 +238,21 @@ int stop(const Arguments& arguments) {
 
 int checks(const Arguments& arguments) {
   Api api(arguments);
-  const std::string id = find_allocation(api, arguments.positional().front());
+  const std::string id = find_allocation(api, arguments.positional().front(), arguments.has("verbose"));
   const Json results = api.get("/v1/client/allocation/" + cli::part(id) + "/checks");
   if (cli::print_formatted(arguments, results)) return 0;
   const object all = results.is_object() ? results.get_object() : object();
-  if (all.empty()) {
-    print("No checks\n");
-    return 0;
-  }
-  print(fmt::format("Status of {} Nomad Service Checks\n", all.size()));
+  print(fmt::format("Status of {} Nomad Service Checks\n\n", all.size()));
   for (const auto& [key, one] : all) {
-    cli::Lines lines{
-        {"ID", text(one, "ID")},           {"Name", text(one, "Check")},
-        {"Group", text(one, "Group")},     {"Task", text(one, "Task").empty() ? "(group)" : text(one, "Task")},
-        {"Service", text(one, "Service")}, {"Status", text(one, "Status")}};
-    if (cli::number(one, "StatusCode") > 0) lines.emplace_back("StatusCode", text(one, "StatusCode"));
-    lines.insert(lines.end(), {{"Mode", text(one, "Mode")},
-                               {"Timestamp", cli::moment(cli::number(one, "Timestamp") * 1'000'000'000)},
-                               {"Output", text(one, "Output")}});
-    print("\n" + cli::facts_text(lines));
+    const std::string task = text(one, "Task");
+    Rows rows{{"ID", "=", text(one, "ID")},           {"Name", "=", text(one, "Check")},
+              {"Group", "=", text(one, "Group")},     {"Task", "=", task.empty() ? "(group)" : task},
+              {"Service", "=", text(one, "Service")}, {"Status", "=", text(one, "Status")}};
+    if (cli::number(one, "StatusCode") > 0) rows.push_back({"StatusCode", "=", text(one, "StatusCode")});
+    rows.insert(rows.end(), {{"Mode", "=", text(one, "Mode")},
+                             {"Timestamp", "=", cli::moment(cli::number(one, "Timestamp") * 1'000'000'000)},
+                             {"Output", "=", text(one, "Output")}});
+    print(columns_text(rows) + "\n");
   }
   return 0;
 }
@@ -271,7 +273,10 @@ void add_alloc_commands(Table& table) {
   table.push_back({.name = "alloc status",
                    .arguments = "<allocation>",
                    .summary = "Shows an allocation, its tasks and what happened to them.",
-                   .flags = cli::with_format_flags({{"short", "", "The newest event of each task."}, kVerbose, kUi}),
+                   .flags = cli::with_format_flags({{"short", "", "The newest event of each task."},
+                                                    {"stats", "", "Everything that is measured of its tasks."},
+                                                    kVerbose,
+                                                    kUi}),
                    .most = 1,
                    .run = alloc_status});
   auto reading =

@@ -24,7 +24,9 @@ int list(const Arguments& arguments) {
   return 0;
 }
 
-std::string named(Api& api, const Arguments& arguments) { return find_deployment(api, arguments.positional().front()); }
+std::string named(Api& api, const Arguments& arguments) {
+  return find_deployment(api, arguments.positional().front(), arguments.has("verbose"));
+}
 
 int promote(const Arguments& arguments) {
   Api api(arguments);
@@ -37,11 +39,12 @@ int fail(const Arguments& arguments) {
   Api api(arguments);
   const std::string id = named(api, arguments);
   const auto failed = api.client().fail_deployment(id);
-  print(fmt::format("Deployment \"{}\" failed\n", id));
-  if (failed.reverted_version) print(fmt::format("Job reverted to version {}\n", *failed.reverted_version));
+  print(failed.reverted_version
+            ? fmt::format("Deployment \"{}\" failed. Auto-reverted to job version {}.\n", id, *failed.reverted_version)
+            : fmt::format("Deployment \"{}\" failed\n", id));
   if (failed.eval_id.empty()) return 0;
-  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", failed.eval_id));
   print("\n");
+  if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", failed.eval_id));
   return watch_unless_detached(api, arguments, failed.eval_id);
 }
 
@@ -62,6 +65,17 @@ int resume(const Arguments& arguments) {
   return watch_unless_detached(api, arguments, resumed.eval_id);
 }
 
+/// What became of the deployment is told in words: 0 in any case.
+int monitor(Api& api, const std::string& id, const Arguments& arguments) {
+  const auto given = arguments.find("wait");
+  const auto every = given ? parse_duration(*given) : Duration(std::chrono::seconds(2));
+  if (!every || *every <= Duration{0}) throw Error(Code::invalid, fmt::format("-wait '{}' is no duration", *given));
+  print(fmt::format("{}: Monitoring deployment \"{}\"\n", cli::moment(unix_nanos(SystemClock().now())),
+                    cli::id_text(id, arguments.has("verbose"))));
+  follow_deployment(api, id, arguments.has("verbose"), std::chrono::ceil<std::chrono::milliseconds>(*every));
+  return 0;
+}
+
 Command with_run(Command command, int (*run_it)(const Arguments&)) {
   command.run = run_it;
   return command;
@@ -76,8 +90,11 @@ int deployment_status(const Arguments& arguments) {
     if (!cli::print_formatted(arguments, all)) print(deployments_text(elements(all), arguments.has("verbose")));
     return 0;
   }
+  const bool formatted = arguments.has("json") || arguments.find("t");
+  if (arguments.has("monitor") && formatted)
+    throw Error(Code::invalid, "The monitor flag cannot be used with the '-json' or '-t' flags");
   const std::string id = named(api, arguments);
-  if (arguments.has("monitor")) return watch_deployment(api, id, arguments.has("verbose"));
+  if (arguments.has("monitor")) return monitor(api, id, arguments);
   const Json deployment = api.get("/v1/deployment/" + cli::part(id));
   if (!cli::print_formatted(arguments, deployment)) print(deployment_text(deployment, arguments.has("verbose")));
   return 0;
@@ -90,7 +107,7 @@ void add_deployment_commands(Table& table) {
                    .summary = "Shows how far a deployment is.",
                    .flags = cli::with_format_flags({kVerbose,
                                                     {"monitor", "", "Until it is over, or waits for a person."},
-                                                    {"wait", "DURATION", "How often it is looked at; twice a second."},
+                                                    {"wait", "DURATION", "How often -monitor looks; 2s."},
                                                     kUi}),
                    .most = 1,
                    .run = deployment_status});

@@ -6,17 +6,16 @@
 #include "nomad/monitor.hpp"
 #include "nomad/rows.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
 
 using cli::elements;
 using cli::id_text;
-using cli::members;
 using cli::number;
 using cli::print;
 using cli::text;
-using Rows = std::vector<std::vector<std::string>>;
 
 int list(const Arguments& arguments) {
   Api api(arguments);
@@ -29,16 +28,17 @@ int list(const Arguments& arguments) {
     print("No evals found\n");
     return 0;
   }
-  const bool verbose = arguments.has("verbose");
-  Rows rows;
-  for (const auto& one : elements(all))
-    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
-                    text(one, "JobID"), text(one, "Namespace"), id_text(text(one, "NodeID"), verbose),
-                    text(one, "Status"), placement_failures(one)});
-  print(cli::table_text(
-      {"ID", "Priority", "Triggered By", "Job ID", "Namespace", "Node ID", "Status", "Placement Failures"}, rows));
+  print(evaluations_text(elements(all), arguments.has("verbose")));
   cli::tell_next_page(api, arguments, "nomad eval list");
   return 0;
+}
+
+/// Why there is such an evaluation, where that is another thing than its job.
+void add_cause(cli::Lines& lines, const Json& evaluation, bool verbose) {
+  const std::string cause = text(evaluation, "TriggeredBy");
+  if (cause == "node-update") lines.emplace_back("Node ID", id_text(text(evaluation, "NodeID"), verbose));
+  if (cause == "max-plan-attempts")
+    lines.emplace_back("Previous Eval", id_text(text(evaluation, "PreviousEval"), verbose));
 }
 
 std::string facts(const Json& evaluation, bool verbose) {
@@ -46,35 +46,47 @@ std::string facts(const Json& evaluation, bool verbose) {
     const auto nanos = number(evaluation, name);
     return verbose ? cli::moment(nanos) : cli::since(nanos);
   };
+  const std::string status = text(evaluation, "Status"), described = text(evaluation, "StatusDescription");
   cli::Lines lines{{"ID", id_text(text(evaluation, "ID"), verbose)},
                    {"Create Time", when("CreateTime")},
                    {"Modify Time", when("ModifyTime")},
-                   {"Status", text(evaluation, "Status")},
-                   {"Status Description", text(evaluation, "StatusDescription")},
+                   {"Status", status},
+                   {"Status Description", described.empty() ? status : described},
                    {"Type", text(evaluation, "Type")},
                    {"TriggeredBy", text(evaluation, "TriggeredBy")},
                    {"Job ID", text(evaluation, "JobID")},
                    {"Namespace", text(evaluation, "Namespace")}};
-  if (const auto node = text(evaluation, "NodeID"); !node.empty())
-    lines.emplace_back("Node ID", id_text(node, verbose));
-  lines.emplace_back("Priority", text(evaluation, "Priority"));
-  lines.emplace_back("Placement Failures", placement_failures(evaluation));
-  for (const auto& [name, member] : {std::pair("Previous Eval", "PreviousEval"), std::pair("Next Eval", "NextEval"),
-                                     std::pair("Blocked Eval", "BlockedEval")})
-    lines.emplace_back(name, id_text(text(evaluation, member), verbose));
+  add_cause(lines, evaluation, verbose);
+  lines.insert(lines.end(),
+               {{"Priority", text(evaluation, "Priority")}, {"Placement Failures", placement_failures(evaluation)}});
   if (const auto until = cli::moment_of(cli::member(evaluation, "WaitUntil")); !until.empty())
     lines.emplace_back("Wait Until", until);
+  if (verbose) {
+    for (const auto& [name, member] : {std::pair("Previous Eval", "PreviousEval"), std::pair("Next Eval", "NextEval"),
+                                       std::pair("Blocked Eval", "BlockedEval")})
+      lines.emplace_back(name, text(evaluation, member));
+  }
   return cli::facts_text(lines);
 }
 
-void print_related(const Json& evaluation, bool verbose) {
+void print_related(const Json& evaluation) {
   Rows rows;
   for (const auto& one : elements(evaluation, "RelatedEvals"))
-    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
-                    id_text(text(one, "NodeID"), verbose), text(one, "Status"), text(one, "StatusDescription")});
+    rows.push_back({text(one, "ID"), text(one, "Priority"), text(one, "TriggeredBy"), text(one, "NodeID"),
+                    text(one, "Status"), text(one, "StatusDescription")});
   if (rows.empty()) return;
   print("\nRelated Evaluations\n" +
         cli::table_text({"ID", "Priority", "Triggered By", "Node ID", "Status", "Description"}, rows));
+}
+
+void print_failures(const Json& evaluation, bool verbose) {
+  const auto failures = failures_of(cli::member(evaluation, "FailedTGAllocs"));
+  if (failures.empty()) return;
+  print("\nFailed Placements\n");
+  for (const auto& failure : failures) print(failure.title() + "\n" + failure.reasons("  ") + "\n");
+  if (const auto blocked = text(evaluation, "BlockedEval"); !blocked.empty())
+    print(fmt::format("Evaluation \"{}\" waiting for additional capacity to place remainder\n",
+                      id_text(blocked, verbose)));
 }
 
 }  // namespace
@@ -87,25 +99,26 @@ int eval_status(const Arguments& arguments) {
       throw Error(Code::invalid, "This command takes an evaluation ID, or -json or -t for all");
     return 0;
   }
-  const std::string id = find_evaluation(api, arguments.positional().front());
+  const std::string id = find_evaluation(api, arguments.positional().front(), verbose);
   if (arguments.has("monitor")) return watch_evaluation(api, id, verbose);
   const Json evaluation = api.get("/v1/evaluation/" + cli::part(id), {{"related", "true"}});
   if (cli::print_formatted(arguments, evaluation)) return 0;
   print(facts(evaluation, verbose));
-  print_related(evaluation, verbose);
-  const Json placed = api.get("/v1/evaluation/" + cli::part(id) + "/allocations");
-  if (!elements(placed).empty()) print("\nPlaced Allocations\n" + allocations_text(elements(placed), verbose));
-  if (members(evaluation, "FailedTGAllocs").empty()) return 0;
-  print("\nFailed Placements\n" + failures_text(evaluation));
-  if (const auto blocked = text(evaluation, "BlockedEval"); !blocked.empty())
-    print(fmt::format("\nEvaluation \"{}\" waiting for additional capacity to place remainder\n",
-                      id_text(blocked, verbose)));
+  if (verbose) {
+    print_related(evaluation);
+    const Json placed = api.get("/v1/evaluation/" + cli::part(id) + "/allocations");
+    if (!elements(placed).empty()) print("\nPlaced Allocations\n" + allocations_text(elements(placed), verbose));
+  }
+  print_failures(evaluation, verbose);
   return 0;
 }
 
 void add_eval_commands(Table& table) {
-  auto listing = shared(cli::eval_list_command(),
-                        {{"job", "ID", "Of this job only."}, {"status", "STATUS", "With this status only."}, kUi});
+  auto listing =
+      shared(cli::eval_list_command(), {{"job", "ID", "Of this job only."},
+                                        {"status", "STATUS", "With this status only."},
+                                        {"monitor", "", "Without effect: `eval status -monitor` watches one."},
+                                        kUi});
   listing.run = list;
   table.push_back(std::move(listing));
   table.push_back(

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "nomad/rows.hpp"
 
 namespace underway::nomad {
 
@@ -12,85 +13,91 @@ using cli::text;
 
 namespace {
 
+using boost::json::array;
+
 struct Kind {
   const char* path;
-  const char* none;  ///< {} is the prefix
-  const char* several;
-  std::vector<std::string> headers;
-  std::vector<const char*> columns;
+  const char* none;     ///< {} is the prefix
+  const char* several;  ///< what the list of those that match stands behind
+  const char* too_short;
 };
 
-[[noreturn]] void refuse_several(const Kind& kind, const std::vector<Json>& found) {
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& one : found) {
-    std::vector<std::string> row;
-    for (const char* column : kind.columns) row.push_back(text(one, column));
-    rows.push_back(std::move(row));
-  }
-  throw Error(Code::conflict, fmt::format("{}\n\n{}", kind.several, trim(cli::table_text(kind.headers, rows))));
+constexpr const char* kTooShort = "Identifier must contain at least two characters.";
+
+/// Ids only: a job may well have a name of one letter.
+void refuse_one_letter(const Kind& kind, const std::string& prefix) {
+  if (kind.too_short != nullptr && prefix.size() == 1) throw Error(Code::invalid, kind.too_short);
 }
 
-std::string find(Api& api, const Kind& kind, const std::string& prefix) {
-  std::vector<Json> found;
+array matching(Api& api, const Kind& kind, const std::string& prefix, const char* wanted = nullptr) {
+  refuse_one_letter(kind, prefix);
+  array found;
   for (const auto& one : elements(api.get(kind.path, {{"prefix", prefix}}))) {
-    found.push_back(one);
+    if (wanted != nullptr && !cli::truth(one, wanted)) continue;
     if (text(one, "ID") == prefix) {
       found = {one};
       break;
     }
+    found.push_back(one);
   }
   if (found.empty()) throw Error(Code::not_found, fmt::format(fmt::runtime(kind.none), prefix));
-  if (found.size() > 1) refuse_several(kind, found);
+  return found;
+}
+
+/// The only one; several are told as `list` shows them.
+template <class List>
+std::string only(Api& api, const Kind& kind, const std::string& prefix, array found, const List& list) {
+  if (found.size() > 1)
+    throw Error(Code::conflict,
+                fmt::format("{}\n\n{}", fmt::format(fmt::runtime(kind.several), prefix), trim(list(std::move(found)))));
   const std::string ns = text(found.front(), "Namespace");
   if (!ns.empty() && api.client().address().ns == "*") api.use_namespace(ns);
   return text(found.front(), "ID");
 }
 
+constexpr Kind kAllocations{"/v1/allocations", "No allocation(s) with prefix or id \"{}\" found",
+                            "Prefix matched multiple allocations", kTooShort};
+
 }  // namespace
 
-std::string find_job(Api& api, const std::string& prefix) {
-  static const Kind kind{"/v1/jobs",
-                         "No job(s) with prefix or ID \"{}\" found",
-                         "Prefix matched multiple jobs",
-                         {"ID", "Namespace", "Type", "Priority", "Status"},
-                         {"ID", "Namespace", "Type", "Priority", "Status"}};
-  return find(api, kind, prefix);
+std::string find_job(Api& api, const std::string& prefix, JobKind wanted) {
+  static const Kind kind{"/v1/jobs", "No job(s) with prefix or ID \"{}\" found", "Prefix \"{}\" matched multiple jobs",
+                         nullptr};
+  static const Kind periodic{"/v1/jobs", "No periodic job(s) with prefix or ID \"{}\" found", kind.several, nullptr};
+  const char* must = wanted == JobKind::periodic        ? "Periodic"
+                     : wanted == JobKind::parameterized ? "ParameterizedJob"
+                                                        : nullptr;
+  const Kind& used = wanted == JobKind::periodic ? periodic : kind;
+  const bool everywhere = api.client().address().ns == "*";
+  return only(api, used, prefix, matching(api, used, prefix, must),
+              [&](array jobs) { return jobs_text(jobs, everywhere); });
 }
 
-std::string find_allocation(Api& api, const std::string& prefix) {
-  static const Kind kind{"/v1/allocations",
-                         "No allocation(s) with prefix or id \"{}\" found",
-                         "Prefix matched multiple allocations",
-                         {"ID", "Node ID", "Task Group", "Version", "Desired", "Status"},
-                         {"ID", "NodeID", "TaskGroup", "JobVersion", "DesiredStatus", "ClientStatus"}};
-  return find(api, kind, prefix);
+array matching_allocations(Api& api, const std::string& prefix) { return matching(api, kAllocations, prefix); }
+
+std::string find_allocation(Api& api, const std::string& prefix, bool verbose) {
+  return only(api, kAllocations, prefix, matching_allocations(api, prefix),
+              [&](array found) { return allocations_text(std::move(found), verbose); });
 }
 
 std::string find_node(Api& api, const std::string& prefix) {
-  static const Kind kind{"/v1/nodes",
-                         "No node(s) with prefix \"{}\" found",
-                         "Prefix matched multiple nodes",
-                         {"ID", "DC", "Name", "Class", "Drain", "Eligibility", "Status"},
-                         {"ID", "Datacenter", "Name", "NodeClass", "Drain", "SchedulingEligibility", "Status"}};
-  return find(api, kind, prefix);
+  static const Kind kind{"/v1/nodes", "No node(s) with prefix or id \"{}\" found", "Prefix matched multiple nodes",
+                         kTooShort};
+  return only(api, kind, prefix, matching(api, kind, prefix), [](array nodes) { return node_stubs_text(nodes, true); });
 }
 
-std::string find_evaluation(Api& api, const std::string& prefix) {
-  static const Kind kind{"/v1/evaluations",
-                         "No evaluation(s) with prefix or id \"{}\" found",
-                         "Prefix matched multiple evaluations",
-                         {"ID", "Priority", "Triggered By", "Status"},
-                         {"ID", "Priority", "TriggeredBy", "Status"}};
-  return find(api, kind, prefix);
+std::string find_evaluation(Api& api, const std::string& prefix, bool verbose) {
+  static const Kind kind{"/v1/evaluations", "No evaluation(s) with prefix or id \"{}\" found",
+                         "Prefix matched multiple evaluations", kTooShort};
+  return only(api, kind, prefix, matching(api, kind, prefix),
+              [&](array found) { return evaluations_text(found, verbose); });
 }
 
-std::string find_deployment(Api& api, const std::string& prefix) {
-  static const Kind kind{"/v1/deployments",
-                         "Deployment ID \"{}\" matched no deployments",
-                         "Prefix matched multiple deployments",
-                         {"ID", "Job ID", "Job Version", "Status", "Description"},
-                         {"ID", "JobID", "JobVersion", "Status", "StatusDescription"}};
-  return find(api, kind, prefix);
+std::string find_deployment(Api& api, const std::string& prefix, bool verbose) {
+  static const Kind kind{"/v1/deployments", "Deployment ID \"{}\" matched no deployments",
+                         "Prefix matched multiple deployments", kTooShort};
+  return only(api, kind, prefix, matching(api, kind, prefix),
+              [&](array found) { return deployments_text(std::move(found), verbose); });
 }
 
 namespace {
@@ -103,8 +110,8 @@ std::string allocation_of_job(Api& api, const std::string& job, const std::strin
     if (found.empty()) found = text(one, "ID");
   }
   if (!found.empty()) return found;
-  throw Error(Code::not_found, fmt::format("No allocations for job \"{}\"{} found", job,
-                                           group.empty() ? "" : fmt::format(", group \"{}\",", group)));
+  throw Error(Code::not_found, fmt::format("job \"{}\" doesn't exist or it has no allocations{}", job,
+                                           group.empty() ? "" : fmt::format(" of group \"{}\"", group)));
 }
 
 }  // namespace
@@ -120,7 +127,7 @@ Chosen chosen_allocation(Api& api, const cli::Arguments& arguments) {
     named = words.front();
     words.erase(words.begin());
   }
-  if (!of_job) return {find_allocation(api, named), std::move(words)};
+  if (!of_job) return {find_allocation(api, named, arguments.has("verbose")), std::move(words)};
   return {allocation_of_job(api, find_job(api, named), arguments.get("group")), std::move(words)};
 }
 

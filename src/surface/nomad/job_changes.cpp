@@ -4,15 +4,14 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/diff_text.hpp"
-#include "cli/job_url.hpp"
 #include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
-#include "jobspec/jobspec.hpp"
 #include "model/cron.hpp"
 #include "nomad/find.hpp"
+#include "nomad/job_plan.hpp"
 #include "nomad/monitor.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -25,18 +24,6 @@ std::string job_path(const std::string& id, std::string_view what = {}) {
   return "/v1/job/" + cli::part(id) + std::string(what);
 }
 
-/// The file or what lies at the URL, as HCL, or with -json as what `job inspect` and `job run -output` print.
-cli::LoadedJob load(const Arguments& arguments) {
-  const std::string& path = arguments.positional().front();
-  if (!arguments.has("json")) return cli::load_job(path, arguments);
-  const std::string source = cli::read_job_file(path);
-  const Json value = json::parse(source), inner = cli::member(value, "Job");
-  cli::LoadedJob loaded{jobspec::job_from_json(inner.is_null() ? value : inner), {}};
-  loaded.submission.source = source;
-  loaded.submission.format = "json";
-  return loaded;
-}
-
 std::int64_t whole_number(const Arguments& arguments, const char* flag) {
   const std::string given = arguments.get(flag);
   std::int64_t out = 0;
@@ -46,8 +33,34 @@ std::int64_t whole_number(const Arguments& arguments, const char* flag) {
   return out;
 }
 
+/// When the clock starts it next.
+void tell_launch(const model::Job& job) {
+  if (!job.periodic || !job.periodic->enabled || job.parameterized) return;
+  const TimePoint now = SystemClock().now();
+  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, now);
+  if (!next) return;
+  const auto wait = (unix_nanos(*next) - unix_nanos(now) + 500'000'000) / 1'000'000'000;
+  print(fmt::format("Approximate next launch time: {} ({} from now)\n", cli::moment(unix_nanos(*next)),
+                    go_duration(wait)));
+}
+
+/// What a job at another index than was checked is answered, on standard output as that client does.
+sdk::RegisteredJob register_it(Api& api, const cli::LoadedJob& loaded, const std::optional<model::Revision>& enforce,
+                               const sdk::Registration& how) {
+  try {
+    return api.client().register_job(loaded.job, loaded.submission, enforce, how);
+  } catch (const Error& error) {
+    constexpr std::string_view kConflict = "Enforcing job modify index";
+    const std::string words = error.one_line();
+    const auto at = words.find(kConflict);
+    if (at == std::string::npos) throw;
+    print(words.substr(at) + "\n");
+    throw Error(error.code(), "Job not updated");
+  }
+}
+
 int run(const Arguments& arguments) {
-  const auto loaded = load(arguments);
+  const auto loaded = load_job_of(arguments);
   if (arguments.has("output")) {
     cli::print_json(object{{"Job", json::to_value(loaded.job)}});
     return 0;
@@ -58,65 +71,25 @@ int run(const Arguments& arguments) {
   if (const auto index = arguments.find("check-index")) enforce = cli::parse_index(*index);
   sdk::Registration how{arguments.has("preserve-counts"), arguments.has("preserve-resources")};
   if (arguments.find("eval-priority")) how.eval_priority = whole_number(arguments, "eval-priority");
-  const auto registered = api.client().register_job(loaded.job, loaded.submission, enforce, how);
-  if (!registered.warnings.empty()) print("Job Warnings:\n" + registered.warnings + "\n\n");
-  if (loaded.job.starts_others()) {
+  const auto registered = register_it(api, loaded, enforce, how);
+  if (!registered.warnings.empty())
+    print(cli::paint(cli::Colour::yellow, "Job Warnings:\n" + registered.warnings) + "\n\n");
+  if (arguments.has("detach") || loaded.job.starts_others()) {
     print("Job registration successful\n");
-    if (loaded.job.periodic && loaded.job.periodic->enabled && !loaded.job.parameterized) {
-      const auto& periodic = *loaded.job.periodic;
-      const auto next = model::next_time(periodic.expressions(), periodic.time_zone, SystemClock().now());
-      if (next)
-        print(fmt::format("Approximate next launch time: {} ({})\n", cli::moment(unix_nanos(*next)),
-                          cli::since(unix_nanos(*next))));
-    }
+    tell_launch(loaded.job);
+    if (!loaded.job.starts_others()) print(fmt::format("Evaluation ID: {}\n", registered.eval_id));
     return 0;
   }
-  if (arguments.has("detach"))
-    print(fmt::format("Job registration successful\nEvaluation ID: {}\n", registered.eval_id));
   return watch_unless_detached(api, arguments, registered.eval_id);
-}
-
-int plan(const Arguments& arguments) {
-  const auto loaded = load(arguments);
-  Api api(arguments);
-  api.use_namespace(loaded.job.ns);
-  const auto change = api.client().plan_job(loaded.job);
-  bool touches = !change.failed.empty();
-  for (const auto& [group, updates] : change.updates)
-    touches = touches || updates.place + updates.stop + updates.in_place + updates.destructive > 0;
-  if (arguments.get("diff", "true") != "false") print(cli::diff_text(change.diff) + "\n");
-  print("Scheduler dry-run:\n");
-  if (change.failed.empty())
-    print("- All tasks successfully allocated.\n");
-  else
-    print("- WARNING: Failed to place all allocations.\n" + cli::failures_text(change.failed));
-  if (!change.evicted.empty()) {
-    std::vector<std::vector<std::string>> rows;
-    for (const auto& one : change.evicted) rows.push_back({one.id, one.job_id, one.group});
-    print("\nPreemptions:\n\n" + cli::table_text({"Alloc ID", "Job ID", "Task Group"}, rows));
-  }
-  print(
-      fmt::format("\nJob Modify Index: {0}\nTo submit the job with version verification run:\n\n"
-                  "nomad job run -check-index {0} {1}\n\n"
-                  "With that flag the job is refused when somebody has changed it since this plan.\n",
-                  change.job_modify_index, arguments.positional().front()));
-  return touches ? 1 : 0;
-}
-
-/// A beginning of the id is enough after a question, or with -yes.
-bool is_meant(const std::string& given, const std::string& id, const Arguments& arguments) {
-  if (given == id || arguments.has("yes")) return true;
-  if (!cli::is_terminal(0))
-    throw Error(Code::invalid, fmt::format("'{}' is only the beginning of job \"{}\"", given, id))
-        .advise("give the whole ID, or -yes");
-  return cli::confirm(fmt::format("Are you sure you want to stop job \"{}\"?", id));
 }
 
 int stop_one(Api& api, const std::string& given, const Arguments& arguments) {
   const std::string id = find_job(api, given);
-  if (!is_meant(given, id, arguments)) {
-    print("Cancelling job stop\n");
-    return 0;
+  // Of several nothing is asked: all were typed in one breath.
+  const bool asks = given != id && arguments.positional().size() == 1 && !arguments.has("yes");
+  if (asks) {
+    const auto answer = ask(fmt::format("Are you sure you want to stop job \"{}\"? [y/N]", id), "Cancelling job stop");
+    if (answer != Answer::yes) return answer == Answer::no ? 0 : 1;
   }
   http::Query query;
   if (arguments.has("purge")) query.add("purge", "true");
@@ -128,10 +101,18 @@ int stop_one(Api& api, const std::string& given, const Arguments& arguments) {
   return watch_unless_detached(api, arguments, eval);
 }
 
+/// One that is missing does not keep the others running.
 int stop(const Arguments& arguments) {
-  Api api(arguments);
   int code = 0;
-  for (const auto& given : arguments.positional()) code = std::max(code, stop_one(api, given, arguments));
+  for (const auto& given : arguments.positional()) {
+    try {
+      Api api(arguments);
+      code = std::max(code, stop_one(api, given, arguments));
+    } catch (const Error& error) {
+      cli::say(error.text());
+      code = std::max(code, 1);
+    }
+  }
   return code;
 }
 
@@ -216,7 +197,7 @@ int promote(const Arguments& arguments) {
 int dispatch(const Arguments& arguments) {
   Api api(arguments);
   sdk::Dispatch wanted;
-  wanted.job = find_job(api, arguments.positional().front());
+  wanted.job = find_job(api, arguments.positional().front(), JobKind::parameterized);
   if (arguments.positional().size() > 1) wanted.payload = cli::read_input(arguments.positional().back());
   for (const auto& pair : arguments.all("meta")) {
     const auto equals = pair.find('=');
@@ -238,7 +219,7 @@ int dispatch(const Arguments& arguments) {
 
 int force(const Arguments& arguments) {
   Api api(arguments);
-  const auto started = api.client().force_periodic(find_job(api, arguments.positional().front()));
+  const auto started = api.client().force_periodic(find_job(api, arguments.positional().front(), JobKind::periodic));
   if (arguments.has("detach") || started.eval_id.empty())
     print(fmt::format("Force periodic successful\nEvaluation ID: {}\n", started.eval_id));
   return watch_unless_detached(api, arguments, started.eval_id);
@@ -260,15 +241,18 @@ void add_job_changes(Table& table) {
                                                {"output", "", "Prints what would be sent, as JSON, and sends nothing."},
                                                kVerbose,
                                                kUi,
+                                               kHcl1,
                                                kPolicyOverride,
                                                kConsulNamespace,
-                                               kVaultNamespace}),
+                                               kConsulToken,
+                                               kVaultNamespace,
+                                               kVaultToken}),
                run));
-  auto planning = shared(cli::job_plan_command(), {kPolicyOverride, kVaultNamespace});
+  auto planning = shared(cli::job_plan_command(), {kVerbose, kHcl1, kPolicyOverride, kVaultNamespace, kVaultToken});
   for (auto& flag : planning.flags) {
     if (flag.name == "json") flag = kJson;
   }
-  table.push_back(with_run(std::move(planning), plan));
+  table.push_back(with_run(std::move(planning), job_plan));
   auto stopping =
       shared(cli::job_stop_command(), {kVerbose, kPriority, {"global", "", "In all regions: there is one."}});
   stopping.arguments = "<job> [<job>…]";
@@ -282,7 +266,7 @@ void add_job_changes(Table& table) {
                    .most = 1,
                    .run = start});
   table.push_back(with_run(shared(cli::job_eval_command(), {kVerbose}), evaluate));
-  table.push_back(with_run(shared(cli::job_revert_command(), {kVerbose}), revert));
+  table.push_back(with_run(shared(cli::job_revert_command(), {kVerbose, kConsulToken, kVaultToken}), revert));
   table.push_back(with_run(
       shared(cli::job_scale_command(), {kVerbose, {"check-index", "INDEX", "Only if the job's modify index is this."}}),
       scale));

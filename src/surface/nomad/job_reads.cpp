@@ -2,14 +2,14 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
-#include "cli/diff_text.hpp"
-#include "cli/job_url.hpp"
 #include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
-#include "jobspec/jobspec.hpp"
 #include "model/diff.hpp"
 #include "nomad/find.hpp"
+#include "nomad/job_diff.hpp"
+#include "nomad/job_plan.hpp"
 #include "nomad/job_status.hpp"
+#include "nomad/monitor.hpp"
 #include "nomad/rows.hpp"
 #include "nomad/table.hpp"
 #include "os/file.hpp"
@@ -30,26 +30,24 @@ std::string job_path(const std::string& id, std::string_view what = {}) {
   return "/v1/job/" + cli::part(id) + std::string(what);
 }
 
-array rows_of(const Json& value) { return elements(value); }
-
 int allocs(const Arguments& arguments) {
   Api api(arguments);
   http::Query query;
   if (arguments.has("all")) query.add("all", "true");
   const Json value = api.get(job_path(find_job(api, arguments.positional().front()), "/allocations"), query);
-  if (!print_formatted(arguments, value)) print(allocations_text(rows_of(value), arguments.has("verbose")));
+  if (!print_formatted(arguments, value)) print(allocations_text(elements(value), arguments.has("verbose")));
   return 0;
 }
 
 int deployments(const Arguments& arguments) {
   Api api(arguments);
+  const bool latest = arguments.has("latest"), verbose = arguments.has("verbose");
   const std::string id = find_job(api, arguments.positional().front());
-  const Json value = api.get(job_path(id, arguments.has("latest") ? "/deployment" : "/deployments"));
+  http::Query query;
+  if (arguments.has("all") && !latest) query.add("all", "true");
+  const Json value = api.get(job_path(id, latest ? "/deployment" : "/deployments"), std::move(query));
   if (print_formatted(arguments, value)) return 0;
-  print(deployments_text(value.is_array()  ? rows_of(value)
-                         : value.is_null() ? array()
-                                           : array{value},
-                         arguments.has("verbose")));
+  print(latest ? deployment_text(value, verbose) : deployments_text(elements(value), verbose));
   return 0;
 }
 
@@ -60,13 +58,14 @@ Json version_of(const Json& versions, std::int64_t number) {
   throw Error(Code::not_found, fmt::format("Job has no version {}", number));
 }
 
-std::string difference(const Json& before, const Json& after) {
+std::string difference(const Json& before, const Json& after, bool verbose) {
   const auto decode = [](const Json& value) { return json::decode<model::Job>(value, "Versions"); };
   const auto old = decode(before), now = decode(after);
-  return cli::diff_text(model::diff(&old, &now));
+  return job_diff_text(json::to_value(model::diff(&old, &now)), verbose);
 }
 
-void print_version(const Json& job, const Json* before) {
+/// A version, and what it changed of `before` if that is there.
+std::string version_text(const Json& job, const Json* before, const Arguments& arguments) {
   cli::Lines lines{{"Version", text(job, "Version")},
                    {"Stable", text(job, "Stable")},
                    {"Submit Date", cli::moment(cli::number(job, "SubmitTime"))}};
@@ -74,16 +73,33 @@ void print_version(const Json& job, const Json* before) {
     lines.emplace_back("Tag Name", name);
     if (const auto why = text(job, "VersionTag.Description"); !why.empty()) lines.emplace_back("Tag Description", why);
   }
-  std::string out = cli::facts_text(lines);
-  if (before != nullptr) out += "Diff        =\n" + difference(*before, job);
-  print(out + "\n");
+  std::string more;
+  if (before != nullptr) more += "Diff        = \n" + difference(*before, job, arguments.has("full")) + "\n";
+  if (arguments.has("full")) more += "Full        = JSON Job:\n" + json::pretty(job) + "\n";
+  return cli::facts_text(lines) + more;
+}
+
+/// Which versions are shown, each with the one that it is compared with.
+using Compared = std::vector<std::pair<const Json*, const Json*>>;
+
+Compared compared(const boost::json::array& all, const std::optional<std::int64_t>& only, const Json* against,
+                  bool with_former) {
+  Compared out;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (only && cli::number(all[i], "Version") != *only) continue;
+    const Json* before = against != nullptr ? against : with_former && i + 1 < all.size() ? &all[i + 1] : nullptr;
+    if (before != nullptr && cli::number(*before, "Version") == cli::number(all[i], "Version")) before = nullptr;
+    out.emplace_back(&all[i], before);
+  }
+  return out;
 }
 
 int history(const Arguments& arguments) {
+  if ((arguments.has("json") || arguments.find("t")) && (arguments.has("p") || arguments.has("full")))
+    throw Error(Code::invalid, "-json and -t are exclusive with -p and -full");
   Api api(arguments);
   const std::string id = find_job(api, arguments.positional().front());
-  const Json answer = api.get(job_path(id, "/versions"));
-  const Json versions = cli::member(answer, "Versions");
+  const Json versions = cli::member(api.get(job_path(id, "/versions")), "Versions");
   const auto wanted = [&](const char* flag) -> std::optional<std::int64_t> {
     const auto given = arguments.find(flag);
     return given ? std::optional(cli::resolve_version(api.client(), id, *given)) : std::nullopt;
@@ -92,18 +108,11 @@ int history(const Arguments& arguments) {
   const auto against = arguments.find("diff-tag") ? wanted("diff-tag") : wanted("diff-version");
   const Json shown = only ? version_of(versions, *only) : versions;
   if (print_formatted(arguments, shown)) return 0;
-  if (arguments.has("full")) {
-    cli::print_json(shown);
-    return 0;
-  }
-  std::optional<Json> fixed;
-  if (against) fixed = version_of(versions, *against);
-  const auto& all = elements(versions);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (only && cli::number(all[i], "Version") != *only) continue;
-    const Json* before = fixed ? &*fixed : arguments.has("p") && i + 1 < all.size() ? &all[i + 1] : nullptr;
-    if (before != nullptr && cli::number(*before, "Version") == cli::number(all[i], "Version")) before = nullptr;
-    print_version(all[i], before);
+  const Json fixed = against ? version_of(versions, *against) : Json();
+  std::string between;
+  for (const auto& [job, before] : compared(elements(versions), only, against ? &fixed : nullptr, arguments.has("p"))) {
+    print(between + version_text(*job, before, arguments));
+    between = "\n";
   }
   return 0;
 }
@@ -143,15 +152,26 @@ int inspect(const Arguments& arguments) {
   return 0;
 }
 
+/// What the server has against the job; without a server that which is known here.
 int validate(const Arguments& arguments) {
-  const std::string& path = arguments.positional().front();
-  if (arguments.has("json")) {
-    const Json value = json::parse(cli::read_job_file(path)), inner = cli::member(value, "Job");
-    jobspec::job_from_json(inner.is_null() ? value : inner);
-  } else {
-    cli::load_job(path, arguments);
+  const auto loaded = load_job_of(arguments);
+  Json answer;
+  try {
+    Api api(arguments);
+    api.use_namespace(loaded.job.ns);
+    answer = api.put("/v1/validate/job", object{{"Job", json::to_value(loaded.job)}});
+  } catch (const Error& error) {
+    if (error.code() != Code::unavailable) throw;
+    print("Driver configuration not validated since connection to Nomad agent couldn't be established.\n");
   }
-  print("Job validation successful\n");
+  if (const auto& problems = elements(answer, "ValidationErrors"); !problems.empty()) {
+    std::string all;
+    for (const auto& problem : problems) all += fmt::format("\n  * {}", std::string_view(problem.as_string()));
+    throw Error(Code::invalid, fmt::format("Job validation errors:{}", all));
+  }
+  if (const auto warnings = text(answer, "Warnings"); !warnings.empty())
+    print(cli::paint(cli::Colour::yellow, "Job Warnings:\n" + warnings) + "\n\n");
+  print(cli::paint(cli::Colour::bold, "Job validation successful") + "\n");
   return 0;
 }
 
@@ -159,14 +179,20 @@ int scaling_events(const Arguments& arguments) {
   Api api(arguments);
   const Json value = api.get(job_path(find_job(api, arguments.positional().front()), "/scale"));
   const bool verbose = arguments.has("verbose");
-  std::vector<std::vector<std::string>> rows;
+  array events;
   for (const auto& [group, status] : cli::members(value, "TaskGroups")) {
-    for (const auto& event : elements(status, "Events")) {
-      std::vector<std::string> row{std::string(group), text(event, "Count"), text(event, "PreviousCount")};
-      if (verbose) row.insert(row.end(), {text(event, "Error"), text(event, "Message"), text(event, "EvalID")});
-      row.push_back(cli::moment(cli::number(event, "Time")));
-      rows.push_back(std::move(row));
+    for (auto event : elements(status, "Events")) {
+      event.as_object()["Group"] = group;
+      events.push_back(std::move(event));
     }
+  }
+  newest_first(events, "Time");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& event : events) {
+    std::vector<std::string> row{text(event, "Group"), text(event, "Count"), text(event, "PreviousCount")};
+    if (verbose) row.insert(row.end(), {text(event, "Error"), text(event, "Message"), text(event, "EvalID")});
+    row.push_back(cli::moment(cli::number(event, "Time")));
+    rows.push_back(std::move(row));
   }
   if (rows.empty()) {
     print("No events found\n");
@@ -184,8 +210,8 @@ int list_templates(Api& api) {
   std::string out;
   for (const auto& row : elements(api.get("/v1/vars", {{"prefix", std::string(kTemplates)}})))
     out += text(row, "Path").substr(kTemplates.size()) + "\n";
-  print(out.empty() ? "No variables in path \"nomad/job-templates\" found.\n"
-                    : "Use nomad job init -template=<template> with any of the following:\n" + out);
+  if (out.empty()) throw Error(Code::not_found, "No variables in nomad/job-templates");
+  print("Use nomad job init -template=<template> with any of the following:\n" + out);
   return 0;
 }
 
@@ -248,8 +274,9 @@ void add_job_commands(Table& table) {
       shared(cli::job_inspect_command(), cli::with_format_flags({{"with-vars", "", "With -hcl: its variables too."}})),
       inspect));
   table.back().least = 0;
-  table.push_back(
-      with_run(shared(cli::job_validate_command(), {{"json", "", "The file is JSON."}, kVaultNamespace}), validate));
+  table.push_back(with_run(
+      shared(cli::job_validate_command(), {{"json", "", "The file is JSON."}, kHcl1, kVaultNamespace, kVaultToken}),
+      validate));
   table.back().talks_to_server = true;
   table.push_back(with_run(shared(cli::job_scaling_events_command(), {kVerbose}), scaling_events));
   table.push_back(

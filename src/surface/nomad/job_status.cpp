@@ -1,5 +1,7 @@
 #include "nomad/job_status.hpp"
 
+#include <map>
+
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -9,27 +11,19 @@
 #include "nomad/find.hpp"
 #include "nomad/monitor.hpp"
 #include "nomad/rows.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
 
 using cli::Arguments;
 using cli::elements;
+using cli::id_text;
 using cli::members;
 using cli::number;
 using cli::print;
 using cli::text;
 using cli::truth;
-using Rows = std::vector<std::vector<std::string>>;
-
-std::string spell(bool value) { return value ? "true" : "false"; }
-std::string status_of(const Json& job) { return text(job, "Status") + (truth(job, "Stop") ? " (stopped)" : ""); }
-
-/// "batch/periodic", of the list's rows.
-std::string type_of(const Json& job) {
-  return text(job, "Type") + (truth(job, "Periodic") ? "/periodic" : "") +
-         (truth(job, "ParameterizedJob") ? "/parameterized" : "");
-}
 
 int list(Api& api, const Arguments& arguments) {
   const Json jobs = api.get("/v1/jobs", cli::list_query_of(arguments));
@@ -38,28 +32,20 @@ int list(Api& api, const Arguments& arguments) {
     print("No running jobs\n");
     return 0;
   }
-  const bool everywhere = api.client().address().ns == "*";
-  Rows rows;
-  for (const auto& job : elements(jobs)) {
-    std::vector<std::string> row{text(job, "ID")};
-    if (everywhere) row.push_back(text(job, "Namespace"));
-    row.insert(row.end(),
-               {type_of(job), text(job, "Priority"), status_of(job), cli::moment(number(job, "SubmitTime"))});
-    rows.push_back(std::move(row));
-  }
-  print(everywhere ? cli::table_text({"ID", "Namespace", "Type", "Priority", "Status", "Submit Date"}, rows)
-                   : cli::table_text({"ID", "Type", "Priority", "Status", "Submit Date"}, rows));
+  print(jobs_text(elements(jobs), api.client().address().ns == "*"));
   cli::tell_next_page(api, arguments, "nomad job status");
   return 0;
 }
 
 std::string next_launch(const Json& job) {
   const auto described = json::decode<model::Job>(job, "Job");
-  if (!described.periodic->enabled || described.stop) return "none";
+  if (described.stop) return "none (job stopped)";
   const auto& periodic = *described.periodic;
-  const auto next = model::next_time(periodic.expressions(), periodic.time_zone, SystemClock().now());
+  const auto now = SystemClock().now();
+  const auto next = periodic.enabled ? model::next_time(periodic.expressions(), periodic.time_zone, now) : std::nullopt;
   if (!next) return "none";
-  return fmt::format("{} ({})", cli::moment(unix_nanos(*next)), cli::since(unix_nanos(*next)));
+  return fmt::format("{} ({} from now)", cli::moment(unix_nanos(*next)),
+                     go_duration((unix_nanos(*next) - unix_nanos(now)) / 1'000'000'000));
 }
 
 std::string facts(const Json& job) {
@@ -75,9 +61,11 @@ std::string facts(const Json& job) {
                    {"Datacenters", join(datacenters, ",")},
                    {"Namespace", text(job, "Namespace")},
                    {"Node Pool", text(job, "NodePool")},
-                   {"Status", status_of(job)},
+                   {"Status", job_status_text(job)},
                    {"Periodic", spell(periodic)},
                    {"Parameterized", spell(parameterized)}};
+  if (const auto token = text(job, "DispatchIdempotencyToken"); !token.empty())
+    lines.emplace_back("Idempotency Token", token);
   if (periodic && !parameterized) lines.emplace_back("Next Periodic Launch", next_launch(job));
   return cli::facts_text(lines);
 }
@@ -88,16 +76,16 @@ std::string children_text(const Json& summary) {
       {{text(summary, "Children.Pending"), text(summary, "Children.Running"), text(summary, "Children.Dead")}});
 }
 
-void print_started(Api& api, const Json& job, const char* title) {
+/// Those that the job started, by what stands between its name and theirs.
+void print_started(Api& api, const Json& job, const char* between, const char* title, const char* none) {
   const std::string id = text(job, "ID");
+  const auto found = elements(api.get("/v1/jobs", {{"prefix", id + between}}));
+  if (found.empty()) return print(fmt::format("\n{}\n", none));
   Rows rows;
-  for (const auto& child : elements(api.get("/v1/jobs", {{"prefix", id + "/"}}))) {
-    if (text(child, "ParentID") == id)
-      rows.push_back({text(child, "ID"), status_of(child), cli::moment(number(child, "SubmitTime"))});
+  for (const auto& child : found) {
+    if (text(child, "ParentID") == id) rows.push_back({text(child, "ID"), text(child, "Status")});
   }
-  print(fmt::format(
-      "\n{}\n{}", title,
-      rows.empty() ? "No instances of the job found\n" : cli::table_text({"ID", "Status", "Submit Date"}, rows)));
+  print(fmt::format("\n{}\n{}", title, cli::table_text({"ID", "Status"}, rows)));
 }
 
 std::string names(const boost::json::array& list) {
@@ -114,10 +102,11 @@ void print_parent(Api& api, const Json& job) {
                                                      {"Required Metadata", names(elements(how, "MetaRequired"))},
                                                      {"Optional Metadata", names(elements(how, "MetaOptional"))}}));
     print("\nParameterized Job Summary\n" + children_text(summary));
-    return print_started(api, job, "Dispatched Jobs");
+    return print_started(api, job, "/dispatch-", "Dispatched Jobs",
+                         "No dispatched instances of parameterized job found");
   }
   print("\nChildren Job Summary\n" + children_text(summary));
-  print_started(api, job, "Previously Launched Jobs");
+  print_started(api, job, "/periodic-", "Previously Launched Jobs", "No instances of periodic job found");
 }
 
 std::string summary_text(const Json& summary) {
@@ -132,16 +121,46 @@ std::string summary_text(const Json& summary) {
                          rows);
 }
 
-/// When failed allocations of the job are placed anew.
-std::string reschedules_text(const boost::json::array& evaluations) {
-  Rows rows;
-  for (const auto& one : evaluations) {
-    const auto when = cli::moment_of(cli::member(one, "WaitUntil"));
-    if (text(one, "Status") == "pending" && !when.empty()) rows.push_back({text(one, "JobID"), text(one, "ID"), when});
+/// "unlimited with exponential delay, max_delay = 1h0m0s", as that client says it.
+std::string reschedule_text(const Json& job, const std::string& name) {
+  for (const auto& group : elements(job, "TaskGroups")) {
+    if (text(group, "Name") != name) continue;
+    const Json& policy = cli::member(group, "ReschedulePolicy");
+    const auto span = [&](const char* member) { return go_duration(number(policy, member) / 1'000'000'000); };
+    if (truth(policy, "Unlimited"))
+      return fmt::format("unlimited with {} delay, max_delay = {}", text(policy, "DelayFunction"), span("MaxDelay"));
+    return fmt::format("{} in {} with {} delay, max_delay = {}", number(policy, "Attempts"), span("Interval"),
+                       text(policy, "DelayFunction"), span("MaxDelay"));
   }
-  if (rows.empty()) return {};
-  for (auto& row : rows) row.erase(row.begin());
-  return "\nFuture Rescheduling Attempts\n" + cli::table_text({"Eval ID", "Eval Time"}, rows);
+  return {};
+}
+
+/// The newest allocation of each group.
+std::map<std::string, Json> newest_of(const boost::json::array& allocations) {
+  std::map<std::string, Json> newest;
+  for (const auto& one : allocations) {
+    auto& known = newest[text(one, "TaskGroup")];
+    if (known.is_null() || number(one, "ModifyTime") > number(known, "ModifyTime")) known = one;
+  }
+  return newest;
+}
+
+/// When what failed is placed anew, by group. One that is over has been forgotten, or is due.
+void print_reschedules(Api& api, const Json& job, const boost::json::array& allocations, bool verbose) {
+  Rows rows;
+  const auto now = unix_nanos(SystemClock().now());
+  for (const auto& [group, allocation] : newest_of(allocations)) {
+    const std::string eval = text(allocation, "FollowupEvalID");
+    if (eval.empty()) continue;
+    const auto due = wait_of(api, eval);
+    if (!due || *due < now) continue;
+    rows.push_back({group, id_text(eval, verbose), cli::since(*due)});
+    if (verbose) rows.back().insert(rows.back().begin() + 1, reschedule_text(job, group));
+  }
+  if (rows.empty()) return;
+  print("\nFuture Rescheduling Attempts\n" +
+        (verbose ? cli::table_text({"Task Group", "Reschedule Policy", "Eval ID", "Eval Time"}, rows)
+                 : cli::table_text({"Task Group", "Eval ID", "Eval Time"}, rows)));
 }
 
 void print_actions(const Json& job) {
@@ -155,42 +174,60 @@ void print_actions(const Json& job) {
   if (!rows.empty()) print("\nActions\n" + cli::table_text({"Action Name", "Task Group", "Task"}, rows));
 }
 
-/// What the newest evaluation could not place.
-void print_failures(boost::json::array evaluations) {
-  newest_first(evaluations, "CreateIndex");
+}  // namespace
+
+std::string placement_failure_text(const boost::json::array& evaluations) {
+  constexpr std::size_t kMost = 5;
+  bool waits = false;
+  const Json* latest = nullptr;
   for (const auto& one : evaluations) {
+    waits = waits || text(one, "Status") == "blocked";
     if (members(one, "FailedTGAllocs").empty()) continue;
-    if (text(one, "Status") == "blocked") print("\nPlacement Failure\n" + failures_text(one));
-    return;
+    if (latest == nullptr || number(one, "CreateIndex") > number(*latest, "CreateIndex")) latest = &one;
+  }
+  if (!waits || latest == nullptr) return {};
+  std::string out = "\nPlacement Failure\n", between;
+  const auto failures = failures_of(cli::member(*latest, "FailedTGAllocs"));
+  for (std::size_t i = 0; i < failures.size() && i < kMost; ++i) {
+    out += between + fmt::format("Task Group \"{}\":\n", failures[i].group) + failures[i].reasons("  ");
+    between = "\n";
+  }
+  if (failures.size() > kMost)
+    out += fmt::format("\nPlacement failures truncated. To see remainder run:\nnomad eval-status {}\n",
+                       text(*latest, "ID"));
+  return out;
+}
+
+std::optional<std::int64_t> wait_of(Api& api, const std::string& evaluation) {
+  try {
+    const auto due = parse_time(text(api.get("/v1/evaluation/" + cli::part(evaluation)), "WaitUntil"));
+    return due && unix_nanos(*due) > 0 ? std::optional(unix_nanos(*due)) : std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() != Code::not_found) throw;  // it has been looked at, and forgotten since
+    return std::nullopt;
   }
 }
 
-/// The job is known where its latest deployment is shown.
-std::string without_job(const std::string& text) {
-  std::string out;
-  for (const auto& line : split(text, '\n')) {
-    if (!line.starts_with("Job ID ") && !line.starts_with("Job Version ")) out += line + "\n";
-  }
-  out.pop_back();
-  return out;
-}
+namespace {
 
 void print_details(Api& api, const Json& job, const Arguments& arguments) {
   const std::string path = "/v1/job/" + cli::part(text(job, "ID"));
   const bool verbose = arguments.has("verbose");
-  const Json evaluations = api.get(path + "/evaluations");
-  print("\nSummary\n" + summary_text(api.get(path + "/summary")));
-  if (arguments.has("evals") || verbose)
-    print("\nEvaluations\n" + job_evaluations_text(elements(evaluations), verbose));
-  print(reschedules_text(elements(evaluations)));
-  print_failures(elements(evaluations));
-  if (const Json deployment = api.get(path + "/deployment"); !text(deployment, "ID").empty()) {
-    print("\nLatest Deployment\n" + without_job(deployment_text(deployment, verbose)));
-  }
-  print_actions(job);
+  const Json evaluations = api.get(path + "/evaluations"), summary = api.get(path + "/summary");
   http::Query query;
   if (arguments.has("all-allocs")) query.add("all", "true");
-  print("\nAllocations\n" + allocations_text(elements(api.get(path + "/allocations", query)), verbose));
+  const auto allocations = elements(api.get(path + "/allocations", query));
+  print("\nSummary\n" + summary_text(summary));
+  if (number(summary, "Children.Pending") + number(summary, "Children.Running") + number(summary, "Children.Dead") > 0)
+    print("\nChildren Job Summary\n" + children_text(summary));
+  if (arguments.has("evals") || verbose)
+    print("\nEvaluations\n" + job_evaluations_text(elements(evaluations), verbose));
+  print(placement_failure_text(elements(evaluations)));
+  print_reschedules(api, job, allocations, verbose);
+  if (const Json deployment = api.get(path + "/deployment"); !text(deployment, "ID").empty())
+    print("\nLatest Deployment\n" + latest_deployment_text(deployment, verbose));
+  print_actions(job);
+  print("\nAllocations\n" + allocations_text(allocations, verbose));
 }
 
 int one(Api& api, const Arguments& arguments) {

@@ -1,10 +1,14 @@
 // Nodes: status, eligibility, drain, config, identity, intro.
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/operator_commands.hpp"
 #include "cli/terminal.hpp"
 #include "nomad/find.hpp"
 #include "nomad/node_status.hpp"
+#include "nomad/rows.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -53,6 +57,63 @@ int introduce(const Arguments& arguments) {
   return 0;
 }
 
+/// Who gave the whole id, or -self, is asked nothing: that client asks about what only begins so.
+bool is_meant(const std::string& given, const std::string& id, const Arguments& arguments) {
+  if (given == id || arguments.has("yes") || !(arguments.has("enable") || arguments.has("disable"))) return true;
+  const auto question = fmt::format("Are you sure you want to {} drain mode for node \"{}\"? [y/N]",
+                                    arguments.has("disable") ? "disable" : "enable", id);
+  const auto answer = ask(question, "Canceling drain toggle");
+  if (answer == Answer::unclear) throw Error(Code::invalid, "nothing was changed");
+  return answer == Answer::yes;
+}
+
+/// Of one node as there; of a pool, a class or a rack as ours.
+int drain(const Arguments& arguments) {
+  const Command& ours = cli::node_drain_command();
+  const bool disable = arguments.has("disable");
+  std::vector<std::string> words;
+  for (const auto& flag : cli::flags_of(ours)) {
+    if (flag.name == "self" || (flag.name == "m" && disable)) continue;
+    for (const auto& value : arguments.all(flag.name)) words.push_back(fmt::format("-{}={}", flag.name, value));
+  }
+  if (disable && arguments.find("m")) words.push_back("-meta=cancel_message=" + arguments.get("m"));
+  auto nodes = arguments.positional();
+  if (arguments.has("self") || nodes.size() == 1) {
+    Api api(arguments);
+    const std::string given = arguments.has("self") ? own_node(api) : nodes.front(), id = find_node(api, given);
+    if (!is_meant(given, id, arguments)) return 0;
+    nodes = {id};
+    words.emplace_back("-yes");
+  }
+  words.insert(words.end(), nodes.begin(), nodes.end());
+  return ours.run(cli::parse(ours, words));
+}
+
+/// The beginning of its name is enough.
+std::string find_pool(Api& api, const std::string& prefix) {
+  std::vector<std::string> found;
+  for (const auto& pool : cli::elements(api.get("/v1/node/pools", {{"prefix", prefix}}))) {
+    if (text(pool, "Name") == prefix) return prefix;
+    found.push_back(text(pool, "Name"));
+  }
+  if (found.empty()) throw Error(Code::not_found, fmt::format("No node pool(s) with prefix \"{}\" found", prefix));
+  if (found.size() > 1)
+    throw Error(Code::conflict,
+                fmt::format("Prefix \"{}\" matched multiple node pools\n\n{}", prefix, join(found, "\n")));
+  return found.front();
+}
+
+int pool_jobs(const Arguments& arguments) {
+  Api api(arguments);
+  const std::string pool = find_pool(api, arguments.positional().front());
+  const Json all = api.get("/v1/node/pool/" + cli::part(pool) + "/jobs", cli::list_query_of(arguments));
+  if (cli::print_formatted(arguments, all)) return 0;
+  const bool everywhere = api.client().address().ns == "*";
+  print(cli::elements(all).empty() ? std::string("No jobs\n") : jobs_text(cli::elements(all), everywhere));
+  cli::tell_next_page(api, arguments, "nomad node pool jobs");
+  return 0;
+}
+
 }  // namespace
 
 void add_node_commands(Table& table) {
@@ -75,6 +136,7 @@ void add_node_commands(Table& table) {
   setting.run = eligibility;
   table.push_back(std::move(setting));
   table.push_back(shared(cli::node_drain_command()));
+  table.back().run = drain;
   table.push_back({.name = "node config",
                    .arguments = "[<server>…]",
                    .summary = "Shows the servers that the agent knows.",
@@ -82,6 +144,8 @@ void add_node_commands(Table& table) {
                              {"update-servers", "", "Refused: they are part of the agent's configuration."}},
                    .most = 1000,
                    .run = config});
+  table.push_back(shared(cli::node_pool_jobs_command()));
+  table.back().run = pool_jobs;
   table.push_back({.name = "node intro create",
                    .summary = "Makes a token with which one new node may join, once.",
                    .flags = cli::with_format_flags({{"node-name", "NAME", "The only name that the node may have."},

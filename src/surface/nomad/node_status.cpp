@@ -9,6 +9,7 @@
 #include "cli/terminal.hpp"
 #include "nomad/find.hpp"
 #include "nomad/rows.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -24,9 +25,6 @@ using cli::number;
 using cli::print;
 using cli::text;
 using cli::truth;
-using Rows = std::vector<std::vector<std::string>>;
-
-std::string spell(bool value) { return value ? "true" : "false"; }
 
 std::int64_t running_on(Api& api, const std::string& node) {
   std::int64_t count = 0;
@@ -86,7 +84,7 @@ int list(Api& api, const Arguments& arguments) {
   if (shown.os && nodes.is_array()) {
     for (auto& node : nodes.get_array()) put_os(node);
   }
-  if (!elements(nodes).empty()) print(nodes_text(api, elements(nodes), shown));
+  print(elements(nodes).empty() ? std::string("No nodes registered\n") : nodes_text(api, elements(nodes), shown));
   cli::tell_next_page(api, arguments, "nomad node status");
   return 0;
 }
@@ -109,51 +107,65 @@ std::string keys_text(const boost::json::object& object) {
   return join(names, ",");
 }
 
-cli::Lines facts(const Json& node, const Json& stats, bool verbose) {
-  cli::Lines lines{{"ID", id_text(text(node, "ID"), verbose)},
-                   {"Name", text(node, "Name")},
-                   {"Node Pool", text(node, "NodePool")},
-                   {"Class", text(node, "NodeClass")},
-                   {"DC", text(node, "Datacenter")},
-                   {"Drain", drain_text(node)},
-                   {"Eligibility", text(node, "SchedulingEligibility")},
-                   {"Status", text(node, "Status")}};
-  if (!stats.is_null())
-    lines.emplace_back("Uptime", format_duration(Duration(number(stats, "Uptime") * 1'000'000'000)));
-  if (!verbose) lines.emplace_back("Host Volumes", keys_text(members(node, "HostVolumes")));
-  return lines;
-}
-
+/// Drivers that are there, and which of them are not well.
 std::string driver_list(const Json& node) {
   std::vector<std::string> names;
   for (const auto& [name, driver] : members(node, "Drivers"))
     if (truth(driver, "Detected"))
       names.push_back(std::string(name) + (truth(driver, "Healthy") ? "" : " (unhealthy)"));
+  std::sort(names.begin(), names.end());
   return join(names, ",");
 }
 
+cli::Lines facts(const Json& node) {
+  return {{"ID", text(node, "ID")},
+          {"Name", text(node, "Name")},
+          {"Node Pool", text(node, "NodePool")},
+          {"Class", text(node, "NodeClass")},
+          {"DC", text(node, "Datacenter")},
+          {"Drain", drain_text(node)},
+          {"Eligibility", text(node, "SchedulingEligibility")},
+          {"Status", text(node, "Status")},
+          {"CSI Controllers", keys_text(members(node, "CSIControllerPlugins"))},
+          {"CSI Drivers", keys_text(members(node, "CSINodePlugins"))}};
+}
+
+/// What -verbose tells in tables, as names.
+void add_names(cli::Lines& lines, const Json& node, const char* drivers) {
+  lines.insert(lines.end(), {{"Host Volumes", keys_text(members(node, "HostVolumes"))},
+                             {"Host Networks", keys_text(members(node, "HostNetworks"))},
+                             {"CSI Volumes", ""},
+                             {drivers, driver_list(node)}});
+}
+
 void print_verbose_parts(const Json& node) {
-  Rows volumes, drivers;
+  Rows volumes, networks, drivers;
   for (const auto& [name, volume] : members(node, "HostVolumes"))
     volumes.push_back({std::string(name), spell(truth(volume, "ReadOnly")), text(volume, "Path")});
   if (!volumes.empty()) print("\nHost Volumes\n" + cli::table_text({"Name", "ReadOnly", "Source"}, volumes));
+  for (const auto& [name, network] : members(node, "HostNetworks"))
+    networks.push_back(
+        {std::string(name), text(network, "CIDR"), text(network, "Interface"), text(network, "ReservedPorts")});
+  if (!networks.empty())
+    print("\nHost Networks\n" + cli::table_text({"Name", "CIDR", "Interface", "ReservedPorts"}, networks));
   for (const auto& [name, driver] : members(node, "Drivers"))
     drivers.push_back({std::string(name), spell(truth(driver, "Detected")), spell(truth(driver, "Healthy")),
                        text(driver, "HealthDescription"), cli::moment_of(member(driver, "UpdateTime"))});
+  std::sort(drivers.begin(), drivers.end());
   print("\nDrivers\n" + cli::table_text({"Driver", "Detected", "Healthy", "Message", "Time"}, drivers));
 }
 
 void print_events(const Json& node, bool verbose) {
   const auto& events = elements(node, "Events");
-  if (events.empty()) return;
   Rows rows;
   for (auto it = events.rbegin(); it != events.rend(); ++it) {
-    std::vector<std::string> row{cli::moment_of(member(*it, "Timestamp")), text(*it, "Subsystem"),
-                                 text(*it, "Message")};
+    const std::string driver = text(*it, "Details.driver"), subsystem = text(*it, "Subsystem");
+    std::vector<std::string> row{cli::moment_of(member(*it, "Timestamp")),
+                                 driver.empty() ? subsystem : "Driver: " + driver, text(*it, "Message")};
     if (verbose) {
       std::string details;
       for (const auto& [key, value] : members(*it, "Details"))
-        details += fmt::format("{}{} : {}", details.empty() ? "" : " ", std::string_view(key),
+        details += fmt::format("{}{}: {}", details.empty() ? "" : ", ", std::string_view(key),
                                std::string_view(value.as_string()));
       row.push_back(details);
     }
@@ -165,11 +177,9 @@ void print_events(const Json& node, bool verbose) {
 
 /// What running allocations were promised, of what the node has to give.
 void print_allocated(const Json& node, const boost::json::array& allocations) {
-  std::int64_t cpu = 0, memory = 0, disk = 0, count = 0;
+  std::int64_t cpu = 0, memory = 0, disk = 0;
   for (const auto& one : allocations) {
-    const std::string status = text(one, "ClientStatus");
-    if (status != "running" && status != "pending") continue;
-    ++count;
+    if (text(one, "ClientStatus") != "running") continue;
     for (const auto& [name, task] : members(one, "AllocatedResources.Tasks")) {
       cpu += number(task, "Cpu.CpuShares");
       memory += number(task, "Memory.MemoryMB");
@@ -177,16 +187,36 @@ void print_allocated(const Json& node, const boost::json::array& allocations) {
     disk += number(one, "AllocatedResources.Shared.DiskMB");
   }
   const auto total = [&](const char* all, const char* kept) { return number(node, all) - number(node, kept); };
-  print("\nAllocated Resources\n" +
-        cli::table_text(
-            {"CPU", "Memory", "Disk", "Alloc Count"},
-            {{fmt::format("{}/{} MHz", cpu, total("NodeResources.Cpu.CpuShares", "ReservedResources.Cpu.CpuShares")),
-              fmt::format(
-                  "{}/{}", cli::size_text(memory << 20),
-                  cli::size_text(total("NodeResources.Memory.MemoryMB", "ReservedResources.Memory.MemoryMB") << 20)),
-              fmt::format("{}/{}", cli::size_text(disk << 20),
-                          cli::size_text(total("NodeResources.Disk.DiskMB", "ReservedResources.Disk.DiskMB") << 20)),
-              std::to_string(count)}}));
+  print(
+      "\nAllocated Resources\n" +
+      cli::table_text(
+          {"CPU", "Memory", "Disk"},
+          {{fmt::format("{}/{} MHz", cpu, total("NodeResources.Cpu.CpuShares", "ReservedResources.Cpu.CpuShares")),
+            fmt::format(
+                "{}/{}", cli::size_text(memory << 20),
+                cli::size_text(total("NodeResources.Memory.MemoryMB", "ReservedResources.Memory.MemoryMB") << 20)),
+            fmt::format("{}/{}", cli::size_text(disk << 20),
+                        cli::size_text(total("NodeResources.Disk.DiskMB", "ReservedResources.Disk.DiskMB") << 20))}}));
+}
+
+/// What the running allocations use, as the machine measures it; one that cannot be asked counts as nothing.
+void print_used(Api& api, const Json& node, const boost::json::array& allocations) {
+  std::int64_t cpu = 0, memory = 0;
+  for (const auto& one : allocations) {
+    if (text(one, "ClientStatus") != "running") continue;
+    try {
+      const Json stats = api.get("/v1/client/allocation/" + cli::part(text(one, "ID")) + "/stats");
+      cpu += number(stats, "ResourceUsage.CpuStats.TotalTicks");
+      const auto resident = number(stats, "ResourceUsage.MemoryStats.RSS");
+      memory += resident > 0 ? resident : number(stats, "ResourceUsage.MemoryStats.Usage");
+    } catch (const Error&) {  // it ended meanwhile
+    }
+  }
+  print("\nAllocation Resource Utilization\n" +
+        cli::table_text({"CPU", "Memory"},
+                        {{fmt::format("{}/{} MHz", cpu, number(node, "NodeResources.Cpu.CpuShares")),
+                          fmt::format("{}/{}", cli::size_text(memory),
+                                      cli::size_text(number(node, "NodeResources.Memory.MemoryMB") << 20))}}));
 }
 
 /// The disk on which allocations lie.
@@ -257,22 +287,29 @@ void print_map(const char* title, const boost::json::object& map) {
   print(fmt::format("\n{}\n", title) + cli::facts_text(lines));
 }
 
+void print_parts(Api& api, const Json& node, const boost::json::array& allocations, const Json& stats,
+                 const Arguments& arguments) {
+  const bool verbose = arguments.has("verbose");
+  if (verbose) print_verbose_parts(node);
+  print_events(node, verbose);
+  print_allocated(node, allocations);
+  if (stats.is_null()) return;
+  print_used(api, node, allocations);
+  print_host(node, stats);
+  if (arguments.has("stats")) print_detailed(stats);
+}
+
 int one(Api& api, const std::string& id, const Arguments& arguments) {
   const Json node = api.get("/v1/node/" + cli::part(id));
   if (cli::print_formatted(arguments, node)) return 0;
   const bool verbose = arguments.has("verbose"), brief = arguments.has("short");
-  const Json stats = brief ? Json() : stats_of(api, node);
-  auto lines = facts(node, stats, verbose);
-  if (!verbose) lines.emplace_back("Driver Status", driver_list(node));
+  const Json stats = brief ? Json() : stats_of(api, node),
+             allocations = api.get("/v1/node/" + cli::part(id) + "/allocations");
+  auto lines = facts(node);
+  if (!stats.is_null()) lines.emplace_back("Uptime", go_duration(number(stats, "Uptime")));
+  if (brief || !verbose) add_names(lines, node, brief ? "Drivers" : "Driver Status");
   print(cli::facts_text(lines));
-  const Json allocations = api.get("/v1/node/" + cli::part(id) + "/allocations");
-  if (!brief) {
-    if (verbose) print_verbose_parts(node);
-    print_events(node, verbose);
-    print_allocated(node, elements(allocations));
-    if (!stats.is_null()) print_host(node, stats);
-    if (arguments.has("stats") && !stats.is_null()) print_detailed(stats);
-  }
+  if (!brief) print_parts(api, node, elements(allocations), stats, arguments);
   print("\nAllocations\n" + allocations_text(elements(allocations), verbose));
   if (!verbose || brief) return 0;
   print_map("Attributes", members(node, "Attributes"));

@@ -1,6 +1,8 @@
 // The operator's commands where Nomad's take more than ours, and what the agent tells of itself.
 #include <unistd.h>
 
+#include <algorithm>
+#include <ctime>
 #include <iostream>
 #include <iterator>
 
@@ -12,6 +14,9 @@
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text.hpp"
+#include "os/file.hpp"
+#include "snapshot/archive.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -89,8 +94,23 @@ int api(const Arguments& arguments) {
     cli::say(fmt::format("< HTTP/1.1 {} {}", response.status, http::reason_phrase(response.status)));
     for (const auto& [name, value] : response.headers.fields()) cli::say(fmt::format("< {}: {}", name, value));
   }
+  // What it answers is shown, whatever it is: `-verbose` has the status.
   print(response.body);
-  return response.status < 400 ? 0 : 1;
+  return 0;
+}
+
+/// 0 when as many servers are known as the flag asks for, with `-min-peers` besides the agent itself.
+bool has_servers(Api& session, const Arguments& arguments) {
+  const auto known = static_cast<std::int64_t>(elements(session.get("/v1/status/peers")).size());
+  for (const auto& [flag, count] : {std::pair("min-peers", known - 1), std::pair("min-servers", known)}) {
+    const auto given = arguments.find(flag);
+    if (!given) continue;
+    if (const auto wanted = cli::parse_index(*given); count < wanted) {
+      cli::say(fmt::format("-{} {}: {} known", flag, wanted, count));
+      return false;
+    }
+  }
+  return true;
 }
 
 /// For monitoring systems: 0 when all is well, 2 when it is not or nobody can tell (Nagios plugins' exit codes).
@@ -99,11 +119,13 @@ int check(const Arguments& arguments) {
   try {
     Api session(arguments);
     const auto response = session.client().raw("GET", "/v1/agent/health", {}, std::chrono::seconds(10));
-    if (response.status == 200) {
-      print("agent is healthy\n");
-      return kWell;
+    if (response.status != 200) {
+      cli::say("agent is not healthy: " + std::string(trim(response.body)));
+      return kCritical;
     }
-    cli::say("agent is not healthy: " + std::string(trim(response.body)));
+    if (!has_servers(session, arguments)) return kCritical;
+    print("agent is healthy\n");
+    return kWell;
   } catch (const Error& error) {
     cli::say("unable to query agent info: " + error.one_line());
   }
@@ -126,33 +148,132 @@ int agent_info(const Arguments& arguments) {
   return 0;
 }
 
+std::string tags_text(const Json& member) {
+  std::vector<std::string> tags;
+  for (const auto& [name, value] : cli::members(member, "Tags"))
+    tags.push_back(fmt::format("{}={}", std::string_view(name), std::string_view(value.as_string())));
+  std::sort(tags.begin(), tags.end());
+  return join(tags, ",");
+}
+
+std::string raft_of(const Json& member) {
+  const std::string tag = text(member, "Tags.raft_vsn");
+  return tag.empty() ? "3" : tag;
+}
+
+std::string members_text(const boost::json::array& all) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& one : all)
+    rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), text(one, "Status"),
+                    text(one, "Tags.Leader"), raft_of(one), text(one, "Tags.build"), text(one, "Tags.dc"),
+                    text(one, "Tags.region")});
+  return cli::table_text(
+      {"Name", "Address", "Port", "Status", "Leader", "Raft Version", "Build", "Datacenter", "Region"}, rows);
+}
+
+std::string members_in_detail(const boost::json::array& all) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& one : all)
+    rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), text(one, "Status"),
+                    text(one, "Tags.Leader"), text(one, "ProtocolCur"), raft_of(one), text(one, "Tags.build"),
+                    text(one, "Tags.dc"), text(one, "Tags.region"), tags_text(one)});
+  return cli::table_text({"Name", "Address", "Port", "Status", "Leader", "Protocol", "Raft Version", "Build",
+                          "Datacenter", "Region", "Tags"},
+                         rows);
+}
+
+/// Who leads is a tag of its own.
 int members(const Arguments& arguments) {
   Api session(arguments);
-  const Json answer = session.get("/v1/agent/members");
-  const Json all = cli::member(answer, "Members");
-  if (cli::print_formatted(arguments, all)) return 0;
-  const Json leader = session.get("/v1/status/leader");
+  const Json answer = session.get("/v1/agent/members"), leader = session.get("/v1/status/leader");
   const std::string_view address = leader.is_string() ? std::string_view(leader.get_string()) : std::string_view();
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& one : elements(all)) {
-    const std::string port = text(one, "Tags.port");
-    const bool leads = elements(all).size() == 1 || address == text(one, "Addr") + ":" + port;
-    if (arguments.has("detailed")) {
-      std::vector<std::string> tags;
-      for (const auto& [name, value] : cli::members(one, "Tags"))
-        tags.push_back(fmt::format("{}={}", std::string_view(name), std::string_view(value.as_string())));
-      rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), join(tags, ",")});
-      continue;
-    }
-    rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), text(one, "Status"),
-                    leads ? "true" : "false", text(one, "Tags.raft_vsn").empty() ? "3" : text(one, "Tags.raft_vsn"),
-                    text(one, "Tags.build"), text(one, "Tags.dc"), text(one, "Tags.region")});
+  boost::json::array all = elements(answer, "Members");
+  for (auto& one : all) {
+    const bool leads = all.size() == 1 || address == text(one, "Addr") + ":" + text(one, "Tags.port");
+    one.as_object()["Tags"].as_object()["Leader"] = leads ? "true" : "false";
   }
-  print(arguments.has("detailed") ? cli::table_text({"Name", "Address", "Port", "Tags"}, rows)
-                                  : cli::table_text({"Name", "Address", "Port", "Status", "Leader", "Raft Version",
-                                                     "Build", "Datacenter", "Region"},
-                                                    rows));
+  if (cli::print_formatted(arguments, all)) return 0;
+  const bool whole = arguments.has("detailed") || arguments.has("verbose");
+  print(whole ? members_in_detail(all) : members_text(all));
   return 0;
+}
+
+/// A file of the hour, in the current directory, when none is named.
+int save_snapshot(const Arguments& arguments) {
+  const std::string now = cli::moment(unix_nanos(SystemClock().now()));
+  std::string day = now.substr(0, 10);
+  std::erase(day, '-');
+  const std::string file = !arguments.positional().empty()
+                               ? arguments.positional().front()
+                               : fmt::format("nomad-state-{}-{}.snap", day, std::time(nullptr));
+  if (os::exists(file)) throw Error(Code::conflict, fmt::format("Destination file already exists: \"{}\"", file));
+  cli::make_client(arguments).save_snapshot(file);
+  snapshot::inspect(file);
+  print(fmt::format("State file written to {}\n", file));
+  return 0;
+}
+
+int inspect_snapshot(const Arguments& arguments) {
+  if (arguments.has("json")) return cli::operator_snapshot_inspect_command().run(arguments);
+  const auto found = snapshot::inspect(arguments.positional().front());
+  print(columns_text({{"ID", found.id},
+                      {"Size", std::to_string(found.size)},
+                      {"Index", std::to_string(found.index)},
+                      {"Term", std::to_string(found.term)},
+                      {"Version", std::to_string(found.version)}}));
+  return 0;
+}
+
+/// When a key is to be used is told only where one waits for it.
+std::string keys_text(const boost::json::array& keys, bool verbose) {
+  const bool waits =
+      std::any_of(keys.begin(), keys.end(), [](const Json& key) { return cli::number(key, "PublishTime") != 0; });
+  std::vector<std::string> headers{"Key", "State", "Create Time"};
+  if (waits) headers.emplace_back("Publish Time");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& key : keys) {
+    std::vector<std::string> row{cli::id_text(text(key, "KeyID"), verbose), text(key, "State"),
+                                 cli::moment(cli::number(key, "CreateTime"))};
+    if (waits) row.push_back(cli::moment(cli::number(key, "PublishTime")));
+    rows.push_back(std::move(row));
+  }
+  return cli::table_text(headers, rows);
+}
+
+int list_keys(const Arguments& arguments) {
+  const Json keys = cli::make_client(arguments).root_keys();
+  if (!cli::print_formatted(arguments, keys)) print(keys_text(elements(keys), arguments.has("verbose")));
+  return 0;
+}
+
+int rotate_key(const Arguments& arguments) {
+  const bool full = arguments.has("full");
+  const auto later = arguments.find("prepublish");
+  if (later && full) throw Error(Code::invalid, "-prepublish and -full do not go together");
+  const auto span = later ? parse_duration(*later) : std::nullopt;
+  if (later && (!span || *span <= Duration{0}))
+    throw Error(Code::invalid, fmt::format("-prepublish '{}' is no span of time", *later));
+  auto client = cli::make_client(arguments);
+  const Json key = span ? client.prepublish_root_key(SystemClock().now() + *span) : client.rotate_root_key(full);
+  print(keys_text({key}, arguments.has("verbose")));
+  return 0;
+}
+
+int remove_key(const Arguments& arguments) {
+  const std::string& id = arguments.positional().front();
+  cli::make_client(arguments).remove_root_key(id, arguments.has("force"));
+  print(fmt::format("Removed encryption key {}\n", id));
+  return 0;
+}
+
+/// What is gathered when nothing is said, for as long as that client does.
+Arguments with_defaults(const Arguments& arguments) {
+  const Command& ours = cli::operator_debug_command();
+  std::vector<std::string> words{"-duration=2m", "-log-level=DEBUG"};
+  for (const auto& flag : cli::flags_of(ours)) {
+    for (const auto& value : arguments.all(flag.name)) words.push_back(fmt::format("-{}={}", flag.name, value));
+  }
+  return cli::parse(ours, words);
 }
 
 Command with_run(Command command, int (*run_it)(const Arguments&)) {
@@ -175,33 +296,38 @@ void add_operator_commands(Table& table) {
       members));
   table.push_back({.name = "check",
                    .summary = "Exits 0 when the agent is well, and 2 when it is not: for monitoring systems.",
-                   .flags = {{"min-peers", "N", "Without effect: there is one server."},
-                             {"min-servers", "N", "Without effect: there is one server."}},
+                   .flags = {{"min-peers", "N", "So many servers beside this agent's must be known; there is one."},
+                             {"min-servers", "N", "So many servers must be known; there is one."}},
                    .run = check});
   table.push_back(shared(cli::operator_raft_list_peers_command(), {{"stale", "", "From any server."}}));
-  table.push_back(shared(cli::operator_root_keyring_list_command(), {kVerbose}));
-  table.push_back(shared(cli::operator_root_keyring_rotate_command(),
-                         {kVerbose, {"now", "", "The new key is used at once, as it is without -prepublish."}}));
-  table.push_back(shared(cli::operator_root_keyring_remove_command()));
+  table.push_back(shared(cli::operator_raft_remove_peer_command(), {{"peer-address", "ADDRESS", "Its address."}}));
+  table.push_back(with_run(shared(cli::operator_root_keyring_list_command(), {kVerbose}), list_keys));
+  table.push_back(
+      with_run(shared(cli::operator_root_keyring_rotate_command(),
+                      {kVerbose, {"now", "", "The new key is used at once, as it is without -prepublish."}}),
+               rotate_key));
+  table.push_back(with_run(shared(cli::operator_root_keyring_remove_command(), {kVerbose}), remove_key));
+  table.push_back(with_run(cli::operator_snapshot_inspect_command(), inspect_snapshot));
   table.push_back(shared(cli::operator_autopilot_set_config_command(),
                          {{"redundancy-zone-tag", "TAG", "Refused: there are no redundancy zones."},
                           {"upgrade-version-tag", "TAG", "Refused: nothing migrates upgrades."}}));
   table.push_back(shared(cli::operator_debug_command(),
-                         {{"event-topic", "TOPIC", "Refused: `nomad operator api /v1/event/stream` has the events."},
-                          {"log-include-location", "", "Lines have no places in the source."},
+                         {{"log-include-location", "", "Without effect: lines have no places in the source."},
                           {"log-file-export", "", "Refused: the journal keeps the log: `journalctl -u underway`."},
                           {"log-lookback", "", "Refused: the journal keeps the log: `journalctl -u underway`."},
                           {"pprof-duration", "SPAN", "Without effect: there is no Go runtime to profile."},
                           {"pprof-interval", "SPAN", "Without effect: there is no Go runtime to profile."}}));
   auto& debug = table.back();
-  for (const char* name : {"consul-http-addr", "consul-token", "consul-token-file", "consul-client-cert",
+  for (const char* name : {"consul-http-addr", "consul-auth", "consul-token", "consul-token-file", "consul-client-cert",
                            "consul-client-key", "consul-ca-cert", "consul-ca-path"})
     debug.flags.push_back({name, "VALUE", "Refused: there is no Consul here."});
   for (const char* name :
        {"vault-address", "vault-token", "vault-client-cert", "vault-client-key", "vault-ca-cert", "vault-ca-path"})
     debug.flags.push_back({name, "VALUE", "Refused: there is no Vault here."});
-  table.push_back(
-      shared(cli::operator_snapshot_save_command(), {{"redact", "", "Snapshots hold no root key in clear text."}}));
+  debug.run = [](const Arguments& arguments) { return cli::operator_debug_command().run(with_defaults(arguments)); };
+  table.push_back(with_run(
+      shared(cli::operator_snapshot_save_command(), {{"redact", "", "Snapshots hold no root key in clear text."}}),
+      save_snapshot));
 }
 
 }  // namespace underway::nomad

@@ -1,6 +1,7 @@
 // What belongs to no family: status, version, ui, variables, namespaces, services, certificates, the log.
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/operator_commands.hpp"
@@ -59,7 +60,7 @@ int status(const Arguments& arguments) {
   const std::string& id = arguments.positional().front();
   Api api(arguments);
   const auto found = matches_of(api.put("/v1/search", object{{"Prefix", id}, {"Context", "all"}}), id);
-  if (found.empty()) throw Error(Code::not_found, fmt::format("No matches found for id \"{}\"", id));
+  if (found.empty()) throw Error(Code::not_found, fmt::format("Unable to resolve ID: \"{}\"", id));
   if (found.size() == 1) return show(found.front().first.c_str(), arguments, found.front().second);
   Error error(Code::conflict, fmt::format("Multiple matches found for id \"{}\"", id));
   for (std::size_t i = 0; i < found.size() && i < 20; ++i)
@@ -74,74 +75,10 @@ int version(const Arguments&) {
 
 int ui(const Arguments& arguments) {
   Api api(arguments);
-  print(fmt::format("{}\n", api.client().address().url));
+  const std::string& url = api.client().address().url;
+  print(arguments.has("show-url") ? fmt::format("URL for web UI: {}\n", url) : url + "\n");
   cli::say("there is no web page at that address yet; the API is there");
   return arguments.has("show-url") ? 0 : 1;
-}
-
-/// -out go-template and -template, of what the API says at `path`. False: not asked for.
-bool print_by_template(Api& api, const Arguments& arguments, const std::string& path, const http::Query& query) {
-  const bool wanted = arguments.get("out") == "go-template";
-  if (wanted != arguments.find("template").has_value())
-    throw Error(Code::invalid, "-out go-template and -template go together");
-  if (!wanted) return false;
-  const Command format{.name = "", .flags = {cli::kTemplate}, .talks_to_server = false};
-  return cli::print_formatted(cli::parse(format, {"-t=" + arguments.get("template")}), api.get(path, query));
-}
-
-std::string variable_path(const std::string& path) {
-  std::string out = "/v1/var/";
-  for (const char c : path) out += c == '/' ? "/" : http::percent_encode(std::string_view(&c, 1));
-  return out;
-}
-
-int get_variable(const Arguments& arguments) {
-  Api api(arguments);
-  if (print_by_template(api, arguments, variable_path(arguments.positional().front()), {})) return 0;
-  return cli::var_get_command().run(arguments);
-}
-
-/// The list with Nomad's paging; plain lists are ours.
-int list_variables(const Arguments& arguments) {
-  Api api(arguments);
-  auto query = cli::list_query_of(arguments);
-  if (!arguments.positional().empty()) query.add("prefix", arguments.positional().front());
-  if (print_by_template(api, arguments, "/v1/vars", query)) return 0;
-  const Json all = api.get("/v1/vars", query);
-  const std::string out = arguments.get("out", cli::is_terminal(1) ? "table" : "json");
-  if (out == "json") {
-    cli::print_json(all);
-    return 0;
-  }
-  if (out == "terse") {
-    for (const auto& one : elements(all)) print(text(one, "Path") + "\n");
-    return 0;
-  }
-  if (out != "table")
-    throw Error(Code::invalid, fmt::format("-out '{}' is none of table, json, terse, go-template", out));
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& one : elements(all))
-    rows.push_back({text(one, "Namespace"), text(one, "Path"), cli::moment(cli::number(one, "ModifyTime"))});
-  print(rows.empty() ? "No secure variables found\n" : cli::table_text({"Namespace", "Path", "Last Updated"}, rows));
-  cli::tell_next_page(api, arguments, "nomad var list");
-  return 0;
-}
-
-/// Written, and then shown by the template: what was written.
-int put_variable(const Arguments& arguments) {
-  if (arguments.get("out") != "go-template") return cli::var_put_command().run(arguments);
-  const Command& command = cli::var_put_command();
-  std::vector<std::string> words;
-  for (const auto& flag : cli::flags_of(command)) {
-    if (flag.name == "out") continue;
-    for (const auto& value : arguments.all(flag.name)) words.push_back(fmt::format("-{}={}", flag.name, value));
-  }
-  const auto& given = arguments.positional();
-  words.insert(words.end(), given.begin(), given.end());
-  if (const int code = command.run(cli::parse(command, words)); code != 0) return code;
-  Api api(arguments);
-  print_by_template(api, arguments, variable_path(given.front()), {});
-  return 0;
 }
 
 /// -json: the specification is JSON. -quota: the namespace is bounded by it.
@@ -164,49 +101,38 @@ int apply_namespace(const Arguments& arguments) {
   return 0;
 }
 
-int service_info(const Arguments& arguments) {
+std::string names_of(const Json& value, std::string_view path, std::string_view none) {
+  std::vector<std::string> names;
+  for (const auto& name : elements(value, path)) names.emplace_back(std::string_view(name.as_string()));
+  return names.empty() ? std::string(none) : join(names, ",");
+}
+
+int namespace_status(const Arguments& arguments) {
   Api api(arguments);
-  const std::string& name = arguments.positional().front();
-  const Json all = api.get("/v1/service/" + cli::part(name), cli::list_query_of(arguments));
-  if (elements(all).empty()) {
-    print("No service registrations found\n");
-    return 0;
+  const Json ns = api.get("/v1/namespace/" + cli::part(arguments.positional().front()));
+  if (cli::print_formatted(arguments, ns)) return 0;
+  print(cli::facts_text({{"Name", text(ns, "Name")},
+                         {"Description", text(ns, "Description")},
+                         {"Quota", text(ns, "Quota")},
+                         {"EnabledDrivers", names_of(ns, "Capabilities.EnabledTaskDrivers", "*")},
+                         {"DisabledDrivers", names_of(ns, "Capabilities.DisabledTaskDrivers", "")}}));
+  cli::Lines meta;
+  for (const auto& [name, value] : cli::members(ns, "Meta"))
+    meta.emplace_back(std::string_view(name), std::string(std::string_view(value.as_string())));
+  if (!meta.empty()) print("\nMetadata\n" + cli::facts_text(meta));
+  if (const Json& pools = cli::member(ns, "NodePoolConfiguration"); pools.is_object()) {
+    cli::Lines lines{{"Default", text(pools, "Default")}};
+    for (const char* name : {"Allowed", "Denied"}) {
+      if (!elements(pools, name).empty()) lines.emplace_back(name, names_of(pools, name, ""));
+    }
+    print("\nNode Pool Configuration\n" + cli::facts_text(lines));
   }
-  if (cli::print_formatted(arguments, all)) return 0;
-  const bool verbose = arguments.has("verbose");
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& one : elements(all)) {
-    const auto port = cli::number(one, "Port");
-    rows.push_back({text(one, "JobID"),
-                    port > 0 ? fmt::format("{}:{}", text(one, "Address"), port) : text(one, "Address"),
-                    boost::json::serialize(cli::member(one, "Tags")), cli::id_text(text(one, "NodeID"), verbose),
-                    cli::id_text(text(one, "AllocID"), verbose)});
-  }
-  print(cli::table_text({"Job ID", "Address", "Tags", "Node ID", "Alloc ID"}, rows));
   return 0;
 }
 
 Command with_run(Command command, int (*run_it)(const Arguments&)) {
   command.run = run_it;
   return command;
-}
-
-void add_variables(Table& table) {
-  constexpr Flag kGoTemplate{"template", "TEMPLATE", "With -out go-template: what is made of the JSON.", false};
-  table.push_back(with_run(shared(cli::var_get_command(), {kGoTemplate, kUi}), get_variable));
-  table.push_back(with_run(shared(cli::var_list_command(), {{"filter", "EXPRESSION", "Only what the expression wants."},
-                                                            {"per-page", "N", "At most so many."},
-                                                            {"page-token", "TOKEN", "From there on."},
-                                                            kGoTemplate,
-                                                            kUi}),
-                           list_variables));
-  table.push_back(with_run(
-      shared(
-          cli::var_put_command(),
-          {{"in", "hcl|json", "The form of the specification; it is seen from the text."}, kGoTemplate, kVerbose, kUi}),
-      put_variable));
-  table.push_back(shared(cli::var_init_command(), {{"quiet", "", "Says no more than where it was written."}}));
-  table.push_back(shared(cli::var_lock_command(), {kVerbose}));
 }
 
 void add_volumes(Table& table) {
@@ -243,21 +169,17 @@ void add_other_commands(Table& table) {
        .run = ui});
   table.push_back(agent_command());
   table.push_back(shared(cli::fmt_command()));
-  table.push_back(shared(cli::login_command()));
-  table.push_back(
-      shared(cli::monitor_command(), {{"log-include-location", "", "Lines have no places in the source."}}));
+  table.push_back(shared(cli::monitor_command(),
+                         {{"log-include-location", "", "Without effect: lines have no places in the source."}}));
   table.push_back(shared(cli::config_validate_command()));
   table.back().talks_to_server = true;
   table.push_back(
       with_run(shared(cli::namespace_apply_command(),
                       {{"quota", "NAME", "The quota that bounds it; empty: none."}, {"json", "", "The file is JSON."}}),
                apply_namespace));
-  auto info = shared(cli::service_info_command(), cli::with_list_flags({kVerbose}));
-  info.run = service_info;
-  table.push_back(std::move(info));
-  table.push_back(shared(cli::scaling_policy_info_command(), cli::with_format_flags({kVerbose})));
-  table.push_back(shared(cli::scaling_policy_list_command(), {kVerbose}));
-  add_variables(table);
+  table.push_back(
+      shared(cli::tls_cert_create_command(), {{"cluster-region", "NAME", "The same as -region, and goes before it."}}));
+  table.push_back(with_run(cli::namespace_status_command(), namespace_status));
   add_volumes(table);
 }
 

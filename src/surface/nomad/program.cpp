@@ -19,7 +19,6 @@ namespace underway::nomad {
 namespace {
 
 constexpr int kFailed = 1, kUnknownCommand = 127, kPlanFailed = 255;
-constexpr std::string_view kDocumented = "1.11";
 
 bool is_help(const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; }
 bool is_version(const std::string& word) { return word == "-v" || word == "-version" || word == "--version"; }
@@ -89,19 +88,16 @@ int no_command(const std::vector<std::string>& words) {
   if (const auto list = below(noun); !list.empty()) {
     const std::string text =
         fmt::format("Usage: nomad {} <subcommand> [options] [args]\n\nSubcommands:\n", noun) + lines_of(list);
-    if (std::any_of(words.begin(), words.end(), is_help)) {
-      cli::print(text);
-      return 0;
-    }
-    cli::say(text);
-    return kFailed;
+    cli::print(text);
+    return std::any_of(words.begin(), words.end(), is_help) ? 0 : kFailed;
   }
   std::vector<std::string> names;
   for (const auto& command : commands()) names.emplace_back(command.name);
   for (const auto& alias : aliases()) names.emplace_back(alias.name);
   const auto near = nearest(words[0], names);
-  cli::say(fmt::format("nomad: '{}' is no command.{}\n\n{}", words[0],
-                       near.empty() ? "" : fmt::format(" Did you mean `nomad {}`?", near), overview()));
+  cli::say(fmt::format("nomad: '{}' is no command.{}", words[0],
+                       near.empty() ? "" : fmt::format(" Did you mean `nomad {}`?", near)));
+  cli::print(overview());
   return kUnknownCommand;
 }
 
@@ -158,6 +154,7 @@ void apply_general(const Command& command, const Arguments& arguments) {
   const std::string path = arguments.get("ca-path", variable("NOMAD_CAPATH"));
   const bool has_file = arguments.find("ca-cert") || !variable("NOMAD_CACERT").empty();
   if (!path.empty() && !has_file) ::setenv("NOMAD_CACERT", bundle_of(path).c_str(), 1);
+  if (arguments.has("insecure")) ::setenv("NOMAD_SKIP_VERIFY", "true", 1);
   if (arguments.has("ui")) cli::say("there is no web page to open: underway has none yet");
 }
 
@@ -166,6 +163,13 @@ void refuse_flags(const Command& command, const Arguments& arguments) {
     if (is_refused(flag.doc) && arguments.find(flag.name))
       throw Error(Code::invalid, fmt::format("'{}' does not take -{}", command.name, flag.name))
           .because(std::string(flag.doc));
+  }
+}
+
+/// What is taken and does nothing is not taken in silence.
+void tell_idle_flags(const Command& command, const Arguments& arguments) {
+  for (const auto& flag : command.flags) {
+    if (is_idle(flag.doc) && arguments.find(flag.name)) cli::say(fmt::format("warning: -{}: {}", flag.name, flag.doc));
   }
 }
 
@@ -195,6 +199,7 @@ int run(const Command& command, const std::vector<std::string>& words) {
   try {
     const auto arguments = understand(command, words);
     refuse_flags(command, arguments);
+    tell_idle_flags(command, arguments);
     apply_general(command, arguments);
     return command.run(arguments);
   } catch (const Error& error) {
@@ -208,13 +213,13 @@ int run(const Command& command, const std::vector<std::string>& words) {
 bool is_called(std::string_view argv0) { return argv0.substr(argv0.rfind('/') + 1) == "nomad"; }
 
 std::string version_text() {
-  return fmt::format("Underway v{} ({})\nCommand line of Nomad v{}; servers and nodes say Nomad v{}\n",
-                     underway::version(), build_id(), kDocumented, node::kNomadVersion);
+  // Clients look for the first "v1.2.3" of it.
+  return fmt::format("Nomad v{}\nUnderway {} ({})\n", node::kNomadVersion, underway::version(), build_id());
 }
 
 int run_program(const std::vector<std::string>& words) {
   if (words.empty()) {
-    cli::say(overview());
+    cli::print(overview());
     return kUnknownCommand;
   }
   if (is_version(words[0]) || words[0] == "version") {

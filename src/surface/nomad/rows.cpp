@@ -1,6 +1,7 @@
 #include "nomad/rows.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace underway::nomad {
 
@@ -11,7 +12,10 @@ using Rows = std::vector<std::vector<std::string>>;
 
 void newest_first(boost::json::array& rows, std::string_view by) {
   std::sort(rows.begin(), rows.end(), [&](const cli::Json& a, const cli::Json& b) {
-    return std::pair(number(a, by), text(a, "ID")) > std::pair(number(b, by), text(b, "ID"));
+    const auto place = [&](const cli::Json& row) {
+      return std::tuple(number(row, by), number(row, "CreateTime"), text(row, "ID"));
+    };
+    return place(a) > place(b);
   });
 }
 
@@ -53,6 +57,43 @@ std::string job_evaluations_text(boost::json::array evaluations, bool verbose) {
     rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
                     text(one, "Status"), placement_failures(one)});
   return cli::table_text({"ID", "Priority", "Triggered By", "Status", "Placement Failures"}, rows);
+}
+
+std::string job_status_text(const cli::Json& job) {
+  return text(job, "Status") + (cli::truth(job, "Stop") ? " (stopped)" : "");
+}
+
+std::string jobs_text(const boost::json::array& jobs, bool with_namespace) {
+  Rows rows;
+  for (const auto& job : jobs) {
+    std::vector<std::string> row{text(job, "ID")};
+    if (with_namespace) row.push_back(text(job, "Namespace"));
+    row.insert(row.end(), {text(job, "Type") + (cli::truth(job, "Periodic") ? "/periodic" : "") +
+                               (cli::truth(job, "ParameterizedJob") ? "/parameterized" : ""),
+                           text(job, "Priority"), job_status_text(job), cli::moment(number(job, "SubmitTime"))});
+    rows.push_back(std::move(row));
+  }
+  return with_namespace ? cli::table_text({"ID", "Namespace", "Type", "Priority", "Status", "Submit Date"}, rows)
+                        : cli::table_text({"ID", "Type", "Priority", "Status", "Submit Date"}, rows);
+}
+
+std::string node_stubs_text(const boost::json::array& nodes, bool verbose) {
+  Rows rows;
+  for (const auto& node : nodes)
+    rows.push_back({id_text(text(node, "ID"), verbose), text(node, "Datacenter"), text(node, "Name"),
+                    text(node, "NodeClass"), cli::truth(node, "Drain") ? "true" : "false",
+                    text(node, "SchedulingEligibility"), text(node, "Status")});
+  return cli::table_text({"ID", "DC", "Name", "Class", "Drain", "Eligibility", "Status"}, rows);
+}
+
+std::string evaluations_text(const boost::json::array& evaluations, bool verbose) {
+  Rows rows;
+  for (const auto& one : evaluations)
+    rows.push_back({id_text(text(one, "ID"), verbose), text(one, "Priority"), text(one, "TriggeredBy"),
+                    text(one, "JobID"), text(one, "Namespace"), id_text(text(one, "NodeID"), verbose),
+                    text(one, "Status"), placement_failures(one)});
+  return cli::table_text(
+      {"ID", "Priority", "Triggered By", "Job ID", "Namespace", "Node ID", "Status", "Placement Failures"}, rows);
 }
 
 std::string deployments_text(boost::json::array deployments, bool verbose) {

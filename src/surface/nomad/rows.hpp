@@ -13,6 +13,15 @@ std::string job_evaluations_text(boost::json::array evaluations, bool verbose);
 /// "ID  Job ID  Job Version  Status  Description", newest first.
 std::string deployments_text(boost::json::array deployments, bool verbose);
 
+/// Of jobs: "ID  Type  Priority  Status  Submit Date", with their namespaces when all were asked.
+std::string jobs_text(const boost::json::array& jobs, bool with_namespace);
+/// "dead (stopped)".
+std::string job_status_text(const cli::Json& job);
+/// Of nodes, as pools and prefixes list them: "ID  DC  Name  Class  Drain  Eligibility  Status".
+std::string node_stubs_text(const boost::json::array& nodes, bool verbose);
+/// Of evaluations of any job, as they come.
+std::string evaluations_text(const boost::json::array& evaluations, bool verbose);
+
 /// By a member that is a number, the greatest first.
 void newest_first(boost::json::array& rows, std::string_view by);
 /// "true" for those that failed to place; of one that waits "N/A - In Progress".

@@ -38,7 +38,8 @@ const std::vector<Flag>& general_flags() {
   static const std::vector<Flag> flags = {
       {"no-color", "", "No colours. Also NOMAD_CLI_NO_COLOR, NO_COLOR."},
       {"force-color", "", "Colours into pipes too. Also NOMAD_CLI_FORCE_COLOR."},
-      {"ca-path", "DIR", "Certificates that are good, as a directory of PEM files. Also NOMAD_CAPATH."}};
+      {"ca-path", "DIR", "Certificates that are good, as a directory of PEM files. Also NOMAD_CAPATH."},
+      {"insecure", "", "Believes any certificate of the server. Also NOMAD_SKIP_VERIFY."}};
   return flags;
 }
 
@@ -82,7 +83,7 @@ bool is_shared(std::string_view name) {
 /// Whose loss ours asks about and that client does not: a script that was written for it knows of no -yes.
 constexpr std::string_view kUnasked[] = {
     "acl auth-method delete",       "acl policy delete",         "acl role delete", "acl token delete",
-    "operator root keyring remove", "operator snapshot restore", "var purge",       "volume delete"};
+    "operator root keyring remove", "operator snapshot restore", "volume delete"};
 
 /// The command, with -yes said.
 std::function<int(const Arguments&)> unasked(const Command& command) {
@@ -106,6 +107,9 @@ Table make_table() {
   add_eval_commands(table);
   add_operator_commands(table);
   add_acl_commands(table);
+  add_variable_commands(table);
+  add_service_commands(table);
+  add_scaling_commands(table);
   add_other_commands(table);
   add_refused_commands(table);
   const auto has = [&](std::string_view name) {

@@ -29,6 +29,8 @@ const std::vector<Flag>& general_flags();
 const std::vector<std::string_view>& environment();
 
 inline bool is_refused(std::string_view words) { return words.starts_with("Refused"); }
+/// Of a flag that is taken, and about which there is nothing to do here: whoever gives it is told so.
+inline bool is_idle(std::string_view words) { return words.starts_with("Without effect"); }
 
 // --- what the families of commands add
 void add_job_commands(Table& table);
@@ -39,6 +41,9 @@ void add_deployment_commands(Table& table);
 void add_eval_commands(Table& table);
 void add_operator_commands(Table& table);
 void add_acl_commands(Table& table);
+void add_variable_commands(Table& table);
+void add_service_commands(Table& table);
+void add_scaling_commands(Table& table);
 void add_other_commands(Table& table);
 void add_refused_commands(Table& table);
 
@@ -53,6 +58,9 @@ inline constexpr Flag kUi{"ui", "", "Says that there is no web page to open.", f
 inline constexpr Flag kPolicyOverride{"policy-override", "", "Refused: there are no Sentinel policies to override.",
                                       false};
 inline constexpr Flag kVaultNamespace{"vault-namespace", "NAME", "Refused: there is no Vault here.", false};
+inline constexpr Flag kVaultToken{"vault-token", "TOKEN", "Refused: there is no Vault here.", false};
+inline constexpr Flag kConsulToken{"consul-token", "TOKEN", "Refused: there is no Consul here.", false};
+inline constexpr Flag kHcl1{"hcl1", "", "Refused: the former HCL is not read, which Nomad itself gave up.", false};
 inline constexpr Flag kConsulNamespace{"consul-namespace", "NAME", "Refused: there is no Consul here.", false};
 
 }  // namespace underway::nomad

@@ -38,6 +38,7 @@ class Node::Impl : private Predecessors {
 
   const model::Node& self() const { return self_; }
   NodeStats stats() const;
+  awaitable<ClientMetrics> measure();  // client_metrics.cpp
   std::vector<model::AllocationUpdate> allocations() const;
 
  private:
@@ -55,6 +56,9 @@ class Node::Impl : private Predecessors {
   void reported(const std::string& id);
   AllocationRunner& get(const std::string& id) const;
   awaitable<void> tend_leftovers();
+
+  // template_sources.cpp
+  void open_sources();
 
   // link_session.cpp: the conversation with the server
   link::Handlers handlers();
@@ -127,12 +131,15 @@ class Node::Impl : private Predecessors {
   bool applying_metadata_ = false;
   async::Event metadata_applied_;
   HostSampler host_sampler_;
+  HostSampler metrics_host_;  ///< of /v1/metrics: each tells rates since it was asked itself
+  UsageSamples metrics_samples_;
   /// Asked when it starts, and every minute; null: there is no such library.
   std::unique_ptr<Nvidia> nvidia_;
   bool unpresented_ = false;  ///< they have changed since the server was told
   model::StringMap host_environment_;
   NodeStats stats_;
   ServerData server_data_;
+  std::unique_ptr<sources::Sources> sources_;  ///< null: there are none
   TemplateData template_data_{server_data_};
   std::optional<TaskApi> task_api_;
   std::unique_ptr<network::AllocationNetworks> networks_;  ///< null: this agent may make none

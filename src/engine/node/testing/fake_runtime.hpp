@@ -155,7 +155,7 @@ class FakeTask final : public RunningTask {
     stops.emplace_back(number, timeout);
     if (ends_when_stopped) end({.signal = number});
   }
-  TaskUsage usage() override { return {}; }
+  TaskUsage usage() override { return used; }
   awaitable<std::shared_ptr<ExecSession>> exec(std::vector<std::string> command, bool, int, int) override {
     auto session = std::make_shared<FakeSession>();
     session->command = std::move(command);
@@ -172,6 +172,7 @@ class FakeTask final : public RunningTask {
   LaunchSpec spec;
   bool ends_when_stopped = true;
   bool forgotten = false;
+  TaskUsage used;
   std::vector<int> signals;
   std::vector<std::pair<int, Duration>> stops;
   std::vector<std::shared_ptr<FakeSession>> sessions;  ///< commands run beside it

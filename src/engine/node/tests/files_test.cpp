@@ -125,6 +125,16 @@ TEST_F(LogTest, WhatComesLaterIsReadWithoutGapOrRepetition) {
   EXPECT_EQ(read_everything(reader), "e");
 }
 
+TEST_F(LogTest, IsThereOnceItHasAFile) {
+  EXPECT_FALSE(LogReader::any(directory.path(), "web", "stdout"));
+  put(path + "x", "no");
+  EXPECT_FALSE(LogReader::any(directory.path(), "web", "stdout"));
+  put(path + "0", "");
+  EXPECT_TRUE(LogReader::any(directory.path(), "web", "stdout"));
+  EXPECT_FALSE(LogReader::any(directory.path(), "web", "stderr"));
+  EXPECT_FALSE(LogReader::any(directory.path() + "/gone", "web", "stdout"));
+}
+
 TEST_F(LogTest, UnknownStreamsAreRefused) {
   EXPECT_THROW(LogReader(directory.path(), "web", "stdin", "start", 0), Error);
   EXPECT_THROW(LogReader(directory.path(), "web", "stdout", "middle", 0), Error);

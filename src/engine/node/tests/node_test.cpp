@@ -210,8 +210,29 @@ TEST_F(NodeTest, FilesAreShownAndSecretsAreNot) {
     SCOPED_TRACE(file);
     EXPECT_THROW(server.read_stream("fs.cat", at(file)), Error);
   }
+  const auto refused = [&](const char* method, boost::json::object header) {
+    try {
+      return "read: " + server.read_stream(method, std::move(header));
+    } catch (const Error& error) {
+      return fmt::format("{}: {}", to_string(error.code()), error.message());
+    }
+  };
+  EXPECT_EQ(refused("fs.stream", at("main/local/none")), "invalid: stat main/local/none: no such file or directory");
+  EXPECT_EQ(refused("fs.cat", at("main/local")), "invalid: file \"main/local\" is a directory");
+  const boost::json::object log{{"alloc", id}, {"task", "other"}, {"type", "stdout"}, {"origin", "start"}};
+  EXPECT_EQ(refused("logs", log), "invalid: unknown task name \"other\"");
   EXPECT_GT(server.call("alloc.stats", of(id)).at("ResourceUsage").at("MemoryStats").at("Usage").to_number<double>(),
             0);
+  const auto metrics = server.call("node.metrics", boost::json::object{});
+  EXPECT_GT(metrics.at("Host").at("Memory").at("Total").as_int64(), 0);
+  EXPECT_FALSE(metrics.at("Host").at("CPU").as_array().empty());
+  EXPECT_EQ(metrics.at("Allocations").at("Running").as_int64(), 1);
+  const auto& tasks = metrics.at("Tasks").as_array();
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks[0].at("AllocID").as_string(), id);
+  EXPECT_TRUE(tasks[0].at("Running").as_bool());
+  EXPECT_EQ(tasks[0].at("Starts").as_int64(), 1);
+  EXPECT_GT(tasks[0].at("MemoryUsage").as_int64(), 0);
 }
 
 TEST_F(NodeTest, SignalsRestartsAndStopsReachTheTask) {

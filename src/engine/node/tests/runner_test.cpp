@@ -97,6 +97,15 @@ TEST_F(RunnerTest, TheTaskFindsThePayloadOfItsDispatch) {
   EXPECT_EQ(os::read_file(local + "/in/data.json"), "{\"a\":1}");
 }
 
+TEST_F(RunnerTest, TheTaskFindsAnEmptyPayloadOfADispatchThatBroughtNone) {
+  auto order = make_order({make_task("main")}, model::JobType::batch);
+  order.job.dispatched = true;
+  order.job.groups[0].tasks[0].dispatch_payload = model::DispatchPayload{"data.json"};
+  order.order.allocation.job = std::make_shared<const model::Job>(order.job);
+  run(order);
+  EXPECT_EQ(os::read_file(directory.path() + "/alloc/" + kAllocationId + "/main/local/data.json"), "");
+}
+
 TEST_F(RunnerTest, MainsWaitForPrestartTasksAndPoststopRunsLast) {
   run(make_order({make_task("main"), make_hook("init", LifecycleHook::prestart),
                   make_hook("proxy", LifecycleHook::prestart, true), make_hook("after", LifecycleHook::poststart),
@@ -373,7 +382,14 @@ TEST_F(RunnerTest, APersonsRestartCostsNoAttempt) {
   runtime.settle();
   EXPECT_EQ(drivers.order.size(), 2u);
   EXPECT_EQ(status(), ClientStatus::running);
-  EXPECT_THROW(runner->signal("main", "SIGNOPE"), Error);
+  for (const char* task : {"main", ""}) {
+    EXPECT_THROW(
+        try { runner->signal(task, "SIGNOPE"); } catch (const Error& error) {
+          EXPECT_TRUE(error.text().find("invalid signal 'SIGNOPE'") != std::string::npos) << error.text();
+          throw;
+        },
+        Error);
+  }
   EXPECT_THROW(runner->restart("other"), Error);
 }
 

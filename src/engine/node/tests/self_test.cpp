@@ -8,6 +8,8 @@
 #include "base/json.hpp"
 #include "node/dynamic_meta.hpp"
 #include "node/host_stats.hpp"
+#include "node/task_stats.hpp"
+#include "node/testing/fake_runtime.hpp"
 #include "os/file.hpp"
 
 namespace underway::node {
@@ -76,6 +78,41 @@ TEST_F(SelfTest, StatisticsAreTheKernelsSinceTheyWereAskedLast) {
   EXPECT_GT(first.alloc_dir.size, 0);
   os::write_file(root_ + "/proc/stat", "cpu  0 0 0 0\ncpu0 60 0 50 190 0 0 0 0 0 0\n");
   EXPECT_DOUBLE_EQ(sampler.sample(Machine{root_}, root_, 2000, TimePoint{}).cpu[0].total_percent, 10);
+}
+
+TEST(UsageSamples, TellRatesSinceTheLastOneAndWhatMemoryIsWhose) {
+  const TimePoint start = from_unix_nanos(1);
+  FakeTask task;
+  UsageSamples samples;
+  const auto at = [&](int seconds, int user, int system) {
+    task.used.cpu_user = std::chrono::milliseconds(user);
+    task.used.cpu_system = std::chrono::milliseconds(system);
+    task.used.cpu_time = task.used.cpu_user + task.used.cpu_system;
+    return samples.sample("a", "t", task, start + std::chrono::seconds(seconds));
+  };
+  EXPECT_DOUBLE_EQ(at(10, 800, 200).percent, 10) << "since it was started";
+  const auto second = at(12, 1800, 400);
+  EXPECT_DOUBLE_EQ(second.percent, 60);
+  EXPECT_DOUBLE_EQ(second.user, 50);
+  EXPECT_DOUBLE_EQ(second.system, 10);
+  EXPECT_DOUBLE_EQ(at(20, 100, 100).percent, 1) << "it was restarted: its time is that of this run";
+
+  task.used.memory_bytes = 5000;
+  task.used.memory_anonymous_bytes = 3000;
+  task.used.memory_file_bytes = 1500;
+  task.used.memory_swap_bytes = 70;
+  task.used.cpu_throttled_periods = 9;
+  const auto all = samples.usage("a", {{"t", std::shared_ptr<RunningTask>(&task, [](RunningTask*) {})}}, 2000,
+                                 start + std::chrono::seconds(30));
+  const auto& usage = all.at("Tasks").at("t").at("ResourceUsage");
+  EXPECT_EQ(usage.at("MemoryStats").at("RSS").to_number<int>(), 3000);
+  EXPECT_EQ(usage.at("MemoryStats").at("Cache").to_number<int>(), 1500);
+  EXPECT_EQ(usage.at("MemoryStats").at("Swap").to_number<int>(), 70);
+  EXPECT_EQ(all.at("ResourceUsage").at("MemoryStats").at("Usage").to_number<int>(), 5000);
+  EXPECT_EQ(usage.at("CpuStats").at("ThrottledPeriods").to_number<int>(), 9);
+
+  samples.keep([](const std::string& id) { return id != "a"; });
+  EXPECT_DOUBLE_EQ(samples.sample("a", "t", task, start + std::chrono::seconds(200)).percent, 0.1) << "forgotten";
 }
 
 }  // namespace

@@ -101,6 +101,8 @@ class Placer {
   model::AllocMetric metric(const Choice& choice) const;
   /// Why place() found nothing.
   model::AllocMetric failure();
+  /// Says how many nodes are ready, by datacenter; returns how many the pool has.
+  std::int64_t count_available(model::AllocMetric& metric) const;
   /// Adds why place_on(slot) did not take it.
   void judge(Slot slot, model::AllocMetric& metric);
   /// Which computed classes could ever take the ask, and whether that tells anything.

@@ -86,6 +86,7 @@ class Rollout {
 
  private:
   void close(const model::Deployment& deployment, const char* why);
+  void name_latest(model::Evaluation& evaluation) const;
   bool complete() const;
 
   const Situation& situation_;

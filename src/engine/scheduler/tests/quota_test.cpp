@@ -50,6 +50,17 @@ TEST_F(Bounded, NoNodeWakesWhatOnlyTheQuotaHoldsBack) {
   EXPECT_TRUE(could_unblock(*blocked, "physics"));
 }
 
+TEST_F(Bounded, MemoryWithoutALimitIsMoreThanAnyLimit) {
+  limit({.memory_max_mb = 100'000});
+  auto job = make_job("web", 1, 100, 300);
+  job.groups[0].tasks[0].resources.memory_max_mb = -1;
+  EXPECT_TRUE(world.run(job).created.empty());
+  limit({.memory_mb = 1000});
+  const Plan plan = world.run(job);
+  ASSERT_EQ(plan.created.size(), 1u);
+  EXPECT_EQ(plan.created[0].resources.tasks.at("t").memory_max_mb, -1);
+}
+
 TEST_F(Bounded, WhatEndsGivesItsShareBack) {
   limit({.memory_mb = 600});
   const Plan first = world.run(make_job("web", 2, 100, 300));

@@ -405,6 +405,54 @@ TEST(SystemRollout, IsNotWatchedWithoutAWordAboutUpdates) {
   EXPECT_EQ(world.newest_deployment(), nullptr);
 }
 
+TEST(Rollout, IsNamedByWhoChangesNothingAsWell) {
+  World world(1, 3);
+  world.run(make_job("web", 2));
+  const std::string first = world.newest_deployment()->id;
+  for (const auto& row : world.live("web")) world.set_health(row->id, true);
+  world.again("web", EvalTrigger::deployment_watcher);
+  ASSERT_EQ(world.newest_deployment()->status, DeploymentStatus::successful);
+  const Plan unchanged = world.again("web", EvalTrigger::job_register);
+  EXPECT_FALSE(unchanged.changes_allocations());
+  EXPECT_EQ(unchanged.evaluation.deployment_id, first) << "who waits for it goes on at once";
+  EXPECT_EQ(world.stop("web").evaluation.deployment_id, first);
+}
+
+TEST(Rollout, IsNamedByWhoEndsIt) {
+  World world(1, 3);
+  world.run(make_job("web", 2));
+  const Plan stopped = world.stop("web");
+  ASSERT_EQ(world.newest_deployment()->status, DeploymentStatus::cancelled);
+  EXPECT_EQ(stopped.evaluation.deployment_id, world.newest_deployment()->id);
+}
+
+TEST(Rollout, OfAnEarlierJobOrOfABatchJobIsNamedByNobody) {
+  const auto named = [](JobType type, model::Revision created, DeploymentStatus status = DeploymentStatus::successful) {
+    Job job = make_job("web", 0);
+    job.type = type;
+    job.create_index = created;
+    job.version = 1;
+    Deployment before;
+    before.id = "d1";
+    before.job_id = "web";
+    before.job_create_index = 7;
+    before.status = status;
+    Situation situation;
+    situation.job = std::make_shared<const Job>(job);
+    situation.deployment = std::make_shared<const Deployment>(before);
+    model::Evaluation evaluation;
+    evaluation.job_id = "web";
+    evaluation.type = type;
+    Fleet fleet;
+    SeededIds ids(1);
+    return schedule(situation, fleet, evaluation, {TimePoint{}, ids}).evaluation.deployment_id;
+  };
+  EXPECT_EQ(named(JobType::service, 7), "d1");
+  EXPECT_EQ(named(JobType::service, 9), "") << "the job was purged since, and is another";
+  EXPECT_EQ(named(JobType::service, 7, DeploymentStatus::failed), "") << "the failure was the version before";
+  EXPECT_EQ(named(JobType::batch, 7), "");
+}
+
 TEST(Rollout, TellsHowFarItIs) {
   Play play(JobType::service, 6);
   play.step("run a 3");

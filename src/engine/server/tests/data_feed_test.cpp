@@ -146,6 +146,31 @@ TEST(DataFeed, ListsWithoutItemsAndOnlyWhatMayBeRead) {
   EXPECT_TRUE(message->values[0].variables[0].items.empty());
 }
 
+TEST(DataFeed, TellsUnhealthyInstancesOnlyWhereTheyAreAskedFor) {
+  FeedDesk desk;
+  auto job = make_job("api");
+  auto& service = job.groups[0].services.emplace_back();
+  service.name = "api";
+  service.meta = {{"version", "2"}};
+  desk.decide([&](const Tables& t, const Context& c) { return decide_register(t, {job, {}, {}}, c); });
+  model::AllocationUpdate running;
+  running.id = desk.tables.allocations_of_job("default", "api").front()->id;
+  running.client_status = model::ClientStatus::running;
+  running.health.ready = false;
+  desk.decide([&](const Tables& t, const Context& c) { return decide_allocation_updates(t, uuid(1), {running}, c); });
+  DataFeed feed(uuid(1), desk.variables);
+  feed.watch({desk.need("api", DataKind::service), desk.need("api|any", DataKind::service)});
+  const auto message = feed.next(desk.tables);
+  ASSERT_TRUE(message);
+  ASSERT_EQ(message->values.size(), 2U);
+  EXPECT_TRUE(message->values[0].instances.empty()) << "its checks do not pass";
+  ASSERT_EQ(message->values[1].instances.size(), 1U);
+  const auto& instance = message->values[1].instances[0];
+  EXPECT_TRUE(instance.unhealthy);
+  EXPECT_EQ(instance.node_name, make_node(1).name);
+  EXPECT_EQ(instance.meta.at("version"), "2");
+}
+
 TEST(DataFeed, TellsNothingToANodeThatDoesNotRunTheAllocation) {
   FeedDesk desk;
   desk.put("nomad/jobs/web", "one");

@@ -77,6 +77,22 @@ TEST(Identity, HasTheAudienceAndLifetimeThatItsStanzaSays) {
   EXPECT_EQ(claims_of(desk.issue("vault").token).at("aud").as_array().size(), 2U);
 }
 
+TEST(Identity, ForVaultIsMadeForATaskWithAVaultBlock) {
+  IdentityDesk desk;
+  EXPECT_THROW(desk.issue("vault_default"), Error);
+  model::Job job = *desk.tables.find_job("default", "web");
+  job.groups[0].tasks[0].vault.emplace();
+  desk.register_job(job);
+  for (const auto& allocation : desk.tables.allocations_of_job("default", "web")) {
+    if (allocation->server_terminal()) continue;
+    const auto claims =
+        claims_of(issue_identity(desk.keyring, *allocation, "t", "vault_default", "", desk.context()).token);
+    EXPECT_EQ(claims.at("aud").as_string(), "vault.io");
+    EXPECT_EQ(claims.at("sub").as_string(), "global:default:web:g:t:vault_default");
+    EXPECT_THROW(issue_identity(desk.keyring, *allocation, "t", "vault_other", "", desk.context()), Error);
+  }
+}
+
 TEST(Identity, IsNotMadeForWhatDidNotAskForIt) {
   IdentityDesk desk;
   EXPECT_THROW(desk.issue("consul"), Error);
@@ -107,7 +123,8 @@ TEST(Identity, IsTakenWhileItIsGoodAndItsAllocationLives) {
 TEST(Identity, IsTakenAfterARotation) {
   IdentityDesk desk;
   const auto token = desk.issue().token;
-  desk.keyring.rotate(desk.clock.now());
+  desk.keyring.rotate(desk.clock.now(), crypto::PrivateKey::generate_rsa());
+  EXPECT_EQ(desk.keyring.signing().algorithm(), "RS256");
   EXPECT_NO_THROW(desk.verify(token));
   EXPECT_NO_THROW(desk.verify(desk.issue().token));
 }

@@ -30,18 +30,25 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
+/// To make one takes some hundred milliseconds: it serves all tests.
+const Keyring::Rsa& rsa() {
+  static const Keyring::Rsa key = crypto::PrivateKey::generate_rsa();
+  return key;
+}
+
 TEST(Keyring, OpensAfterAStartWhatItSealedBefore) {
   const Directory directory;
   crypto::Sealed sealed;
-  crypto::VerifyingKey verifying;
+  std::string signs;
   {
     const Keyring keyring(directory.keyring(), "", kNow);
     sealed = keyring.seal("the secret", "here");
-    verifying = keyring.signing().verifying();
+    signs = keyring.signing().id();
   }
   const Keyring again(directory.keyring(), "", kNow);
   EXPECT_EQ(again.open(sealed, "here").bytes(), "the secret");
-  EXPECT_EQ(again.signing().verifying(), verifying);
+  EXPECT_EQ(again.signing().id(), signs);
+  EXPECT_EQ(again.signing().algorithm(), "RS256");
   EXPECT_THROW(again.open(sealed, "elsewhere"), Error);
 }
 
@@ -62,10 +69,10 @@ TEST(Keyring, RotatesAndGoesOnOpeningAndVerifyingWithOldKeys) {
   Keyring keyring(directory.keyring(), "", kNow);
   const auto old = keyring.active_id();
   const auto sealed = keyring.seal("the secret", "here");
-  const auto fresh = keyring.rotate(kNow + std::chrono::hours(1));
+  const auto fresh = keyring.rotate(kNow + std::chrono::hours(1), rsa());
   EXPECT_NE(fresh, old);
   EXPECT_EQ(keyring.seal("more", "here").key_id, fresh);
-  EXPECT_EQ(keyring.verifying().size(), 2U);
+  EXPECT_EQ(keyring.verifying().size(), 4U) << "two of each";
   const Keyring again(directory.keyring(), "", kNow);
   EXPECT_EQ(again.active_id(), fresh);
   EXPECT_EQ(again.open(sealed, "here").bytes(), "the secret");
@@ -78,10 +85,10 @@ TEST(Keyring, ShowsAPrepublishedKeyBeforeItSigns) {
   const Directory directory;
   Keyring keyring(directory.keyring(), "", kNow);
   const auto first = keyring.active_id();
-  const auto later = keyring.prepublish(kNow, kNow + std::chrono::hours(2));
-  const auto sooner = keyring.prepublish(kNow, kNow + std::chrono::hours(1));
+  const auto later = keyring.prepublish(kNow, kNow + std::chrono::hours(2), std::nullopt);
+  const auto sooner = keyring.prepublish(kNow, kNow + std::chrono::hours(1), std::nullopt);
   EXPECT_EQ(keyring.active_id(), first);
-  EXPECT_EQ(keyring.verifying().size(), 3U);
+  EXPECT_EQ(keyring.verifying().size(), 4U) << "the first has one of RSA as well";
   EXPECT_EQ(keyring.promote(kNow + std::chrono::minutes(59)), "");
   {
     Keyring again(directory.keyring(), "", kNow);
@@ -95,7 +102,7 @@ TEST(Keyring, ShowsAPrepublishedKeyBeforeItSigns) {
   EXPECT_EQ(last.active_id(), sooner);
   EXPECT_EQ(last.promote(kNow + std::chrono::hours(3)), later);
   EXPECT_EQ(last.next_prepublished(), nullptr);
-  last.rotate(kNow + std::chrono::hours(3));
+  last.rotate(kNow + std::chrono::hours(3), std::nullopt);
   EXPECT_EQ(Keyring(directory.keyring(), "", kNow).promote(kNow + std::chrono::hours(9)), "") << "they had their time";
 }
 
@@ -104,7 +111,7 @@ TEST(Keyring, EndsTheWaitOfAKeyThatWasMadeActiveBeforeAPowerCut) {
   std::string waiting;
   {
     Keyring keyring(directory.keyring(), "", kNow);
-    waiting = keyring.prepublish(kNow, kNow + std::chrono::hours(1));
+    waiting = keyring.prepublish(kNow, kNow + std::chrono::hours(1), std::nullopt);
   }
   os::write_file(directory.keyring() + "/active", waiting + "\n", 0600);
   {
@@ -120,7 +127,7 @@ TEST(Keyring, RemovesOldKeysAndNeverTheActiveOne) {
   Keyring keyring(directory.keyring(), "", kNow);
   const auto old = keyring.active_id();
   EXPECT_THROW(keyring.remove(old), Error);
-  keyring.rotate(kNow);
+  keyring.rotate(kNow, std::nullopt);
   keyring.remove(old);
   EXPECT_THROW(keyring.remove(old), Error);
   EXPECT_EQ(Keyring(directory.keyring(), "", kNow).keys().size(), 1U);
@@ -149,6 +156,70 @@ TEST(Keyring, RefusesToBeginAnewWhenItsActiveKeyIsLost) {
   }
   std::filesystem::remove(directory.keyring() + "/" + id + ".key");
   EXPECT_THROW(Keyring(directory.keyring(), "", kNow), Error);
+}
+
+const boost::json::object kClaims{{"sub", "t"}, {"exp", 1'700'003'600}};
+
+TEST(Keyring, SignsWithRs256AndVerifiesWhatAnOldKeySignedByEdDsa) {
+  const Directory directory;
+  // As a server left it that knew no RSA.
+  std::string old;
+  {
+    Keyring keyring(directory.keyring(), "", kNow);
+    keyring.rotate(kNow, std::nullopt);
+    EXPECT_EQ(keyring.signing().algorithm(), "EdDSA") << "it has no other";
+    old = keyring.signing().sign(kClaims);
+  }
+  Keyring keyring(directory.keyring(), "", kNow);
+  EXPECT_EQ(crypto::verify_jwt(old, keyring.verifying(), {.now = kNow}), kClaims);
+  keyring.rotate(kNow + std::chrono::hours(1), rsa());
+  EXPECT_EQ(keyring.signing().algorithm(), "RS256");
+  EXPECT_EQ(keyring.signing("EdDSA").algorithm(), "EdDSA");
+  EXPECT_EQ(crypto::verify_jwt(old, keyring.verifying(), {.now = kNow}), kClaims);
+  for (const char* algorithm : {"RS256", "EdDSA"}) {
+    const std::string token = keyring.signing(algorithm).sign(kClaims);
+    EXPECT_EQ(crypto::verify_jwt(token, Keyring(directory.keyring(), "", kNow).verifying(), {.now = kNow}), kClaims);
+  }
+  keyring.prefer("EdDSA");
+  EXPECT_EQ(keyring.signing().algorithm(), "EdDSA") << "as the site wants it";
+}
+
+TEST(Keyring, PublishesTheNewestKeyFirstAndEachWithItsKind) {
+  Keyring keyring("", "", kNow);
+  keyring.rotate(kNow + std::chrono::hours(1), rsa());
+  const auto jwks = keyring.jwks();
+  const auto& keys = jwks.at("keys").as_array();
+  ASSERT_EQ(keys.size(), 3U);
+  EXPECT_EQ(keys[0].at("kty").as_string(), "RSA");
+  EXPECT_EQ(keys[0].at("kid").as_string(), keyring.signing().id());
+  EXPECT_EQ(keys[1].at("kty").as_string(), "OKP");
+  EXPECT_EQ(keys[2].at("kty").as_string(), "OKP");
+  for (const char* secret : {"d", "p", "q"}) EXPECT_FALSE(keys[0].as_object().contains(secret)) << secret;
+}
+
+TEST(Keyring, KeepsNoRsaKeyInTheOpen) {
+  const Directory directory;
+  const Keyring keyring(directory.keyring(), "", kNow);
+  const std::string file = os::read_file(directory.keyring() + "/" + keyring.active_id() + ".key");
+  EXPECT_NE(file.find("RSAWrapped"), std::string::npos);
+  EXPECT_EQ(file.find("PRIVATE KEY"), std::string::npos);
+  // That of another root key does not open in its place.
+  Keyring other(directory.path + "/other", directory.keyring() + "/wrapping.key", kNow);
+  auto stolen = keyring.wrapped();
+  ASSERT_EQ(stolen.size(), 1U);
+  ASSERT_FALSE(stolen[0].rsa_wrapped.empty());
+  stolen[0].rsa_wrapped = other.wrapped()[0].rsa_wrapped;
+  EXPECT_THROW(other.missing(stolen), Error);
+}
+
+TEST(Keyring, TakesOverTheRsaKeysOfASnapshot) {
+  const Directory directory;
+  const Keyring there(directory.keyring(), "", kNow);
+  const std::string token = there.signing().sign(kClaims);
+  Keyring here(directory.path + "/other", directory.keyring() + "/wrapping.key", kNow);
+  EXPECT_THROW(crypto::verify_jwt(token, here.verifying(), {.now = kNow}), Error);
+  here.adopt(there.wrapped());
+  EXPECT_EQ(crypto::verify_jwt(token, here.verifying(), {.now = kNow}), kClaims);
 }
 
 }  // namespace

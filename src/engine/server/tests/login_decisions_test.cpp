@@ -75,6 +75,18 @@ TEST_F(LoginDecisions, KeepMethodsThatAreValid) {
     EXPECT_THAT(problems, HasSubstr(part));
 }
 
+TEST_F(LoginDecisions, KeepAMethodThatNamesNoProviderYetAndLetNobodyInByIt) {
+  auto early = jwt("early");
+  early.config.jwt_validation_pub_keys.clear();
+  early.config.jwks_url.clear();
+  early.config.oidc_discovery_url.clear();
+  put(early);
+  EXPECT_THAT(why([&] { get_auth_method(desk.tables, "early", model::AuthMethodType::JWT); }),
+              HasSubstr("names no provider"));
+  early.config.oidc_client_id = "half";
+  EXPECT_THAT(why([&] { put(early, true); }), HasSubstr("exactly one of"));
+}
+
 TEST_F(LoginDecisions, KeepOneDefaultOfEachType) {
   auto first = jwt();
   first.is_default = true;

@@ -55,7 +55,7 @@ TEST_F(NamespacesTest, AJobNeedsItsNamespaceToExist) {
   job.ns = "team";
   const Error error = refusal([&] { desk.register_job(job); });
   EXPECT_EQ(error.code(), Code::invalid);
-  EXPECT_EQ(error.message(), "job 'web' is in nonexistent namespace 'team'");
+  EXPECT_EQ(error.message(), "job \"web\" is in nonexistent namespace \"team\"");
   put(named("team"));
   desk.register_job(job);
   EXPECT_TRUE(desk.tables.find_job("team", "web"));

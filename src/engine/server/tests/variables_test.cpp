@@ -104,8 +104,9 @@ TEST(Variables, GetAKeyThatWasPrepublishedWhenItsTimeComes) {
   World world;
   auto& variables = world.server.variables();
   const auto first = world.server.keyring().active_id();
-  EXPECT_THROW(variables.prepublish(world.clock.now()), Error);
-  const auto waiting = variables.prepublish(world.clock.now() + std::chrono::milliseconds(20));
+  EXPECT_THROW(world.loop.run_until_done(variables.prepublish(world.clock.now())), Error);
+  const auto waiting =
+      world.loop.run_until_done(variables.prepublish(world.clock.now() + std::chrono::milliseconds(20)));
   EXPECT_EQ(world.server.keyring().active_id(), first);
   world.clock.advance(std::chrono::milliseconds(20));
   run_until(world.loop, [&] { return world.server.keyring().active_id() == waiting; });
@@ -122,7 +123,8 @@ TEST(Variables, GetAKeyBeforeTheActiveOneIsTooOldAndKnowItHalfItsLife) {
   EXPECT_EQ(keyring.keys().size(), 1U);
   world.clock.advance(std::chrono::hours(360));
   // Any change of the keys makes the server look again.
-  const auto other = world.server.variables().prepublish(world.clock.now() + std::chrono::hours(1));
+  const auto other =
+      world.loop.run_until_done(world.server.variables().prepublish(world.clock.now() + std::chrono::hours(1)));
   world.loop.run_until_done(world.server.variables().remove_key(other));
   run_until(world.loop, [&] { return keyring.keys().size() == 2U; });
   ASSERT_NE(keyring.next_prepublished(), nullptr);

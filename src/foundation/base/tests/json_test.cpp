@@ -1,6 +1,7 @@
 #include "base/json.hpp"
 
 #include "base/error.hpp"
+#include "base/json_member.hpp"
 
 namespace underway {
 namespace {
@@ -101,6 +102,46 @@ TEST(Json, KeepsDefaultsForMissingNullAndUnknownKeys) {
   EXPECT_TRUE(cart.wheels.empty());
 }
 
+TEST(JsonNames, AreMatchedAsGoFoldsThem) {
+  struct Case {
+    const char* key;
+    const char* name;
+    bool same;
+  };
+  const std::vector<Case> cases = {{"Job", "Job", true},
+                                   {"job", "Job", true},
+                                   {"JOBMODIFYINDEX", "JobModifyIndex", true},
+                                   {"ta\xc5\xbfks", "Tasks", true},      // long s
+                                   {"Tas\xe2\x84\xaas", "Tasks", true},  // the Kelvin sign
+                                   {"jobs", "Job", false},
+                                   {"jo", "Job", false},
+                                   {"", "Job", false},
+                                   {"J\u00f6b", "Job", false},
+                                   {"job_modify_index", "JobModifyIndex", false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.key);
+    EXPECT_EQ(json::names_field(c.key, c.name), c.same);
+  }
+}
+
+TEST(JsonNames, OfStructsAreFoldedAndThoseOfMapsAreNot) {
+  const auto document = json::parse(R"({"META":{"Key":"1","key":"2"},"config":{"Args":[1],"args":[2]},"open":true,)"
+                                    R"("\u017fpare":{"\u017fize":3}})");
+  const auto cart = json::decode<Cart>(document);
+  EXPECT_EQ(cart.meta, (std::map<std::string, std::string>{{"Key", "1"}, {"key", "2"}}));
+  EXPECT_EQ(cart.config, document.at("config"));
+  EXPECT_TRUE(cart.open);
+  EXPECT_EQ(cart.spare->size, 3);
+  EXPECT_EQ(json::decode_text<Journey>(R"({"way":{"near":4},"WAY":{"FAR":5}})").far, 5);
+}
+
+TEST(JsonNames, OfSeveralTheLastCounts) {
+  const auto object = json::parse(R"({"Job":1,"other":2,"job":3})").as_object();
+  EXPECT_EQ(json::find_member(object, "Job")->as_int64(), 3);
+  EXPECT_EQ(json::find_member(object, "Jobs"), nullptr);
+  EXPECT_EQ(json::decode_text<Wheel>(R"({"Size":1,"size":2})").size, 2);
+}
+
 TEST(Json, KeepsDefaultsForEmptyWordsOfGoClients) {
   const auto cart = json::decode_text<Cart>(R"({"Wait":"","Colour":""})");
   EXPECT_EQ(cart.wait, Cart{}.wait);
@@ -169,6 +210,12 @@ TEST(Json, WritesAndReadsTimesAsGoDoes) {
   EXPECT_EQ(json::decode_text<Journey>(R"({"LeftAt":"0001-01-01T00:00:00Z"})").left_at, 0);
   EXPECT_EQ(json::decode_text<Journey>(R"({"LeftAt":5})").left_at, 5);
   EXPECT_THROW(json::decode_text<Journey>(R"({"LeftAt":"noon"})"), Error);
+}
+
+TEST(Json, TakesNullForAListAndAMapWithoutElements) {
+  EXPECT_TRUE(json::decode_text<std::vector<std::int64_t>>("null").empty());
+  EXPECT_TRUE((json::decode_text<std::map<std::string, std::string>>("null").empty()));
+  EXPECT_THROW(json::decode_text<std::vector<Wheel>>("[null]"), Error) << "of structs there is none that is nothing";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "crypto/digest.hpp"
+#include "crypto/sign.hpp"
 
 namespace underway::crypto::detail {
 namespace {
@@ -57,6 +58,21 @@ bool names_audience(const boost::json::object& claims, const std::string& audien
   if (!value->is_array()) return false;
   return std::any_of(value->as_array().begin(), value->as_array().end(),
                      [&](const auto& one) { return one.is_string() && one.as_string() == audience; });
+}
+
+void check_claims(const boost::json::object& claims, const JwtExpectation& expected) {
+  if (const auto end = time_of(claims, "exp"); end && expected.now >= *end + expected.leeway) {
+    throw refused_token(fmt::format("it expired at {}", format_time(*end)));
+  }
+  if (const auto start = time_of(claims, "nbf"); start && expected.now + expected.leeway < *start) {
+    throw refused_token(fmt::format("it is valid from {} only", format_time(*start)));
+  }
+  if (!expected.issuer.empty() && text_of(claims, "iss") != expected.issuer) {
+    throw refused_token(fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
+  }
+  if (!expected.audience.empty() && !names_audience(claims, expected.audience)) {
+    throw refused_token(fmt::format("it is not for the audience '{}'", expected.audience));
+  }
 }
 
 }  // namespace underway::crypto::detail

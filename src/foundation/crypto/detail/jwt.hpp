@@ -11,7 +11,14 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 
+namespace underway::crypto {
+struct JwtExpectation;
+}
+
 namespace underway::crypto::detail {
+
+/// Tokens of our own have no more.
+inline constexpr std::size_t kOwnTokenLimit = 16U << 10;
 
 /// Error(denied): the token is not valid, and why.
 Error refused_token(std::string why);
@@ -28,6 +35,8 @@ JwtParts take_jwt_apart(std::string_view token, std::size_t limit);
 std::string text_of(const boost::json::object& object, std::string_view name);
 /// NumericDate: seconds since the epoch, perhaps with decimals. Throws Error(denied) for what is none.
 std::optional<TimePoint> time_of(const boost::json::object& claims, std::string_view name);
+/// Of a token whose signature is genuine. Throws Error(denied): when it is good, and for whom.
+void check_claims(const boost::json::object& claims, const JwtExpectation& expected);
 /// Whether `aud`, a string or a list of them, names it.
 bool names_audience(const boost::json::object& claims, const std::string& audience);
 

@@ -14,6 +14,7 @@ struct Flags {
   bool plus = false;
   bool minus = false;
   bool sharp = false;
+  bool sharp_v = false;  ///< "%#v": Go's syntax
   bool space = false;
   bool zero = false;
   int width = -1;      ///< -1: none
@@ -36,8 +37,8 @@ class Printer {
   void hex(std::string_view bytes, bool upper);
   void quoted_rune(std::uint64_t rune);
   void unicode(std::uint64_t rune);
-  void list(const List& items, char32_t verb, unsigned depth);
-  void map(const Map& members, char32_t verb, unsigned depth);
+  void list(const Value& value, char32_t verb, unsigned depth);
+  void map(const Value& value, char32_t verb, unsigned depth);
   void wrong(const Value& value, char32_t verb, unsigned depth);
   /// Pads with blanks, or zeros when asked for, to the width in characters.
   void pad(std::string_view text);

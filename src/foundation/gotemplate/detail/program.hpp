@@ -119,6 +119,7 @@ struct Program {
   std::string name;
   std::string text;
   std::map<std::string, NodeList, std::less<>> templates;
+  mutable std::size_t failed_at = 0;  ///< where the parser gave up
 };
 
 /// The node as Go writes it back, for error messages.

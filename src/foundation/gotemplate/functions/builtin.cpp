@@ -1,6 +1,7 @@
 // text/template's own functions.
 #include "base/error.hpp"
 #include "gotemplate/detail/library.hpp"
+#include "gotemplate/detail/time.hpp"
 #include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
 
@@ -42,7 +43,7 @@ Value index_one(const Value& item, const Value& index) {
   const std::size_t size = item.is_text() ? item.as_text().size() : item.as_list().size();
   const std::size_t at = index_of(index, size);
   if (at == size) throw invalid(fmt::format("reflect: {} index out of range", item.kind_name()));
-  if (item.is_text()) return {static_cast<int>(static_cast<unsigned char>(item.as_text()[at]))};
+  if (item.is_text()) return Value::byte(static_cast<unsigned char>(item.as_text()[at]));
   return item.as_list()[at];
 }
 
@@ -69,7 +70,8 @@ Value slice(const Call& call) {
   if (item.is_text()) return {item.as_text().substr(at[0], at[1] - at[0])};
   call.run.make_elements(at[1] - at[0]);
   const auto begin = item.as_list().begin();
-  return Value::list(List(begin + static_cast<std::ptrdiff_t>(at[0]), begin + static_cast<std::ptrdiff_t>(at[1])));
+  return Value::list(List(begin + static_cast<std::ptrdiff_t>(at[0]), begin + static_cast<std::ptrdiff_t>(at[1])),
+                     item.element());
 }
 
 Value len(const Call& call) {
@@ -95,7 +97,14 @@ std::strong_ordering compare_whole(const Value& a, const Value& b) {
   return static_cast<std::uint64_t>(a.as_integer()) <=> b.as_natural();
 }
 
-bool equal(const Value& a, const Value& b) {
+/// A value of a named type as the value that it is made of.
+Value basic(const Value& value) {
+  const Value made_of = value.kind() == Kind::object ? value.as_object().basic() : Value();
+  return made_of.is_nil() ? value : made_of;
+}
+
+bool equal(const Value& left, const Value& right) {
+  const Value a = basic(left), b = basic(right);
   if (a.is_nil() || b.is_nil()) return a.is_nil() == b.is_nil();
   if (is_whole(a) && is_whole(b)) return compare_whole(a, b) == 0;
   if (a.kind() != b.kind()) throw incompatible(a, b);
@@ -106,16 +115,20 @@ bool equal(const Value& a, const Value& b) {
       return a.as_real() == b.as_real();
     case Kind::text:
       return a.as_text() == b.as_text();
-    case Kind::object:
-      return &a.as_object() == &b.as_object();
+    case Kind::object: {
+      const Instant* x = time_of(a);
+      const Instant* y = time_of(b);
+      return x != nullptr && y != nullptr ? *x == *y : &a.as_object() == &b.as_object();
+    }
     default:
       throw invalid(fmt::format("non-comparable type {}", b.type_name()));
   }
 }
 
-bool less(const Value& a, const Value& b) {
-  const auto basic = [](const Value& v) { return v.is_number() || v.is_text() || v.kind() == Kind::boolean; };
-  if (!basic(a) || !basic(b)) throw invalid("invalid type for comparison");
+bool less(const Value& left, const Value& right) {
+  const Value a = basic(left), b = basic(right);
+  const auto ordered = [](const Value& v) { return v.is_number() || v.is_text() || v.kind() == Kind::boolean; };
+  if (!ordered(a) || !ordered(b)) throw invalid("invalid type for comparison");
   if (is_whole(a) && is_whole(b)) return compare_whole(a, b) < 0;
   if (a.kind() != b.kind()) throw incompatible(a, b);
   if (a.kind() == Kind::real) return a.as_real() < b.as_real();
@@ -133,7 +146,10 @@ Value eq(const Call& call) {
 /// The operands of html, js and urlquery as one text.
 std::string printed(const Call& call) {
   if (call.size() == 1 && call[0].is_text()) return call.string(0);
-  return print(call.arguments, call.run);
+  List values(call.arguments.begin(), call.arguments.end());
+  for (Value& value : values)
+    if (value.is_nil()) value = Value("<no value>");
+  return print(values, call.run);
 }
 
 Value html(const Call& call) {

@@ -99,12 +99,19 @@ Value extreme(const Call& call, std::string_view name, bool smallest) {
 
 /// Whether `container` has `value`: an element of the list, a part of the text.
 bool holds(const Value& container, const Value& value, Run& run) {
+  const auto no_type = [&] {
+    if (value.is_nil()) throw Error(Code::invalid, "nothing has no type to compare with a text");
+    return false;
+  };
   if (container.is_text())
-    return value.is_text() && container.as_text().find(value.as_text()) != std::string_view::npos;
+    return value.is_text() ? container.as_text().find(value.as_text()) != std::string_view::npos : no_type();
   if (container.kind() != Kind::list) return false;
   run.step(container.as_list().size() / 4);
   return std::ranges::any_of(container.as_list(), [&](const Value& item) {
-    return (item.is_number() || item.is_text()) && deep_equal(item, value, run);
+    if (item.is_text() && value.is_nil()) return no_type();
+    if (item.kind() != value.kind()) return false;
+    if (item.kind() == Kind::integer) return item.as_integer() == value.as_integer();
+    return (item.kind() == Kind::real || item.is_text()) && deep_equal(item, value, run);
   });
 }
 
@@ -153,20 +160,20 @@ Value loop(const Call& call) {
 
 Value split(const Call& call) {
   const std::string_view text = trim_space(call.text(1));
-  return text.empty() ? Value::list({}) : texts(split_text(text, call.text(0), call.run), call.run);
+  return text.empty() ? Value::texts({}) : texts(split_text(text, call.text(0), call.run), call.run);
 }
 
 /// splitToMap "," ":" "a:1,b:2"
 Value split_to_map(const Call& call) {
   Map map;
   const std::string_view text = trim_space(call.text(2));
-  if (text.empty()) return call.run.map();
+  if (text.empty()) return call.run.map({}, Element::text);
   for (const std::string_view part : split_text(text, call.text(0), call.run)) {
     const std::size_t at = part.find(call.text(1));
     if (at != std::string_view::npos)
       map.insert_or_assign(std::string(part.substr(0, at)), Value(part.substr(at + call.text(1).size())));
   }
-  return call.run.map(std::move(map));
+  return call.run.map(std::move(map), Element::text);
 }
 
 Value timestamp(const Call& call) {
@@ -177,7 +184,7 @@ Value timestamp(const Call& call) {
   if (call.size() == 0) return format_time(now);
   if (call.text(0) == "unix")
     return fmt::to_string(std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
-  return format_layout(now, call.text(0));
+  return format_layout(instant_of(now), call.text(0));
 }
 
 Value execute_template(const Call& call) {
@@ -209,8 +216,9 @@ Value explode_map(const Call& call) {
 }
 
 Value merge_map(const Call& call, bool overwrite) {
-  const Value target = deep_copy(call.arguments[0], call.run);
-  merge_maps(target, call.map(1), overwrite, call.run);
+  const Value& first = call[0];
+  const Value target = first.is_nil() ? call.run.map() : call.run.owns(first) ? first : deep_copy(first, call.run);
+  if (!call[1].is_nil()) merge_maps(target, call[1], overwrite, call.run);
   return target;
 }
 
@@ -266,7 +274,7 @@ std::vector<Function> text_helpers() {
   return {
       {"indent", "spaces int, text string", "Each line that is not empty with so many blanks before it.", kConsul,
        indent},
-      {"join", "separator string, values list", "The texts as one.", kConsul,
+      {"join", "separator string, values []string", "The texts as one.", kConsul,
        [](const Call& c) { return join_texts(as_texts(c[1], c.run), c.text(0), c.run); }},
       {"split", "separator string, text string", "The parts; a text of blanks has none.", kConsul, split},
       {"splitToMap", "between string, inside string, text string",
@@ -292,18 +300,18 @@ std::vector<Function> text_helpers() {
       {"toUpper", "text string", "In upper case.", kConsul,
        [](const Call& c) -> Value { return upper_text(c.text(0)); }},
       {"toTitle", "text string", "Each word's first letter in upper case.", kConsul,
-       [](const Call& c) -> Value { return title_text(c.text(0), true); }},
+       [](const Call& c) -> Value { return word_title_text(c.text(0)); }},
       {"contains", "value any, container any", "Whether the list has the value, or the text the part.", kConsul,
        [](const Call& c) -> Value { return holds(c[1], c[0], c.run); }},
       {"in", "container any, value any", "contains, the other way round.", kConsul,
        [](const Call& c) -> Value { return holds(c[0], c[1], c.run); }},
-      {"containsAll", "values list, container any", "Whether it has all values.", kConsul,
+      {"containsAll", "values []any, container any", "Whether it has all values.", kConsul,
        [](const Call& c) { return holds_some(c, false, true); }},
-      {"containsAny", "values list, container any", "Whether it has one of the values.", kConsul,
+      {"containsAny", "values []any, container any", "Whether it has one of the values.", kConsul,
        [](const Call& c) { return holds_some(c, true, false); }},
-      {"containsNone", "values list, container any", "Whether it has none of the values.", kConsul,
+      {"containsNone", "values []any, container any", "Whether it has none of the values.", kConsul,
        [](const Call& c) { return holds_some(c, true, true); }},
-      {"containsNotAll", "values list, container any", "Whether it lacks one of the values.", kConsul,
+      {"containsNotAll", "values []any, container any", "Whether it lacks one of the values.", kConsul,
        [](const Call& c) { return holds_some(c, false, false); }},
   };
 }
@@ -335,9 +343,9 @@ std::vector<Function> data_helpers() {
        [](const Call& c) { return trimmed(to_yaml(c[0], c.run)); }},
       {"toTOML", "map any", "The map as TOML.", kConsul, [](const Call& c) { return trimmed(to_toml(c[0], c.run)); }},
       {"explodeMap", "map map", "Keys with slashes as maps inside each other.", kConsul, explode_map},
-      {"mergeMap", "map map, other map", "A copy of the map, with what it lacks added.", kConsul,
+      {"mergeMap", "map map, other map", "The map, with what it lacks added.", kConsul,
        [](const Call& c) { return merge_map(c, false); }},
-      {"mergeMapWithOverride", "map map, other map", "A copy of the map, with the other's members.", kConsul,
+      {"mergeMapWithOverride", "map map, other map", "The map, with the other's members.", kConsul,
        [](const Call& c) { return merge_map(c, true); }},
       {"executeTemplate", "name string, data ...any", "The text of a template that `define` made.", kConsul,
        execute_template},

@@ -1,18 +1,14 @@
-// JSON as Go's encoding/json writes and reads it.
+// JSON as Go's encoding/json writes it.
 #include "base/error.hpp"
 #include "gotemplate/detail/format_number.hpp"
 #include "gotemplate/detail/library.hpp"
 #include "gotemplate/detail/utf8.hpp"
-
-#include <boost/json.hpp>
 
 #include <cmath>
 
 namespace underway::gotemplate::detail {
 
 namespace {
-
-constexpr std::size_t kLongest = 4U << 20;  // its tree takes many times that
 
 class Writer {
  public:
@@ -39,7 +35,11 @@ class Writer {
       case Kind::text:
         return write_text(value.as_text());
       case Kind::list:
-        return write_list(value.as_list(), depth);
+        if (value.is_null_list())
+          out_ += "null";
+        else
+          write_list(value.as_list(), depth);
+        return;
       case Kind::map:
         return write_map(value.as_map(), depth);
       case Kind::object:
@@ -128,53 +128,12 @@ class Writer {
   unsigned indent_;
 };
 
-Value convert(const boost::json::value& json, Run& run) {
-  run.step();
-  switch (json.kind()) {
-    case boost::json::kind::null:
-      return {};
-    case boost::json::kind::bool_:
-      return json.get_bool();
-    case boost::json::kind::string:
-      run.make(json.get_string().size());
-      return std::string_view(json.get_string());
-    case boost::json::kind::array: {
-      run.make_elements(json.get_array().size());
-      List items;
-      for (const auto& item : json.get_array()) items.push_back(convert(item, run));
-      return Value::list(std::move(items));
-    }
-    case boost::json::kind::object: {
-      Map members;
-      for (const auto& member : json.get_object())
-        members.insert_or_assign(std::string(member.key()), convert(member.value(), run));
-      return run.map(std::move(members));
-    }
-    default:
-      return json.to_number<double>();
-  }
-}
-
 }  // namespace
 
 std::string to_json(const Value& value, Run& run, bool escape_html, unsigned indent) {
   Writer writer(run, escape_html, indent);
   writer.write(value, 0);
   return writer.take();
-}
-
-Value from_json(std::string_view text, Run& run) {
-  if (text.size() > kLongest)
-    throw Error(Code::too_large, fmt::format("json: the text is larger than {} bytes", kLongest));
-  run.make(text.size() * 8);
-  run.step(text.size() / 16);
-  boost::json::parse_options options;
-  options.max_depth = Value::kMaxDepth - 10;
-  boost::json::error_code failure;
-  const auto json = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure, {}, options);
-  // Without the text itself: it may be a secret.
-  if (failure) throw Error(Code::invalid, fmt::format("json: {}", failure.message()));
-  return convert(json, run);
 }
 
 }  // namespace underway::gotemplate::detail

@@ -1,6 +1,7 @@
 // Lists, Sprig's. A function and its "must" twin do the same: both fail with the reason.
 #include "base/error.hpp"
 #include "gotemplate/detail/library.hpp"
+#include "gotemplate/detail/time.hpp"
 
 #include <algorithm>
 
@@ -8,10 +9,11 @@ namespace underway::gotemplate::detail {
 
 namespace {
 
-Value part(const List& list, std::size_t begin, std::size_t end, Run& run) {
+Value part(const List& list, std::size_t begin, std::size_t end, Run& run, Element element = Element::any) {
   run.make_elements(end - begin);
   return Value::list(
-      List(list.begin() + static_cast<std::ptrdiff_t>(begin), list.begin() + static_cast<std::ptrdiff_t>(end)));
+      List(list.begin() + static_cast<std::ptrdiff_t>(begin), list.begin() + static_cast<std::ptrdiff_t>(end)),
+      element);
 }
 
 /// The list with `value` at one end.
@@ -42,27 +44,33 @@ Value filtered(const List& list, Run& run, F keeps) {
 
 Value slice(const Call& call) {
   const List& list = call.list(0);
-  if (call.size() > 3) throw Error(Code::invalid, "slice takes a list and at most two indexes");
   const auto size = static_cast<std::int64_t>(list.size());
   const std::int64_t begin = call.size() > 1 ? cast_integer(call[1]) : 0;
   const std::int64_t end = call.size() > 2 ? cast_integer(call[2]) : size;
   if (size == 0) return {};
   if (begin < 0 || begin > end || end > size)
     throw Error(Code::invalid, "reflect.Value.Slice: slice index out of bounds");
-  return part(list, static_cast<std::size_t>(begin), static_cast<std::size_t>(end), call.run);
+  return part(list, static_cast<std::size_t>(begin), static_cast<std::size_t>(end), call.run, call[0].element());
 }
 
 Value chunk(const Call& call) {
   const std::int64_t size = call.integer(0);
-  if (size < 1) throw Error(Code::invalid, "a chunk has at least one element");
   const List& list = call.list(1);
+  if (size < 1) {
+    // Sprig divides, with these results.
+    const auto count = static_cast<std::int64_t>(list.size());
+    if (count == 1 && size < -1) return Value::list({part(list, 0, 1, call.run)}, Element::list);
+    const bool none = size < 0 && count > 1 && count - 1 <= -size;
+    if (!none) throw Error(Code::invalid, "a chunk has at least one element");
+    return Value::list({}, Element::list);
+  }
   const auto step = static_cast<std::size_t>(size);
   List out;
   for (std::size_t at = 0; at < list.size(); at += std::min(step, list.size() - at)) {
     call.run.make_elements(1);
     out.push_back(part(list, at, at + std::min(step, list.size() - at), call.run));
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(out), Element::list);
 }
 
 Value concat(const Call& call) {
@@ -71,7 +79,7 @@ Value concat(const Call& call) {
     call.run.make_elements(call.list(i).size());
     out.insert(out.end(), call.list(i).begin(), call.list(i).end());
   }
-  return Value::list(std::move(out));
+  return out.empty() ? Value::null_list() : Value::list(std::move(out));
 }
 
 Value make_list(const Call& call) {
@@ -99,27 +107,32 @@ Value uniq(const Call& call) {
 bool deep_equal(const Value& a, const Value& b, Run& run, unsigned depth) {
   run.step();
   if (depth > Value::kMaxDepth) throw Error(Code::too_large, "values that are to be compared are nested too deeply");
-  if (a.is_number() && b.is_number() && a.kind() != Kind::real && b.kind() != Kind::real)
-    return a.kind() == b.kind() ? cast_integer(a) == cast_integer(b)
-                                : cast_integer(a) == cast_integer(b) && cast_integer(a) >= 0;
-  if (a.kind() != b.kind()) return false;
+  if (a.kind() != b.kind() || a.kind_name() != b.kind_name() || a.element() != b.element()) return false;
   switch (a.kind()) {
     case Kind::boolean:
       return a.as_bool() == b.as_bool();
+    case Kind::integer:
+      return a.as_integer() == b.as_integer();
+    case Kind::natural:
+      return a.as_natural() == b.as_natural();
     case Kind::real:
       return a.as_real() == b.as_real();
     case Kind::text:
       run.step(std::min(a.as_text().size(), b.as_text().size()) / 256);
       return a.as_text() == b.as_text();
     case Kind::list:
-      return std::ranges::equal(a.as_list(), b.as_list(),
+      return a.is_null_list() == b.is_null_list() &&
+             std::ranges::equal(a.as_list(), b.as_list(),
                                 [&](const Value& x, const Value& y) { return deep_equal(x, y, run, depth + 1); });
     case Kind::map:
       return std::ranges::equal(a.as_map(), b.as_map(), [&](const auto& x, const auto& y) {
         return x.first == y.first && deep_equal(x.second, y.second, run, depth + 1);
       });
-    case Kind::object:
-      return &a.as_object() == &b.as_object();
+    case Kind::object: {
+      const Instant* x = time_of(a);
+      const Instant* y = time_of(b);
+      return x != nullptr && y != nullptr ? *x == *y : &a.as_object() == &b.as_object();
+    }
     default:
       return true;
   }
@@ -139,14 +152,23 @@ std::vector<Function> list_functions() {
       {"last", "values list", "The last element, or nothing.", kSprig,
        [](const Call& c) { return c.list(0).empty() ? Value() : c.list(0).back(); }},
       {"rest", "values list", "All but the first element.", kSprig,
-       [](const Call& c) { return c.list(0).empty() ? c[0] : part(c.list(0), 1, c.list(0).size(), c.run); }},
+       [](const Call& c) {
+         return c.list(0).empty() ? Value::null_list() : part(c.list(0), 1, c.list(0).size(), c.run);
+       }},
       {"initial", "values list", "All but the last element.", kSprig,
-       [](const Call& c) { return c.list(0).empty() ? c[0] : part(c.list(0), 0, c.list(0).size() - 1, c.run); }},
+       [](const Call& c) {
+         return c.list(0).empty() ? Value::null_list() : part(c.list(0), 0, c.list(0).size() - 1, c.run);
+       }},
       {"reverse", "values list", "The elements from last to first.", kSprig, reverse},
       {"uniq", "values list", "Each element once.", kSprig, uniq},
       {"without", "values list, unwanted ...any", "The elements but for these.", kSprig, without},
-      {"has", "value any, values list", "Whether the value is in the list.", kSprig,
-       [](const Call& c) -> Value { return contains(c.list(1), c[0], c.run); }},
+      {"has", "value any, values any", "Whether the value is in the list.", kSprig,
+       [](const Call& c) -> Value {
+         if (c[1].is_nil()) return false;
+         if (c[1].kind() != Kind::list)
+           throw Error(Code::invalid, fmt::format("Cannot find has on type {}", c[1].kind_name()));
+         return contains(c.list(1), c[0], c.run);
+       }},
       {"compact", "values list", "The elements that are not empty.", kSprig,
        [](const Call& c) {
          return filtered(c.list(0), c.run, [](const Value& item, const List&) { return item.truth(); });

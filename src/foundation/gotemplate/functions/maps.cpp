@@ -48,7 +48,7 @@ Value keys(const Call& call) {
     call.run.make_elements(call.map(i).size());
     for (const auto& [key, value] : call.map(i)) out.emplace_back(key);
   }
-  return Value::list(std::move(out));
+  return Value::list(std::move(out), Element::text);
 }
 
 Value values(const Call& call) {
@@ -73,21 +73,29 @@ Value omit(const Call& call) {
 }
 
 Value merge(const Call& call, bool overwrite) {
-  call.run.change(call[0]);
+  const Value target = call[0].is_nil() ? call.run.map() : call[0];
+  call.run.change(target);
   for (std::size_t i = 1; i < call.size(); ++i) {
-    const Map source = call.map(i);  // a copy: it may be, or hold, the first
-    call.run.make(source.size() * 96);
-    merge_maps(call[0], source, overwrite, call.run);
+    call.run.make(call.map(i).size() * 96);
+    if (!call[i].is_nil()) merge_maps(target, call[i], overwrite, call.run);
   }
-  return call[0];
+  return target;
+}
+
+Value copy(const Call& call) {
+  if (call[0].is_nil()) throw Error(Code::invalid, "there is no copy of nothing");
+  return deep_copy(call[0], call.run);
 }
 
 /// dig "a" "b" default map: map.a.b, or the default when one of them is missing.
 Value dig(const Call& call) {
   if (call.size() < 3) throw Error(Code::invalid, "dig needs at least three arguments");
   Value at = call[call.size() - 1];
+  for (const Value& key : call.arguments.first(call.size() - 2))
+    if (!key.is_text())
+      throw Error(Code::invalid, fmt::format("dig takes texts, not a key of type {}", key.type_name()));
   for (std::size_t i = 0; i + 2 < call.size(); ++i) {
-    const Map* map = at.members();
+    const Map* map = at.element() == Element::any ? at.members() : nullptr;
     if (map == nullptr || !call[i].is_text())
       throw Error(Code::invalid, fmt::format("dig takes texts and a map, not a value of type {}",
                                              map == nullptr ? at.type_name() : call[i].type_name()));
@@ -107,32 +115,58 @@ Value deep_copy(const Value& value, Run& run, unsigned depth) {
     run.make_elements(value.as_list().size());
     List out;
     for (const Value& item : value.as_list()) out.push_back(deep_copy(item, run, depth + 1));
-    return Value::list(std::move(out));
+    return value.is_null_list() ? value : Value::list(std::move(out), value.element());
   }
   if (value.kind() != Kind::map) return value;
   Map out;
   for (const auto& [key, member] : value.as_map()) out.emplace(key, deep_copy(member, run, depth + 1));
-  return run.map(std::move(out));
+  return run.map(std::move(out), value.element());
 }
 
-void merge_maps(const Value& target, const Map& source, bool overwrite, Run& run, unsigned depth) {
+namespace {
+
+/// mergo's isEmptyValue.
+bool is_empty(const Value& value) { return value.kind() != Kind::function && !value.truth(); }
+
+bool holds_others(const Value& value) { return value.kind() == Kind::map || value.kind() == Kind::list; }
+
+}  // namespace
+
+// As mergo does it: a list or map that is there is not replaced by a value of another kind, whatever `overwrite` says,
+// but by a list; all else is replaced when it is empty, or when `overwrite` says so, by empty values too.
+void merge_maps(const Value& target, const Value& source, bool overwrite, Run& run, unsigned depth) {
   if (depth > Value::kMaxDepth) throw Error(Code::too_large, "maps that are to be merged are nested too deeply");
-  for (const auto& [key, value] : source) {
+  const Map members = *source.members();  // a copy: it may be, or hold, the target
+  const bool was_empty = run.change(target).empty();
+  for (const auto& [key, value] : members) {
     run.step();
     run.make(96 + key.size());
-    Map& map = run.change(target);
+    const auto set = [&, &name = key](const Value& chosen) {
+      if (target.element() != Element::any && target.element() != source.element())
+        throw Error(Code::invalid,
+                    "reflect.Value.SetMapIndex: value of type interface {} is not assignable to type string");
+      run.change(target).insert_or_assign(name, chosen);
+    };
+    const Map& map = run.change(target);
     const auto found = map.find(key);
-    if (found == map.end()) {
-      map.emplace(key, value);
-    } else if (found->second.kind() == Kind::map && value.kind() == Kind::map) {
-      // Maps of the data are not changed: the copy takes their place.
-      const Value inner = deep_copy(found->second, run, depth + 1);
-      const Map copy = value.as_map();
-      merge_maps(inner, copy, overwrite, run, depth + 1);
-      run.change(target).insert_or_assign(key, inner);
-    } else if (overwrite ? value.truth() : !found->second.truth()) {
-      found->second = value;
+    const bool there = found != map.end();
+    const Value old = there ? found->second : Value();
+    if (value.is_nil()) {
+      if (overwrite) set(value);
+      continue;
     }
+    if (value.kind() == Kind::object && old.kind() == Kind::map && overwrite)
+      throw Error(Code::invalid, fmt::format("a map is not replaced by a value of type {}", value.type_name()));
+    if (value.kind() == Kind::map && old.kind() == Kind::map) {
+      // Maps of the data are not changed: a copy takes their place.
+      const Value inner = run.owns(old) ? old : deep_copy(old, run, depth + 1);
+      merge_maps(inner, value, overwrite, run, depth + 1);
+      if (!run.owns(old)) run.change(target).insert_or_assign(key, inner);
+      if (!is_empty(old)) continue;
+    }
+    if (value.kind() == Kind::list && there && (overwrite || was_empty)) set(value);
+    if (there && !is_empty(old) && holds_others(value)) continue;
+    if (overwrite || !there || is_empty(old)) set(value);
   }
 }
 
@@ -157,9 +191,8 @@ std::vector<Function> map_functions() {
        kSprig, [](const Call& c) { return merge(c, true); }},
       {"mustMergeOverwrite", "map map, others ...map", "As mergeOverwrite.", kSprig,
        [](const Call& c) { return merge(c, true); }},
-      {"deepCopy", "value any", "A copy of the value and all inside it.", kSprig,
-       [](const Call& c) { return deep_copy(c[0], c.run); }},
-      {"mustDeepCopy", "value any", "As deepCopy.", kSprig, [](const Call& c) { return deep_copy(c[0], c.run); }},
+      {"deepCopy", "value any", "A copy of the value and all inside it.", kSprig, copy},
+      {"mustDeepCopy", "value any", "As deepCopy.", kSprig, copy},
       {"dig", "path ...any", "dig \"a\" \"b\" DEFAULT MAP: the value at a.b, or the default.", kSprig, dig},
   };
 }

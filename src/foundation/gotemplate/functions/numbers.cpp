@@ -45,10 +45,18 @@ Value fold(const Call& call, F combine) {
   return Value::int64(value);
 }
 
-template <class F>
-Value fold_real(const Call& call, F combine) {
+/// Go's math.Max and Min: NaN wins, and 0 is above -0.
+Value extreme(const Call& call, bool largest) {
   double value = cast_real(call[0]);
-  for (const Value& other : call.arguments.subspan(1)) value = combine(value, cast_real(other));
+  for (const Value& argument : call.arguments.subspan(1)) {
+    const double other = cast_real(argument);
+    if (std::isnan(value) || std::isnan(other))
+      value = std::isinf(value) ? value : std::isinf(other) && (other > 0) == largest ? other : std::nan("");
+    else if (value == 0 && other == 0)
+      value = std::signbit(value) == largest ? other : value;
+    else
+      value = largest ? std::max(value, other) : std::min(value, other);
+  }
   return value;
 }
 
@@ -67,7 +75,7 @@ Value until(std::int64_t start, std::int64_t stop, std::int64_t step, Run& run) 
   items.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i)
     items.emplace_back(add(start, multiply(static_cast<std::int64_t>(i), step)));
-  return Value::list(std::move(items));
+  return Value::list(std::move(items), Element::integer);
 }
 
 /// As seq(1): "1 2 3", with the last number included.
@@ -89,14 +97,51 @@ Value seq(const Call& call) {
   return out;
 }
 
+/// Go's math.Pow(10, n), which multiplies: the last bit is not always that of C's.
+double power_of_ten(std::int64_t exponent) {
+  if (exponent > 400) return HUGE_VAL;
+  if (exponent < -400) return 0;
+  double value = 1;
+  std::int64_t twos = 0;
+  int scale = 0;
+  double square = std::frexp(10.0, &scale);
+  std::int64_t square_twos = scale;
+  for (std::int64_t i = std::abs(exponent); i != 0; i >>= 1U) {
+    if ((i & 1) == 1) {
+      value *= square;
+      twos += square_twos;
+    }
+    square *= square;
+    square_twos *= 2;
+    if (square < .5) {
+      square += square;
+      --square_twos;
+    }
+  }
+  if (exponent < 0) {
+    value = 1 / value;
+    twos = -twos;
+  }
+  return std::ldexp(value, static_cast<int>(twos));
+}
+
 Value round(const Call& call) {
-  if (call.size() > 3) throw Error(Code::invalid, "round takes a number, places and at most one bound");
   const double on = call.size() > 2 ? call.real(2) : 0.5;
-  const double power = std::pow(10, static_cast<double>(call.integer(1)));
+  const double power = power_of_ten(call.integer(1));
   const double digits = power * cast_real(call[0]);
   double whole = 0;
   const double part = std::modf(digits, &whole);
   return (part >= on ? std::ceil(digits) : std::floor(digits)) / power;
+}
+
+}  // namespace
+
+namespace {
+
+/// "7.00" is 7, "7.5" is no integer.
+std::string_view without_zero_decimals(std::string_view text) {
+  const std::size_t end = text.find_last_not_of('0');
+  return end != std::string_view::npos && end + 1 < text.size() && text[end] == '.' ? text.substr(0, end) : text;
 }
 
 }  // namespace
@@ -115,12 +160,29 @@ std::int64_t cast_integer(const Value& value) {
       return std::fabs(number) < kBound ? static_cast<std::int64_t>(number) : INT64_MIN;
     }
     case Kind::text:
-      return parse_integer(value.as_text(), 0).value_or(0);
-    case Kind::object:
-      return parse_integer(value.as_object().text(), 0).value_or(0);
+      return parse_integer(without_zero_decimals(value.as_text()), 0).value_or(0);
     default:
       return 0;
   }
+}
+
+std::int64_t clamped_integer(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  std::uint64_t value = 0;
+  if (text.empty()) return 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return 0;
+    // Go stops here: what follows need be no digit.
+    if (__builtin_mul_overflow(value, std::uint64_t{10}, &value) ||
+        __builtin_add_overflow(value, static_cast<std::uint64_t>(c - '0'), &value)) {
+      value = UINT64_MAX;
+      break;
+    }
+  }
+  constexpr auto kLimit = std::uint64_t{1} << 63U;
+  if (value >= kLimit) return negative ? INT64_MIN : INT64_MAX;
+  return negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
 }
 
 double cast_real(const Value& value) {
@@ -148,27 +210,10 @@ std::vector<Function> number_functions() {
        [](const Call& c) { return fold(c, [](auto a, auto b) { return std::max(a, b); }); }},
       {"min", "value any, values ...any", "The smallest integer.", kSprig,
        [](const Call& c) { return fold(c, [](auto a, auto b) { return std::min(a, b); }); }},
-      {"add1f", "value any", "One more, of a float.", kSprig,
-       [](const Call& c) -> Value { return cast_real(c[0]) + 1; }},
-      {"addf", "values ...any", "The sum of floats.", kSprig,
-       [](const Call& c) {
-         return c.size() == 0 ? Value(0.0) : fold_real(c, [](double a, double b) { return a + b; });
-       }},
-      {"subf", "value any, values ...any", "The first float less the others.", kSprig,
-       [](const Call& c) { return fold_real(c, [](double a, double b) { return a - b; }); }},
-      {"mulf", "value any, values ...any", "The product of floats.", kSprig,
-       [](const Call& c) { return fold_real(c, [](double a, double b) { return a * b; }); }},
-      {"divf", "value any, values ...any", "The first float divided by the others.", kSprig,
-       [](const Call& c) {
-         return fold_real(c, [](double a, double b) {
-           if (b == 0) throw Error(Code::invalid, "decimal division by 0");
-           return a / b;
-         });
-       }},
       {"maxf", "value any, values ...any", "The largest float.", kSprig,
-       [](const Call& c) { return fold_real(c, [](double a, double b) { return std::fmax(a, b); }); }},
+       [](const Call& c) { return extreme(c, true); }},
       {"minf", "value any, values ...any", "The smallest float.", kSprig,
-       [](const Call& c) { return fold_real(c, [](double a, double b) { return std::fmin(a, b); }); }},
+       [](const Call& c) { return extreme(c, false); }},
       {"floor", "value any", "The next integer below, as a float.", kSprig,
        [](const Call& c) -> Value { return std::floor(cast_real(c[0])); }},
       {"ceil", "value any", "The next integer above, as a float.", kSprig,
@@ -180,7 +225,7 @@ std::vector<Function> number_functions() {
        [](const Call& c) { return until(c.integer(0), c.integer(1), c.integer(2), c.run); }},
       {"seq", "numbers ...int", "As seq(1): \"1 2 3\" for 3; start, end; or start, step, end.", kSprig, seq},
       {"atoi", "text string", "The integer in the text, or 0.", kSprig,
-       [](const Call& c) -> Value { return parse_integer(c.text(0), 10).value_or(0); }},
+       [](const Call& c) -> Value { return clamped_integer(c.text(0)); }},
       {"int", "value any", "The value as an integer, or 0.", kSprig,
        [](const Call& c) -> Value { return cast_integer(c[0]); }},
       {"int64", "value any", "The value as an integer, or 0.", kSprig,

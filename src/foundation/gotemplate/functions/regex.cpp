@@ -13,10 +13,48 @@ using Groups = std::vector<re2::StringPiece>;
 
 std::string_view view(const re2::StringPiece& piece) { return {piece.data(), piece.size()}; }
 
+/// A text for RE2, which does not look at bytes that are no UTF-8: Go takes each as U+FFFD.
+class Subject {
+ public:
+  Subject(std::string_view text, Run& run) : original_(text) {
+    bool valid = true;
+    for (std::string_view rest = text; valid && !rest.empty();) {
+      const Rune rune = decode(rest);
+      valid = rune.valid;
+      rest.remove_prefix(rune.size);
+    }
+    if (valid) return;
+    run.make(text.size() * (3 + sizeof(std::size_t) * 3));
+    for (std::size_t at = 0; at < text.size();) {
+      const Rune rune = decode(text.substr(at));
+      append(replaced_, rune.value);
+      places_.resize(replaced_.size(), at);
+      at += rune.size;
+    }
+    places_.push_back(text.size());
+  }
+
+  std::string_view text() const { return places_.empty() ? original_ : std::string_view(replaced_); }
+  /// A piece of `text()` as a piece of the original.
+  std::string_view original(std::string_view piece) const {
+    if (places_.empty() || piece.data() == nullptr) return piece;
+    const auto begin = static_cast<std::size_t>(piece.data() - replaced_.data());
+    const std::size_t from = places_[begin];
+    return original_.substr(from, places_[begin + piece.size()] - from);
+  }
+
+ private:
+  std::string_view original_;
+  std::string replaced_;
+  std::vector<std::size_t> places_;  ///< of each byte of `replaced_`; empty: the text is UTF-8
+};
+
 /// Calls `found` with each match and its groups, leftmost first, until it returns false. An empty match right behind
 /// another match does not count, as in Go.
 template <class F>
-void each_match(const re2::RE2& regex, std::string_view text, Run& run, F found) {
+void each_match(const re2::RE2& regex, std::string_view original, Run& run, F found) {
+  const Subject subject(original, run);
+  const std::string_view text = subject.text();
   Groups groups(static_cast<std::size_t>(regex.NumberOfCapturingGroups()) + 1);
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t at = 0;
@@ -28,7 +66,15 @@ void each_match(const re2::RE2& regex, std::string_view text, Run& run, F found)
     const auto begin = static_cast<std::size_t>(groups[0].data() - text.data());
     const std::size_t end = begin + groups[0].size();
     const bool counts = end != begin || begin != last_end;
-    if (counts && !found(groups, begin, end)) return;
+    if (counts) {
+      Groups originals;
+      for (const auto& group : groups) {
+        const std::string_view piece = subject.original(view(group));
+        originals.emplace_back(piece.data(), piece.size());
+      }
+      const auto first = static_cast<std::size_t>(originals[0].data() - original.data());
+      if (!found(originals, first, first + originals[0].size())) return;
+    }
     last_end = end;
     at = end > begin ? end : end + std::max<std::size_t>(decode(text.substr(end)).size, 1);
   }
@@ -98,8 +144,9 @@ Value replace(std::string_view pattern, std::string_view text, std::string_view 
 }
 
 bool matches(const Call& call) {
-  const std::string_view text = call.text(1);
-  return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), call.run.regex(call.text(0), text));
+  const re2::RE2& regex = call.run.regex(call.text(0), call.text(1));
+  const Subject subject(call.text(1), call.run);
+  return re2::RE2::PartialMatch(re2::StringPiece(subject.text().data(), subject.text().size()), regex);
 }
 
 Value find(const Call& call) {
@@ -117,33 +164,33 @@ Value find_all(const Call& call) {
   const std::string_view text = call.text(1);
   std::int64_t left = call.integer(2);
   std::vector<std::string_view> found;
-  if (left == 0) return Value::list({});
-  each_match(call.run.regex(call.text(0), text), text, call.run,
-             [&](const Groups&, std::size_t begin, std::size_t end) {
-               call.run.make_elements(1);
-               found.push_back(text.substr(begin, end - begin));
-               return --left != 0;
-             });
-  return texts(found, call.run);
+  const re2::RE2& regex = call.run.regex(call.text(0), text);
+  if (left == 0) return Value::null_list(Element::text);
+  each_match(regex, text, call.run, [&](const Groups&, std::size_t begin, std::size_t end) {
+    call.run.make_elements(1);
+    found.push_back(text.substr(begin, end - begin));
+    return --left != 0;
+  });
+  return found.empty() ? Value::null_list(Element::text) : texts(found, call.run);
 }
 
 Value split(const Call& call) {
   const std::string_view text = call.text(1);
   const std::int64_t most = call.integer(2);
-  if (most == 0) return Value::list({});
+  const re2::RE2& regex = call.run.regex(call.text(0), text);
+  if (most == 0) return Value::null_list(Element::text);
   std::vector<std::string_view> parts;
   std::size_t copied = 0;
   std::size_t end_of_last = 0;
   if (!call.text(0).empty() && text.empty()) return texts({text}, call.run);
-  each_match(call.run.regex(call.text(0), text), text, call.run,
-             [&](const Groups&, std::size_t begin, std::size_t end) {
-               if (most > 0 && parts.size() + 1 == static_cast<std::size_t>(most)) return false;
-               call.run.make_elements(1);
-               end_of_last = begin;
-               if (end != 0) parts.push_back(text.substr(copied, begin - copied));
-               copied = end;
-               return true;
-             });
+  each_match(regex, text, call.run, [&](const Groups&, std::size_t begin, std::size_t end) {
+    if (most > 0 && parts.size() + 1 == static_cast<std::size_t>(most)) return false;
+    call.run.make_elements(1);
+    end_of_last = begin;
+    if (end != 0) parts.push_back(text.substr(copied, begin - copied));
+    copied = end;
+    return true;
+  });
   if (end_of_last != text.size()) parts.push_back(text.substr(copied));
   return texts(parts, call.run);
 }

@@ -11,24 +11,6 @@ namespace underway::gotemplate::detail {
 
 namespace {
 
-template <class F>
-std::string map_runes(std::string_view text, F change) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const Rune rune = decode(text);
-    append(out, change(rune.value));
-    text.remove_prefix(rune.size);
-  }
-  return out;
-}
-
-/// A word begins behind what is neither letter, digit nor '_' (Go's strings.Title).
-bool separates(char32_t rune) {
-  if (rune < 0x80) return !(is_letter(rune) || is_digit(rune) || rune == '_');
-  return !is_letter(rune) && is_space(rune);
-}
-
 Value repeat(const Call& call) {
   const std::int64_t count = call.integer(0);
   const std::string_view text = call.text(1);
@@ -61,12 +43,46 @@ Value trunc(const Call& call) {
   return length > -size ? Value(text.substr(static_cast<std::size_t>(size + length))) : call[1];
 }
 
-/// "a long text" in 8 characters: "a lon...".
+/// "a long text" in 8 bytes: "a lon...". From `left` on, there are dots before it too.
+std::string abbreviated(std::string_view text, std::int64_t left, std::int64_t width) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  if (size <= width) return std::string(text);
+  left = std::min(left, size);
+  if (size - left < width - 3) left = size - (width - 3);
+  const auto kept = static_cast<std::size_t>(width - 3);
+  if (left <= 4) return std::string(text.substr(0, kept)) + "...";
+  if (width < 7) return "";
+  if (left + width - 3 < size) {
+    const std::string_view rest = text.substr(static_cast<std::size_t>(left));
+    return "..." + (width - 3 < 4 ? std::string() : abbreviated(rest, 0, width - 3));
+  }
+  return "..." + std::string(text.substr(text.size() - kept));
+}
+
 Value abbrev(const Call& call) {
   const std::int64_t width = call.integer(0);
-  const std::string_view text = call.text(1);
-  if (width < 4 || text.size() <= static_cast<std::size_t>(width)) return call[1];
-  return std::string(text.substr(0, static_cast<std::size_t>(width) - 3)) + "...";
+  return width < 4 ? call[1] : Value(abbreviated(call.text(1), 0, width));
+}
+
+Value abbrev_both(const Call& call) {
+  const std::int64_t left = call.integer(0);
+  const std::int64_t right = call.integer(1);
+  if (right < 4 || (left > 0 && right < 7)) return call[2];
+  return abbreviated(call.text(2), left, right);
+}
+
+/// Byte by byte, as goutils goes: where there is a blank, the bytes of longer characters become characters.
+std::string without_blanks(std::string_view text) {
+  std::string out;
+  bool blank = false;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_space(byte))
+      blank = true;
+    else
+      append(out, byte);
+  }
+  return blank ? out : std::string(text);
 }
 
 Value indent(const Call& call, bool newline) {
@@ -99,9 +115,10 @@ Value quoted(const Call& call, bool single) {
 
 Value cat(const Call& call) {
   std::string out;
+  bool first = true;
   for (const Value& value : call.arguments) {
     if (value.is_nil()) continue;
-    if (!out.empty()) out += ' ';
+    if (!std::exchange(first, false)) out += ' ';
     append_text(out, value, call.run);
   }
   return out;
@@ -111,76 +128,30 @@ Value cat(const Call& call) {
 Value numbered(const std::vector<std::string_view>& parts, Run& run) {
   Map map;
   for (std::size_t i = 0; i < parts.size(); ++i) map.emplace(fmt::format("_{}", i), Value(parts[i]));
-  return run.map(std::move(map));
-}
-
-std::string initials(std::string_view text) {
-  std::string out;
-  bool begins = true;
-  while (!text.empty()) {
-    const Rune rune = decode(text);
-    const bool space = is_space(rune.value);
-    if (begins && !space) append(out, rune.value);
-    begins = space;
-    text.remove_prefix(rune.size);
-  }
-  return out;
-}
-
-/// "HTTPServer2" becomes "http_server2" and "http-server2".
-std::string joined_words(std::string_view text, char joint) {
-  std::string out;
-  char32_t before = 0;
-  while (!text.empty()) {
-    const Rune rune = decode(text);
-    text.remove_prefix(rune.size);
-    const char32_t c = rune.value;
-    const bool word = is_letter(c) || is_digit(c);
-    const bool upper = to_lower(c) != c;
-    const char32_t next = text.empty() ? 0 : decode(text).value;
-    const bool before_lower = before != 0 && is_letter(before) && to_lower(before) == before;
-    const bool before_upper = before != 0 && to_lower(before) != before;
-    const bool next_lower = next != 0 && is_letter(next) && to_lower(next) == next;
-    if (!word) {
-      if (!out.empty() && out.back() != joint) out += joint;
-    } else {
-      if (upper && !out.empty() && out.back() != joint &&
-          (before_lower || is_digit(before) || (before_upper && next_lower)))
-        out += joint;
-      append(out, to_lower(c));
-    }
-    before = c;
-  }
-  return out;
-}
-
-std::string camel_case(std::string_view text) {
-  std::string out;
-  bool begins = true;
-  while (!text.empty()) {
-    const Rune rune = decode(text);
-    text.remove_prefix(rune.size);
-    const bool word = is_letter(rune.value) || is_digit(rune.value);
-    if (word) append(out, begins ? to_upper(rune.value) : rune.value);
-    begins = !word;
-  }
-  return out;
+  return run.map(std::move(map), Element::text);
 }
 
 /// Breaks at blanks so that no line is longer than `width`, but for longer words, which `cut` breaks.
 Value wrap(const Call& call, std::string_view text, std::string_view joint, bool cut) {
+  if (joint.empty()) joint = "\n";
   const auto width = static_cast<std::size_t>(std::max<std::int64_t>(call.integer(0), 1));
   call.run.make(text.size() * (1 + joint.size()));
   std::string out;
   while (text.size() > width) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    if (text.size() <= width) break;
+    if (text.starts_with(' ')) {
+      text.remove_prefix(1);
+      continue;
+    }
     std::size_t at = text.substr(0, width + 1).rfind(' ');
-    if (at == std::string_view::npos) at = cut ? width : std::min(text.find(' ', width), text.size());
-    out += text.substr(0, at);
-    text.remove_prefix(at);
-    if (text.starts_with(' ')) text.remove_prefix(1);
-    if (!text.empty()) out += joint;
+    if (at == std::string_view::npos && cut) {
+      out.append(text.substr(0, width)).append(joint);
+      text.remove_prefix(width);
+      continue;
+    }
+    if (at == std::string_view::npos) at = text.find(' ', width);
+    if (at == std::string_view::npos) break;
+    out.append(text.substr(0, at)).append(joint);
+    text.remove_prefix(at + 1);
   }
   return out += text;
 }
@@ -207,7 +178,7 @@ std::vector<std::string_view> split_text(std::string_view text, std::string_view
 
 Value texts(const std::vector<std::string_view>& parts, Run& run) {
   run.make_elements(parts.size());
-  return Value::list(List(parts.begin(), parts.end()));
+  return Value::list(List(parts.begin(), parts.end()), Element::text);
 }
 
 Value replace_all(std::string_view text, std::string_view from, std::string_view to, Run& run) {
@@ -253,18 +224,6 @@ std::string_view trim_set(std::string_view text, std::string_view set) {
 
 std::string_view trim_space(std::string_view text) { return trim_set(text, " \t\n\v\f\r\u0085\u00A0\u2028\u2029"); }
 
-std::string upper_text(std::string_view text) { return map_runes(text, to_upper); }
-std::string lower_text(std::string_view text) { return map_runes(text, to_lower); }
-
-std::string title_text(std::string_view text, bool apostrophe_joins) {
-  char32_t before = ' ';
-  return map_runes(text, [&](char32_t rune) {
-    const char32_t out = separates(before) ? to_upper(rune) : rune;
-    before = apostrophe_joins && rune == '\'' ? 'x' : rune;
-    return out;
-  });
-}
-
 std::string as_text(const Value& value, Run& run) {
   return value.is_text() ? std::string(value.as_text()) : to_text(value, run);
 }
@@ -304,43 +263,13 @@ std::vector<Function> string_functions() {
        [](const Call& c) -> Value {
          return c.text(1).ends_with(c.text(0)) ? Value(c.text(1).substr(0, c.text(1).size() - c.text(0).size())) : c[1];
        }},
-      {"upper", "text string", "In upper case.", kSprig, [](const Call& c) -> Value { return upper_text(c.text(0)); }},
-      {"lower", "text string", "In lower case.", kSprig, [](const Call& c) -> Value { return lower_text(c.text(0)); }},
-      {"title", "text string", "Each word's first letter in upper case.", kSprig,
-       [](const Call& c) -> Value { return title_text(c.text(0), false); }},
-      {"untitle", "text string", "Each word's first letter in lower case.", kSprig,
-       [](const Call& c) -> Value {
-         bool begins = true;
-         return map_runes(c.text(0),
-                          [&](char32_t rune) { return std::exchange(begins, is_space(rune)) ? to_lower(rune) : rune; });
-       }},
-      {"swapcase", "text string", "Upper case for lower case, and lower for upper.", kSprig,
-       [](const Call& c) -> Value {
-         return map_runes(c.text(0),
-                          [](char32_t rune) { return to_upper(rune) != rune ? to_upper(rune) : to_lower(rune); });
-       }},
-      {"camelcase", "text string", "\"http_server\" as \"HttpServer\".", kSprig,
-       [](const Call& c) -> Value { return camel_case(c.text(0)); }},
-      {"snakecase", "text string", "\"HttpServer\" as \"http_server\".", kSprig,
-       [](const Call& c) -> Value { return joined_words(c.text(0), '_'); }},
-      {"kebabcase", "text string", "\"HttpServer\" as \"http-server\".", kSprig,
-       [](const Call& c) -> Value { return joined_words(c.text(0), '-'); }},
-      {"initials", "text string", "The first letter of each word.", kSprig,
-       [](const Call& c) -> Value { return initials(c.text(0)); }},
       {"repeat", "count int, text string", "The text so many times.", kSprig, repeat},
       {"substr", "start int, end int, text string", "The bytes from start to before end.", kSprig, substr},
       {"trunc", "length int, text string", "The first bytes; the last ones if the length is negative.", kSprig, trunc},
       {"abbrev", "width int, text string", "Cut to the width with \"...\" at its end.", kSprig, abbrev},
+      {"abbrevboth", "left int, width int, text string", "abbrev, from the byte `left` on.", kSprig, abbrev_both},
       {"nospace", "text string", "Without any blanks.", kSprig,
-       [](const Call& c) -> Value {
-         std::string out;
-         for (std::string_view rest = c.text(0); !rest.empty();) {
-           const Rune rune = decode(rest);
-           if (!is_space(rune.value)) out += rest.substr(0, rune.size);
-           rest.remove_prefix(rune.size);
-         }
-         return out;
-       }},
+       [](const Call& c) -> Value { return without_blanks(c.text(0)); }},
       {"wrap", "width int, text string", "Broken into lines at blanks.", kSprig,
        [](const Call& c) { return wrap(c, c.text(1), "\n", false); }},
       {"wrapWith", "width int, joint string, text string", "Broken at blanks, and in words, with the joint between.",
@@ -373,6 +302,7 @@ std::vector<Function> string_functions() {
        [](const Call& c) -> Value { return join_texts(as_texts(c[1], c.run), c.text(0), c.run); }},
       {"sortAlpha", "values any", "The values as texts, sorted.", kSprig,
        [](const Call& c) {
+         if (c[0].is_nil()) return Value::texts({"<nil>"});
          auto all = as_texts(c[0], c.run);
          c.run.step(all.size());
          std::ranges::sort(all);

@@ -3,6 +3,7 @@
 #include "gotemplate/detail/library.hpp"
 #include "gotemplate/detail/literal.hpp"
 #include "gotemplate/detail/time.hpp"
+#include "gotemplate/format.hpp"
 
 #include <array>
 
@@ -15,26 +16,42 @@ using namespace std::chrono;
 /// Go's time.Time.
 class Time final : public Object {
  public:
-  explicit Time(TimePoint time) : time_(time) {}
-  TimePoint time() const { return time_; }
+  explicit Time(Instant time) : time_(std::move(time)) {}
+  const Instant& time() const { return time_; }
 
   std::string_view type_name() const override { return "time.Time"; }
   std::string text() const override { return format_layout(time_, "2006-01-02 15:04:05.999999999 -0700 MST"); }
-  Value plain() const override { return {format_time_exactly(time_)}; }
-  std::vector<std::string> member_names() const override {
-    return {"Format", "Unix",   "UnixNano", "Year",    "Month",   "Day",
-            "Hour",   "Minute", "Second",   "Weekday", "YearDay", "UTC"};
+  std::string source_text() const override {
+    const auto number = [&](std::string_view layout) {
+      return parse_integer(format_layout(time_, layout), 10).value_or(0);
+    };
+    return fmt::format("time.Date({}, time.{}, {}, {}, {}, {}, {}, {})", number("2006"),
+                       format_layout(time_, "January"), number("2"), number("15"), number("4"), number("5"),
+                       time_.nanos,
+                       time_.local           ? "time.Local"
+                       : time_.zone == "UTC" ? "time.UTC"
+                                             : fmt::format("time.Location({})", quote(time_.zone)));
   }
-  bool takes_arguments(std::string_view name) const override { return name == "Format"; }
+  Value plain() const override { return {format_layout(time_, "2006-01-02T15:04:05.999999999Z07:00")}; }
+  std::vector<std::string> member_names() const override {
+    return {"Format", "Unix",       "UnixMilli", "UnixNano", "Year", "Month",   "Day",    "Hour",  "Minute",
+            "Second", "Nanosecond", "Weekday",   "YearDay",  "UTC",  "AddDate", "String", "IsZero"};
+  }
+  bool takes_arguments(std::string_view name) const override { return name == "Format" || name == "AddDate"; }
 
   std::optional<Value> member(std::string_view name, std::span<const Value> arguments) const override {
     if (name == "Format") {
       if (arguments.size() != 1 || !arguments[0].is_text()) throw Error(Code::invalid, "Format takes a layout");
       return Value(format_layout(time_, arguments[0].as_text()));
     }
-    if (name == "Unix") return Value::int64(floor<seconds>(time_).time_since_epoch().count());
-    if (name == "UnixNano") return Value::int64(unix_nanos(time_));
-    if (name == "UTC") return time_value(time_);
+    if (name == "AddDate") return add_date(arguments);
+    if (name == "Unix") return Value::int64(time_.seconds);
+    if (name == "UnixMilli") return Value::int64(scaled(1000));
+    if (name == "UnixNano") return Value::int64(scaled(1'000'000'000));
+    if (name == "Nanosecond") return Value(time_.nanos);
+    if (name == "UTC") return time_value(*in_zone(time_, "UTC"));
+    if (name == "String") return Value(text());
+    if (name == "IsZero") return Value(time_.seconds == Instant::kYearOne && time_.nanos == 0);
     struct Field {
       std::string_view name;
       std::string_view layout;
@@ -48,49 +65,86 @@ class Time final : public Object {
   }
 
  private:
-  TimePoint time_;
+  /// Wraps around, as Go's int64 does.
+  std::int64_t scaled(std::uint64_t unit) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_.seconds) * unit +
+                                     static_cast<std::uint64_t>(time_.nanos) / (1'000'000'000 / unit));
+  }
+
+  Value add_date(std::span<const Value> arguments) const {
+    constexpr std::int64_t kMost = 1'000'000;
+    const bool small = arguments.size() == 3 && std::ranges::all_of(arguments, [](const Value& value) {
+                         return value.kind() == Kind::integer && std::abs(value.as_integer()) <= kMost;
+                       });
+    if (!small) throw Error(Code::invalid, "AddDate takes years, months and days");
+    const std::int64_t local = time_.seconds + time_.offset;
+    std::int64_t days = local / 86'400;
+    if (local % 86'400 < 0) --days;
+    const Date date = date_of(days);
+    const std::int64_t months = date.month - 1 + arguments[1].as_integer();
+    const std::int64_t years = months >= 0 ? months / 12 : (months - 11) / 12;
+    const std::int64_t begin =
+        days_of(date.year + arguments[0].as_integer() + years, static_cast<int>(months - years * 12) + 1, 1);
+    Instant out = time_;
+    out.seconds += (begin + date.day - 1 + arguments[2].as_integer() - days) * 86'400;
+    return time_value(std::move(out));
+  }
+
+  Instant time_;
 };
 
-/// Times and spans end where 64 bits of nanoseconds do.
-Duration saturated(std::int64_t a, std::int64_t b, bool minus) {
+/// Spans end where 64 bits of nanoseconds do.
+Duration between(const Instant& later, const Instant& earlier) {
   std::int64_t out = 0;
-  const bool beyond = minus ? __builtin_sub_overflow(a, b, &out) : __builtin_add_overflow(a, b, &out);
+  const bool beyond = __builtin_sub_overflow(later.seconds, earlier.seconds, &out) ||
+                      __builtin_mul_overflow(out, std::int64_t{1'000'000'000}, &out) ||
+                      __builtin_add_overflow(out, std::int64_t{later.nanos - earlier.nanos}, &out);
   if (!beyond) return Duration{out};
-  return Duration{a < 0 ? INT64_MIN + 1 : INT64_MAX};
-}
-Duration between(TimePoint later, TimePoint earlier) { return saturated(unix_nanos(later), unix_nanos(earlier), true); }
-
-/// As Sprig: what is no time is now.
-TimePoint time_or_now(const Value& value, Run& run) {
-  const auto time = time_of(value);
-  return time ? *time : run.now();
+  return Duration{later.seconds < earlier.seconds ? INT64_MIN : INT64_MAX};
 }
 
-TimePoint needed(const Value& value) {
-  if (const auto time = time_of(value)) return *time;
+/// A time, or seconds since 1970. As Sprig: what is neither is now.
+Instant time_or_now(const Value& value, Run& run) {
+  if (const Instant* time = time_of(value)) return *time;
+  if (value.kind() != Kind::integer) return instant_of(run.now());
+  Instant out;
+  out.seconds = value.as_integer();
+  return out;
+}
+
+const Instant& needed(const Value& value) {
+  if (const Instant* time = time_of(value)) return *time;
   throw Error(Code::invalid, fmt::format("wrong type for value; expected time.Time; got {}", value.type_name()));
 }
 
-void check_zone(std::string_view zone) {
-  if (zone.empty() || zone == "UTC" || zone == "Local" || zone == "GMT") return;
-  throw Error(Code::unsupported, fmt::format("the time zone '{}' is not offered", zone)).advise("use \"UTC\"");
+/// As Sprig: a zone that is none is UTC.
+Value told_in_zone(const Call& call, std::string_view layout, const Value& value, const std::string& zone) {
+  const Instant time = time_or_now(value, call.run);
+  const auto moved = in_zone(time, zone);
+  call.run.make(layout.size() * 4);
+  return format_layout(moved ? *moved : *in_zone(time, "UTC"), layout);
 }
 
-Value in_zone(const Call& call, std::string_view layout, const Value& time, std::string_view zone) {
-  check_zone(zone);
-  return format_layout(time_or_now(time, call.run), layout);
+Instant moved(Instant time, Duration by) {
+  const std::int64_t nanos = time.nanos + by.count() % 1'000'000'000;
+  time.seconds = static_cast<std::int64_t>(static_cast<std::uint64_t>(time.seconds) +
+                                           static_cast<std::uint64_t>(by.count() / 1'000'000'000));
+  time.seconds += nanos < 0 ? -1 : nanos >= 1'000'000'000 ? 1 : 0;
+  time.nanos = static_cast<int>(nanos < 0 ? nanos + 1'000'000'000 : nanos % 1'000'000'000);
+  return time;
 }
 
-Value modify(const Call& call) {
+Value modify(const Call& call, bool must) {
+  const Instant& time = needed(call[1]);
   const auto by = parse_duration(call.text(0));
-  if (!by) throw Error(Code::invalid, "time: invalid duration");
-  return time_value(TimePoint{saturated(unix_nanos(needed(call[1])), by->count(), false)});
+  if (!by && must) throw Error(Code::invalid, "time: invalid duration");
+  return time_value(by ? moved(time, *by) : time);
 }
 
-Value to_date(const Call& call) {
-  const auto time = parse_layout(call.text(1), call.text(0));
-  if (!time) throw Error(Code::invalid, "the text is no time in this layout");
-  return time_value(*time);
+Value to_date(const Call& call, bool must) {
+  auto time = parse_layout(call.text(1), call.text(0));
+  if (!time && must) throw Error(Code::invalid, "the text is no time in this layout");
+  return time_value(time ? std::move(*time) : Instant());
 }
 
 /// "3h", "2d", "5mo": the largest unit only.
@@ -98,10 +152,10 @@ Value duration_round(const Call& call) {
   Duration span{};
   if (call[0].is_text())
     span = parse_duration(call.text(0)).value_or(Duration{});
-  else if (call[0].kind() == Kind::integer)
+  else if (call[0].kind_name() == "int64")
     span = Duration{call[0].as_integer()};
-  else if (const auto time = time_of(call[0]))
-    span = between(call.run.now(), *time);
+  else if (const Instant* time = time_of(call[0]))
+    span = between(instant_of(call.run.now()), *time);
   const std::uint64_t size =
       span.count() < 0 ? 0 - static_cast<std::uint64_t>(span.count()) : static_cast<std::uint64_t>(span.count());
   struct Unit {
@@ -115,26 +169,24 @@ Value duration_round(const Call& call) {
   return "0s";
 }
 
+/// Only texts and int64 count, as in Sprig; a plain 90 is 0s. It wraps around, as Go's int64 does.
 Value duration_text(const Call& call) {
-  const std::int64_t count = call[0].is_text()                 ? parse_integer(call.text(0), 10).value_or(0)
-                             : call[0].kind() == Kind::integer ? call[0].as_integer()
-                                                               : 0;
-  constexpr std::int64_t kLongest = INT64_MAX / 1'000'000'000;
-  return format_duration(seconds{std::clamp(count, -kLongest, kLongest)});
+  const std::int64_t count = call[0].is_text()                ? clamped_integer(call.text(0))
+                             : call[0].kind_name() == "int64" ? call[0].as_integer()
+                                                              : 0;
+  return format_duration(
+      Duration{static_cast<std::int64_t>(static_cast<std::uint64_t>(count) * std::uint64_t{1'000'000'000})});
 }
 
 }  // namespace
 
-Value time_value(TimePoint time) { return Value::object(std::make_shared<Time>(time)); }
+Value time_value(Instant time) { return Value::object(std::make_shared<Time>(std::move(time))); }
+Value time_value(TimePoint time) { return time_value(instant_of(time)); }
 
-std::optional<TimePoint> time_of(const Value& value) {
-  if (value.kind() == Kind::object) {
-    if (const auto* time = dynamic_cast<const Time*>(&value.as_object())) return time->time();
-    return std::nullopt;
-  }
-  constexpr std::int64_t kLongest = INT64_MAX / 1'000'000'000;
-  if (value.kind() != Kind::integer) return std::nullopt;
-  return TimePoint{seconds{std::clamp(value.as_integer(), -kLongest, kLongest)}};
+const Instant* time_of(const Value& value) {
+  if (value.kind() != Kind::object) return nullptr;
+  const auto* time = dynamic_cast<const Time*>(&value.as_object());
+  return time == nullptr ? nullptr : &time->time();
 }
 
 std::vector<Function> time_functions() {
@@ -143,27 +195,35 @@ std::vector<Function> time_functions() {
       {"now", "", "The time; .Format, .Unix, .Year and so on.", kSprig,
        [](const Call& c) { return time_value(c.run.now()); }},
       {"date", "layout string, time any", "The time in Go's layout, in UTC; seconds since 1970 are a time too.", kSprig,
-       [](const Call& c) { return in_zone(c, c.text(0), c[1], "UTC"); }},
-      {"dateInZone", "layout string, time any, zone string", "date; zones other than UTC are refused.", kSprig,
-       [](const Call& c) { return in_zone(c, c.text(0), c[1], c.text(2)); }},
+       [](const Call& c) { return told_in_zone(c, c.text(0), c[1], "UTC"); }},
+      {"dateInZone", "layout string, time any, zone string",
+       "date in a zone: \"Europe/Berlin\". One that is not known is UTC.", kSprig,
+       [](const Call& c) { return told_in_zone(c, c.text(0), c[1], c.string(2)); }},
       {"date_in_zone", "layout string, time any, zone string", "dateInZone by its old name.", kSprig,
-       [](const Call& c) { return in_zone(c, c.text(0), c[1], c.text(2)); }},
+       [](const Call& c) { return told_in_zone(c, c.text(0), c[1], c.string(2)); }},
       {"htmlDate", "time any", "As 2006-01-02.", kSprig,
-       [](const Call& c) { return in_zone(c, "2006-01-02", c[0], "UTC"); }},
-      {"htmlDateInZone", "time any, zone string", "htmlDate; zones other than UTC are refused.", kSprig,
-       [](const Call& c) { return in_zone(c, "2006-01-02", c[0], c.text(1)); }},
+       [](const Call& c) { return told_in_zone(c, "2006-01-02", c[0], "UTC"); }},
+      {"htmlDateInZone", "time any, zone string", "htmlDate in a zone.", kSprig,
+       [](const Call& c) { return told_in_zone(c, "2006-01-02", c[0], c.string(1)); }},
       {"dateModify", "span string, time any", "The time and the span, which may be negative: \"-1.5h\".", kSprig,
-       modify},
-      {"date_modify", "span string, time any", "dateModify by its old name.", kSprig, modify},
-      {"mustDateModify", "span string, time any", "As dateModify.", kSprig, modify},
-      {"must_date_modify", "span string, time any", "As dateModify.", kSprig, modify},
-      {"toDate", "layout string, text string", "The time that the text tells in the layout.", kSprig, to_date},
-      {"mustToDate", "layout string, text string", "As toDate.", kSprig, to_date},
+       [](const Call& c) { return modify(c, false); }},
+      {"date_modify", "span string, time any", "dateModify by its old name.", kSprig,
+       [](const Call& c) { return modify(c, false); }},
+      {"mustDateModify", "span string, time any", "As dateModify; a span that is none is an error.", kSprig,
+       [](const Call& c) { return modify(c, true); }},
+      {"must_date_modify", "span string, time any", "mustDateModify by its old name.", kSprig,
+       [](const Call& c) { return modify(c, true); }},
+      {"toDate", "layout string, text string",
+       "The time that the text tells in the layout; the year 1 when it tells none.", kSprig,
+       [](const Call& c) { return to_date(c, false); }},
+      {"mustToDate", "layout string, text string", "As toDate; a text that tells none is an error.", kSprig,
+       [](const Call& c) { return to_date(c, true); }},
       {"unixEpoch", "time any", "Seconds since 1970, as text.", kSprig,
-       [](const Call& c) -> Value { return fmt::to_string(floor<seconds>(needed(c[0])).time_since_epoch().count()); }},
+       [](const Call& c) -> Value { return fmt::to_string(needed(c[0]).seconds); }},
       {"ago", "time any", "How long ago the time was: \"1h30m0s\".", kSprig,
        [](const Call& c) -> Value {
-         return format_duration(std::chrono::round<seconds>(between(c.run.now(), time_or_now(c[0], c.run))));
+         return format_duration(
+             std::chrono::round<seconds>(between(instant_of(c.run.now()), time_or_now(c[0], c.run))));
        }},
       {"duration", "seconds any", "Seconds as \"1m35s\".", kSprig, duration_text},
       {"durationRound", "span any", "The largest unit of a span: \"2h\", \"3mo\".", kSprig, duration_round},

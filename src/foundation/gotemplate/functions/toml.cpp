@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace underway::gotemplate::detail {
 
@@ -39,11 +40,19 @@ class Writer {
         table(*members_of(member), inner, depth + 1);
       } else if (is_table_list(member)) {
         for (const Value& item : member.as_list()) {
+          if (depth > 0 && !out_.empty()) out_ += '\n';
           header(fmt::format("[[{}]]", inner), depth);
           table(*members_of(item), inner, depth + 1);
         }
       }
     }
+  }
+
+  /// A document that is no table, which the encoder writes all the same.
+  void alone(const Value& value) {
+    if (is_table_list(value)) throw Error(Code::invalid, "toml: top-level values must be maps, not lists of them");
+    if (value.is_nil()) throw Error(Code::invalid, "toml: there is no value");
+    this->value(value, 0);
   }
 
   std::string take() { return std::move(out_); }
@@ -96,7 +105,7 @@ class Writer {
       case Kind::real: {
         std::string text = format_real(value.as_real(), 'f', -1);
         if (std::isnan(value.as_real())) text = "nan";
-        if (std::isinf(value.as_real())) text = value.as_real() < 0 ? "-inf" : "inf";
+        if (std::isinf(value.as_real())) text = value.as_real() < 0 ? "-inf" : "+inf";
         out_ += text;
         if (std::isfinite(value.as_real()) && text.find('.') == std::string::npos) out_ += ".0";
         return;
@@ -112,7 +121,11 @@ class Writer {
         return;
       }
       case Kind::object:
-        return this->value(value.as_object().plain(), depth + 1);
+        if (value.type_name() == "time.Time")
+          out_ += value.as_object().plain().as_text();
+        else
+          this->value(value.as_object().plain(), depth + 1);
+        return;
       case Kind::map:
         return inline_table(value.as_map(), depth);
       case Kind::nil:
@@ -123,12 +136,19 @@ class Writer {
     }
   }
 
+  /// Members without a value are left out, but the comma behind the one before them stays, as there.
   void inline_table(const Map& map, std::size_t depth) {
+    std::vector<const Map::value_type*> sorted;
+    for (const auto& member : map)
+      if (!is_table(member.second) && !is_table_list(member.second)) sorted.push_back(&member);
+    for (const auto& member : map)
+      if (is_table(member.second) || is_table_list(member.second)) sorted.push_back(&member);
     out_ += '{';
-    const char* separator = "";
-    for (const auto& [key, member] : map) {
-      out_ += std::exchange(separator, ", ") + name(key) + " = ";
-      value(member, depth + 1);
+    for (const auto* member : sorted) {
+      if (member->second.is_nil()) continue;
+      out_ += name(member->first) + " = ";
+      value(member->second, depth + 1);
+      if (member != sorted.back()) out_ += ", ";
     }
     out_ += '}';
   }
@@ -140,11 +160,11 @@ class Writer {
 }  // namespace
 
 std::string to_toml(const Value& value, Run& run) {
-  const Map* map = value.members();
-  if (map == nullptr)
-    throw Error(Code::invalid, fmt::format("toml: top-level values must be maps, not {}", value.type_name()));
   Writer writer(run);
-  writer.table(*map, "", 0);
+  if (const Map* map = value.members())
+    writer.table(*map, "", 0);
+  else
+    writer.alone(value);
   return writer.take();
 }
 

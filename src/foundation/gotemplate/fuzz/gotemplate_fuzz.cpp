@@ -26,6 +26,19 @@ class Source final : public DataSource {
     return std::vector<ServiceInstance>{{.id = "1", .name = name, .address = "10.0.0.1", .port = 80, .tags = {"a"}}};
   }
   Answer<std::vector<ServiceSummary>> services() override { return std::vector<ServiceSummary>{{"web", {"a", "b"}}}; }
+  ForeignReply foreign(const ForeignQuery& query, Dependencies& used) override {
+    used.foreign.insert(query);
+    if (query.name == "none") return {ForeignAnswer(), "why"};
+    if (query.name.empty()) return {};
+    Secret secret{.lease_id = "l", .data = {{"a", 1}, {"b", {{"c", "x"}}}}};
+    if (query.name == "x") secret.metadata = boost::json::object{{"version", 1}};
+    return {ForeignAnswer{.instances = {{.id = "1", .name = query.name, .tags = {"a"}, .meta = {{"m", "1"}}}},
+                          .services = {{"web", {"a"}}},
+                          .pairs = {{.path = query.name + "/k/v", .value = "x"}, {.path = query.name, .value = "y"}},
+                          .secret = secret,
+                          .names = {"a", "b/"}},
+            {}};
+  }
   std::string read_file(const std::string& path) override { return "a: [1, 2]\nb: " + path; }
 };
 

@@ -125,7 +125,7 @@ TEST(Errors, AnUnknownFunctionSuggestsTheNearestOne) {
 
 TEST(Errors, ARefusedFunctionSaysWhatToUse) {
   for (const auto& [name, instead] : std::map<std::string, std::string>{
-           {"key", "nomadVar"}, {"secret", "nomadVar"}, {"service", "nomadService"}, {"plugin", "prestart task"}}) {
+           {"connect", "nomadService"}, {"pkiCert", "'secret'"}, {"plugin", "prestart task"}}) {
     SCOPED_TRACE(name);
     try {
       parse("t", "{{ " + name + " \"x\" }}", job_functions());

@@ -33,7 +33,8 @@ std::string tables() {
   out += table("In job templates", kColumns, job_functions(), from(Origin::consul));
   out += table("In overlays; in job templates with `sprig_` before the name", kColumns, overlay_functions(),
                from(Origin::sprig));
-  out += "\n## Refused in job templates\n\n| name | why, and what to use |\n| --- | --- |\n";
+  out += "\n## Refused\n\nThose with `sprig_` before the name are refused in overlays too, without it.\n";
+  out += "\n| name | why, and what to use |\n| --- | --- |\n";
   for (const auto& [name, function] : job_functions().all())
     if (function.origin == Origin::refused) out += fmt::format("| `{}` | {} |\n", name, function.meaning);
   return out;
@@ -51,11 +52,53 @@ TEST(Functions, AreAllInTheReference) {
 
 TEST(Functions, OfSprigHaveAPrefixInJobs) {
   for (const auto& [name, function] : overlay_functions().all()) {
-    if (function.origin != Origin::sprig) continue;
+    if (function.origin != Origin::sprig && function.origin != Origin::refused) continue;
     EXPECT_NE(job_functions().find("sprig_" + name), nullptr) << name;
   }
   EXPECT_EQ(overlay_functions().find("nomadVar"), nullptr);
   EXPECT_EQ(job_functions().find("nindent"), nullptr);
+}
+
+// All of sprig v3.2.3's TxtFuncMap and of consul-template v0.33.0's funcMap: each is offered, or refused by its name.
+TEST(Functions, OfSprigAndConsulTemplateAreAllKnown) {
+  constexpr std::string_view kSprig =
+      "hello ago date date_in_zone date_modify dateInZone dateModify duration durationRound htmlDate htmlDateInZone "
+      "must_date_modify mustDateModify mustToDate now toDate unixEpoch abbrev abbrevboth trunc trim upper lower title "
+      "untitle substr repeat trimall trimAll trimSuffix trimPrefix nospace initials randAlphaNum randAlpha randAscii "
+      "randNumeric swapcase shuffle snakecase camelcase kebabcase wrap wrapWith contains hasPrefix hasSuffix quote "
+      "squote cat indent nindent replace plural sha1sum sha256sum adler32sum toString atoi int64 int float64 seq "
+      "toDecimal split splitList splitn toStrings until untilStep add1 add sub div mod mul randInt add1f addf subf "
+      "divf "
+      "mulf biggest max min maxf minf ceil floor round join sortAlpha default empty coalesce all any compact "
+      "mustCompact fromJson toJson toPrettyJson toRawJson mustFromJson mustToJson mustToPrettyJson mustToRawJson "
+      "ternary deepCopy mustDeepCopy typeOf typeIs typeIsLike kindOf kindIs deepEqual env expandenv getHostByName base "
+      "dir clean ext isAbs osBase osClean osDir osExt osIsAbs b64enc b64dec b32enc b32dec tuple list dict get set "
+      "unset "
+      "hasKey pluck keys pick omit merge mergeOverwrite mustMerge mustMergeOverwrite values append push mustAppend "
+      "mustPush prepend mustPrepend first mustFirst rest mustRest last mustLast initial mustInitial reverse "
+      "mustReverse "
+      "uniq mustUniq without mustWithout has mustHas slice mustSlice concat dig chunk mustChunk bcrypt htpasswd "
+      "genPrivateKey derivePassword buildCustomCert genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey "
+      "genSignedCert genSignedCertWithKey encryptAES decryptAES randBytes uuidv4 semver semverCompare fail regexMatch "
+      "mustRegexMatch regexFindAll mustRegexFindAll regexFind mustRegexFind regexReplaceAll mustRegexReplaceAll "
+      "regexReplaceAllLiteral mustRegexReplaceAllLiteral regexSplit mustRegexSplit regexQuoteMeta urlParse urlJoin";
+  constexpr std::string_view kConsul =
+      "datacenters file key keyExists keyOrDefault ls safeLs node nodes secret secrets service connect services tree "
+      "safeTree caRoots caLeaf pkiCert nomadServices nomadService nomadVarList nomadVarListSafe nomadVar "
+      "nomadVarExists "
+      "scratch base64Decode base64Encode base64URLDecode base64URLEncode byKey byTag contains containsAll containsAny "
+      "containsNone containsNotAll env mustEnv envOrDefault executeTemplate explode explodeMap mergeMap "
+      "mergeMapWithOverride in indent loop join trim trimPrefix trimSuffix trimSpace parseBool parseFloat parseInt "
+      "parseJSON parseUint parseYAML plugin regexReplaceAll regexMatch replaceAll sha256Hex md5sum hmacSHA256Hex "
+      "timestamp toLower toJSON toJSONPretty toUnescapedJSON toUnescapedJSONPretty toTitle toTOML toUpper toYAML split "
+      "splitToMap byMeta sockaddr writeToFile add subtract multiply divide modulo minimum maximum spew_dump "
+      "spew_printf "
+      "spew_sdump spew_sprintf";
+  for (const auto& name : split(kSprig, ' ')) {
+    EXPECT_NE(overlay_functions().find(name), nullptr) << name;
+    EXPECT_NE(job_functions().find("sprig_" + name), nullptr) << name;
+  }
+  for (const auto& name : split(kConsul, ' ')) EXPECT_NE(job_functions().find(name), nullptr) << name;
 }
 
 TEST(Functions, RefuseWrongArgumentsBeforeTheyRun) {

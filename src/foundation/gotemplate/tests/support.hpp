@@ -20,6 +20,7 @@ class FakeSource final : public DataSource {
        {{"i1", "db", "n1", "10.0.0.1", 5432, "dc1", {"main"}, "j", "a1"},
         {"i2", "db", "n2", "10.0.0.2", 5433, "dc1", {}, "j", "a2"}}}};
   std::map<std::string, std::string> files{{"local/a.txt", "text of a file"}};
+  std::map<ForeignQuery, ForeignReply> foreign_replies;
   bool linked = true;
 
   std::optional<std::string> env(const std::string& name) override {
@@ -48,6 +49,11 @@ class FakeSource final : public DataSource {
     std::vector<ServiceSummary> out;
     for (const auto& [name, instances] : known_services) out.push_back({name, {"main"}});
     return out;
+  }
+  ForeignReply foreign(const ForeignQuery& query, Dependencies& used) override {
+    used.foreign.insert(query);
+    const auto found = foreign_replies.find(query);
+    return found == foreign_replies.end() ? ForeignReply() : found->second;
   }
   std::string read_file(const std::string& path) override {
     const auto found = files.find(path);

@@ -30,8 +30,10 @@ class Arguments {
   const Value::List& items(std::size_t i) const;
   const Value::Object& members(std::size_t i) const;
   std::vector<std::string> texts(std::size_t i) const;
-  /// A list of the type that all items can have; of the items as they are (a tuple) when they have none in common.
-  Value list(Value::List items) const;
+  /// As a list; of `any`, which is of the type that all its elements can have. Throws ArgumentError when there is none.
+  Value list(std::size_t i, const Type& element = {}) const;
+  /// A list of `items`, which are of type `element`.
+  static Value list_of(Value::List items, Type element);
 
  private:
   const Call& call_;

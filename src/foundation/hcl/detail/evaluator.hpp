@@ -60,13 +60,16 @@ class Evaluator {
   // Operators and calls (evaluator_operators.cpp)
   Result unary(const UnaryNode& node);
   Result binary(const BinaryNode& node);
-  Result logical(const BinaryNode& node);
+  Result applied(const BinaryNode& node, const Result& left);
+  Result logical(const BinaryNode& node, const Result& left);
   Result arithmetic(const BinaryNode& node, const Number& left, const Number& right);
   std::optional<Number> number(const Node& node, const Value& value, std::string_view purpose);
   std::optional<bool> flag(const Node& node, std::string_view purpose);
+  std::optional<bool> flag(const Node& node, const Result& value, std::string_view purpose);
   Result conditional(const ConditionalNode& node);
   Result call(const CallNode& node);
   Result special_call(const CallNode& node);
+  Result special_call_of_values(const CallNode& node);
   Result invoke(const CallNode& node, const Function& function, const std::vector<Value>& arguments);
   std::optional<std::vector<Value>> arguments_of(const CallNode& node);
   /// Evaluates without reporting.

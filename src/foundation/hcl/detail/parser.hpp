@@ -28,13 +28,14 @@ class Parser {
          Diagnostics& diagnostics)
       : document_(document), text_(text), base_(base), fixed_(fixed), diagnostics_(diagnostics) {}
 
-  const BodyNode* file();
+  const BodyNode* file(Lines lines);
   const Node* whole_expression();
   const Node* whole_template();
 
  private:
   // Bodies (parser.cpp)
   const BodyNode* body(const Token* open, Span header);
+  const BodyNode* line_body(const Token& open, Span header);
   void item(std::vector<DefinitionNode>& attributes, std::vector<BlockNode>& blocks);
   void add_attribute(const Token& name, std::vector<DefinitionNode>& attributes);
   void add_block(const Token& type, std::vector<BlockNode>& blocks);
@@ -154,6 +155,7 @@ class Parser {
   bool peeked_ = false;
   bool newlines_matter_ = true;
   unsigned nesting_ = 0;
+  Lines lines_ = Lines::free;
 };
 
 template <class T>

@@ -192,5 +192,22 @@ TEST(Body, MergedBodiesReadAsOne) {
   EXPECT_EQ(summaries(diagnostics), "two:1:2 the attribute 'a' is set twice\n");
 }
 
+TEST(Body, OneLineBlocksHoldOneAttributeWhereLinesAreStrict) {
+  for (const char* good : {"b {}\n", "b { a = 1 }\n", "b {\n c { a = 1 }\n}\n", "b { # c\n}\n", "b { a = [\n1] }\n"}) {
+    Diagnostics diagnostics;
+    parse(good, "t", diagnostics, Lines::strict);
+    EXPECT_FALSE(diagnostics.has_errors()) << good;
+  }
+  for (const char* bad :
+       {"b { c {} }\n", "b { c { a = 1 } }\n", "b { a = 1\n}\n", "b { a = 1, c = 2 }\n", "b { a = <<X\nX\n}\n"}) {
+    Diagnostics diagnostics;
+    parse(bad, "t", diagnostics, Lines::strict);
+    EXPECT_TRUE(diagnostics.has_errors()) << bad;
+  }
+  Diagnostics diagnostics;
+  parse("b { c { a = 1 } }\n", "t", diagnostics);
+  EXPECT_FALSE(diagnostics.has_errors());
+}
+
 }  // namespace
 }  // namespace underway::hcl

@@ -48,9 +48,26 @@ TEST(Expression, NumbersAreExact) {
          {"1.10", "1.1"},
          {"4294967296 * 4294967296", "18446744073709551616"},
          {"5 / 0", "error: division by zero"},
+         {"5 % 0", "5"},
+         {"18446744073709551616 + 1", "18446744073709551617"},
+         {"0.1 == 1 / 10", "true"},
+         {"jsonencode(-0)", "\"-0\""},
+         {"\".5\" + 1", "1.5"},
+         {"0.1.1", "error: this is no number"},
          {"1e99999", "error: this number is out of bounds"}});
   EXPECT_EQ(eval("1 / 3").substr(0, 12), "0.3333333333");
-  EXPECT_EQ(eval("1 / 3").size(), 156U);
+  EXPECT_EQ(eval("1 / 3").size(), 157U);
+}
+
+TEST(Expression, ChainsOfOperatorsMayBeLong) {
+  std::string sum = "1", all = "true", mixed = "1 * 2";
+  for (int i = 0; i < 5000; ++i) sum += " + 1", all += " && true", mixed += i % 2 == 0 ? " + 3 * 1" : " - 3";
+  EXPECT_EQ(eval(sum), "5001");
+  EXPECT_EQ(eval(all), "true");
+  EXPECT_EQ(eval(mixed), "2");
+  Diagnostics diagnostics;
+  EXPECT_EQ(parse_expression(sum + " + var.count", "t", diagnostics).variables().size(), 1U);
+  EXPECT_EQ(eval(sum, Context(Limits{.steps = 1000})), "error: this takes too long to evaluate");
 }
 
 TEST(Expression, ComparisonAndLogicFollowTheModel) {
@@ -60,11 +77,13 @@ TEST(Expression, ComparisonAndLogicFollowTheModel) {
          {"\"a\" < 1", "error: '<' needs numbers, this is the string \"a\""},
          {"[1, 2] == [1, 2]", "true"},
          {"{a = 1} == {a = 2}", "false"},
+         {"sort([]) == range(0)", "false"},
+         {"coalesce(sort([\"a\"]), setunion([\"b\"]), [1]) == sort([\"a\"])", "true"},
          {"null == null", "true"},
          {"1 == null", "false"},
          {"\"true\" && true", "true"},
-         {"var.nothing != null && var.nothing.x > 1", "false"},
-         {"true || var.bad", "true"},
+         {"false && var.nothing.x", "error: 'var.nothing' is null and has no 'x'"},
+         {"true || var.bad", "error: 'var' has no 'bad'"},
          {"1 && true", "error: '&&' needs true or false, this is the number 1"},
          {"!\"x\"", "error: '!' needs true or false, this is the string \"x\""}});
 }
@@ -97,7 +116,7 @@ TEST(Expression, CollectionsAreBuiltAndIndexed) {
          {"var.list.0", "\"a\""},
          {"var.nodes.0.id", "1"},
          {"var.nodes.0.tags.1", "\"y\""},
-         {"[[1, 2], [3, 4]].1.0", "3"},
+         {"[[1, 2], [3, 4]].1.0", "error: an index after '.' is a plain integer"},
          {"var.ports[\"http\"]", "80"},
          {"var[\"ports\"].ssh", "22"},
          {"[1, 2, 3][1 + 1]", "3"},
@@ -118,6 +137,7 @@ TEST(Expression, SplatsReachIntoEachElement) {
          {"[{a = [7, 8]}].*.a[0]", "[7, 8]"},
          {"var.nodes.*.tags.0", "error: 'var.nodes.*.tags' has no element 0"},
          {"var.ports[*].http", "[80]"},
+         {"var.nodes.*.tags.*", "error: '.*' has no place behind '.*'"},
          {"var.nothing[*]", "[]"},
          {"var.count[*]", "[3]"},
          {"[][*].a", "[]"},
@@ -165,6 +185,12 @@ TEST(Expression, TryCanAndConvertLookBeforeTheyLeap) {
          {"convert(\"x\", number)", "error: convert(): a number is required, this is the string \"x\""},
          {"convert([{p = true}], list(object({p = number})))",
           "error: convert(): [0].p: a number is required, this is the bool true"},
+         {"convert(1, \"string\")", "error: a type is written without quotes"},
+         {"can([1]...)", "true"},
+         {"can([1, 2]...)", "error: can() does not take 2 arguments"},
+         {"try([1, 2]...)", "1"},
+         {"try(var.bad, [7]...)", "7"},
+         {"try(var.name, []...)", "\"web\""},
          {"try(var.bad, var.worse)", "error: 'var' has no 'worse'"}});
 }
 

@@ -72,5 +72,11 @@ TEST(Template, FlushHeredocsLoseTheSharedIndentation) {
   EXPECT_EQ(eval_x("x = <<-EOT\n    a\n${\"  b\"}\n  EOT\n"), R"("    a\n  b\n")");
 }
 
+TEST(Template, IndentationIsCountedInCharacters) {
+  EXPECT_EQ(eval_x("x = <<-E\n\u2003\u2003a\n\u00a0 b\n\u2003c\n  E\n"), "\"\u2003a\\n b\\nc\\n\"");
+  EXPECT_EQ(eval_x("x = <<E\na\n\u00a0E\n"), "\"a\\n\"");
+  EXPECT_EQ(eval_template("a\u2003${~ 1 ~}\u00a0b"), "\"a1b\"");
+}
+
 }  // namespace
 }  // namespace underway::hcl

@@ -57,7 +57,8 @@ TEST(Router, LeadsPathsToHandlers) {
     SCOPED_TRACE(c.target);
     EXPECT_EQ(ask(router, "GET", c.target).body, c.answer);
   }
-  for (const char* unknown : {"/v1", "/v1/job", "/v1/job/", "/v1/jobs/", "/v2/jobs", "/ui", "/v1/job/a/b"}) {
+  for (const char* unknown :
+       {"/v1", "/v1/job", "/v1/job/", "/v1/jobs/", "/v2/jobs", "/ui", "/v1/job/a/b", "/v1/job//allocations", "/ui//"}) {
     SCOPED_TRACE(unknown);
     EXPECT_EQ(ask(router, "GET", unknown).status, 404);
   }

@@ -76,14 +76,24 @@ TEST(CgroupV2, ReadsItsStatistics) {
   const UnifiedMachine machine;
   machine.put("sys/fs/cgroup/u/web/memory.current", "4096\n");
   machine.put("sys/fs/cgroup/u/web/memory.events", "low 0\noom 1\noom_kill 2\noom_group_kill 0\n");
-  machine.put("sys/fs/cgroup/u/web/cpu.stat", "usage_usec 1500\nthrottled_usec 7\n");
+  machine.put("sys/fs/cgroup/u/web/cpu.stat",
+              "usage_usec 1500\nuser_usec 900\nsystem_usec 600\nnr_throttled 4\nthrottled_usec 7\n");
+  machine.put("sys/fs/cgroup/u/web/memory.stat", "anon 1000\nfile 2000\nkernel 300\nanon_thp 5\n");
+  machine.put("sys/fs/cgroup/u/web/memory.swap.current", "64\n");
   machine.put("sys/fs/cgroup/u/web/pids.current", "3\n");
   auto group = Cgroup::find(CgroupSystem::probe(machine.root.path()), "u/web");
   ASSERT_TRUE(group);
   const auto stats = group->stats();
   EXPECT_EQ(stats.memory_bytes, 4096U);
   EXPECT_EQ(stats.oom_kills, 2U);
+  EXPECT_EQ(stats.memory_anonymous_bytes, 1000U);
+  EXPECT_EQ(stats.memory_file_bytes, 2000U);
+  EXPECT_EQ(stats.memory_kernel_bytes, 300U);
+  EXPECT_EQ(stats.memory_swap_bytes, 64U);
   EXPECT_EQ(stats.cpu_time, std::chrono::microseconds{1500});
+  EXPECT_EQ(stats.cpu_user, std::chrono::microseconds{900});
+  EXPECT_EQ(stats.cpu_system, std::chrono::microseconds{600});
+  EXPECT_EQ(stats.cpu_throttled_periods, 4U);
   EXPECT_EQ(stats.pids, 3U);
   group->release();
 }

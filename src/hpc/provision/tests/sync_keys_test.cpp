@@ -207,7 +207,7 @@ TEST_F(KeysTest, ARotationIsSealedUnderTheRootKeyToo) {
   const std::string old = server.keyring().active_id();
   loop.run_until_done(server.variables().rotate(true));
   EXPECT_THAT(refusal([&] { service.refuse_removal(tables(), old); }), HasSubstr("the key of file manifests"));
-  loop.run_until_done(service.seal_anew());
+  loop.run_until_done(service.seal_own_key_anew());
   EXPECT_EQ(refusal([&] { service.refuse_removal(tables(), old); }), "no error");
   catch_up(c1, trust);
   server::testing::run_until(loop, [&] { return state().next.empty(); });

@@ -90,13 +90,44 @@ TEST_F(TemplateTest, KnowsEveryVariableOfWarewulfs) {
   for (const auto& [of, names] : all) {
     for (const auto& name : names) {
       const std::string path = (of.empty() ? "" : "." + of) + "." + name;
-      // "<no value>" is what a name that is not there prints.
+      // A name that is not there is an error that says so.
+      EXPECT_THAT(refusal("{{ printf \"%v\" " + path + " }}"), ::testing::Not(HasSubstr("can't evaluate field")))
+          << path;
       EXPECT_THAT(refusal("{{ printf \"%v\" " + path + " }}"), ::testing::Not(HasSubstr("no value"))) << path;
       EXPECT_THAT(refusal("{{ " + path + " | kindOf }}"), ::testing::Not(HasSubstr("invalid"))) << path;
       ++known;
     }
   }
   EXPECT_EQ(known, 79);
+}
+
+// What Warewulf 4.6 and those before it have besides.
+TEST_F(TemplateTest, HasTheRestOfWarewulfsVocabulary) {
+  EXPECT_EQ(text("{{.Paths.WWClientdir}} {{.Paths.Sysconfdir}}"), "/warewulf /etc");
+  EXPECT_EQ(text("{{.Ipmi.Write.Bool}} {{if .Ipmi.Write}}set{{else}}unset{{end}} [{{.Ipmi.Write}}]"), "false unset []");
+  EXPECT_EQ(text("{{range .NetDevs}}{{eq .OnBoot \"true\"}} {{.OnBoot.Bool}};{{end}}"), "true true;true true;");
+  EXPECT_EQ(text("{{.Discoverable.BoolDefaultTrue}} {{.Kernel.Args | join \" \"}}|{{range .Kernel.Args}}x{{end}}"),
+            "true |");
+  EXPECT_EQ(text("{{basename \"/a/b.efi\"}} {{inc 1}} {{dec 1}} {{basename \"\"}} {{basename \"/x/\"}}"),
+            "b.efi 2 0 . x");
+  EXPECT_EQ(text("{{with index .Tftp.IpxeBinaries \"00:07\"}}x{{end}}{{.Warewulf.GrubBoot}}{{.Dhcp.Range6Start}}"),
+            "false");
+  EXPECT_EQ(text("{{.BuildTime}} {{.IpCIDR6}}{{.NetworkCIDR6}}{{.Overlay}}"), "11-14-2023 22:13:20 UTC underway");
+  EXPECT_EQ(text("{{SystemdEscapePath \"//a-b//c d/\"}} {{SystemdEscape \"a/.b\"}}"), "a\\x2db-c\\x20d a-.b");
+}
+
+// Warewulf's data are structs: a field that is not there fails the rendering, and is never "<no value>".
+TEST_F(TemplateTest, AFieldThatIsNotThereIsNamed) {
+  for (const std::string path : {".Paths.Wwclient", ".Nosuch", ".Kernel.Nosuch", ".Ipmi.Nosuch", ".ThisNode.Nosuch",
+                                 ".Dhcp.Nosuch", ".Warewulf.Nosuch", ".NetDevs.mgmt.Nosuch", ".Id.Get"})
+    EXPECT_THAT(refusal("{{ " + path + " }}"), HasSubstr("can't evaluate field " + path.substr(path.rfind('.') + 1)))
+        << path;
+  EXPECT_THAT(refusal("{{ range .AllNodes }}{{ .Nosuch }}{{ end }}"), HasSubstr("can't evaluate field Nosuch"));
+}
+
+TEST_F(TemplateTest, RefusesByNameWhatIsUnsafe) {
+  for (const std::string name : {"env", "uuidv4", "genCA", "getHostByName", "randAlphaNum", "bcrypt"})
+    EXPECT_THAT(refusal("{{ " + name + " }}"), HasSubstr(name)) << name;
 }
 
 TEST_F(TemplateTest, KnowsItsDevices) {

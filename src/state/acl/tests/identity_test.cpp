@@ -138,10 +138,13 @@ TEST_F(IdentitiesTest, TasksHaveThePoliciesThatNameThem) {
   for_job("group", {"default", "web", "front", ""});
   for_job("task", {"default", "web", "front", "nginx"});
   for_job("other", {"other", "web", "", ""});
+  for_job("whole", {"third", "", "", ""});
   const std::vector<std::string> all{"group", "job", "task"}, two{"group", "job"}, one{"job"};
   EXPECT_EQ(policies_of_workload(tables_, "default", "web", "front", "nginx"), all);
   EXPECT_EQ(policies_of_workload(tables_, "default", "web", "front", "php"), two);
   EXPECT_EQ(policies_of_workload(tables_, "default", "web", "back", "nginx"), one);
+  EXPECT_EQ(policies_of_workload(tables_, "third", "any", "g", "t"), std::vector<std::string>{"whole"})
+      << "one of a namespace alone is for all of its jobs";
 }
 
 }  // namespace

@@ -55,6 +55,12 @@ TEST(Policy, ReadsJsonToo) {
   EXPECT_EQ(policy.node, Level::read);
 }
 
+TEST(Policy, MayHaveNoRulesYet) {
+  EXPECT_TRUE(errors("").empty());
+  EXPECT_TRUE(parse_policy("", "p").empty());
+  EXPECT_FALSE(errors(" \n").empty()) << "who writes something means something by it";
+}
+
 TEST(Policy, TellsEverythingThatIsWrongAtOnce) {
   const auto found = errors(R"(
     namespace "default" { capabilities = ["read-jobs"] }
@@ -78,7 +84,7 @@ TEST(Policy, RefusesWhatGrantsNothingOrCannotBeMeant) {
     std::string rules;
   };
   const std::vector<Case> cases = {
-      {"nothing", ""},
+      {"blanks alone", " \n"},
       {"a namespace without a name", "namespace { policy = \"read\" }"},
       {"an unknown policy", "namespace \"default\" { policy = \"admin\" }"},
       {"a rule without content", "node {}"},

@@ -80,6 +80,33 @@ void read_shorthand(const Shorthand& shorthand, const hcl::Attribute& attribute,
 
 }  // namespace
 
+namespace {
+
+/// Whether it is there and not null, which is the same.
+bool gives(const Site& site, std::string_view name) {
+  const hcl::Attribute* attribute = site.content.find(name);
+  if (attribute == nullptr) return false;
+  hcl::Diagnostics known;  // what is wrong with it was reported when it was read
+  const auto value = attribute->expression.evaluate(site.context, known);
+  return !value || !value->is_null();
+}
+
+/// A group without a word about its count has as many as its scaling has at least.
+void settle_count(model::TaskGroup& group, const Site& site) {
+  if (group.scaling && group.scaling->min && !gives(site, "count")) group.count = *group.scaling->min;
+}
+
+/// `id` in a job's block: the label is its name then.
+void read_id(model::Job& job, const Site& site) {
+  const hcl::Attribute* attribute = site.content.find("id");
+  const auto id = attribute == nullptr || !gives(site, "id") ? std::nullopt : text_of(*attribute, site);
+  if (!id) return;
+  if (job.name.empty()) job.name = job.id;
+  job.id = *id;
+}
+
+}  // namespace
+
 JobDialect::JobDialect(JobSites& sites) : sites_(sites) {
   for (const auto& name : refused_names())
     extensions_[std::string(name.structure)].refused.emplace_back(name.hcl, name.why);
@@ -102,6 +129,7 @@ void JobDialect::add_context() {
   extensions_["group"].prepare = [this](void* object) { group_ = static_cast<model::TaskGroup*>(object); };
   extensions_["group"].finish = [this](void* object, const Site& site) {
     auto& group = *static_cast<model::TaskGroup*>(object);
+    settle_count(group, site);
     inherit(group.tasks, inherited(site), site);
     sites_.blocks.try_emplace(fmt::format("group '{}'", group.name), site.header);
   };
@@ -145,10 +173,12 @@ void JobDialect::note_config(const std::string& path, const model::Task& task, c
 }
 
 void JobDialect::add_sugar() {
+  extensions_["job"].attributes.emplace_back("id");
   extensions_["job"].blocks.push_back({.type = "task", .labels = {"name"}});
   extensions_["job"].finish = [this](void* object, const Site& site) {
     sites_.blocks[""] = site.header;
     auto& job = *static_cast<model::Job*>(object);
+    read_id(job, site);
     read_tasks(job, site);
     const Inherited from = inherited(site);
     for (auto& group : job.groups) inherit(group.tasks, from, site);
@@ -161,8 +191,9 @@ void JobDialect::read_tasks(model::Job& job, const Site& site) {
     model::TaskGroup group;
     group.name = block->label(0);
     group_ = &group;
+    Given* const given = site.given == nullptr ? nullptr : &site.given->add("TaskGroups").add("Tasks");
     decode(*block, describe::structure_of<model::Task>(), &group.tasks.emplace_back(), site.context, site.diagnostics,
-           extensions_);
+           extensions_, given);
     sites_.blocks.try_emplace(fmt::format("group '{}'", group.name), block->range);
     job.groups.push_back(std::move(group));
   }

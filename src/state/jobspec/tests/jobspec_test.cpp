@@ -151,7 +151,7 @@ TEST(Sugar, TurnsATaskOfTheJobIntoAGroup) {
 
 TEST(Ports, AreStaticOnlyWhenTheySaySo) {
   const auto parsed =
-      accept(job("", "network {\nmode = \"host\"\nport \"a\" { static = 80\n to = 8080 }\nport \"b\" {}\n}"));
+      accept(job("", "network {\nmode = \"host\"\nport \"a\" {\nstatic = 80\n to = 8080\n}\nport \"b\" {}\n}"));
   const auto& network = parsed.groups.at(0).networks.at(0);
   EXPECT_EQ(network.mode, "host");
   ASSERT_EQ(network.reserved_ports.size(), 1u);
@@ -209,7 +209,7 @@ TEST(Restart, TakesWhatItLeavesOutFromWhatIsAround) {
 
 TEST(RunTime, ReferencesAreKeptAsText) {
   const auto parsed =
-      accept(job("", "network { port \"db\" {} }",
+      accept(job("", "network {\n port \"db\" {}\n}",
                  "env {\n A = \"${NOMAD_PORT_db}\"\n B = \"x-${attr.cpu.arch}-${node.class}\"\n}\n"
                  "config {\n command = \"/bin/echo\"\n args = [\"${meta.rack}\", \"${upper(\"a\")}\"]\n}"));
   const auto& task = parsed.groups.at(0).tasks.at(0);
@@ -303,6 +303,129 @@ TEST(Json, ErrorsNameThePathOrThePlace) {
             "error: Job.Priority: expected an integer\n  why:   found \"high\"\n");
   EXPECT_NE(errors("{\"job\": ").find("j.hcl:1:"), std::string::npos);
   EXPECT_NE(errors(R"({"job": {"j": {"prioriti": 1}}})").find("write 'priority'"), std::string::npos);
+}
+
+TEST(Count, IsTheLeastOfItsScalingWhenNothingElseIsSaid) {
+  struct Case {
+    const char* group;
+    std::int64_t count;
+  };
+  const std::vector<Case> cases = {{"scaling {\nmin = 2\nmax = 5\n}", 2},
+                                   {"scaling {\nmin = 0\nmax = 5\n}", 0},
+                                   {"count = null\nscaling {\nmin = 2\nmax = 5\n}", 2},
+                                   {"count = 1\nscaling {\nmin = 0\nmax = 5\n}", 1},
+                                   {"scaling {\nmax = 5\n}", 1},
+                                   {"", 1}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.group);
+    EXPECT_EQ(accept(job("", c.group)).groups.at(0).count, c.count);
+  }
+}
+
+TEST(Count, OnTheWireIsTheLeastOfItsScalingAsWell) {
+  const auto count = [](const std::string& group) {
+    return job_from_json(json::parse(R"({"ID":"j","TaskGroups":[{"Name":"g",)" + group + R"("Scaling":{"Min":3}}]})"))
+        .groups.at(0)
+        .count;
+  };
+  EXPECT_EQ(count(""), 3);
+  EXPECT_EQ(count(R"("Count":null,)"), 3);
+  EXPECT_EQ(count(R"("Count":1,)"), 1);
+  EXPECT_EQ(count(R"("count":1,)"), 1);
+}
+
+TEST(Count, StandsInWhatIsWrittenWhereItsScalingWouldSayAnother) {
+  const auto one = accept(job("", "count = 1\nscaling {\nmin = 0\nmax = 5\n}"));
+  EXPECT_EQ(accept(write_job(one)).groups.at(0).count, 1);
+  EXPECT_EQ(accept(R"({"job":)" + json::encode(one) + "}").groups.at(0).count, 1) << "the envelope in another case";
+}
+
+TEST(JobId, MayDifferFromTheLabelWhichIsTheNameThen) {
+  const auto read = accept(job("id = \"web-7\""));
+  EXPECT_EQ(read.id, "web-7");
+  EXPECT_EQ(read.name, "j");
+  const auto named = accept(job("id = \"web-7\"\nname = \"the web\""));
+  EXPECT_EQ(named.name, "the web");
+  EXPECT_EQ(accept(job("id = null")).id, "j");
+  EXPECT_EQ(accept(R"({"job": {"j": {"id": "x", "group": {"g": {"task": {"t": {"driver": "exec"}}}}}}})").id, "x");
+  EXPECT_NE(errors(job("id = \"web 7\"")).find("web 7"), std::string::npos);
+}
+
+TEST(Checks, WithoutANameDoNotClash) {
+  const std::string service = R"(network {
+      port "http" {}
+    }
+    service {
+      name = "s"
+      port = "http"
+      check {
+        type = "tcp"
+        interval = "10s"
+        timeout = "2s"
+      }
+      check {
+        type = "http"
+        path = "/"
+        interval = "10s"
+        timeout = "2s"
+      }
+    })";
+  const auto read = accept(job("", service));
+  EXPECT_EQ(read.groups.at(0).services.at(0).checks.at(0).name, "service: \"s\" check");
+  EXPECT_EQ(read.groups[0].services[0].checks.at(1).name, "service: \"s\" check");
+}
+
+TEST(MemoryMax, MayBeWithoutALimit) {
+  const auto read = accept(job("", "", "resources {\nmemory_max = -1\n}"));
+  EXPECT_EQ(read.groups.at(0).tasks.at(0).resources.memory_max_mb, -1);
+  EXPECT_GT(read.groups[0].total_resources().memory_max_mb, std::int64_t{1} << 39) << "where it is counted";
+  EXPECT_NE(errors(job("", "", "resources {\nmemory_max = -2\n}")).find("memory_max = -2"), std::string::npos);
+}
+
+TEST(GivenNames, AreToldWithTheirValueEvenIfItIsTheDefault) {
+  Inputs as_written;
+  as_written.canonicalize = false;
+  const auto told = [&](const std::string& text) {
+    const auto result = parse_job(text, "j.hcl", as_written);
+    return json::parse(encode_given(result.job.value(), result.given));
+  };
+  const auto said =
+      told(job("priority = 50\nall_at_once = false\nname = \"j\"", "count = 1\nrestart {\nmode = \"fail\"\n}",
+               "leader = false\nresources {\nmemory = 300\n}"));
+  EXPECT_EQ(said.at("Priority"), 50);
+  EXPECT_EQ(said.at("AllAtOnce"), false);
+  const auto& group = said.at("TaskGroups").at(0);
+  EXPECT_EQ(group.at("Count"), 1);
+  EXPECT_EQ(group.at("RestartPolicy").at("Mode"), "fail");
+  EXPECT_TRUE(group.at("RestartPolicy").at("Attempts").is_null());
+  const auto& task = group.at("Tasks").at(0);
+  EXPECT_EQ(task.at("Leader"), false);
+  EXPECT_EQ(task.at("Resources").at("MemoryMB"), 300);
+  EXPECT_TRUE(task.at("Resources").at("CPU").is_null());
+
+  const auto bare = told(job(""));
+  EXPECT_EQ(bare.at("ID"), "j");
+  for (const char* name :
+       {"Priority", "Region", "Namespace", "Type", "AllAtOnce", "Constraints", "ConsulToken", "Meta"})
+    EXPECT_TRUE(bare.at(name).is_null()) << name;
+  EXPECT_TRUE(bare.at("TaskGroups").at(0).at("Count").is_null());
+  EXPECT_TRUE(bare.at("TaskGroups").at(0).at("RestartPolicy").is_null());
+  EXPECT_EQ(bare.at("TaskGroups").at(0).at("Tasks").at(0).at("User"), "") << "a word, and not a pointer to one";
+  EXPECT_EQ(bare.as_object().if_contains("DependsOn"), nullptr) << "Nomad does not know it";
+  EXPECT_TRUE(describe::equal(job_from_json(bare), accept(job("")))) << "registering takes what parsing gives";
+}
+
+TEST(GivenNames, AreThoseOfTheWireToo) {
+  Inputs as_written;
+  as_written.canonicalize = false;
+  const auto result =
+      parse_job(R"({"id":"j","Priority":50,"TaskGroups":[{"Name":"g","Tasks":[{"Name":"t","Driver":"exec",)"
+                R"("Leader":false}]}]})",
+                "j.json", as_written);
+  const auto told = json::parse(encode_given(result.job.value(), result.given));
+  EXPECT_EQ(told.at("Priority"), 50);
+  EXPECT_TRUE(told.at("TaskGroups").at(0).at("Count").is_null());
+  EXPECT_EQ(told.at("TaskGroups").at(0).at("Tasks").at(0).at("Driver"), "exec");
 }
 
 TEST(Files, AreOutOfReachWithoutADirectory) {
@@ -418,6 +541,22 @@ TEST(Errors, CoverFilesWithoutExactlyOneJob) {
   EXPECT_NE(errors("jobb \"a\" {}\n").find("write 'job'"), std::string::npos);
   EXPECT_NE(errors("job {}\n").find("job"), std::string::npos);
   EXPECT_NE(errors("job \"a\" {").find("j.hcl:1:"), std::string::npos);
+}
+
+TEST(ApiJson, TakesBlocksThatGoWritesOfNothingForNone) {
+  // Nomad's servers write an `Update` of every job, and its library a `Consul` of every group.
+  const auto job = job_from_json(json::parse(R"({"ID":"j","Type":"batch",
+    "Update":{"Stagger":0,"MaxParallel":0,"HealthCheck":"","MinHealthyTime":0,"AutoRevert":false},
+    "TaskGroups":[{"Name":"g","Consul":{"Namespace":""},"Update":null}]})"));
+  EXPECT_FALSE(job.update);
+  EXPECT_FALSE(job.groups.at(0).consul);
+  // Who says only this means it: all at once, without a rollout.
+  const auto at_once =
+      job_from_json(json::parse(R"({"ID":"j","TaskGroups":[{"Name":"g","Update":{"MaxParallel":0}}]})"));
+  ASSERT_TRUE(at_once.groups.at(0).update);
+  EXPECT_EQ(at_once.groups.at(0).update->max_parallel, 0);
+  const auto named = job_from_json(json::parse(R"({"ID":"j","TaskGroups":[{"Name":"g","Consul":{"Namespace":"n"}}]})"));
+  EXPECT_TRUE(named.groups.at(0).consul);
 }
 
 }  // namespace

@@ -151,8 +151,13 @@ TEST(Namespace, TellsItsProblems) {
 TEST(AclPolicy, TellsItsProblems) {
   AclPolicy policy;
   policy.name = "no spaces here";
-  policy.job_acl = JobAcl{"", "", "", "t"};
-  EXPECT_EQ(problems(policy).size(), 4u);
+  policy.job_acl = JobAcl{"", "j", "", "t"};
+  EXPECT_EQ(problems(policy).size(), 3u);
+  policy.name = "team";
+  policy.job_acl = JobAcl{"default", "", "g", ""};
+  EXPECT_EQ(problems(policy), (std::vector<std::string>{"job ID must be set to set group"}));
+  policy.job_acl = JobAcl{"default", "", "", ""};
+  EXPECT_TRUE(problems(policy).empty()) << "for all jobs of a namespace";
   AclRole role;
   role.name = "dev";
   EXPECT_EQ(problems(role).size(), 1u) << "a role without a policy";

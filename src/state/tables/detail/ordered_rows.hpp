@@ -1,14 +1,32 @@
 #pragma once
 /// @file
-/// The rows of one group (a job's allocations, a node's, a job's evaluations), by create index and id: an order that
-/// does not depend on how they came, so that a loaded state equals the one that was built. Changes are gathered and put
-/// in order by settle(), once per apply: a thousand deletions cost one pass.
+/// The rows of one group (a job's allocations, a node's, a job's evaluations), by create index and id (evaluations: as
+/// NewerLast has it): an order that does not depend on how they came, so that a loaded state equals the one that was
+/// built. Changes are gathered and put in order by settle(), once per apply: a thousand deletions cost one pass.
 
 #include "tables/tables.hpp"
 
 #include <algorithm>
 
 namespace underway::tables::detail {
+
+/// Evaluations of one revision stand in the order in which they were made: one that is blocked comes after the one that
+/// found no room, and is the newest. What id it was given says nothing of that.
+struct NewerLast {
+  bool operator()(const Row<model::Evaluation>& a, const Row<model::Evaluation>& b) const {
+    if (a->create_index != b->create_index) return a->create_index < b->create_index;
+    return a->create_time != b->create_time ? a->create_time < b->create_time : a->id < b->id;
+  }
+};
+
+template <class T>
+struct ByCreation {
+  bool operator()(const Row<T>& a, const Row<T>& b) const {
+    return a->create_index != b->create_index ? a->create_index < b->create_index : a->id < b->id;
+  }
+};
+template <>
+struct ByCreation<model::Evaluation> : NewerLast {};
 
 template <class T>
 class OrderedRows {
@@ -18,7 +36,7 @@ class OrderedRows {
   bool empty() const { return rows_.empty(); }
 
   void insert(Row<T> row) { rows_.push_back(std::move(row)); }
-  /// `after` has the create index and id of `before`, which is one of the rows.
+  /// `after` has the place of `before`, which is one of the rows.
   void replace(const Row<T>& before, Row<T> after) { *find(before) = std::move(after); }
   void erase(const Row<T>& row) { dead_.push_back(row.get()); }
 
@@ -41,9 +59,7 @@ class OrderedRows {
  private:
   static constexpr std::size_t kLongTail = 32;
 
-  static bool before_in_order(const Row<T>& a, const Row<T>& b) {
-    return a->create_index != b->create_index ? a->create_index < b->create_index : a->id < b->id;
-  }
+  static constexpr ByCreation<T> before_in_order{};
   auto middle() { return rows_.begin() + static_cast<std::ptrdiff_t>(sorted_); }
 
   auto find(const Row<T>& row) {

@@ -46,9 +46,7 @@ struct NodeEntry {
 /// Pending and blocked evaluations: highest priority, then oldest.
 struct QueueOrder {
   bool operator()(const Row<model::Evaluation>& a, const Row<model::Evaluation>& b) const {
-    if (a->priority != b->priority) return a->priority > b->priority;
-    if (a->create_index != b->create_index) return a->create_index < b->create_index;
-    return a->id < b->id;
+    return a->priority != b->priority ? a->priority > b->priority : detail::NewerLast()(a, b);
   }
 };
 using EvaluationQueue = std::set<Row<model::Evaluation>, QueueOrder>;
@@ -97,6 +95,8 @@ struct Tables::Impl {
   // Of the apply at hand.
   std::vector<store::Operation> operations;
   Revision stamp = 0;
+  Revision ordered_in = 0;               ///< the revision of which youngest_evaluation is
+  std::int64_t youngest_evaluation = 0;  ///< create time
   std::vector<JobEntry*> unsettled_jobs;
   std::vector<NodeEntry*> unsettled_nodes;
 
@@ -131,6 +131,7 @@ struct Tables::Impl {
 
   template <class T>
   void stamp_row(T& row, const Row<T>& before);
+  void order(model::Evaluation& evaluation, const Row<model::Evaluation>& before);
   void write(std::string key, std::string value);
   void erase(std::string key);
   void note_change(Topic topic, std::string_view key);

@@ -131,8 +131,8 @@ TEST(Tables, OrderEvaluationsByPriorityAndAge) {
   world.put(PutEvaluation{blocked});
   EXPECT_EQ(ids(world.tables.pending_evaluations()), (Ids{"high", "b", "a", "low"}));
   EXPECT_EQ(ids(world.tables.blocked_evaluations()), (Ids{"blocked"}));
-  EXPECT_EQ(ids(world.tables.evaluations()), (Ids{"blocked", "high", "a", "low", "b"}));
-  EXPECT_EQ(ids(world.tables.evaluations_of_job("default", "j")), (Ids{"blocked", "a", "low", "b"}));
+  EXPECT_EQ(ids(world.tables.evaluations()), (Ids{"blocked", "high", "a", "b", "low"}));
+  EXPECT_EQ(ids(world.tables.evaluations_of_job("default", "j")), (Ids{"blocked", "a", "b", "low"}));
 
   blocked.status = model::EvalStatus::pending;
   blocked.priority = 20;
@@ -141,6 +141,33 @@ TEST(Tables, OrderEvaluationsByPriorityAndAge) {
   world.put(PutEvaluation{blocked}, PutEvaluation{done}, DeleteEvaluation{"b"});
   EXPECT_EQ(ids(world.tables.pending_evaluations()), (Ids{"a", "blocked", "low"}));
   EXPECT_TRUE(world.tables.blocked_evaluations().empty());
+}
+
+TEST(Tables, KeepTheEvaluationsOfOneRevisionInTheOrderOfTheirMaking) {
+  World world;
+  auto registered = evaluation("f", "j"), blocked = evaluation("a", "j"), again = evaluation("c", "j");
+  for (auto* one : {&registered, &blocked, &again}) one->create_time = 1000;
+  world.commit(
+      {{PutEvaluation{registered}}, {PutEvaluation{registered}, PutEvaluation{blocked}}, {PutEvaluation{again}}});
+  const Ids newest_first{"c", "a", "f"};
+  EXPECT_EQ(ids(world.tables.evaluations_of_job("default", "j")), newest_first) << "whatever their ids are";
+  EXPECT_EQ(ids(world.tables.evaluations()), newest_first);
+  EXPECT_EQ(ids(world.tables.pending_evaluations()), (Ids{"f", "a", "c"}));
+  EXPECT_EQ(world.tables.find_evaluation("c")->create_index, world.tables.find_evaluation("f")->create_index);
+  EXPECT_EQ(world.tables.find_evaluation("f")->create_time, 1000);
+
+  auto moved = *world.tables.find_evaluation("c");
+  moved.create_time = 5;
+  world.put(PutEvaluation{moved});
+  EXPECT_EQ(ids(world.tables.evaluations_of_job("default", "j")), newest_first) << "each keeps its place";
+  world.tables.load(world.store);
+  EXPECT_EQ(ids(world.tables.evaluations_of_job("default", "j")), newest_first);
+
+  auto later = evaluation("b", "j");
+  later.create_time = 7;  // the clock was set back
+  world.put(PutEvaluation{later});
+  EXPECT_EQ(world.tables.evaluations().front()->id, "b");
+  EXPECT_EQ(world.tables.find_evaluation("b")->create_time, 7);
 }
 
 TEST(Tables, GroupAllocationsByJobNodeAndEvaluation) {

@@ -63,10 +63,12 @@ TEST(Configuration, OnlyDevOnThisMachineAloneIsPlainByItself) {
   struct Case {
     bool dev;
     const char* bind;
-    bool tls, plain;
+    std::optional<bool> tls;
+    bool plain;
   };
-  for (const Case& c : {Case{true, "127.0.0.1", true, true}, Case{true, "0.0.0.0", true, false},
-                        Case{false, "127.0.0.1", true, false}, Case{false, "0.0.0.0", false, true}}) {
+  for (const Case& c :
+       {Case{true, "127.0.0.1", {}, true}, Case{true, "127.0.0.1", true, false}, Case{true, "0.0.0.0", {}, false},
+        Case{false, "127.0.0.1", {}, false}, Case{false, "0.0.0.0", false, true}}) {
     Config config;
     config.dev = c.dev;
     config.bind_addr = c.bind;
@@ -275,9 +277,11 @@ TEST_F(NomadsFile, IsTakenAndWhatSetsNothingIsTold) {
   };
   for (const char* key : {"log_json", "leave_on_terminate", "advertise", "rpc", "serf", "raft_protocol", "encrypt",
                           "server_join", "default_scheduler_config", "options", "chroot_env", "max_stale", "consul",
-                          "vault", "telemetry", "rpc_upgrade_mode"})
+                          "vault", "prometheus_metrics", "rpc_upgrade_mode"})
     EXPECT_TRUE(told(key)) << key;
   EXPECT_FALSE(told("bootstrap_expect")) << "1 is what it is";
+  EXPECT_TRUE(config.telemetry.publish_allocation_metrics) << "what the file says is done";
+  EXPECT_FALSE(config.telemetry.publish_node_metrics);
 }
 
 TEST_F(NomadsFile, ThatWouldProtectLessOrNeedsMoreServersIsRefused) {

@@ -21,8 +21,8 @@ using server::testing::uuid;
 
 class World {
  public:
-  explicit World(AccessOptions access = {})
-      : server(loop.executor(), store, clock, ids, options()),
+  explicit World(AccessOptions access = {}, server::Options how = options())
+      : server(loop.executor(), store, clock, ids, std::move(how)),
         api{server,
             {"test", "global", "dc1", boost::json::object{{"datacenter", "dc1"}}, true, true, "127.0.0.1:4646"},
             clock,

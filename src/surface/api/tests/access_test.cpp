@@ -279,6 +279,13 @@ TEST(Bootstrap, IsOpenOnceWhereRootAtTheSocketIsNotTrusted) {
   EXPECT_EQ(world.put("/v1/acl/bootstrap", "").status, 400);
 }
 
+TEST(Bootstrap, IsOpenOnceWhereTheSiteOpensIt) {
+  World world({.acl = true, .network_bootstrap = true});
+  world.peer = {.address = "127.0.0.1:4000"};
+  EXPECT_EQ(world.put("/v1/acl/bootstrap", "").status, 200);
+  EXPECT_EQ(world.put("/v1/acl/bootstrap", "").status, 400);
+}
+
 TEST_F(Callers, MayBeTasksWhichReadWhatIsTheirOwn) {
   make_token("boss", "");
   world.token = "boss";

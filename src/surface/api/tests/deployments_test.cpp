@@ -136,7 +136,12 @@ TEST_F(Deployments, AreRefusedInWords) {
       {"promote too early", "/v1/deployment/promote/" + id(), "{}", 400, "has 0/1 healthy allocations"},
       {"fail what is over", "/v1/deployment/fail/" + over, "{}", 400, "can't fail terminal deployment"},
       {"pause what is over", "/v1/deployment/pause/" + over, R"({"Pause":true})", 400, "can't pause terminal"},
-      {"unblock", "/v1/deployment/unblock/" + id(), "{}", 400, "not blocked"},
+      {"resume what is over", "/v1/deployment/pause/" + over, R"({"Pause":false})", 400, "can't resume terminal"},
+      {"judge what is over", "/v1/deployment/allocation-health/" + over,
+       fmt::format(R"({{"HealthyAllocationIDs":["{}"]}})", gone), 400,
+       "can't set health of allocations for a terminal deployment"},
+      {"unblock", "/v1/deployment/unblock/" + id(), "{}", 400, "can't unblock running deployment"},
+      {"unblock what is over", "/v1/deployment/unblock/" + over, "{}", 400, "can't unblock terminal deployment"},
       {"no verdict", "/v1/deployment/allocation-health/" + id(), "{}", 400, "at least one"},
       {"a verdict on another's", "/v1/deployment/allocation-health/" + id(),
        fmt::format(R"({{"HealthyAllocationIDs":["{}"]}})", gone), 400, "not part of the deployment"},
@@ -153,6 +158,8 @@ TEST_F(Deployments, AreRefusedInWords) {
     EXPECT_NE(response.body.find(c.text), std::string::npos) << response.body;
   }
   EXPECT_EQ(world.get("/v1/deployment/" + gone).status, 404);
+  EXPECT_EQ(world.put("/v1/deployment/fail/" + over, "{}").body, "can't fail terminal deployment")
+      << "clients compare the whole of it";
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ std::string text(const boost::json::value& value, const char* key) {
   return std::string(std::string_view(value.at(key).as_string()));
 }
 
+std::string header(const http::Response& response, const char* name) {
+  return std::string(response.headers.find(name).value_or(""));
+}
+
 const boost::json::value& first(const boost::json::value& list) { return list.as_array().at(0); }
 
 TEST(ForeignClients, AJobThatIsNotThereHasStopped) {
@@ -134,7 +138,8 @@ TEST(ForeignClients, AnAgentTellsOfItselfInNomadsWords) {
   EXPECT_EQ(text(self.at("config"), "Datacenter"), "dc1");
   EXPECT_EQ(text(self.at("stats").at("nomad"), "leader"), "true");
   EXPECT_EQ(text(self.at("member").at("Tags"), "role"), "nomad");
-  EXPECT_THAT(world.get("/v1/metrics?format=prometheus").body, HasSubstr("\nnomad_nomad_job_status_running 0\n"));
+  EXPECT_THAT(world.get("/v1/metrics?format=prometheus").body,
+              HasSubstr("\nnomad_nomad_job_status_running{host=\"test\"} 0\n"));
 }
 
 TEST(ForeignClients, PoliciesOfAJobAreSpelledOut) {
@@ -187,11 +192,121 @@ TEST(ForeignClients, ParsingFillsNothingInUnlessItIsAsked) {
       R"({"JobHCL":"job \"x\" {\n group \"g\" {\n task \"t\" {\n driver = \"raw_exec\"\n }\n }\n}\n")";
   const auto plain = json::parse(world.put("/v1/jobs/parse", body + "}").body);
   EXPECT_EQ(text(plain, "ID"), "x");
-  EXPECT_EQ(plain.as_object().if_contains("Namespace"), nullptr);
-  EXPECT_EQ(plain.as_object().if_contains("Priority"), nullptr);
+  EXPECT_TRUE(plain.at("Namespace").is_null());
+  EXPECT_TRUE(plain.at("Priority").is_null());
   const auto whole = json::parse(world.put("/v1/jobs/parse", body + R"(,"Canonicalize":true})").body);
   EXPECT_EQ(text(whole, "Namespace"), "default");
   EXPECT_EQ(first(whole.at("TaskGroups")).at("ReschedulePolicy").at("Attempts").as_int64(), 0);
+}
+
+TEST(ForeignClients, ParsingKeepsWhatIsSaidThoughItIsTheDefault) {
+  World world;
+  const boost::json::object body{
+      {"JobHCL",
+       "job \"x\" {\n priority = 50\n group \"g\" {\n count = 1\n task \"t\" {\n driver = \"raw_exec\"\n }\n }\n}\n"}};
+  const auto parsed = json::parse(world.put("/v1/jobs/parse", boost::json::serialize(body)).body);
+  EXPECT_EQ(parsed.at("Priority"), 50);
+  EXPECT_EQ(first(parsed.at("TaskGroups")).at("Count"), 1);
+  EXPECT_TRUE(first(parsed.at("TaskGroups")).at("RestartPolicy").is_null());
+}
+
+TEST(ForeignClients, NamesInEnvelopesAreReadInAnyCase) {
+  World world;
+  world.join(make_node(1));
+  const std::string job =
+      R"({"id":"low","type":"batch","datacenters":["*"],"meta":{"Key":"1","key":"2"},"taskGroups":[{"NAME":"g",)"
+      R"("tasks":[{"name":"t","driver":"raw_exec","CONFIG":{"command":"/bin/true"},)"
+      R"("env":{"a":"1","A":"2"}}]}]})";
+  const auto registered =
+      world.put("/v1/jobs", R"({"job":)" + job + R"(,"enforceindex":true,"jobmodifyindex":0,"EVALPRIORITY":60,)" +
+                                R"("submission":{"source":"text","format":"hcl2"}})");
+  ASSERT_EQ(registered.status, 200) << registered.body;
+  EXPECT_EQ(world.read("/v1/evaluation/" + text(json::parse(registered.body), "EvalID")).at("Priority"), 60);
+  const auto read = world.read("/v1/job/low");
+  EXPECT_EQ(read.at("Meta").as_object().size(), 2u) << "the keys of maps are themselves";
+  EXPECT_EQ(first(first(read.at("TaskGroups")).at("Tasks")).at("Env").as_object().size(), 2u);
+  EXPECT_EQ(text(world.read("/v1/job/low/submission"), "Source"), "text");
+  EXPECT_EQ(world.put("/v1/jobs", R"({"JOB":)" + job + R"(,"enforceIndex":true,"jobModifyIndex":0})").status, 409);
+  EXPECT_EQ(world.put("/v1/job/low/plan", R"({"job":)" + job + R"(,"diff":true})").status, 200);
+  EXPECT_EQ(world.put("/v1/validate/job", R"({"job":)" + job + "}").status, 200);
+  EXPECT_EQ(world.put("/v1/jobs/parse", R"({"jobhcl":"job \"a\" {}","CANONICALIZE":true})").status, 200);
+  EXPECT_EQ(world.put("/v1/job/low/scale", R"({"target":{"group":"g"},"count":2,"message":"more"})").status, 200);
+  EXPECT_EQ(first(world.read("/v1/job/low").at("TaskGroups")).at("Count"), 2);
+  EXPECT_EQ(world.put("/v1/job/low/evaluate", R"({"evaloptions":{"forcereschedule":true}})").status, 200);
+  EXPECT_EQ(world.put("/v1/job/low/revert", R"({"jobversion":0})").status, 200);
+  EXPECT_EQ(world.put("/v1/node/" + uuid(1) + "/eligibility", R"({"eligibility":"ineligible"})").status, 200);
+  EXPECT_EQ(world.put("/v1/node/" + uuid(1) + "/drain", R"({"drainspec":{"deadline":1000}})").status, 200);
+  EXPECT_EQ(world.put("/v1/var/a/b", R"({"items":{"K":"1","k":"2"}})").status, 200);
+  EXPECT_EQ(world.read("/v1/var/a/b").at("Items").as_object().size(), 2u);
+  EXPECT_EQ(
+      first(json::parse(world.put("/v1/search", R"({"prefix":"lo","context":"jobs"})").body).at("Matches").at("jobs")),
+      "low");
+}
+
+TEST(ForeignClients, AnUnchangedJobNamesItsDeployment) {
+  World world;
+  world.join(make_node(1));
+  auto job = make_job("web", 1);
+  const auto evaluation = [&](const http::Response& response) {
+    return world.read("/v1/evaluation/" + text(json::parse(response.body), "EvalID"));
+  };
+  const std::string deployment = text(evaluation(world.run(job)), "DeploymentID");
+  ASSERT_FALSE(deployment.empty());
+  EXPECT_EQ(text(evaluation(world.run(job)), "DeploymentID"), deployment) << "who waits for it goes on at once";
+  EXPECT_EQ(text(evaluation(world.put("/v1/job/web/evaluate", "{}")), "DeploymentID"), deployment);
+  EXPECT_EQ(text(evaluation(world.send("DELETE", "/v1/job/web")), "DeploymentID"), deployment);
+  EXPECT_EQ(text(world.read("/v1/deployment/" + deployment), "Status"), "cancelled");
+}
+
+TEST(ForeignClients, TheNewestEvaluationIsTheOneThatWaits) {
+  World world;
+  for (int i = 0; i < 12; ++i) {
+    SCOPED_TRACE(i);
+    const std::string id = fmt::format("web-{}", i);
+    world.run(make_job(id, 1));  // there is no node for it
+    const auto of_job = world.read("/v1/job/" + id + "/evaluations");
+    ASSERT_EQ(of_job.as_array().size(), 2u);
+    EXPECT_EQ(text(first(of_job), "Status"), "blocked");
+    EXPECT_EQ(text(of_job.at(1), "BlockedEval"), text(first(of_job), "ID"));
+    EXPECT_LT(of_job.at(1).at("CreateTime").as_int64(), first(of_job).at("CreateTime").as_int64());
+    const auto newest_first = world.read("/v1/evaluations?reverse=true&job=" + id);
+    EXPECT_EQ(text(first(newest_first), "Status"), "blocked");
+    EXPECT_EQ(text(first(world.read("/v1/evaluations?job=" + id)), "Status"), "complete") << "the oldest first";
+  }
+}
+
+TEST(ForeignClients, PagesOfEvaluationsGoOnWithinARevision) {
+  World world;
+  for (int i = 0; i < 4; ++i) world.run(make_job(fmt::format("web-{}", i), 1));
+  for (const char* reverse : {"", "&reverse=true"}) {
+    std::vector<std::string> whole, paged;
+    const auto list = world.read(std::string("/v1/evaluations?") + reverse);
+    for (const auto& one : list.as_array()) whole.push_back(text(one, "ID"));
+    std::string token;
+    do {
+      const auto page = world.get(fmt::format("/v1/evaluations?per_page=1&next_token={}{}", token, reverse));
+      paged.push_back(text(first(json::parse(page.body)), "ID"));
+      token = header(page, "X-Nomad-NextToken");
+    } while (!token.empty() && paged.size() < 20);
+    EXPECT_EQ(paged, whole);
+  }
+  // The element that a token names may be gone: nothing is passed over.
+  const auto all = world.read("/v1/evaluations");
+  const auto index = all.at(0).at("CreateIndex").as_int64();
+  const auto rest = world.read(fmt::format("/v1/evaluations?next_token={}.{}", index, uuid(98)));
+  EXPECT_EQ(rest.as_array().size(), all.as_array().size());
+}
+
+TEST(ForeignClients, TheLeaderIsAmongTheMembers) {
+  World world;
+  const auto member = first(world.read("/v1/agent/members").at("Members"));
+  const auto& tags = member.at("Tags");
+  EXPECT_EQ(text(member, "Addr") + ":" + text(tags, "port"), world.read("/v1/status/leader").as_string());
+  EXPECT_EQ(text(tags, "rpc_addr") + ":" + text(tags, "port"), world.read("/v1/status/peers").at(0).as_string());
+  for (const char* tag : {"role", "region", "dc", "id", "build", "expect", "raft_vsn", "vsn"})
+    EXPECT_FALSE(text(tags, tag).empty()) << tag;
+  EXPECT_EQ(text(tags, "id"), text(first(world.read("/v1/operator/raft/configuration").at("Servers")), "ID"));
+  EXPECT_EQ(text(tags, "build"), text(world.read("/v1/agent/self").at("config").at("Version"), "Version"));
 }
 
 TEST(ForeignClients, PlansAndEvaluationsNameWhatTheyLedTo) {
@@ -240,6 +355,8 @@ TEST_F(ForeignTokens, AreMadeWithoutExpiryByAnEmptyOneAndKeepTheirs) {
   const auto made = world.put("/v1/acl/token", R"({"Name":"x","Type":"management","ExpirationTTL":""})");
   ASSERT_EQ(made.status, 200) << made.body;
   const std::string id = text(json::parse(made.body), "AccessorID");
+  EXPECT_EQ(json::parse(made.body).at("ExpirationTTL"), "");
+  EXPECT_TRUE(json::parse(made.body).at("ExpirationTime").is_null()) << "there, as clients read it unasked";
   EXPECT_EQ(status("PUT", "/v1/acl/token/" + id,
                    R"({"AccessorID":")" + id + R"(","Name":"x","Type":"management","ExpirationTTL":"5m"})"),
             400);

@@ -118,7 +118,7 @@ TEST_F(LoginTest, ATokenIsGivenForAJwtAndEnds) {
   const auto made = send("login", boost::json::object{{"AuthMethodName", "corp"}, {"LoginToken", provider.token()}});
   EXPECT_EQ(made.at("Name"), "JWT-ada");
   EXPECT_EQ(made.at("Policies").at(0), "readers");
-  EXPECT_EQ(made.at("ExpirationTTL"), 3'600'000'000'000);
+  EXPECT_EQ(made.at("ExpirationTTL"), "1h0m0s");
   world.token = made.at("SecretID").as_string();
   EXPECT_EQ(status("GET", "/v1/nodes"), 200);
   world.clock.advance(std::chrono::hours(1));

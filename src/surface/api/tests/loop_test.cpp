@@ -56,14 +56,15 @@ std::vector<Payload> payloads(std::size_t size) {
 std::vector<Payload> artful_jobs() {
   const auto parse = [](const std::string& text) { return "{\"JobHCL\":" + quoted(text) + "}"; };
   const auto meta = [&](const std::string& expression) {
-    return parse("job \"j\" { meta { x = \"${jsonencode(" + expression + ")}\" } }");
+    return parse("job \"j\" {\n meta { x = \"${jsonencode(" + expression + ")}\" }\n}");
   };
   return {
-      {"a million groups",
-       parse("job \"j\" { dynamic \"group\" { for_each = range(1000000)\n labels = [group.key]\n content {} } }")},
+      {"a million groups", parse("job \"j\" {\n dynamic \"group\" {\n for_each = setproduct(range(1000), "
+                                 "range(1000))\n labels = [group.key]\n content {}\n }\n}")},
       {"bcrypt", meta("[for i in range(18): bcrypt(\"x\",14)]")},
-      {"great numbers", meta("[for i in range(200000): pow(7,2800)/pow(3,5000)]")},
-      {"a counted pattern", meta("[for i in range(3000): regex_replace(\"x\", \"((a{1,30}b?){1,30})\", \"\")]")},
+      {"great numbers", meta("[for i in flatten(setproduct(range(1000), range(100))): 1e1200/3]")},
+      {"a counted pattern", meta("[for i in flatten(setproduct(range(1000), range(1))): regex_replace(\"x\", "
+                                 "\"((a{1,30}b?){1,30})\", \"\")]")},
       {"forty thousand groups", parse("job \"j\" {\n" + repeat("group \"g\" { count=1 }\n", 40'000) + "}")},
   };
 }

@@ -154,5 +154,34 @@ TEST(WellKnown, KeysVerifyAndDiscoveryNeedsAnIssuer) {
   EXPECT_EQ(world.get("/.well-known/openid-configuration").status, 404);
 }
 
+TEST(WellKnown, ARotatedKeyVerifiesByRs256) {
+  World world;
+  EXPECT_EQ(world.put("/v1/operator/keyring/rotate", "").status, 200);
+  const auto keys = world.read("/.well-known/jwks.json").at("keys").as_array();
+  ASSERT_EQ(keys.size(), 3U) << "of the old root key and both of the new one";
+  const auto& first = keys[0].as_object();
+  for (const auto& [name, value] :
+       {std::pair("kty", "RSA"), std::pair("alg", "RS256"), std::pair("use", "sig"), std::pair("e", "AQAB")})
+    EXPECT_EQ(text(first.at(name)), value) << name;
+  EXPECT_EQ(text(first.at("kid")), world.server.keyring().signing().id());
+  const std::int64_t now = unix_nanos(world.clock.now()) / 1'000'000'000;
+  const std::string token =
+      world.server.keyring().signing().sign({{"sub", "t"}, {"iat", now}, {"nbf", now}, {"exp", now + 3600}});
+  const auto issued = crypto::parse_issuer_keys(world.get("/.well-known/jwks.json").body);
+  EXPECT_EQ(text(crypto::verify_foreign_token(token, issued, {.now = world.clock.now()}).at("sub")), "t");
+}
+
+TEST(WellKnown, DiscoverySaysWhereTheKeysAreAndHowTheySign) {
+  auto how = World::options();
+  how.oidc_issuer = "https://mgmt:4646";
+  World world({}, std::move(how));
+  const auto found = world.read("/.well-known/openid-configuration");
+  EXPECT_EQ(text(found.at("issuer")), "https://mgmt:4646");
+  EXPECT_EQ(text(found.at("jwks_uri")), "https://mgmt:4646/.well-known/jwks.json");
+  EXPECT_EQ(boost::json::serialize(found.at("id_token_signing_alg_values_supported")), R"(["RS256","EdDSA"])");
+  EXPECT_EQ(boost::json::serialize(found.at("response_types_supported")), R"(["code"])");
+  EXPECT_EQ(boost::json::serialize(found.at("subject_types_supported")), R"(["public"])");
+}
+
 }  // namespace
 }  // namespace underway::api::testing

@@ -56,6 +56,18 @@ TEST(VariableSpec, IsRefusedByItsPlacesAndNotByItsLines) {
   }
 }
 
+TEST(Variable, PrintedWithItsIndexIsWrittenOverThatAlone) {
+  model::OpenVariable variable;
+  variable.row.path = "a/b";
+  variable.row.modify_index = 7;
+  variable.row.create_time = variable.row.modify_time = 1'700'000'000'123'456'789;
+  variable.items = {{"k", "v"}};
+  const auto spec = parse_variable_spec(variable_as_hcl(variable, true), "spec");
+  EXPECT_EQ(spec.modify_index, 7);
+  EXPECT_EQ(spec.items, variable.items);
+  EXPECT_EQ(parse_variable_spec(variable_as_hcl(variable), "spec").modify_index, 0);
+}
+
 TEST(Variable, PrintedAsHclIsReadBack) {
   model::OpenVariable variable;
   variable.row.path = "a/b";

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "nomad/table.hpp"
+#include "nomad/text.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -83,11 +84,20 @@ TEST(Help, IsOfTheCommandThatTheAliasStandsFor) {
   EXPECT_EQ(verbs.find("underway"), std::string::npos) << "the other name is not the one that was called";
 }
 
-TEST(Version, SaysWhatThisIsAndWhatItSpeaks) {
+/// Clients look for "Nomad v1.2.3" at the beginning, or for the first version in all of it.
+TEST(Version, IsNomadsFirstAndThenOurOwn) {
   const auto text = ran({"version"}).out;
-  EXPECT_TRUE(text.starts_with("Underway v"));
-  EXPECT_NE(text.find("Nomad v1.11"), std::string::npos);
-  EXPECT_EQ(ran({"-v"}).out, text);
+  EXPECT_TRUE(text.starts_with("Nomad v1.6.5\nUnderway ")) << text;
+  EXPECT_EQ(text.find(" v", text.find('\n')), std::string::npos) << "a second version would be found";
+  for (const char* word : {"-v", "-version", "--version"}) EXPECT_EQ(ran({word}).out, text) << word;
+}
+
+TEST(Texts, AreQuotedAndTimedAsGoDoes) {
+  EXPECT_EQ(go_quote("a \"b\" \\ \n\x01"), R"("a \"b\" \\ \n\x01")");
+  EXPECT_EQ(go_duration(0), "0s");
+  EXPECT_EQ(go_duration(65), "1m5s");
+  EXPECT_EQ(go_duration(3605), "1h0m5s");
+  EXPECT_EQ(columns_text({{"ID", "1"}, {"Version", ""}}), "ID       1\nVersion  <none>\n");
 }
 
 TEST(Refusals, SayWhyWhateverStandsBehindThem) {

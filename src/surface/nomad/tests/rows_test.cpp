@@ -80,7 +80,7 @@ TEST_F(Rows, OfADeploymentsGroupsLeaveOutWhatIsTheSameForAll) {
   const auto plain = json::parse(R"({"ID": "06ca68a2-0000", "JobID": "example", "JobVersion": 0,
     "Status": "successful", "StatusDescription": "Deployment completed successfully", "TaskGroups": {
       "cache": {"DesiredTotal": 2, "PlacedAllocs": 2, "HealthyAllocs": 2, "UnhealthyAllocs": 0,
-                "RequireProgressBy": "2021-06-09T15:20:27Z"}}})");
+                "ProgressDeadline": 600000000000, "RequireProgressBy": "2021-06-09T15:20:27Z"}}})");
   EXPECT_EQ(deployment_text(plain, false),
             "ID          = 06ca68a2\n"
             "Job ID      = example\n"
@@ -94,7 +94,7 @@ TEST_F(Rows, OfADeploymentsGroupsLeaveOutWhatIsTheSameForAll) {
   const auto canary = json::parse(R"({"ID": "0b23b149-0000", "JobID": "example", "JobVersion": 1,
     "Status": "running", "StatusDescription": "", "TaskGroups": {
       "cache": {"DesiredTotal": 2, "DesiredCanaries": 1, "Promoted": false, "PlacedAllocs": 1, "HealthyAllocs": 0,
-                "UnhealthyAllocs": 0, "AutoRevert": true, "RequireProgressBy": "0001-01-01T00:00:00Z"},
+                "UnhealthyAllocs": 0, "AutoRevert": true, "ProgressDeadline": 600000000000, "RequireProgressBy": "0001-01-01T00:00:00Z"},
       "web": {"DesiredTotal": 2, "DesiredCanaries": 0, "PlacedAllocs": 2, "HealthyAllocs": 2, "UnhealthyAllocs": 0}}})");
   EXPECT_EQ(deployment_text(canary, false),
             "ID          = 0b23b149\n"
@@ -107,6 +107,9 @@ TEST_F(Rows, OfADeploymentsGroupsLeaveOutWhatIsTheSameForAll) {
             "Task Group  Auto Revert  Promoted  Desired  Canaries  Placed  Healthy  Unhealthy  Progress Deadline\n"
             "cache       true         false     2        1         1       0        0          N/A\n"
             "web         false        N/A       2        0         2       2        0          N/A\n");
+  const auto unlimited = json::parse(R"({"ID": "0b23b149-0000", "TaskGroups": {"web": {"DesiredTotal": 2}}})");
+  EXPECT_EQ(deployment_text(unlimited, false).find("Progress Deadline"), std::string::npos);
+  EXPECT_EQ(deployment_text(nullptr, false), "No deployment found\n");
 }
 
 }  // namespace

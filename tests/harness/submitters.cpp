@@ -107,14 +107,16 @@ std::vector<std::string> Submitters::problems(seconds limit) const {
         "--name " +
         name_);
     rows = parse_accounting(asked.out);
+    // What ended while the controller was dead is CANCELLED first, and becomes what it was when the nodes have been
+    // asked.
     std::set<std::string> over;
     for (const auto& row : rows) {
-      if (is_over(row)) over.insert(row.id);
+      if (is_over(row) && row.state == "COMPLETED") over.insert(row.id);
     }
     return std::ranges::all_of(names, [&](const auto& job) { return over.contains(job.first); });
   });
   if (!ended)
-    out.push_back("not all are over:\n" +
+    out.push_back("not all have completed:\n" +
                   on_host("squeue -h -o '%i %T %r %S'; sinfo -N -o '%N %T %E'; scontrol ping").out);
   std::map<std::string, const AccountingRow*> told;
   for (const auto& row : rows) {

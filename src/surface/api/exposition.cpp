@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "api/metrics.hpp"
@@ -124,7 +125,8 @@ std::string Exposition::prometheus() const {
   return text;
 }
 
-/// A counter is a sample of ones, as Nomad's clients read it.
+/// A counter is a sample of ones, as Nomad's clients read it. How many they are is an integer there, and Go's client
+/// refuses the whole answer otherwise: seconds that were counted are rounded up, and exact in their sum.
 std::string Exposition::list(MetricKind kind, double up) const {
   std::string out;
   for (std::size_t i = 0; i < series_.size(); ++i) {
@@ -140,8 +142,9 @@ std::string Exposition::list(MetricKind kind, double up) const {
       const Timing* t = one.timing.get();
       const double k = one.scale, sum = t != nullptr ? t->sum * k : one.value;
       const double some = one.value > 0 ? 1 : 0;
+      const auto count = t != nullptr ? t->count : static_cast<std::uint64_t>(std::ceil(one.value));
       out += fmt::format(R"("Count":{},"Rate":{},"Sum":{},"SumSq":{},"Min":{},"Max":{},"Mean":{},"Stddev":{}}})",
-                         t != nullptr ? static_cast<double>(t->count) : one.value, up > 0 ? sum / up : 0.0, sum,
+                         count, up > 0 ? sum / up : 0.0, sum,
                          t != nullptr ? t->sum_of_squares * k * k : one.value, t != nullptr ? t->least * k : some,
                          t != nullptr ? t->most * k : some, t != nullptr ? t->mean() * k : some,
                          t != nullptr ? t->deviation() * k : 0.0);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
+#include "sources/settings.hpp"
 #include "sources/world.hpp"
 
 namespace underway::sources {
@@ -55,6 +56,13 @@ TEST(TokenFile, HoldsOneToken) {
   }
   EXPECT_THAT(refusal(directory.path()), ::testing::HasSubstr("is not used"));
   EXPECT_THAT(refusal(directory.path() + "/none"), ::testing::HasSubstr("cannot read the token file"));
+}
+
+TEST(Allow, NamesArePutInAsTheyAre) {
+  const Asker star{.ns = "default", .job_id = "a*"}, plain{.ns = "default", .job_id = "a"};
+  EXPECT_TRUE(is_allowed("secret/a/key", {"secret/${job}/*"}, plain));
+  EXPECT_FALSE(is_allowed("secret/ab", {"secret/${job}"}, star)) << "a job's name is no pattern";
+  EXPECT_TRUE(is_allowed("secret/a*", {"secret/${job}"}, star));
 }
 
 }  // namespace

@@ -334,6 +334,15 @@ TEST(Exposition, EscapesWhatLabelsHold) {
   EXPECT_THROW(all.counter("nomad.client.uptime", 1), Error) << "it is no counter";
 }
 
+TEST(Exposition, CountsInWholeOnesAndSumsWhatWasCounted) {
+  Exposition all;
+  all.counter("process_cpu_seconds_total", 0.35);
+  const auto parsed = json::parse(all.json(TimePoint{}, std::chrono::seconds(10)));
+  const auto& counter = parsed.at("Counters").as_array()[0];
+  EXPECT_EQ(counter.at("Count"), 1) << "Go's client reads an integer, or nothing of the whole answer";
+  EXPECT_EQ(counter.at("Sum"), 0.35);
+}
+
 TEST(MetricsReference, IsAsTheTableIs) {
   expect_golden(std::string(UNDERWAY_SOURCE_DIR) + "/docs/reference/metrics.md", metrics_reference());
 }

@@ -163,38 +163,38 @@ TEST_F(TrustTest, ATokenForAClusterMakesAMemberThatGetsItsFiles) {
     return eventually(seconds(20), [&] { return read_text(site + "." + name + "/motd") == text; });
   };
   give_token({"-cluster", "demo"});
-  start(node_, "node", "c1");
-  ASSERT_TRUE(has("c1", "first")) << log("node") << log("server");
+  start(node_, "node", "north");
+  ASSERT_TRUE(has("north", "first")) << log("node") << log("server");
   std::optional<Background> other;
   give_token();
-  start(other, "other", "c2");
+  start(other, "other", "south");
   const auto shows = [&](const std::string& text) {
     return eventually(seconds(20), [&] {
       const auto said = shell("UNDERWAY_STATE=" + file("server") + " " + kProgram + " node status | tr -s ' '").out;
       return said.find(text) != std::string::npos;
     });
   };
-  EXPECT_TRUE(shows(" c1 <none> demo eligible ready"));
-  EXPECT_TRUE(shows(" c2 <none> <none> eligible ready"));
-  EXPECT_THAT(underway({"status", "demo"}).out, HasSubstr("c1"));
-  EXPECT_EQ(underway({"status", "demo"}).out.find("c2"), std::string::npos);
-  EXPECT_THAT(underway({"file", "status"}).out, HasSubstr("c1"));
-  EXPECT_EQ(underway({"file", "status"}).out.find("c2"), std::string::npos);
+  EXPECT_TRUE(shows(" north <none> demo eligible ready"));
+  EXPECT_TRUE(shows(" south <none> <none> eligible ready"));
+  EXPECT_THAT(underway({"status", "demo"}).out, HasSubstr("north"));
+  EXPECT_EQ(underway({"status", "demo"}).out.find("south"), std::string::npos);
+  EXPECT_THAT(underway({"file", "status"}).out, HasSubstr("north"));
+  EXPECT_EQ(underway({"file", "status"}).out.find("south"), std::string::npos);
 
   // Its certificate says what it belongs to, also when the node starts anew; another token says something else.
   node_->signal(SIGTERM);
   node_->wait(seconds(20));
-  start(node_, "node", "c1");
+  start(node_, "node", "north");
   declare("second");
-  EXPECT_TRUE(has("c1", "second")) << log("node");
-  EXPECT_TRUE(has("c2", "")) << "it is of no cluster";
+  EXPECT_TRUE(has("north", "second")) << log("node");
+  EXPECT_TRUE(has("south", "")) << "it is of no cluster";
   other->signal(SIGTERM);
   other->wait(seconds(20));
   shell("rm -r " + file("other/client/tls"));
   give_token({"-cluster", "demo"});
-  start(other, "other", "c2");
-  EXPECT_TRUE(has("c2", "second")) << log("other");
-  EXPECT_TRUE(shows(" c2 <none> demo eligible ready"));
+  start(other, "other", "south");
+  EXPECT_TRUE(has("south", "second")) << log("other");
+  EXPECT_TRUE(shows(" south <none> demo eligible ready"));
 }
 
 TEST_F(TrustTest, CertificatesThatExpireSoonAreRenewedWhileTheLinkStands) {

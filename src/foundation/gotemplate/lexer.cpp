@@ -38,7 +38,7 @@ bool trims_before(std::string_view after_delimiter) {
 /// fmt's %#U: U+0021 '!'.
 std::string code_point(char32_t rune) {
   std::string out = fmt::format("U+{:04X}", static_cast<std::uint32_t>(rune));
-  if (!is_print(rune)) return out;
+  if (!is_printable(rune)) return out;
   out += " '";
   append(out, rune);
   return out + '\'';

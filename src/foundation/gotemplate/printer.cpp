@@ -26,7 +26,7 @@ void append_escaped(std::string& out, const Rune& rune, std::string_view bytes, 
   if (c == static_cast<char32_t>(quote) || c == '\\') {
     out += '\\';
     out += static_cast<char>(c);
-  } else if (ascii ? c >= 0x20 && c < 0x7F : is_print(c)) {
+  } else if (ascii ? c >= 0x20 && c < 0x7F : is_printable(c)) {
     append(out, c);
   } else if (c >= 7 && c <= 13) {
     out += '\\';
@@ -287,7 +287,7 @@ void Printer::quoted_rune(std::uint64_t rune) {
 
 void Printer::unicode(std::uint64_t rune) {
   std::string out = fmt::format("U+{:0{}X}", rune, std::clamp(flags_.precision, 4, 100));
-  if (flags_.sharp && rune <= 0x10FFFF && is_print(static_cast<char32_t>(rune))) {
+  if (flags_.sharp && rune <= 0x10FFFF && is_printable(static_cast<char32_t>(rune))) {
     out += " '";
     append(out, static_cast<char32_t>(rune));
     out += '\'';

@@ -62,7 +62,7 @@ Value replaced(const Arguments& arguments) {
 
 bool is_name_part(std::uint32_t point) {
   if (point < 0x80) return std::isalnum(static_cast<int>(point)) != 0 || point == '_';
-  return unicode::is_letter_or_digit(point);
+  return unicode::is_letter(point) || unicode::is_digit(point);
 }
 
 /// The end of the name at `at`.

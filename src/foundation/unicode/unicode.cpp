@@ -36,51 +36,48 @@ std::string mapped(std::string_view text, Map map) {
   return out;
 }
 
+utf8proc_int32_t signed_point(std::uint32_t c) { return static_cast<utf8proc_int32_t>(c); }
+
 /// utf8proc makes U+1E9E of it, which Unicode's simple mappings and Go do not.
 constexpr std::uint32_t kSharpS = 0xdf;
 
-std::uint32_t to_upper(std::uint32_t c) {
-  if (c == kSharpS) return c;
-  return static_cast<std::uint32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
-}
-std::uint32_t to_lower(std::uint32_t c) {
-  return static_cast<std::uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
-}
-std::uint32_t to_title(std::uint32_t c) {
-  if (c == kSharpS) return c;
-  return static_cast<std::uint32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c)));
+/// utf8proc's categories stand in the order of the standard: letters, marks, numbers, punctuation, symbols.
+bool is_between(std::uint32_t c, utf8proc_category_t first, utf8proc_category_t last) {
+  const auto category = utf8proc_category(signed_point(c));
+  return category >= first && category <= last;
 }
 
 /// Go's strings.Title: beyond ASCII only white space ends a word.
 bool ends_word(std::uint32_t c) {
   if (c < 0x80) return !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_');
-  return !is_letter_or_digit(c) && is_space(c);
+  return !is_letter(c) && !is_digit(c) && is_space(c);
 }
 
 }  // namespace
 
-bool is_letter_or_digit(std::uint32_t c) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_ND:
-      return true;
-    default:
-      return false;
-  }
+std::uint32_t to_upper(std::uint32_t c) {
+  return c == kSharpS ? c : static_cast<std::uint32_t>(utf8proc_toupper(signed_point(c)));
 }
+std::uint32_t to_lower(std::uint32_t c) { return static_cast<std::uint32_t>(utf8proc_tolower(signed_point(c))); }
+std::uint32_t to_title(std::uint32_t c) {
+  return c == kSharpS ? c : static_cast<std::uint32_t>(utf8proc_totitle(signed_point(c)));
+}
+
+bool is_letter(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO); }
+bool is_digit(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_ND); }
+bool is_number(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO); }
+bool is_upper(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LU); }
+bool is_lower(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_LL, UTF8PROC_CATEGORY_LL); }
+bool is_title(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_LT, UTF8PROC_CATEGORY_LT); }
+bool is_punctuation(std::uint32_t c) { return is_between(c, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO); }
 
 bool is_printable(std::uint32_t c) {
   if (c < 0x80) return c >= ' ' && c < 0x7f;
-  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_SO;
+  return is_between(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_SO);
 }
 
 bool is_identifier_start(std::uint32_t c) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+  switch (utf8proc_category(signed_point(c))) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
@@ -95,7 +92,7 @@ bool is_identifier_start(std::uint32_t c) {
 
 bool is_identifier_part(std::uint32_t c) {
   if (is_identifier_start(c)) return true;
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+  switch (utf8proc_category(signed_point(c))) {
     case UTF8PROC_CATEGORY_MN:
     case UTF8PROC_CATEGORY_MC:
     case UTF8PROC_CATEGORY_ND:

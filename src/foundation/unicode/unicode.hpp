@@ -33,8 +33,19 @@ std::string lower(std::string_view text);
 /// The first letter of each word in title case, as Go's strings.Title.
 std::string title(std::string_view text);
 
-/// Go's unicode.IsLetter or IsDigit.
-bool is_letter_or_digit(std::uint32_t point);
+/// One character's simple case mappings.
+std::uint32_t to_upper(std::uint32_t point);
+std::uint32_t to_lower(std::uint32_t point);
+std::uint32_t to_title(std::uint32_t point);
+
+/// Go's unicode.IsLetter, IsDigit and so on, by general category (Unicode 15).
+bool is_letter(std::uint32_t point);
+bool is_digit(std::uint32_t point);
+bool is_number(std::uint32_t point);
+bool is_upper(std::uint32_t point);
+bool is_lower(std::uint32_t point);
+bool is_title(std::uint32_t point);
+bool is_punctuation(std::uint32_t point);
 /// Go's unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the blank.
 bool is_printable(std::uint32_t point);
 /// Whether it may begin an identifier, and whether it may stand in one (UAX #31).

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "unicode/unicode.hpp"
+
 namespace underway::gotemplate::detail {
 
 inline constexpr char32_t kReplacement = 0xFFFD;
@@ -24,19 +26,17 @@ std::size_t count(std::string_view text);
 /// The bytes of the first `runes` characters.
 std::size_t prefix_size(std::string_view text, std::size_t runes);
 
-/// Go's unicode.IsLetter, IsDigit and so on, from its own tables (unicode_tables.inc).
-bool is_letter(char32_t rune);
-bool is_digit(char32_t rune);
-bool is_number(char32_t rune);
-bool is_space(char32_t rune);
-bool is_upper(char32_t rune);
-bool is_lower(char32_t rune);
-bool is_title(char32_t rune);
-bool is_punctuation(char32_t rune);
-/// strconv.IsPrint: no control, format or private character, and no blank but ' '.
-bool is_print(char32_t rune);
-char32_t to_upper(char32_t rune);
-char32_t to_lower(char32_t rune);
-char32_t to_title(char32_t rune);
+using unicode::is_digit;
+using unicode::is_letter;
+using unicode::is_lower;
+using unicode::is_number;
+using unicode::is_printable;
+using unicode::is_punctuation;
+using unicode::is_space;
+using unicode::is_title;
+using unicode::is_upper;
+using unicode::to_lower;
+using unicode::to_title;
+using unicode::to_upper;
 
 }  // namespace underway::gotemplate::detail

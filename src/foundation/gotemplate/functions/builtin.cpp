@@ -199,7 +199,7 @@ Value js(const Call& call) {
         fmt::format_to(std::back_inserter(out), "\\u{:04X}", static_cast<unsigned>(rune.value));
       else
         out += rest.substr(0, rune.size);
-    } else if (rune.value >= 0x80 && !is_print(rune.value)) {
+    } else if (rune.value >= 0x80 && !is_printable(rune.value)) {
       fmt::format_to(std::back_inserter(out), "\\u{:04X}", static_cast<unsigned>(rune.value));
     } else {
       out += rest.substr(0, rune.size);

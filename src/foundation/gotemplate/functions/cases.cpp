@@ -31,7 +31,7 @@ bool separates(char32_t rune) {
 /// Each blank makes the next lower letter an upper one; the others change their case.
 std::string swap_case(std::string_view text) {
   bool blank = true;
-  return map_runes(text, [&](char32_t rune) {
+  return map_runes(text, [&](char32_t rune) -> char32_t {
     if (is_upper(rune) || is_title(rune)) {
       blank = false;
       return to_lower(rune);
@@ -44,7 +44,7 @@ std::string swap_case(std::string_view text) {
 
 std::string untitle(std::string_view text) {
   bool begins = true;
-  return map_runes(text, [&](char32_t rune) {
+  return map_runes(text, [&](char32_t rune) -> char32_t {
     if (is_space(rune)) {
       begins = true;
       return rune;

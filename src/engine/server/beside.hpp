@@ -23,4 +23,14 @@ auto with_beside(Decide decide, Beside beside) {
   };
 }
 
+/// Both, of which the second sees what the first has added. Either may be empty.
+inline Beside one_after_another(Beside first, Beside second) {
+  if (!first || !second) return first ? std::move(first) : std::move(second);
+  return [first = std::move(first), second = std::move(second)](const Tables& tables, const Context& context,
+                                                                std::vector<Change>& changes) {
+    first(tables, context, changes);
+    second(tables, context, changes);
+  };
+}
+
 }  // namespace underway::server

@@ -97,7 +97,7 @@ tables::Row<model::Node> node_of_master(const Tables& tables, const SyncFile& fi
 }
 
 Decision<FilesPut> decide_put_files(const Tables& tables, const PutFiles& request, const Context& context) {
-  if (!request.plan && !request.cluster.empty() && !tables.find_cluster(request.cluster))
+  if (!request.plan && !request.coming && !request.cluster.empty() && !tables.find_cluster(request.cluster))
     throw Error(Code::not_found, fmt::format("cluster '{}' not found", request.cluster))
         .advise("name one that `underway cluster list` shows");
   std::vector<SyncFile> declared;

@@ -23,7 +23,8 @@ struct PutFiles {
   std::string cluster;  ///< empty: for nodes that are in none
   std::vector<NewFile> files;
   bool directory = false;  ///< these are all that the cluster's directory declares: others of it go
-  bool plan = false;       ///< the cluster need not be there yet
+  bool plan = false;       ///< bytes need not be here yet
+  bool coming = false;     ///< nor need the cluster: it is made in the same commit
 };
 
 struct FilesPut {

@@ -180,8 +180,8 @@ std::vector<NewFile> FileService::new_files(const Tables& tables, const std::str
   return out;
 }
 
-awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> files, bool directory, bool dry,
-                                     server::Beside beside) {
+awaitable<PutFiles> FileService::prepare_put(std::string cluster, std::vector<SyncFile> files, bool directory,
+                                             bool dry) {
   co_await split(files, dry);
   std::vector<SyncFile> large;
   std::ranges::copy_if(files, std::back_inserter(large), [](const auto& file) { return file.sent.has_value(); });
@@ -195,13 +195,20 @@ awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> 
   request.directory = directory;
   request.files = new_files(*tables, cluster, std::move(files));
   request.plan = dry;
+  co_return request;
+}
+
+awaitable<FilesPut> FileService::put(std::string cluster, std::vector<SyncFile> files, bool directory, bool dry,
+                                     server::Beside beside) {
+  auto request = co_await prepare_put(std::move(cluster), std::move(files), directory, dry);
   if (dry) {
+    const auto* tables = co_await server_.read();
     const Context context{TimePoint{}, ids_};
     auto decision = decide_put_files(*tables, request, context);
     if (beside) beside(*tables, context, decision.changes);
     co_return decision.result;
   }
-  auto decide = [request](const Tables& now, const Context& context) {
+  auto decide = [request = std::move(request)](const Tables& now, const Context& context) {
     return decide_put_files(now, request, context);
   };
   auto both = server::with_beside(std::move(decide), std::move(beside));

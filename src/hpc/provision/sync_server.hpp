@@ -41,6 +41,9 @@ class FileService {
   /// says what would become of them, also to `beside`. Throws as decide_put_files.
   async::awaitable<FilesPut> put(std::string cluster, std::vector<model::SyncFile> files, bool directory, bool dry,
                                  server::Beside beside = {});
+  /// What put() would submit, with all that takes time done: for whoever makes one commit of it and of something else.
+  async::awaitable<PutFiles> prepare_put(std::string cluster, std::vector<model::SyncFile> files, bool directory,
+                                         bool dry);
   async::awaitable<void> remove(std::string cluster, std::string name, server::Beside beside = {});
   /// Tells the nodes to look now; returns to how many that have a link.
   async::awaitable<std::int64_t> sync(std::vector<std::string> node_ids);

@@ -47,12 +47,6 @@ impact::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
   return judged(api, api.server.writer().tables(), changes);
 }
 
-server::Beside judged_into(const Api& api, std::vector<impact::Finding>& findings) {
-  return [&api, &findings](const tables::Tables& tables, const server::Context&, std::vector<server::Change>& changes) {
-    for (auto& finding : impact::findings_of(impact_view(api, tables), changes)) findings.push_back(std::move(finding));
-  };
-}
-
 asio::awaitable<void> note_change(Api& api, Request request, std::string what, std::string ns,
                                   impact::Finding finding) {
   std::vector<impact::Finding> also{std::move(finding)};

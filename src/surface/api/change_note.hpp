@@ -29,9 +29,6 @@ impact::Judgement judged(const Api& api, const tables::Tables& tables, const std
 /// Of a job that is only planned. Good as long as the plan is: until the next co_await.
 impact::Judgement impact_of(const Api& api, const server::JobPlan& plan);
 
-/// Beside a decision that is only planned: adds what it would do to `findings`, which outlives it.
-server::Beside judged_into(const Api& api, std::vector<impact::Finding>& findings);
-
 /// An entry for what was done otherwise than by a decision.
 asio::awaitable<void> note_change(Api& api, Request request, std::string what, std::string ns, impact::Finding finding);
 

@@ -93,16 +93,18 @@ awaitable<Declared> declared_by(Api& api, const Request& request) {
   co_return co_await computed(api, request, "reading the cluster", read);
 }
 
-awaitable<provision::FilesPut> put_files(Api& api, std::string cluster, std::vector<model::SyncFile> files) {
-  if (api.files == nullptr) co_return provision::FilesPut{};
-  co_return co_await api.files->put(std::move(cluster), std::move(files), true, false);
-}
-
-/// What putting them would do; and `findings` of it.
-awaitable<provision::FilesPut> plan_files(Api& api, std::string cluster, std::vector<model::SyncFile> files,
-                                          std::vector<impact::Finding>& findings) {
-  if (api.files == nullptr) co_return provision::FilesPut{};
-  co_return co_await api.files->put(std::move(cluster), std::move(files), true, true, judged_into(api, findings));
+/// The cluster's files beside the decision that applies it, so that both are one commit. `put`: what becomes of them.
+awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vector<model::SyncFile> files, bool dry,
+                                        std::shared_ptr<provision::FilesPut> put) {
+  if (api.files == nullptr) co_return server::Beside();
+  auto request = co_await api.files->prepare_put(std::move(cluster), std::move(files), true, dry);
+  request.coming = true;
+  co_return [request = std::move(request), put](const tables::Tables& tables, const server::Context& context,
+                                                std::vector<server::Change>& changes) {
+    auto decision = provision::decide_put_files(tables, request, context);
+    std::move(decision.changes.begin(), decision.changes.end(), std::back_inserter(changes));
+    *put = std::move(decision.result);
+  };
 }
 
 std::vector<std::string> file_changes(const provision::FilesPut& put) {
@@ -135,14 +137,13 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
   if (!wanted.namespaces.empty()) request.require(right::management());
   for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
-  // One change, with one class, though the files are a commit of their own.
-  std::vector<impact::Finding> of_files;
-  co_await plan_files(api, cluster, files, of_files);
-  auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster), {}, std::move(of_files));
-  auto beside = registering(request, std::move(note));
+  const auto put = std::make_shared<provision::FilesPut>();
+  auto files_too = co_await putting_files(api, cluster, std::move(files), false, put);
+  auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster));
+  auto both = server::one_after_another(std::move(files_too), std::move(note));
+  auto beside = registering(request, std::move(both));
   const auto applied = co_await api.server.apply_cluster(std::move(wanted), std::move(beside));
-  const auto put = co_await put_files(api, cluster, std::move(files));
-  for (const auto& line : file_changes(put)) request.tell(line);
+  for (const auto& line : file_changes(*put)) request.tell(line);
   boost::json::array registered, stopped;
   for (const auto& id : applied.registered) registered.emplace_back(id);
   for (const auto& id : applied.stopped) stopped.emplace_back(id);
@@ -153,11 +154,14 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
 }
 
 /// What applying would do, by the decision that would do it. Throws what that throws.
-std::vector<impact::Finding> planned_findings(const Api& api, const tables::Tables& tables,
-                                              const server::ApplyCluster& wanted) {
+server::Decision<server::AppliedCluster> preview(const Api& api, const tables::Tables& tables,
+                                                 const server::ApplyCluster& wanted, server::Beside beside) {
   SeededIds ids{1};  // what a preview makes is thrown away
   const server::Context context{api.clock.now(), ids, tables.revision() + 1, api.server.options().root_by_raw_exec};
-  return impact::findings_of(impact_view(api, tables), server::decide_apply_cluster(tables, wanted, context).changes);
+  const auto decide = [&wanted](const tables::Tables& now, const server::Context& at) {
+    return server::decide_apply_cluster(now, wanted, at);
+  };
+  return server::with_beside(decide, std::move(beside))(tables, context);
 }
 
 void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
@@ -168,7 +172,6 @@ void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
 awaitable<Response> plan_cluster(Api& api, Request request) {
   auto body = co_await declared_by(api, request);
   auto& wanted = body.cluster;
-  auto& files = body.files;
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
   ClusterPlan plan;
   const auto whole = wanted;
@@ -187,18 +190,16 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     }
     entry.job = job_plan.proposed;
   }
+  const auto put = std::make_shared<provision::FilesPut>();
+  auto files_too = co_await putting_files(api, wanted.cluster.name, std::move(body.files), true, put);
   const auto* tables = co_await api.server.read();
   const auto current = tables->find_cluster(wanted.cluster.name);
   plan.cluster = model::diff(current && !current->stop ? current.get() : nullptr, &wanted.cluster);
-  for (const auto& job : tables->jobs()) {
-    const bool declared =
-        std::any_of(wanted.jobs.begin(), wanted.jobs.end(), [&](const auto& entry) { return entry.job.id == job->id; });
-    if (job->cluster == wanted.cluster.name && !job->stop && !declared) plan.stopped.push_back(job->id);
-  }
+  auto decided = preview(api, *tables, whole, std::move(files_too));
+  plan.stopped = std::move(decided.result.stopped);
   plan.namespaces = namespace_changes(*tables, wanted.namespaces);
-  auto findings = planned_findings(api, *tables, whole);
-  plan.files = file_changes(co_await plan_files(api, wanted.cluster.name, std::move(files), findings));
-  plan.impact = impact::judgement_of(findings);
+  plan.files = file_changes(*put);
+  plan.impact = judged(api, *tables, decided.changes);
   plan.protections = std::move(body.protections);
   saving::look_for_nodes(plan.protections, api.server.writer().tables(), &whole.cluster);
   plan.changes = !plan.namespaces.empty() || !plan.files.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||

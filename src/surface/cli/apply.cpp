@@ -12,11 +12,10 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_apply(const Arguments& arguments) {
   const std::string directory = arguments.positional().front();
   const auto patience = patience_of(arguments);
   auto client = make_client(arguments);
-  load_cluster(directory, arguments, &client);
   const auto lock = lock_changes(state_directory(arguments), "underway apply " + directory, !arguments.has("no-wait"));
   auto body = load_cluster(directory, arguments, &client);
   const auto images = name_images_by_digest(body, directory, state_directory(arguments));
@@ -59,7 +58,7 @@ const Command& apply_command() {
       .flags = change_flags({kYes, kAnySlurmVersion}),
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_apply};
   return command;
 }
 

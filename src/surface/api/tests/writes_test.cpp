@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "api/sync_body.hpp"
+#include "provision/sync_server.hpp"
+
 namespace underway::api::testing {
 namespace {
 
@@ -305,6 +308,59 @@ TEST(Clusters, AreAppliedPlannedAndTakenDown) {
   EXPECT_EQ(world.send("DELETE", path).status, 200);
   EXPECT_TRUE(world.tables().find_job("default", "slurmd")->stop);
   EXPECT_TRUE(world.read(path).at("Stop").as_bool());
+}
+
+TEST(Clusters, ArePlannedAsTheyWouldBeApplied) {
+  World world;
+  const std::string path = "/v1/underway/cluster/hpc";
+  auto night = make_job("night", 1, model::JobType::batch);
+  night.parameterized.emplace();
+  const auto body = cluster_body({night});
+  ASSERT_EQ(world.put(path, body).status, 200);
+  ASSERT_EQ(world.put("/v1/job/night/dispatch", "{}").status, 200);
+  ASSERT_EQ(world.tables().jobs().size(), 2U);
+  const auto running = json::parse(world.put(path + "/plan", body).body);
+  EXPECT_FALSE(running.at("Changes").as_bool()) << "what it started runs on: " << boost::json::serialize(running);
+
+  // The same id in another namespace is another job.
+  ASSERT_EQ(world.put("/v1/namespace", R"({"Name":"other"})").status, 200);
+  auto elsewhere = make_job("web");
+  elsewhere.ns = "other";
+  ASSERT_EQ(world.put(path, cluster_body({night, make_job("web"), elsewhere})).status, 200);
+  const auto without = cluster_body({night, make_job("web")});
+  const auto plan = json::parse(world.put(path + "/plan", without).body);
+  EXPECT_EQ(strings(plan.at("Stopped")), (std::vector<std::string>{"web"}));
+  EXPECT_EQ(strings(json::parse(world.put(path, without).body).at("Stopped")), (std::vector<std::string>{"web"}));
+  EXPECT_TRUE(world.tables().find_job("other", "web")->stop);
+  EXPECT_FALSE(world.tables().find_job("default", "web")->stop);
+}
+
+TEST(Clusters, AndTheirFilesAreOneCommit) {
+  World world;
+  async::Pool pool{1};
+  provision::FileService files(world.server, world.loop.executor(), pool, world.ids);
+  world.api.files = &files;
+  const auto with = [](const SyncFileBody& file) {
+    auto body = json::parse(cluster_body({make_job("munge")}));
+    body.as_object()["Files"] = boost::json::array{json::to_value(file)};
+    return boost::json::serialize(body);
+  };
+  const std::string path = "/v1/underway/cluster/hpc";
+  SyncFileBody motd;
+  motd.file.name = "/etc/motd";
+  motd.sent = model::SentBytes{std::string(64, 'a'), 5'000'000, {"never-sent"}};
+  const auto refused = world.put(path, with(motd));
+  EXPECT_NE(refused.status, 200);
+  EXPECT_FALSE(world.tables().find_cluster("hpc")) << refused.body;
+
+  motd.sent.reset();
+  motd.content = "aGVsbG8K";
+  const auto plan = json::parse(world.put(path + "/plan", with(motd)).body);
+  EXPECT_EQ(strings(plan.at("Files")), (std::vector<std::string>{"file /etc/motd: added"}));
+  ASSERT_EQ(world.put(path, with(motd)).status, 200);
+  const auto kept = tables::find_record<model::SyncFile>(world.tables(), model::file_key("hpc", "/etc/motd"));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->create_index, world.tables().find_cluster("hpc")->modify_index);
 }
 
 TEST(Clusters, WithOneBadJobOrACycleAreNotApplied) {

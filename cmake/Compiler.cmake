@@ -6,6 +6,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(UNDERWAY_WERROR "treat warnings as errors" ON)
 set(UNDERWAY_SANITIZE "" CACHE STRING "sanitizers for every target, e.g. address,undefined or thread")
+option(UNDERWAY_UNITY "compile the files of a library in batches: less than half the work, when all of it is to be done" OFF)
 option(UNDERWAY_FUZZ "build the fuzz targets with libFuzzer instead of the replay driver" OFF)
 
 # g++ 12.2 destroys a capturing lambda inside a co_await expression twice: refuse a compiler that does.

@@ -24,7 +24,7 @@ using testing::Not;
 const std::string kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
 const std::vector<std::string> kHosts = {"sms", "c1", "c2", "infra1", "infra2"};
 
-constexpr const char* kCluster = R"(
+constexpr const char* kSlurmCluster = R"(
 namespace "default" {
   raw_exec_as_root = true
 }
@@ -52,7 +52,7 @@ cluster "CLUSTER" {
 )";
 
 /// As the recipes of OpenHPC leave it.
-constexpr const char* kSlurmConf = R"(ClusterName=old
+constexpr const char* kOldSlurmConf = R"(ClusterName=old
 SlurmctldHost=sms({})
 SlurmUser=slurm
 AuthType=auth/munge
@@ -116,13 +116,13 @@ constexpr const char* kUntilReleased =
 
 class AdoptSlurm : public testing::Test, protected OldSite {
  protected:
-  AdoptSlurm() : OldSite(kCluster, kHosts) {}
+  AdoptSlurm() : OldSite(kSlurmCluster, kHosts) {}
 
   void SetUp() override {
     const std::string key(200, 'k');
     for (const char* host : {"sms", "c1", "c2"}) {
       put(host, "/etc/munge/munge.key", key + std::to_string(::getpid()), "munge", "0400");
-      put(host, "/etc/slurm/slurm.conf", fmt::format(kSlurmConf, address("sms")));
+      put(host, "/etc/slurm/slurm.conf", fmt::format(kOldSlurmConf, address("sms")));
       put(host, "/etc/slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\n");
     }
     start_server();

@@ -23,7 +23,7 @@ using namespace detail;
 using namespace settings;
 using namespace local;
 
-const std::vector<Key>& keys() {
+const std::vector<Key>& exec_keys() {
   static const std::vector<Key> kKeys = {
       {"command", Kind::text, true},   {"args", Kind::texts},    {"work_dir", Kind::text},
       {"oom_score_adj", Kind::number}, {"cap_add", Kind::texts}, {"cap_drop", Kind::texts},
@@ -144,7 +144,7 @@ class Exec final : public Driver {
   }
 
   std::vector<std::string> validate(const boost::json::value& config) const override {
-    auto found = problems(config, keys());
+    auto found = problems(config, exec_keys());
     if (!found.empty()) return found;
     found = kill_mode_problems(config);
     if (kill_mode(config) == keeper::KillMode::process && text(config, "pid_mode") != "host") {

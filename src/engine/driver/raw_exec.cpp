@@ -13,7 +13,7 @@ namespace {
 using namespace settings;
 using namespace local;
 
-const std::vector<Key>& keys() {
+const std::vector<Key>& raw_exec_keys() {
   static const std::vector<Key> kKeys = {{"command", Kind::text, true},   {"args", Kind::texts},
                                          {"work_dir", Kind::text},        {"oom_score_adj", Kind::number},
                                          {"denied_envvars", Kind::texts}, {"kill_mode", Kind::text},
@@ -33,7 +33,7 @@ class RawExec final : public Driver {
   }
 
   std::vector<std::string> validate(const boost::json::value& config) const override {
-    auto found = problems(config, keys());
+    auto found = problems(config, raw_exec_keys());
     if (!found.empty()) return found;
     found = kill_mode_problems(config);
     for (auto& problem : confinement_problems(config)) found.push_back(std::move(problem));

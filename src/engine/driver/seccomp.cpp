@@ -19,8 +19,6 @@
 namespace underway::driver {
 namespace {
 
-namespace json = boost::json;
-
 constexpr const char* kAllow = "SCMP_ACT_ALLOW";
 constexpr const char* kErrno = "SCMP_ACT_ERRNO";
 
@@ -36,24 +34,24 @@ constexpr std::string_view kArchitectures[] = {"SCMP_ARCH_NATIVE"};
 #endif
 
 template <class Names>
-json::array names_of(const Names& names) {
-  json::array out;
+boost::json::array names_of(const Names& names) {
+  boost::json::array out;
   for (const auto& name : names) out.emplace_back(std::string_view(name));
   return out;
 }
 
-json::object rule(json::array names, const char* action) {
-  json::object out{{"names", std::move(names)}, {"action", action}};
+boost::json::object rule(boost::json::array names, const char* action) {
+  boost::json::object out{{"names", std::move(names)}, {"action", action}};
   if (action == kErrno) out["errnoRet"] = EPERM;
   return out;
 }
 
-json::object compare(unsigned index, std::uint64_t value, const char* operation) {
+boost::json::object compare(unsigned index, std::uint64_t value, const char* operation) {
   return {{"index", index}, {"value", value}, {"op", operation}};
 }
 
 /// socket(AF_NETLINK, …, NETLINK_AUDIT) is for those who may write to the audit log.
-void add_socket_rules(json::array& rules, bool audit) {
+void add_socket_rules(boost::json::array& rules, bool audit) {
   constexpr std::uint64_t kNetlink = 16, kAudit = 9;
   if (audit) {
     rules.push_back(rule({"socket"}, kAllow));
@@ -65,20 +63,20 @@ void add_socket_rules(json::array& rules, bool audit) {
   rules.push_back(std::move(refuse));
   for (const auto& argument : {compare(2, kAudit, "SCMP_CMP_NE"), compare(0, kNetlink, "SCMP_CMP_NE")}) {
     auto allow = rule({"socket"}, kAllow);
-    allow["args"] = json::array{argument};
+    allow["args"] = boost::json::array{argument};
     rules.push_back(std::move(allow));
   }
 }
 
-bool names_any(const json::value* list, const std::function<bool(std::string_view)>& wanted) {
+bool names_any(const boost::json::value* list, const std::function<bool(std::string_view)>& wanted) {
   if (list == nullptr || !list->is_array()) return false;
   const auto& all = list->get_array();
   return std::any_of(all.begin(), all.end(),
-                     [&](const json::value& each) { return each.is_string() && wanted(each.get_string()); });
+                     [&](const boost::json::value& each) { return each.is_string() && wanted(each.get_string()); });
 }
 
 /// Whether a rule of a profile counts for this machine and these capabilities.
-bool applies(const json::object& rule, os::Capabilities held) {
+bool applies(const boost::json::object& rule, os::Capabilities held) {
   const auto has = [held](std::string_view name) { return (os::find_capability(name).value_or(0) & held) != 0; };
   const auto here = [](std::string_view name) { return name == kGoArchitecture; };
   if (const auto* includes = rule.if_contains("includes"); includes != nullptr && includes->is_object()) {
@@ -100,7 +98,7 @@ Error no_profile(const std::string& name, const std::string& why) {
   return Error(Code::invalid, fmt::format("'{}' is no seccomp profile", name)).because(why);
 }
 
-std::uint32_t action_of(std::string_view name, const json::object& of) {
+std::uint32_t action_of(std::string_view name, const boost::json::object& of) {
   std::uint32_t number = EPERM;
   for (const auto* key : {"errnoRet", "defaultErrnoRet"}) {
     const auto* found = of.if_contains(key);
@@ -129,12 +127,12 @@ std::optional<scmp_compare> operation_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::uint64_t number_of(const json::object& object, const char* key) {
+std::uint64_t number_of(const boost::json::object& object, const char* key) {
   const auto* found = object.if_contains(key);
   return found != nullptr && found->is_number() ? found->to_number<std::uint64_t>() : 0;
 }
 
-std::vector<scmp_arg_cmp> arguments_of(const json::object& rule) {
+std::vector<scmp_arg_cmp> arguments_of(const boost::json::object& rule) {
   std::vector<scmp_arg_cmp> out;
   const auto* list = rule.if_contains("args");
   if (list == nullptr || !list->is_array()) return out;
@@ -153,7 +151,7 @@ std::vector<scmp_arg_cmp> arguments_of(const json::object& rule) {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-void add_rule(const Filter& filter, const json::object& rule, std::uint32_t otherwise) {
+void add_rule(const Filter& filter, const boost::json::object& rule, std::uint32_t otherwise) {
   const auto action = action_of(std::string_view(rule.at("action").as_string()), rule);
   if (action == otherwise) return;  // libseccomp refuses rules that change nothing
   const auto arguments = arguments_of(rule);
@@ -170,14 +168,14 @@ void add_rule(const Filter& filter, const json::object& rule, std::uint32_t othe
 
 }  // namespace
 
-json::object default_seccomp(os::Capabilities held) {
-  json::array rules;
+boost::json::object default_seccomp(os::Capabilities held) {
+  boost::json::array rules;
   rules.push_back(rule(names_of(detail::denied_calls()), kErrno));
   rules.push_back(rule(names_of(detail::allowed_calls()), kAllow));
   // Flags of personality(2) that change nothing for others: none, UNAME26, ADDR_NO_RANDOMIZE…, and the question.
   for (const std::uint64_t persona : {0x0ULL, 0x8ULL, 0x20000ULL, 0x20008ULL, 0xffffffffULL}) {
     auto allow = rule({"personality"}, kAllow);
-    allow["args"] = json::array{compare(0, persona, "SCMP_CMP_EQ")};
+    allow["args"] = boost::json::array{compare(0, persona, "SCMP_CMP_EQ")};
     rules.push_back(std::move(allow));
   }
 #if defined(__x86_64__)
@@ -197,40 +195,40 @@ json::object default_seccomp(os::Capabilities held) {
           {"syscalls", std::move(rules)}};
 }
 
-json::object terminal_seccomp() {
+boost::json::object terminal_seccomp() {
   // The kernel looks at 32 bits of the request, so the filter may not be misled by the others.
   constexpr std::uint64_t kRequest = 0xffffffff;
-  json::array rules;
+  boost::json::array rules;
   for (const std::uint64_t request : {std::uint64_t{TIOCSTI}, std::uint64_t{TIOCLINUX}}) {
     auto refuse = rule({"ioctl"}, kErrno);
     auto same = compare(1, kRequest, "SCMP_CMP_MASKED_EQ");
     same["valueTwo"] = request;
-    refuse["args"] = json::array{std::move(same)};
+    refuse["args"] = boost::json::array{std::move(same)};
     rules.push_back(std::move(refuse));
   }
   return {{"defaultAction", kAllow}, {"architectures", names_of(kArchitectures)}, {"syscalls", std::move(rules)}};
 }
 
-json::object parse_seccomp(std::string_view text, os::Capabilities held, const std::string& name) {
+boost::json::object parse_seccomp(std::string_view text, os::Capabilities held, const std::string& name) {
   boost::system::error_code failed;
-  const auto value = json::parse(text, failed);
+  const auto value = boost::json::parse(text, failed);
   if (failed || !value.is_object()) throw no_profile(name, failed ? failed.message() : "it is no object");
   const auto& given = value.get_object();
   const auto* action = given.if_contains("defaultAction");
   if (action == nullptr || !action->is_string()) throw no_profile(name, "it has no defaultAction");
-  json::object out{{"defaultAction", *action}, {"architectures", names_of(kArchitectures)}};
+  boost::json::object out{{"defaultAction", *action}, {"architectures", names_of(kArchitectures)}};
   if (const auto* number = given.if_contains("defaultErrnoRet"); number != nullptr && number->is_number())
     out["defaultErrnoRet"] = *number;
-  json::array rules;
+  boost::json::array rules;
   const auto* calls = given.if_contains("syscalls");
   if (calls != nullptr && !calls->is_array()) throw no_profile(name, "its syscalls are no list");
-  for (const auto& each : calls != nullptr ? calls->get_array() : json::array()) {
+  for (const auto& each : calls != nullptr ? calls->get_array() : boost::json::array()) {
     const auto* names = each.is_object() ? each.get_object().if_contains("names") : nullptr;
     const auto* what = each.is_object() ? each.get_object().if_contains("action") : nullptr;
     if (names == nullptr || !names->is_array() || what == nullptr || !what->is_string())
       throw no_profile(name, "a rule has no names, or no action");
     if (!applies(each.get_object(), held)) continue;
-    json::object rule{{"names", *names}, {"action", *what}};
+    boost::json::object rule{{"names", *names}, {"action", *what}};
     for (const auto* key : {"errnoRet", "args"}) {
       const auto* found = each.get_object().if_contains(key);
       if (found != nullptr && !found->is_null()) rule[key] = *found;
@@ -242,11 +240,11 @@ json::object parse_seccomp(std::string_view text, os::Capabilities held, const s
   return out;
 }
 
-json::object read_seccomp(const std::string& path, os::Capabilities held) {
+boost::json::object read_seccomp(const std::string& path, os::Capabilities held) {
   return parse_seccomp(os::read_file(path, 1U << 20), held, path);
 }
 
-std::string compile_seccomp(const json::object& profile) try {
+std::string compile_seccomp(const boost::json::object& profile) try {
   const auto otherwise = action_of(std::string_view(profile.at("defaultAction").as_string()), profile);
   const Filter filter(seccomp_init(otherwise), &seccomp_release);
   if (!filter) throw Error(Code::invalid, "cannot make a seccomp filter").because("its default action cannot be used");

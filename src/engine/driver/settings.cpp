@@ -7,12 +7,10 @@
 namespace underway::driver::settings {
 namespace {
 
-namespace json = boost::json;
-
 /// Nothing when it is neither a block nor a list of blocks of single values.
-std::optional<std::map<std::string, std::string>> as_map(const json::value& value) {
+std::optional<std::map<std::string, std::string>> as_map(const boost::json::value& value) {
   std::map<std::string, std::string> out;
-  const auto take = [&](const json::value& block) {
+  const auto take = [&](const boost::json::value& block) {
     if (!block.is_object()) return false;
     for (const auto& member : block.get_object()) {
       auto text = as_text(member.value());
@@ -28,7 +26,7 @@ std::optional<std::map<std::string, std::string>> as_map(const json::value& valu
   return out;
 }
 
-bool fits(const json::value& value, Kind kind) {
+bool fits(const boost::json::value& value, Kind kind) {
   switch (kind) {
     case Kind::text:
       return as_text(value).has_value();
@@ -41,7 +39,7 @@ bool fits(const json::value& value, Kind kind) {
       return as_map(value).has_value();
     case Kind::texts:
       return value.is_array() && std::all_of(value.as_array().begin(), value.as_array().end(),
-                                             [](const json::value& item) { return as_text(item).has_value(); });
+                                             [](const boost::json::value& item) { return as_text(item).has_value(); });
   }
   return false;
 }
@@ -62,7 +60,7 @@ std::string_view wanted(Kind kind) {
   return "";
 }
 
-const json::value* find(const json::value& config, std::string_view key) {
+const boost::json::value* find(const boost::json::value& config, std::string_view key) {
   const auto* object = config.if_object();
   const auto* value = object != nullptr ? object->if_contains(key) : nullptr;
   return value != nullptr && !value->is_null() ? value : nullptr;
@@ -70,7 +68,7 @@ const json::value* find(const json::value& config, std::string_view key) {
 
 }  // namespace
 
-std::vector<std::string> problems(const json::value& config, const std::vector<Key>& keys) {
+std::vector<std::string> problems(const boost::json::value& config, const std::vector<Key>& keys) {
   std::vector<std::string> found;
   if (!config.is_object() && !config.is_null()) return {"config: must be an object"};
   std::vector<std::string> names;
@@ -103,12 +101,12 @@ void require_none(const std::vector<std::string>& found) {
   throw error;
 }
 
-std::string text(const json::value& config, std::string_view key) {
+std::string text(const boost::json::value& config, std::string_view key) {
   const auto* value = find(config, key);
   return value != nullptr ? as_text(*value).value_or("") : std::string();
 }
 
-std::vector<std::string> texts(const json::value& config, std::string_view key) {
+std::vector<std::string> texts(const boost::json::value& config, std::string_view key) {
   std::vector<std::string> list;
   const auto* value = find(config, key);
   if (value == nullptr || !value->is_array()) return list;
@@ -116,18 +114,18 @@ std::vector<std::string> texts(const json::value& config, std::string_view key) 
   return list;
 }
 
-std::map<std::string, std::string> map(const json::value& config, std::string_view key) {
+std::map<std::string, std::string> map(const boost::json::value& config, std::string_view key) {
   const auto* value = find(config, key);
   return value != nullptr ? as_map(*value).value_or(std::map<std::string, std::string>())
                           : std::map<std::string, std::string>();
 }
 
-bool flag(const json::value& config, std::string_view key, bool otherwise) {
+bool flag(const boost::json::value& config, std::string_view key, bool otherwise) {
   const auto* value = find(config, key);
   return value != nullptr ? as_flag(*value).value_or(otherwise) : otherwise;
 }
 
-std::optional<std::int64_t> number(const json::value& config, std::string_view key) {
+std::optional<std::int64_t> number(const boost::json::value& config, std::string_view key) {
   const auto* value = find(config, key);
   return value != nullptr ? as_number(*value) : std::nullopt;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
@@ -15,23 +16,18 @@
 namespace underway::network::cni {
 namespace {
 
-namespace json = boost::json;
+using underway::json::text_at;
 
 constexpr Duration kWithin = std::chrono::minutes{1};
 constexpr std::size_t kLongestAnswer = 1U << 20;
 /// The oldest form of a result that has all we read.
 constexpr std::string_view kDefaultVersion = "0.4.0";
 
-std::string text_of(const json::object& object, std::string_view key) {
-  const auto* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
 /// One plugin alone is a list of one.
-json::object as_list(json::object configuration) {
+boost::json::object as_list(boost::json::object configuration) {
   if (configuration.contains("plugins")) return configuration;
-  json::object list{{"cniVersion", configuration["cniVersion"]}, {"name", configuration["name"]}};
-  list["plugins"] = json::array{std::move(configuration)};
+  boost::json::object list{{"cniVersion", configuration["cniVersion"]}, {"name", configuration["name"]}};
+  list["plugins"] = boost::json::array{std::move(configuration)};
   return list;
 }
 
@@ -75,11 +71,11 @@ std::string arguments(const Container& container) {
   return text;
 }
 
-json::array port_mappings(const Container& container) {
-  json::array out;
+boost::json::array port_mappings(const Container& container) {
+  boost::json::array out;
   for (const auto& port : container.ports) {
     for (const char* protocol : {"tcp", "udp"}) {
-      json::object mapping{
+      boost::json::object mapping{
           {"hostPort", port.value}, {"containerPort", port.to > 0 ? port.to : port.value}, {"protocol", protocol}};
       if (!port.host_ip.empty()) mapping["hostIP"] = port.host_ip;
       out.push_back(std::move(mapping));
@@ -89,14 +85,14 @@ json::array port_mappings(const Container& container) {
 }
 
 /// The plugin's own part, with what the specification adds to it (section 4, "Deriving request configuration").
-json::object request_of(const json::object& list, const json::object& plugin, const Container& container,
-                        const json::value& previous) {
-  json::object out = plugin;
-  const auto version = text_of(list, "cniVersion");
+boost::json::object request_of(const boost::json::object& list, const boost::json::object& plugin,
+                               const Container& container, const boost::json::value& previous) {
+  boost::json::object out = plugin;
+  const auto version = text_at(list, "cniVersion");
   out["cniVersion"] = version.empty() ? std::string(kDefaultVersion) : version;
   out["name"] = list.at("name");
   if (!previous.is_null()) out["prevResult"] = previous;
-  json::object runtime;
+  boost::json::object runtime;
   if (const auto* capabilities = plugin.if_contains("capabilities");
       capabilities != nullptr && capabilities->is_object()) {
     const auto* wanted = capabilities->get_object().if_contains("portMappings");
@@ -111,10 +107,10 @@ json::object request_of(const json::object& list, const json::object& plugin, co
 /// What a plugin says of its failure: JSON on standard output (section 5, "Error"), or what it wrote elsewhere.
 std::string complaint(const os::Output& output) {
   boost::system::error_code problem;
-  const auto value = json::parse(output.out, problem);
+  const auto value = boost::json::parse(output.out, problem);
   if (!problem && value.is_object()) {
-    std::string said = text_of(value.get_object(), "msg");
-    const auto details = text_of(value.get_object(), "details");
+    std::string said = text_at(value.get_object(), "msg");
+    const auto details = text_at(value.get_object(), "details");
     if (!details.empty()) said += ": " + details;
     if (!said.empty()) return said;
   }
@@ -122,10 +118,10 @@ std::string complaint(const os::Output& output) {
   return said.empty() ? fmt::format("exit code {}", output.status.code) : said.substr(0, 2000);
 }
 
-json::value call(const char* command, const json::object& list, const json::object& plugin, const Container& container,
-                 const json::value& previous, const std::string& path) {
-  const std::string type = text_of(plugin, "type");
-  const std::string request = json::serialize(request_of(list, plugin, container, previous));
+boost::json::value call(const char* command, const boost::json::object& list, const boost::json::object& plugin,
+                        const Container& container, const boost::json::value& previous, const std::string& path) {
+  const std::string type = text_at(plugin, "type");
+  const std::string request = boost::json::serialize(request_of(list, plugin, container, previous));
   const os::Fd input = os::sealed_memory("cni", request);
   ::lseek(input.get(), 0, SEEK_SET);
   os::SpawnSpec spec;
@@ -140,25 +136,25 @@ json::value call(const char* command, const json::object& list, const json::obje
     throw Error(Code::unavailable, fmt::format("CNI plugin '{}' refused {}", type, command)).because(complaint(output));
   if (trim(output.out).empty()) return nullptr;
   boost::system::error_code problem;
-  auto result = json::parse(output.out, problem);
+  auto result = boost::json::parse(output.out, problem);
   if (problem) throw Error(Code::invalid, fmt::format("CNI plugin '{}' answered with invalid JSON", type));
   return result;
 }
 
-const json::array& plugins_of(const json::object& list) {
+const boost::json::array& plugins_of(const boost::json::object& list) {
   const auto* plugins = list.if_contains("plugins");
   if (plugins == nullptr || !plugins->is_array() || plugins->get_array().empty() ||
-      !std::ranges::all_of(plugins->get_array(), [](const json::value& one) { return one.is_object(); }))
-    throw Error(Code::invalid, fmt::format("CNI configuration '{}' lists no plugins", text_of(list, "name")));
+      !std::ranges::all_of(plugins->get_array(), [](const boost::json::value& one) { return one.is_object(); }))
+    throw Error(Code::invalid, fmt::format("CNI configuration '{}' lists no plugins", text_at(list, "name")));
   return plugins->get_array();
 }
 
 }  // namespace
 
-json::object get_configuration(const std::string& directory, const std::string& name) {
-  std::optional<json::object> found;
-  each_configuration(directory, [&](json::object list) {
-    if (text_of(list, "name") != name) return false;
+boost::json::object get_configuration(const std::string& directory, const std::string& name) {
+  std::optional<boost::json::object> found;
+  each_configuration(directory, [&](boost::json::object list) {
+    if (text_at(list, "name") != name) return false;
     found = std::move(list);
     return true;
   });
@@ -175,16 +171,16 @@ json::object get_configuration(const std::string& directory, const std::string& 
 
 std::vector<std::string> list_configurations(const std::string& directory) {
   std::vector<std::string> names;
-  each_configuration(directory, [&](const json::object& list) {
-    const auto name = text_of(list, "name");
+  each_configuration(directory, [&](const boost::json::object& list) {
+    const auto name = text_at(list, "name");
     if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
     return false;
   });
   return names;
 }
 
-json::value add(const json::object& configuration, const Container& container, const std::string& path) {
-  json::value result;
+boost::json::value add(const boost::json::object& configuration, const Container& container, const std::string& path) {
+  boost::json::value result;
   try {
     for (const auto& plugin : plugins_of(configuration))
       result = call("ADD", configuration, plugin.get_object(), container, result, path);
@@ -199,7 +195,7 @@ json::value add(const json::object& configuration, const Container& container, c
   return result;
 }
 
-void remove(const json::object& configuration, const Container& container, const json::value& result,
+void remove(const boost::json::object& configuration, const Container& container, const boost::json::value& result,
             const std::string& path) {
   std::optional<Error> failed;
   const auto& plugins = plugins_of(configuration);
@@ -215,7 +211,7 @@ void remove(const json::object& configuration, const Container& container, const
 
 namespace {
 
-std::vector<std::string> texts_of(const json::object& object, std::string_view key) {
+std::vector<std::string> texts_of(const boost::json::object& object, std::string_view key) {
   std::vector<std::string> out;
   const auto* list = object.if_contains(key);
   if (list == nullptr || !list->is_array()) return out;
@@ -225,18 +221,18 @@ std::vector<std::string> texts_of(const json::object& object, std::string_view k
 }
 
 /// Whether the address is the container's: its interface lies in a sandbox, or nothing is said of it.
-bool is_inside(const json::object& address, const json::object& result) {
+bool is_inside(const boost::json::object& address, const boost::json::object& result) {
   const auto* index = address.if_contains("interface");
   const auto* interfaces = result.if_contains("interfaces");
   if (index == nullptr || !index->is_number() || interfaces == nullptr || !interfaces->is_array()) return true;
   const auto at = static_cast<std::size_t>(index->to_number<std::int64_t>());
   if (at >= interfaces->get_array().size() || !interfaces->get_array()[at].is_object()) return true;
-  return !text_of(interfaces->get_array()[at].get_object(), "sandbox").empty();
+  return !text_at(interfaces->get_array()[at].get_object(), "sandbox").empty();
 }
 
 }  // namespace
 
-model::AllocNetworkStatus status_of(const json::value& value, const std::string& interface) {
+model::AllocNetworkStatus status_of(const boost::json::value& value, const std::string& interface) {
   model::AllocNetworkStatus status;
   status.interface_name = interface;
   if (!value.is_object()) throw Error(Code::invalid, "the CNI plugins answered nothing");
@@ -244,7 +240,7 @@ model::AllocNetworkStatus status_of(const json::value& value, const std::string&
   if (const auto* ips = result.if_contains("ips"); ips != nullptr && ips->is_array()) {
     for (const auto& ip : ips->get_array()) {
       if (!ip.is_object() || !is_inside(ip.get_object(), result)) continue;
-      const auto spelled = text_of(ip.get_object(), "address");
+      const auto spelled = text_at(ip.get_object(), "address");
       const auto address = spelled.substr(0, spelled.find('/'));
       auto& slot = address.find(':') == std::string::npos ? status.address : status.address_ipv6;
       if (slot.empty()) slot = address;

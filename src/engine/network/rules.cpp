@@ -5,25 +5,23 @@
 namespace underway::network {
 namespace {
 
-namespace json = boost::json;
-
-json::object match(json::value left, json::value right, const char* op = "==") {
+boost::json::object match(boost::json::value left, boost::json::value right, const char* op = "==") {
   return {{"match", {{"op", op}, {"left", std::move(left)}, {"right", std::move(right)}}}};
 }
-json::object field(const char* protocol, const char* name) {
+boost::json::object field(const char* protocol, const char* name) {
   return {{"payload", {{"protocol", protocol}, {"field", name}}}};
 }
-json::object meta(const char* key) { return {{"meta", {{"key", key}}}}; }
-json::object prefix(const net::Cidr& cidr) {
+boost::json::object meta(const char* key) { return {{"meta", {{"key", key}}}}; }
+boost::json::object prefix(const net::Cidr& cidr) {
   return {{"prefix", {{"addr", net::to_string(cidr.network().ip)}, {"len", cidr.prefix}}}};
 }
 
 class Table {
  public:
   explicit Table(std::string name) : name_(std::move(name)) {
-    const json::object table{{"family", "ip"}, {"name", name_}};
+    const boost::json::object table{{"family", "ip"}, {"name", name_}};
     // Added first, so that deleting what is not there does not fail.
-    for (const char* step : {"add", "delete", "add"}) steps_.push_back(json::object{{step, {{"table", table}}}});
+    for (const char* step : {"add", "delete", "add"}) steps_.push_back(boost::json::object{{step, {{"table", table}}}});
   }
   void chain(const char* name, const char* type, const char* hook, int priority) {
     steps_.push_back({{"add",
@@ -36,28 +34,28 @@ class Table {
                           {"prio", priority},
                           {"policy", "accept"}}}}}});
   }
-  void rule(const char* chain, json::array expression) {
+  void rule(const char* chain, boost::json::array expression) {
     steps_.push_back(
         {{"add", {{"rule", {{"family", "ip"}, {"table", name_}, {"chain", chain}, {"expr", std::move(expression)}}}}}});
   }
-  std::string text() const { return json::serialize(json::object{{"nftables", steps_}}); }
+  std::string text() const { return boost::json::serialize(boost::json::object{{"nftables", steps_}}); }
 
  private:
   std::string name_;
-  json::array steps_;
+  boost::json::array steps_;
 };
 
 bool is_any(const std::string& address) { return address.empty() || address == "0.0.0.0"; }
 
 void map_port(Table& table, const model::AllocatedPort& port, const std::string& to) {
   const auto inner = port.to > 0 ? port.to : port.value;
-  const json::object at =
+  const boost::json::object at =
       is_any(port.host_ip)
-          ? match(json::object{{"fib", {{"result", "type"}, {"flags", json::array{"daddr"}}}}}, "local")
-          : match(field("ip", "daddr"), json::value(port.host_ip));
+          ? match(boost::json::object{{"fib", {{"result", "type"}, {"flags", boost::json::array{"daddr"}}}}}, "local")
+          : match(field("ip", "daddr"), boost::json::value(port.host_ip));
   for (const char* protocol : {"tcp", "udp"}) {
-    const json::array expression = {at, match(field(protocol, "dport"), port.value),
-                                    json::object{{"dnat", {{"addr", to}, {"port", inner}}}}};
+    const boost::json::array expression = {at, match(field(protocol, "dport"), port.value),
+                                           boost::json::object{{"dnat", {{"addr", to}, {"port", inner}}}}};
     // From elsewhere, and from the host itself.
     table.rule("prerouting", expression);
     table.rule("output", expression);
@@ -75,15 +73,15 @@ std::string rules_of(const std::string& name, const std::string& bridge, const n
   table.chain("prerouting", "nat", "prerouting", kDestination);
   table.chain("output", "nat", "output", kDestination);
   table.chain("postrouting", "nat", "postrouting", kSource);
-  table.rule("guard", {match(meta("iifname"), json::value(bridge)), match(field("ip", "daddr"), prefix(loopback)),
-                       json::object{{"drop", nullptr}}});
-  const json::object inside = match(field("ip", "saddr"), prefix(network));
-  const json::object masquerade{{"masquerade", nullptr}};
-  table.rule("postrouting", {inside, match(meta("oifname"), json::value(bridge), "!="), masquerade});
-  table.rule("postrouting", {inside, match(meta("oifname"), json::value(bridge)),
-                             match(json::object{{"ct", {{"key", "status"}}}}, "dnat", "in"), masquerade});
-  table.rule("postrouting",
-             {match(field("ip", "saddr"), prefix(loopback)), match(meta("oifname"), json::value(bridge)), masquerade});
+  table.rule("guard", {match(meta("iifname"), boost::json::value(bridge)),
+                       match(field("ip", "daddr"), prefix(loopback)), boost::json::object{{"drop", nullptr}}});
+  const boost::json::object inside = match(field("ip", "saddr"), prefix(network));
+  const boost::json::object masquerade{{"masquerade", nullptr}};
+  table.rule("postrouting", {inside, match(meta("oifname"), boost::json::value(bridge), "!="), masquerade});
+  table.rule("postrouting", {inside, match(meta("oifname"), boost::json::value(bridge)),
+                             match(boost::json::object{{"ct", {{"key", "status"}}}}, "dnat", "in"), masquerade});
+  table.rule("postrouting", {match(field("ip", "saddr"), prefix(loopback)),
+                             match(meta("oifname"), boost::json::value(bridge)), masquerade});
   for (const auto& [id, record] : records) {
     if (!record.bridged()) continue;
     for (const auto& port : record.ports) map_port(table, port, record.status.address);

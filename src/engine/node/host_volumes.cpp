@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kSuffix = ".json";
 constexpr const char* kMkdirVersion = "0.0.1";
 
-bool is_directory(const std::string& path) {
+bool leads_to_directory(const std::string& path) {
   struct stat found{};
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
 }
@@ -52,7 +52,7 @@ VolumeMade make_directory(const VolumeOrder& order, const std::string& path) {
   if (mode > 07777)
     throw Error(Code::invalid, fmt::format("parameter mode of volume '{}' is none", order.name))
         .because(fmt::format("{:o} is larger than 7777", mode));
-  if (is_directory(path)) return {path, 0};
+  if (leads_to_directory(path)) return {path, 0};
   // Under another name until it is as it shall be: whoever finds it under its own finds it whole.
   const std::string begun = path + ".new";
   os::remove_tree(begun);
@@ -134,7 +134,7 @@ std::map<std::string, std::string> HostVolumes::variables(const VolumeOrder& ord
 
 VolumeMade HostVolumes::carry_out(const VolumeOrder& order) const {
   if (order.plugin.empty()) {
-    if (!is_directory(order.path))
+    if (!leads_to_directory(order.path))
       throw Error(Code::not_found, fmt::format("volume '{}' cannot be registered", order.name))
           .because(fmt::format("'{}' is no directory on this node", order.path));
     return {order.path, 0};
@@ -142,7 +142,7 @@ VolumeMade HostVolumes::carry_out(const VolumeOrder& order) const {
   os::make_directories(options_.directory, 0711);
   if (order.plugin == model::kMkdirPlugin) return make_directory(order, options_.directory + "/" + order.id);
   const auto answer = call_plugin({options_.plugin_directory, order.plugin, "create", variables(order)});
-  if (!is_directory(answer.path))
+  if (!leads_to_directory(answer.path))
     throw Error(Code::internal, fmt::format("plugin '{}' could not create", order.plugin))
         .because(fmt::format("'{}', which it says it has made, is no directory", answer.path));
   return {answer.path, answer.bytes};
@@ -217,7 +217,7 @@ bool HostVolumes::bring_back(VolumeRecord& record) const {
   if (options_.taken.contains(record.order.name))
     throw Error(Code::conflict, "the agent's configuration has a host_volume of that name");
   // Mounts and the like go with the machine; a restart of the agent alone takes nothing.
-  if (record.stage == Stage::made && record.boot == options_.boot && is_directory(record.made.path)) return true;
+  if (record.stage == Stage::made && record.boot == options_.boot && leads_to_directory(record.made.path)) return true;
   record.made = carry_out(record.order);
   record.stage = Stage::made;
   record.boot = options_.boot;

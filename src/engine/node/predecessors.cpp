@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kLookForLink = std::chrono::milliseconds{250};
 /// A link that breaks while a disk is under way is dialled again, and the disk sent anew.
-constexpr int kTries = 3;
+constexpr int kDiskTries = 3;
 
 /// Reads what is left and how it ended; throws what it said when it failed.
 awaitable<void> finish(std::shared_ptr<ExecSession> session, std::string said, std::string what) {
@@ -60,7 +60,7 @@ awaitable<void> Node::Impl::fetch_disk(std::string allocation, std::string to) {
       failed = error;
     }
     if (session) session->kill();
-    if (connection->is_open() || attempt == kTries) throw *failed;
+    if (connection->is_open() || attempt == kDiskTries) throw *failed;
     const auto again = [&] {
       os::remove_tree(to);
       os::make_directories(to, 0700);

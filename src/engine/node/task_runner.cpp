@@ -221,8 +221,8 @@ awaitable<void> TaskRunner::reattach() {
   if (dead()) co_return;
   build_interpolation();
   // Nobody can say what runs while the driver fails to answer, and starting a second one would be worse than waiting.
-  constexpr int kTries = 5;
-  for (int attempt = 1; attempt <= kTries; ++attempt) {
+  constexpr int kRecoveryTries = 5;
+  for (int attempt = 1; attempt <= kRecoveryTries; ++attempt) {
     std::optional<Error> failed;
     try {
       process_ = co_await context_.drivers.recover(launch_spec(), record_.handle);
@@ -230,7 +230,7 @@ awaitable<void> TaskRunner::reattach() {
     } catch (const Error& error) {
       failed = error;
     }
-    if (attempt == kTries) {
+    if (attempt == kRecoveryTries) {
       note_failure(failed->one_line());
       record_event(event::failure(event::kDriverFailure, failed->while_doing("re-attaching to the task")));
       finish(true);

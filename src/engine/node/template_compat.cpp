@@ -31,7 +31,7 @@ std::string joined(std::string_view a, std::string_view b) {
 }
 
 /// Variables below a prefix as a tree of keys.
-class Tree {
+class VariableTree {
  public:
   struct Value {
     std::string text;
@@ -77,7 +77,7 @@ class Tree {
   std::map<std::string, Value> values_;
 };
 
-gotemplate::KeyPair pair_of(const std::string& path, const Tree::Value& value) {
+gotemplate::KeyPair pair_of(const std::string& path, const VariableTree::Value& value) {
   gotemplate::KeyPair pair;
   pair.path = path;
   pair.value = value.text;
@@ -96,7 +96,7 @@ std::string absent(const std::string& prefix, const std::string& path, const cha
 
 ForeignReply keys_of_variables(const std::string& prefix, const TemplateAsker& asker, ClusterData& cluster,
                                const ForeignQuery& query, Dependencies& used) {
-  Tree tree;
+  VariableTree tree;
   if (!tree.read(asker, cluster, prefix, query.name, used)) return {};
   ForeignAnswer answer;
   for (const auto& [path, value] : tree.values()) {
@@ -125,7 +125,7 @@ boost::json::object metadata_of(const gotemplate::VariableMetadata& variable) {
 }
 
 /// What lies right in `path`.
-boost::json::object items_in(const Tree& tree, const std::string& path, gotemplate::VariableMetadata& newest) {
+boost::json::object items_in(const VariableTree& tree, const std::string& path, gotemplate::VariableMetadata& newest) {
   boost::json::object items;
   for (const auto& [key, value] : tree.values()) {
     const auto inside = below(key, path);
@@ -144,7 +144,7 @@ ForeignReply secret_of_variables(const std::string& prefix, const TemplateAsker&
         .because("this node has its secrets from variables, and they are only read")
         .advise("name a Vault in `template { compat { vault { address = … } } }` of the node's agent");
   const auto plain = without_part(path, "data");
-  Tree tree;
+  VariableTree tree;
   bool known = tree.read(asker, cluster, prefix, path, used);
   if (plain) known = tree.read(asker, cluster, prefix, *plain, used) && known;
   if (!known) return {};
@@ -168,7 +168,7 @@ ForeignReply secret_of_variables(const std::string& prefix, const TemplateAsker&
 ForeignReply secrets_of_variables(const std::string& prefix, const TemplateAsker& asker, ClusterData& cluster,
                                   const ForeignQuery& query, Dependencies& used) {
   const std::string path = without_part(query.name, "metadata").value_or(query.name);
-  Tree tree;
+  VariableTree tree;
   if (!tree.read(asker, cluster, prefix, path, used)) return {};
   std::set<std::string> names;
   for (const auto& [key, value] : tree.values()) {

@@ -16,11 +16,11 @@ namespace {
 
 /// "cpu.arch" is reachable as attr.cpu.arch and as attr["cpu.arch"]. Where a name is also the beginning of others
 /// ("driver.podman" and "driver.podman.version") the first form means the others.
-class Tree {
+class DataTree {
  public:
   void add(const std::string& name, const std::string& value) {
     flat_.emplace(name, hcl::Value(value));
-    Tree* at = this;
+    DataTree* at = this;
     for (const std::string& part : split(name, '.')) at = &at->children_[part];
     at->value_ = value;
   }
@@ -34,7 +34,7 @@ class Tree {
   }
 
  private:
-  std::map<std::string, Tree> children_;
+  std::map<std::string, DataTree> children_;
   std::string value_;
   hcl::Value::Object flat_;
 };
@@ -157,7 +157,7 @@ hcl::Context template_context(const Interpolation& interpolation) {
   // A template is as small as a configuration file: tight limits keep a hostile one from eating the agent.
   hcl::Context context(hcl::Limits{.steps = 1'000'000, .bytes = 16U << 20, .string_bytes = 4U << 20});
   context.functions(hcl::pure_functions());
-  std::map<std::string, Tree> trees;
+  std::map<std::string, DataTree> trees;
   for (const char* root : {"attr", "meta", "node"}) trees[root];
   for (const model::StringMap* values : {&interpolation.properties(), &interpolation.secrets()}) {
     for (const auto& [name, value] : *values) {

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
@@ -103,11 +104,6 @@ Output collect(os::Fd out, os::Fd err, const os::Child& child, std::chrono::stea
   return output;
 }
 
-std::string text_of(const boost::json::value& value, const char* key) {
-  const auto* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
-  return found != nullptr && found->is_string() ? std::string(std::string_view(found->get_string())) : std::string();
-}
-
 /// The JSON that it printed; null when it printed something else.
 boost::json::value parsed(const std::string& text) {
   try {
@@ -126,8 +122,8 @@ PluginAnswer answer_of(const PluginCall& call, const boost::json::value& said) {
   PluginAnswer answer;
   if (call.operation == "delete") return answer;
   if (!said.is_object()) throw failed(call, "what it printed is no JSON object");
-  answer.version = text_of(said, "version");
-  answer.path = text_of(said, "path");
+  answer.version = json::text_at(said, "version");
+  answer.path = json::text_at(said, "path");
   if (const auto* bytes = said.get_object().if_contains("bytes"); bytes != nullptr && bytes->is_number())
     answer.bytes =
         bytes->is_double() ? static_cast<std::int64_t>(bytes->get_double()) : bytes->to_number<std::int64_t>();
@@ -173,7 +169,7 @@ PluginAnswer call_plugin(const PluginCall& call) {
         .because(fmt::format("it did not end within {} and was killed", human_duration(call.limit)));
   }
   const auto said = parsed(output.out);
-  if (const auto error = text_of(said, "error"); !error.empty()) throw failed(call, error);
+  if (const auto error = json::text_at(said, "error"); !error.empty()) throw failed(call, error);
   if (!status->success()) {
     const auto words = std::string(trim(output.err)).substr(0, 500);
     throw failed(call, words.empty() ? os::to_string(*status) : fmt::format("{}: {}", os::to_string(*status), words));

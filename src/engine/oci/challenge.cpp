@@ -14,9 +14,9 @@ bool in_token(char c) {
          kTokenMarks.find(c) != std::string_view::npos;
 }
 
-class Reader {
+class ChallengeReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit ChallengeReader(std::string_view text) : rest_(text) {}
 
   void skip(std::string_view characters) {
     const auto end = rest_.find_first_not_of(characters);
@@ -54,7 +54,7 @@ class Reader {
 
 std::vector<Challenge> parse_challenges(std::string_view header) {
   std::vector<Challenge> out;
-  Reader reader(header);
+  ChallengeReader reader(header);
   while (!reader.done() && out.size() <= kMost) {
     reader.skip(" \t,");
     const std::string word = reader.token();

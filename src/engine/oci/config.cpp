@@ -9,7 +9,7 @@
 namespace underway::oci {
 namespace {
 
-constexpr std::size_t kLayerLimit = 1000;
+constexpr std::size_t kConfigLayerLimit = 1000;
 /// Arguments and variables of a process are limited by the kernel to far less (execve(2)).
 constexpr std::size_t kListLimit = 10'000;
 
@@ -143,7 +143,7 @@ ImageConfig parse_config(std::string_view text) {
   for (auto& volume : out.volumes)
     if (!volume.starts_with('/')) volume.insert(0, "/");
   if (written.rootfs.type != "layers") throw wrong("rootfs.type", fmt::format("it is '{}'", written.rootfs.type));
-  if (out.diff_ids.size() > kLayerLimit)
+  if (out.diff_ids.size() > kConfigLayerLimit)
     throw Error(Code::too_large, "the image has too many layers").because(fmt::format("{}", out.diff_ids.size()));
   for (const auto& id : out.diff_ids) check_digest(id);
   return out;

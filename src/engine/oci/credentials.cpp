@@ -8,7 +8,7 @@
 namespace underway::oci {
 namespace {
 
-constexpr std::size_t kFileLimit = 1U << 20;
+constexpr std::size_t kCredentialsLimit = 1U << 20;
 
 struct Login {
   std::string auth, identity_token, username, password;
@@ -97,7 +97,7 @@ std::optional<Credentials> parse_auth_file(std::string_view text, const Referenc
 }
 
 std::optional<Credentials> find_credentials(const std::string& path, const Reference& reference) {
-  const auto text = os::find_file(path, kFileLimit);
+  const auto text = os::find_file(path, kCredentialsLimit);
   return text ? parse_auth_file(*text, reference, path) : std::nullopt;
 }
 

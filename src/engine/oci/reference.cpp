@@ -9,7 +9,7 @@
 namespace underway::oci {
 namespace {
 
-constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kLongestReference = 4096;
 constexpr std::size_t kLongestName = 255;
 constexpr std::size_t kLongestTag = 128;
 constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -24,7 +24,7 @@ class Parser {
 
   Reference parse() const {
     if (text_.empty()) throw wrong(text_, "it is empty");
-    if (text_.size() > kLongest)
+    if (text_.size() > kLongestReference)
       throw Error(Code::invalid, "the name of an image is too long").because(fmt::format("{} bytes", text_.size()));
     for (std::size_t i = 0; i < text_.size(); ++i)
       if (static_cast<unsigned char>(text_[i]) <= ' ' || text_[i] == 0x7f)

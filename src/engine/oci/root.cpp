@@ -23,11 +23,6 @@ os::Fd open_in(const os::Fd& root, const std::string& path, int flags) {
   return os::Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), name.c_str(), &how, sizeof how)));
 }
 
-std::string_view directory_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
-
 std::string leaf_of(std::string_view path) {
   const auto slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
@@ -50,6 +45,11 @@ std::optional<std::uint32_t> find_id(const std::optional<std::string>& file, con
 }
 
 }  // namespace
+
+std::string_view directory_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
 
 std::string Root::Place::directory_path() const { return fmt::format("/proc/self/fd/{}", directory()); }
 std::string Root::Place::path() const { return directory_path() + "/" + leaf_; }

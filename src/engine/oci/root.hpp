@@ -16,6 +16,9 @@
 
 namespace underway::oci {
 
+/// "a/b" of "a/b/c", "" of "c".
+std::string_view directory_of(std::string_view path);
+
 class Root {
  public:
   explicit Root(std::string path);

@@ -27,11 +27,6 @@ constexpr std::string_view kReserved = ".wh..wh.";
 constexpr std::string_view kOpaque = ".wh..wh..opq";
 constexpr const char* kOpaqueAttribute = "trusted.overlay.opaque";
 
-std::string_view directory_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
-
 class Unpacking {
  public:
   Unpacking(std::string name, const Root& root, const UnpackOptions& options, Allowance& allowance)

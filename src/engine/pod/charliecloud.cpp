@@ -139,9 +139,9 @@ local::CommandTemplate command_in(const TaskSpec& spec) {
 }
 
 /// A start while it is not complete.
-class Start {
+class CharliecloudStart {
  public:
-  Start(const CharliecloudOptions& options, std::string program, const TaskSpec& spec)
+  CharliecloudStart(const CharliecloudOptions& options, std::string program, const TaskSpec& spec)
       : options_(options),
         program_(std::move(program)),
         spec_(spec),
@@ -340,7 +340,7 @@ class Charliecloud final : public driver::Driver {
 
   std::unique_ptr<driver::TaskHandle> start(const TaskSpec& spec) override {
     settings::require_none(validate(spec.config));
-    return Start(options_, program(spec), spec).carry_out();
+    return CharliecloudStart(options_, program(spec), spec).carry_out();
   }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {

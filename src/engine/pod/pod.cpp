@@ -60,9 +60,9 @@ class PodTask final : public driver::TaskHandle {
 };
 
 /// A start while it is not complete.
-class Start {
+class PodStart {
  public:
-  Start(const Options& options, const Runtime& runtime, const TaskSpec& spec, Config config, Surroundings around)
+  PodStart(const Options& options, const Runtime& runtime, const TaskSpec& spec, Config config, Surroundings around)
       : options_(options), runtime_(runtime), spec_(spec), place_(spec), around_(std::move(around)) {
     bundle_.config = std::move(config);
     if (bundle_.config.hostname.empty()) bundle_.config.hostname = spec_.network.hostname;
@@ -405,7 +405,7 @@ class Pods final : public driver::Driver {
       throw Error(Code::unsupported, "no container can be started")
           .because(why_not)
           .because(fmt::format("on node '{}'", spec.node));
-    return Start(options_, *runtime, spec, std::move(config), around(spec)).carry_out();
+    return PodStart(options_, *runtime, spec, std::move(config), around(spec)).carry_out();
   }
 
   std::unique_ptr<driver::TaskHandle> recover(const TaskSpec& spec) override {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 
@@ -48,17 +49,12 @@ int take_blocks(int fd, std::uint64_t from, std::uint64_t length) {
 
 std::string numbered(const std::string& path, std::int64_t number) { return fmt::format("{}.{}", path, number); }
 
-std::string_view text_of(const boost::json::object& record, const char* key) {
-  const auto* value = record.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
-}
-
 bool is_of(const boost::json::object& record, const std::string& who) {
-  return who.empty() || text_of(record, "Accessor").starts_with(who) || text_of(record, "Name") == who;
+  return who.empty() || json::text_at(record, "Accessor").starts_with(who) || json::text_at(record, "Name") == who;
 }
 
 bool answers(const AuditQuery& query, const boost::json::object& record) {
-  const auto time = parse_time(text_of(record, "Time"));
+  const auto time = parse_time(json::text_at(record, "Time"));
   return time && *time >= query.since && is_of(record, query.who);
 }
 

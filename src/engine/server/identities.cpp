@@ -2,12 +2,11 @@
 
 #include <boost/json/array.hpp>
 
+#include "base/json_member.hpp"
 #include "model/variable.hpp"
 
 namespace underway::server {
 namespace {
-
-std::int64_t unix_seconds(TimePoint time) { return unix_nanos(time) / 1'000'000'000; }
 
 /// What a task with a `vault` block shows to Vault, where it declares nothing itself: as Nomad's servers add it.
 const model::Identity& identity_for_vault() {
@@ -84,11 +83,6 @@ void add_extra_claims(boost::json::object& claims, const model::Identity& identi
   }
 }
 
-std::string text_of(const boost::json::object& claims, std::string_view name) {
-  const auto* value = claims.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 }  // namespace
 
 IdentityClaims identity_claims(const model::Allocation& allocation, const std::string& task,
@@ -128,8 +122,8 @@ VerifiedIdentity verify_identity(const Keyring& keyring, const Tables& tables, s
   const auto claims = crypto::verify_jwt(token, keyring.verifying(), expected);
   VerifiedIdentity identity;
   auto& workload = identity.workload;
-  workload.allocation_id = text_of(claims, "nomad_allocation_id");
-  workload.task = text_of(claims, "nomad_task");
+  workload.allocation_id = json::text_at(claims, "nomad_allocation_id");
+  workload.task = json::text_at(claims, "nomad_task");
   const auto allocation = tables.find_allocation(workload.allocation_id);
   if (!allocation || allocation->client_terminal())
     throw Error(Code::denied, "the workload identity is not valid").because("its allocation is over");

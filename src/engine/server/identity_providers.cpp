@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
@@ -22,11 +23,6 @@ namespace {
 constexpr std::size_t kMostDocuments = 64;
 constexpr std::size_t kLongestField = 4096;
 constexpr const char* kStateContext = "oidc state";
-
-std::string text_of(const object& from, std::string_view name) {
-  const auto* value = from.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
 
 std::string without_slash(std::string url) {
   while (url.ends_with('/')) url.pop_back();
@@ -50,8 +46,8 @@ std::string told(const http::Response& response) {
   try {
     const auto answer = json::parse(response.body);
     if (!answer.is_object()) return {};
-    const std::string text = text_of(answer.get_object(), "error"),
-                      more = text_of(answer.get_object(), "error_description");
+    const std::string text = json::text_at(answer.get_object(), "error"),
+                      more = json::text_at(answer.get_object(), "error_description");
     return (text + (more.empty() ? "" : ": " + more)).substr(0, 200);
   } catch (const Error&) {
     return {};
@@ -84,7 +80,7 @@ crypto::ForeignTokenExpectation expectation_of(const AuthMethod& method, TimePoi
 
 void check_bound_issuer(const AuthMethod& method, const object& claims) {
   const auto& bound = method.config.bound_issuer;
-  if (bound.empty() || std::find(bound.begin(), bound.end(), text_of(claims, "iss")) != bound.end()) return;
+  if (bound.empty() || std::find(bound.begin(), bound.end(), json::text_at(claims, "iss")) != bound.end()) return;
   throw Error(Code::denied, "the token is not valid").because("its issuer is not among BoundIssuer");
 }
 
@@ -148,7 +144,7 @@ AuthSecrets open_secrets(const AuthMethod& method, const Keyring& keyring) {
   if (method.sealed.empty()) return {};
   const auto plain = keyring.open({method.key_id, base64_decode(method.sealed)}, context_of(method));
   const auto secrets = json::parse(plain.bytes()).as_object();
-  return {text_of(secrets, "client_secret"), text_of(secrets, "private_key")};
+  return {json::text_at(secrets, "client_secret"), json::text_at(secrets, "private_key")};
 }
 
 bool seal_anew(AuthMethod& method, const Keyring& keyring) {
@@ -231,9 +227,9 @@ awaitable<IdentityProviders::Endpoints> IdentityProviders::discover(const AuthMe
   const std::string host = checked_host(base);
   std::string url = base + "/.well-known/openid-configuration";
   const auto document = parse_object(co_await fetch(url, joined_authorities(method), {}), url);
-  Endpoints out{text_of(document, "issuer"),         text_of(document, "authorization_endpoint"),
-                text_of(document, "token_endpoint"), text_of(document, "userinfo_endpoint"),
-                text_of(document, "jwks_uri"),       false};
+  Endpoints out{json::text_at(document, "issuer"),         json::text_at(document, "authorization_endpoint"),
+                json::text_at(document, "token_endpoint"), json::text_at(document, "userinfo_endpoint"),
+                json::text_at(document, "jwks_uri"),       false};
   if (without_slash(out.issuer) != base)
     throw Error(Code::denied, fmt::format("the provider at {} calls itself '{}'", base, out.issuer.substr(0, 200)));
   for (const auto* endpoint : {&out.token, &out.user_info, &out.keys}) {
@@ -401,7 +397,7 @@ awaitable<void> IdentityProviders::add_user_info(const AuthMethod& method, const
     throw Error(Code::denied, "the provider tells nothing of the user")
         .because(fmt::format("its userinfo endpoint answers {}", response.status));
   const auto info = parse_object(response.body, endpoints.user_info);
-  if (text_of(info, "sub") != text_of(claims, "sub"))  // OpenID Connect Core 1.0, section 5.3.2
+  if (json::text_at(info, "sub") != json::text_at(claims, "sub"))  // OpenID Connect Core 1.0, section 5.3.2
     throw Error(Code::denied, "the provider tells of another user than the token is of");
   // What the signed token says stands.
   for (const auto& [name, value] : info) claims.emplace(name, value);
@@ -410,27 +406,29 @@ awaitable<void> IdentityProviders::add_user_info(const AuthMethod& method, const
 awaitable<object> IdentityProviders::complete(AuthMethod method, CompleteAuth back) {
   check_redirect(method, back.redirect_uri);
   const object content = open_state(back.state);
-  const bool ours = text_of(content, "method") == method.name && text_of(content, "redirect") == back.redirect_uri &&
-                    crypto::equal_in_constant_time(text_of(content, "nonce"), back.nonce);
+  const bool ours = json::text_at(content, "method") == method.name &&
+                    json::text_at(content, "redirect") == back.redirect_uri &&
+                    crypto::equal_in_constant_time(json::text_at(content, "nonce"), back.nonce);
   if (!ours) throw Error(Code::denied, "the login was begun by somebody else").advise("log in again");
   if (unix_nanos(clock_.now()) > content.at("until").to_number<std::int64_t>())
     throw Error(Code::denied, "the login took too long").advise("log in again");
   if (back.code.empty() || back.code.size() > kLongestField) throw Error(Code::invalid, "missing code");
   const auto endpoints = co_await discover(method);
-  const auto tokens = co_await tokens_for(method, endpoints, back, text_of(content, "verifier"));
+  const auto tokens = co_await tokens_for(method, endpoints, back, json::text_at(content, "verifier"));
   auto expected = expectation_of(method, clock_.now());
   expected.issuer = endpoints.issuer;
   if (expected.audiences.empty()) expected.audiences = {method.config.oidc_client_id};
-  std::string id_token = text_of(tokens, "id_token");
+  std::string id_token = json::text_at(tokens, "id_token");
   auto claims =
       co_await verify_by_set(endpoints.keys, joined_authorities(method), std::move(id_token), std::move(expected));
-  if (!crypto::equal_in_constant_time(text_of(claims, "nonce"), back.nonce))
+  if (!crypto::equal_in_constant_time(json::text_at(claims, "nonce"), back.nonce))
     throw Error(Code::denied, "the token is not valid").because("its nonce is another login's");
-  if (const auto party = text_of(claims, "azp"); !party.empty() && party != method.config.oidc_client_id)
+  if (const auto party = json::text_at(claims, "azp"); !party.empty() && party != method.config.oidc_client_id)
     throw Error(Code::denied, "the token is not valid").because("it was made for another client");
-  if (text_of(claims, "sub").empty()) throw Error(Code::denied, "the token is not valid").because("it has no 'sub'");
+  if (json::text_at(claims, "sub").empty())
+    throw Error(Code::denied, "the token is not valid").because("it has no 'sub'");
   check_bound_issuer(method, claims);
-  co_await add_user_info(method, endpoints, text_of(tokens, "access_token"), claims);
+  co_await add_user_info(method, endpoints, json::text_at(tokens, "access_token"), claims);
   tell_claims(method, claims);
   co_return claims;
 }

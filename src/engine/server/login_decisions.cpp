@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLongestTokenName = 256;
 const std::vector<std::string> kNamesOfMethod = {"auth_method_type", "auth_method_name"};
 
-void refuse(const std::vector<std::string>& problems, std::string what) {
+void refuse_problems(const std::vector<std::string>& problems, std::string what) {
   if (problems.empty()) return;
   Error error(Code::invalid, std::move(what));
   for (const auto& problem : problems) error.because(problem);
@@ -70,7 +70,7 @@ Decision<AuthMethod> decide_put_auth_method(const Tables& tables, const PutAuthM
   if (method.token_name_format.empty()) method.token_name_format = AuthMethod{}.token_name_format;
   auto problems = model::problems(method);
   check_method(method, request.lifetimes, problems);
-  refuse(problems, fmt::format("auth method '{}' is not valid", method.name));
+  refuse_problems(problems, fmt::format("auth method '{}' is not valid", method.name));
   check_default(tables, method);
   if (current && method.sealed.empty()) {
     method.sealed = current->sealed;
@@ -136,7 +136,7 @@ Decision<BindingRule> decide_put_binding_rule(const Tables& tables, const Bindin
     problems.push_back("cannot change the auth method of a rule");
   if (!rule.selector.empty()) collect(problems, [&] { acl::selects(rule.selector, {}); });
   collect(problems, [&] { acl::check_template(rule.bind_name); });
-  refuse(problems, "the binding rule is not valid");
+  refuse_problems(problems, "the binding rule is not valid");
   if (rule.id.empty()) rule.id = context.ids.uuid();
   rule.modify_time = unix_nanos(context.now);
   rule.create_time = current ? current->create_time : rule.modify_time;

@@ -17,10 +17,6 @@ namespace {
 /// A clock that is set back by less is waited for; by more, and the record of the last launch is set back too.
 constexpr auto kClockSlack = std::chrono::minutes(1);
 
-std::int64_t unix_seconds(TimePoint time) {
-  return std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
-}
-
 std::int64_t next_after(const Job& job, TimePoint after) {
   const auto time = model::next_time(job.periodic->expressions(), job.periodic->time_zone, after);
   return time ? unix_nanos(*time) : 0;

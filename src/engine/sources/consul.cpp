@@ -14,7 +14,7 @@ using gotemplate::ForeignQuery;
 namespace {
 
 /// However often something changes, a template is not rendered more often.
-constexpr Duration kShortest = std::chrono::milliseconds(200);
+constexpr Duration kShortestPause = std::chrono::milliseconds(200);
 /// A server that names no index cannot be waited for.
 constexpr Duration kUnindexed = std::chrono::seconds(10);
 
@@ -83,7 +83,7 @@ awaitable<void> Consul::follow(Question question) {
   async::Backoff backoff({.first = std::chrono::seconds(1), .most = std::chrono::seconds(60)});
   bool told = false;
   while (true) {
-    Duration pause = kShortest;
+    Duration pause = kShortestPause;
     try {
       const http::Response response = co_await ask(question.query, index);
       gotemplate::ForeignAnswer answer;

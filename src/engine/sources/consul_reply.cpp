@@ -1,5 +1,6 @@
 // What Consul answers, which is untrusted.
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "sources/consul.hpp"
 
@@ -14,22 +15,11 @@ using gotemplate::ForeignQuery;
 
 namespace {
 
-std::string text_of(const boost::json::object& from, std::string_view name) {
-  const auto* value = from.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 template <class T>
 T number_of(const boost::json::object& from, std::string_view name) {
   const auto* value = from.if_contains(name);
   boost::json::error_code wrong;
   return value != nullptr && value->is_number() ? value->to_number<T>(wrong) : T{};
-}
-
-const boost::json::object& object_of(const boost::json::object& from, std::string_view name) {
-  static const boost::json::object kNone;
-  const auto* value = from.if_contains(name);
-  return value != nullptr && value->is_object() ? value->get_object() : kNone;
 }
 
 const boost::json::array& array_of(const boost::json::object& from, std::string_view name) {
@@ -64,33 +54,33 @@ std::string worst(const ForeignInstance& instance) {
 }
 
 ForeignInstance instance_of(const boost::json::object& entry) {
-  const auto& node = object_of(entry, "Node");
-  const auto& service = object_of(entry, "Service");
+  const auto& node = json::object_at(entry, "Node");
+  const auto& service = json::object_at(entry, "Service");
   ForeignInstance out;
-  out.id = text_of(service, "ID");
-  out.name = text_of(service, "Service");
-  out.node = text_of(node, "Node");
-  out.node_id = text_of(node, "ID");
-  out.node_address = text_of(node, "Address");
-  out.node_datacenter = text_of(node, "Datacenter");
-  out.node_meta = texts_of(object_of(node, "Meta"));
-  out.address = text_of(service, "Address");
+  out.id = json::text_at(service, "ID");
+  out.name = json::text_at(service, "Service");
+  out.node = json::text_at(node, "Node");
+  out.node_id = json::text_at(node, "ID");
+  out.node_address = json::text_at(node, "Address");
+  out.node_datacenter = json::text_at(node, "Datacenter");
+  out.node_meta = texts_of(json::object_at(node, "Meta"));
+  out.address = json::text_at(service, "Address");
   if (out.address.empty()) out.address = out.node_address;
   out.port = number_of<std::int64_t>(service, "Port");
   out.tags = list_of(array_of(service, "Tags"));
   std::ranges::sort(out.tags);
-  out.meta = texts_of(object_of(service, "Meta"));
+  out.meta = texts_of(json::object_at(service, "Meta"));
   for (const auto& value : array_of(entry, "Checks")) {
     if (!value.is_object()) continue;
     const auto& check = value.get_object();
-    out.checks.push_back({.node = text_of(check, "Node"),
-                          .id = text_of(check, "CheckID"),
-                          .name = text_of(check, "Name"),
-                          .status = text_of(check, "Status"),
-                          .notes = text_of(check, "Notes"),
-                          .output = text_of(check, "Output"),
-                          .service_id = text_of(check, "ServiceID"),
-                          .service_name = text_of(check, "ServiceName")});
+    out.checks.push_back({.node = json::text_at(check, "Node"),
+                          .id = json::text_at(check, "CheckID"),
+                          .name = json::text_at(check, "Name"),
+                          .status = json::text_at(check, "Status"),
+                          .notes = json::text_at(check, "Notes"),
+                          .output = json::text_at(check, "Output"),
+                          .service_id = json::text_at(check, "ServiceID"),
+                          .service_name = json::text_at(check, "ServiceName")});
   }
   out.status = worst(out);
   return out;
@@ -98,13 +88,13 @@ ForeignInstance instance_of(const boost::json::object& entry) {
 
 gotemplate::KeyPair pair_of(const boost::json::object& entry) {
   gotemplate::KeyPair out;
-  out.path = text_of(entry, "Key");
-  out.value = base64_decode(text_of(entry, "Value"));
+  out.path = json::text_at(entry, "Key");
+  out.value = base64_decode(json::text_at(entry, "Value"));
   out.create_index = number_of<std::uint64_t>(entry, "CreateIndex");
   out.modify_index = number_of<std::uint64_t>(entry, "ModifyIndex");
   out.lock_index = number_of<std::uint64_t>(entry, "LockIndex");
   out.flags = number_of<std::uint64_t>(entry, "Flags");
-  out.session = text_of(entry, "Session");
+  out.session = json::text_at(entry, "Session");
   return out;
 }
 

@@ -4,10 +4,10 @@ namespace underway::sources {
 
 namespace {
 
-constexpr Duration kShortest = std::chrono::seconds(1);
+constexpr Duration kShortestLease = std::chrono::seconds(1);
 
 Duration part_of(Duration lease, double part) {
-  return std::max(kShortest, Duration{static_cast<std::int64_t>(static_cast<double>(lease.count()) * part)});
+  return std::max(kShortestLease, Duration{static_cast<std::int64_t>(static_cast<double>(lease.count()) * part)});
 }
 
 std::optional<std::int64_t> number_of(const gotemplate::Secret& secret, std::string_view name) {
@@ -28,7 +28,7 @@ Duration until_reread(const gotemplate::Secret& secret, Duration otherwise, Time
     // Seconds since 1970.
     const auto end = number_of(secret, "expiration");
     const Duration left = end ? from_unix_nanos(*end % (1LL << 33) * 1'000'000'000) - now : Duration{0};
-    if (left > kShortest) return until_replacement(left, random);
+    if (left > kShortestLease) return until_replacement(left, random);
   }
   if (secret.data.contains("rotation_period")) {
     // One second later, so that the new one is there.

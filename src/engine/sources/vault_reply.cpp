@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "http/client.hpp"
 
@@ -12,12 +13,7 @@ namespace {
 /// Longer leases are taken for this long; Vault's own most is 32 days unless a site says otherwise.
 constexpr std::int64_t kLongestLease = 10LL * 365 * 24 * 3600;
 
-std::string text_of(const boost::json::object& from, std::string_view name) {
-  const auto* value = from.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
-std::int64_t number_of(const boost::json::object& from, std::string_view name) {
+std::int64_t seconds_of(const boost::json::object& from, std::string_view name) {
   const auto* value = from.if_contains(name);
   boost::json::error_code wrong;
   const auto number = value != nullptr && value->is_number() ? value->to_number<std::int64_t>(wrong) : 0;
@@ -27,12 +23,6 @@ std::int64_t number_of(const boost::json::object& from, std::string_view name) {
 bool flag_of(const boost::json::object& from, std::string_view name) {
   const auto* value = from.if_contains(name);
   return value != nullptr && value->is_bool() && value->get_bool();
-}
-
-const boost::json::object& object_of(const boost::json::object& from, std::string_view name) {
-  static const boost::json::object kNone;
-  const auto* value = from.if_contains(name);
-  return value != nullptr && value->is_object() ? value->get_object() : kNone;
 }
 
 std::vector<std::string> texts_of(const boost::json::object& from, std::string_view name) {
@@ -59,7 +49,7 @@ std::string words_of(const http::Response& response) {
 }
 
 Login login_of(const boost::json::object& auth) {
-  return {text_of(auth, "client_token"), std::chrono::seconds(number_of(auth, "lease_duration")),
+  return {json::text_at(auth, "client_token"), std::chrono::seconds(seconds_of(auth, "lease_duration")),
           flag_of(auth, "renewable")};
 }
 
@@ -90,39 +80,39 @@ boost::json::object read_vault(const http::Response& response) {
 
 Login read_login(const http::Response& response) {
   const auto json = read_vault(response);
-  return login_of(object_of(json, "auth"));
+  return login_of(json::object_at(json, "auth"));
 }
 
 Login read_token(const http::Response& response) {
   const auto json = read_vault(response);
-  const auto& data = object_of(json, "data");
-  return {{}, std::chrono::seconds(number_of(data, "ttl")), flag_of(data, "renewable")};
+  const auto& data = json::object_at(json, "data");
+  return {{}, std::chrono::seconds(seconds_of(data, "ttl")), flag_of(data, "renewable")};
 }
 
 gotemplate::Secret read_secret(const http::Response& response) {
   const auto json = read_vault(response);
   gotemplate::Secret secret;
-  secret.request_id = text_of(json, "request_id");
-  secret.lease_id = text_of(json, "lease_id");
-  secret.lease_duration = number_of(json, "lease_duration");
+  secret.request_id = json::text_at(json, "request_id");
+  secret.lease_id = json::text_at(json, "lease_id");
+  secret.lease_duration = seconds_of(json, "lease_duration");
   secret.renewable = flag_of(json, "renewable");
-  secret.data = object_of(json, "data");
+  secret.data = json::object_at(json, "data");
   secret.warnings = texts_of(json, "warnings");
   return secret;
 }
 
 std::vector<std::string> read_names(const http::Response& response) {
   const auto json = read_vault(response);
-  auto names = texts_of(object_of(json, "data"), "keys");
+  auto names = texts_of(json::object_at(json, "data"), "keys");
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::optional<std::string> version_2_mount(const http::Response& response) {
   const auto json = read_vault(response);
-  const auto& data = object_of(json, "data");
-  if (text_of(object_of(data, "options"), "version") != "2") return std::nullopt;
-  return text_of(data, "path");
+  const auto& data = json::object_at(json, "data");
+  if (json::text_at(json::object_at(data, "options"), "version") != "2") return std::nullopt;
+  return json::text_at(data, "path");
 }
 
 }  // namespace underway::sources

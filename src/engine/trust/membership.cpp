@@ -10,11 +10,13 @@
 namespace underway::trust {
 namespace {
 
-constexpr std::size_t kFileLimit = 1u << 20;
+constexpr std::size_t kMembershipFileLimit = 1u << 20;
 constexpr Duration kJoinPatience = std::chrono::seconds(20);
 constexpr Duration kRenewAgain = std::chrono::seconds(30);
 
-crypto::Secret read_secret(const std::string& path) { return crypto::Secret::take(os::read_file(path, kFileLimit)); }
+crypto::Secret read_secret(const std::string& path) {
+  return crypto::Secret::take(os::read_file(path, kMembershipFileLimit));
+}
 
 awaitable<crypto::Secret> token_from(std::string file) {
   if (file.empty()) {
@@ -48,13 +50,13 @@ Membership::Membership(MembershipOptions options, async::Executor executor, cons
 void Membership::load() {
   os::make_directories(options_.directory, 0700);
   const std::string path = options_.directory + "/node.pem";
-  if (auto text = os::find_file(path, kFileLimit)) {
+  if (auto text = os::find_file(path, kMembershipFileLimit)) {
     const crypto::Secret kept = crypto::Secret::take(std::move(*text));
     try {
       key_ = crypto::PrivateKey::from_pem(kept.bytes());
       for (const auto& pem : crypto::split_certificates(kept.bytes())) chain_ += pem;
       certificate_ = crypto::describe_certificate(chain_);
-      authorities_ = os::read_file(options_.directory + "/authorities.pem", kFileLimit);
+      authorities_ = os::read_file(options_.directory + "/authorities.pem", kMembershipFileLimit);
     } catch (Error& error) {
       error.while_doing(fmt::format("reading the node's certificate in '{}'", path))
           .advise(fmt::format("remove '{}' and give the node a new join token", options_.directory));
@@ -109,7 +111,7 @@ awaitable<void> Membership::join(std::string server) {
 /// Kept before it is used: an answer that is lost can be asked for again with the same token, by this key alone.
 crypto::PrivateKey Membership::joining_key() const {
   const std::string path = options_.directory + "/joining.pem";
-  if (auto text = os::find_file(path, kFileLimit)) {
+  if (auto text = os::find_file(path, kMembershipFileLimit)) {
     return crypto::PrivateKey::from_pem(crypto::Secret::take(std::move(*text)).bytes());
   }
   auto key = crypto::PrivateKey::generate();

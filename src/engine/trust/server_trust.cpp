@@ -14,7 +14,7 @@
 namespace underway::trust {
 namespace {
 
-constexpr std::size_t kFileLimit = 1u << 20;
+constexpr std::size_t kTrustFileLimit = 1u << 20;
 
 /// The name tells authorities of one server apart: verification looks for issuers by name.
 crypto::Authority make_authority(const ServerTrustOptions& options, TimePoint now) {
@@ -37,7 +37,7 @@ ServerTrust::Kept ServerTrust::parse(std::string_view text) {
 ServerTrust::Kept ServerTrust::open_or_make(const ServerTrustOptions& options, TimePoint now) {
   os::make_directories(options.directory, 0700);
   const std::string path = options.directory + "/authority.pem";
-  auto text = os::find_file(path, kFileLimit);
+  auto text = os::find_file(path, kTrustFileLimit);
   if (!text) return {make_authority(options, now)};
   const crypto::Secret secret = crypto::Secret::take(std::move(*text));
   try {

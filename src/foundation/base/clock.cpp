@@ -1,4 +1,5 @@
 #include "base/clock.hpp"
+#include "base/text.hpp"
 
 #include <ctime>
 
@@ -12,8 +13,6 @@ struct Unit {
 // Longest names first, so that "ms" is not read as "m".
 constexpr Unit kUnits[] = {{"ns", 1},         {"us", 1'000},        {"µs", 1'000},         {"μs", 1'000},
                            {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000}};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Reads "12.5" off the front of `text`; false when there is no digit.
 bool read_number(std::string_view& text, __int128& whole, __int128& fraction, __int128& scale) {

@@ -39,6 +39,10 @@ class VirtualClock final : public Clock {
 
 /// Nanoseconds since the Unix epoch.
 inline std::int64_t unix_nanos(TimePoint t) { return t.time_since_epoch().count(); }
+/// Whole ones, rounded down.
+inline std::int64_t unix_seconds(TimePoint t) {
+  return std::chrono::floor<std::chrono::seconds>(t.time_since_epoch()).count();
+}
 inline TimePoint from_unix_nanos(std::int64_t ns) { return TimePoint{Duration{ns}}; }
 
 /// Parses Go's duration syntax ("1h15m30.5s", "300ms", "-1.5h", "0"): time.ParseDuration, go.dev/pkg/time.

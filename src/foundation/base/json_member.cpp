@@ -36,4 +36,35 @@ const boost::json::value* find_member(const boost::json::object& object, std::st
   return found;
 }
 
+namespace {
+
+std::string text_of(const boost::json::value* value) {
+  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
+}
+
+}  // namespace
+
+std::string text_at(const boost::json::object& object, std::string_view name) {
+  return text_of(object.if_contains(name));
+}
+
+std::string text_at(const boost::json::value& value, std::string_view name) {
+  return value.is_object() ? text_at(value.get_object(), name) : std::string();
+}
+
+std::string text_member(const boost::json::object& object, std::string_view name) {
+  return text_of(find_member(object, name));
+}
+
+bool flag_member(const boost::json::object& object, std::string_view name) {
+  const auto* value = find_member(object, name);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+const boost::json::object& object_at(const boost::json::object& object, std::string_view name) {
+  static const boost::json::object kNone;
+  const auto* value = object.if_contains(name);
+  return value != nullptr && value->is_object() ? value->get_object() : kNone;
+}
+
 }  // namespace underway::json

@@ -5,6 +5,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <string>
 #include <string_view>
 
 namespace underway::json {
@@ -17,5 +18,16 @@ bool names_field(std::string_view key, std::string_view name);
 /// The member that Go would decode into the field `name`; of several the last, which overwrites the others. Null when
 /// there is none. For structs: the keys of maps are themselves.
 const boost::json::value* find_member(const boost::json::object& object, std::string_view name);
+
+/// The text of the member that is spelled `name`; empty when there is none, or when it is no text.
+std::string text_at(const boost::json::object& object, std::string_view name);
+/// The same of any value: what is no object has none.
+std::string text_at(const boost::json::value& value, std::string_view name);
+/// The text of the member that find_member finds.
+std::string text_member(const boost::json::object& object, std::string_view name);
+/// Whether that member is true.
+bool flag_member(const boost::json::object& object, std::string_view name);
+/// The object that the member spelled `name` is; an empty one when it is none.
+const boost::json::object& object_at(const boost::json::object& object, std::string_view name);
 
 }  // namespace underway::json

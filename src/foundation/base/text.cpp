@@ -19,6 +19,14 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> out;
+  for (const auto& item : split(text, ',')) {
+    if (const auto word = trim(item); !word.empty()) out.emplace_back(word);
+  }
+  return out;
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string out;
   for (const auto& part : parts) {
@@ -26,6 +34,11 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
     out += part;
   }
   return out;
+}
+
+std::string join_some(std::span<const std::string> parts, std::size_t most) {
+  if (parts.size() <= most) return join(parts, ", ");
+  return fmt::format("{} and {} more", join(parts.first(most), ", "), parts.size() - most);
 }
 
 std::string_view trim(std::string_view text) {

@@ -10,7 +10,14 @@
 namespace underway {
 
 std::vector<std::string> split(std::string_view text, char separator);
+/// What stands between commas, without the blanks around it; nothing where nothing stands.
+std::vector<std::string> split_list(std::string_view text);
+/// "a, b and 3 more": the first `most`.
+std::string join_some(std::span<const std::string> parts, std::size_t most);
 std::string join(std::span<const std::string> parts, std::string_view separator);
+/// Of ASCII, whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);

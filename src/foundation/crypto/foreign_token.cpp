@@ -11,6 +11,7 @@
 #include <array>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"
@@ -19,10 +20,10 @@ namespace underway::crypto {
 namespace {
 
 using detail::refused_token;
-using detail::text_of;
+using json::text_at;
 
 constexpr std::size_t kTokenLimit = 64U << 10;
-constexpr std::size_t kKeysLimit = 256;
+constexpr std::size_t kForeignKeysLimit = 256;
 constexpr int kLeastRsaBits = 2048;
 constexpr int kMostRsaBits = 16384;  // what one verification may cost
 constexpr Duration kDefaultLeeway = std::chrono::seconds(150);
@@ -105,7 +106,7 @@ detail::Key from_params(const char* kind, const ParamBuilder& builder) {
 }
 
 detail::Key rsa_key(const boost::json::object& jwk) {
-  const std::string modulus = base64url_decode(text_of(jwk, "n")), exponent = base64url_decode(text_of(jwk, "e"));
+  const std::string modulus = base64url_decode(text_at(jwk, "n")), exponent = base64url_decode(text_at(jwk, "e"));
   if (modulus.empty() || modulus.size() > kMostRsaBits / 8 + 1 || exponent.empty() || exponent.size() > 8) return {};
   const Number n = number_of(modulus), e = number_of(exponent);
   const ParamBuilder builder(::OSSL_PARAM_BLD_new());
@@ -116,14 +117,14 @@ detail::Key rsa_key(const boost::json::object& jwk) {
 }
 
 detail::Key ec_key(const boost::json::object& jwk) {
-  const std::string curve = text_of(jwk, "crv");
+  const std::string curve = text_at(jwk, "crv");
   const char* group = curve == "P-256"   ? "prime256v1"
                       : curve == "P-384" ? "secp384r1"
                       : curve == "P-521" ? "secp521r1"
                                          : nullptr;
   if (group == nullptr) return {};
   const std::size_t size = curve == "P-256" ? 32 : curve == "P-384" ? 48 : 66;
-  const std::string x = base64url_decode(text_of(jwk, "x")), y = base64url_decode(text_of(jwk, "y"));
+  const std::string x = base64url_decode(text_at(jwk, "x")), y = base64url_decode(text_at(jwk, "y"));
   if (x.size() != size || y.size() != size) return {};
   const std::string point = "\x04" + x + y;  // uncompressed: SEC 1, section 2.3.3
   const ParamBuilder builder(::OSSL_PARAM_BLD_new());
@@ -134,22 +135,18 @@ detail::Key ec_key(const boost::json::object& jwk) {
 }
 
 detail::Key ed_key(const boost::json::object& jwk) {
-  const std::string bytes = base64url_decode(text_of(jwk, "x"));
-  if (text_of(jwk, "crv") != "Ed25519" || bytes.size() != 32) return {};
+  const std::string bytes = base64url_decode(text_at(jwk, "x"));
+  if (text_at(jwk, "crv") != "Ed25519" || bytes.size() != 32) return {};
   return detail::Key(::EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, detail::bytes_of(bytes), bytes.size()));
 }
 
 /// Null for what cannot be used here.
 detail::Key key_of(const boost::json::object& jwk) {
-  const std::string kind = text_of(jwk, "kty");
+  const std::string kind = text_at(jwk, "kty");
   if (kind == "RSA") return rsa_key(jwk);
   if (kind == "EC") return ec_key(jwk);
   if (kind == "OKP") return ed_key(jwk);
   return {};
-}
-
-std::shared_ptr<evp_pkey_st> shared(detail::Key key) {
-  return {key.release(), [](EVP_PKEY* held) { ::EVP_PKEY_free(held); }};
 }
 
 /// r and s side by side (RFC 7518, section 3.4) as the DER that OpenSSL has.
@@ -230,8 +227,8 @@ void check_times(const boost::json::object& claims, const ForeignTokenExpectatio
 
 void check_claims(const boost::json::object& claims, const ForeignTokenExpectation& expected) {
   check_times(claims, expected);
-  if (!expected.issuer.empty() && text_of(claims, "iss") != expected.issuer)
-    throw refused_token(fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
+  if (!expected.issuer.empty() && text_at(claims, "iss") != expected.issuer)
+    throw refused_token(fmt::format("its issuer is '{}' and not '{}'", text_at(claims, "iss"), expected.issuer));
   const auto& audiences = expected.audiences;
   const bool meant = audiences.empty() || std::any_of(audiences.begin(), audiences.end(), [&](const auto& one) {
                        return detail::names_audience(claims, one);
@@ -270,16 +267,16 @@ std::vector<IssuerKey> parse_issuer_keys(std::string_view jwks) {
   const auto* object = parsed.if_object();
   const auto* list = object == nullptr ? nullptr : object->if_contains("keys");
   if (list == nullptr || !list->is_array()) throw Error(Code::invalid, "the key set has no list 'keys'");
-  if (list->as_array().size() > kKeysLimit)
-    throw Error(Code::invalid, fmt::format("the key set has more than {} keys", kKeysLimit));
+  if (list->as_array().size() > kForeignKeysLimit)
+    throw Error(Code::invalid, fmt::format("the key set has more than {} keys", kForeignKeysLimit));
   std::vector<IssuerKey> keys;
   for (const auto& one : list->as_array()) {
     const auto* jwk = one.if_object();
     if (jwk == nullptr) continue;
-    if (const std::string use = text_of(*jwk, "use"); !use.empty() && use != "sig") continue;
+    if (const std::string use = text_at(*jwk, "use"); !use.empty() && use != "sig") continue;
     detail::Key key = key_of(*jwk);
     if (!is_usable(key.get())) continue;
-    keys.push_back({text_of(*jwk, "kid"), text_of(*jwk, "alg"), shared(std::move(key))});
+    keys.push_back({text_at(*jwk, "kid"), text_at(*jwk, "alg"), detail::shared(std::move(key))});
   }
   return keys;
 }
@@ -294,7 +291,7 @@ IssuerKey issuer_key_from_pem(std::string_view pem) {
   if (!is_usable(key.get()))
     throw Error(Code::invalid, "a public key cannot be used")
         .because("RSA of 2048 bits on, P-256/384/521, Ed25519 can");
-  return {{}, {}, shared(std::move(key))};
+  return {{}, {}, detail::shared(std::move(key))};
 }
 
 bool is_signed_by(const IssuerKey& key, std::string_view message, std::string_view signature) {
@@ -305,15 +302,15 @@ bool is_signed_by(const IssuerKey& key, std::string_view message, std::string_vi
 
 ForeignTokenHead head_of(std::string_view token) {
   const auto parts = detail::take_jwt_apart(token, kTokenLimit);
-  return {text_of(parts.header, "alg"), text_of(parts.header, "kid")};
+  return {text_at(parts.header, "alg"), text_at(parts.header, "kid")};
 }
 
 boost::json::object verify_foreign_token(std::string_view token, std::span<const IssuerKey> keys,
                                          const ForeignTokenExpectation& expected) {
   auto parts = detail::take_jwt_apart(token, kTokenLimit);
   if (parts.header.contains("crit")) throw refused_token("its header has critical extensions");
-  const Algorithm& algorithm = allowed_algorithm(text_of(parts.header, "alg"), expected);
-  const std::string id = text_of(parts.header, "kid");
+  const Algorithm& algorithm = allowed_algorithm(text_at(parts.header, "alg"), expected);
+  const std::string id = text_at(parts.header, "kid");
   bool tried = false;
   for (const auto& key : keys) {
     if (!may_verify(key, id, algorithm)) continue;

@@ -9,10 +9,6 @@
 namespace underway::crypto {
 namespace {
 
-std::shared_ptr<evp_pkey_st> shared(detail::Key key) {
-  return std::shared_ptr<evp_pkey_st>(key.release(), &::EVP_PKEY_free);
-}
-
 /// Instead of a prompt on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
@@ -21,20 +17,20 @@ int no_passphrase(char*, int, int, void*) { return -1; }
 PrivateKey PrivateKey::generate() {
   detail::Key key(::EVP_EC_gen("P-256"));
   if (key == nullptr) throw detail::failure("cannot make a key");
-  return PrivateKey(shared(std::move(key)));
+  return PrivateKey(detail::shared(std::move(key)));
 }
 
 PrivateKey PrivateKey::generate_rsa() {
   constexpr std::size_t kBits = 2048;  // what Nomad's root keys have; NIST SP 800-57: good until 2030
   detail::Key key(::EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", kBits));
   if (key == nullptr) throw detail::failure("cannot make a key");
-  return PrivateKey(shared(std::move(key)));
+  return PrivateKey(detail::shared(std::move(key)));
 }
 
 PrivateKey PrivateKey::from_pem(std::string_view pem) {
   detail::Key key(::PEM_read_bio_PrivateKey(detail::memory(pem).get(), nullptr, &no_passphrase, nullptr));
   if (key == nullptr) throw Error(Code::invalid, "the text is no private key in PEM").because(detail::reason());
-  return PrivateKey(shared(std::move(key)));
+  return PrivateKey(detail::shared(std::move(key)));
 }
 
 Secret PrivateKey::pem() const {

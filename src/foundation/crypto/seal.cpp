@@ -10,12 +10,12 @@
 namespace underway::crypto {
 namespace {
 
-constexpr std::size_t kKeySize = 32;
+constexpr std::size_t kSealingKeySize = 32;
 constexpr std::size_t kNonceSize = 12;
 constexpr std::size_t kTagSize = 16;
 
 void expect_sizes(std::string_view key, std::string_view nonce) {
-  if (key.size() == kKeySize && nonce.size() == kNonceSize) return;
+  if (key.size() == kSealingKeySize && nonce.size() == kNonceSize) return;
   throw Error(Code::internal, "AES-256-GCM needs a key of 32 bytes and a nonce of 12")
       .because(fmt::format("given are {} and {}", key.size(), nonce.size()));
 }
@@ -73,11 +73,11 @@ std::optional<Secret> gcm_decrypt(std::string_view key, std::string_view nonce, 
   return std::nullopt;
 }
 
-SealingKey make_sealing_key(IdSource& ids) { return {.id = ids.uuid(), .bytes = Secret::random(kKeySize)}; }
+SealingKey make_sealing_key(IdSource& ids) { return {.id = ids.uuid(), .bytes = Secret::random(kSealingKeySize)}; }
 
 SealingKey derive_key(const SealingKey& from, std::string_view purpose) {
   const detail::KeyContext context(::EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nullptr));
-  std::string out(kKeySize, '\0');
+  std::string out(kSealingKeySize, '\0');
   std::size_t size = out.size();
   const bool done =
       context != nullptr && ::EVP_PKEY_derive_init(context.get()) == 1 &&

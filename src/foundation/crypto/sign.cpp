@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"
@@ -11,11 +12,11 @@
 namespace underway::crypto {
 namespace {
 
-constexpr std::size_t kKeySize = 32;
+constexpr std::size_t kSeedSize = 32;
 constexpr std::size_t kSignatureSize = 64;
 constexpr std::size_t kKeysLimit = 256;
 
-using detail::text_of;
+using json::text_at;
 
 detail::Key public_key(const VerifyingKey& key) {
   return detail::Key(
@@ -30,14 +31,14 @@ std::string VerifyingKey::id() const {
 }
 
 SigningKey::SigningKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {
-  verifying_.bytes.resize(kKeySize);
-  std::size_t size = kKeySize;
+  verifying_.bytes.resize(kSeedSize);
+  std::size_t size = kSeedSize;
   if (::EVP_PKEY_get_raw_public_key(key_.get(), detail::bytes_of(verifying_.bytes), &size) != 1) {
     throw detail::failure("cannot use a signing key");
   }
 }
 
-SigningKey SigningKey::generate() { return from_seed(Secret::random(kKeySize)); }
+SigningKey SigningKey::generate() { return from_seed(Secret::random(kSeedSize)); }
 
 SigningKey SigningKey::from_seed(const Secret& seed) {
   detail::Key key(
@@ -47,7 +48,7 @@ SigningKey SigningKey::from_seed(const Secret& seed) {
 }
 
 Secret SigningKey::seed() const {
-  std::string out(kKeySize, '\0');
+  std::string out(kSeedSize, '\0');
   std::size_t size = out.size();
   if (::EVP_PKEY_get_raw_private_key(key_.get(), detail::bytes_of(out), &size) != 1) {
     throw detail::failure("cannot read a signing key");
@@ -88,11 +89,11 @@ std::string sign_jwt(const SigningKey& key, const boost::json::object& claims) {
 boost::json::object verify_jwt(std::string_view token, std::span<const VerifyingKey> keys,
                                const JwtExpectation& expected) {
   auto parts = detail::take_jwt_apart(token, detail::kOwnTokenLimit);
-  if (const std::string algorithm = text_of(parts.header, "alg"); algorithm != "EdDSA") {
+  if (const std::string algorithm = text_at(parts.header, "alg"); algorithm != "EdDSA") {
     throw detail::refused_token(fmt::format("it is signed with '{}' and not with EdDSA", algorithm));
   }
   if (parts.header.contains("crit")) throw detail::refused_token("its header has critical extensions");
-  const std::string id = text_of(parts.header, "kid");
+  const std::string id = text_at(parts.header, "kid");
   const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id() == id; });
   if (key == keys.end()) throw detail::refused_token(fmt::format("its key '{}' is not known here", id));
   if (!verify(*key, parts.signed_part, parts.signature)) throw detail::refused_token("its signature does not fit");
@@ -120,9 +121,9 @@ std::vector<VerifyingKey> parse_jwks(std::string_view text) {
   std::vector<VerifyingKey> keys;
   for (const auto& one : list->as_array()) {
     const auto* jwk = one.if_object();
-    if (jwk == nullptr || text_of(*jwk, "kty") != "OKP" || text_of(*jwk, "crv") != "Ed25519") continue;
-    VerifyingKey key{.bytes = base64url_decode(text_of(*jwk, "x"))};
-    if (key.bytes.size() != kKeySize) throw Error(Code::invalid, "an Ed25519 key of the set has not 32 bytes");
+    if (jwk == nullptr || text_at(*jwk, "kty") != "OKP" || text_at(*jwk, "crv") != "Ed25519") continue;
+    VerifyingKey key{.bytes = base64url_decode(text_at(*jwk, "x"))};
+    if (key.bytes.size() != kSeedSize) throw Error(Code::invalid, "an Ed25519 key of the set has not 32 bytes");
     keys.push_back(std::move(key));
   }
   return keys;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/json_member.hpp"
 #include "crypto/detail/jwt.hpp"
 #include "crypto/detail/openssl.hpp"
 #include "crypto/digest.hpp"
@@ -74,7 +75,7 @@ Secret TokenKey::pem() const { return rsa_ ? rsa_->pem() : Secret(); }
 boost::json::object verify_jwt(std::string_view token, std::span<const IssuerKey> keys,
                                const JwtExpectation& expected) {
   auto parts = detail::take_jwt_apart(token, detail::kOwnTokenLimit);
-  const std::string algorithm = detail::text_of(parts.header, "alg"), id = detail::text_of(parts.header, "kid");
+  const std::string algorithm = json::text_at(parts.header, "alg"), id = json::text_at(parts.header, "kid");
   if (parts.header.contains("crit")) throw detail::refused_token("its header has critical extensions");
   const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.id == id; });
   if (key == keys.end()) throw detail::refused_token(fmt::format("its key '{}' is not known here", id));

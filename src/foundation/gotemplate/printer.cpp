@@ -14,7 +14,7 @@ namespace underway::gotemplate::detail {
 namespace {
 
 /// Maps that hold themselves are no error in Go until they are printed.
-constexpr unsigned kDeepest = 200;
+constexpr unsigned kDeepestPrinted = 200;
 
 void append_escaped(std::string& out, const Rune& rune, std::string_view bytes, char quote, bool ascii) {
   if (!rune.valid) {
@@ -42,7 +42,7 @@ void append_escaped(std::string& out, const Rune& rune, std::string_view bytes, 
 
 }  // namespace
 
-std::string quote(std::string_view text, bool ascii) {
+std::string quoted(std::string_view text, bool ascii) {
   std::string out = "\"";
   while (!text.empty()) {
     const Rune rune = decode(text);
@@ -96,7 +96,7 @@ void Printer::wrong(const Value& value, char32_t verb, unsigned depth) {
 
 void Printer::value(const Value& value, char32_t verb, unsigned depth) {
   run_.step();
-  if (depth > kDeepest) throw Error(Code::too_large, "a value that is to be printed is nested too deeply");
+  if (depth > kDeepestPrinted) throw Error(Code::too_large, "a value that is to be printed is nested too deeply");
   if (verb == 'T') return value.is_nil() ? pad("<nil>") : text(value.type_name(), 's');
   switch (value.kind()) {
     case Kind::nil:
@@ -260,7 +260,7 @@ void Printer::text(std::string_view text, char32_t verb) {
     raw += text;
     return pad(raw + '`');
   }
-  pad(detail::quote(text, flags_.plus && verb == 'q'));
+  pad(detail::quoted(text, flags_.plus && verb == 'q'));
 }
 
 void Printer::hex(std::string_view bytes, bool upper) {
@@ -328,7 +328,7 @@ void Printer::map(const Value& value, char32_t verb, unsigned depth) {
 
 namespace underway::gotemplate {
 
-std::string quote(std::string_view text) { return detail::quote(text, false); }
+std::string quote(std::string_view text) { return detail::quoted(text, false); }
 std::string real_text(double value) { return detail::format_real(value, 'g', -1); }
 
 }  // namespace underway::gotemplate

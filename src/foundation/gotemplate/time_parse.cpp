@@ -1,4 +1,5 @@
 // Times read by a layout, as Go's time.Parse does it.
+#include "base/text.hpp"
 #include "gotemplate/detail/time.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@ namespace underway::gotemplate::detail {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_leap(std::int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
 
 int days_in(int month, std::int64_t year) {
@@ -44,9 +44,9 @@ std::size_t zone_size(std::string_view text) {
 }
 
 /// Reads a text piece by piece. `read` is false when the text does not fit.
-class Reader {
+class TimeReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit TimeReader(std::string_view text) : rest_(text) {}
 
   /// `following` is the layout behind the piece.
   bool read(const LayoutPiece& piece, std::string_view following) {
@@ -311,7 +311,7 @@ class Reader {
 }  // namespace
 
 std::optional<Instant> parse_layout(std::string_view text, std::string_view layout) {
-  Reader reader(text);
+  TimeReader reader(text);
   while (!layout.empty()) {
     const LayoutPiece piece = next_piece(layout);
     layout.remove_prefix(piece.spelled.size());

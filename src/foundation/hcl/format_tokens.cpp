@@ -10,8 +10,6 @@ namespace underway::hcl::detail {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}

@@ -11,8 +11,6 @@ namespace underway::hcl::detail {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Digits of `base` with underscores between them, behind a sign.
 bool holds_only(std::string_view text, std::string_view allowed) {
   return text.find_first_not_of(allowed) == std::string_view::npos;

@@ -1,5 +1,6 @@
 #include "hcl/detail/lexer.hpp"
 
+#include "base/text.hpp"
 #include "unicode/unicode.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@ namespace underway::hcl::detail {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_ascii_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// The end of the number at `at`: all digits, points and exponents in a row, as "1.2.3" is no number and nothing else.
@@ -53,15 +53,15 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-struct Operator {
+struct Spelling {
   TokenKind kind;
   std::size_t length;
 };
 
-Operator operator_at(std::string_view rest) {
+Spelling operator_at(std::string_view rest) {
   const char next = rest.size() > 1 ? rest[1] : '\0';
   const auto either = [&](char want, TokenKind longer, TokenKind shorter) {
-    return next == want ? Operator{longer, 2} : Operator{shorter, 1};
+    return next == want ? Spelling{longer, 2} : Spelling{shorter, 1};
   };
   switch (rest[0]) {
     case '\n':
@@ -85,13 +85,13 @@ Operator operator_at(std::string_view rest) {
     case ',':
       return {TokenKind::comma, 1};
     case '.':
-      return rest.starts_with("...") ? Operator{TokenKind::ellipsis, 3} : Operator{TokenKind::dot, 1};
+      return rest.starts_with("...") ? Spelling{TokenKind::ellipsis, 3} : Spelling{TokenKind::dot, 1};
     case ':':
       return {TokenKind::colon, 1};
     case '?':
       return {TokenKind::question, 1};
     case '=':
-      return next == '>' ? Operator{TokenKind::arrow, 2} : either('=', TokenKind::equal, TokenKind::assign);
+      return next == '>' ? Spelling{TokenKind::arrow, 2} : either('=', TokenKind::equal, TokenKind::assign);
     case '+':
       return {TokenKind::plus, 1};
     case '-':
@@ -106,7 +106,7 @@ Operator operator_at(std::string_view rest) {
       return either('=', TokenKind::not_equal, TokenKind::bang);
     case '<':
       if (next == '<')
-        return rest.starts_with("<<-") ? Operator{TokenKind::flush_heredoc, 3} : Operator{TokenKind::heredoc, 2};
+        return rest.starts_with("<<-") ? Spelling{TokenKind::flush_heredoc, 3} : Spelling{TokenKind::heredoc, 2};
       return either('=', TokenKind::less_equal, TokenKind::less);
     case '>':
       return either('=', TokenKind::greater_equal, TokenKind::greater);
@@ -146,7 +146,7 @@ Token next_token(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {TokenKind::end, text.size(), text.size(), {}};
   if (const std::size_t length = identifier_length(text, at); length > 0) return token(TokenKind::identifier, length);
   if (is_digit(text[at])) return token(TokenKind::number, number_end(text, at) - at);
-  const Operator found = operator_at(text.substr(at));
+  const Spelling found = operator_at(text.substr(at));
   const bool wide = found.kind == TokenKind::invalid && static_cast<unsigned char>(text[at]) >= 0x80;
   return token(found.kind, wide ? unicode::first_point(text.substr(at)).size : found.length);
 }

@@ -1,5 +1,6 @@
 // Numbers and their texts, digit by digit as Go's math/big reads and writes them.
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "hcl/detail/big_number.hpp"
 #include "hcl/number.hpp"
 
@@ -16,8 +17,6 @@ using detail::Decimal;
 using detail::Integer;
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::size_t kMaxDigits = Number::kMaxBits * 3 / 10;  // log10(2) = 0.30103
 constexpr std::int64_t kMaxPower = static_cast<std::int64_t>(kMaxDigits);

@@ -10,8 +10,6 @@ namespace underway::hcl::detail {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Strict JSON (RFC 8259); its strings are HCL templates.
 class JsonParser {
  public:

@@ -8,8 +8,8 @@ namespace underway::hcl {
 
 namespace {
 
-const std::vector<std::string> kNames = {"string", "number", "bool",  "any",    "list",
-                                         "set",    "map",    "tuple", "object", "optional"};
+const std::vector<std::string> kTypeWords = {"string", "number", "bool",  "any",    "list",
+                                             "set",    "map",    "tuple", "object", "optional"};
 
 class TypeReader {
  public:
@@ -49,7 +49,7 @@ class TypeReader {
           at, fmt::format("'{}' needs the types it holds", word), {},
           word == "tuple" ? "write 'tuple([string, number])', say" : "write 'object({ name = string })', say");
     }
-    return refuse(at, fmt::format("unknown type '{}'", word), {}, suggest(word, kNames));
+    return refuse(at, fmt::format("unknown type '{}'", word), {}, suggest(word, kTypeWords));
   }
 
   static Type collection(std::string_view word, Type element) {
@@ -65,7 +65,7 @@ class TypeReader {
     if (!known) {
       const bool scalar = word == "string" || word == "number" || word == "bool" || word == "any";
       return refuse(at, scalar ? fmt::format("'{}' takes no arguments", word) : fmt::format("unknown type '{}'", word),
-                    {}, scalar ? "" : suggest(word, kNames));
+                    {}, scalar ? "" : suggest(word, kTypeWords));
     }
     if (arguments.size() != 1)
       return refuse(at, fmt::format("'{}' takes one argument, {} given", word, arguments.size()));

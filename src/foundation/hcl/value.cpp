@@ -173,8 +173,8 @@ Value from_json(const boost::json::value& json, unsigned depth) {
 }  // namespace
 
 std::string_view to_string(Kind kind) {
-  constexpr std::string_view kNames[] = {"null", "bool", "number", "string", "tuple", "list", "set", "object", "map"};
-  return kNames[static_cast<std::size_t>(kind)];
+  constexpr std::string_view kKinds[] = {"null", "bool", "number", "string", "tuple", "list", "set", "object", "map"};
+  return kKinds[static_cast<std::size_t>(kind)];
 }
 
 namespace {

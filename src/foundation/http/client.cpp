@@ -237,9 +237,9 @@ awaitable<Opened> Client::Impl::exchange(Request request, async::SteadyTime dead
 namespace {
 
 /// Reads the body of an opened response; gives the connection back when it is whole.
-class BodyReader final : public ResponseStream {
+class OpenedBody final : public ResponseStream {
  public:
-  BodyReader(Opened opened, Url url, std::function<void(std::shared_ptr<Transport>)> keep)
+  OpenedBody(Opened opened, Url url, std::function<void(std::shared_ptr<Transport>)> keep)
       : opened_(std::move(opened)),
         url_(std::move(url)),
         keep_(std::move(keep)),
@@ -305,7 +305,7 @@ awaitable<Response> Client::send(Request request, std::optional<Duration> timeou
   if (!request.headers.has("Accept-Encoding")) request.headers.add("Accept-Encoding", "gzip");
   const auto deadline = async::deadline_in(timeout.value_or(impl->options.timeout));
   auto opened = co_await impl->exchange(std::move(request), deadline);
-  BodyReader reader(std::move(opened), impl->url, [impl](auto transport) { impl->keep(std::move(transport)); });
+  OpenedBody reader(std::move(opened), impl->url, [impl](auto transport) { impl->keep(std::move(transport)); });
   Response response;
   response.status = reader.status();
   response.headers = reader.headers();
@@ -323,7 +323,7 @@ awaitable<std::unique_ptr<ResponseStream>> Client::open(Request request, std::op
   const auto deadline = async::deadline_in(head_timeout.value_or(impl->options.timeout));
   auto opened = co_await impl->exchange(std::move(request), deadline);
   auto keep = [impl](std::shared_ptr<Transport> transport) { impl->keep(std::move(transport)); };
-  co_return std::make_unique<BodyReader>(std::move(opened), impl->url, std::move(keep));
+  co_return std::make_unique<OpenedBody>(std::move(opened), impl->url, std::move(keep));
 }
 
 awaitable<std::shared_ptr<WebSocket>> Client::dial(Request request) {
@@ -339,7 +339,7 @@ awaitable<std::shared_ptr<WebSocket>> Client::dial(Request request) {
   auto opened = co_await impl->exchange(std::move(request), deadline);
   const int status = opened.parser->status();
   if (status != 101) {
-    BodyReader reader(std::move(opened), impl->url, [](auto transport) { transport->close(); });
+    OpenedBody reader(std::move(opened), impl->url, [](auto transport) { transport->close(); });
     std::string told;
     while (auto piece = co_await reader.next()) told += *piece;
     if (trim(told).empty()) told = fmt::format("the server answered {} {}", status, reason_phrase(status));

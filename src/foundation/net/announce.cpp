@@ -1,11 +1,11 @@
 #include "net/announce.hpp"
 
 #include <arpa/inet.h>
+#include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if_arp.h>
 #include <netinet/icmp6.h>
 #include <netinet/ip6.h>
-#include <netpacket/packet.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

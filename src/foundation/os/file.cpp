@@ -89,6 +89,12 @@ void empty_directory(const Fd& fd, dev_t device, const std::string& path, int de
 
 }  // namespace
 
+std::int64_t size_of(const Fd& file, const std::string& path) {
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) throw errno_error(errno, fmt::format("cannot examine '{}'", path));
+  return status.st_size;
+}
+
 std::string read_file(const std::string& path, std::size_t limit) {
   return read_all(open_file(path, O_RDONLY), limit, fmt::format("'{}'", path));
 }

@@ -22,6 +22,8 @@ struct Owner {
 };
 
 /// The whole file; throws not_found, or too_large beyond `limit` bytes.
+/// Bytes of what `file` has open; `path` is for the error.
+std::int64_t size_of(const Fd& file, const std::string& path);
 std::string read_file(const std::string& path, std::size_t limit = 16U << 20);
 /// As read_file, but nothing when the file does not exist.
 std::optional<std::string> find_file(const std::string& path, std::size_t limit = 16U << 20);

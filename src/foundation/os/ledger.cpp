@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "os/cgroup.hpp"
 #include "os/mount.hpp"
@@ -17,7 +18,7 @@
 namespace underway::os {
 namespace {
 
-namespace json = boost::json;
+using underway::json::text_at;
 
 constexpr std::size_t kLargestLedger = 256U << 20;
 constexpr std::size_t kSettledBeforeCompaction = 4096;
@@ -29,29 +30,24 @@ std::uint32_t checksum(std::string_view text) {
   return hash;
 }
 
-std::string line_of(const json::object& record) {
-  const std::string text = json::serialize(record);
+std::string line_of(const boost::json::object& record) {
+  const std::string text = boost::json::serialize(record);
   return fmt::format("{:08x} {}\n", checksum(text), text);
 }
 
-std::optional<json::object> parse_line(std::string_view line) {
+std::optional<boost::json::object> parse_line(std::string_view line) {
   std::uint32_t sum = 0;
   if (line.size() < 11 || line[8] != ' ') return std::nullopt;
   const char* begin = line.begin();
   const auto [end, error] = std::from_chars(begin, begin + 8, sum, 16);
   if (error != std::errc() || end != begin + 8 || sum != checksum(line.substr(9))) return std::nullopt;
   boost::system::error_code failed;
-  auto value = json::parse(line.substr(9), failed);
+  auto value = boost::json::parse(line.substr(9), failed);
   if (failed || !value.is_object()) return std::nullopt;
   return std::move(value.as_object());
 }
 
-std::string text_at(const json::object& record, std::string_view key) {
-  const auto* value = record.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
-std::optional<Ledger::EntryId> id_of(const json::object& record) {
+std::optional<Ledger::EntryId> id_of(const boost::json::object& record) {
   const auto* value = record.if_contains("id");
   if (value == nullptr || !value->is_number()) return std::nullopt;
   boost::system::error_code failed;

@@ -6,7 +6,6 @@
 namespace underway::capsule {
 namespace {
 
-namespace json = boost::json;
 using describe::Field;
 using describe::Form;
 using describe::Kind;
@@ -16,7 +15,7 @@ using driver::as_number;
 using driver::as_text;
 using driver::is_open;
 
-std::optional<bool> as_bool(const json::value& value) {
+std::optional<bool> as_bool(const boost::json::value& value) {
   if (value.is_bool()) return value.as_bool();
   if (value.is_string() && value.as_string() == "true") return true;
   if (value.is_string() && value.as_string() == "false") return false;
@@ -24,7 +23,7 @@ std::optional<bool> as_bool(const json::value& value) {
 }
 
 /// An object, or a list that holds one: `dns { … }` and `dns = { … }`.
-const json::object* single(const json::value& value) {
+const boost::json::object* single(const boost::json::value& value) {
   if (value.is_object()) return &value.as_object();
   if (value.is_array() && value.as_array().size() == 1) return single(value.as_array().front());
   return nullptr;
@@ -52,7 +51,7 @@ void BlockReader::say(const std::string& path, std::string what) {
   problems_.push_back(fmt::format("{}: {}", path, what));
 }
 
-std::vector<BlockReader::Block> BlockReader::labelled(const json::value& value) {
+std::vector<BlockReader::Block> BlockReader::labelled(const boost::json::value& value) {
   std::vector<Block> blocks;
   if (value.is_array()) {
     for (const auto& item : value.as_array()) {
@@ -72,7 +71,8 @@ std::vector<BlockReader::Block> BlockReader::labelled(const json::value& value) 
   return blocks;
 }
 
-void BlockReader::read(const json::value& value, const Structure& structure, void* object, const std::string& path) {
+void BlockReader::read(const boost::json::value& value, const Structure& structure, void* object,
+                       const std::string& path) {
   const auto* body = single(value);
   if (body == nullptr) return say(path, "must be a block");
   std::vector<std::string> names;
@@ -96,26 +96,28 @@ void BlockReader::read(const json::value& value, const Structure& structure, voi
   }
 }
 
-void BlockReader::read_field(const json::value& value, const Field& field, void* target, const std::string& path) {
+void BlockReader::read_field(const boost::json::value& value, const Field& field, void* target,
+                             const std::string& path) {
   if (field.form != Form::block) return read_value(value, *field.type, target, path);
   if (field.type->kind == Kind::list) return read_blocks(value, *field.type, target, path);
   void* element = field.type->kind == Kind::optional ? field.type->append(target) : target;
   read(value, structure_in(*field.type), element, path);
 }
 
-void BlockReader::read_blocks(const json::value& value, const Type& type, void* target, const std::string& path) {
+void BlockReader::read_blocks(const boost::json::value& value, const Type& type, void* target,
+                              const std::string& path) {
   const Structure& structure = structure_in(type);
   const Field* label = label_of(structure);
   if (!value.is_array() && !value.is_object()) return say(path, "must be a block");
   for (auto& block : labelled(value)) {
     const auto place = fmt::format("{} \"{}\"", path, block.label);
     void* element = type.append(target);
-    read_value(json::value(block.label), *label->type, label->get(element), place);
+    read_value(boost::json::value(block.label), *label->type, label->get(element), place);
     read(std::move(block.body), structure, element, place);
   }
 }
 
-void BlockReader::read_value(const json::value& value, const Type& type, void* target, const std::string& path) {
+void BlockReader::read_value(const boost::json::value& value, const Type& type, void* target, const std::string& path) {
   if (is_open(value) && type.kind != Kind::string) return;
   switch (type.kind) {
     case Kind::string:

@@ -13,8 +13,6 @@
 namespace underway::capsule {
 namespace {
 
-namespace json = boost::json;
-
 /// What a capsule makes for itself: nothing of the host can be bound there.
 constexpr std::string_view kOwn[] = {"/", "/proc", "/sys", "/dev", "/run", "/tmp", "/local", "/secrets", "/alloc"};
 
@@ -196,7 +194,7 @@ class Checker {
   std::vector<std::string>& out_;
 };
 
-Config read(const json::value& config, std::vector<std::string>& found) {
+Config read(const boost::json::value& config, std::vector<std::string>& found) {
   Config read;
   BlockReader reader;
   reader.read(config, description(describe::Tag<Config>()), &read, "config");
@@ -239,20 +237,20 @@ overlay::Spec overlay_spec(const OverlayConfig& config) {
   return spec;
 }
 
-std::vector<std::string> problems(const json::value& config) {
+std::vector<std::string> problems(const boost::json::value& config) {
   std::vector<std::string> found;
   static_cast<void>(read(config, found));
   return found;
 }
 
-Config parse_config(const json::value& config) {
+Config parse_config(const boost::json::value& config) {
   std::vector<std::string> found;
   auto parsed = read(config, found);
   if (!found.empty()) refuse("the capsule's config is wrong", found);
   return parsed;
 }
 
-ProtectConfig protection_of(const json::value& config) {
+ProtectConfig protection_of(const boost::json::value& config) {
   ProtectConfig out;
   const auto* object = config.if_object();
   const auto* block = object != nullptr ? object->if_contains("protect") : nullptr;
@@ -262,7 +260,7 @@ ProtectConfig protection_of(const json::value& config) {
   return out;
 }
 
-Program program_of(const json::value& config, const image::Manifest& manifest) {
+Program program_of(const boost::json::value& config, const image::Manifest& manifest) {
   Program program{manifest.services, {}};
   BlockReader reader;
   const auto* object = config.if_object();

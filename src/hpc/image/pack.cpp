@@ -70,12 +70,6 @@ void make_file_system(const std::string& directory, const Manifest& manifest, co
                              trim(output.err.empty() ? output.out : output.err)));
 }
 
-std::int64_t size_of(const os::Fd& file, const std::string& name) {
-  struct stat st{};
-  if (::fstat(file.get(), &st) != 0) throw errno_error(errno, fmt::format("cannot examine '{}'", name));
-  return st.st_size;
-}
-
 std::string largest_files(const std::vector<FileEntry>& files) {
   std::vector<const FileEntry*> order;
   for (const auto& file : files)
@@ -145,7 +139,7 @@ Packed pack(const std::string& directory, Manifest manifest, const std::string& 
   make_file_system(directory, manifest, draft.path(), options.all_root);
   const os::Fd file = os::open_file(draft.path(), O_RDWR);
   Layout layout;
-  layout.payload = (size_of(file, out) + kBlock - 1) / kBlock * kBlock;
+  layout.payload = (os::size_of(file, out) + kBlock - 1) / kBlock * kBlock;
   if (::ftruncate(file.get(), layout.payload) != 0) throw errno_error(errno, fmt::format("cannot write '{}'", out));
   manifest.payload.size = layout.payload;
   manifest.payload.chunks = chunk_digests(file, layout.payload, manifest.payload.chunk_size, out);
@@ -162,7 +156,7 @@ Packed pack(const std::string& directory, Manifest manifest, const std::string& 
   if (options.key != nullptr) signatures.push_back(sign(bytes, *options.key));
   write_trailer(file, layout, detail::compress(list), detail::compress(bytes), signatures_text(signatures), out);
 
-  const std::int64_t size = size_of(file, out);
+  const std::int64_t size = os::size_of(file, out);
   if (options.size_limit > 0 && size > options.size_limit)
     throw Error(Code::too_large, fmt::format("the image '{}' is larger than it may be", manifest.reference()))
         .because(fmt::format("it has {}, its size_limit is {}", human_bytes(static_cast<std::uint64_t>(size)),

@@ -47,12 +47,6 @@ os::Fd open_part(const std::string& path, int flags) {
   return part;
 }
 
-std::int64_t size_of(const os::Fd& file, const std::string& path) {
-  struct stat st{};
-  if (::fstat(file.get(), &st) != 0) throw errno_error(errno, fmt::format("cannot examine '{}'", path));
-  return st.st_size;
-}
-
 StoredImage describe_image(const ImageFile& file, std::int64_t added) {
   const Manifest manifest = file.manifest();
   StoredImage out{.digest = file.digest(),
@@ -179,7 +173,7 @@ std::int64_t Store::received(const Incoming& incoming) const {
 std::int64_t Store::append(const Incoming& incoming, std::int64_t offset, std::string_view bytes) {
   const std::string path = part_of(incoming);
   const os::Fd part = open_part(path, O_WRONLY | O_CREAT);
-  const std::int64_t have = size_of(part, path);
+  const std::int64_t have = os::size_of(part, path);
   const auto end = offset + static_cast<std::int64_t>(bytes.size());
   if (offset < 0 || end > incoming.size)
     throw Error(Code::too_large, fmt::format("the image '{}' has {} bytes", incoming.digest, incoming.size))

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostScripts = 32;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of all scripts: they stand in the record
 
-Error conflict(const Capsule& capsule, const std::string& why) {
+Error upgrade_conflict(const Capsule& capsule, const std::string& why) {
   return Error(Code::conflict, fmt::format("capsule '{}' cannot be upgraded", capsule.name)).because(why);
 }
 
@@ -45,25 +45,25 @@ void check_scripts(const std::vector<model::RehearsalScript>& scripts) {
 }
 
 void check_idle(const Tables& tables, const Capsule& capsule) {
-  if (capsule.move) throw conflict(capsule, fmt::format("it moves to {}", capsule.move->target_name));
+  if (capsule.move) throw upgrade_conflict(capsule, fmt::format("it moves to {}", capsule.move->target_name));
   if (capsule.upgrade)
-    throw conflict(capsule, fmt::format("it is being upgraded to '{}' already", capsule.upgrade->to_image))
+    throw upgrade_conflict(capsule, fmt::format("it is being upgraded to '{}' already", capsule.upgrade->to_image))
         .advise(fmt::format("follow it: `underway capsule status {}`", capsule.name));
   const auto job = tables.find_job(capsule.ns, capsule.job);
-  if (!job || job->stop) throw conflict(capsule, fmt::format("its job '{}' is stopped", capsule.job));
+  if (!job || job->stop) throw upgrade_conflict(capsule, fmt::format("its job '{}' is stopped", capsule.job));
   const auto* group = job->find_group(capsule.group);
   if (group == nullptr || image_of(*job, capsule.group).empty())
-    throw conflict(capsule, fmt::format("job '{}' has no capsule '{}' any more", capsule.job, capsule.group));
+    throw upgrade_conflict(capsule, fmt::format("job '{}' has no capsule '{}' any more", capsule.job, capsule.group));
   if (group->update && group->update->canary.value_or(0) > 0)
-    throw conflict(capsule, "its group has canaries, and a capsule has none")
+    throw upgrade_conflict(capsule, "its group has canaries, and a capsule has none")
         .advise("leave `canary` out of its `update` block");
   if (!capsule.ran)
-    throw conflict(capsule, "it has never run").advise("change the image in its job file, and run that");
+    throw upgrade_conflict(capsule, "it has never run").advise("change the image in its job file, and run that");
   const auto owner = tables.find_node(capsule.owner);
   if (!owner || !owner->ready())
-    throw conflict(capsule,
-                   fmt::format("{} is {}", capsule.owner_name,
-                               !owner || owner->silent() ? "not heard of" : "drained, or takes no new allocations"));
+    throw upgrade_conflict(
+        capsule, fmt::format("{} is {}", capsule.owner_name,
+                             !owner || owner->silent() ? "not heard of" : "drained, or takes no new allocations"));
 }
 
 model::CapsuleUpgrade forward(const UpgradeRequest& request, const Capsule& capsule, const std::string& asked) {
@@ -71,7 +71,7 @@ model::CapsuleUpgrade forward(const UpgradeRequest& request, const Capsule& caps
   // Something else may have been pushed under that name: its node knows what it runs.
   const bool same = asked == request.image && !request.rehearse_only;
   if (same && (request.digest.empty() || request.digest == asked))
-    throw conflict(capsule, fmt::format("its job asks for '{}' already", asked));
+    throw upgrade_conflict(capsule, fmt::format("its job asks for '{}' already", asked));
   check_scripts(request.scripts);
   model::CapsuleUpgrade upgrade;
   upgrade.to_image = same ? request.digest : request.image;
@@ -81,14 +81,15 @@ model::CapsuleUpgrade forward(const UpgradeRequest& request, const Capsule& caps
 }
 
 model::CapsuleUpgrade backward(const Capsule& capsule, const std::string& asked) {
-  if (!capsule.way_back) throw conflict(capsule, "there is no upgrade to be taken back");
+  if (!capsule.way_back) throw upgrade_conflict(capsule, "there is no upgrade to be taken back");
   const auto& way = *capsule.way_back;
   if (way.node != capsule.owner)
-    throw conflict(capsule, fmt::format("the snapshot from before the upgrade is on {}, and it runs on {}",
-                                        way.node_name, capsule.owner_name))
+    throw upgrade_conflict(capsule, fmt::format("the snapshot from before the upgrade is on {}, and it runs on {}",
+                                                way.node_name, capsule.owner_name))
         .advise(fmt::format("move it there first: `underway capsule move {} -to {}`", capsule.name, way.node_name));
   if (way.from_image != asked)
-    throw conflict(capsule, fmt::format("its job asks for '{}' since, and no more for '{}'", asked, way.from_image));
+    throw upgrade_conflict(capsule,
+                           fmt::format("its job asks for '{}' since, and no more for '{}'", asked, way.from_image));
   model::CapsuleUpgrade upgrade;
   upgrade.to_image = way.image;
   upgrade.data = way.snapshot;

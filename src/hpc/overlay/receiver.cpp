@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kBatch = std::size_t{1} << 20;
+constexpr std::size_t kReceivedBatch = std::size_t{1} << 20;
 
 [[noreturn]] void out_of_turn(FrameKind kind) {
   throw Error(Code::invalid, "what came over the pipe is no round of an overlay")
@@ -115,7 +115,7 @@ void Receiver::State::open(ReceiveLimits limits) {
 void Receiver::State::tell() {
   if (!greeted) put_hello(out);
   greeted = true;
-  for (; position != index.entries().end() && out.size() < kBatch; ++position) put_have(position->second, out);
+  for (; position != index.entries().end() && out.size() < kReceivedBatch; ++position) put_have(position->second, out);
   if (position != index.entries().end()) return;
   Encoder().finish(FrameKind::all, out);
   phase = Phase::beginning;

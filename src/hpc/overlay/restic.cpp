@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "os/process.hpp"
@@ -74,11 +75,6 @@ std::string tag(const std::vector<std::string>& tags, std::string_view name) {
       return text.substr(name.size() + 1);
   }
   return {};
-}
-
-std::string text_of(const boost::json::object& object, std::string_view name) {
-  const auto* found = object.if_contains(name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
 }  // namespace
@@ -195,8 +191,8 @@ std::vector<Backup> parse_backups(std::string_view text) {
   for (const auto& item : json.get_array()) {
     if (!item.is_object()) throw Error(Code::internal, "restic lists its snapshots in a way that is not known");
     const auto& object = item.get_object();
-    const auto at = parse_time(text_of(object, "time"));
-    Backup backup{.id = text_of(object, "id"), .capsule = text_of(object, "hostname")};
+    const auto at = parse_time(json::text_at(object, "time"));
+    Backup backup{.id = json::text_at(object, "id"), .capsule = json::text_at(object, "hostname")};
     if (!at || backup.id.empty()) throw Error(Code::internal, "restic lists a snapshot without a time or an id");
     backup.at = unix_nanos(*at);
     std::vector<std::string> tags;

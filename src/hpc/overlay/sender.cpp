@@ -14,13 +14,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kBatch = std::size_t{1} << 20;
+constexpr std::size_t kSentBatch = std::size_t{1} << 20;
 /// What is read for later while the writers stand still. Of more than this, they wait until it has been sent.
 constexpr std::uint64_t kKept = std::uint64_t{64} << 20;
 /// A receiver may say that it has this much; what it says costs memory here.
 constexpr IndexLimits kInventoryLimits{.paths = 4'000'000, .content_bytes = std::uint64_t{1} << 40, .half_done = true};
 
-[[noreturn]] void out_of_turn(FrameKind kind) {
+[[noreturn]] void out_of_turn_here(FrameKind kind) {
   throw Error(Code::invalid, "what came over the pipe is no round of an overlay")
       .because(fmt::format("a frame '{}' out of turn", static_cast<char>(kind)));
 }
@@ -127,7 +127,7 @@ void Sender::State::take(const Frame& frame) {
   switch (phase) {
     case Phase::hearing:
       if (!greeted) {
-        if (frame.kind != FrameKind::hello) out_of_turn(frame.kind);
+        if (frame.kind != FrameKind::hello) out_of_turn_here(frame.kind);
         since = steady_clock::now();
         check_hello(frame.payload);
         greeted = true;
@@ -139,19 +139,19 @@ void Sender::State::take(const Frame& frame) {
       }
       return;
     case Phase::hearing_digest:
-      if (frame.kind != FrameKind::verified) out_of_turn(frame.kind);
+      if (frame.kind != FrameKind::verified) out_of_turn_here(frame.kind);
       if (hex(frame.payload) != round.digest)
         throw Error(Code::internal, "the receiver of the overlay has verified something else")
             .because("the digests differ");
       phase = Phase::releasing;
       return;
     case Phase::hearing_end:
-      if (frame.kind != FrameKind::committed) out_of_turn(frame.kind);
+      if (frame.kind != FrameKind::committed) out_of_turn_here(frame.kind);
       round.took = steady_clock::now() - since;
       phase = Phase::done;
       return;
     default:
-      out_of_turn(frame.kind);
+      out_of_turn_here(frame.kind);
   }
 }
 
@@ -426,7 +426,7 @@ Sender::~Sender() = default;
 std::string Sender::next() {
   auto& state = *state_;
   state.guarded([&] {
-    while (state.out.size() < kBatch && state.step()) {
+    while (state.out.size() < kSentBatch && state.step()) {
     }
   });
   state.round.sent_bytes += state.out.size();

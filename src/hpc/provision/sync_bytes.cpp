@@ -16,12 +16,12 @@
 namespace underway::provision {
 namespace {
 
-constexpr std::size_t kAtOnce = 256U << 10;
+constexpr std::size_t kReadAtOnce = 256U << 10;
 
 /// Calls `take` with all bytes in order, so many at once.
 template <class Take>
 void read_in_turn(const os::Fd& fd, std::string_view what, Take take) {
-  std::string buffer(kAtOnce, '\0');
+  std::string buffer(kReadAtOnce, '\0');
   std::size_t offset = 0;
   while (true) {
     const ssize_t n = ::pread(fd.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));

@@ -13,7 +13,7 @@ using node::awaitable;
 
 namespace {
 
-constexpr std::size_t kAtOnce = 256U << 10;
+constexpr std::size_t kLentAtOnce = 256U << 10;
 
 /// Of this node, which is the management host: the server may do all here anyway (host.exec).
 os::Fd open_master(const std::string& root, const std::string& path) {
@@ -66,7 +66,7 @@ awaitable<void> FileExtension::serve(std::string method, boost::json::value head
   std::string bytes;
   std::size_t sent = 0;
   auto read = [&] {
-    bytes.resize(kAtOnce);
+    bytes.resize(kLentAtOnce);
     const ssize_t n = ::pread(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(sent));
     if (n < 0) throw errno_error(errno, fmt::format("cannot read '{}'", request.path));
     bytes.resize(static_cast<std::size_t>(n));

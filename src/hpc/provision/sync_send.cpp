@@ -16,9 +16,9 @@ namespace {
 
 /// Large files that are sent at a time; each of them has one piece in memory, and a window of the link.
 constexpr int kMostAtOnce = 32;
-constexpr std::size_t kAtOnce = 64U << 10;
+constexpr std::size_t kSentAtOnce = 64U << 10;
 /// A node that takes nothing for so long loses its turn.
-constexpr Duration kPatience = std::chrono::seconds(60);
+constexpr Duration kSendingPatience = std::chrono::seconds(60);
 
 const Source& source_of(const Built& built, const std::string& digest, const std::string& node_id) {
   const auto source = built.sources.find(digest);
@@ -92,9 +92,9 @@ awaitable<void> FileService::send(std::string node_id, BytesRequest request, std
   for (std::size_t i = offset / model::kPieceBytes; i < pieces.size(); ++i) {
     tables = co_await server_.read();
     const auto piece = open_piece(get_piece(*tables, pieces[i]), server_.keyring());
-    for (; begin < piece.size(); begin += kAtOnce) {
-      auto write = stream->write(std::string(piece.bytes().substr(begin, kAtOnce)));
-      co_await async::within(kPatience, "sending a file", std::move(write));
+    for (; begin < piece.size(); begin += kSentAtOnce) {
+      auto write = stream->write(std::string(piece.bytes().substr(begin, kSentAtOnce)));
+      co_await async::within(kSendingPatience, "sending a file", std::move(write));
     }
     begin = 0;
   }

@@ -162,9 +162,9 @@ std::vector<FileAttention> waiting_masters(const tables::Tables& tables, const s
 }
 
 std::vector<FileAttention> waiting_rotation(const tables::Tables& tables, TimePoint now) {
-  constexpr Duration kPatience = std::chrono::minutes(5);
+  constexpr Duration kRotationPatience = std::chrono::minutes(5);
   const auto key = key_state(tables);
-  if (!key || key->next.empty() || key->waiting.empty() || now - from_unix_nanos(key->next_since) < kPatience)
+  if (!key || key->next.empty() || key->waiting.empty() || now - from_unix_nanos(key->next_since) < kRotationPatience)
     return {};
   return {{fmt::format("the key that signs manifests of files waits to be rotated for {}", join(key->waiting, ", ")),
            "they are alive, and have not said that they believe the new key: an older agent never does",

@@ -30,7 +30,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kLargestScript = 1U << 20;
 /// Of copying a directory that is written to.
 constexpr int kMostRounds = 3;
-constexpr auto kLookEvery = milliseconds{100};
+constexpr auto kCloneLookEvery = milliseconds{100};
 constexpr auto kSettled = std::chrono::seconds{1};
 /// Below what the clone has of its secrets, in memory; so are the scripts, which may hold some.
 constexpr std::string_view kScripts = "/.rehearsal";
@@ -302,7 +302,7 @@ std::optional<model::RehearsalFinding> Clone::stop_what_ran() {
 void Clone::end_by_itself(model::RehearsalFinding& finding) {
   handle_->stop(SIGTERM, task_.kill_timeout);
   const auto deadline = steady_clock::now() + task_.kill_timeout + kSettled;
-  while (!handle_->wait(kLookEvery)) {
+  while (!handle_->wait(kCloneLookEvery)) {
     check_cancelled();
     if (steady_clock::now() < deadline) continue;
     finding.output = fmt::format("it did not end within {}, and was killed", human_duration(task_.kill_timeout));
@@ -348,7 +348,7 @@ void Clone::wait_until_ready(model::RehearsalFinding& finding) {
   while (why.empty()) {
     check_cancelled();
     try {
-      status = capsule::Control::connect(place_.keeper(), kLookEvery).status();
+      status = capsule::Control::connect(place_.keeper(), kCloneLookEvery).status();
     } catch (const Error&) {
       status.phase.clear();  // it ends; what its services were then says more
     }
@@ -357,7 +357,7 @@ void Clone::wait_until_ready(model::RehearsalFinding& finding) {
     restarts = restarts_in(status);
     if (status.healthy() && !healthy_since) healthy_since = steady_clock::now();
     if (healthy_since && steady_clock::now() - *healthy_since >= kSettled) return;
-    const bool ended = handle_->wait(kLookEvery);
+    const bool ended = handle_->wait(kCloneLookEvery);
     service = failing_service(status);
     if (ended && service.empty()) service = given_up_service();
     const auto who = service.empty() ? std::string("it") : fmt::format("service {}", service);
@@ -406,7 +406,7 @@ capsule::StepResult Clone::run_check() {
     return capsule::Control::connect(place_.keeper()).run_step(image::Moment::check, request_.patience);
   });
   try {
-    while (running.wait_for(kLookEvery) != std::future_status::ready) check_cancelled();
+    while (running.wait_for(kCloneLookEvery) != std::future_status::ready) check_cancelled();
   } catch (const Error&) {
     handle_->stop(SIGKILL, {});
     running.wait();

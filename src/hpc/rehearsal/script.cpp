@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kKept = 8192;
 constexpr int kTookTooLong = 124;  // as timeout(1)
-constexpr auto kLookEvery = milliseconds{100};
+constexpr auto kScriptLookEvery = milliseconds{100};
 
 /// Takes what has come; false at the end.
 bool take(const os::Fd& from, std::string& said) {
@@ -43,7 +43,7 @@ class Listener {
   bool listen() {
     std::array<pollfd, 3> waiting = {pollfd{session_.child.pidfd().fd().get(), POLLIN, 0},
                                      pollfd{session_.out.get(), POLLIN, 0}, pollfd{session_.err.get(), POLLIN, 0}};
-    if (::poll(waiting.data(), waiting.size(), static_cast<int>(kLookEvery.count())) <= 0) return false;
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(kScriptLookEvery.count())) <= 0) return false;
     if ((waiting[1].revents != 0) && !take(session_.out, said)) session_.out.reset();
     if ((waiting[2].revents != 0) && !take(session_.err, said)) session_.err.reset();
     return waiting[0].revents != 0;

@@ -11,6 +11,8 @@ struct Place {
   tables::Row<model::Allocation> allocation;
   std::string task;
   bool operator==(const Place&) const = default;
+  /// "namespace/job": its name in records.
+  std::string key() const { return allocation->ns + "/" + allocation->job_id; }
 };
 /// A task `slurmctld`; or a capsule with a service of that name. Nothing when the allocation has neither.
 std::optional<Place> find_slurmctld(const tables::Row<model::Allocation>& allocation);

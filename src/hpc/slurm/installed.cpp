@@ -21,7 +21,7 @@ constexpr const char* kRunning = "slurm.version.running";
 constexpr const char* kVersions = "slurm.versions";
 constexpr const char* kPlaces[] = {"/usr/sbin/slurmd", "/usr/local/sbin/slurmd", "/opt/slurm/sbin/slurmd"};
 /// Has a directory for each release that is there, and in it sbin/slurmd.
-constexpr const char* kReleases = "/opt/slurm";
+constexpr const char* kInstalledReleases = "/opt/slurm";
 constexpr std::size_t kMostReleases = 32;
 constexpr Duration kPatience = std::chrono::seconds(5);
 
@@ -84,16 +84,16 @@ InstalledSlurmd::Found InstalledSlurmd::installed() {
 std::string InstalledSlurmd::all() {
   std::set<std::string> places(std::begin(kPlaces), std::end(kPlaces));
   std::error_code failure;
-  std::filesystem::directory_iterator entry(root_ + kReleases, failure);
+  std::filesystem::directory_iterator entry(root_ + kInstalledReleases, failure);
   for (; !failure && entry != std::filesystem::directory_iterator() && places.size() < kMostReleases;
        entry.increment(failure))
-    places.insert(fmt::format("{}/{}/sbin/slurmd", kReleases, entry->path().filename().string()));
+    places.insert(fmt::format("{}/{}/sbin/slurmd", kInstalledReleases, entry->path().filename().string()));
   std::vector<std::string> found;
   for (const auto& place : places) {
     if (const auto version = look_at(root_ + place, place).version; !version.empty())
       found.push_back(place + " " + version);
   }
-  return found.size() < 2 && (found.empty() || !found.front().starts_with(kReleases)) ? "" : join(found, ", ");
+  return found.size() < 2 && (found.empty() || !found.front().starts_with(kInstalledReleases)) ? "" : join(found, ", ");
 }
 
 /// Its file may have been replaced since: the kernel still has it. Those of containers are somebody else's.

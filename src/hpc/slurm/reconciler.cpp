@@ -12,8 +12,6 @@ using model::SlurmReport;
 
 namespace {
 
-std::string key_of(const Place& place) { return place.allocation->ns + "/" + place.allocation->job_id; }
-
 SlurmReport report_of(const Place& place) {
   SlurmReport report;
   report.ns = place.allocation->ns;
@@ -72,10 +70,10 @@ awaitable<void> Reconciler::look_at(Place place) {
   const auto list = partitions_command();
   const auto config = co_await command(place, show);
   if (is_held(config)) co_return co_await compare(place, config);
-  last_look_[key_of(place)] = clock_.now();
+  last_look_[place.key()] = clock_.now();
   co_await note_next_job(place, parse_next_job(config));
   const auto nodes = co_await command(place, list);
-  auto& down = meant_down_[key_of(place)];
+  auto& down = meant_down_[place.key()];
   down.clear();
   for (const auto& one : parse_partitions(nodes)) {
     if (!one.up) down.push_back(one.name);
@@ -83,7 +81,7 @@ awaitable<void> Reconciler::look_at(Place place) {
   co_await tend_spared(place, config);
   co_await settle(place);
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place)).value_or(report_of(place)).cut_off;
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place)).cut_off;
   auto silent = parse_silent(nodes);
   auto cut_off = co_await find_cut_off(place, std::move(silent), known);
   co_await bear_with(place, config, known, std::move(cut_off));
@@ -105,7 +103,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
   Jobs nobody;
   const auto hosts = co_await look_at_hosts(std::move(wanted), std::move(nobody));
   auto found = cut_off(silent, beliefs, host_of, hosts);
-  auto& unreached = unreached_[key_of(place)];
+  auto& unreached = unreached_[place.key()];
   const auto now = Clock::now();
   for (const auto& node : found) unreached.seen[node] = now;
   for (const auto& node : known) {
@@ -119,7 +117,7 @@ awaitable<std::vector<std::string>> Reconciler::find_cut_off(Place place, std::s
 /// What is written down says whose the hold is, so it comes before it and goes after it.
 awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vector<std::string> known,
                                       std::vector<std::string> cut_off) {
-  const auto key = key_of(place);
+  const auto key = place.key();
   if (cut_off.empty()) {
     unreached_.erase(key);
     if (known.empty()) co_return;
@@ -147,7 +145,7 @@ awaitable<void> Reconciler::bear_with(Place place, std::string config, std::vect
 
 awaitable<void> Reconciler::note_cut_off(Place place, std::vector<std::string> cut_off) {
   auto decide = [place, cut_off](const tables::Tables& now, const server::Context&) {
-    auto report = tables::find_record<SlurmReport>(now, key_of(place)).value_or(report_of(place));
+    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
     report.cut_off = cut_off;
     server::Decision<server::Nothing> decision;
     decision.changes.push_back(tables::put_record(report));
@@ -225,7 +223,7 @@ awaitable<std::optional<TimePoint>> Reconciler::find_state_time(Place place) {
 }
 
 awaitable<Duration> Reconciler::find_age(Place place, std::string config, std::optional<TimePoint> state) {
-  const auto key = key_of(place);
+  const auto key = place.key();
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key);
   const auto look = last_look_.find(key);
@@ -270,12 +268,12 @@ awaitable<void> Reconciler::keep_apart(Place place, const Reconciliation& made) 
   if (free.empty()) co_return;
   const auto drain = drain_command(free, kSparedReason);
   co_await command(place, drain);
-  spares_[key_of(place)] = true;
+  spares_[place.key()] = true;
 }
 
 /// Nodes on which nothing runs any more that slurmctld does not know of are given back.
 awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
-  auto& spares = spares_.try_emplace(key_of(place), true).first->second;  // an earlier server may have left some
+  auto& spares = spares_.try_emplace(place.key(), true).first->second;  // an earlier server may have left some
   if (!spares) co_return;
   std::map<std::string, std::string> waiting;
   std::set<std::string> hosts;
@@ -305,12 +303,12 @@ awaitable<void> Reconciler::tend_spared(Place place, std::string config) {
 }
 
 awaitable<void> Reconciler::note_next_job(const Place& place, std::int64_t next) {
-  next_job_[key_of(place)] = next;
+  next_job_[place.key()] = next;
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place));
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key());
   if (next == 0 || (known && known->job_bound > next)) co_return;
   auto decide = [place, next](const tables::Tables& now, const server::Context&) {
-    auto report = tables::find_record<SlurmReport>(now, key_of(place)).value_or(report_of(place));
+    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
     report.job_bound = job_bound(next);
     server::Decision<server::Nothing> decision;
     decision.changes.push_back(tables::put_record(report));
@@ -329,11 +327,11 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   co_await enter(place, made, true);
   co_await keep_apart(place, made);
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place)).value_or(report_of(place));
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place));
   const auto unknown = made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0;
   Hold left{.timeout = {}, .partitions_down = false};
   left.first_job =
-      std::max(unknown, first_job_after(parse_next_job(config), next_job_[key_of(place)], known.job_bound));
+      std::max(unknown, first_job_after(parse_next_job(config), next_job_[place.key()], known.job_bound));
   co_await put_hold(place, left);
   std::vector<std::string> forget = {"/bin/sh", "-c", kForgetAcceptedScript, "sh",
                                      setting(config, "StateSaveLocation")};
@@ -344,7 +342,7 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
             place.allocation->job_id, made.findings.size());
   auto decide = [place, made, boot = parse_boot_time(config)](const tables::Tables& now,
                                                               const server::Context& context) {
-    auto report = tables::find_record<SlurmReport>(now, key_of(place)).value_or(report_of(place));
+    auto report = tables::find_record<SlurmReport>(now, place.key()).value_or(report_of(place));
     report.boot = boot;
     report.findings.clear();
     report.cut_off.clear();  // it is as the site has it now
@@ -361,7 +359,7 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   };
   co_await server_.writer().submit(std::move(decide));
   co_await enter(place, made, false);
-  unsettled_[key_of(place)] = true;  // also what the accounting was to be told when slurmctld died
+  unsettled_[place.key()] = true;  // also what the accounting was to be told when slurmctld died
 }
 
 awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
@@ -378,7 +376,7 @@ awaitable<void> Reconciler::put_hold(Place place, Hold hold) {
   co_await command(place, let_go);
   // Reconfiguring gives partitions the state that they have in slurm.conf.
   const auto list = partitions_command();
-  const auto& down = meant_down_[key_of(place)];
+  const auto& down = meant_down_[place.key()];
   for (const auto& one : parse_partitions(co_await command(place, list))) {
     const bool stays = std::find(down.begin(), down.end(), one.name) != down.end();
     if (one.up == !stays) continue;

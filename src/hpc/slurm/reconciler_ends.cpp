@@ -13,8 +13,6 @@ using model::SlurmReport;
 
 namespace {
 
-std::string key_of(const Place& place) { return place.allocation->ns + "/" + place.allocation->job_id; }
-
 std::string text_of(const std::set<std::string>& ids) {
   return join(std::vector<std::string>(ids.begin(), ids.end()), ",");
 }
@@ -106,7 +104,7 @@ awaitable<Known> Reconciler::find_known(Place place, std::string config, std::ve
 awaitable<void> Reconciler::enter(Place place, Reconciliation& made, bool urgent) {
   for (auto& entry : made.entries) {
     if (entry.otherwise.empty() == urgent) continue;
-    unsettled_[key_of(place)] = true;
+    unsettled_[place.key()] = true;
     std::string problem;
     try {
       co_await command(place, entry.command);
@@ -124,18 +122,18 @@ awaitable<void> Reconciler::enter(Place place, Reconciliation& made, bool urgent
 }
 
 awaitable<void> Reconciler::settle(Place place) {
-  auto& unsettled = unsettled_.try_emplace(key_of(place), true).first->second;  // an earlier server may have left some
+  auto& unsettled = unsettled_.try_emplace(place.key(), true).first->second;  // an earlier server may have left some
   if (!unsettled) co_return;
   const std::vector<std::string> words = {"/bin/sh", "-c", "[ -x \"$1\" ] || exit 0; exec \"$1\" -settle", "sh",
                                           kEnterEnd};
   const auto settled = parse_settled(co_await command(place, words));
-  unsettled_[key_of(place)] = !settled.all;
+  unsettled_[place.key()] = !settled.all;
   if (!settled.unrecorded.empty() || !settled.problem.empty()) co_await note_unsettled(place, settled);
 }
 
 awaitable<void> Reconciler::note_unsettled(Place place, Settled settled) {
   const auto* tables = co_await server_.read();
-  const auto known = tables::find_record<SlurmReport>(*tables, key_of(place));
+  const auto known = tables::find_record<SlurmReport>(*tables, place.key());
   std::vector<std::string> texts, added;
   for (const auto& job : settled.unrecorded)
     texts.push_back(
@@ -150,7 +148,7 @@ awaitable<void> Reconciler::note_unsettled(Place place, Settled settled) {
   for (const auto& text : added) log::error("slurm: {}", text);
   auto decide = [place, added](const tables::Tables& now, const server::Context&) {
     server::Decision<server::Nothing> decision;
-    auto record = tables::find_record<SlurmReport>(now, key_of(place));
+    auto record = tables::find_record<SlurmReport>(now, place.key());
     if (!record) return decision;
     record->findings.insert(record->findings.end(), added.begin(), added.end());
     decision.changes.push_back(tables::put_record(*record));
@@ -176,7 +174,7 @@ awaitable<void> Reconciler::end_extern(Jobs seen, std::set<std::string> jobs) {
 awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::vector<NodeState> nodes,
                                         std::vector<Belief> beliefs, Jobs seen) {
   const auto* tables = co_await server_.read();
-  const auto report = tables::find_record<SlurmReport>(*tables, key_of(place));
+  const auto report = tables::find_record<SlurmReport>(*tables, place.key());
   if (!report) co_return;
   std::set<std::string> ended(report->spared.begin(), report->spared.end());
   for (const auto& [_, jobs] : seen) {
@@ -196,7 +194,7 @@ awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::ve
                             words ? describe_end(end->second) : "with which result its nodes do not say");
     log::warn("slurm: {}", told[job]);
     if (!words || !enters) continue;
-    unsettled_[key_of(place)] = true;
+    unsettled_[place.key()] = true;
     try {
       co_await command(place, *words);
     } catch (const Error& error) {
@@ -205,7 +203,7 @@ awaitable<void> Reconciler::enter_ended(Place place, std::string config, std::ve
   }
   auto decide = [place, told](const tables::Tables& now, const server::Context&) {
     server::Decision<server::Nothing> decision;
-    auto record = tables::find_record<SlurmReport>(now, key_of(place));
+    auto record = tables::find_record<SlurmReport>(now, place.key());
     if (!record) return decision;
     for (const auto& [job, text] : told) {
       std::erase(record->spared, job);

@@ -24,8 +24,6 @@ int place_of(const Version& version) {
   return before + 2 * (version.year - kRegular.first) + (version.month > kRegular.second ? 1 : 0);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Takes a number of at most `most` digits from the front; nothing when there is none or it is longer.
 std::optional<int> take_number(std::string_view& text, std::size_t most) {
   std::size_t count = 0;

@@ -42,9 +42,9 @@ class Writer {
   std::string out_;
 };
 
-class Reader {
+class JournalReader {
  public:
-  explicit Reader(std::string_view in) : in_(in) {}
+  explicit JournalReader(std::string_view in) : in_(in) {}
 
   std::uint64_t number() {
     std::uint64_t value = 0;
@@ -111,7 +111,7 @@ void write_key(Writer& out, const ServiceKey& key) {
   out.number(static_cast<std::uint64_t>(key.cast));
 }
 
-ServiceKey read_key(Reader& in) {
+ServiceKey read_key(JournalReader& in) {
   ServiceKey key;
   key.server = in.address();
   key.port = in.small<std::uint16_t>(0xffff);
@@ -132,7 +132,7 @@ void write_intervals(Writer& out, const Intervals& intervals) {
   }
 }
 
-void read_intervals(Reader& in, Intervals& intervals) {
+void read_intervals(JournalReader& in, Intervals& intervals) {
   const std::size_t steps = in.count();
   for (std::size_t i = 0; i < steps; ++i) {
     const auto step = in.small<std::uint16_t>(Intervals::kSteps - 1);
@@ -158,7 +158,7 @@ void write_totals(Writer& out, const Totals& totals) {
   }
 }
 
-Totals read_totals(Reader& in) {
+Totals read_totals(JournalReader& in) {
   constexpr std::uint64_t most = 1ULL << 62U;
   Totals totals;
   for (std::uint64_t* value : {&totals.opens, &totals.inferred, &totals.refused, &totals.unanswered, &totals.packets[0],
@@ -195,7 +195,7 @@ void add_once(std::vector<T>& list, const T& value) {
   if (list.size() < most && std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
-void read_notes(Reader& in, JournalNotes& notes) {
+void read_notes(JournalReader& in, JournalNotes& notes) {
   for (std::size_t left = in.count(); left > 0; --left) add_once(notes.sources, in.text());
   for (std::size_t left = in.count(); left > 0; --left) add_once(notes.surveyed.macs, in.number(kBroadcastMac));
   for (std::size_t left = in.count(); left > 0; --left) notes.surveyed.learn(in.address());
@@ -220,7 +220,7 @@ void write_seen(Writer& out, const Tally::Seen& seen) {
   out.text("");
 }
 
-void read_seen(Reader& in, Tally::Seen& seen) {
+void read_seen(JournalReader& in, Tally::Seen& seen) {
   seen.packets += in.number();
   seen.bytes += in.number();
   seen.lost += in.number();
@@ -275,7 +275,7 @@ std::string encode_record(const Tally& tally, const JournalNotes& notes) {
 }
 
 void decode_record(std::string_view body, Tally& tally, JournalNotes& notes) {
-  Reader in(body);
+  JournalReader in(body);
   if (const auto version = in.number(); version != kVersion)
     throw Error(Code::unsupported, "a record of a survey's journal cannot be read")
         .because(fmt::format("it is of version {}, and this program knows version {}", version, kVersion));

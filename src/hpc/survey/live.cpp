@@ -10,7 +10,7 @@
 namespace underway::survey {
 namespace {
 
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kLiveBatch = 256;
 
 std::int64_t wall_clock() { return unix_nanos(SystemClock().now()); }
 
@@ -133,7 +133,7 @@ class Live {
   Journal journal_;
   std::chrono::steady_clock::time_point began_;
   std::uint64_t packets_ = 0, bytes_ = 0, lost_ = 0;
-  std::array<net::Packet, kBatch> batch_;
+  std::array<net::Packet, kLiveBatch> batch_;
 };
 
 }  // namespace

@@ -33,9 +33,9 @@ bool is_door(std::string_view text) {
          port != 0;
 }
 
-class Reader {
+class OverridesReader {
  public:
-  explicit Reader(hcl::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  explicit OverridesReader(hcl::Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   Overrides read(const hcl::Body& body) {
     Overrides out;
@@ -138,7 +138,7 @@ const Structure& description(Tag<Overrides>) {
 Overrides parse_overrides(std::string text, std::string name, hcl::Diagnostics& diagnostics) {
   const auto body = hcl::parse(std::move(text), std::move(name), diagnostics);
   if (diagnostics.has_errors()) return {};
-  return Reader(diagnostics).read(body);
+  return OverridesReader(diagnostics).read(body);
 }
 
 std::string overrides_reference() {

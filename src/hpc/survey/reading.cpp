@@ -7,7 +7,7 @@
 namespace underway::survey {
 namespace {
 
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kReadBatch = 256;
 
 /// The front of a capture, held in memory until it is known which machine is surveyed.
 class Front {
@@ -45,7 +45,7 @@ void read_captures(const std::vector<std::string>& paths, const ReadOptions& opt
                    JournalNotes& notes) {
   net::CaptureFiles files(paths);
   Front front;
-  std::array<net::Packet, kBatch> batch;
+  std::array<net::Packet, kReadBatch> batch;
   while (!front.full()) {
     const std::size_t count = files.next(batch);
     if (count == 0) break;

@@ -13,7 +13,7 @@ namespace {
 using detail::RootView;
 using detail::slurm_setting;
 
-constexpr std::size_t kMaxBytes = 32U << 20;
+constexpr std::size_t kMostSiteFile = 32U << 20;
 
 std::int64_t number_or(const std::string& text, std::int64_t otherwise) {
   std::int64_t value = 0;
@@ -66,7 +66,7 @@ class SiteReader {
   }
 
  private:
-  std::optional<std::string> text(const std::string& path) { return root_.find_text(path, kMaxBytes, site_.gaps); }
+  std::optional<std::string> text(const std::string& path) { return root_.find_text(path, kMostSiteFile, site_.gaps); }
 
   void slurm() {
     for (const char* directory : {"/etc/slurm/", "/etc/slurm-llnl/"}) {

@@ -8,8 +8,6 @@
 namespace underway::filter::detail {
 namespace {
 
-using Is = Reading::Is;
-
 /// So much text costs as much as one part of the expression.
 constexpr std::size_t kBytesOfAStep = 32;
 

@@ -81,7 +81,6 @@ Place step_into_json(const Place& from, const Selector& selector, std::size_t at
 
 /// A JSON value may be a list in one row and text in another: what it is then.
 Reading read_json(const boost::json::value& json) {
-  using Is = Reading::Is;
   Reading out;
   switch (json.kind()) {
     case boost::json::kind::null:
@@ -157,7 +156,6 @@ Reading read_integer(std::int64_t value, Reading::Is is) {
 }
 
 Reading read_described(const describe::Type& type, const void* value, bool time) {
-  using Is = Reading::Is;
   Reading out;
   switch (type.kind) {
     case Kind::boolean:

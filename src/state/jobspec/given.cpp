@@ -186,9 +186,9 @@ std::string_view nothing(const Field& field, const void* of_default) {
   }
 }
 
-class Writer {
+class GivenWriter {
  public:
-  explicit Writer(std::string& out) : out_(out) {}
+  explicit GivenWriter(std::string& out) : out_(out) {}
 
   void object(const Structure& structure, const void* value, const Given& given, std::string_view more = {}) {
     const Shape* shape = shape_of(structure);
@@ -255,7 +255,7 @@ class Writer {
 
   void map(const Field& field, const void* value, const Given& given) {
     struct Context {
-      Writer& writer;
+      GivenWriter& writer;
       const Field& field;
       const Given& given;
       bool first = true;
@@ -322,9 +322,9 @@ Given given_by(const boost::json::object& object, const Structure& structure) {
 
 std::string encode_given(const model::Job& job, const Given& given) {
   std::string out;
-  Writer(out).object(describe::structure_of<model::Job>(), &job, given,
-                     R"(,"Multiregion":null,"ConsulToken":null,"VaultToken":null,"ConsulNamespace":null,)"
-                     R"("VaultNamespace":null,"NomadTokenID":null)");
+  GivenWriter(out).object(describe::structure_of<model::Job>(), &job, given,
+                          R"(,"Multiregion":null,"ConsulToken":null,"VaultToken":null,"ConsulNamespace":null,)"
+                          R"("VaultNamespace":null,"NomadTokenID":null)");
   return out;
 }
 

@@ -18,10 +18,10 @@ using describe::Kind;
 using describe::Structure;
 using describe::Type;
 
-const Structure* structure_in(const Type& type) {
+const Structure* structure_below(const Type& type) {
   if (type.kind == Kind::structure) return &type.structure();
   if (type.kind == Kind::any || type.element == nullptr) return nullptr;
-  return structure_in(*type.element);
+  return structure_below(*type.element);
 }
 
 std::string type_name(const Field& field) {
@@ -121,7 +121,7 @@ class Reference {
     const std::string prefix = path + " → ";
     if (network) structure(describe::structure_of<model::Port>(), prefix + "port");
     for (const Field* field : inner) {
-      if (const Structure* next = structure_in(*field->type)) structure(*next, prefix + std::string(field->hcl));
+      if (const Structure* next = structure_below(*field->type)) structure(*next, prefix + std::string(field->hcl));
     }
   }
 

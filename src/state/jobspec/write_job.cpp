@@ -102,9 +102,9 @@ void append_heredoc(std::string& out, std::string_view text) {
   out += marker;
 }
 
-class Writer {
+class JobWriter {
  public:
-  Writer(model::JobType type, const WriteOptions& options) : type_(type), options_(options) {}
+  JobWriter(model::JobType type, const WriteOptions& options) : type_(type), options_(options) {}
 
   WrittenJob take() { return {std::move(out_), std::move(left_out_)}; }
 
@@ -217,7 +217,7 @@ class Writer {
   /// The key is the label.
   void keyed_blocks(const Field& field, const void* value, const Structure& element) {
     struct Visit {
-      Writer& writer;
+      JobWriter& writer;
       const Field& field;
       const Structure& element;
     } visit{*this, field, element};
@@ -311,7 +311,7 @@ class Writer {
       struct Visit {
         const decltype(add)& into;
         const Type& element;
-        Writer& writer;
+        JobWriter& writer;
       } visit{add, *field.type->element, *this};
       field.type->each(value, &visit, [](void* context, const std::string& key, const void* element) {
         auto& v = *static_cast<Visit*>(context);
@@ -461,7 +461,7 @@ class Writer {
 std::string write_job(const model::Job& job) { return write_job(job, WriteOptions{}).text; }
 
 WrittenJob write_job(const model::Job& job, const WriteOptions& options) {
-  Writer writer(job.type, options);
+  JobWriter writer(job.type, options);
   const auto& structure = describe::structure_of<model::Job>();
   // The name is the ID's unless it was given.
   model::Job standard = *static_cast<const model::Job*>(structure.defaults());

@@ -13,21 +13,20 @@ namespace {
 
 constexpr std::size_t kLongestText = 256;
 constexpr std::size_t kLongestSelector = 4096;
-constexpr std::size_t kMostEntries = 64;
+constexpr std::size_t kMostRules = 64;
 constexpr std::size_t kLongestValue = 64U << 10;
 
 void check_sizes(const AuthMethodConfig& config, std::vector<std::string>& out) {
   for (const auto* list :
        {&config.jwt_validation_pub_keys, &config.oidc_scopes, &config.bound_audiences, &config.bound_issuer,
         &config.allowed_redirect_uris, &config.discovery_ca_pem, &config.signing_algs, &config.endpoint_hosts}) {
-    if (list->size() > kMostEntries)
-      out.push_back(fmt::format("a list of Config has more than {} entries", kMostEntries));
+    if (list->size() > kMostRules) out.push_back(fmt::format("a list of Config has more than {} entries", kMostRules));
     for (const auto& entry : *list) {
       if (entry.size() > kLongestValue) out.push_back("an entry of Config is longer than 64 KiB");
     }
   }
-  if (config.claim_mappings.size() > kMostEntries || config.list_claim_mappings.size() > kMostEntries)
-    out.push_back(fmt::format("more than {} claims are mapped", kMostEntries));
+  if (config.claim_mappings.size() > kMostRules || config.list_claim_mappings.size() > kMostRules)
+    out.push_back(fmt::format("more than {} claims are mapped", kMostRules));
 }
 
 void check_oidc(const AuthMethodConfig& config, std::vector<std::string>& out) {

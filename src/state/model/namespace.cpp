@@ -11,9 +11,9 @@ using describe::Tag;
 namespace {
 
 /// Nomad's (its structs, validNamespaceName).
-constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestNamespace = 128;
 constexpr std::size_t kLongestDescription = 256;
-constexpr std::size_t kMostEntries = 256;
+constexpr std::size_t kMostNamespaceEntries = 256;
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -93,9 +93,10 @@ class TaskCheck {
 std::vector<std::string> problems(const Namespace& ns) {
   static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
   std::vector<std::string> out;
-  if (ns.name.empty() || ns.name.size() > kLongestName || ns.name.find_first_not_of(kAllowed) != std::string::npos) {
+  if (ns.name.empty() || ns.name.size() > kLongestNamespace ||
+      ns.name.find_first_not_of(kAllowed) != std::string::npos) {
     out.push_back(fmt::format("invalid name \"{}\". Must match regex ^[a-zA-Z0-9-]{{1,{}}}$",
-                              ns.name.substr(0, kLongestName), kLongestName));
+                              ns.name.substr(0, kLongestNamespace), kLongestNamespace));
   }
   if (ns.description.size() > kLongestDescription)
     out.push_back(
@@ -109,8 +110,8 @@ std::vector<std::string> problems(const Namespace& ns) {
       {"host_rights", ns.host_rights.size()},
       {"meta", ns.meta.size()}};
   for (const auto& [what, size] : lists) {
-    if (size > kMostEntries)
-      out.push_back(fmt::format("{} has {} entries; at most {} are kept", what, size, kMostEntries));
+    if (size > kMostNamespaceEntries)
+      out.push_back(fmt::format("{} has {} entries; at most {} are kept", what, size, kMostNamespaceEntries));
   }
   for (const auto& driver : ns.capabilities.enabled_task_drivers) {
     if (contains(ns.capabilities.disabled_task_drivers, driver))

@@ -10,7 +10,7 @@ using describe::Tag;
 
 namespace {
 
-constexpr std::size_t kMostEntries = 256;
+constexpr std::size_t kMostPoolEntries = 256;
 /// A certificate is renewed when half of its time is over.
 constexpr Duration kShortestIdentity = std::chrono::minutes(1);
 
@@ -20,8 +20,8 @@ std::vector<std::string> problems(const NodePool& pool) {
   std::vector<std::string> out;
   detail::check_name("node pool", pool.name, out);
   detail::check_description("node pool", pool.description, out);
-  if (pool.meta.size() > kMostEntries)
-    out.push_back(fmt::format("meta has {} entries; at most {} are kept", pool.meta.size(), kMostEntries));
+  if (pool.meta.size() > kMostPoolEntries)
+    out.push_back(fmt::format("meta has {} entries; at most {} are kept", pool.meta.size(), kMostPoolEntries));
   if (pool.identity_ttl != Duration{0} && pool.identity_ttl < kShortestIdentity)
     out.push_back(fmt::format("node_identity_ttl is {}; at least {} is needed", format_duration(pool.identity_ttl),
                               format_duration(kShortestIdentity)));

@@ -30,17 +30,6 @@ constexpr std::uint64_t kStepsOfLook = 2;
 
 using Rows = std::vector<Row<Allocation>>;
 
-/// "c1, c2, c3", or "c1, …, c5 and 95 more".
-std::string some_of(const std::set<std::string>& names) {
-  std::string out;
-  std::size_t count = 0;
-  for (const auto& name : names) {
-    if (count++ == kNamed) return out + fmt::format(" and {} more", names.size() - kNamed);
-    out += (out.empty() ? "" : ", ") + name;
-  }
-  return out;
-}
-
 std::string plural(std::size_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -332,7 +321,8 @@ class GroupExplainer {
     const auto tell = [&](const std::set<std::string>& names, const char* state, const std::string& advice) {
       if (names.empty()) return;
       out_.reasons.push_back({"node",
-                              fmt::format("{} {}: {}", plural(names.size(), "node"), state, some_of(names)),
+                              fmt::format("{} {}: {}", plural(names.size(), "node"), state,
+                                          join_some(std::vector(names.begin(), names.end()), kNamed)),
                               {},
                               advice + *names.begin()});
     };
@@ -349,10 +339,11 @@ class GroupExplainer {
     if (it == rollout.groups.end()) return;
     const auto& state = it->second;
     const std::string id = short_id(rollout.id);
-    const std::string behind = outdated_.count == 0
-                                   ? std::string()
-                                   : fmt::format("{} still run an older version: on {}",
-                                                 plural(outdated_.count, "allocation"), some_of(outdated_.nodes));
+    const std::string behind =
+        outdated_.count == 0
+            ? std::string()
+            : fmt::format("{} still run an older version: on {}", plural(outdated_.count, "allocation"),
+                          join_some(std::vector(outdated_.nodes.begin(), outdated_.nodes.end()), kNamed));
     Reason reason;
     reason.kind = "rollout";
     if (!behind.empty()) reason.why.push_back(behind);
@@ -390,7 +381,8 @@ class GroupExplainer {
   void tell(const char* kind, Alike& alike, const std::string& state) {
     if (alike.count == 0) return;
     out_.reasons.push_back({kind,
-                            fmt::format("{} {}: on {}", plural(alike.count, "allocation"), state, some_of(alike.nodes)),
+                            fmt::format("{} {}: on {}", plural(alike.count, "allocation"), state,
+                                        join_some(std::vector(alike.nodes.begin(), alike.nodes.end()), kNamed)),
                             std::move(alike.why), std::move(alike.advice)});
   }
 

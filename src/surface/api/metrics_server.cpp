@@ -10,12 +10,12 @@ constexpr double kMilliseconds = 1000;
 constexpr std::array<std::string_view, 4> kTypes = {"service", "batch", "system", "sysbatch"};  // as model::JobType
 
 /// What a group still wants, of each.
-struct Wanted {
+struct WantedSeries {
   double cpu = 0, memory = 0;
 };
 
-Wanted wanted_by(const model::TaskGroup& group, std::int64_t count) {
-  Wanted one;
+WantedSeries wanted_by(const model::TaskGroup& group, std::int64_t count) {
+  WantedSeries one;
   for (const auto& task : group.tasks) {
     one.cpu += static_cast<double>(task.resources.cpu);
     one.memory += static_cast<double>(task.resources.memory_mb);
@@ -88,15 +88,15 @@ void add_broker(Exposition& to, const ServerSnapshot& from, const LabelsPtr& hos
 }
 
 void add_wants(Exposition& to, const ServerSnapshot& from, const MetricsView& view) {
-  std::map<std::pair<std::string, std::string>, Wanted> places;  // datacenter, class
+  std::map<std::pair<std::string, std::string>, WantedSeries> places;  // datacenter, class
   for (const auto& evaluation : from.blocked) {
     const auto job = from.blocked_jobs.find(evaluation->id);
     if (job == from.blocked_jobs.end()) continue;
-    Wanted all;
+    WantedSeries all;
     for (const auto& [name, count] : evaluation->queued) {
       const auto* group = job->second->find_group(name);
       if (group == nullptr) continue;
-      const Wanted wanted = wanted_by(*group, count);
+      const WantedSeries wanted = wanted_by(*group, count);
       all.cpu += wanted.cpu;
       all.memory += wanted.memory;
       const auto failed = evaluation->failed_groups.find(name);

@@ -141,7 +141,7 @@ constexpr MetricInfo kMetrics[] = {
     {"process_start_time_seconds", G, "s", kNone, "When the agent was started, since the epoch."},
 };
 
-constexpr std::string_view kIntroduction = R"(# Metrics
+constexpr std::string_view kMetricsIntroduction = R"(# Metrics
 
 `GET /v1/metrics` tells them as JSON, in the form of Nomad's; with `?format=prometheus` for Prometheus, where a name has
 `_` for each dot. Names, units and labels are Nomad's wherever it has the same thing, so that its dashboards and alerts
@@ -204,7 +204,7 @@ std::string_view word(MetricKind kind) { return kind == G ? "gauge" : kind == C 
 std::span<const MetricInfo> known_metrics() { return kMetrics; }
 
 std::string metrics_reference() {
-  std::string page(kIntroduction);
+  std::string page(kMetricsIntroduction);
   for (const auto& one : kMetrics)
     page += fmt::format("| `{}` | {} | {} | {} | {} |\n", one.name, word(one.kind), one.unit, one.labels, one.help);
   return page.append(kMissing);

@@ -5,7 +5,7 @@
 namespace underway::api {
 namespace {
 
-constexpr const char* kIntroduction =
+constexpr const char* kRightsIntroduction =
     R"(# Rights
 
 Every request needs a right. A caller has the rights of its token: those of the token's policies and of the policies of
@@ -57,7 +57,7 @@ std::string names(const acl::Capabilities& capabilities) {
 }  // namespace
 
 std::string rights_reference(const std::vector<GuardedRoute>& routes) {
-  std::string out = kIntroduction;
+  std::string out = kRightsIntroduction;
   for (const auto& route : routes)
     out += fmt::format("| {} | `{}` | {} |\n", join(split(route.methods, '|'), ", "), route.pattern, right_text(route));
   out += "\n## What the policies of a namespace stand for\n\n| policy | capabilities |\n| --- | --- |\n";

@@ -24,6 +24,9 @@ enum class Effect {
   changes,    ///< a GET that does: a session in a task
 };
 
+/// Throws invalid, in Nomad's words, while the ACL system is off.
+void refuse_without_acl(const Api& api);
+
 struct RouteTraits {
   std::size_t body_limit = kBodyLimit;
   Effect effect = Effect::by_method;

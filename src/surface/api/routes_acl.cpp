@@ -27,10 +27,6 @@ using tables::Tables;
 using tables::Topic;
 
 /// Nomad's text: its command line looks for it.
-void refuse_without_acl(const Api& api) {
-  if (!api.access.acl) throw Error(Code::invalid, "ACL support disabled");
-}
-
 template <class Row>
 model::Revision index_of(const Tables& tables, Topic topic, const Row& key) {
   return tables.revision_of({topic, key});
@@ -333,6 +329,10 @@ awaitable<Response> delete_role(Api& api, Request request) {
 }
 
 }  // namespace
+
+void refuse_without_acl(const Api& api) {
+  if (!api.access.acl) throw Error(Code::invalid, "ACL support disabled");
+}
 
 void add_acl_routes(Routes& routes, Api& api) {
   const auto with = [&api](auto handler) {

@@ -10,11 +10,6 @@ namespace {
 using acl::Capability;
 using acl::Level;
 
-std::string text_member(const boost::json::object& body, const char* key) {
-  const auto* value = json::find_member(body, key);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 /// The node of `node_id`; without it that of this agent, if it is one.
 std::string node_of(Api& api, const tables::Tables& tables, std::string id) {
   if (!id.empty()) return get_node(tables, id)->id;
@@ -42,7 +37,7 @@ awaitable<Response> read_metadata(Api& api, Request request) {
   co_return http::json(boost::json::serialize(co_await ask(api, request, "node.metadata")));
 }
 
-awaitable<Response> collect(Api& api, Request request) {
+awaitable<Response> collect_on_node(Api& api, Request request) {
   request.tell("finished allocations of a node removed");
   co_await ask(api, request, "node.gc");
   co_return http::json("");  // as for an allocation's
@@ -55,7 +50,7 @@ awaitable<Response> apply_metadata(Api& api, Request request) {
   if (meta == nullptr || !meta->is_object() || meta->get_object().empty())
     throw Error(Code::invalid, "missing required Meta object");
   wanted = json::decode<node::MetadataRequest>(boost::json::value(body));
-  std::string id = text_member(body, "NodeID");
+  std::string id = json::text_member(body, "NodeID");
   if (id.empty()) id = request.query.find("node_id").value_or("");
   const auto* tables = co_await api.server.read();
   id = node_of(api, *tables, std::move(id));
@@ -75,8 +70,8 @@ void add_client_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/client/stats", "node statistics", read, with(read_stats));
   routes.add("GET", "/v1/client/metadata", "node metadata", read, with(read_metadata));
   routes.add("PUT|POST", "/v1/client/metadata", "change node metadata", write, with(apply_metadata));
-  routes.add("GET", "/v1/client/gc", "collect on node", write, with(collect), {.effect = Effect::changes});
-  routes.add("PUT|POST", "/v1/client/gc", "collect on node", write, with(collect));
+  routes.add("GET", "/v1/client/gc", "collect on node", write, with(collect_on_node), {.effect = Effect::changes});
+  routes.add("PUT|POST", "/v1/client/gc", "collect on node", write, with(collect_on_node));
 }
 
 }  // namespace underway::api

@@ -81,11 +81,6 @@ awaitable<Response> job_deployment(Api& api, Request request) {
 
 // --- decisions
 
-bool flag_member(const boost::json::object& body, const char* key) {
-  const auto* value = json::find_member(body, key);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
 std::vector<std::string> list_member(const boost::json::object& body, const char* key) {
   const auto* value = json::find_member(body, key);
   if (value == nullptr || value->is_null()) return {};
@@ -116,7 +111,7 @@ awaitable<Response> update_deployment(Api& api, Decide decide) {
 awaitable<Response> promote(Api& api, Request request) {
   const auto body = parse_body(request);
   auto groups = list_member(body, "Groups");
-  if (flag_member(body, "All")) groups.clear();
+  if (json::flag_member(body, "All")) groups.clear();
   auto decide = [id = request.param("id"), groups](const server::Tables& tables, const server::Context& context) {
     return server::decide_promote(tables, id, groups, context);
   };
@@ -131,7 +126,7 @@ awaitable<Response> fail(Api& api, Request request) {
 }
 
 awaitable<Response> pause(Api& api, Request request) {
-  const bool on = flag_member(parse_body(request), "Pause");
+  const bool on = json::flag_member(parse_body(request), "Pause");
   auto decide = [id = request.param("id"), on](const server::Tables& tables, const server::Context& context) {
     return server::decide_pause(tables, id, on, context);
   };
@@ -182,7 +177,7 @@ awaitable<Response> revert_job(Api& api, Request request) {
 awaitable<Response> set_stable(Api& api, Request request) {
   const auto body = parse_body(request);
   const std::int64_t version = version_member(body);
-  const bool stable = flag_member(body, "Stable");
+  const bool stable = json::flag_member(body, "Stable");
   auto decide = [ns = namespace_of(request), id = request.param("id"), version, stable](
                     const server::Tables& tables, const server::Context& context) {
     return server::decide_stable(tables, ns, id, version, stable, context);

@@ -11,7 +11,7 @@ using server::EventBuffer;
 constexpr Duration kHeartbeat = std::chrono::seconds(10);
 
 /// Pieces are gathered up to about this size.
-constexpr std::size_t kPiece = 64U << 10;
+constexpr std::size_t kEventsPiece = 64U << 10;
 /// So many are told each change by itself; the more there are beyond, the longer is gathered what a write costs.
 constexpr std::size_t kFewFollowers = 16;
 constexpr Duration kGatherPerFollower = std::chrono::microseconds(20);
@@ -51,7 +51,7 @@ awaitable<void> stream_events(const EventBuffer& events, EventBuffer::Reader rea
     piece.reserve(followers->piece + followers->piece / 4);
     bool failed = false;
     try {
-      while (piece.size() < kPiece) {
+      while (piece.size() < kEventsPiece) {
         const auto batch = reader.next();
         if (!batch) break;
         append_event_lines(piece, batch, wanted, followers->texts);

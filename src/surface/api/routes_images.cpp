@@ -56,7 +56,7 @@ awaitable<void> send_content(imageshare::ServerImages& from, std::string digest,
   co_await from.read(std::move(digest), offset, std::move(write));
 }
 
-awaitable<Response> read_content(Api& api, Request request) {
+awaitable<Response> read_image_content(Api& api, Request request) {
   const auto image = co_await images(api).get(request.param("reference"));
   const auto offset = integer_parameter(request, "offset", 0);
   Response response;
@@ -121,7 +121,7 @@ void add_image_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/underway/image/:reference", "read image", reads, with(read_image));
   routes.add("DELETE", "/v1/underway/image/:reference", "remove image", writes, with(delete_image));
   routes.add("PUT|POST", "/v1/underway/images/prune", "prune images", writes, with(prune_images));
-  routes.add("GET", "/v1/underway/image/:reference/content", "image content", reads, with(read_content));
+  routes.add("GET", "/v1/underway/image/:reference/content", "image content", reads, with(read_image_content));
   routes.add("GET", "/v1/underway/incoming-image/:digest", "incoming image", writes, with(read_incoming));
   routes.add("PUT|POST", "/v1/underway/incoming-image/:digest", "image part", writes, with(put_part),
              {.body_limit = kPartLimit});

@@ -30,11 +30,6 @@ std::int64_t integer_member(const boost::json::object& object, const char* key, 
   return value != nullptr && value->is_int64() ? value->get_int64() : otherwise;
 }
 
-bool flag_member(const boost::json::object& object, const char* key) {
-  const auto* value = json::find_member(object, key);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
 /// A filter looks at the whole job, as far as its caller may: what a job holds may be secret, and an expression that
 /// matches tells of it.
 awaitable<Response> list_jobs(Api& api, Request request) {
@@ -93,9 +88,9 @@ server::RegisterJob registration_of(const Request& request, const boost::json::o
       submission != nullptr && submission->is_object()) {
     out.submission = json::decode<model::JobSubmission>(*submission, "Submission");
   }
-  if (flag_member(body, "EnforceIndex")) out.enforce_index = integer_member(body, "JobModifyIndex", 0);
-  out.preserve_counts = flag_member(body, "PreserveCounts");
-  out.preserve_resources = flag_member(body, "PreserveResources");
+  if (json::flag_member(body, "EnforceIndex")) out.enforce_index = integer_member(body, "JobModifyIndex", 0);
+  out.preserve_counts = json::flag_member(body, "PreserveCounts");
+  out.preserve_resources = json::flag_member(body, "PreserveResources");
   if (const auto priority = integer_member(body, "EvalPriority", 0); priority != 0) out.eval_priority = priority;
   return out;
 }
@@ -277,7 +272,7 @@ awaitable<Response> evaluate_job(Api& api, Request request) {
     const auto body = parse_body(request);
     const auto* options = json::find_member(body, "EvalOptions");
     evaluate.force_reschedule =
-        options != nullptr && options->is_object() && flag_member(options->get_object(), "ForceReschedule");
+        options != nullptr && options->is_object() && json::flag_member(options->get_object(), "ForceReschedule");
   }
   request.tell(evaluate.force_reschedule ? "evaluated again, and what has failed rescheduled" : "evaluated again");
   const auto evaluated = co_await api.server.evaluate_job(std::move(evaluate));

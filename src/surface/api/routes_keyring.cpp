@@ -75,7 +75,7 @@ awaitable<std::string> make_active(Api& api, bool full) {
   co_return id;
 }
 
-awaitable<Response> rotate(Api& api, Request request) {
+awaitable<Response> rotate_root_key(Api& api, Request request) {
   const auto later = publish_time_of(request);
   const std::string id = later ? co_await api.server.variables().prepublish(*later)
                                : co_await make_active(api, request.query.flag("full"));
@@ -128,7 +128,7 @@ void add_keyring_routes(Routes& routes, Api& api) {
     return [&api, handler](Request request) { return handler(api, std::move(request)); };
   };
   routes.add("GET", "/v1/operator/keyring/keys", "list root keys", right::management(), with(list_keys));
-  routes.add("PUT|POST", "/v1/operator/keyring/rotate", "rotate root key", right::management(), with(rotate));
+  routes.add("PUT|POST", "/v1/operator/keyring/rotate", "rotate root key", right::management(), with(rotate_root_key));
   routes.add("DELETE", "/v1/operator/keyring/key/:id", "remove root key", right::management(), with(delete_key));
   routes.add("GET", "/.well-known/jwks.json", "verifying keys",
              right::open("others verify the tokens of tasks with it; the keys are public"), with(jwks));

@@ -22,10 +22,6 @@ using tables::Scope;
 using tables::Tables;
 using tables::Topic;
 
-void refuse_without_acl(const Api& api) {
-  if (!api.access.acl) throw Error(Code::invalid, "ACL support disabled");
-}
-
 /// What lasts from one request to the next.
 struct Logins {
   server::IdentityProviders& providers(const Api& api, async::Executor executor) {
@@ -35,11 +31,6 @@ struct Logins {
   std::optional<server::IdentityProviders> asked;
   server::OneTimeTokens one_time;
 };
-
-std::string text_member(const object& body, const char* name) {
-  const auto* value = json::find_member(body, name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
 
 model::Revision index_of(const Tables& tables, const Scope& scope) { return tables.revision_of(scope); }
 
@@ -222,9 +213,9 @@ awaitable<Response> answer_login(Api& api, Request request, AuthMethod method, o
 awaitable<Response> log_in(Api& api, std::shared_ptr<Logins> logins, Request request) {
   refuse_without_acl(api);
   const object body = parse_body(request);
-  auto method =
-      server::get_auth_method(*co_await api.server.read(), text_member(body, "AuthMethodName"), AuthMethodType::JWT);
-  std::string token = text_member(body, "LoginToken");
+  auto method = server::get_auth_method(*co_await api.server.read(), json::text_member(body, "AuthMethodName"),
+                                        AuthMethodType::JWT);
+  std::string token = json::text_member(body, "LoginToken");
   if (token.empty()) throw Error(Code::invalid, "missing login token");
   auto& providers = logins->providers(api, co_await asio::this_coro::executor);
   auto claims = co_await providers.verify(method, std::move(token));
@@ -234,10 +225,10 @@ awaitable<Response> log_in(Api& api, std::shared_ptr<Logins> logins, Request req
 awaitable<Response> auth_url(Api& api, std::shared_ptr<Logins> logins, Request request) {
   refuse_without_acl(api);
   const object body = parse_body(request);
-  auto method =
-      server::get_auth_method(*co_await api.server.read(), text_member(body, "AuthMethodName"), AuthMethodType::OIDC);
+  auto method = server::get_auth_method(*co_await api.server.read(), json::text_member(body, "AuthMethodName"),
+                                        AuthMethodType::OIDC);
   auto& providers = logins->providers(api, co_await asio::this_coro::executor);
-  auto redirect = text_member(body, "RedirectURI"), nonce = text_member(body, "ClientNonce");
+  auto redirect = json::text_member(body, "RedirectURI"), nonce = json::text_member(body, "ClientNonce");
   const auto url = co_await providers.auth_url(std::move(method), std::move(redirect), std::move(nonce));
   co_return http::json(boost::json::serialize(object{{"AuthURL", url}}));
 }
@@ -245,10 +236,10 @@ awaitable<Response> auth_url(Api& api, std::shared_ptr<Logins> logins, Request r
 awaitable<Response> complete_auth(Api& api, std::shared_ptr<Logins> logins, Request request) {
   refuse_without_acl(api);
   const object body = parse_body(request);
-  auto method =
-      server::get_auth_method(*co_await api.server.read(), text_member(body, "AuthMethodName"), AuthMethodType::OIDC);
-  server::CompleteAuth back{text_member(body, "State"), text_member(body, "Code"), text_member(body, "ClientNonce"),
-                            text_member(body, "RedirectURI")};
+  auto method = server::get_auth_method(*co_await api.server.read(), json::text_member(body, "AuthMethodName"),
+                                        AuthMethodType::OIDC);
+  server::CompleteAuth back{json::text_member(body, "State"), json::text_member(body, "Code"),
+                            json::text_member(body, "ClientNonce"), json::text_member(body, "RedirectURI")};
   auto& providers = logins->providers(api, co_await asio::this_coro::executor);
   auto claims = co_await providers.complete(method, std::move(back));
   co_return co_await answer_login(api, std::move(request), std::move(method), std::move(claims));
@@ -281,7 +272,7 @@ awaitable<Response> make_one_time(Api& api, std::shared_ptr<Logins> logins, Requ
 awaitable<Response> exchange_one_time(Api& api, std::shared_ptr<Logins> logins, Request request) {
   refuse_without_acl(api);
   const object body = parse_body(request);
-  const std::string secret = logins->one_time.exchange(text_member(body, "OneTimeSecretID"), api.clock.now());
+  const std::string secret = logins->one_time.exchange(json::text_member(body, "OneTimeSecretID"), api.clock.now());
   const auto* tables = co_await api.server.read();
   const auto token = tables->find_token_by_hash(acl::hash_secret(secret));
   if (!token || token->is_expired(api.clock.now())) throw Error(Code::denied, acl::kTokenNotFound);
@@ -293,8 +284,8 @@ awaitable<Response> exchange_one_time(Api& api, std::shared_ptr<Logins> logins, 
 awaitable<Response> introduce_client(Api& api, Request request) {
   const object body = trim(request.body).empty() ? object{} : parse_body(request);
   server::NewJoinToken wanted;
-  wanted.name = text_member(body, "NodeName");
-  wanted.pool = text_member(body, "NodePool");
+  wanted.name = json::text_member(body, "NodeName");
+  wanted.pool = json::text_member(body, "NodePool");
   if (const auto* ttl = json::find_member(body, "TTL"); ttl != nullptr && !ttl->is_null()) {
     std::optional<Duration> given;
     if (ttl->is_string()) given = parse_duration(std::string_view(ttl->get_string()));

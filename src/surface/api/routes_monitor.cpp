@@ -11,7 +11,7 @@ namespace {
 using acl::Level;
 
 /// So that proxies do not take the stream for dead, and who has gone is noticed.
-constexpr Duration kHeartbeat = std::chrono::seconds(10);
+constexpr Duration kMonitorHeartbeat = std::chrono::seconds(10);
 
 /// Nomad's StreamFrame, or the bytes.
 awaitable<void> write_piece(http::BodyWriter& writer, std::string piece, bool plain) {
@@ -23,7 +23,7 @@ awaitable<void> stream_own(async::Executor executor, log::Level level, node::Mon
                            http::BodyWriter& writer) {
   async::LogLines lines(std::move(executor), level);
   while (true) {
-    const auto line = co_await lines.next(async::deadline_in(kHeartbeat));
+    const auto line = co_await lines.next(async::deadline_in(kMonitorHeartbeat));
     if (line)
       co_await write_piece(writer, (wanted.json ? log::json_of(*line) : log::text_of(*line)) + "\n", plain);
     else if (!plain)

@@ -23,14 +23,14 @@ std::string next_launch_of(const model::Job& job, TimePoint now) {
 }
 
 /// What a plan's request asks for.
-struct Wanted {
+struct WantedPlan {
   model::Job job;
   bool diff = false;
   std::vector<saving::Protection> protections;
   std::vector<jobspec::TemplateWarning> warnings;
 };
 
-Wanted read_wanted(const Request& request) {
+WantedPlan read_wanted(const Request& request) {
   const auto body = parse_body(request);
   const auto* wants_diff = json::find_member(body, "Diff");
   auto job = job_of(request, body);

@@ -123,7 +123,7 @@ object stub_of(const server::ScalingPolicy& policy) {
           {"ModifyIndex", policy.job->job_modify_index}};
 }
 
-awaitable<Response> list_policies(Api& api, Request request) {
+awaitable<Response> list_scaling_policies(Api& api, Request request) {
   const std::string ns = namespace_of(request), job = request.query.find("job").value_or(""),
                     type = request.query.find("type").value_or("");
   std::vector<Scope> scopes{{Topic::jobs, ""}};
@@ -140,7 +140,7 @@ awaitable<Response> list_policies(Api& api, Request request) {
   });
 }
 
-awaitable<Response> read_policy(Api& api, Request request) {
+awaitable<Response> read_scaling_policy(Api& api, Request request) {
   const std::string id = request.param("id");
   std::vector<Scope> scopes{{Topic::jobs, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
@@ -167,9 +167,9 @@ void add_scaling_routes(Routes& routes, Api& api) {
   routes.add("GET", "/v1/job/*id/scale", "job scale", right::ns(Capability::read_job_scaling), with(read_scale));
   routes.add("PUT|POST", "/v1/job/*id/scale", "scale job", right::ns(Capability::scale_job), with(scale_job));
   routes.add("GET", "/v1/scaling/policies", "list scaling policies", right::ns(Capability::list_scaling_policies),
-             with(list_policies));
+             with(list_scaling_policies));
   routes.add("GET", "/v1/scaling/policy/:id", "read scaling policy",
-             right::ns(Capability::read_scaling_policy, in_body), with(read_policy));
+             right::ns(Capability::read_scaling_policy, in_body), with(read_scaling_policy));
 }
 
 }  // namespace underway::api

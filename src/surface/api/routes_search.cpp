@@ -6,13 +6,8 @@
 namespace underway::api {
 namespace {
 
-std::string text_member(const boost::json::object& body, const char* key) {
-  const auto* value = json::find_member(body, key);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 std::string context_of(const boost::json::object& body) {
-  auto context = text_member(body, "Context");
+  auto context = json::text_member(body, "Context");
   return context.empty() ? "all" : context;
 }
 
@@ -42,13 +37,13 @@ Response answer(const tables::Tables& tables, const Found<Match>& found) {
 awaitable<Response> by_prefix(Api& api, Request request) {
   const auto body = parse_body(request);
   const auto* tables = co_await api.server.read();
-  co_return answer(*tables, search(*tables, request, context_of(body), text_member(body, "Prefix")));
+  co_return answer(*tables, search(*tables, request, context_of(body), json::text_member(body, "Prefix")));
 }
 
 awaitable<Response> by_name(Api& api, Request request) {
   const auto body = parse_body(request);
   const auto* tables = co_await api.server.read();
-  co_return answer(*tables, fuzzy_search(*tables, request, context_of(body), text_member(body, "Text")));
+  co_return answer(*tables, fuzzy_search(*tables, request, context_of(body), json::text_member(body, "Text")));
 }
 
 }  // namespace

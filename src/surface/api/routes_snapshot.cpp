@@ -14,7 +14,7 @@ namespace {
 
 /// Packed. A state of a million allocations has about a tenth of it.
 constexpr std::size_t kSnapshotLimit = std::size_t{4} << 30;
-constexpr std::size_t kPiece = 1U << 20;
+constexpr std::size_t kSnapshotPiece = 1U << 20;
 
 /// The disk is asked on a thread of its own: the loop has nodes to listen to.
 awaitable<void> send_file(std::shared_ptr<const server::SavedSnapshot> saved, http::BodyWriter& writer) {
@@ -23,7 +23,7 @@ awaitable<void> send_file(std::shared_ptr<const server::SavedSnapshot> saved, ht
   async::Pool pool(1);
   std::string piece;
   auto read_piece = [&] {
-    piece.resize(kPiece);
+    piece.resize(kSnapshotPiece);
     const ssize_t got = ::read(file.get(), piece.data(), piece.size());
     if (got < 0) throw errno_error(errno, fmt::format("cannot read '{}'", path));
     piece.resize(static_cast<std::size_t>(got));
@@ -46,7 +46,7 @@ awaitable<std::size_t> receive_file(std::string path, http::BodyReader& body) {
     const std::string piece = co_await body.read();
     pending += piece;
     size += piece.size();
-    if (pending.size() < kPiece && !piece.empty()) continue;
+    if (pending.size() < kSnapshotPiece && !piece.empty()) continue;
     co_await async::on_pool(pool, write_pending);
     pending.clear();
     if (piece.empty()) co_return size;

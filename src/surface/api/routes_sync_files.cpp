@@ -51,7 +51,7 @@ awaitable<Response> read_file(Api& api, Request request) {
 }
 
 /// As declared; with `node`, as that node gets it.
-awaitable<Response> read_content(Api& api, Request request) {
+awaitable<Response> read_file_content(Api& api, Request request) {
   auto& service = service_of(api);
   const auto* tables = co_await api.server.read();
   const auto node = request.query.find("node");
@@ -163,7 +163,7 @@ void add_sync_file_routes(Routes& routes, Api& api) {
              with(rotate_key));
   routes.add("GET", "/v1/underway/file", "read file", right::operators(Level::read), with(read_file));
   routes.add("DELETE", "/v1/underway/file", "remove file", right::management(), with(delete_file));
-  routes.add("GET", "/v1/underway/file/content", "read master", right::management(), with(read_content));
+  routes.add("GET", "/v1/underway/file/content", "read master", right::management(), with(read_file_content));
   routes.add("GET", "/v1/underway/file/actual", "read file on node", right::management(), with(read_actual));
 }
 

@@ -62,7 +62,7 @@ awaitable<Response> serve_link(Api& api, Request request) {
 constexpr std::size_t kToldOfReason = 256;
 
 /// Needs no token of the API: the join token is what counts.
-awaitable<Response> join(Api& api, Request request) {
+awaitable<Response> join_node(Api& api, Request request) {
   auto body = json::decode<trust::JoinRequest>(boost::json::value(parse_body(request)));
   try {
     const auto certified = co_await api.server.join(body, request.remote.address);
@@ -80,7 +80,7 @@ model::JoinToken without_hash(model::JoinToken token) {
   return token;
 }
 
-awaitable<Response> list_tokens(Api& api, Request request) {
+awaitable<Response> list_join_tokens(Api& api, Request request) {
   std::vector<Scope> scopes{{Topic::join_tokens, ""}};
   co_return co_await answer_list(api, request, std::move(scopes), [](const tables::Tables& tables) {
     std::vector<Item> items;
@@ -133,7 +133,7 @@ boost::json::value trust_now(Api& api) {
 
 awaitable<Response> read_trust(Api& api, Request) { co_return http::json(boost::json::serialize(trust_now(api))); }
 
-awaitable<Response> rotate(Api& api, Request request) {
+awaitable<Response> rotate_authority(Api& api, Request request) {
   auto& trust = trust_of(api);
   if (request.query.flag("authority")) {
     trust.rotate_authority();
@@ -163,7 +163,7 @@ void add_link_routes(http::Router& router, Api& api) {
     return [&api, handler](http::Request request) { return handler(api, Request{std::move(request)}); };
   };
   router.add("GET", "/v1/underway/link", "link of a node", with(serve_link));
-  router.add("PUT|POST", "/v1/underway/node/join", "join", with(join), {.body_limit = kJoinBodyLimit});
+  router.add("PUT|POST", "/v1/underway/node/join", "join", with(join_node), {.body_limit = kJoinBodyLimit});
 }
 
 void add_trust_routes(Routes& routes, Api& api) {
@@ -172,16 +172,16 @@ void add_trust_routes(Routes& routes, Api& api) {
   };
   routes.add("GET", "/v1/underway/link", "link of a node",
              right::open("nodes prove themselves by their certificate and their secret"), with(serve_link));
-  routes.add("PUT|POST", "/v1/underway/node/join", "join", right::open("the join token is what counts"), with(join),
-             {.body_limit = kJoinBodyLimit});
-  routes.add("GET", "/v1/underway/join-tokens", "list join tokens", right::node(Level::write), with(list_tokens));
+  routes.add("PUT|POST", "/v1/underway/node/join", "join", right::open("the join token is what counts"),
+             with(join_node), {.body_limit = kJoinBodyLimit});
+  routes.add("GET", "/v1/underway/join-tokens", "list join tokens", right::node(Level::write), with(list_join_tokens));
   routes.add("PUT|POST", "/v1/underway/join-tokens", "create join token", right::node(Level::write),
              with(create_token));
   routes.add("DELETE", "/v1/underway/join-token/:id", "revoke join token", right::node(Level::write),
              with(revoke_token));
   routes.add("GET", "/v1/underway/tls", "read authority", right::operators(Level::read), with(read_trust));
   routes.add("PUT|POST", "/v1/underway/tls/rotate", "rotate certificates", right::operators(Level::write),
-             with(rotate));
+             with(rotate_authority));
 }
 
 }  // namespace underway::api

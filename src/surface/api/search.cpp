@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "server/namespace_decisions.hpp"
 #include "tables/node_pools.hpp"
@@ -185,12 +186,6 @@ class Finds {
   std::map<std::string, std::vector<Scored>> found_;
 };
 
-std::string text_of(const boost::json::value& config, const char* key) {
-  const auto* object = config.if_object();
-  const auto* value = object == nullptr ? nullptr : object->if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 void add_task(const model::Task& task, std::vector<std::string> scope, Finds& finds) {
   finds.add("tasks", task.name, scope);
   scope.push_back(task.name);
@@ -198,9 +193,9 @@ void add_task(const model::Task& task, std::vector<std::string> scope, Finds& fi
   const auto part = [&](const char* context, const std::string& name) {
     if (!name.empty()) finds.add(context, name, scope);
   };
-  part("images", text_of(task.config, "image"));
-  part("commands", text_of(task.config, "command"));
-  part("classes", text_of(task.config, "class"));
+  part("images", json::text_at(task.config, "image"));
+  part("commands", json::text_at(task.config, "command"));
+  part("classes", json::text_at(task.config, "class"));
 }
 
 /// Its parts, whose names may tell what only those may know who may read it.

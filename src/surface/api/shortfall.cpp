@@ -18,14 +18,7 @@ using model::DeploymentStatus;
 
 namespace {
 
-constexpr std::size_t kNamed = 5;
-
-std::string some_of(const std::set<std::string>& names) {
-  std::vector<std::string> shown(names.begin(), names.end());
-  const std::size_t more = shown.size() > kNamed ? shown.size() - kNamed : 0;
-  shown.resize(shown.size() - more);
-  return join(shown, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
-}
+constexpr std::size_t kNamedShort = 5;
 
 bool is_bad(const Allocation& allocation) {
   return allocation.client_status == ClientStatus::failed || allocation.health.healthy == false;
@@ -103,7 +96,9 @@ Picture picture_of(const tables::Tables& tables, const model::Job& job, std::int
 /// "version 3 failed on c1"
 std::string failed_on(std::int64_t version, const Picture& picture) {
   return fmt::format("version {} failed", version) +
-         (picture.bad_nodes.empty() ? "" : " on " + some_of(picture.bad_nodes));
+         (picture.bad_nodes.empty()
+              ? ""
+              : " on " + join_some(std::vector(picture.bad_nodes.begin(), picture.bad_nodes.end()), kNamedShort));
 }
 
 /// Where to go back to: what runs, else the newest stable version.

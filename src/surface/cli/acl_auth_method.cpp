@@ -23,9 +23,13 @@ namespace {
 using boost::json::object;
 using model::AuthMethod;
 
-std::string path_of(const std::string& name) { return "/v1/acl/auth-method/" + http::percent_encode(name); }
+std::string path_of_acl_auth_method(const std::string& name) {
+  return "/v1/acl/auth-method/" + http::percent_encode(name);
+}
 
-std::string list_or_none(const std::vector<std::string>& list) { return list.empty() ? "<none>" : join(list, ","); }
+std::string list_or_none(const std::vector<std::string>& list_acl_auth_methods) {
+  return list_acl_auth_methods.empty() ? "<none>" : join(list_acl_auth_methods, ",");
+}
 
 std::string mappings(const std::map<std::string, std::string>& map) {
   std::vector<std::string> out;
@@ -77,7 +81,7 @@ boost::json::value config_of(const std::string& text) {
   return json::parse(text.starts_with('@') ? read_input(text.substr(1)) : text);
 }
 
-object fields_of(const Arguments& arguments) {
+object fields_of_acl_auth_method(const Arguments& arguments) {
   object body;
   const auto copy = [&](const char* flag, const char* member) {
     if (const auto value = arguments.find(flag)) body[member] = *value;
@@ -101,24 +105,24 @@ object with_the_rest_empty(object said) {
   return body;
 }
 
-int create(const Arguments& arguments) {
+int create_acl_auth_method(const Arguments& arguments) {
   for (const char* flag : {"name", "type", "max-token-ttl", "token-locality", "config"}) {
     if (!arguments.has(flag)) throw Error(Code::invalid, fmt::format("-{} is missing", flag));
   }
   auto client = make_client(arguments);
-  return print_method(ask(client, "PUT", "/v1/acl/auth-method", fields_of(arguments)), arguments);
+  return print_method(ask(client, "PUT", "/v1/acl/auth-method", fields_of_acl_auth_method(arguments)), arguments);
 }
 
-int update(const Arguments& arguments) {
+int update_acl_auth_method(const Arguments& arguments) {
   auto client = make_client(arguments);
-  object body = fields_of(arguments);
+  object body = fields_of_acl_auth_method(arguments);
   const std::string& name = arguments.positional().front();
   body["Name"] = name;
   if (arguments.has("no-merge")) body = with_the_rest_empty(std::move(body));
-  return print_method(ask(client, "PUT", path_of(name), body), arguments);
+  return print_method(ask(client, "PUT", path_of_acl_auth_method(name), body), arguments);
 }
 
-int list(const Arguments& arguments) {
+int list_acl_auth_methods(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto methods = ask(client, "GET", "/v1/acl/auth-methods");
   if (print_formatted(arguments, methods)) return kDone;
@@ -131,16 +135,16 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_acl_auth_method(const Arguments& arguments) {
   auto client = make_client(arguments);
-  return print_method(ask(client, "GET", path_of(arguments.positional().front())), arguments);
+  return print_method(ask(client, "GET", path_of_acl_auth_method(arguments.positional().front())), arguments);
 }
 
-int remove(const Arguments& arguments) {
+int remove_acl_auth_method(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string& name = arguments.positional().front();
   if (!arguments.has(kYes.name)) {
-    ask(client, "GET", path_of(name));
+    ask(client, "GET", path_of_acl_auth_method(name));
     const auto rules = ask(client, "GET", "/v1/acl/binding-rules");
     const auto count = std::count_if(rules.as_array().begin(), rules.as_array().end(), [&](const auto& rule) {
       return json::decode<model::BindingRule>(rule, "answer").auth_method == name;
@@ -152,7 +156,7 @@ int remove(const Arguments& arguments) {
         agreed != kDone)
       return agreed;
   }
-  ask(client, "DELETE", path_of(name));
+  ask(client, "DELETE", path_of_acl_auth_method(name));
   print(fmt::format("Successfully deleted ACL auth-method {}\n", name));
   return kDone;
 }
@@ -183,7 +187,7 @@ const Command& acl_auth_method_create_command() {
                                .examples = {"underway acl auth-method create -name corp -type OIDC -max-token-ttl 8h "
                                             "-token-locality global -default -config @corp.json"},
                                .flags = method_flags(),
-                               .run = create};
+                               .run = create_acl_auth_method};
   return command;
 }
 
@@ -194,13 +198,15 @@ const Command& acl_auth_method_update_command() {
                                .flags = with_no_merge(method_flags()),
                                .least = 1,
                                .most = 1,
-                               .run = update};
+                               .run = update_acl_auth_method};
   return command;
 }
 
 const Command& acl_auth_method_list_command() {
-  static const Command command{
-      .name = "acl auth-method list", .summary = "Lists auth methods.", .flags = with_format_flags(), .run = list};
+  static const Command command{.name = "acl auth-method list",
+                               .summary = "Lists auth methods.",
+                               .flags = with_format_flags(),
+                               .run = list_acl_auth_methods};
   return command;
 }
 
@@ -211,7 +217,7 @@ const Command& acl_auth_method_info_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = info_acl_auth_method};
   return command;
 }
 
@@ -222,7 +228,7 @@ const Command& acl_auth_method_delete_command() {
                                .flags = {kYes},
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_acl_auth_method};
   return command;
 }
 

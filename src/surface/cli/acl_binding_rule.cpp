@@ -10,7 +10,9 @@ namespace {
 using boost::json::object;
 using model::BindingRule;
 
-std::string path_of(const std::string& id) { return "/v1/acl/binding-rule/" + http::percent_encode(id); }
+std::string path_of_acl_binding_rule(const std::string& id) {
+  return "/v1/acl/binding-rule/" + http::percent_encode(id);
+}
 
 /// By a part of its id.
 std::string resolve(sdk::Client& client, const std::string& prefix) {
@@ -42,7 +44,7 @@ int print_rule(const boost::json::value& value, const Arguments& arguments) {
   return kDone;
 }
 
-object fields_of(const Arguments& arguments) {
+object fields_of_acl_binding_rule(const Arguments& arguments) {
   object body;
   for (const auto& [flag, member] :
        {std::pair("description", "Description"), std::pair("auth-method", "AuthMethod"),
@@ -52,27 +54,27 @@ object fields_of(const Arguments& arguments) {
   return body;
 }
 
-int create(const Arguments& arguments) {
+int create_acl_binding_rule(const Arguments& arguments) {
   for (const char* flag : {"auth-method", "bind-type"}) {
     if (!arguments.has(flag)) throw Error(Code::invalid, fmt::format("-{} is missing", flag));
   }
   auto client = make_client(arguments);
-  return print_rule(ask(client, "PUT", "/v1/acl/binding-rule", fields_of(arguments)), arguments);
+  return print_rule(ask(client, "PUT", "/v1/acl/binding-rule", fields_of_acl_binding_rule(arguments)), arguments);
 }
 
-int update(const Arguments& arguments) {
+int update_acl_binding_rule(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto id = resolve(client, arguments.positional().front());
-  object body = fields_of(arguments);
+  object body = fields_of_acl_binding_rule(arguments);
   if (arguments.has("no-merge")) {
     for (const char* member : {"Description", "Selector", "BindType", "BindName"}) {
       if (!body.contains(member)) body[member] = "";
     }
   }
-  return print_rule(ask(client, "PUT", path_of(id), body), arguments);
+  return print_rule(ask(client, "PUT", path_of_acl_binding_rule(id), body), arguments);
 }
 
-int list(const Arguments& arguments) {
+int list_acl_binding_rules(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto rules = ask(client, "GET", "/v1/acl/binding-rules");
   if (print_formatted(arguments, rules)) return kDone;
@@ -85,16 +87,16 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_acl_binding_rule(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto id = resolve(client, arguments.positional().front());
-  return print_rule(ask(client, "GET", path_of(id)), arguments);
+  return print_rule(ask(client, "GET", path_of_acl_binding_rule(id)), arguments);
 }
 
-int remove(const Arguments& arguments) {
+int remove_acl_binding_rule(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto id = resolve(client, arguments.positional().front());
-  ask(client, "DELETE", path_of(id));
+  ask(client, "DELETE", path_of_acl_binding_rule(id));
   print(fmt::format("Successfully deleted ACL binding rule \"{}\"\n", id));
   return kDone;
 }
@@ -117,7 +119,7 @@ const Command& acl_binding_rule_create_command() {
                                .examples = {"underway acl binding-rule create -auth-method corp -bind-type role "
                                             "-bind-name operators -selector 'hpc-admins in list.groups'"},
                                .flags = rule_flags(),
-                               .run = create};
+                               .run = create_acl_binding_rule};
   return command;
 }
 
@@ -128,13 +130,15 @@ const Command& acl_binding_rule_update_command() {
                                .flags = rule_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = update};
+                               .run = update_acl_binding_rule};
   return command;
 }
 
 const Command& acl_binding_rule_list_command() {
-  static const Command command{
-      .name = "acl binding-rule list", .summary = "Lists binding rules.", .flags = with_format_flags(), .run = list};
+  static const Command command{.name = "acl binding-rule list",
+                               .summary = "Lists binding rules.",
+                               .flags = with_format_flags(),
+                               .run = list_acl_binding_rules};
   return command;
 }
 
@@ -145,7 +149,7 @@ const Command& acl_binding_rule_info_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = info_acl_binding_rule};
   return command;
 }
 
@@ -155,7 +159,7 @@ const Command& acl_binding_rule_delete_command() {
                                .summary = "Deletes a binding rule; tokens that have what it granted keep it.",
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_acl_binding_rule};
   return command;
 }
 

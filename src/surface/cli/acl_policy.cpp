@@ -9,7 +9,7 @@
 namespace underway::cli {
 namespace {
 
-int apply(const Arguments& arguments) {
+int apply_acl_policy(const Arguments& arguments) {
   model::AclPolicy policy;
   policy.name = arguments.positional()[0];
   const std::string& file = arguments.positional()[1];
@@ -27,7 +27,7 @@ int apply(const Arguments& arguments) {
   return kDone;
 }
 
-int list(const Arguments& arguments) {
+int list_acl_policies(const Arguments& arguments) {
   const auto policies = make_client(arguments).acl_policies();
   if (print_formatted(arguments, json::to_value(policies))) return kDone;
   Table table({"Name", "Description"});
@@ -36,7 +36,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_acl_policy(const Arguments& arguments) {
   const auto policy = make_client(arguments).acl_policy(arguments.positional().front());
   if (print_formatted(arguments, json::to_value(policy))) return kDone;
   std::vector<std::pair<std::string, std::string>> lines = {{"Name", policy.name},
@@ -51,7 +51,7 @@ int info(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_acl_policy(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
   auto client = make_client(arguments);
   if (!arguments.has(kYes.name)) {
@@ -81,13 +81,13 @@ const Command& acl_policy_apply_command() {
                 {"task", "NAME", "Only this task of the group."}},
       .least = 2,
       .most = 2,
-      .run = apply};
+      .run = apply_acl_policy};
   return command;
 }
 
 const Command& acl_policy_list_command() {
   static const Command command{
-      .name = "acl policy list", .summary = "Lists policies.", .flags = with_format_flags(), .run = list};
+      .name = "acl policy list", .summary = "Lists policies.", .flags = with_format_flags(), .run = list_acl_policies};
   return command;
 }
 
@@ -98,7 +98,7 @@ const Command& acl_policy_info_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = info_acl_policy};
   return command;
 }
 
@@ -109,7 +109,7 @@ const Command& acl_policy_delete_command() {
                                .flags = {kYes},
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_acl_policy};
   return command;
 }
 

@@ -40,20 +40,20 @@ void set_fields(model::AclRole& role, const Arguments& arguments) {
   for (const auto& name : policies) role.policies.push_back({name});
 }
 
-int create(const Arguments& arguments) {
+int create_acl_role(const Arguments& arguments) {
   model::AclRole role;
   set_fields(role, arguments);
   return print_role(make_client(arguments).put_acl_role(role), arguments);
 }
 
-int update(const Arguments& arguments) {
+int update_acl_role(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto role = find(client, arguments.positional().front());
   set_fields(role, arguments);
   return print_role(client.put_acl_role(role), arguments);
 }
 
-int list(const Arguments& arguments) {
+int list_acl_roles(const Arguments& arguments) {
   const auto roles = make_client(arguments).acl_roles();
   if (print_formatted(arguments, json::to_value(roles))) return kDone;
   Table table({"ID", "Name", "Description", "Policies"});
@@ -62,12 +62,12 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_acl_role(const Arguments& arguments) {
   auto client = make_client(arguments);
   return print_role(find(client, arguments.positional().front()), arguments);
 }
 
-int remove(const Arguments& arguments) {
+int remove_acl_role(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto role = find(client, arguments.positional().front());
   if (!arguments.has(kYes.name)) {
@@ -98,7 +98,7 @@ const Command& acl_role_create_command() {
                                .summary = "Makes a role: policies under one name.",
                                .examples = {"underway acl role create -name operators -policy nodes -policy jobs"},
                                .flags = role_flags(),
-                               .run = create};
+                               .run = create_acl_role};
   return command;
 }
 
@@ -109,13 +109,13 @@ const Command& acl_role_update_command() {
                                .flags = role_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = update};
+                               .run = update_acl_role};
   return command;
 }
 
 const Command& acl_role_list_command() {
   static const Command command{
-      .name = "acl role list", .summary = "Lists roles.", .flags = with_format_flags(), .run = list};
+      .name = "acl role list", .summary = "Lists roles.", .flags = with_format_flags(), .run = list_acl_roles};
   return command;
 }
 
@@ -126,7 +126,7 @@ const Command& acl_role_info_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = info_acl_role};
   return command;
 }
 
@@ -137,7 +137,7 @@ const Command& acl_role_delete_command() {
                                .flags = {kYes},
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_acl_role};
   return command;
 }
 

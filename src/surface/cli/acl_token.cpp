@@ -88,7 +88,7 @@ model::AclTokenType type_of(const std::string& text) {
   return static_cast<model::AclTokenType>(*parsed);
 }
 
-int create(const Arguments& arguments) {
+int create_acl_token(const Arguments& arguments) {
   model::AclToken token;
   token.name = arguments.get("name");
   token.global = arguments.has("global");
@@ -118,7 +118,7 @@ std::string resolve_token(sdk::Client& client, const std::string& prefix) {
   throw error.advise("give more of the accessor id");
 }
 
-int update(const Arguments& arguments) {
+int update_acl_token(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto token = client.acl_token(resolve_token(client, arguments.positional().front()));
   if (const auto name = arguments.find("name")) token.name = *name;
@@ -129,7 +129,7 @@ int update(const Arguments& arguments) {
   return print_made(client.put_acl_token(token), arguments);
 }
 
-int list(const Arguments& arguments) {
+int list_acl_tokens(const Arguments& arguments) {
   const auto tokens = make_client(arguments).acl_tokens();
   if (print_formatted(arguments, without_hash(json::to_value(tokens)))) return kDone;
   Table table({"Name", "Type", "Global", "Accessor ID", "Expired"});
@@ -142,7 +142,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_acl_token(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto token = client.acl_token(resolve_token(client, arguments.positional().front()));
   if (print_formatted(arguments, without_hash(json::to_value(token)))) return kDone;
@@ -157,7 +157,7 @@ int self(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_acl_token(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string accessor = resolve_token(client, arguments.positional().front());
   const auto token = client.acl_token(accessor);
@@ -207,7 +207,7 @@ const Command& acl_token_create_command() {
                            {"type", "TYPE", "client or management; client."},
                            {"ttl", "DURATION", "How long it lives; without, until it is deleted."},
                            {"global", "", "Kept for Nomad's clients."}}),
-      .run = create};
+      .run = create_acl_token};
   return command;
 }
 
@@ -219,7 +219,7 @@ const Command& acl_token_update_command() {
                                                     {"type", "client|management", "What kind it is from now on."}}),
                                .least = 1,
                                .most = 1,
-                               .run = update};
+                               .run = update_acl_token};
   return command;
 }
 
@@ -227,7 +227,7 @@ const Command& acl_token_list_command() {
   static const Command command{.name = "acl token list",
                                .summary = "Lists tokens, without their secrets.",
                                .flags = with_format_flags(),
-                               .run = list};
+                               .run = list_acl_tokens};
   return command;
 }
 
@@ -238,7 +238,7 @@ const Command& acl_token_info_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = info_acl_token};
   return command;
 }
 
@@ -257,7 +257,7 @@ const Command& acl_token_delete_command() {
                                .flags = {kYes},
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_acl_token};
   return command;
 }
 

@@ -59,7 +59,7 @@ void apply_flags(agent::Config& config, const Arguments& arguments) {
   }
 }
 
-int run(const Arguments& arguments) { return run_agent(arguments, false); }
+int run_as_underway(const Arguments& arguments) { return run_agent(arguments, false); }
 
 }  // namespace
 
@@ -108,7 +108,7 @@ const Command& agent_command() {
                 {"cluster", "NAME", "That host's cluster; set by providers."},
                 {"log-level", "LEVEL", "trace, debug, info, warn or error."}},
       .talks_to_server = false,
-      .run = run};
+      .run = run_as_underway};
   return command;
 }
 

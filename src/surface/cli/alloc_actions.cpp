@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
@@ -92,7 +93,7 @@ int exec(const Arguments& arguments) {
                          [&](const sdk::ExecSession& ready) { return client.exec_in_allocation(id, ready); });
 }
 
-int restart(const Arguments& arguments) {
+int restart_allocation(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string task = arguments.positional().size() > 1 ? arguments.positional()[1] : arguments.get("task");
   if (arguments.has("all-tasks") && !task.empty())
@@ -122,11 +123,6 @@ int stop(const Arguments& arguments) {
   return kDone;
 }
 
-std::string text_of(const boost::json::object& object, const char* key) {
-  const auto* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 int files(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = allocation_of(client, arguments);
@@ -152,9 +148,9 @@ int files(const Arguments& arguments) {
     const bool is_dir = dir != nullptr && dir->is_bool() && dir->get_bool();
     const auto* size = object.if_contains("Size");
     table.add(
-        {text_of(object, "FileMode"),
+        {json::text_at(object, "FileMode"),
          is_dir || size == nullptr ? "" : human_bytes(static_cast<std::uint64_t>(size->to_number<std::int64_t>())),
-         text_of(object, "ModTime"), text_of(object, "Name") + (is_dir ? "/" : "")});
+         json::text_at(object, "ModTime"), json::text_at(object, "Name") + (is_dir ? "/" : "")});
   }
   table.print();
   return kDone;
@@ -209,7 +205,7 @@ const Command& alloc_restart_command() {
       .flags = {kTask, {"all-tasks", "", "Also those that have ended, in the order of their lifecycle."}},
       .least = 1,
       .most = 2,
-      .run = restart};
+      .run = restart_allocation};
   return command;
 }
 

@@ -7,7 +7,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_alloc_checks(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto results = client.allocation_checks(resolve_allocation(client, arguments.positional().front()));
   if (print_formatted(arguments, json::to_value(results))) return kDone;
@@ -36,7 +36,7 @@ const Command& alloc_checks_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = run};
+                               .run = run_alloc_checks};
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/list_flags.hpp"
 #include "cli/score_text.hpp"
 #include "cli/terminal.hpp"
+#include "cli/wire.hpp"
 #include "model/first_cause.hpp"
 
 namespace underway::cli {
@@ -21,8 +22,6 @@ void print_task(const std::string& name, const model::TaskState& state) {
     table.add({format_time(from_unix_nanos(it->time)), it->type, it->message});
   table.print();
 }
-
-using Lines = std::vector<std::pair<std::string, std::string>>;
 
 /// When somebody looks at it again, and what has led here.
 Lines prospects(sdk::Client& client, const model::Allocation& allocation) {
@@ -63,7 +62,7 @@ void print_metrics(const model::Allocation& allocation) {
   print(scores);
 }
 
-int run(const Arguments& arguments) {
+int run_alloc_status(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto allocation = client.allocation(resolve_allocation(client, arguments.positional().front()));
   if (print_formatted(arguments, json::to_value(allocation))) return kDone;
@@ -104,7 +103,7 @@ const Command& alloc_status_command() {
       .flags = {{"verbose", "", "The scores that led to its node too."}, {"json", "", "As JSON."}, kTemplate},
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_alloc_status};
   return command;
 }
 

@@ -29,7 +29,7 @@ int back_up(const Arguments& arguments) {
   return kDone;
 }
 
-int list(const Arguments& arguments) {
+int list_capsule_backups(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
   const auto where = where_of(arguments);
   const auto backups =
@@ -125,7 +125,7 @@ const Command& capsule_backups_command() {
       .flags = with_backup_flags({{"json", "", "As JSON."}}),
       .least = 1,
       .most = 1,
-      .run = list};
+      .run = list_capsule_backups};
   return command;
 }
 

@@ -7,14 +7,13 @@
 #include "cli/context.hpp"
 #include "cli/slurm_versions.hpp"
 #include "cli/terminal.hpp"
+#include "cli/wire.hpp"
 #include "image/compare.hpp"
 #include "image/pack.hpp"
 #include "image/verified.hpp"
 
 namespace underway::cli {
 namespace {
-
-std::string size_text(std::int64_t bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)); }
 
 int verify(const Arguments& arguments) {
   const auto keys = trusted_keys(arguments);
@@ -88,7 +87,7 @@ void print_files(const image::ImageFile& file, const image::Manifest& manifest) 
   table.print();
 }
 
-int inspect(const Arguments& arguments) {
+int inspect_capsule(const Arguments& arguments) {
   const auto file = image::ImageFile::open(arguments.positional().front());
   const auto manifest = file.manifest();
   if (arguments.has("json")) {
@@ -191,7 +190,7 @@ const Command& capsule_inspect_command() {
       .least = 1,
       .most = 1,
       .talks_to_server = false,
-      .run = inspect};
+      .run = inspect_capsule};
   return command;
 }
 

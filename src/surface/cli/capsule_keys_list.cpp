@@ -9,7 +9,7 @@
 namespace underway::cli {
 namespace {
 
-int list(const Arguments& arguments) {
+int list_keys(const Arguments& arguments) {
   const auto keys = make_client(arguments).capsule_keys();
   if (arguments.has("json")) {
     print_json(json::to_value(keys));
@@ -33,7 +33,7 @@ int trust(const Arguments& arguments) {
   return kDone;
 }
 
-int revoke(const Arguments& arguments) {
+int revoke_key(const Arguments& arguments) {
   const std::string reason = arguments.get("reason");
   if (reason.empty()) throw Error(Code::invalid, "say why: -reason TEXT").advise("whoever is refused is told");
   const std::string& id = arguments.positional().front();
@@ -48,7 +48,7 @@ const Command& capsule_keys_list_command() {
   static const Command command{.name = "capsule keys list",
                                .summary = "Lists the keys whose images the cluster trusts.",
                                .flags = {{"json", "", "As JSON."}},
-                               .run = list};
+                               .run = list_keys};
   return command;
 }
 
@@ -70,7 +70,7 @@ const Command& capsule_keys_revoke_command() {
                                .flags = {{"reason", "TEXT", "Why: told to who is refused."}},
                                .least = 1,
                                .most = 1,
-                               .run = revoke};
+                               .run = revoke_key};
   return command;
 }
 

@@ -13,7 +13,7 @@ namespace underway::cli {
 namespace {
 
 /// Draws until the move is over.
-model::CapsuleMove watch(sdk::Client& client, const std::string& name, const std::string& move_id) {
+model::CapsuleMove watch_move(sdk::Client& client, const std::string& name, const std::string& move_id) {
   const OnInterrupt interrupted(
       fmt::format("The move goes on without being watched.\n"
                   "  see how far it is: underway capsule status {0}\n"
@@ -30,8 +30,8 @@ model::CapsuleMove watch(sdk::Client& client, const std::string& name, const std
   throw overtaken("move", name);
 }
 
-int follow(sdk::Client& client, const std::string& name, const std::string& move_id) {
-  const auto move = watch(client, name, move_id);
+int follow_move(sdk::Client& client, const std::string& name, const std::string& move_id) {
+  const auto move = watch_move(client, name, move_id);
   for (const auto& line : move_lines(move, "")) say(line);
   if (move.error.empty()) {
     say(fmt::format("==> Capsule \"{}\" runs on {}; it was away for {}", name, move.target_name,
@@ -44,7 +44,7 @@ int follow(sdk::Client& client, const std::string& name, const std::string& move
   return kFailed;
 }
 
-int run(const Arguments& arguments) {
+int run_capsule_move(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
   auto client = make_client(arguments);
   if (arguments.has("cancel")) {
@@ -74,7 +74,7 @@ int run(const Arguments& arguments) {
     return kDone;
   }
   say(fmt::format("==> Moving capsule \"{}\" to {}", name, *to));
-  return follow(client, name, move_id);
+  return follow_move(client, name, move_id);
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ const Command& capsule_move_command() {
                 {"yes", "", "Does not ask."}},
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_capsule_move};
   return command;
 }
 

@@ -3,11 +3,10 @@
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
+#include "cli/wire.hpp"
 
 namespace underway::cli {
 namespace {
-
-std::string size_text(std::int64_t bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)); }
 
 /// Drawn on terminals only: in a pipe each step would be a line.
 sdk::Client::Transferred progress_of(Progress& progress, const std::string& what) {

@@ -25,7 +25,7 @@ saving::FindRequest wanted_of(const Arguments& arguments) {
 }
 
 /// Tells each phase until it is over.
-model::CapsuleUpgrade watch(sdk::Client& client, const std::string& name, const std::string& id) {
+model::CapsuleUpgrade watch_restore(sdk::Client& client, const std::string& name, const std::string& id) {
   const OnInterrupt interrupted(fmt::format("It goes on without being watched: underway capsule status {}", name));
   std::optional<model::UpgradePhase> told;
   const auto capsule = follow_capsule(client, name, [&](const model::Capsule& now) {
@@ -48,7 +48,7 @@ int restore_by_server(const Arguments& arguments) {
       name, {.snapshot = wanted.snapshot, .at = wanted.at, .backup = wanted.backup, .where = wanted.where});
   say(fmt::format("==> Restoring capsule \"{}\" to {}, the snapshot {} ({})", name,
                   format_time(from_unix_nanos(begun.snapshot.at)), begun.snapshot.id, begun.snapshot.reason));
-  const auto end = watch(client, name, begun.upgrade_id);
+  const auto end = watch_restore(client, name, begun.upgrade_id);
   if (end.error.empty()) {
     print(fmt::format("restored the snapshot {}\n", begun.snapshot.id));
     say(fmt::format("==> It was away for {}; what it was before is the snapshot {}", human_duration(end.gap),
@@ -60,7 +60,7 @@ int restore_by_server(const Arguments& arguments) {
   return kFailed;
 }
 
-int restore(const Arguments& arguments) {
+int restore_capsule(const Arguments& arguments) {
   if (!arguments.has("local")) return restore_by_server(arguments);
   const LocalSaver saver(arguments);
   const auto wanted = wanted_of(arguments);
@@ -77,7 +77,7 @@ int roll_back_by_server(const Arguments& arguments) {
   auto client = make_client(arguments);
   api::UpgradeCapsule request;
   request.revert = true;
-  const auto end = watch(client, name, client.upgrade_capsule(name, request));
+  const auto end = watch_restore(client, name, client.upgrade_capsule(name, request));
   if (end.error.empty()) {
     print(fmt::format("capsule \"{}\" runs {} again, with the snapshot {}\n", name, end.to_image, end.data));
     say(fmt::format("==> It was away for {}; what it was before is the snapshot {}", human_duration(end.gap),
@@ -126,7 +126,7 @@ const Command& capsule_restore_command() {
                                   {"at", "TIME", "As it was then: 2026-11-21T23:00:00Z, or how long ago: 3h."}}),
       .least = 1,
       .most = 1,
-      .run = restore};
+      .run = restore_capsule};
   return command;
 }
 

@@ -20,7 +20,7 @@ int take(const Arguments& arguments) {
   return kDone;
 }
 
-int list(const Arguments& arguments) {
+int list_capsule_snapshots(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
   const auto snapshots = (arguments.has("local") ? LocalSaver(arguments)->snapshots(name)
                                                  : make_client(arguments).capsule_snapshots(name.name))
@@ -70,7 +70,7 @@ const Command& capsule_snapshots_command() {
                                .flags = with_capsule_flags({{"json", "", "As JSON."}}),
                                .least = 1,
                                .most = 1,
-                               .run = list};
+                               .run = list_capsule_snapshots};
   return command;
 }
 

@@ -14,7 +14,7 @@ std::string doing(const model::Capsule& capsule) {
   return capsule.description;
 }
 
-int list(const Arguments& arguments) {
+int list_capsules(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto capsules = client.capsules();
   if (arguments.has("json")) {
@@ -31,8 +31,8 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int status(const Arguments& arguments) {
-  if (arguments.positional().empty()) return list(arguments);
+int show_capsule_status(const Arguments& arguments) {
+  if (arguments.positional().empty()) return list_capsules(arguments);
   auto client = make_client(arguments);
   const auto capsule = client.capsule(arguments.positional().front()).value;
   if (arguments.has("json")) {
@@ -50,7 +50,7 @@ const Command& capsule_list_command() {
   static const Command command{.name = "capsule list",
                                .summary = "Lists the capsules, and which node runs each.",
                                .flags = {{"json", "", "As JSON."}},
-                               .run = list};
+                               .run = list_capsules};
   return command;
 }
 
@@ -62,7 +62,7 @@ const Command& capsule_status_command() {
       .flags = {{"json", "", "As JSON."}},
       .least = 0,
       .most = 1,
-      .run = status};
+      .run = show_capsule_status};
   return command;
 }
 

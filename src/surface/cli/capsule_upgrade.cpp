@@ -35,7 +35,7 @@ std::vector<model::RehearsalScript> scripts_of(const Arguments& arguments) {
 }
 
 /// Draws until the upgrade is over.
-model::Capsule watch(sdk::Client& client, const std::string& name, const std::string& upgrade_id) {
+model::Capsule watch_upgrade(sdk::Client& client, const std::string& name, const std::string& upgrade_id) {
   const OnInterrupt interrupted(
       fmt::format("The upgrade goes on without being watched.\n"
                   "  see how far it is: underway capsule status {0}\n"
@@ -62,8 +62,8 @@ void tell_success(const model::Capsule& capsule, const model::CapsuleUpgrade& up
   if (capsule.way_back) say(fmt::format("To take it back: underway capsule upgrade -revert {}", capsule.name));
 }
 
-int follow(sdk::Client& client, const std::string& name, const std::string& upgrade_id) {
-  const auto capsule = watch(client, name, upgrade_id);
+int follow_upgrade(sdk::Client& client, const std::string& name, const std::string& upgrade_id) {
+  const auto capsule = watch_upgrade(client, name, upgrade_id);
   const auto& upgrade = *capsule.last_upgrade;
   if (upgrade.rehearsal) print(verdict_table(*upgrade.rehearsal));
   for (const auto& line : upgrade_lines(upgrade, "")) say(line);
@@ -86,7 +86,7 @@ int begin(sdk::Client& client, const Arguments& arguments, const std::string& na
     print(fmt::format("The upgrade of capsule \"{}\" has begun\n", name));
     return kDone;
   }
-  return follow(client, name, upgrade_id);
+  return follow_upgrade(client, name, upgrade_id);
 }
 
 int revert(sdk::Client& client, const Arguments& arguments, const std::string& name) {
@@ -110,7 +110,7 @@ int revert(sdk::Client& client, const Arguments& arguments, const std::string& n
   return begin(client, arguments, name, std::move(request));
 }
 
-int run(const Arguments& arguments) {
+int run_capsule_upgrade(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
   auto client = make_client(arguments);
   if (arguments.has("cancel")) {
@@ -163,7 +163,7 @@ const Command& capsule_upgrade_command() {
                 {"yes", "", "Does not ask."}},
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_capsule_upgrade};
   return command;
 }
 

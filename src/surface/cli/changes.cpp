@@ -43,7 +43,7 @@ void print_months(const std::vector<Entry>& entries) {
   table.print();
 }
 
-int run(const Arguments& arguments) {
+int run_changes(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string since = arguments.get("since", "365d");
   const auto entries = client.changes(since);
@@ -80,7 +80,7 @@ const Command& changes_command() {
                 {"json", "", "As JSON: the changes, and their counts."}},
       .least = 0,
       .most = 0,
-      .run = run};
+      .run = run_changes};
   return command;
 }
 

@@ -6,7 +6,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_cluster_list(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto clusters = client.clusters();
   if (arguments.has("json")) {
@@ -24,8 +24,10 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 const Command& cluster_list_command() {
-  static const Command command{
-      .name = "cluster list", .summary = "Lists the clusters.", .flags = {{"json", "", "As JSON."}}, .run = run};
+  static const Command command{.name = "cluster list",
+                               .summary = "Lists the clusters.",
+                               .flags = {{"json", "", "As JSON."}},
+                               .run = run_cluster_list};
   return command;
 }
 

@@ -15,14 +15,9 @@ namespace underway::cli {
 namespace {
 
 /// A controller that is away keeps squeue waiting, and the one who asks with it.
-constexpr const char* kPatience = "5";
-constexpr std::size_t kShown = 8;
+constexpr const char* kAskingPatience = "5";
+constexpr std::size_t kShownNames = 8;
 constexpr std::size_t kMost = 16 << 20;
-
-std::string listed(const std::vector<std::string>& names) {
-  if (names.size() <= kShown) return join(names, ", ");
-  return fmt::format("{} and {} more", join(std::span(names).first(kShown), ", "), names.size() - kShown);
-}
 
 /// What the command prints on the host; nothing when it does not go well there.
 std::optional<std::string> said_on(sdk::Client& client, const model::Host& host, std::vector<std::string> command) {
@@ -46,7 +41,7 @@ std::map<std::string, std::vector<std::string>> ask_slurm(sdk::Client& client, c
   std::set<std::string> pools;
   for (const auto& host : client.hosts(cluster)) {
     if (!pools.insert(host.pool).second) continue;
-    std::vector<std::string> ask = {"timeout", kPatience};
+    std::vector<std::string> ask = {"timeout", kAskingPatience};
     std::ranges::copy(slurm::jobs_command({}), std::back_inserter(ask));
     const auto said = said_on(client, host, std::move(ask));
     if (said) return slurm::parse_jobs(*said);
@@ -63,7 +58,7 @@ void tell_slurm_jobs(const ClusterFacts& facts, const std::function<bool(const s
   }
   if (!ids.empty())
     lost.push_back(fmt::format("{} {}: {}", impact::counted(ids.size(), "Slurm job"), ids.size() == 1 ? "runs" : "run",
-                               listed(std::vector<std::string>(ids.begin(), ids.end()))));
+                               join_some(std::vector(ids.begin(), ids.end()), kShownNames)));
 }
 
 std::string since(std::int64_t at, TimePoint now) { return human_duration(now - from_unix_nanos(at)) + " ago"; }
@@ -135,7 +130,8 @@ std::vector<std::string> losses_of_removal(const ClusterFacts& facts, const std:
       lost.push_back(overlay_of(facts, capsule, now, [](const model::CapsuleReplica&) { return false; }));
   }
   if (!hosts.empty())
-    lost.push_back(fmt::format("the disks of {}: {}", impact::counted(hosts.size(), "host"), listed(hosts)));
+    lost.push_back(
+        fmt::format("the disks of {}: {}", impact::counted(hosts.size(), "host"), join_some(hosts, kShownNames)));
   return lost;
 }
 
@@ -153,7 +149,7 @@ std::vector<std::string> losses_of_node(const ClusterFacts& facts, const model::
 std::vector<std::string> losses_of_state(const std::vector<std::string>& secrets) {
   std::vector<std::string> lost;
   if (!secrets.empty())
-    lost.push_back(fmt::format("{}: {}", impact::counted(secrets.size(), "secret"), listed(secrets)));
+    lost.push_back(fmt::format("{}: {}", impact::counted(secrets.size(), "secret"), join_some(secrets, kShownNames)));
   lost.emplace_back("the server's state: its history, logs and images, and the keys of its secrets");
   return lost;
 }
@@ -193,9 +189,9 @@ std::vector<std::string> changes_of_all_at_once(const api::ClusterPlan& plan,
       const auto updates = change.updates.find(group.name);
       const std::int64_t replaced = updates == change.updates.end() ? 0 : updates->second.destructive;
       if (replaced < 2 || !takes_all_at_once(job->job, group, replaced)) continue;
-      lines.push_back(
-          fmt::format("all {} of '{}' are replaced at once, as its `update` says; {} on it", replaced, change.id,
-                      dependents.size() == 1 ? dependents.front() + " depends" : listed(dependents) + " depend"));
+      lines.push_back(fmt::format(
+          "all {} of '{}' are replaced at once, as its `update` says; {} on it", replaced, change.id,
+          dependents.size() == 1 ? dependents.front() + " depends" : join_some(dependents, kShownNames) + " depend"));
     }
   }
   return lines;

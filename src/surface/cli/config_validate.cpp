@@ -11,7 +11,7 @@
 namespace underway::cli {
 namespace {
 
-int validate(const Arguments& arguments) {
+int validate_configuration(const Arguments& arguments) {
   std::vector<std::string> warnings;
   const auto config = agent::load(arguments.positional(), {}, &warnings);
   for (const auto& warning : warnings) say("warning: " + warning);
@@ -48,7 +48,7 @@ const Command& config_validate_command() {
                                .least = 1,
                                .most = 100,
                                .talks_to_server = false,
-                               .run = validate};
+                               .run = validate_configuration};
   return command;
 }
 

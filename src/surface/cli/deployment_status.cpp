@@ -19,7 +19,7 @@ void print_list(const std::vector<model::Deployment>& deployments) {
   table.print();
 }
 
-int list(const Arguments& arguments) {
+int list_deployments(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto page = client.deployments(list_query(arguments));
   tell_next_page(page.next_token);
@@ -27,8 +27,8 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int status(const Arguments& arguments) {
-  if (arguments.positional().empty()) return list(arguments);
+int show_deployment_status(const Arguments& arguments) {
+  if (arguments.positional().empty()) return list_deployments(arguments);
   auto client = make_client(arguments);
   const std::string id = resolve_deployment(client, arguments.positional().front());
   if (arguments.has("monitor")) return follow_deployment(client, id);
@@ -53,7 +53,7 @@ int of_job(const Arguments& arguments) {
 
 const Command& deployment_list_command() {
   static const Command command{
-      .name = "deployment list", .summary = "Lists rollouts.", .flags = with_list_flags(), .run = list};
+      .name = "deployment list", .summary = "Lists rollouts.", .flags = with_list_flags(), .run = list_deployments};
   return command;
 }
 
@@ -64,7 +64,7 @@ const Command& deployment_status_command() {
                                .flags = with_list_flags({{"monitor", "", "Until it is over, or waits for a person."}}),
                                .least = 0,
                                .most = 1,
-                               .run = status};
+                               .run = show_deployment_status};
   return command;
 }
 

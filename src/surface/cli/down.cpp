@@ -117,7 +117,7 @@ int take_down_there(const Arguments& arguments) {
   return kDone;
 }
 
-int run(const Arguments& arguments) {
+int run_down(const Arguments& arguments) {
   const LocalAgent agent{state_directory(arguments)};
   if (arguments.find("address")) return take_down_there(arguments);
   if (!std::filesystem::exists(agent.state_directory)) {
@@ -167,7 +167,7 @@ const Command& down_command() {
            {"no-wait", "", "Fails when another `up`, `apply` or `down` is at work, instead of waiting for it."}}),
       .least = 0,
       .most = 1,
-      .run = run};
+      .run = run_down};
   return command;
 }
 

@@ -8,7 +8,7 @@
 namespace underway::cli {
 namespace {
 
-int list(const Arguments& arguments) {
+int list_evaluations(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto page = client.evaluations(list_query(arguments));
   const auto& evaluations = page.rows;
@@ -24,7 +24,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int status(const Arguments& arguments) {
+int status_evaluation(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto e = client.evaluation(resolve_evaluation(client, arguments.positional().front())).value;
   if (print_formatted(arguments, json::to_value(e))) return kDone;
@@ -42,7 +42,7 @@ int status(const Arguments& arguments) {
 }
 
 /// Of one evaluation by its id, or of all that an expression wants: after a look at how many that are.
-int remove(const Arguments& arguments) {
+int remove_evaluation(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string filter = arguments.get("filter");
   const auto& named = arguments.positional();
@@ -78,7 +78,7 @@ const Command& eval_delete_command() {
       .flags = {{"filter", "EXPRESSION", "All that the expression wants."}, {"yes", "", "Without asking."}},
       .least = 0,
       .most = 1,
-      .run = remove};
+      .run = remove_evaluation};
   return command;
 }
 
@@ -87,7 +87,7 @@ const Command& eval_list_command() {
                                .summary = "Lists evaluations, oldest first.",
                                .examples = {"underway eval list -filter 'Status == blocked' -per-page 20"},
                                .flags = with_list_flags({{"verbose", "", "Whole ids."}}),
-                               .run = list};
+                               .run = list_evaluations};
   return command;
 }
 
@@ -98,7 +98,7 @@ const Command& eval_status_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = status};
+                               .run = status_evaluation};
   return command;
 }
 

@@ -96,7 +96,7 @@ class Follower {
   bool within_ = false;  ///< there may be more of the index that was told last
 };
 
-int run(const Arguments& arguments) {
+int run_events(const Arguments& arguments) {
   auto client = make_client(arguments);
   return Follower(client, arguments).run();
 }
@@ -123,7 +123,7 @@ const Command& events_command() {
                 {"json", "", "A JSON object per line, as the server sends it."}},
       .least = 0,
       .most = 0,
-      .run = run};
+      .run = run_events};
   return command;
 }
 

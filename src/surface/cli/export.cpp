@@ -41,7 +41,7 @@ std::vector<migrate::Gap> own_things(sdk::Client& client) {
   return gaps;
 }
 
-int run(const Arguments& arguments) {
+int run_export(const Arguments& arguments) {
   auto client = make_client(arguments);
   client.use_namespace("");
   migrate::Selection selection;
@@ -87,7 +87,7 @@ const Command& export_command() {
       .flags = {{"out", "DIR", "Where to; it must not be there yet, or be empty."},
                 {"json", "", "Jobs as JSON of the API instead of job files."},
                 {"with-secrets", "", "Variables too, in files that only their owner can read."}},
-      .run = run};
+      .run = run_export};
   return command;
 }
 

@@ -16,7 +16,7 @@ std::string last_line(std::string_view log) {
 
 namespace {
 
-constexpr std::size_t kShown = 5;
+constexpr std::size_t kShownTasks = 5;
 
 bool has_failed(const model::TaskState& state) {
   return state.failed || (state.restarts > 0 && state.state != model::TaskRunState::running);
@@ -89,7 +89,7 @@ std::vector<std::string> FailingTasks::lines(const std::vector<api::AllocationSt
   std::size_t troubled = 0;
   for (const auto& allocation : allocations) {
     const auto trouble = trouble_of(allocation, look);
-    if (!trouble || ++troubled > kShown) continue;
+    if (!trouble || ++troubled > kShownTasks) continue;
     out.push_back(fmt::format("        {} on {}: {}", short_id(allocation.id), allocation.node_name, *trouble));
     for (const auto& [task, state] : allocation.task_states.value_or(std::map<std::string, model::TaskState>{})) {
       if (!has_failed(state)) continue;
@@ -97,7 +97,7 @@ std::vector<std::string> FailingTasks::lines(const std::vector<api::AllocationSt
       if (!line.empty()) out.push_back(fmt::format("          {} wrote: {}", task, line));
     }
   }
-  if (troubled > kShown) out.push_back(fmt::format("        and {} more", troubled - kShown));
+  if (troubled > kShownTasks) out.push_back(fmt::format("        and {} more", troubled - kShownTasks));
   return out;
 }
 

@@ -6,7 +6,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_file_add(const Arguments& arguments) {
   const auto& words = arguments.positional();
   auto client = make_client(arguments);
   model::SyncFile file;
@@ -45,7 +45,7 @@ const Command& file_add_command() {
       .flags = declaration_flags(),
       .least = 1,
       .most = 2,
-      .run = run};
+      .run = run_file_add};
   return command;
 }
 

@@ -67,7 +67,7 @@ std::vector<Place> places(sdk::Client& client, const Arguments& arguments, const
   return out;
 }
 
-int run(const Arguments& arguments) {
+int run_file_diff(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto file = find_file(client, arguments, arguments.positional().front());
   if (file.secret) throw Error(Code::denied, fmt::format("file '{}' is secret: it is never shown", file.name));
@@ -104,7 +104,7 @@ const Command& file_diff_command() {
       .flags = {{"cluster", "NAME", "The cluster, when there are several."}},
       .least = 1,
       .most = 10'000,
-      .run = run};
+      .run = run_file_diff};
   return command;
 }
 

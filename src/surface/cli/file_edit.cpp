@@ -49,7 +49,7 @@ class Draft {
   std::string path_;
 };
 
-int run(const Arguments& arguments) {
+int run_file_edit(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto file = find_file(client, arguments, arguments.positional().front());
   const std::string cluster = file.cluster;
@@ -85,7 +85,7 @@ const Command& file_edit_command() {
       .flags = declaration_flags(),
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_file_edit};
   return command;
 }
 

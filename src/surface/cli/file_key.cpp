@@ -23,7 +23,7 @@ void print_state(const provision::KeyState& state) {
   print(key_values(rows));
 }
 
-int info(const Arguments& arguments) {
+int info_file_key(const Arguments& arguments) {
   const auto state = make_client(arguments).sync_key();
   if (arguments.has("json"))
     print_json(json::to_value(state));
@@ -32,7 +32,7 @@ int info(const Arguments& arguments) {
   return kDone;
 }
 
-int rotate(const Arguments& arguments) {
+int rotate_file_key(const Arguments& arguments) {
   const bool force = arguments.has("force");
   if (force && !arguments.has("yes") && is_terminal(0) &&
       !confirm("The old key is withdrawn at once. Nodes whose agents know no rotation take no files then. Do it?")) {
@@ -52,7 +52,7 @@ const Command& file_key_info_command() {
   static const Command command{.name = "file key info",
                                .summary = "Shows the key that signs manifests of files, and how its rotation goes.",
                                .flags = {{"json", "", "As JSON."}},
-                               .run = info};
+                               .run = info_file_key};
   return command;
 }
 
@@ -68,7 +68,7 @@ const Command& file_key_rotate_command() {
           "within a moment. It also ends a rotation that waits for a node.",
       .examples = {"underway file key rotate", "underway file key rotate -force"},
       .flags = {{"force", "", "Withdraws the old key at once."}, {"yes", "", "Does not ask."}},
-      .run = rotate};
+      .run = rotate_file_key};
   return command;
 }
 

@@ -15,7 +15,7 @@ std::string kind_text(const model::SyncFile& file) {
   return out;
 }
 
-int run(const Arguments& arguments) {
+int run_file_list(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto files = client.sync_files(arguments.get("cluster"));
   if (arguments.has("json")) {
@@ -41,7 +41,7 @@ const Command& file_list_command() {
                                .summary = "Lists the files that are kept the same everywhere.",
                                .examples = {"underway file list"},
                                .flags = {{"cluster", "NAME", "Of this cluster only."}, {"json", "", "As JSON."}},
-                               .run = run};
+                               .run = run_file_list};
   return command;
 }
 

@@ -6,7 +6,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_file_remove(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto file = find_file(client, arguments, arguments.positional().front());
   client.remove_sync_file(file.cluster, file.name);
@@ -30,7 +30,7 @@ const Command& file_remove_command() {
                                .flags = {{"cluster", "NAME", "The cluster, when there are several."}},
                                .least = 1,
                                .most = 1,
-                               .run = run};
+                               .run = run_file_remove};
   return command;
 }
 

@@ -7,7 +7,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_file_show(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto file = find_file(client, arguments, arguments.positional().front());
   if (arguments.has("content") || arguments.find("node")) {
@@ -37,7 +37,7 @@ const Command& file_show_command() {
                 {"json", "", "As JSON."}},
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_file_show};
   return command;
 }
 

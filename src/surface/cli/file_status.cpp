@@ -87,7 +87,7 @@ void tell_rotation(sdk::Client& client) {
                   key.waiting.empty() ? "" : ", and waits for " + join(key.waiting, ", ")));
 }
 
-int run(const Arguments& arguments) {
+int run_file_status(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string what = arguments.positional().empty() ? std::string() : arguments.positional().front();
   auto all = client.sync_status(arguments.get("cluster"));
@@ -122,7 +122,7 @@ const Command& file_status_command() {
       .examples = {"underway file status", "underway file status c1", "underway file status /etc/passwd"},
       .flags = {{"cluster", "NAME", "Of this cluster only."}, {"json", "", "As JSON."}},
       .most = 1,
-      .run = run};
+      .run = run_file_status};
   return command;
 }
 

@@ -6,7 +6,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_file_sync(const Arguments& arguments) {
   auto client = make_client(arguments);
   api::SyncNowBody request;
   request.accept_restored = arguments.has("accept-restored");
@@ -38,7 +38,7 @@ const Command& file_sync_command() {
                 {"yes", "", "Does not ask."},
                 {"cluster", "NAME", "Nodes of this cluster only."}},
       .most = 10'000,
-      .run = run};
+      .run = run_file_sync};
   return command;
 }
 

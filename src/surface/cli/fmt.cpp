@@ -87,7 +87,7 @@ int format_input(const Wanted& wanted) {
   return wanted.check && *formatted != text ? kFailed : kDone;
 }
 
-int run(const Arguments& arguments) {
+int run_fmt(const Arguments& arguments) {
   const Wanted wanted{.check = arguments.has("check"),
                       .list = arguments.get("list", "true") != "false",
                       .write = arguments.get("write", "true") != "false",
@@ -125,7 +125,7 @@ const Command& fmt_command() {
       .least = 0,
       .most = 1000,
       .talks_to_server = false,
-      .run = run};
+      .run = run_fmt};
   return command;
 }
 

@@ -27,7 +27,7 @@ model::Host find_host(sdk::Client& client, const std::string& name) {
   throw error;
 }
 
-int run(const Arguments& arguments) {
+int run_host_exec(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto host = find_host(client, arguments.positional().front());
   sdk::ExecSession session;
@@ -61,7 +61,7 @@ const Command& host_exec_command() {
       .least = 1,
       .most = 1000,
       .passes_on = true,
-      .run = run};
+      .run = run_host_exec};
   return command;
 }
 

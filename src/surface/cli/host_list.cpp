@@ -6,7 +6,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_host_list(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto hosts = client.hosts(arguments.get("cluster"));
   if (arguments.has("json")) {
@@ -30,7 +30,7 @@ const Command& host_list_command() {
   static const Command command{.name = "host list",
                                .summary = "Lists the hosts of all clusters.",
                                .flags = {{"cluster", "NAME", "Only this cluster's."}, {"json", "", "As JSON."}},
-                               .run = run};
+                               .run = run_host_list};
   return command;
 }
 

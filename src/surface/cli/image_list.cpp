@@ -8,7 +8,7 @@
 namespace underway::cli {
 namespace {
 
-int list(const Arguments& arguments) {
+int list_images(const Arguments& arguments) {
   const auto images = make_client(arguments).images();
   if (arguments.has("json")) {
     print_json(json::to_value(images));
@@ -22,7 +22,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int image_info(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto all = client.image_info(arguments.positional().front());
   if (arguments.has("json")) {
@@ -45,7 +45,7 @@ int info(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_images(const Arguments& arguments) {
   auto client = make_client(arguments);
   for (const auto& reference : arguments.positional()) {
     client.remove_image(reference, arguments.has("force"));
@@ -73,7 +73,7 @@ const Command& image_list_command() {
   static const Command command{.name = "image list",
                                .summary = "Lists the capsule images in the server's store, newest first.",
                                .flags = {{"json", "", "As JSON."}},
-                               .run = list};
+                               .run = list_images};
   return command;
 }
 
@@ -84,7 +84,7 @@ const Command& image_info_command() {
                                .flags = {{"json", "", "As JSON, with the whole manifest."}},
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = image_info};
   return command;
 }
 
@@ -111,7 +111,7 @@ const Command& image_remove_command() {
                                .flags = {{"force", "", "Whoever refers to it."}},
                                .least = 1,
                                .most = 1000,
-                               .run = remove};
+                               .run = remove_images};
   return command;
 }
 

@@ -27,7 +27,7 @@ int list(sdk::Client& client, const std::string& job) {
   return kDone;
 }
 
-int run(const Arguments& arguments) {
+int run_job_action(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string job = resolve_job(client, arguments.get("job"));
   if (arguments.positional().empty()) return list(client, job);
@@ -76,7 +76,7 @@ const Command& action_command() {
                 kEscape},
       .least = 0,
       .most = 1,
-      .run = run};
+      .run = run_job_action};
   return command;
 }
 

@@ -20,7 +20,7 @@ model::StringMap parse_meta(const std::vector<std::string>& given) {
   return meta;
 }
 
-std::int64_t parse_priority(const std::string& text) {
+std::int64_t parse_dispatch_priority(const std::string& text) {
   try {
     return std::stoll(text);
   } catch (const std::exception&) {
@@ -36,7 +36,7 @@ int dispatch(const Arguments& arguments) {
   wanted.meta = parse_meta(arguments.all("meta"));
   wanted.id_prefix_template = arguments.get("id-prefix-template");
   wanted.idempotency_token = arguments.get("idempotency-token");
-  wanted.priority = arguments.has("priority") ? parse_priority(arguments.get("priority")) : 0;
+  wanted.priority = arguments.has("priority") ? parse_dispatch_priority(arguments.get("priority")) : 0;
   const auto started = client.dispatch_job(wanted);
   print(key_values({{"Dispatched Job ID", started.job_id},
                     {"Evaluation ID", started.eval_id.empty() ? "<none>" : short_id(started.eval_id)}}));

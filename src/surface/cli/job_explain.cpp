@@ -54,7 +54,7 @@ std::string explanation_text(const api::Explanation& explanation, std::size_t wi
 
 namespace {
 
-int run(const Arguments& arguments) {
+int run_job_explain(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto explanation =
       client.explain_job(resolve_job(client, arguments.positional().front()), arguments.has("nodes"));
@@ -80,7 +80,7 @@ const Command& job_explain_command() {
                 {"json", "", "As JSON."}},
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_job_explain};
   return command;
 }
 

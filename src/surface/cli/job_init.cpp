@@ -59,7 +59,7 @@ job "example" {
 }
 )";
 
-int init(const Arguments& arguments) {
+int init_job(const Arguments& arguments) {
   const std::string file = arguments.positional().empty() ? "example.nomad.hcl" : arguments.positional().front();
   if (os::exists(file))
     throw Error(Code::conflict, fmt::format("'{}' is there already", file)).advise("name another file");
@@ -77,7 +77,7 @@ const Command& job_init_command() {
                                .flags = {{"short", "", "Without explanations."}},
                                .most = 1,
                                .talks_to_server = false,
-                               .run = init};
+                               .run = init_job};
   return command;
 }
 

@@ -21,7 +21,7 @@ model::Job version_of(sdk::Client& client, const std::string& id, std::int64_t n
       .advise(fmt::format("`underway job history {}` lists those that are kept", id));
 }
 
-int inspect(const Arguments& arguments) {
+int inspect_job(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_job(client, arguments.positional().front());
   const auto wanted = arguments.find("version");
@@ -62,7 +62,7 @@ int history(const Arguments& arguments) {
   return kDone;
 }
 
-int validate(const Arguments& arguments) {
+int validate_job(const Arguments& arguments) {
   const auto loaded = load_job(arguments.positional().front(), arguments);
   print(job_warnings_text(jobspec::warnings_text(jobspec::texts_of(jobspec::template_warnings(loaded.job)))));
   print("Job validation successful\n");
@@ -87,7 +87,7 @@ const Command& job_inspect_command() {
                                .flags = {{"version", "VERSION|TAG", "This version."}, {"hcl", "", "As a job file."}},
                                .least = 1,
                                .most = 1,
-                               .run = inspect};
+                               .run = inspect_job};
   return command;
 }
 
@@ -115,7 +115,7 @@ const Command& job_validate_command() {
                                .least = 1,
                                .most = 1,
                                .talks_to_server = false,
-                               .run = validate};
+                               .run = validate_job};
   return command;
 }
 

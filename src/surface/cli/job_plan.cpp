@@ -40,7 +40,7 @@ void print_evicted(const std::vector<api::Evicted>& evicted) {
   table.print();
 }
 
-int run(const Arguments& arguments) {
+int run_job_plan(const Arguments& arguments) {
   const auto loaded = load_job(arguments.positional().front(), arguments);
   auto client = make_client(arguments);
   const auto change = client.plan_job(loaded.job);
@@ -88,7 +88,7 @@ const Command& job_plan_command() {
                                     {"json", "", "The plan as JSON."}}),
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_job_plan};
   return command;
 }
 

@@ -93,7 +93,7 @@ bool go_on_after(const Error& error, const api::AllocationStub& allocation, cons
   return plan.ask && is_terminal(0) && confirm("Go on with the others?");
 }
 
-int restart(const Arguments& arguments) {
+int restart_job(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string job = resolve_job(client, arguments.positional().front());
   Stubs allocations = client.job_allocations(job);
@@ -145,7 +145,7 @@ const Command& job_restart_command() {
                 {"yes", "", "Does not ask."}},
       .least = 1,
       .most = 1,
-      .run = restart};
+      .run = restart_job};
   return command;
 }
 

@@ -20,7 +20,7 @@ std::int64_t parse_priority(const std::string& text) {
   return priority;
 }
 
-int run(const Arguments& arguments) {
+int run_job(const Arguments& arguments) {
   const auto loaded = load_job(arguments.positional().front(), arguments);
   auto client = make_client(arguments);
   std::optional<model::Revision> enforce;
@@ -79,7 +79,7 @@ const Command& job_run_command() {
            {"check-index", "INDEX", "Refuses when the job has changed since `job plan` printed this index."}}),
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_job};
   return command;
 }
 

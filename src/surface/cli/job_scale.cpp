@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "cli/commands.hpp"
 #include "cli/follow_evaluation.hpp"
 #include "cli/list_flags.hpp"
@@ -58,11 +59,6 @@ int events(const Arguments& arguments) {
   return kDone;
 }
 
-std::string text_at(const boost::json::value& value, const char* key) {
-  const auto* found = value.as_object().if_contains(key);
-  return found == nullptr || !found->is_string() ? std::string() : std::string(std::string_view(found->get_string()));
-}
-
 int list_policies(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto policies = client.scaling_policies(arguments.get("job"), arguments.get("type"));
@@ -70,10 +66,11 @@ int list_policies(const Arguments& arguments) {
   Table table({"ID", "Enabled", "Type", "Target"});
   for (const auto& policy : policies.as_array()) {
     const auto& target = policy.at("Target");
-    std::string what = text_at(target, "Namespace") + "/" + text_at(target, "Job") + "/" + text_at(target, "Group");
-    if (const auto task = text_at(target, "Task"); !task.empty()) what += "/" + task;
-    table.add({short_id(text_at(policy, "ID")), policy.at("Enabled").as_bool() ? "true" : "false",
-               text_at(policy, "Type"), what});
+    std::string what =
+        json::text_at(target, "Namespace") + "/" + json::text_at(target, "Job") + "/" + json::text_at(target, "Group");
+    if (const auto task = json::text_at(target, "Task"); !task.empty()) what += "/" + task;
+    table.add({short_id(json::text_at(policy, "ID")), policy.at("Enabled").as_bool() ? "true" : "false",
+               json::text_at(policy, "Type"), what});
   }
   table.print();
   return kDone;
@@ -85,7 +82,7 @@ int show_policy(const Arguments& arguments) {
   std::vector<std::string> ids;
   const auto policies = client.scaling_policies({}, {});
   for (const auto& policy : policies.as_array()) {
-    if (text_at(policy, "ID").starts_with(prefix)) ids.push_back(text_at(policy, "ID"));
+    if (json::text_at(policy, "ID").starts_with(prefix)) ids.push_back(json::text_at(policy, "ID"));
   }
   if (ids.empty())
     throw Error(Code::not_found, fmt::format("no scaling policy's id begins with '{}'", prefix))

@@ -45,7 +45,7 @@ int print_parent(sdk::Client& client, const model::Job& job) {
   return kDone;
 }
 
-int list(sdk::Client& client, const Arguments& arguments) {
+int list_jobs(sdk::Client& client, const Arguments& arguments) {
   const auto page = client.jobs(list_query(arguments));
   const auto& jobs = page.rows;
   tell_next_page(page.next_token);
@@ -91,7 +91,7 @@ void print_allocations(const std::vector<api::AllocationStub>& allocations) {
   table.print();
 }
 
-int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
+int show_job(sdk::Client& client, const std::string& id, const Arguments& arguments) {
   const auto job = client.job(id);
   if (print_formatted(arguments, json::to_value(job))) return kDone;
   std::string status(describe::spell(job.status));
@@ -133,10 +133,11 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
   return kDone;
 }
 
-int run(const Arguments& arguments) {
+int run_job_status(const Arguments& arguments) {
   auto client = make_client(arguments);
-  return arguments.positional().empty() ? list(client, arguments)
-                                        : one(client, resolve_job(client, arguments.positional().front()), arguments);
+  return arguments.positional().empty()
+             ? list_jobs(client, arguments)
+             : show_job(client, resolve_job(client, arguments.positional().front()), arguments);
 }
 
 int run_allocs(const Arguments& arguments) {
@@ -156,7 +157,7 @@ const Command& job_status_command() {
                                .flags = with_list_flags(),
                                .least = 0,
                                .most = 1,
-                               .run = run};
+                               .run = run_job_status};
   return command;
 }
 

@@ -66,7 +66,7 @@ ExitCode ask_for_capsules(sdk::Client& client, const std::string& id, const Argu
   return ask_before(loss, arguments);
 }
 
-int run(const Arguments& arguments) {
+int run_job_stop(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_job(client, arguments.positional().front());
   if (arguments.has("purge")) {
@@ -102,7 +102,7 @@ const Command& job_stop_command() {
                                          kYes},
                                .least = 1,
                                .most = 1,
-                               .run = run};
+                               .run = run_job_stop};
   return command;
 }
 

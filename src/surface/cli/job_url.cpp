@@ -80,7 +80,7 @@ Address resolve(const Address& from, const std::string& location) {
   return address;
 }
 
-http::Response ask(const Address& address, const FetchLimits& limits, Duration left) {
+http::Response ask_address(const Address& address, const FetchLimits& limits, Duration left) {
   http::ClientOptions options;
   options.connect_timeout = std::min(options.connect_timeout, left);
   options.body_limit = limits.bytes;
@@ -115,7 +115,7 @@ std::string fetch(Address address, const FetchLimits& limits) {
   for (int hops = 0; hops <= limits.redirects; ++hops) {
     const Duration left = deadline - std::chrono::steady_clock::now();
     if (left <= Duration{0}) break;
-    const auto response = ask(address, limits, left);
+    const auto response = ask_address(address, limits, left);
     if (response.status == 200) return response.body;
     const auto next = redirected(address, response);
     if (!next)

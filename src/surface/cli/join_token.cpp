@@ -15,7 +15,7 @@ std::string state_of(const model::JoinToken& token) {
   return unix_nanos(SystemClock().now()) >= token.expire_time ? "expired" : "unused";
 }
 
-int create(const Arguments& arguments) {
+int create_join_token(const Arguments& arguments) {
   api::NewJoinToken request;
   request.name = arguments.get("name");
   request.node_pool = arguments.get("pool");
@@ -36,7 +36,7 @@ int create(const Arguments& arguments) {
   return kDone;
 }
 
-int list(const Arguments& arguments) {
+int list_join_tokens(const Arguments& arguments) {
   const auto tokens = make_client(arguments).join_tokens();
   if (print_formatted(arguments, json::to_value(tokens))) return kDone;
   Table table({"ID", "Name", "Node Pool", "Cluster", "Expires", "State"});
@@ -46,7 +46,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int revoke(const Arguments& arguments) {
+int revoke_join_token(const Arguments& arguments) {
   const std::string& id = arguments.positional().front();
   make_client(arguments).revoke_join_token(id);
   print(fmt::format("Join token \"{}\" is revoked\n", id));
@@ -73,7 +73,7 @@ const Command& join_token_create_command() {
                 {"cluster", "NAME", "The cluster that the node becomes a member of."},
                 {"json", "", "As JSON."},
                 kTemplate},
-      .run = create};
+      .run = create_join_token};
   return command;
 }
 
@@ -81,7 +81,7 @@ const Command& join_token_list_command() {
   static const Command command{.name = "node join-token list",
                                .summary = "Lists join tokens, and by whom they were used.",
                                .flags = with_format_flags(),
-                               .run = list};
+                               .run = list_join_tokens};
   return command;
 }
 
@@ -91,7 +91,7 @@ const Command& join_token_revoke_command() {
                                .summary = "Takes a join token back; a node that joined with it stays.",
                                .least = 1,
                                .most = 1,
-                               .run = revoke};
+                               .run = revoke_join_token};
   return command;
 }
 

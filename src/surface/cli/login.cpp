@@ -6,6 +6,7 @@
 #include "async/event.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/list_flags.hpp"
@@ -20,13 +21,8 @@ namespace {
 
 using boost::json::object;
 
-constexpr Duration kPatience = std::chrono::minutes(5);
+constexpr Duration kLoginPatience = std::chrono::minutes(5);
 constexpr const char* kCallback = "/oidc/callback";
-
-std::string member(const boost::json::value& value, const char* name) {
-  const auto* found = value.is_object() ? value.get_object().if_contains(name) : nullptr;
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
 
 struct Method {
   std::string name, type;
@@ -37,8 +33,9 @@ Method choose(sdk::Client& client, const Arguments& arguments) {
   const std::string name = arguments.get("method"), type = upper(arguments.get("type"));
   const auto methods = ask(client, "GET", "/v1/acl/auth-methods");
   for (const auto& one : methods.as_array()) {
-    const bool meant = name.empty() ? one.at("Default").as_bool() : member(one, "Name") == name;
-    if (meant && (type.empty() || member(one, "Type") == type)) return {member(one, "Name"), member(one, "Type")};
+    const bool meant = name.empty() ? one.at("Default").as_bool() : json::text_at(one, "Name") == name;
+    if (meant && (type.empty() || json::text_at(one, "Type") == type))
+      return {json::text_at(one, "Name"), json::text_at(one, "Type")};
   }
   if (!name.empty())
     throw Error(Code::not_found,
@@ -92,10 +89,10 @@ boost::json::value by_oidc(sdk::Client& client, const Method& method, const Argu
   const auto listening = server.listen(endpoint);
   const std::string back = fmt::format("http://{}:{}{}", host == "::1" ? "[::1]" : host, listening.port, kCallback);
   object body{{"AuthMethodName", method.name}, {"RedirectURI", back}, {"ClientNonce", SystemIds().uuid()}};
-  const std::string url = member(ask(client, "PUT", "/v1/acl/oidc/auth-url", body), "AuthURL");
+  const std::string url = json::text_at(ask(client, "PUT", "/v1/acl/oidc/auth-url", body), "AuthURL");
   say("Complete the login via your OIDC provider. Open this address in a browser:\n\n    " + url + "\n");
   open_browser(url);
-  loop.run_until_done(wait_for(callback, async::deadline_in(kPatience)));
+  loop.run_until_done(wait_for(callback, async::deadline_in(kLoginPatience)));
   loop.run_until_done(server.stop(std::chrono::seconds(1)));
   if (!callback->came) throw Error(Code::timeout, "nobody came back from the provider within five minutes");
   if (const auto error = callback->query.find("error"))
@@ -127,7 +124,7 @@ std::string roles_text(const boost::json::value& token) {
   const auto* roles = token.at("Roles").if_array();  // null when there are none
   if (roles == nullptr || roles->empty()) return "<none>\n";
   Table table({"ID", "Name"});
-  for (const auto& one : *roles) table.add({member(one, "ID"), member(one, "Name")});
+  for (const auto& one : *roles) table.add({json::text_at(one, "ID"), json::text_at(one, "Name")});
   return table.text(0);
 }
 
@@ -138,7 +135,7 @@ std::string index_text(const boost::json::value& token, const char* name) {
 
 std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
 
-int run(const Arguments& arguments) {
+int run_login(const Arguments& arguments) {
   const auto [type, method, token] = log_in(arguments);
   if (print_formatted(arguments, token)) return kDone;
   say(fmt::format("Successfully logged in via {} and {}\n", type, method));
@@ -156,17 +153,18 @@ Login log_in(const Arguments& arguments) {
 }
 
 std::string token_text(const boost::json::value& token) {
-  const bool management = member(token, "Type") == "management";
-  std::vector<std::pair<std::string, std::string>> lines = {{"Accessor ID", member(token, "AccessorID")},
-                                                            {"Secret ID", member(token, "SecretID")},
-                                                            {"Name", or_none(member(token, "Name"))},
-                                                            {"Type", member(token, "Type")},
-                                                            {"Global", token.at("Global").as_bool() ? "true" : "false"},
-                                                            {"Create Time", member(token, "CreateTime")},
-                                                            {"Expiry Time", or_none(member(token, "ExpirationTime"))},
-                                                            {"Create Index", index_text(token, "CreateIndex")},
-                                                            {"Modify Index", index_text(token, "ModifyIndex")},
-                                                            {"Policies", management ? "n/a" : policies_of(token)}};
+  const bool management = json::text_at(token, "Type") == "management";
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"Accessor ID", json::text_at(token, "AccessorID")},
+      {"Secret ID", json::text_at(token, "SecretID")},
+      {"Name", or_none(json::text_at(token, "Name"))},
+      {"Type", json::text_at(token, "Type")},
+      {"Global", token.at("Global").as_bool() ? "true" : "false"},
+      {"Create Time", json::text_at(token, "CreateTime")},
+      {"Expiry Time", or_none(json::text_at(token, "ExpirationTime"))},
+      {"Create Index", index_text(token, "CreateIndex")},
+      {"Modify Index", index_text(token, "ModifyIndex")},
+      {"Policies", management ? "n/a" : policies_of(token)}};
   if (management) lines.emplace_back("Roles", "n/a");
   return key_values(lines) + (management ? "" : "\nRoles\n" + roles_text(token));
 }
@@ -187,7 +185,7 @@ const Command& login_command() {
                 {"json", "", "As JSON."},
                 kTemplate},
       .most = 1,
-      .run = run};
+      .run = run_login};
   return command;
 }
 

@@ -85,7 +85,7 @@ int carry_out(const migrate::Plan& plan, const migrate::Send& send, bool as_json
   return outcome.refused == 0 && outcome.broke.empty() && !plan.troubles() ? kDone : kFailed;
 }
 
-int run(const Arguments& arguments) {
+int run_migrate_from_nomad(const Arguments& arguments) {
   if (arguments.has("start") && arguments.all("job").empty())
     throw Error(Code::invalid, "-start needs -job: it says which jobs shall run here");
   const auto limit = timeout_of(arguments);
@@ -151,7 +151,7 @@ const Command& migrate_from_nomad_command() {
                 {"with-secrets", "", "In DIR, variables too, readable by their owner only."},
                 {"timeout", "DURATION", "For each of the two servers, altogether; 10m."},
                 {"json", "", "The plan as JSON, without secrets."}},
-      .run = run};
+      .run = run_migrate_from_nomad};
   return command;
 }
 

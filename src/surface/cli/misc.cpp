@@ -18,7 +18,7 @@ int collect(const Arguments& arguments) {
   return kDone;
 }
 
-int members(const Arguments& arguments) {
+int server_members(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto answer = client.members();
   if (print_formatted(arguments, answer)) return kDone;
@@ -33,7 +33,7 @@ int members(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int agent_information(const Arguments& arguments) {
   print_json(make_client(arguments).agent_self());
   return kDone;
 }
@@ -86,13 +86,14 @@ const Command& system_gc_command() {
 
 const Command& server_members_command() {
   static const Command command{
-      .name = "server members", .summary = "Lists the servers.", .flags = with_format_flags(), .run = members};
+      .name = "server members", .summary = "Lists the servers.", .flags = with_format_flags(), .run = server_members};
   return command;
 }
 
 const Command& agent_info_command() {
-  static const Command command{
-      .name = "agent-info", .summary = "Prints what the agent is and how it is configured, as JSON.", .run = info};
+  static const Command command{.name = "agent-info",
+                               .summary = "Prints what the agent is and how it is configured, as JSON.",
+                               .run = agent_information};
   return command;
 }
 

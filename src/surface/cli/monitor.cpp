@@ -5,7 +5,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_monitor(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string named = arguments.get("node-id");
   const std::string node = named.empty() ? "" : resolve_node(client, named);
@@ -28,7 +28,7 @@ const Command& monitor_command() {
                 {"node-id", "ID|NAME", "The log of that node's agent."},
                 {"server-id", "ID", "For Nomad's scripts: there is one server."},
                 {"json", "", "One JSON object a line."}},
-      .run = run};
+      .run = run_monitor};
   return command;
 }
 

@@ -31,24 +31,17 @@ Namespace read_file(const std::string& path) {
   return ns;
 }
 
-void add(std::vector<std::string>& list, const std::string& item) {
-  if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
-}
-
-std::vector<std::string> list_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (const auto& item : split(text, ',')) {
-    if (!trim(item).empty()) out.emplace_back(trim(item));
-  }
-  return out;
+void add(std::vector<std::string>& list_namespaces, const std::string& item) {
+  if (std::find(list_namespaces.begin(), list_namespaces.end(), item) == list_namespaces.end())
+    list_namespaces.push_back(item);
 }
 
 void change(Namespace& ns, const Arguments& arguments) {
   auto& drivers = ns.capabilities;
   if (const auto text = arguments.find("description")) ns.description = *text;
   if (arguments.find("raw-exec-as-root")) ns.raw_exec_as_root = arguments.has("raw-exec-as-root");
-  if (const auto only = arguments.find("only-drivers")) drivers.enabled_task_drivers = list_of(*only);
-  if (const auto only = arguments.find("only-users")) ns.allowed_users = list_of(*only);
+  if (const auto only = arguments.find("only-drivers")) drivers.enabled_task_drivers = split_list(*only);
+  if (const auto only = arguments.find("only-users")) ns.allowed_users = split_list(*only);
   for (const auto& driver : arguments.all("allow-driver")) {
     std::erase(drivers.disabled_task_drivers, driver);
     if (!drivers.enabled_task_drivers.empty()) add(drivers.enabled_task_drivers, driver);
@@ -66,7 +59,7 @@ void change(Namespace& ns, const Arguments& arguments) {
 }
 
 /// What is there stays, unless a flag says something else; a file says everything.
-int apply(const Arguments& arguments) {
+int apply_namespace(const Arguments& arguments) {
   const std::string& argument = arguments.positional().front();
   auto client = make_client(arguments);
   Namespace ns;
@@ -84,9 +77,11 @@ int apply(const Arguments& arguments) {
   return kDone;
 }
 
-std::string or_all(const std::vector<std::string>& list) { return list.empty() ? "<all>" : join(list, ","); }
+std::string or_all(const std::vector<std::string>& list_namespaces) {
+  return list_namespaces.empty() ? "<all>" : join(list_namespaces, ",");
+}
 
-int list(const Arguments& arguments) {
+int list_namespaces(const Arguments& arguments) {
   const auto namespaces = make_client(arguments).namespaces();
   if (print_formatted(arguments, json::to_value(namespaces))) return kDone;
   Table table({"Name", "Description"});
@@ -95,7 +90,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int status(const Arguments& arguments) {
+int status_namespace(const Arguments& arguments) {
   const auto ns = make_client(arguments).ns(arguments.positional().front());
   if (print_formatted(arguments, json::to_value(ns))) return kDone;
   const auto& disabled = ns.capabilities.disabled_task_drivers;
@@ -111,13 +106,13 @@ int status(const Arguments& arguments) {
   return kDone;
 }
 
-int inspect(const Arguments& arguments) {
+int inspect_namespace(const Arguments& arguments) {
   const auto ns = json::to_value(make_client(arguments).ns(arguments.positional().front()));
   if (!print_formatted(arguments, ns)) print_json(ns);
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_namespace(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
   make_client(arguments).delete_namespace(name);
   print(fmt::format("Successfully deleted namespace \"{}\"!\n", name));
@@ -155,13 +150,13 @@ const Command& namespace_apply_command() {
                 {"allow-user", "NAME", "One user more.", true}},
       .least = 1,
       .most = 1,
-      .run = apply};
+      .run = apply_namespace};
   return command;
 }
 
 const Command& namespace_list_command() {
   static const Command command{
-      .name = "namespace list", .summary = "Lists namespaces.", .flags = with_format_flags(), .run = list};
+      .name = "namespace list", .summary = "Lists namespaces.", .flags = with_format_flags(), .run = list_namespaces};
   return command;
 }
 
@@ -172,7 +167,7 @@ const Command& namespace_status_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = status};
+                               .run = status_namespace};
   return command;
 }
 
@@ -183,7 +178,7 @@ const Command& namespace_inspect_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = inspect};
+                               .run = inspect_namespace};
   return command;
 }
 
@@ -193,7 +188,7 @@ const Command& namespace_delete_command() {
                                .summary = "Deletes a namespace whose jobs are all over.",
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_namespace};
   return command;
 }
 

@@ -9,7 +9,7 @@
 namespace underway::cli {
 namespace {
 
-int list(sdk::Client& client, const Arguments& arguments) {
+int list_nodes(sdk::Client& client, const Arguments& arguments) {
   const auto page = client.nodes(list_query(arguments));
   const auto& nodes = page.rows;
   tell_next_page(page.next_token);
@@ -67,7 +67,7 @@ std::string volumes_text(const model::Node& node) {
   return text.empty() ? "<none>" : text;
 }
 
-int one(sdk::Client& client, const std::string& id, const Arguments& arguments) {
+int show_node(sdk::Client& client, const std::string& id, const Arguments& arguments) {
   const auto node = client.node(id);
   if (print_formatted(arguments, json::to_value(node))) return kDone;
   std::string drivers;
@@ -105,10 +105,11 @@ int one(sdk::Client& client, const std::string& id, const Arguments& arguments) 
   return kDone;
 }
 
-int status(const Arguments& arguments) {
+int status_node(const Arguments& arguments) {
   auto client = make_client(arguments);
-  return arguments.positional().empty() ? list(client, arguments)
-                                        : one(client, resolve_node(client, arguments.positional().front()), arguments);
+  return arguments.positional().empty()
+             ? list_nodes(client, arguments)
+             : show_node(client, resolve_node(client, arguments.positional().front()), arguments);
 }
 
 int eligibility(const Arguments& arguments) {
@@ -122,7 +123,7 @@ int eligibility(const Arguments& arguments) {
   return kDone;
 }
 
-int purge(const Arguments& arguments) {
+int purge_node(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_node(client, arguments.positional().front());
   if (!arguments.has(kYes.name)) {
@@ -152,7 +153,7 @@ const Command& node_status_command() {
       .flags = with_list_flags({{"verbose", "", "Whole ids; of one node its attributes too."}}),
       .least = 0,
       .most = 1,
-      .run = status};
+      .run = status_node};
   return command;
 }
 
@@ -178,7 +179,7 @@ const Command& node_purge_command() {
                                .flags = {kYes},
                                .least = 1,
                                .most = 1,
-                               .run = purge};
+                               .run = purge_node};
   return command;
 }
 

@@ -150,7 +150,7 @@ std::string impact_of(sdk::Client& client, const std::vector<Target>& targets, c
   return impact_line(parts);
 }
 
-void ask(const std::vector<Target>& targets, bool enable) {
+void ask_to_drain(const std::vector<Target>& targets, bool enable) {
   std::vector<std::string> names;
   for (const auto& target : targets) names.push_back(target.name);
   const std::string question =
@@ -158,7 +158,7 @@ void ask(const std::vector<Target>& targets, bool enable) {
   if (!confirm(question)) throw Error(Code::conflict, "nothing was changed").advise("-yes answers the question");
 }
 
-int run(const Arguments& arguments) {
+int run_node_drain(const Arguments& arguments) {
   const bool enable = arguments.has("enable"), disable = arguments.has("disable");
   const bool only_watch = arguments.has("monitor") && !enable && !disable;
   if (enable == disable && !only_watch)
@@ -180,7 +180,7 @@ int run(const Arguments& arguments) {
     return kDone;
   }
   if (enable) say(impact_of(client, targets, *drain));
-  if (!arguments.has("yes")) ask(targets, enable);
+  if (!arguments.has("yes")) ask_to_drain(targets, enable);
   for (const auto& target : targets)
     client.drain_node(target.id, drain, disable && !arguments.has("keep-ineligible"), meta);
   if (enable && !arguments.has("detach")) return monitor(client, targets);
@@ -230,7 +230,7 @@ const Command& node_drain_command() {
                 {"yes", "", "Does not ask."}},
       .least = 0,
       .most = 10'000,
-      .run = run};
+      .run = run_node_drain};
   return command;
 }
 

@@ -27,7 +27,7 @@ int read(const Arguments& arguments) {
   return kDone;
 }
 
-int apply(const Arguments& arguments) {
+int apply_node_meta(const Arguments& arguments) {
   node::MetadataRequest request;
   for (const auto& key : arguments.all("unset")) request.meta[key] = std::nullopt;
   for (const auto& pair : arguments.positional()) {
@@ -64,7 +64,7 @@ const Command& node_meta_apply_command() {
       .flags = {{"node-id", "ID|NAME", "The node."}, {"unset", "KEY", "Takes the key away.", true}},
       .least = 0,
       .most = 1000,
-      .run = apply};
+      .run = apply_node_meta};
   return command;
 }
 

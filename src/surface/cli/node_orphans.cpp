@@ -21,7 +21,7 @@ void print_orphans(const std::vector<model::Orphans>& all) {
   table.print();
 }
 
-int run(const Arguments& arguments) {
+int run_node_orphans(const Arguments& arguments) {
   const bool keep = arguments.has("keep"), stop = arguments.has("stop");
   if (keep && stop) throw Error(Code::invalid, "either -keep or -stop can be given");
   if ((keep || stop) && arguments.positional().empty() && !arguments.has("all"))
@@ -69,7 +69,7 @@ const Command& node_orphans_command() {
                 {"json", "", "Everything as JSON."}},
       .least = 0,
       .most = 1,
-      .run = run};
+      .run = run_node_orphans};
   return command;
 }
 

@@ -35,7 +35,7 @@ model::NodePool parse_pool(const std::string& text, const std::string& name) {
   return pool;
 }
 
-int apply(const Arguments& arguments) {
+int apply_node_pool(const Arguments& arguments) {
   const std::string& file = arguments.positional().front();
   const std::string source = read_input(file);
   const Json pool = arguments.has("json") ? json::parse(source) : json::to_value(parse_pool(source, file));
@@ -45,7 +45,7 @@ int apply(const Arguments& arguments) {
   return kDone;
 }
 
-int list(const Arguments& arguments) {
+int list_node_pools(const Arguments& arguments) {
   Api api(arguments);
   const Json pools = api.get("/v1/node/pools", list_query_of(arguments));
   if (print_formatted(arguments, pools)) return kDone;
@@ -56,7 +56,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_node_pool(const Arguments& arguments) {
   Api api(arguments);
   const Json pool = api.get(path_of(arguments.positional().front()));
   if (print_formatted(arguments, pool)) return kDone;
@@ -104,7 +104,7 @@ int jobs(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_node_pool(const Arguments& arguments) {
   Api api(arguments);
   const std::string& name = arguments.positional().front();
   api.remove(path_of(name));
@@ -112,7 +112,7 @@ int remove(const Arguments& arguments) {
   return kDone;
 }
 
-constexpr std::string_view kExample =
+constexpr std::string_view kPoolExample =
     R"(# Nodes that are set apart. `node pool apply pool.nomad.hcl`; nodes say client.node_pool, jobs say node_pool.
 node_pool "example" {
   description = "Example node pool"
@@ -129,7 +129,7 @@ node_pool "example" {
   # }
 }
 )";
-constexpr std::string_view kExampleJson = R"({
+constexpr std::string_view kPoolExampleJson = R"({
   "Name": "example",
   "Description": "Example node pool",
   "Meta": {
@@ -139,13 +139,13 @@ constexpr std::string_view kExampleJson = R"({
 }
 )";
 
-int init(const Arguments& arguments) {
+int init_node_pool(const Arguments& arguments) {
   const std::string form = arguments.get("out", "hcl");
   if (form != "hcl" && form != "json")
     throw Error(Code::invalid, fmt::format("-out '{}' is neither hcl nor json", form));
   const std::string file = arguments.positional().empty() ? "pool.nomad." + form : arguments.positional().front();
   if (os::exists(file)) throw Error(Code::conflict, fmt::format("'{}' is there already", file));
-  os::write_file(file, form == "hcl" ? kExample : kExampleJson);
+  os::write_file(file, form == "hcl" ? kPoolExample : kPoolExampleJson);
   if (!arguments.has("quiet")) print(fmt::format("Example node pool specification written to {}\n", file));
   return kDone;
 }
@@ -160,13 +160,13 @@ const Command& node_pool_apply_command() {
                                .flags = {{"json", "", "The file is JSON."}},
                                .least = 1,
                                .most = 1,
-                               .run = apply};
+                               .run = apply_node_pool};
   return command;
 }
 
 const Command& node_pool_list_command() {
   static const Command command{
-      .name = "node pool list", .summary = "Lists node pools.", .flags = with_list_flags(), .run = list};
+      .name = "node pool list", .summary = "Lists node pools.", .flags = with_list_flags(), .run = list_node_pools};
   return command;
 }
 
@@ -177,7 +177,7 @@ const Command& node_pool_info_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = info};
+                               .run = info_node_pool};
   return command;
 }
 
@@ -209,7 +209,7 @@ const Command& node_pool_delete_command() {
                                .summary = "Deletes a pool that no node and no job is in.",
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_node_pool};
   return command;
 }
 
@@ -220,7 +220,7 @@ const Command& node_pool_init_command() {
                                .flags = {{"out", "hcl|json", "The form; hcl."}, {"quiet", "", "Says nothing."}},
                                .most = 1,
                                .talks_to_server = false,
-                               .run = init};
+                               .run = init_node_pool};
   return command;
 }
 

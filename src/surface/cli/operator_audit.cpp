@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
@@ -6,20 +7,15 @@
 namespace underway::cli {
 namespace {
 
-std::string text_of(const boost::json::object& record, const char* key) {
-  const auto* value = record.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 /// "2026-11-21T17:02:03Z  anna (192.0.2.7:4000)  PUT /v1/jobs  200  job default/web: Priority: 50 -> 60".
 std::string one_line(const boost::json::object& record) {
-  const std::string name = text_of(record, "Name");
+  const std::string name = json::text_at(record, "Name");
   const auto* status = record.if_contains("Status");
-  std::string out =
-      fmt::format("{}  {} ({})  {} {}  {}", text_of(record, "Time"), name.empty() ? text_of(record, "Accessor") : name,
-                  text_of(record, "Address"), text_of(record, "Method"), text_of(record, "Target"),
-                  status != nullptr && status->is_int64() ? status->get_int64() : 0);
-  if (const auto subject = text_of(record, "Subject"); !subject.empty()) out += "  " + subject;
+  std::string out = fmt::format(
+      "{}  {} ({})  {} {}  {}", json::text_at(record, "Time"), name.empty() ? json::text_at(record, "Accessor") : name,
+      json::text_at(record, "Address"), json::text_at(record, "Method"), json::text_at(record, "Target"),
+      status != nullptr && status->is_int64() ? status->get_int64() : 0);
+  if (const auto subject = json::text_at(record, "Subject"); !subject.empty()) out += "  " + subject;
   if (const auto* changes = record.if_contains("Changes"); changes != nullptr && changes->is_array()) {
     std::string list;
     for (const auto& change : changes->get_array()) {
@@ -27,11 +23,11 @@ std::string one_line(const boost::json::object& record) {
     }
     out += list;
   }
-  if (const auto error = text_of(record, "Error"); !error.empty()) out += "  " + paint(Colour::red, error);
+  if (const auto error = json::text_at(record, "Error"); !error.empty()) out += "  " + paint(Colour::red, error);
   return out;
 }
 
-int run(const Arguments& arguments) {
+int run_operator_audit(const Arguments& arguments) {
   auto client = make_client(arguments);
   const bool as_json = arguments.has("json");
   client.audit(arguments.get("since"), arguments.get("who"), arguments.has("follow"), [&](std::string_view line) {
@@ -54,7 +50,7 @@ const Command& operator_audit_command() {
                 {"who", "WHO", "Only of this token: its name, or the beginning of its accessor id."},
                 {"follow", "", "Goes on with what happens."},
                 {"json", "", "One JSON object a line."}},
-      .run = run};
+      .run = run_operator_audit};
   return command;
 }
 

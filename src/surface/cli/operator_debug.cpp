@@ -96,15 +96,8 @@ void take_state(Gathering& gathering, std::size_t round, const std::vector<std::
     gathering.take(fmt::format("client/{}/{:04}-stats.json", node, round), "/v1/client/stats", {{"node_id", node}});
 }
 
-std::vector<std::string> list_of(const std::string& text) {
-  std::vector<std::string> out;
-  for (const auto& item : split(text, ','))
-    if (!trim(item).empty()) out.emplace_back(trim(item));
-  return out;
-}
-
 std::vector<std::string> chosen_nodes(Api& api, const Arguments& arguments) {
-  const auto wanted = list_of(arguments.get("node-id", "all"));
+  const auto wanted = split_list(arguments.get("node-id", "all"));
   const std::string node_class = arguments.get("node-class");
   const auto most = static_cast<std::size_t>(std::max(0, std::atoi(arguments.get("max-nodes", "10").c_str())));
   std::vector<std::string> out;
@@ -200,7 +193,7 @@ class EventReader {
 
 /// -event-topic: none, all, or "Job,Node:ID"; absent for none.
 std::optional<sdk::EventQuery> events_wanted(const Arguments& arguments) {
-  sdk::EventQuery query{list_of(arguments.get("event-topic", "none")), 0};
+  sdk::EventQuery query{split_list(arguments.get("event-topic", "none")), 0};
   if (const auto index = arguments.find("event-index")) query.index = parse_index(*index);
   const auto is = [&](const char* word) { return query.topics.size() == 1 && lower(query.topics.front()) == word; };
   if (query.topics.empty() || is("none")) return std::nullopt;
@@ -211,7 +204,7 @@ std::optional<sdk::EventQuery> events_wanted(const Arguments& arguments) {
 /// There is one server: another name is a mistake.
 void check_servers(Api& api, const Arguments& arguments) {
   const std::string name = text(api.get("/v1/agent/self"), "member.Name");
-  for (const auto& wanted : list_of(arguments.get("server-id", "all"))) {
+  for (const auto& wanted : split_list(arguments.get("server-id", "all"))) {
     if (wanted != "all" && wanted != "leader" && !name.starts_with(wanted))
       throw Error(Code::not_found, fmt::format("no server is named '{}'", wanted))
           .because(name.empty() ? "there is one server" : fmt::format("the server is {}", name));

@@ -12,21 +12,19 @@ using Configuration = model::SchedulerConfiguration;
 
 constexpr const char* kPath = "/v1/operator/scheduler/configuration";
 
-std::string spell(bool value) { return value ? "true" : "false"; }
-
 int get_config(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto answer = ask(client, "GET", kPath);
   if (print_formatted(arguments, answer)) return kDone;
   const auto found = json::decode<Configuration>(answer.at("SchedulerConfig"), "answer");
   print(key_values({{"Scheduler Algorithm", std::string(describe::spell(found.algorithm))},
-                    {"Memory Oversubscription", spell(found.memory_oversubscription)},
-                    {"Reject Job Registration", spell(found.reject_job_registration)},
-                    {"Pause Eval Broker", spell(found.pause_eval_broker)},
-                    {"Preemption System Scheduler", spell(found.preemption.system)},
-                    {"Preemption Service Scheduler", spell(found.preemption.service)},
-                    {"Preemption Batch Scheduler", spell(found.preemption.batch)},
-                    {"Preemption SysBatch Scheduler", spell(found.preemption.sysbatch)},
+                    {"Memory Oversubscription", fmt::format("{}", found.memory_oversubscription)},
+                    {"Reject Job Registration", fmt::format("{}", found.reject_job_registration)},
+                    {"Pause Eval Broker", fmt::format("{}", found.pause_eval_broker)},
+                    {"Preemption System Scheduler", fmt::format("{}", found.preemption.system)},
+                    {"Preemption Service Scheduler", fmt::format("{}", found.preemption.service)},
+                    {"Preemption Batch Scheduler", fmt::format("{}", found.preemption.batch)},
+                    {"Preemption SysBatch Scheduler", fmt::format("{}", found.preemption.sysbatch)},
                     {"Modify Index", std::to_string(found.modify_index)}}));
   return kDone;
 }

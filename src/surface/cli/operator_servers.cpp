@@ -13,11 +13,9 @@ using Autopilot = model::AutopilotConfiguration;
 
 constexpr const char* kAutopilot = "/v1/operator/autopilot/configuration";
 
-std::string spell(bool value) { return value ? "true" : "false"; }
-
 std::string text_of(const boost::json::value& value) {
   if (value.is_string()) return std::string(value.as_string());
-  return value.is_bool() ? spell(value.as_bool()) : boost::json::serialize(value);
+  return value.is_bool() ? fmt::format("{}", value.as_bool()) : boost::json::serialize(value);
 }
 
 int list_peers(const Arguments& arguments) {
@@ -50,14 +48,14 @@ int get_autopilot(const Arguments& arguments) {
   const auto answer = ask(client, "GET", kAutopilot);
   if (print_formatted(arguments, answer)) return kDone;
   const auto found = json::decode<Autopilot>(answer, "answer");
-  print(key_values({{"CleanupDeadServers", spell(found.cleanup_dead_servers)},
+  print(key_values({{"CleanupDeadServers", fmt::format("{}", found.cleanup_dead_servers)},
                     {"LastContactThreshold", format_duration(found.last_contact_threshold)},
                     {"MaxTrailingLogs", std::to_string(found.max_trailing_logs)},
                     {"MinQuorum", std::to_string(found.min_quorum)},
                     {"ServerStabilizationTime", format_duration(found.server_stabilization_time)},
-                    {"EnableRedundancyZones", spell(found.enable_redundancy_zones)},
-                    {"DisableUpgradeMigration", spell(found.disable_upgrade_migration)},
-                    {"EnableCustomUpgrades", spell(found.enable_custom_upgrades)}}));
+                    {"EnableRedundancyZones", fmt::format("{}", found.enable_redundancy_zones)},
+                    {"DisableUpgradeMigration", fmt::format("{}", found.disable_upgrade_migration)},
+                    {"EnableCustomUpgrades", fmt::format("{}", found.enable_custom_upgrades)}}));
   return kDone;
 }
 

@@ -47,7 +47,7 @@ server::SnapshotLosses ask_losses(sdk::Client& client, const std::string& file, 
   return json::decode_text<server::SnapshotLosses>(told.body, "what the snapshot does not have");
 }
 
-int restore(const Arguments& arguments) {
+int restore_operator_snapshot(const Arguments& arguments) {
   const std::string& file = arguments.positional().front();
   const auto found = read_snapshot(file);  // nothing is sent that is not whole
   auto client = make_client(arguments);
@@ -65,7 +65,7 @@ int restore(const Arguments& arguments) {
   return kDone;
 }
 
-int inspect(const Arguments& arguments) {
+int inspect_operator_snapshot(const Arguments& arguments) {
   const auto found = read_snapshot(arguments.positional().front());
   if (arguments.has("json")) {
     auto meta = json::to_value(found);
@@ -111,7 +111,7 @@ const Command& operator_snapshot_restore_command() {
       .flags = {kYes, {"force", "", "Also the snapshot of another cluster, in the place of what is here."}},
       .least = 1,
       .most = 1,
-      .run = restore};
+      .run = restore_operator_snapshot};
   return command;
 }
 
@@ -123,7 +123,7 @@ const Command& operator_snapshot_inspect_command() {
                                .least = 1,
                                .most = 1,
                                .talks_to_server = false,
-                               .run = inspect};
+                               .run = inspect_operator_snapshot};
   return command;
 }
 

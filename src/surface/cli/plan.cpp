@@ -57,7 +57,7 @@ void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
 
 namespace {
 
-int run(const Arguments& arguments) {
+int run_plan(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto body = load_cluster(arguments.positional().front(), arguments, &client);
   const auto images = name_images_by_digest(body, arguments.positional().front(), state_directory(arguments));
@@ -87,7 +87,7 @@ const Command& plan_command() {
                                .flags = with_variable_flags({{"json", "", "The plan as JSON."}}),
                                .least = 1,
                                .most = 1,
-                               .run = run};
+                               .run = run_plan};
   return command;
 }
 

@@ -17,7 +17,7 @@ namespace {
 using boost::json::array;
 using boost::json::object;
 
-std::string path_of(const std::string& name) { return "/v1/quota/" + part(name); }
+std::string path_of_quota(const std::string& name) { return "/v1/quota/" + part(name); }
 
 /// `name = "…"  description = "…"  limit { … }`, as Nomad's.
 model::Quota parse_quota(const std::string& text, const std::string& name) {
@@ -41,7 +41,7 @@ Json quota_of(const Arguments& arguments) {
   return arguments.has("json") ? json::parse(text) : json::to_value(parse_quota(text, file));
 }
 
-int apply(const Arguments& arguments) {
+int apply_quota(const Arguments& arguments) {
   const Json quota = quota_of(arguments);
   Api api(arguments);
   api.put("/v1/quota", quota);
@@ -49,7 +49,7 @@ int apply(const Arguments& arguments) {
   return kDone;
 }
 
-int list(const Arguments& arguments) {
+int list_quotas(const Arguments& arguments) {
   Api api(arguments);
   const Json all = api.get("/v1/quotas");
   if (print_formatted(arguments, all)) return kDone;
@@ -94,10 +94,10 @@ void print_limits(const Json& quota, const Json& usages) {
   print("\nQuota Limits\n" + table_text(headers, rows));
 }
 
-int status(const Arguments& arguments) {
+int status_quota(const Arguments& arguments) {
   Api api(arguments);
   const std::string& name = arguments.positional().front();
-  const Json quota = api.get(path_of(name));
+  const Json quota = api.get(path_of_quota(name));
   if (print_formatted(arguments, quota)) return kDone;
   print(facts_text({{"Name", text(quota, "Name")},
                     {"Description", text(quota, "Description")},
@@ -106,23 +106,24 @@ int status(const Arguments& arguments) {
   return kDone;
 }
 
-int inspect(const Arguments& arguments) {
+int inspect_quota(const Arguments& arguments) {
   Api api(arguments);
   const std::string& name = arguments.positional().front();
-  const Json both = object{{"Spec", api.get(path_of(name))}, {"UsageLookup", api.get("/v1/quota/usage/" + part(name))}};
+  const Json both =
+      object{{"Spec", api.get(path_of_quota(name))}, {"UsageLookup", api.get("/v1/quota/usage/" + part(name))}};
   if (!print_formatted(arguments, both)) print_json(both);
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_quota(const Arguments& arguments) {
   Api api(arguments);
   const std::string& name = arguments.positional().front();
-  api.remove(path_of(name));
+  api.remove(path_of_quota(name));
   print(fmt::format("Successfully deleted quota \"{}\"!\n", name));
   return kDone;
 }
 
-constexpr std::string_view kExample =
+constexpr std::string_view kQuotaExample =
     R"(# What a namespace's allocations may take together. `quota apply spec.hcl`, then `namespace apply -quota NAME`.
 name        = "default-quota"
 description = "Limits the shared default namespace"
@@ -135,7 +136,7 @@ limit {
   }
 }
 )";
-constexpr std::string_view kExampleJson = R"({
+constexpr std::string_view kQuotaExampleJson = R"({
   "Name": "default-quota",
   "Description": "Limits the shared default namespace",
   "Limits": [
@@ -150,13 +151,13 @@ constexpr std::string_view kExampleJson = R"({
 }
 )";
 
-int init(const Arguments& arguments) {
+int init_quota(const Arguments& arguments) {
   const bool as_json = arguments.has("json");
   const std::string file = !arguments.positional().empty() ? arguments.positional().front()
                            : as_json                       ? "spec.json"
                                                            : "spec.hcl";
   if (os::exists(file)) throw Error(Code::conflict, fmt::format("'{}' is there already", file));
-  os::write_file(file, as_json ? kExampleJson : kExample);
+  os::write_file(file, as_json ? kQuotaExampleJson : kQuotaExample);
   print(fmt::format("Example quota specification written to {}\n", file));
   return kDone;
 }
@@ -171,13 +172,13 @@ const Command& quota_apply_command() {
                                .flags = {{"json", "", "The file is JSON."}},
                                .least = 1,
                                .most = 1,
-                               .run = apply};
+                               .run = apply_quota};
   return command;
 }
 
 const Command& quota_list_command() {
   static const Command command{
-      .name = "quota list", .summary = "Lists quotas.", .flags = with_format_flags(), .run = list};
+      .name = "quota list", .summary = "Lists quotas.", .flags = with_format_flags(), .run = list_quotas};
   return command;
 }
 
@@ -188,7 +189,7 @@ const Command& quota_status_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = status};
+                               .run = status_quota};
   return command;
 }
 
@@ -199,7 +200,7 @@ const Command& quota_inspect_command() {
                                .flags = with_format_flags(),
                                .least = 1,
                                .most = 1,
-                               .run = inspect};
+                               .run = inspect_quota};
   return command;
 }
 
@@ -209,7 +210,7 @@ const Command& quota_delete_command() {
                                .summary = "Deletes a quota that no namespace has.",
                                .least = 1,
                                .most = 1,
-                               .run = remove};
+                               .run = remove_quota};
   return command;
 }
 
@@ -220,7 +221,7 @@ const Command& quota_init_command() {
                                .flags = {{"json", "", "In JSON instead of HCL."}},
                                .most = 1,
                                .talks_to_server = false,
-                               .run = init};
+                               .run = init_quota};
   return command;
 }
 

@@ -10,17 +10,17 @@
 namespace underway::cli {
 namespace {
 
-std::string text_of(const boost::json::value& value) { return std::string(std::string_view(value.as_string())); }
+std::string string_of(const boost::json::value& value) { return std::string(std::string_view(value.as_string())); }
 
 void add_row(Table& table, const boost::json::value& key) {
   const auto time_of = [&](const char* name) {
     const auto nanos = key.at(name).to_number<std::int64_t>();
     return nanos == 0 ? "<none>" : format_time(from_unix_nanos(nanos));
   };
-  table.add({text_of(key.at("KeyID")), text_of(key.at("State")), time_of("CreateTime"), time_of("PublishTime")});
+  table.add({string_of(key.at("KeyID")), string_of(key.at("State")), time_of("CreateTime"), time_of("PublishTime")});
 }
 
-int list(const Arguments& arguments) {
+int list_root_keys(const Arguments& arguments) {
   const auto keys = make_client(arguments).root_keys();
   if (print_formatted(arguments, keys)) return kDone;
   Table table({"Key", "State", "Create Time", "Publish Time"});
@@ -29,7 +29,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int rotate(const Arguments& arguments) {
+int rotate_root_key(const Arguments& arguments) {
   const bool full = arguments.has("full");
   const auto later = arguments.find("prepublish");
   if (later && full) throw Error(Code::invalid, "-prepublish and -full do not go together");
@@ -44,7 +44,7 @@ int rotate(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_root_key(const Arguments& arguments) {
   const std::string& id = arguments.positional().front();
   if (const auto agreed = ask_before(
           {.deed = fmt::format("this forgets root key {} for good", id), .word = id, .lost = losses_of_root_key(id)},
@@ -62,7 +62,7 @@ const Command& operator_root_keyring_list_command() {
   static const Command command{.name = "operator root keyring list",
                                .summary = "Lists the root keys under which variables are sealed.",
                                .flags = with_format_flags(),
-                               .run = list};
+                               .run = list_root_keys};
   return command;
 }
 
@@ -77,7 +77,7 @@ const Command& operator_root_keyring_rotate_command() {
           "server.root_key_rotation_threshold.",
       .flags = {{"full", "", "Seals every variable anew."},
                 {"prepublish", "SPAN", "Others can fetch what verifies its signatures now; it is used after SPAN."}},
-      .run = rotate};
+      .run = rotate_root_key};
   return command;
 }
 
@@ -89,7 +89,7 @@ const Command& operator_root_keyring_remove_command() {
       .flags = {kYes, {"force", "", "Seals under the active one first what is sealed under it."}},
       .least = 1,
       .most = 1,
-      .run = remove};
+      .run = remove_root_key};
   return command;
 }
 

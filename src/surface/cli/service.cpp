@@ -8,7 +8,7 @@
 namespace underway::cli {
 namespace {
 
-int list(const Arguments& arguments) {
+int list_services(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto page = client.services(list_query(arguments));
   const auto& services = page.rows;
@@ -21,7 +21,7 @@ int list(const Arguments& arguments) {
   return kDone;
 }
 
-int info(const Arguments& arguments) {
+int info_service(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string name = arguments.positional().front();
   const auto instances = client.service(name, arguments.get("choose"));
@@ -42,7 +42,7 @@ int info(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_service(const Arguments& arguments) {
   auto client = make_client(arguments);
   client.delete_service(arguments.positional().front(), arguments.positional().back());
   return kDone;
@@ -54,7 +54,7 @@ const Command& service_list_command() {
   static const Command command{.name = "service list",
                                .summary = "Lists the services that somebody provides now.",
                                .flags = with_list_flags(),
-                               .run = list};
+                               .run = list_services};
   return command;
 }
 
@@ -67,7 +67,7 @@ const Command& service_info_command() {
           {{"choose", "N|KEY", "Only the N instances that belong to KEY."}, {"verbose", "", "Whole ids."}}),
       .least = 1,
       .most = 1,
-      .run = info};
+      .run = info_service};
   return command;
 }
 
@@ -80,7 +80,7 @@ const Command& service_delete_command() {
                                    "stale. To take one out of it, stop its allocation.",
                                .least = 2,
                                .most = 2,
-                               .run = remove};
+                               .run = remove_service};
   return command;
 }
 

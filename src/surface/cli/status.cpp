@@ -93,7 +93,7 @@ void print_capsules(const Arguments& arguments, const api::Status& status) {
 }
 
 /// Who asks while the server is off wants to know what that means.
-api::Status ask(const Arguments& arguments) {
+api::Status ask_status(const Arguments& arguments) {
   auto client = make_client(arguments);
   try {
     return client.status(arguments.positional().empty() ? "" : arguments.positional().front()).value;
@@ -104,8 +104,8 @@ api::Status ask(const Arguments& arguments) {
   }
 }
 
-int run(const Arguments& arguments) {
-  const auto status = ask(arguments);
+int run_status(const Arguments& arguments) {
+  const auto status = ask_status(arguments);
   const int code = code_of(status);
   if (arguments.has("json")) {
     print_json(json::to_value(status));
@@ -153,7 +153,7 @@ const Command& status_command() {
       .flags = {{"json", "", "Everything as JSON."}},
       .least = 0,
       .most = 1,
-      .run = run};
+      .run = run_status};
   return command;
 }
 

@@ -11,7 +11,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_survey_adopt(const Arguments& arguments) {
   const auto out = arguments.find("out");
   if (!out) throw Error(Code::invalid, "-out is not given").advise("name a directory that is empty or to be made");
   const std::string root = arguments.get("root", "/");
@@ -58,7 +58,7 @@ const Command& survey_adopt_command() {
            {"canary", "NODES", "Slurm nodes for the canary phase, with commas; the first two.", true}}),
       .most = 1000,
       .talks_to_server = false,
-      .run = run};
+      .run = run_survey_adopt};
   return command;
 }
 

@@ -67,7 +67,7 @@ std::vector<std::string> progress_lines(const survey::LiveOptions& options, cons
                       now.conversations, human_bytes(now.journal_bytes))};
 }
 
-int run(const Arguments& arguments) {
+int run_survey_capture(const Arguments& arguments) {
   survey::LiveOptions options;
   options.capture.interface = arguments.get("iface");
   if (options.capture.interface.empty())
@@ -130,7 +130,7 @@ const Command& survey_capture_command() {
                 {"host", "[CLUSTER/]HOST", "Captures in this host of a local cluster."},
                 {"state", "DIR", "Where the local agent keeps its state."}},
       .talks_to_server = false,
-      .run = run};
+      .run = run_survey_capture};
   return command;
 }
 

@@ -67,7 +67,7 @@ std::string verdict_of(const Silence& silence) {
   return fmt::format("silent: none of {} packets of the nodes was to or from the server", silence.seen_of_nodes);
 }
 
-int run(const Arguments& arguments) {
+int run_survey_check_silent(const Arguments& arguments) {
   const auto silence = survey::check_silence(arguments.positional(), survey::parse_party(list_of(arguments, "nodes")),
                                              survey::parse_party(list_of(arguments, "server")), moment_of(arguments));
   for (const auto& problem : silence.problems) say("warning: " + problem);
@@ -101,7 +101,7 @@ const Command& survey_check_silent_command() {
       .least = 1,
       .most = 1000,
       .talks_to_server = false,
-      .run = run};
+      .run = run_survey_check_silent};
   return command;
 }
 

@@ -21,7 +21,7 @@ int number_of(const Arguments& arguments, std::string_view flag, int otherwise, 
   return value;
 }
 
-int run(const Arguments& arguments) {
+int run_survey_host(const Arguments& arguments) {
   survey::HostPlace place;
   place.root = arguments.find("root");
   place.process = number_of(arguments, "pid", 0, 1 << 22);
@@ -50,7 +50,7 @@ const Command& survey_host_command() {
                 {"root", "DIR", "Only the files below this directory: a backup, a machine that is off."},
                 {"samples", "N", "How often connections are looked at, one behind the other (20)."}},
       .talks_to_server = false,
-      .run = run};
+      .run = run_survey_host};
   return command;
 }
 

@@ -10,7 +10,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_survey_read(const Arguments& arguments) {
   survey::ReadOptions options;
   options.surveyed = arguments.all("server");
   const auto traffic = survey::read_traffic(arguments.positional(), options);
@@ -45,7 +45,7 @@ const Command& survey_read_command() {
       .least = 1,
       .most = 1000,
       .talks_to_server = false,
-      .run = run};
+      .run = run_survey_read};
   return command;
 }
 

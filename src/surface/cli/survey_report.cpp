@@ -64,7 +64,7 @@ void write_skeleton(const std::string& directory, const Division& division, cons
   for (const auto& without : drafts.without) say("without a draft: " + without);
 }
 
-int run(const Arguments& arguments) {
+int run_survey_report(const Arguments& arguments) {
   const SurveyInputs inputs = survey_inputs_of(arguments);
   const Division division = division_of(inputs);
   if (const auto file = arguments.find("html")) {
@@ -108,7 +108,7 @@ const Command& survey_report_command() {
                              {"short", "", "The table alone, without evidence and advice."}}),
       .most = 1000,
       .talks_to_server = false,
-      .run = run};
+      .run = run_survey_report};
   return command;
 }
 

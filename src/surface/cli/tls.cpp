@@ -166,7 +166,7 @@ int create_certificate(const Arguments& arguments) {
   return kDone;
 }
 
-int rotate(const Arguments& arguments) {
+int rotate_tls(const Arguments& arguments) {
   const auto answer = make_client(arguments).rotate_tls(arguments.has("authority"));
   const auto text = [](const boost::json::value& value) { return std::string(std::string_view(value.as_string())); };
   if (arguments.has("authority")) {
@@ -245,7 +245,7 @@ const Command& tls_rotate_command() {
           "With -authority a new authority too. Nodes trust it through the former one, and renew their "
           "certificates at once. Links and requests go on.",
       .flags = {{"authority", "", "A new authority as well."}},
-      .run = rotate};
+      .run = rotate_tls};
   return command;
 }
 

@@ -18,7 +18,7 @@ constexpr Flag kState{"state", "DIR", "The state directory; /var/lib/underway, o
 
 os::Trash trash_of(const Arguments& arguments) { return os::Trash(state_directory(arguments) + "/trash"); }
 
-int list(const Arguments& arguments) {
+int list_trash(const Arguments& arguments) {
   const auto now = SystemClock().now();
   const auto trash = trash_of(arguments);
   trash.collect(now);
@@ -45,7 +45,7 @@ void put_back(const std::string& from, const std::string& state) {
   os::remove_tree(from);
 }
 
-int restore(const Arguments& arguments) {
+int restore_trash(const Arguments& arguments) {
   const auto& words = arguments.positional();
   const auto trash = trash_of(arguments);
   const std::string from = trash.find(words.front());
@@ -86,7 +86,7 @@ const Command& trash_list_command() {
           "week, or until less than a tenth of the disk is free.",
       .flags = {kState},
       .talks_to_server = false,
-      .run = list};
+      .run = list_trash};
   return command;
 }
 
@@ -104,7 +104,7 @@ const Command& trash_restore_command() {
       .least = 1,
       .most = 2,
       .talks_to_server = false,
-      .run = restore};
+      .run = restore_trash};
   return command;
 }
 

@@ -13,7 +13,7 @@
 namespace underway::cli {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_up(const Arguments& arguments) {
   const std::string directory = arguments.positional().front();
   const LocalAgent agent{state_directory(arguments)};
   const auto patience = patience_of(arguments);
@@ -55,7 +55,7 @@ const Command& up_command() {
           {kYes, kAnySlurmVersion, {"new-cluster", "", "Begins anew where the state of the server here is gone."}}),
       .least = 1,
       .most = 1,
-      .run = run};
+      .run = run_up};
   return command;
 }
 

@@ -13,13 +13,13 @@
 namespace underway::cli {
 namespace {
 
-std::string read_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
+std::string read_items() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
 std::string read_named(const std::string& path) { return os::read_file(path, 1U << 20); }
 
 bool is_reference(const std::string& word) { return word == "-" || word.starts_with('@'); }
 
 VariableSpec read_spec(const std::string& reference) {
-  return reference == "-" ? parse_variable_spec(read_input(), "standard input")
+  return reference == "-" ? parse_variable_spec(read_items(), "standard input")
                           : parse_variable_spec(read_named(reference.substr(1)), reference.substr(1));
 }
 
@@ -30,7 +30,7 @@ VariableSpec spec_of(const std::vector<std::string>& words) {
   std::string path;
   if (!is_reference(words[0])) path = words[next++];
   if (next < words.size() && is_reference(words[next])) spec = read_spec(words[next++]);
-  const Readers readers{read_named, read_input};
+  const Readers readers{read_named, read_items};
   for (; next < words.size(); ++next) {
     auto [key, value] = parse_item(words[next], readers);
     spec.items[std::move(key)] = std::move(value);
@@ -46,7 +46,7 @@ std::optional<model::Revision> index_of(const Arguments& arguments, const Variab
   return given ? parse_index(*given) : spec.modify_index;
 }
 
-[[noreturn]] void refuse(const std::string& path, const model::Variable& standing) {
+[[noreturn]] void refuse_items(const std::string& path, const model::Variable& standing) {
   Error error(Code::conflict, fmt::format("variable '{}' was not written", path));
   if (standing.lock) throw error.because("somebody holds its lock");
   error.because(standing.modify_index == 0 ? "it does not exist"
@@ -78,7 +78,7 @@ model::OpenVariable put_variable(const Arguments& arguments) {
   auto client = make_client(arguments);
   if (!spec.ns.empty() && client.address().ns.empty()) client.use_namespace(spec.ns);
   auto answer = client.put_variable(spec.path, spec.items, index_of(arguments, spec));
-  if (answer.conflict) refuse(spec.path, answer.variable.row);
+  if (answer.conflict) refuse_items(spec.path, answer.variable.row);
   return std::move(answer.variable);
 }
 

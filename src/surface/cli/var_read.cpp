@@ -13,7 +13,7 @@
 namespace underway::cli {
 namespace {
 
-int list(const Arguments& arguments) {
+int list_variables(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto& positional = arguments.positional();
   const auto rows = client.variables(positional.empty() ? std::string() : positional.front());
@@ -81,7 +81,7 @@ constexpr std::string_view kJsonSpec = R"({
 }
 )";
 
-int init(const Arguments& arguments) {
+int init_variable_file(const Arguments& arguments) {
   const bool as_json = arguments.has("json") || arguments.get("out") == "json";
   const auto& positional = arguments.positional();
   const std::string path = !positional.empty() ? positional.front() : as_json ? "spec.nv.json" : "spec.nv.hcl";
@@ -94,7 +94,7 @@ int init(const Arguments& arguments) {
   return kDone;
 }
 
-int purge(const Arguments& arguments) {
+int purge_variable(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string& path = arguments.positional().front();
   std::optional<model::Revision> cas;
@@ -125,7 +125,7 @@ const Command& var_list_command() {
       .flags = {{"out", "FORMAT", "table, json or terse (paths alone)."}, {"json", "", "As JSON."}},
       .least = 0,
       .most = 1,
-      .run = list};
+      .run = list_variables};
   return command;
 }
 
@@ -152,7 +152,7 @@ const Command& var_init_command() {
                                .least = 0,
                                .most = 1,
                                .talks_to_server = false,
-                               .run = init};
+                               .run = init_variable_file};
   return command;
 }
 
@@ -164,7 +164,7 @@ const Command& var_purge_command() {
                                .flags = {kYes, {"check-index", "INDEX", "Only if its index is still this."}},
                                .least = 1,
                                .most = 1,
-                               .run = purge};
+                               .run = purge_variable};
   return command;
 }
 

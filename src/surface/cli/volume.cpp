@@ -31,7 +31,8 @@ constexpr std::string_view kJsonExample = R"({
 }
 )";
 
-constexpr std::string_view kExample = R"(# A directory that a node makes and lends to tasks: `underway volume create`.
+constexpr std::string_view kVolumeExample =
+    R"(# A directory that a node makes and lends to tasks: `underway volume create`.
 name = "data"
 type = "host"
 
@@ -87,7 +88,7 @@ boost::json::value body_of(const model::HostVolume& volume) {
   return body;
 }
 
-int create(const Arguments& arguments) {
+int create_volume(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto answer = client.create_volume(body_of(read_volume(arguments)));
   auto volume = volume_of(answer);
@@ -111,7 +112,7 @@ int register_volume(const Arguments& arguments) {
   return kDone;
 }
 
-int remove(const Arguments& arguments) {
+int remove_volume(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_volume(client, arguments.positional().front());
   const std::string name = json::decode<model::HostVolume>(client.volume(id), "answer").name;
@@ -126,14 +127,14 @@ int remove(const Arguments& arguments) {
   return kDone;
 }
 
-int init(const Arguments& arguments) {
+int init_volume(const Arguments& arguments) {
   const bool as_json = arguments.has("json");
   const std::string file = !arguments.positional().empty() ? arguments.positional().front()
                            : as_json                       ? kDefaultJsonFile
                                                            : kDefaultFile;
   if (os::exists(file))
     throw Error(Code::conflict, fmt::format("'{}' is there already", file)).advise("name another file");
-  os::write_file(file, as_json ? kJsonExample : kExample);
+  os::write_file(file, as_json ? kJsonExample : kVolumeExample);
   print(fmt::format("Example volume specification written to {}\n", file));
   return kDone;
 }
@@ -152,7 +153,7 @@ const Command& volume_create_command() {
       .flags = with_format_flags({{"detach", "", "Does not wait until it is ready."}, {"verbose", "", "Whole ids."}}),
       .least = 1,
       .most = 1,
-      .run = create};
+      .run = create_volume};
   return command;
 }
 
@@ -183,7 +184,7 @@ const Command& volume_delete_command() {
                 {"type", "host", "For scripts: other types are not kept here."}},
       .least = 1,
       .most = 1,
-      .run = remove};
+      .run = remove_volume};
   return command;
 }
 
@@ -195,7 +196,7 @@ const Command& volume_init_command() {
                                          {"type", "host", "For scripts: other types are not kept here."}},
                                .most = 1,
                                .talks_to_server = false,
-                               .run = init};
+                               .run = init_volume};
   return command;
 }
 

@@ -1,6 +1,7 @@
 // Volumes of hosts as they are, and who is bound to which.
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
@@ -11,24 +12,19 @@
 namespace underway::cli {
 namespace {
 
-std::string text_of(const boost::json::value& row, const char* key) {
-  const auto* found = row.as_object().if_contains(key);
-  return found != nullptr && found->is_string() ? std::string(std::string_view(found->get_string())) : std::string();
-}
-
 http::Query query_of(const Arguments& arguments, std::initializer_list<std::pair<const char*, const char*>> names) {
-  const auto list = list_query(arguments);
+  const auto list_volumes = list_query(arguments);
   http::Query query;
-  if (!list.filter.empty()) query.add("filter", list.filter);
-  if (list.per_page > 0) query.add("per_page", std::to_string(list.per_page));
-  if (!list.page_token.empty()) query.add("next_token", list.page_token);
+  if (!list_volumes.filter.empty()) query.add("filter", list_volumes.filter);
+  if (list_volumes.per_page > 0) query.add("per_page", std::to_string(list_volumes.per_page));
+  if (!list_volumes.page_token.empty()) query.add("next_token", list_volumes.page_token);
   for (const auto& [flag, name] : names) {
     if (const auto value = arguments.find(flag)) query.add(name, *value);
   }
   return query;
 }
 
-int list(sdk::Client& client, const Arguments& arguments) {
+int list_volumes(sdk::Client& client, const Arguments& arguments) {
   const auto rows = client.volumes(query_of(arguments, {{"node", "node_id"}, {"node-pool", "node_pool"}}));
   if (print_formatted(arguments, rows)) return kDone;
   if (rows.as_array().empty()) {
@@ -38,17 +34,19 @@ int list(sdk::Client& client, const Arguments& arguments) {
   const bool whole = arguments.has("verbose");
   Table table({"ID", "Name", "Namespace", "Plugin ID", "Node ID", "Node Pool", "State"});
   for (const auto& row : rows.as_array()) {
-    const auto id = [&](const char* key) { return whole ? text_of(row, key) : short_id(text_of(row, key)); };
-    table.add({id("ID"), text_of(row, "Name"), text_of(row, "Namespace"), text_of(row, "PluginID"), id("NodeID"),
-               text_of(row, "NodePool"), text_of(row, "State")});
+    const auto id = [&](const char* key) {
+      return whole ? json::text_at(row, key) : short_id(json::text_at(row, key));
+    };
+    table.add({id("ID"), json::text_at(row, "Name"), json::text_at(row, "Namespace"), json::text_at(row, "PluginID"),
+               id("NodeID"), json::text_at(row, "NodePool"), json::text_at(row, "State")});
   }
   table.print();
   return kDone;
 }
 
-int status(const Arguments& arguments) {
+int show_volume_status(const Arguments& arguments) {
   auto client = make_client(arguments);
-  if (arguments.positional().empty()) return list(client, arguments);
+  if (arguments.positional().empty()) return list_volumes(client, arguments);
   const auto value = client.volume(resolve_volume(client, arguments.positional().front()));
   if (print_formatted(arguments, value)) return kDone;
   const bool whole = arguments.has("verbose");
@@ -57,10 +55,12 @@ int status(const Arguments& arguments) {
   print("\nAllocations\n");
   Table table({"ID", "Node ID", "Task Group", "Version", "Desired", "Status"});
   for (const auto& user : value.at("Allocations").as_array()) {
-    const auto id = [&](const char* key) { return whole ? text_of(user, key) : short_id(text_of(user, key)); };
-    table.add({id("ID"), id("NodeID"), text_of(user, "TaskGroup"),
-               std::to_string(user.at("JobVersion").to_number<std::int64_t>()), text_of(user, "DesiredStatus"),
-               text_of(user, "ClientStatus")});
+    const auto id = [&](const char* key) {
+      return whole ? json::text_at(user, key) : short_id(json::text_at(user, key));
+    };
+    table.add({id("ID"), id("NodeID"), json::text_at(user, "TaskGroup"),
+               std::to_string(user.at("JobVersion").to_number<std::int64_t>()), json::text_at(user, "DesiredStatus"),
+               json::text_at(user, "ClientStatus")});
   }
   if (table.empty())
     print("No allocations use it\n");
@@ -77,9 +77,11 @@ int list_claims(const Arguments& arguments) {
   const bool whole = arguments.has("verbose");
   Table table({"ID", "Namespace", "Job ID", "Volume ID", "Volume Name", "Task Group"});
   for (const auto& row : rows.as_array()) {
-    const auto id = [&](const char* key) { return whole ? text_of(row, key) : short_id(text_of(row, key)); };
-    table.add({id("ID"), text_of(row, "Namespace"), text_of(row, "JobID"), id("VolumeID"), text_of(row, "VolumeName"),
-               text_of(row, "TaskGroupName")});
+    const auto id = [&](const char* key) {
+      return whole ? json::text_at(row, key) : short_id(json::text_at(row, key));
+    };
+    table.add({id("ID"), json::text_at(row, "Namespace"), json::text_at(row, "JobID"), id("VolumeID"),
+               json::text_at(row, "VolumeName"), json::text_at(row, "TaskGroupName")});
   }
   if (table.empty())
     say("no group is bound to a volume");
@@ -94,7 +96,7 @@ int delete_claim(const Arguments& arguments) {
   std::vector<std::string> found;
   const auto claims = client.volume_claims();
   for (const auto& row : claims.as_array()) {
-    if (text_of(row, "ID").starts_with(wanted)) found.push_back(text_of(row, "ID"));
+    if (json::text_at(row, "ID").starts_with(wanted)) found.push_back(json::text_at(row, "ID"));
   }
   if (found.empty()) throw Error(Code::not_found, fmt::format("no volume claim '{}'", wanted));
   if (found.size() > 1)
@@ -114,9 +116,9 @@ std::string resolve_volume(sdk::Client& client, const std::string& id_or_name) {
   std::vector<std::string> found;
   const auto volumes = client.volumes();
   for (const auto& row : volumes.as_array()) {
-    const std::string id = text_of(row, "ID");
+    const std::string id = json::text_at(row, "ID");
     if (id == id_or_name) return id;
-    if (id.starts_with(id_or_name) || text_of(row, "Name") == id_or_name) found.push_back(id);
+    if (id.starts_with(id_or_name) || json::text_at(row, "Name") == id_or_name) found.push_back(id);
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {
@@ -138,7 +140,7 @@ const Command& volume_status_command() {
                                 {"short", "", "Without the allocations that use it."},
                                 {"verbose", "", "Whole ids."}}),
       .most = 1,
-      .run = status};
+      .run = show_volume_status};
   return command;
 }
 

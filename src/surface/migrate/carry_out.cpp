@@ -14,7 +14,7 @@
 namespace underway::migrate {
 namespace {
 
-constexpr std::size_t kShownOfAnAnswer = 2'000;
+constexpr std::size_t kShownOfAResult = 2'000;
 
 bool is_done(const Reply& reply) { return reply.status >= 200 && reply.status < 300; }
 
@@ -23,7 +23,7 @@ std::string said(Kind kind, const Reply& reply) {
   if (kind == Kind::variable && reply.status == 409)
     return "it was changed here meanwhile, or somebody holds its lock: look at it, and run this again";
   std::string text;
-  for (const auto& line : split(trim(reply.body).substr(0, kShownOfAnAnswer), '\n'))
+  for (const auto& line : split(trim(reply.body).substr(0, kShownOfAResult), '\n'))
     text += (text.empty() ? "" : "; ") + printable(line);
   return fmt::format("the server answers {}: {}", reply.status, text);
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "migrate/detail/job_files.hpp"
 #include "migrate/file_text.hpp"
@@ -49,11 +50,6 @@ namespace {
 using boost::json::object;
 
 std::string label(const Object& from) { return printable(fmt::format("{} '{}'", word(from.kind), from.name)); }
-
-std::string text_member(const object& body, std::string_view name) {
-  const auto* value = body.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
 
 /// The names that a specification in HCL has for what the wire calls otherwise.
 object renamed(const object& body, const std::map<std::string_view, std::string_view>& names) {
@@ -128,7 +124,7 @@ class FileMaker {
       case Kind::name_space:
         return put(path, namespace_text(body));
       case Kind::policy:
-        return put(path, ended(text_member(body, "Rules")));
+        return put(path, ended(json::text_at(body, "Rules")));
       case Kind::auth_method:
         return add_auth_method(from, path, body);
       case Kind::token:
@@ -142,7 +138,7 @@ class FileMaker {
 
   void add_token(const Object& from, const std::string& path, object body) {
     if (!options_.with_secrets) return left_out_.push_back(label(from));
-    body["SecretID"] = text_member(from.body, "SecretID");
+    body["SecretID"] = json::text_at(from.body, "SecretID");
     out_.files.push_back({path, json::pretty(body) + "\n", true});
   }
 
@@ -161,10 +157,10 @@ class FileMaker {
     object config;
     if (const auto* found = body.if_contains("Config"); found != nullptr && found->is_object())
       config = found->get_object();
-    const std::string secret = text_member(config, "OIDCClientSecret");
+    const std::string secret = json::text_at(config, "OIDCClientSecret");
     const bool told = !secret.empty() && secret != "redacted";
     if (!told || !options_.with_secrets) config.erase("OIDCClientSecret");
-    if (text_member(body, "Type") == "OIDC" && !config.contains("OIDCClientSecret"))
+    if (json::text_at(body, "Type") == "OIDC" && !config.contains("OIDCClientSecret"))
       left_out_.push_back(printable(fmt::format("client secret of auth method '{}'", from.name)));
     out_.files.push_back({path, json::pretty(config) + "\n", config.contains("OIDCClientSecret")});
   }

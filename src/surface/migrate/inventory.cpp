@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "http/message.hpp"
 #include "migrate/kinds.hpp"
@@ -18,11 +19,6 @@ constexpr std::size_t kMostPages = 2'000;
 constexpr std::string_view kPerPage = "500";
 constexpr std::size_t kShownOfAnAnswer = 200;
 
-std::string text_member(const boost::json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 bool matches(const std::vector<std::string>& patterns, const std::string& text) {
   return patterns.empty() ||
          std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return glob_match(pattern, text); });
@@ -30,8 +26,8 @@ bool matches(const std::vector<std::string>& patterns, const std::string& text) 
 
 /// What binds to what: rules have no names.
 std::string rule_name(const boost::json::object& rule) {
-  const std::string bound = text_member(rule, "BindName"), selector = text_member(rule, "Selector");
-  std::string name = fmt::format("{}: {}", text_member(rule, "AuthMethod"), text_member(rule, "BindType"));
+  const std::string bound = json::text_at(rule, "BindName"), selector = json::text_at(rule, "Selector");
+  std::string name = fmt::format("{}: {}", json::text_at(rule, "AuthMethod"), json::text_at(rule, "BindType"));
   if (!bound.empty()) name += " " + bound;
   if (!selector.empty()) name += " if " + selector;
   return name;
@@ -130,8 +126,9 @@ class Reader {
     if (!rows) return note_refusal(kind, status, text);
     if (kind.kind == Kind::job) count_children(*rows);
     for (const auto& row : *rows) {
-      const std::string name = kind.kind == Kind::binding_rule ? text_member(row, "ID") : text_member(row, kind.key);
-      const std::string ns = spaced ? text_member(row, "Namespace") : std::string();
+      const std::string name =
+          kind.kind == Kind::binding_rule ? json::text_at(row, "ID") : json::text_at(row, kind.key);
+      const std::string ns = spaced ? json::text_at(row, "Namespace") : std::string();
       if (name.empty() || (spaced && ns.empty()))
         refuse_shape(path,
                      fmt::format("a list of {}s: one has no {}", kind.word, name.empty() ? kind.key : "Namespace"));
@@ -162,7 +159,7 @@ class Reader {
         return matches(selection_.namespaces, ns) && beside(kind.kind, ns, name);
       case Kind::job:
         // What a periodic or parameterized job has started comes with it.
-        return text_member(row, "ParentID").empty() && matches(selection_.namespaces, ns) &&
+        return json::text_at(row, "ParentID").empty() && matches(selection_.namespaces, ns) &&
                matches(selection_.jobs, name) && beside(kind.kind, ns, name);
       default:
         return true;
@@ -186,7 +183,7 @@ class Reader {
       }
       if (!whole->is_object()) refuse_shape(target_of(kind, name, ns), fmt::format("a {}", kind.word));
       object.body = std::move(whole->get_object());
-      if (text_member(object.body, kind.key) != name)
+      if (json::text_at(object.body, kind.key) != name)
         refuse_shape(target_of(kind, name, ns), fmt::format("the {} that was asked for", kind.word));
     }
     if (kind.kind == Kind::binding_rule) object.name = rule_name(object.body);
@@ -222,7 +219,7 @@ class Reader {
       return;
     }
     for (const auto& allocation : *allocations) {
-      const std::string client = text_member(allocation, "ClientStatus");
+      const std::string client = json::text_at(allocation, "ClientStatus");
       if (client != "complete" && client != "failed" && client != "lost") ++object.live;
     }
     if (const auto children = children_.find({object.ns, object.name}); children != children_.end())
@@ -231,8 +228,9 @@ class Reader {
 
   void count_children(const std::vector<boost::json::object>& rows) {
     for (const auto& row : rows) {
-      const std::string parent = text_member(row, "ParentID");
-      if (!parent.empty() && text_member(row, "Status") != "dead") ++children_[{text_member(row, "Namespace"), parent}];
+      const std::string parent = json::text_at(row, "ParentID");
+      if (!parent.empty() && json::text_at(row, "Status") != "dead")
+        ++children_[{json::text_at(row, "Namespace"), parent}];
     }
   }
 
@@ -260,7 +258,7 @@ class Reader {
     const auto* end = token.if_contains("ExpirationTime");
     if (!selection_.tokens)
       note_token(token, "a token's secret is not told again");
-    else if (text_member(token, "Type") == "management")
+    else if (json::text_at(token, "Type") == "management")
       note_token(token, "management tokens are not taken from elsewhere");
     else if (end != nullptr && !says_nothing(*end))
       note_token(token, "it ends by itself");
@@ -270,7 +268,7 @@ class Reader {
   }
 
   void note_token(const boost::json::object& token, std::string why) {
-    const std::string type = text_member(token, "Type"), name = text_member(token, "Name");
+    const std::string type = json::text_at(token, "Type"), name = json::text_at(token, "Name");
     std::string flags = fmt::format("-type {}", type);
     if (const auto* policies = token.if_contains("Policies"); policies != nullptr && policies->is_array()) {
       for (const auto& policy : policies->get_array()) {
@@ -279,10 +277,10 @@ class Reader {
     }
     if (const auto* roles = token.if_contains("Roles"); roles != nullptr && roles->is_array()) {
       for (const auto& role : roles->get_array()) {
-        if (role.is_object()) flags += fmt::format(" -role-name '{}'", text_member(role.get_object(), "Name"));
+        if (role.is_object()) flags += fmt::format(" -role-name '{}'", json::text_at(role.get_object(), "Name"));
       }
     }
-    out_.gaps.push_back({printable(fmt::format("token '{}' (accessor {})", name, text_member(token, "AccessorID"))),
+    out_.gaps.push_back({printable(fmt::format("token '{}' (accessor {})", name, json::text_at(token, "AccessorID"))),
                          std::move(why),
                          printable(fmt::format("make it anew: acl token create -name '{}' {}", name, flags))});
   }
@@ -295,8 +293,8 @@ class Reader {
       if (!volumes) continue;
       for (const auto& volume : *volumes) {
         const std::string name =
-            text_member(volume, "Name").empty() ? text_member(volume, "ID") : text_member(volume, "Name");
-        if (!matches(selection_.namespaces, text_member(volume, "Namespace"))) continue;
+            json::text_at(volume, "Name").empty() ? json::text_at(volume, "ID") : json::text_at(volume, "Name");
+        if (!matches(selection_.namespaces, json::text_at(volume, "Namespace"))) continue;
         out_.gaps.push_back({printable(fmt::format("{} volume '{}'", type, name)),
                              type == "csi" ? "CSI is not part of Underway" : "what is in it lies on its node",
                              "declare a host volume of this name where its data are"});

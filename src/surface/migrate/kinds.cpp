@@ -149,7 +149,7 @@ bool nests(const KindFacts& kind, const std::string& name) {
 }
 
 /// Servers number what they keep.
-bool is_kept(std::string_view name) {
+bool is_kept_member(std::string_view name) {
   return name == "CreateIndex" || name == "ModifyIndex" || name == "CreateTime" || name == "ModifyTime" ||
          name == "Hash" || name == "ID";
 }
@@ -159,7 +159,7 @@ void find_ours(const KindFacts& kind, const describe::Structure& structure, cons
   for (const auto& [key, value] : body) {
     const std::string name = prefix + std::string(key);
     const auto* field = structure.find_json(std::string(key));
-    if (field == nullptr || is_kept(key) || says_nothing(value) || knows(kind, name)) continue;
+    if (field == nullptr || is_kept_member(key) || says_nothing(value) || knows(kind, name)) continue;
     const bool inner = field->type->kind == describe::Kind::structure && value.is_object() && nests(kind, name);
     if (inner)
       find_ours(kind, field->type->structure(), value.get_object(), name + ".", out);

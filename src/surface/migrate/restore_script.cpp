@@ -1,3 +1,4 @@
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "migrate/detail/job_files.hpp"
 #include "migrate/file_text.hpp"
@@ -38,11 +39,6 @@ esac
 exit $failed
 )sh";
 
-std::string text_of(const object& body, std::string_view name) {
-  const auto* value = body.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string())) : std::string();
-}
-
 std::string flag(std::string_view name, const std::string& value) {
   return value.empty() ? "" : fmt::format(" -{}={}", name, shell_word(value));
 }
@@ -53,20 +49,21 @@ std::string switch_of(const object& body, std::string_view member, std::string_v
 }
 
 std::string policy(const Object& policy) {
-  std::string flags = flag("description", text_of(policy.body, "Description"));
+  std::string flags = flag("description", json::text_at(policy.body, "Description"));
   if (const auto* job = policy.body.if_contains("JobACL"); job != nullptr && job->is_object()) {
-    flags += flag("namespace", text_of(job->get_object(), "Namespace")) +
-             flag("job", text_of(job->get_object(), "JobID")) + flag("group", text_of(job->get_object(), "Group")) +
-             flag("task", text_of(job->get_object(), "Task"));
+    flags += flag("namespace", json::text_at(job->get_object(), "Namespace")) +
+             flag("job", json::text_at(job->get_object(), "JobID")) +
+             flag("group", json::text_at(job->get_object(), "Group")) +
+             flag("task", json::text_at(job->get_object(), "Task"));
   }
   return fmt::format("acl policy apply{} {} {}", flags, shell_word(policy.name), shell_word(path_of(policy)));
 }
 
 std::string role(const Object& role) {
-  std::string flags = flag("name", role.name) + flag("description", text_of(role.body, "Description"));
+  std::string flags = flag("name", role.name) + flag("description", json::text_at(role.body, "Description"));
   if (const auto* links = role.body.if_contains("Policies"); links != nullptr && links->is_array()) {
     for (const auto& link : links->get_array()) {
-      if (link.is_object()) flags += flag("policy", text_of(link.get_object(), "Name"));
+      if (link.is_object()) flags += flag("policy", json::text_at(link.get_object(), "Name"));
     }
   }
   return "acl role create" + flags;
@@ -74,26 +71,26 @@ std::string role(const Object& role) {
 
 std::string auth_method(const Object& method) {
   const object& body = method.body;
-  std::string ttl = text_of(body, "MaxTokenTTL");
+  std::string ttl = json::text_at(body, "MaxTokenTTL");
   if (const auto* number = body.if_contains("MaxTokenTTL"); number != nullptr && number->is_int64())
     ttl = format_duration(Duration{number->get_int64()});
-  return "acl auth-method create" + flag("name", method.name) + flag("type", text_of(body, "Type")) +
-         flag("max-token-ttl", ttl) + flag("token-locality", text_of(body, "TokenLocality")) +
-         flag("token-name-format", text_of(body, "TokenNameFormat")) + switch_of(body, "Default", "default") +
+  return "acl auth-method create" + flag("name", method.name) + flag("type", json::text_at(body, "Type")) +
+         flag("max-token-ttl", ttl) + flag("token-locality", json::text_at(body, "TokenLocality")) +
+         flag("token-name-format", json::text_at(body, "TokenNameFormat")) + switch_of(body, "Default", "default") +
          flag("config", "@" + path_of(method));
 }
 
 std::string binding_rule(const Object& rule) {
   const object& body = rule.body;
-  return "acl binding-rule create" + flag("auth-method", text_of(body, "AuthMethod")) +
-         flag("bind-type", text_of(body, "BindType")) + flag("bind-name", text_of(body, "BindName")) +
-         flag("selector", text_of(body, "Selector")) + flag("description", text_of(body, "Description"));
+  return "acl binding-rule create" + flag("auth-method", json::text_at(body, "AuthMethod")) +
+         flag("bind-type", json::text_at(body, "BindType")) + flag("bind-name", json::text_at(body, "BindName")) +
+         flag("selector", json::text_at(body, "Selector")) + flag("description", json::text_at(body, "Description"));
 }
 
 std::string scheduler(const Object& scheduler) {
   const object& body = scheduler.body;
   std::string line = "operator scheduler set-config" +
-                     flag("scheduler-algorithm", text_of(body, "SchedulerAlgorithm")) +
+                     flag("scheduler-algorithm", json::text_at(body, "SchedulerAlgorithm")) +
                      switch_of(body, "MemoryOversubscriptionEnabled", "memory-oversubscription") +
                      switch_of(body, "RejectJobRegistration", "reject-job-registration") +
                      switch_of(body, "PauseEvalBroker", "pause-eval-broker");

@@ -96,7 +96,7 @@ std::vector<std::string> words_of(const Arguments& arguments, const Command& our
   return words;
 }
 
-int run(const Arguments& arguments) {
+int run_agent(const Arguments& arguments) {
   if (const auto servers = arguments.find("bootstrap-expect"); servers && *servers != "0" && *servers != "1") {
     throw Error(Code::invalid, fmt::format("-bootstrap-expect {} is more than 1", *servers))
         .because("this server would not wait for others: it is the only one");
@@ -113,7 +113,7 @@ Command agent_command() {
                                                   {"retry-join", "ADDRESS", "Of a node: a server to link to.", true}});
   command.flags.insert(command.flags.end(), without_effect().begin(), without_effect().end());
   command.flags.insert(command.flags.end(), refused_flags().begin(), refused_flags().end());
-  command.run = run;
+  command.run = run_agent;
   return command;
 }
 

@@ -9,6 +9,7 @@
 #include "nomad/alloc_status.hpp"
 #include "nomad/find.hpp"
 #include "nomad/monitor.hpp"
+#include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "nomad/text.hpp"
 
@@ -228,7 +229,7 @@ int send_signal(const Arguments& arguments) {
   return 0;
 }
 
-int stop(const Arguments& arguments) {
+int stop_allocation(const Arguments& arguments) {
   Api api(arguments);
   const std::string id = find_allocation(api, arguments.positional().front(), arguments.has("verbose"));
   const std::string eval = api.client().stop_allocation(id, arguments.has("no-shutdown-delay"));
@@ -255,11 +256,6 @@ int checks(const Arguments& arguments) {
     print(columns_text(rows) + "\n");
   }
   return 0;
-}
-
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
 }
 
 constexpr Flag kGroup{"group", "NAME", "With -job: an allocation of this group.", false};
@@ -301,7 +297,7 @@ void add_alloc_commands(Table& table) {
   table.push_back(with_run(shared(cli::alloc_exec_command(), {kGroup}), exec));
   table.push_back(with_run(shared(cli::alloc_restart_command(), {kVerbose}), restart));
   table.push_back(with_run(shared(cli::alloc_signal_command(), {kVerbose}), send_signal));
-  table.push_back(with_run(shared(cli::alloc_stop_command(), {kVerbose}), stop));
+  table.push_back(with_run(shared(cli::alloc_stop_command(), {kVerbose}), stop_allocation));
   table.push_back(with_run(shared(cli::alloc_checks_command(), {kVerbose}), checks));
 }
 

@@ -133,11 +133,6 @@ std::int64_t memory_of(const Json& stats) {
   return resident > 0 || known ? resident : number(stats, "Usage");
 }
 
-double fraction(const Json& value, std::string_view name) {
-  const Json& found = member(value, name);
-  return found.is_number() ? found.to_number<double>() : 0.0;
-}
-
 std::vector<std::string> addresses_of(const Json& resources) {
   std::vector<std::string> out;
   for (const auto& network : elements(resources, "Networks")) {

@@ -6,6 +6,7 @@
 #include "nomad/deployment_status.hpp"
 #include "nomad/find.hpp"
 #include "nomad/monitor.hpp"
+#include "nomad/program.hpp"
 #include "nomad/rows.hpp"
 #include "nomad/table.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 using cli::elements;
 using cli::print;
 
-int list(const Arguments& arguments) {
+int list_deployments(const Arguments& arguments) {
   Api api(arguments);
   const Json all = api.get("/v1/deployments", cli::list_query_of(arguments));
   if (cli::print_formatted(arguments, all)) return 0;
@@ -28,7 +29,7 @@ std::string named(Api& api, const Arguments& arguments) {
   return find_deployment(api, arguments.positional().front(), arguments.has("verbose"));
 }
 
-int promote(const Arguments& arguments) {
+int promote_deployment(const Arguments& arguments) {
   Api api(arguments);
   const auto promoted = api.client().promote_deployment(named(api, arguments), arguments.all("group"));
   if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", promoted.eval_id));
@@ -76,11 +77,6 @@ int monitor(Api& api, const std::string& id, const Arguments& arguments) {
   return 0;
 }
 
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
-}
-
 }  // namespace
 
 int deployment_status(const Arguments& arguments) {
@@ -101,7 +97,7 @@ int deployment_status(const Arguments& arguments) {
 }
 
 void add_deployment_commands(Table& table) {
-  table.push_back(with_run(shared(cli::deployment_list_command(), {kVerbose}), list));
+  table.push_back(with_run(shared(cli::deployment_list_command(), {kVerbose}), list_deployments));
   table.push_back({.name = "deployment status",
                    .arguments = "[<deployment>]",
                    .summary = "Shows how far a deployment is.",
@@ -111,7 +107,7 @@ void add_deployment_commands(Table& table) {
                                                     kUi}),
                    .most = 1,
                    .run = deployment_status});
-  table.push_back(with_run(shared(cli::deployment_promote_command(), {kVerbose}), promote));
+  table.push_back(with_run(shared(cli::deployment_promote_command(), {kVerbose}), promote_deployment));
   table.push_back(with_run(shared(cli::deployment_fail_command(), {kVerbose}), fail));
   table.push_back(with_run(shared(cli::deployment_pause_command(), {kVerbose}), pause));
   table.push_back(with_run(shared(cli::deployment_resume_command(), {kVerbose}), resume));

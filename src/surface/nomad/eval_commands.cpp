@@ -17,7 +17,7 @@ using cli::number;
 using cli::print;
 using cli::text;
 
-int list(const Arguments& arguments) {
+int list_evaluations(const Arguments& arguments) {
   Api api(arguments);
   auto query = cli::list_query_of(arguments);
   if (const auto job = arguments.find("job")) query.add("job", *job);
@@ -119,7 +119,7 @@ void add_eval_commands(Table& table) {
                                         {"status", "STATUS", "With this status only."},
                                         {"monitor", "", "Without effect: `eval status -monitor` watches one."},
                                         kUi});
-  listing.run = list;
+  listing.run = list_evaluations;
   table.push_back(std::move(listing));
   table.push_back(
       {.name = "eval status",

@@ -60,6 +60,10 @@ constexpr Kind kAllocations{"/v1/allocations", "No allocation(s) with prefix or 
 
 }  // namespace
 
+std::string job_path(const std::string& id, std::string_view what) {
+  return "/v1/job/" + cli::part(id) + std::string(what);
+}
+
 std::string find_job(Api& api, const std::string& prefix, JobKind wanted) {
   static const Kind kind{"/v1/jobs", "No job(s) with prefix or ID \"{}\" found", "Prefix \"{}\" matched multiple jobs",
                          nullptr};

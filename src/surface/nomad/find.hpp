@@ -9,6 +9,9 @@ namespace underway::nomad {
 /// What a job must be to be found by a command that is for such jobs alone.
 enum class JobKind { any, parameterized, periodic };
 
+/// The route of a job, and of what is below it: "/plan".
+std::string job_path(const std::string& id, std::string_view what = {});
+
 /// Each throws Error(not_found) in that client's words, or conflict with a list of those that match; with `verbose` the
 /// list has whole ids. The job's namespace is the session's from then on when all namespaces were asked.
 std::string find_job(cli::Api& api, const std::string& prefix, JobKind kind = JobKind::any);

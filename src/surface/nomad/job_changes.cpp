@@ -10,6 +10,7 @@
 #include "nomad/find.hpp"
 #include "nomad/job_plan.hpp"
 #include "nomad/monitor.hpp"
+#include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "nomad/text.hpp"
 
@@ -19,10 +20,6 @@ namespace {
 using boost::json::object;
 using cli::print;
 using cli::text;
-
-std::string job_path(const std::string& id, std::string_view what = {}) {
-  return "/v1/job/" + cli::part(id) + std::string(what);
-}
 
 std::int64_t whole_number(const Arguments& arguments, const char* flag) {
   const std::string given = arguments.get(flag);
@@ -59,7 +56,7 @@ sdk::RegisteredJob register_it(Api& api, const cli::LoadedJob& loaded, const std
   }
 }
 
-int run(const Arguments& arguments) {
+int run_job(const Arguments& arguments) {
   const auto loaded = load_job_of(arguments);
   if (arguments.has("output")) {
     cli::print_json(object{{"Job", json::to_value(loaded.job)}});
@@ -102,7 +99,7 @@ int stop_one(Api& api, const std::string& given, const Arguments& arguments) {
 }
 
 /// One that is missing does not keep the others running.
-int stop(const Arguments& arguments) {
+int stop_jobs(const Arguments& arguments) {
   int code = 0;
   for (const auto& given : arguments.positional()) {
     try {
@@ -183,7 +180,7 @@ int scale(const Arguments& arguments) {
   return watch_unless_detached(api, arguments, scaled.eval_id);
 }
 
-int promote(const Arguments& arguments) {
+int promote_job(const Arguments& arguments) {
   Api api(arguments);
   const std::string id = find_job(api, arguments.positional().front());
   const Json deployment = api.get(job_path(id, "/deployment"));
@@ -225,11 +222,6 @@ int force(const Arguments& arguments) {
   return watch_unless_detached(api, arguments, started.eval_id);
 }
 
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
-}
-
 constexpr Flag kJson{"json", "", "The file is JSON, as `job inspect` prints it.", false};
 constexpr Flag kPriority{"eval-priority", "NUMBER", "The priority of the evaluation alone.", false};
 
@@ -247,7 +239,7 @@ void add_job_changes(Table& table) {
                                                kConsulToken,
                                                kVaultNamespace,
                                                kVaultToken}),
-               run));
+               run_job));
   auto planning = shared(cli::job_plan_command(), {kVerbose, kHcl1, kPolicyOverride, kVaultNamespace, kVaultToken});
   for (auto& flag : planning.flags) {
     if (flag.name == "json") flag = kJson;
@@ -257,7 +249,7 @@ void add_job_changes(Table& table) {
       shared(cli::job_stop_command(), {kVerbose, kPriority, {"global", "", "In all regions: there is one."}});
   stopping.arguments = "<job> [<job>…]";
   stopping.most = 1000;
-  table.push_back(with_run(std::move(stopping), stop));
+  table.push_back(with_run(std::move(stopping), stop_jobs));
   table.push_back({.name = "job start",
                    .arguments = "<job>",
                    .summary = "Starts a stopped job again.",
@@ -270,7 +262,7 @@ void add_job_changes(Table& table) {
   table.push_back(with_run(
       shared(cli::job_scale_command(), {kVerbose, {"check-index", "INDEX", "Only if the job's modify index is this."}}),
       scale));
-  table.push_back(with_run(shared(cli::job_promote_command(), {kVerbose}), promote));
+  table.push_back(with_run(shared(cli::job_promote_command(), {kVerbose}), promote_job));
   table.push_back(with_run(shared(cli::job_dispatch_command(), {kVerbose, kUi}), dispatch));
   table.push_back(with_run(shared(cli::job_periodic_force_command(), {kVerbose}), force));
   table.push_back(shared(cli::job_restart_command(), {kVerbose}));

@@ -10,6 +10,7 @@
 #include "nomad/job_plan.hpp"
 #include "nomad/job_status.hpp"
 #include "nomad/monitor.hpp"
+#include "nomad/program.hpp"
 #include "nomad/rows.hpp"
 #include "nomad/table.hpp"
 #include "os/file.hpp"
@@ -25,10 +26,6 @@ using cli::Json;
 using cli::print;
 using cli::print_formatted;
 using cli::text;
-
-std::string job_path(const std::string& id, std::string_view what = {}) {
-  return "/v1/job/" + cli::part(id) + std::string(what);
-}
 
 int allocs(const Arguments& arguments) {
   Api api(arguments);
@@ -232,11 +229,6 @@ int init(const Arguments& arguments) {
   os::write_file(file, source);
   print(fmt::format("Initializing a job template from {}\nExample job file written to {}\n", *name, file));
   return 0;
-}
-
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using cli::print;
 using cli::text;
 using cli::truth;
 
-int list(Api& api, const Arguments& arguments) {
+int list_jobs(Api& api, const Arguments& arguments) {
   const Json jobs = api.get("/v1/jobs", cli::list_query_of(arguments));
   if (cli::print_formatted(arguments, jobs)) return 0;
   if (elements(jobs).empty()) {
@@ -48,7 +48,7 @@ std::string next_launch(const Json& job) {
                      go_duration((unix_nanos(*next) - unix_nanos(now)) / 1'000'000'000));
 }
 
-std::string facts(const Json& job) {
+std::string job_facts(const Json& job) {
   std::vector<std::string> datacenters;
   for (const auto& one : elements(job, "Datacenters")) datacenters.emplace_back(std::string_view(one.as_string()));
   const bool periodic = !cli::member(job, "Periodic").is_null(),
@@ -88,9 +88,9 @@ void print_started(Api& api, const Json& job, const char* between, const char* t
   print(fmt::format("\n{}\n{}", title, cli::table_text({"ID", "Status"}, rows)));
 }
 
-std::string names(const boost::json::array& list) {
+std::string names(const boost::json::array& list_jobs) {
   std::vector<std::string> out;
-  for (const auto& one : list) out.emplace_back(std::string_view(one.as_string()));
+  for (const auto& one : list_jobs) out.emplace_back(std::string_view(one.as_string()));
   return join(out, ", ");
 }
 
@@ -233,7 +233,7 @@ void print_details(Api& api, const Json& job, const Arguments& arguments) {
 int one(Api& api, const Arguments& arguments) {
   const Json job = api.get("/v1/job/" + cli::part(find_job(api, arguments.positional().front())));
   if (cli::print_formatted(arguments, job)) return 0;
-  print(facts(job));
+  print(job_facts(job));
   if (arguments.has("short")) return 0;
   const bool starts_others = !cli::member(job, "Periodic").is_null() ||
                              (!cli::member(job, "ParameterizedJob").is_null() && !truth(job, "Dispatched"));
@@ -248,7 +248,7 @@ int one(Api& api, const Arguments& arguments) {
 
 int job_status(const Arguments& arguments) {
   Api api(arguments);
-  return arguments.positional().empty() ? list(api, arguments) : one(api, arguments);
+  return arguments.positional().empty() ? list_jobs(api, arguments) : one(api, arguments);
 }
 
 }  // namespace underway::nomad

@@ -69,7 +69,7 @@ void put_os(Json& node) {
   node.as_object()["Attributes"] = boost::json::object{{"os", boost::json::object{{"name", value}}}};
 }
 
-int list(Api& api, const Arguments& arguments) {
+int list_nodes(Api& api, const Arguments& arguments) {
   const Shown shown{arguments.has("verbose"), arguments.has("os"), arguments.has("allocs")};
   if (arguments.has("quiet") && (shown.verbose || arguments.has("json")))
     throw Error(Code::invalid, "-quiet cannot be used with -verbose or -json");
@@ -117,7 +117,7 @@ std::string driver_list(const Json& node) {
   return join(names, ",");
 }
 
-cli::Lines facts(const Json& node) {
+cli::Lines node_facts(const Json& node) {
   return {{"ID", text(node, "ID")},
           {"Name", text(node, "Name")},
           {"Node Pool", text(node, "NodePool")},
@@ -235,11 +235,6 @@ void print_host(const Json& node, const Json& stats) {
                                                      disk_text(stats)}}));
 }
 
-double fraction(const Json& value, std::string_view name) {
-  const Json& found = member(value, name);
-  return found.is_number() ? found.to_number<double>() : 0.0;
-}
-
 void print_detailed(const Json& stats) {
   print("\nCPU Stats\n");
   std::string between;
@@ -305,7 +300,7 @@ int one(Api& api, const std::string& id, const Arguments& arguments) {
   const bool verbose = arguments.has("verbose"), brief = arguments.has("short");
   const Json stats = brief ? Json() : stats_of(api, node),
              allocations = api.get("/v1/node/" + cli::part(id) + "/allocations");
-  auto lines = facts(node);
+  auto lines = node_facts(node);
   if (!stats.is_null()) lines.emplace_back("Uptime", go_duration(number(stats, "Uptime")));
   if (brief || !verbose) add_names(lines, node, brief ? "Drivers" : "Driver Status");
   print(cli::facts_text(lines));
@@ -333,7 +328,7 @@ std::string own_node(Api& api) {
 int node_status(const Arguments& arguments) {
   Api api(arguments);
   if (arguments.has("self")) return one(api, own_node(api), arguments);
-  return arguments.positional().empty() ? list(api, arguments)
+  return arguments.positional().empty() ? list_nodes(api, arguments)
                                         : one(api, find_node(api, arguments.positional().front()), arguments);
 }
 

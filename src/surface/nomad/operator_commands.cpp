@@ -13,6 +13,7 @@
 #include "cli/operator_commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
+#include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "nomad/text.hpp"
 #include "os/file.hpp"
@@ -148,7 +149,7 @@ int agent_info(const Arguments& arguments) {
   return 0;
 }
 
-std::string tags_text(const Json& member) {
+std::string member_tags(const Json& member) {
   std::vector<std::string> tags;
   for (const auto& [name, value] : cli::members(member, "Tags"))
     tags.push_back(fmt::format("{}={}", std::string_view(name), std::string_view(value.as_string())));
@@ -176,7 +177,7 @@ std::string members_in_detail(const boost::json::array& all) {
   for (const auto& one : all)
     rows.push_back({text(one, "Name"), text(one, "Addr"), text(one, "Port"), text(one, "Status"),
                     text(one, "Tags.Leader"), text(one, "ProtocolCur"), raft_of(one), text(one, "Tags.build"),
-                    text(one, "Tags.dc"), text(one, "Tags.region"), tags_text(one)});
+                    text(one, "Tags.dc"), text(one, "Tags.region"), member_tags(one)});
   return cli::table_text({"Name", "Address", "Port", "Status", "Leader", "Protocol", "Raft Version", "Build",
                           "Datacenter", "Region", "Tags"},
                          rows);
@@ -274,11 +275,6 @@ Arguments with_defaults(const Arguments& arguments) {
     for (const auto& value : arguments.all(flag.name)) words.push_back(fmt::format("-{}={}", flag.name, value));
   }
   return cli::parse(ours, words);
-}
-
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
 }
 
 }  // namespace

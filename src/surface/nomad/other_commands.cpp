@@ -130,11 +130,6 @@ int namespace_status(const Arguments& arguments) {
   return 0;
 }
 
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
-}
-
 void add_volumes(Table& table) {
   constexpr std::string_view kCsi = "Refused: there are no CSI volumes here.";
   table.push_back(shared(cli::volume_create_command(), {kPolicyOverride}));

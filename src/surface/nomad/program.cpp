@@ -212,6 +212,11 @@ int run(const Command& command, const std::vector<std::string>& words) {
 
 bool is_called(std::string_view argv0) { return argv0.substr(argv0.rfind('/') + 1) == "nomad"; }
 
+cli::Command with_run(cli::Command command, int (*run)(const cli::Arguments&)) {
+  command.run = run;
+  return command;
+}
+
 std::string version_text() {
   // Clients look for the first "v1.2.3" of it.
   return fmt::format("Nomad v{}\nUnderway {} ({})\n", node::kNomadVersion, underway::version(), build_id());

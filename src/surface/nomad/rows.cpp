@@ -106,4 +106,9 @@ std::string deployments_text(boost::json::array deployments, bool verbose) {
   return cli::table_text({"ID", "Job ID", "Job Version", "Status", "Description"}, rows);
 }
 
+double fraction(const cli::Json& value, std::string_view name) {
+  const auto& found = cli::member(value, name);
+  return found.is_number() ? found.to_number<double>() : 0.0;
+}
+
 }  // namespace underway::nomad

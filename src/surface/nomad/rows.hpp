@@ -27,4 +27,7 @@ void newest_first(boost::json::array& rows, std::string_view by);
 /// "true" for those that failed to place; of one that waits "N/A - In Progress".
 std::string placement_failures(const cli::Json& evaluation);
 
+/// A member that is a number with decimals; 0 when it is none.
+double fraction(const cli::Json& value, std::string_view name);
+
 }  // namespace underway::nomad

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
+#include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "nomad/text.hpp"
 
@@ -40,7 +41,7 @@ std::string policies_text(const array& policies, bool verbose) {
   return cli::table_text({"ID", "Enabled", "Type", "Target"}, rows);
 }
 
-int list(const Arguments& arguments) {
+int list_policies(const Arguments& arguments) {
   Api api(arguments);
   http::Query query;
   for (const char* name : {"job", "type"}) {
@@ -62,7 +63,7 @@ array matching(Api& api, const std::string& prefix) {
   return found;
 }
 
-int info(const Arguments& arguments) {
+int policy_info(const Arguments& arguments) {
   Api api(arguments);
   const bool verbose = arguments.has("verbose");
   if (arguments.positional().empty()) {
@@ -87,16 +88,11 @@ int info(const Arguments& arguments) {
   return 0;
 }
 
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
-}
-
 }  // namespace
 
 void add_scaling_commands(Table& table) {
-  table.push_back(with_run(shared(cli::scaling_policy_list_command(), {kVerbose}), list));
-  auto showing = with_run(shared(cli::scaling_policy_info_command(), cli::with_format_flags({kVerbose})), info);
+  table.push_back(with_run(shared(cli::scaling_policy_list_command(), {kVerbose}), list_policies));
+  auto showing = with_run(shared(cli::scaling_policy_info_command(), cli::with_format_flags({kVerbose})), policy_info);
   showing.summary = "Shows a scaling block.";
   showing.least = 0;
   table.push_back(std::move(showing));

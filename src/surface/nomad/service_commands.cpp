@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
+#include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "nomad/text.hpp"
 
@@ -22,13 +23,13 @@ using cli::text;
 
 constexpr const char* kNone = "No service registrations found\n";
 
-std::string tags_text(const Json& service) {
+std::string service_tags(const Json& service) {
   std::vector<std::string> tags;
   for (const auto& tag : elements(service, "Tags")) tags.emplace_back(std::string_view(tag.as_string()));
   return "[" + join(tags, ",") + "]";
 }
 
-int list(const Arguments& arguments) {
+int list_services(const Arguments& arguments) {
   Api api(arguments);
   const bool everywhere = api.client().address().ns == "*";
   const std::string wanted = arguments.get("name");
@@ -40,9 +41,9 @@ int list(const Arguments& arguments) {
       const std::string name = text(service, "ServiceName");
       if (!wanted.empty() && name != wanted) continue;
       if (everywhere)
-        rows.push_back({name, text(ns, "Namespace"), tags_text(service)});
+        rows.push_back({name, text(ns, "Namespace"), service_tags(service)});
       else
-        rows.push_back({name, tags_text(service)});
+        rows.push_back({name, service_tags(service)});
     }
   }
   std::sort(rows.begin(), rows.end());
@@ -60,7 +61,7 @@ std::string address_of(const Json& service) {
   return port > 0 ? fmt::format("{}:{}", text(service, "Address"), port) : text(service, "Address");
 }
 
-std::string facts(const Json& service) {
+std::string service_facts(const Json& service) {
   return cli::facts_text({{"ID", text(service, "ID")},
                           {"Service Name", text(service, "ServiceName")},
                           {"Namespace", text(service, "Namespace")},
@@ -69,10 +70,10 @@ std::string facts(const Json& service) {
                           {"Node ID", text(service, "NodeID")},
                           {"Datacenter", text(service, "Datacenter")},
                           {"Address", address_of(service)},
-                          {"Tags", tags_text(service)}});
+                          {"Tags", service_tags(service)}});
 }
 
-int info(const Arguments& arguments) {
+int service_info(const Arguments& arguments) {
   Api api(arguments);
   const Json answer =
       api.get("/v1/service/" + cli::part(arguments.positional().front()), cli::list_query_of(arguments));
@@ -89,13 +90,13 @@ int info(const Arguments& arguments) {
   if (arguments.has("verbose")) {
     std::string between;
     for (const auto& one : all) {
-      print(between + facts(one));
+      print(between + service_facts(one));
       between = "\n";
     }
   } else {
     Rows rows;
     for (const auto& one : all)
-      rows.push_back({text(one, "JobID"), address_of(one), tags_text(one), cli::id_text(text(one, "NodeID"), false),
+      rows.push_back({text(one, "JobID"), address_of(one), service_tags(one), cli::id_text(text(one, "NodeID"), false),
                       cli::id_text(text(one, "AllocID"), false)});
     print(cli::table_text({"Job ID", "Address", "Tags", "Node ID", "Alloc ID"}, rows));
   }
@@ -103,17 +104,12 @@ int info(const Arguments& arguments) {
   return 0;
 }
 
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
-}
-
 }  // namespace
 
 void add_service_commands(Table& table) {
   table.push_back(
-      with_run(shared(cli::service_list_command(), {{"name", "NAME", "Services of this name alone."}}), list));
-  table.push_back(with_run(shared(cli::service_info_command(), cli::with_list_flags({kVerbose})), info));
+      with_run(shared(cli::service_list_command(), {{"name", "NAME", "Services of this name alone."}}), list_services));
+  table.push_back(with_run(shared(cli::service_info_command(), cli::with_list_flags({kVerbose})), service_info));
 }
 
 }  // namespace underway::nomad

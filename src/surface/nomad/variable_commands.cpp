@@ -9,6 +9,7 @@
 #include "cli/variable_put.hpp"
 #include "cli/variable_text.hpp"
 #include "cli/wire.hpp"
+#include "nomad/program.hpp"
 #include "nomad/table.hpp"
 
 namespace underway::nomad {
@@ -101,7 +102,7 @@ std::string rows_text(const boost::json::array& rows) {
   return cli::table_text({"Namespace", "Path", "Last Updated"}, cells);
 }
 
-int list(const Arguments& arguments) {
+int list_variables(const Arguments& arguments) {
   const std::string form = form_of(arguments, "table", {"json", "table", "terse"});
   Api api(arguments);
   auto query = cli::list_query_of(arguments);
@@ -150,11 +151,6 @@ int purge(const Arguments& arguments) {
   return 0;
 }
 
-Command with_run(Command command, int (*run_it)(const Arguments&)) {
-  command.run = run_it;
-  return command;
-}
-
 }  // namespace
 
 void add_variable_commands(Table& table) {
@@ -167,7 +163,7 @@ void add_variable_commands(Table& table) {
                                                             {"page-token", "TOKEN", "From there on."},
                                                             kGoTemplate,
                                                             kUi}),
-                           list));
+                           list_variables));
   table.push_back(with_run(
       shared(
           cli::var_put_command(),

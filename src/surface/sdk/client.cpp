@@ -6,8 +6,10 @@
 #include <cstdlib>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
+#include "sdk/detail/path.hpp"
 #include "sdk/detail/refusal.hpp"
 
 namespace underway::sdk {
@@ -20,16 +22,6 @@ std::string environment(const char* ours, const char* nomads) {
   return {};
 }
 
-std::string segment(const std::string& id) { return http::percent_encode(id); }
-
-/// Job ids may contain slashes, which stay slashes in the path.
-std::string job_path(const std::string& id, const char* rest = "") { return "/v1/job/" + segment(id) + rest; }
-
-std::string text_of(const boost::json::value& value, const char* key) {
-  const auto* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
-  return found != nullptr && found->is_string() ? std::string(std::string_view(found->get_string())) : std::string();
-}
-
 model::Revision index_of(const boost::json::value& value, const char* key) {
   const auto* found = value.is_object() ? value.get_object().if_contains(key) : nullptr;
   return found != nullptr && found->is_int64() ? found->get_int64() : 0;
@@ -37,7 +29,7 @@ model::Revision index_of(const boost::json::value& value, const char* key) {
 
 RegisteredJob registered_of(const http::Response& response) {
   const auto value = json::parse(response.body);
-  return {text_of(value, "EvalID"), index_of(value, "JobModifyIndex"), text_of(value, "Warnings")};
+  return {json::text_at(value, "EvalID"), index_of(value, "JobModifyIndex"), json::text_at(value, "Warnings")};
 }
 
 std::string job_body(const model::Job& job, const std::optional<model::JobSubmission>& submission,
@@ -218,17 +210,17 @@ std::vector<model::Deployment> Client::deployments(const std::string& prefix) {
   return get<std::vector<model::Deployment>>("/v1/deployments", {{"prefix", prefix}});
 }
 At<model::Deployment> Client::deployment(const std::string& id, Wait wait) {
-  return get_at<model::Deployment>("/v1/deployment/" + segment(id), {}, wait);
+  return get_at<model::Deployment>("/v1/deployment/" + http::percent_encode(id), {}, wait);
 }
 std::vector<api::AllocationStub> Client::deployment_allocations(const std::string& id) {
-  return get<std::vector<api::AllocationStub>>("/v1/deployment/allocations/" + segment(id));
+  return get<std::vector<api::AllocationStub>>("/v1/deployment/allocations/" + http::percent_encode(id));
 }
 
 namespace {
 
 UpdatedDeployment updated_of(const http::Response& response) {
   const auto value = json::parse(response.body);
-  UpdatedDeployment updated{text_of(value, "EvalID"), {}};
+  UpdatedDeployment updated{json::text_at(value, "EvalID"), {}};
   if (const auto* version = value.as_object().if_contains("RevertedJobVersion");
       version != nullptr && version->is_int64())
     updated.reverted_version = version->get_int64();
@@ -244,43 +236,43 @@ boost::json::array texts(const std::vector<std::string>& list) {
 }  // namespace
 
 UpdatedDeployment Client::promote_deployment(const std::string& id, const std::vector<std::string>& groups) {
-  return updated_of(send("PUT", "/v1/deployment/promote/" + segment(id), {},
+  return updated_of(send("PUT", "/v1/deployment/promote/" + http::percent_encode(id), {},
                          boost::json::serialize(boost::json::object{
                              {"DeploymentID", id}, {"All", groups.empty()}, {"Groups", texts(groups)}})));
 }
 UpdatedDeployment Client::fail_deployment(const std::string& id) {
-  return updated_of(send("PUT", "/v1/deployment/fail/" + segment(id), {}, "{}"));
+  return updated_of(send("PUT", "/v1/deployment/fail/" + http::percent_encode(id), {}, "{}"));
 }
 UpdatedDeployment Client::pause_deployment(const std::string& id, bool pause) {
-  return updated_of(send("PUT", "/v1/deployment/pause/" + segment(id), {},
+  return updated_of(send("PUT", "/v1/deployment/pause/" + http::percent_encode(id), {},
                          boost::json::serialize(boost::json::object{{"DeploymentID", id}, {"Pause", pause}})));
 }
 UpdatedDeployment Client::set_allocation_health(const std::string& deployment_id,
                                                 const std::vector<std::string>& healthy,
                                                 const std::vector<std::string>& unhealthy) {
-  return updated_of(send("PUT", "/v1/deployment/allocation-health/" + segment(deployment_id), {},
+  return updated_of(send("PUT", "/v1/deployment/allocation-health/" + http::percent_encode(deployment_id), {},
                          boost::json::serialize(boost::json::object{{"DeploymentID", deployment_id},
                                                                     {"HealthyAllocationIDs", texts(healthy)},
                                                                     {"UnhealthyAllocationIDs", texts(unhealthy)}})));
 }
 
 api::Explanation Client::explain_job(const std::string& id, bool nodes) {
-  return get<api::Explanation>("/v1/underway/job/" + segment(id) + "/explain",
+  return get<api::Explanation>("/v1/underway/job/" + http::percent_encode(id) + "/explain",
                                nodes ? http::Query{{"nodes", ""}} : http::Query{});
 }
 
 std::vector<api::NodeStub> Client::nodes(const std::string& prefix) {
   return get<std::vector<api::NodeStub>>("/v1/nodes", {{"prefix", prefix}, {"resources", "true"}});
 }
-model::Node Client::node(const std::string& id) { return get<model::Node>("/v1/node/" + segment(id)); }
+model::Node Client::node(const std::string& id) { return get<model::Node>("/v1/node/" + http::percent_encode(id)); }
 At<model::Node> Client::node_at(const std::string& id, Wait wait) {
-  return get_at<model::Node>("/v1/node/" + segment(id), {}, wait);
+  return get_at<model::Node>("/v1/node/" + http::percent_encode(id), {}, wait);
 }
 std::vector<model::Allocation> Client::node_allocations(const std::string& id) {
-  return get<std::vector<model::Allocation>>("/v1/node/" + segment(id) + "/allocations");
+  return get<std::vector<model::Allocation>>("/v1/node/" + http::percent_encode(id) + "/allocations");
 }
 void Client::set_eligibility(const std::string& node_id, model::Eligibility eligibility) {
-  send("PUT", "/v1/node/" + segment(node_id) + "/eligibility", {},
+  send("PUT", "/v1/node/" + http::percent_encode(node_id) + "/eligibility", {},
        fmt::format("{{\"Eligibility\":\"{}\"}}", describe::spell(eligibility)));
 }
 namespace {
@@ -296,8 +288,8 @@ boost::json::value drain_spec(const std::optional<model::DrainStrategy>& drain) 
 
 impact::Judgement Client::plan_drain(const std::string& node_id, const model::DrainStrategy& drain) {
   const boost::json::object body{{"DrainSpec", drain_spec(drain)}};
-  const auto response =
-      send("PUT", "/v1/underway/node/" + segment(node_id) + "/drain/plan", {}, boost::json::serialize(body));
+  const auto response = send("PUT", "/v1/underway/node/" + http::percent_encode(node_id) + "/drain/plan", {},
+                             boost::json::serialize(body));
   return json::decode_text<impact::Judgement>(response.body, "answer");
 }
 void Client::drain_node(const std::string& node_id, const std::optional<model::DrainStrategy>& drain,
@@ -305,9 +297,11 @@ void Client::drain_node(const std::string& node_id, const std::optional<model::D
   boost::json::value spec = drain_spec(drain);
   const boost::json::object body{
       {"DrainSpec", std::move(spec)}, {"MarkEligible", mark_eligible}, {"Meta", json::to_value(meta)}};
-  send("PUT", "/v1/node/" + segment(node_id) + "/drain", {}, boost::json::serialize(body));
+  send("PUT", "/v1/node/" + http::percent_encode(node_id) + "/drain", {}, boost::json::serialize(body));
 }
-void Client::purge_node(const std::string& node_id) { send("PUT", "/v1/node/" + segment(node_id) + "/purge"); }
+void Client::purge_node(const std::string& node_id) {
+  send("PUT", "/v1/node/" + http::percent_encode(node_id) + "/purge");
+}
 std::vector<model::Orphans> Client::orphans() { return get<std::vector<model::Orphans>>("/v1/underway/orphans"); }
 std::int64_t Client::decide_orphans(const std::vector<std::string>& node_ids, bool keep) {
   const boost::json::object body{{"Nodes", json::to_value(node_ids)}, {"Keep", keep}};
@@ -319,7 +313,7 @@ std::vector<api::AllocationStub> Client::allocations(const std::string& prefix) 
   return get<std::vector<api::AllocationStub>>("/v1/allocations", {{"prefix", prefix}});
 }
 model::Allocation Client::allocation(const std::string& id) {
-  const auto value = json::parse(send("GET", "/v1/allocation/" + segment(id)).body);
+  const auto value = json::parse(send("GET", "/v1/allocation/" + http::percent_encode(id)).body);
   auto allocation = json::decode<model::Allocation>(value, "answer");
   if (const auto* job = value.as_object().if_contains("Job"); job != nullptr && job->is_object()) {
     allocation.job = std::make_shared<const model::Job>(json::decode<model::Job>(*job, "answer.Job"));
@@ -329,52 +323,56 @@ model::Allocation Client::allocation(const std::string& id) {
 std::string Client::stop_allocation(const std::string& id, bool no_shutdown_delay) {
   http::Query query;
   if (no_shutdown_delay) query.add("no_shutdown_delay", "true");
-  return text_of(json::parse(send("PUT", "/v1/allocation/" + segment(id) + "/stop", std::move(query)).body), "EvalID");
+  return json::text_at(
+      json::parse(send("PUT", "/v1/allocation/" + http::percent_encode(id) + "/stop", std::move(query)).body),
+      "EvalID");
 }
 void Client::restart_allocation(const std::string& id, const std::string& task) {
-  send("PUT", "/v1/client/allocation/" + segment(id) + "/restart", {},
+  send("PUT", "/v1/client/allocation/" + http::percent_encode(id) + "/restart", {},
        boost::json::serialize(boost::json::object{{"TaskName", task}}));
 }
 void Client::restart_all_tasks(const std::string& id) {
-  send("PUT", "/v1/client/allocation/" + segment(id) + "/restart", {},
+  send("PUT", "/v1/client/allocation/" + http::percent_encode(id) + "/restart", {},
        boost::json::serialize(boost::json::object{{"AllTasks", true}}));
 }
 void Client::signal_allocation(const std::string& id, const std::string& task, const std::string& signal) {
-  send("PUT", "/v1/client/allocation/" + segment(id) + "/signal", {},
+  send("PUT", "/v1/client/allocation/" + http::percent_encode(id) + "/signal", {},
        boost::json::serialize(boost::json::object{{"Task", task}, {"Signal", signal}}));
 }
 std::map<std::string, model::CheckResult> Client::allocation_checks(const std::string& id) {
-  return get<std::map<std::string, model::CheckResult>>("/v1/client/allocation/" + segment(id) + "/checks");
+  return get<std::map<std::string, model::CheckResult>>("/v1/client/allocation/" + http::percent_encode(id) +
+                                                        "/checks");
 }
 std::vector<model::Evaluation> Client::evaluations(const std::string& prefix) {
   return get<std::vector<model::Evaluation>>("/v1/evaluations", {{"prefix", prefix}});
 }
 At<model::Evaluation> Client::evaluation(const std::string& id, Wait wait) {
-  return get_at<model::Evaluation>("/v1/evaluation/" + segment(id), {}, wait);
+  return get_at<model::Evaluation>("/v1/evaluation/" + http::percent_encode(id), {}, wait);
 }
 At<std::vector<api::AllocationStub>> Client::evaluation_allocations(const std::string& id, Wait wait) {
-  return get_at<std::vector<api::AllocationStub>>("/v1/evaluation/" + segment(id) + "/allocations", {}, wait);
+  return get_at<std::vector<api::AllocationStub>>("/v1/evaluation/" + http::percent_encode(id) + "/allocations", {},
+                                                  wait);
 }
 
 std::vector<model::ServiceInstance> Client::service(const std::string& name, const std::string& choose) {
   http::Query query;
   if (!choose.empty()) query.add("choose", choose);
-  return get<std::vector<model::ServiceInstance>>("/v1/service/" + segment(name), query);
+  return get<std::vector<model::ServiceInstance>>("/v1/service/" + http::percent_encode(name), query);
 }
 std::vector<model::ServiceInstance> Client::allocation_services(const std::string& id) {
-  return get<std::vector<model::ServiceInstance>>("/v1/allocation/" + segment(id) + "/services");
+  return get<std::vector<model::ServiceInstance>>("/v1/allocation/" + http::percent_encode(id) + "/services");
 }
 std::vector<model::ServiceInstance> Client::job_services(const std::string& id) {
   return get<std::vector<model::ServiceInstance>>(job_path(id, "/services"));
 }
 void Client::delete_service(const std::string& name, const std::string& id) {
-  send("DELETE", "/v1/service/" + segment(name) + "/" + segment(id));
+  send("DELETE", "/v1/service/" + http::percent_encode(name) + "/" + http::percent_encode(id));
 }
 
 AppliedCluster Client::apply_cluster(api::ClusterBody body) {
   send_pieces(body.cluster.name, body.files);
-  const auto value =
-      json::parse(send("PUT", "/v1/underway/cluster/" + segment(body.cluster.name), {}, json::encode(body)).body);
+  const auto value = json::parse(
+      send("PUT", "/v1/underway/cluster/" + http::percent_encode(body.cluster.name), {}, json::encode(body)).body);
   AppliedCluster applied;
   applied.registered = json::decode<std::vector<std::string>>(value.at("Registered"));
   applied.stopped = json::decode<std::vector<std::string>>(value.at("Stopped"));
@@ -383,9 +381,13 @@ AppliedCluster Client::apply_cluster(api::ClusterBody body) {
 }
 api::ClusterPlan Client::plan_cluster(const api::ClusterBody& body) {
   return json::decode_text<api::ClusterPlan>(
-      send("PUT", "/v1/underway/cluster/" + segment(body.cluster.name) + "/plan", {}, json::encode(body)).body, "plan");
+      send("PUT", "/v1/underway/cluster/" + http::percent_encode(body.cluster.name) + "/plan", {}, json::encode(body))
+          .body,
+      "plan");
 }
-void Client::stop_cluster(const std::string& name) { send("DELETE", "/v1/underway/cluster/" + segment(name)); }
+void Client::stop_cluster(const std::string& name) {
+  send("DELETE", "/v1/underway/cluster/" + http::percent_encode(name));
+}
 std::vector<model::Cluster> Client::clusters() { return get<std::vector<model::Cluster>>("/v1/underway/clusters"); }
 std::vector<model::Host> Client::hosts(const std::string& cluster) {
   return get<std::vector<model::Host>>("/v1/underway/hosts", {{"cluster", cluster}});
@@ -401,7 +403,9 @@ api::CreatedJoinToken Client::create_join_token(const api::NewJoinToken& request
 std::vector<model::JoinToken> Client::join_tokens() {
   return get<std::vector<model::JoinToken>>("/v1/underway/join-tokens");
 }
-void Client::revoke_join_token(const std::string& id) { send("DELETE", "/v1/underway/join-token/" + segment(id)); }
+void Client::revoke_join_token(const std::string& id) {
+  send("DELETE", "/v1/underway/join-token/" + http::percent_encode(id));
+}
 boost::json::value Client::tls() { return json::parse(send("GET", "/v1/underway/tls").body); }
 boost::json::value Client::rotate_tls(bool authority) {
   http::Query query;

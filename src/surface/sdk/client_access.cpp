@@ -5,10 +5,8 @@
 namespace underway::sdk {
 namespace {
 
-std::string segment(const std::string& id) { return http::percent_encode(id); }
-
 template <class T>
-T read(const http::Response& response) {
+T read_access_answer(const http::Response& response) {
   return json::decode_text<T>(response.body, "answer");
 }
 
@@ -29,57 +27,64 @@ NewToken Client::bootstrap_acl(const std::string& secret) {
 }
 
 std::vector<model::AclPolicy> Client::acl_policies() {
-  return read<std::vector<model::AclPolicy>>(send("GET", "/v1/acl/policies"));
+  return read_access_answer<std::vector<model::AclPolicy>>(send("GET", "/v1/acl/policies"));
 }
 model::AclPolicy Client::acl_policy(const std::string& name) {
-  return read<model::AclPolicy>(send("GET", "/v1/acl/policy/" + segment(name)));
+  return read_access_answer<model::AclPolicy>(send("GET", "/v1/acl/policy/" + http::percent_encode(name)));
 }
 void Client::put_acl_policy(const model::AclPolicy& policy) {
-  send("PUT", "/v1/acl/policy/" + segment(policy.name), {}, json::encode(policy));
+  send("PUT", "/v1/acl/policy/" + http::percent_encode(policy.name), {}, json::encode(policy));
 }
-void Client::delete_acl_policy(const std::string& name) { send("DELETE", "/v1/acl/policy/" + segment(name)); }
+void Client::delete_acl_policy(const std::string& name) {
+  send("DELETE", "/v1/acl/policy/" + http::percent_encode(name));
+}
 
 std::vector<model::AclToken> Client::acl_tokens() {
-  return read<std::vector<model::AclToken>>(send("GET", "/v1/acl/tokens"));
+  return read_access_answer<std::vector<model::AclToken>>(send("GET", "/v1/acl/tokens"));
 }
 model::AclToken Client::acl_token(const std::string& accessor_id) {
-  return read<model::AclToken>(send("GET", "/v1/acl/token/" + segment(accessor_id)));
+  return read_access_answer<model::AclToken>(send("GET", "/v1/acl/token/" + http::percent_encode(accessor_id)));
 }
-model::AclToken Client::acl_token_self() { return read<model::AclToken>(send("GET", "/v1/acl/token/self")); }
+model::AclToken Client::acl_token_self() {
+  return read_access_answer<model::AclToken>(send("GET", "/v1/acl/token/self"));
+}
 NewToken Client::put_acl_token(const model::AclToken& token) {
-  const std::string path = "/v1/acl/token" + (token.accessor_id.empty() ? "" : "/" + segment(token.accessor_id));
+  const std::string path =
+      "/v1/acl/token" + (token.accessor_id.empty() ? "" : "/" + http::percent_encode(token.accessor_id));
   return new_token(send("PUT", path, {}, json::encode(token)));
 }
 void Client::delete_acl_token(const std::string& accessor_id) {
-  send("DELETE", "/v1/acl/token/" + segment(accessor_id));
+  send("DELETE", "/v1/acl/token/" + http::percent_encode(accessor_id));
 }
 
 std::vector<model::AclRole> Client::acl_roles() {
-  return read<std::vector<model::AclRole>>(send("GET", "/v1/acl/roles"));
+  return read_access_answer<std::vector<model::AclRole>>(send("GET", "/v1/acl/roles"));
 }
 model::AclRole Client::acl_role(const std::string& id) {
-  return read<model::AclRole>(send("GET", "/v1/acl/role/" + segment(id)));
+  return read_access_answer<model::AclRole>(send("GET", "/v1/acl/role/" + http::percent_encode(id)));
 }
 model::AclRole Client::acl_role_by_name(const std::string& name) {
-  return read<model::AclRole>(send("GET", "/v1/acl/role/name/" + segment(name)));
+  return read_access_answer<model::AclRole>(send("GET", "/v1/acl/role/name/" + http::percent_encode(name)));
 }
 model::AclRole Client::put_acl_role(const model::AclRole& role) {
-  const std::string path = "/v1/acl/role" + (role.id.empty() ? "" : "/" + segment(role.id));
-  return read<model::AclRole>(send("PUT", path, {}, json::encode(role)));
+  const std::string path = "/v1/acl/role" + (role.id.empty() ? "" : "/" + http::percent_encode(role.id));
+  return read_access_answer<model::AclRole>(send("PUT", path, {}, json::encode(role)));
 }
-void Client::delete_acl_role(const std::string& id) { send("DELETE", "/v1/acl/role/" + segment(id)); }
+void Client::delete_acl_role(const std::string& id) { send("DELETE", "/v1/acl/role/" + http::percent_encode(id)); }
 
 std::vector<model::Namespace> Client::namespaces() {
-  return read<std::vector<model::Namespace>>(send("GET", "/v1/namespaces"));
+  return read_access_answer<std::vector<model::Namespace>>(send("GET", "/v1/namespaces"));
 }
 model::Namespace Client::ns(const std::string& name) {
-  return read<model::Namespace>(send("GET", "/v1/namespace/" + segment(name)));
+  return read_access_answer<model::Namespace>(send("GET", "/v1/namespace/" + http::percent_encode(name)));
 }
 void Client::put_namespace(const model::Namespace& ns) { send("PUT", "/v1/namespace", {}, json::encode(ns)); }
-void Client::delete_namespace(const std::string& name) { send("DELETE", "/v1/namespace/" + segment(name)); }
+void Client::delete_namespace(const std::string& name) {
+  send("DELETE", "/v1/namespace/" + http::percent_encode(name));
+}
 
 std::vector<impact::Entry> Client::changes(const std::string& since) {
-  return read<std::vector<impact::Entry>>(send("GET", "/v1/underway/changes", {{"since", since}}));
+  return read_access_answer<std::vector<impact::Entry>>(send("GET", "/v1/underway/changes", {{"since", since}}));
 }
 
 void Client::audit(const std::string& since, const std::string& who, bool follow,

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kPart = 4U << 20;
 
-std::string segment(const std::string& id) { return http::percent_encode(id); }
-
 std::int64_t offset_in(const http::Response& response) {
   const auto value = json::parse(response.body);
   const auto* offset = value.is_object() ? value.get_object().if_contains("Offset") : nullptr;
@@ -57,7 +55,7 @@ image::StoredImage Client::image(const std::string& reference) {
 }
 
 boost::json::value Client::image_info(const std::string& reference) {
-  return json::parse(send("GET", "/v1/underway/image/" + segment(reference)).body);
+  return json::parse(send("GET", "/v1/underway/image/" + http::percent_encode(reference)).body);
 }
 
 api::SlurmVersions Client::slurm_versions(const slurm::Services& services, const std::string& ns,
@@ -82,13 +80,13 @@ api::SlurmVersions Client::slurmd_versions(const std::string& path, const std::s
 void Client::remove_image(const std::string& reference, bool force) {
   http::Query query;
   if (force) query.add("force", "true");
-  send("DELETE", "/v1/underway/image/" + segment(reference), std::move(query));
+  send("DELETE", "/v1/underway/image/" + http::percent_encode(reference), std::move(query));
 }
 
 image::StoredImage Client::push_image(const std::string& path, const Transferred& progress) {
   const auto image = image::ImageFile::open(path);
   const std::int64_t size = image.layout().file();
-  const std::string where = "/v1/underway/incoming-image/" + segment(image.digest());
+  const std::string where = "/v1/underway/incoming-image/" + http::percent_encode(image.digest());
   const http::Query sized{{"size", std::to_string(size)}};
   // What an earlier try brought there is not sent again.
   std::int64_t offset = offset_in(send("GET", where, sized));
@@ -114,8 +112,8 @@ image::StoredImage Client::pull_image(const std::string& reference, const std::s
     const os::Fd file = os::open_file(part, O_WRONLY | O_CREAT | O_NOFOLLOW, 0644);
     if (::ftruncate(file.get(), offset) != 0 || ::lseek(file.get(), offset, SEEK_SET) < 0)
       throw errno_error(errno, fmt::format("cannot write '{}'", part));
-    stream("/v1/underway/image/" + segment(wanted.digest) + "/content", {{"offset", std::to_string(offset)}},
-           [&](std::string_view bytes) {
+    stream("/v1/underway/image/" + http::percent_encode(wanted.digest) + "/content",
+           {{"offset", std::to_string(offset)}}, [&](std::string_view bytes) {
              os::write_all(file, bytes, fmt::format("'{}'", part));
              offset += static_cast<std::int64_t>(bytes.size());
              if (progress) progress(offset, wanted.size);
@@ -137,11 +135,13 @@ image::StoredImage Client::pull_image(const std::string& reference, const std::s
 }
 
 boost::json::value Client::capsule_changes(const std::string& allocation) {
-  return json::parse(send("GET", fmt::format("/v1/underway/allocation/{}/capsule/changes", segment(allocation))).body);
+  return json::parse(
+      send("GET", fmt::format("/v1/underway/allocation/{}/capsule/changes", http::percent_encode(allocation))).body);
 }
 
 boost::json::value Client::capsule_services(const std::string& allocation) {
-  return json::parse(send("GET", fmt::format("/v1/underway/allocation/{}/capsule/services", segment(allocation))).body);
+  return json::parse(
+      send("GET", fmt::format("/v1/underway/allocation/{}/capsule/services", http::percent_encode(allocation))).body);
 }
 
 std::vector<image::KeyRecord> Client::capsule_keys() {
@@ -153,7 +153,7 @@ void Client::trust_capsule_key(const image::KeyRecord& key) {
 }
 
 void Client::revoke_capsule_key(const std::string& id, const std::string& reason) {
-  send("PUT", "/v1/underway/capsule-key/" + segment(id) + "/revoke", {},
+  send("PUT", "/v1/underway/capsule-key/" + http::percent_encode(id) + "/revoke", {},
        boost::json::serialize(boost::json::object{{"Reason", reason}}));
 }
 

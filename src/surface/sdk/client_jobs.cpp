@@ -2,6 +2,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "sdk/client.hpp"
+#include "sdk/detail/path.hpp"
 
 namespace underway::sdk {
 namespace {
@@ -14,8 +15,6 @@ StartedJob started_of(const http::Response& response) {
   };
   return {text("DispatchedJobID"), text("EvalID")};
 }
-
-std::string job_path(const std::string& id, const char* rest) { return "/v1/job/" + http::percent_encode(id) + rest; }
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace underway::sdk {
 namespace {
 
 /// As long as a large state needs to be copied, or verified and put in the place of the old one.
-constexpr Duration kPatience = std::chrono::hours(1);
+constexpr Duration kSnapshotPatience = std::chrono::hours(1);
 constexpr std::size_t kLargest = std::size_t{4} << 30;
 
 /// A file that is there under its name only once it is whole.
@@ -69,7 +69,7 @@ std::int64_t Client::save_snapshot(const std::string& path) {
 void Client::restore_snapshot(const std::string& path, bool force) {
   http::Query query;
   if (force) query.add("force", "true");
-  send("PUT", "/v1/operator/snapshot", std::move(query), os::read_file(path, kLargest), {}, kPatience);
+  send("PUT", "/v1/operator/snapshot", std::move(query), os::read_file(path, kLargest), {}, kSnapshotPatience);
 }
 
 }  // namespace underway::sdk

@@ -12,7 +12,7 @@ namespace underway::sdk {
 namespace {
 
 template <class T>
-T read(const http::Response& response) {
+T read_files_answer(const http::Response& response) {
   return json::decode_text<T>(response.body, "answer");
 }
 
@@ -23,10 +23,10 @@ http::Query about(const std::string& cluster, const std::string& name) {
 }  // namespace
 
 std::vector<model::SyncFile> Client::sync_files(const std::string& cluster) {
-  return read<std::vector<model::SyncFile>>(send("GET", "/v1/underway/files", {{"cluster", cluster}}));
+  return read_files_answer<std::vector<model::SyncFile>>(send("GET", "/v1/underway/files", {{"cluster", cluster}}));
 }
 model::SyncFile Client::sync_file(const std::string& cluster, const std::string& name) {
-  return read<model::SyncFile>(send("GET", "/v1/underway/file", about(cluster, name)));
+  return read_files_answer<model::SyncFile>(send("GET", "/v1/underway/file", about(cluster, name)));
 }
 /// What the server has is not sent again; of secrets nobody but the server can say whether it has them.
 void Client::send_pieces(const std::string& cluster, std::vector<api::SyncFileBody>& files) {
@@ -42,7 +42,7 @@ void Client::send_pieces(const std::string& cluster, std::vector<api::SyncFileBo
     for (std::size_t at = 0; at < bytes.size(); at += model::kPieceBytes) {
       const auto answer = send("PUT", "/v1/underway/files/piece", {{"secret", body.file.secret ? "true" : "false"}},
                                bytes.substr(at, model::kPieceBytes));
-      body.sent->pieces.push_back(read<api::SyncPiece>(answer).id);
+      body.sent->pieces.push_back(read_files_answer<api::SyncPiece>(answer).id);
     }
   }
 }
@@ -50,7 +50,8 @@ void Client::send_pieces(const std::string& cluster, std::vector<api::SyncFileBo
 provision::FilesPut Client::put_sync_files(const std::string& cluster, std::vector<api::SyncFileBody> files) {
   send_pieces(cluster, files);
   const api::SyncFilesBody body{std::move(files)};
-  return read<provision::FilesPut>(send("PUT", "/v1/underway/files", {{"cluster", cluster}}, json::encode(body)));
+  return read_files_answer<provision::FilesPut>(
+      send("PUT", "/v1/underway/files", {{"cluster", cluster}}, json::encode(body)));
 }
 void Client::remove_sync_file(const std::string& cluster, const std::string& name) {
   send("DELETE", "/v1/underway/file", about(cluster, name));
@@ -58,25 +59,30 @@ void Client::remove_sync_file(const std::string& cluster, const std::string& nam
 std::string Client::sync_file_content(const std::string& cluster, const std::string& name, const std::string& node) {
   auto query = about(cluster, name);
   if (!node.empty()) query.add("node", node);
-  return base64_decode(read<api::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
+  return base64_decode(
+      read_files_answer<api::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
 }
 provision::ReadReply Client::sync_file_actual(const std::string& node, const std::string& capsule,
                                               const std::string& path) {
   http::Query query{{"node", node}, {"path", path}};
   if (!capsule.empty()) query.add("capsule", capsule);
-  return read<provision::ReadReply>(send("GET", "/v1/underway/file/actual", std::move(query)));
+  return read_files_answer<provision::ReadReply>(send("GET", "/v1/underway/file/actual", std::move(query)));
 }
 std::int64_t Client::sync_now(const std::string& cluster, const api::SyncNowBody& request) {
   const auto answer =
       json::parse(send("PUT", "/v1/underway/files/sync", {{"cluster", cluster}}, json::encode(request)).body);
   return answer.at("Told").to_number<std::int64_t>();
 }
-provision::KeyState Client::sync_key() { return read<provision::KeyState>(send("GET", "/v1/underway/files/key")); }
+provision::KeyState Client::sync_key() {
+  return read_files_answer<provision::KeyState>(send("GET", "/v1/underway/files/key"));
+}
 provision::KeyState Client::rotate_sync_key(bool force) {
-  return read<provision::KeyState>(send("PUT", "/v1/underway/files/key/rotate", {{"force", force ? "true" : "false"}}));
+  return read_files_answer<provision::KeyState>(
+      send("PUT", "/v1/underway/files/key/rotate", {{"force", force ? "true" : "false"}}));
 }
 std::vector<provision::TargetStatus> Client::sync_status(const std::string& cluster) {
-  return read<std::vector<provision::TargetStatus>>(send("GET", "/v1/underway/files/status", {{"cluster", cluster}}));
+  return read_files_answer<std::vector<provision::TargetStatus>>(
+      send("GET", "/v1/underway/files/status", {{"cluster", cluster}}));
 }
 
 }  // namespace underway::sdk

@@ -8,9 +8,7 @@
 namespace underway::sdk {
 namespace {
 
-std::string segment(const std::string& id) { return http::percent_encode(id); }
-
-std::string variable_path(const std::string& path) { return "/v1/var/" + segment(path); }
+std::string variable_path(const std::string& path) { return "/v1/var/" + http::percent_encode(path); }
 
 std::string variable_body(const std::string& path, const std::optional<model::StringMap>& items,
                           const std::optional<model::VariableLock>& lock) {
@@ -78,7 +76,7 @@ boost::json::value Client::prepublish_root_key(TimePoint at) {
       .at("Key");
 }
 void Client::remove_root_key(const std::string& id, bool force) {
-  send("DELETE", "/v1/operator/keyring/key/" + segment(id), {{"force", force ? "true" : "false"}});
+  send("DELETE", "/v1/operator/keyring/key/" + http::percent_encode(id), {{"force", force ? "true" : "false"}});
 }
 
 }  // namespace underway::sdk

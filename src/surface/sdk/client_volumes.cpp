@@ -14,7 +14,7 @@ std::string body_of(const boost::json::value& volume) {
 }
 
 /// A plugin may take its time on the node.
-constexpr Duration kPatience = std::chrono::minutes(6);
+constexpr Duration kVolumePatience = std::chrono::minutes(6);
 
 }  // namespace
 
@@ -28,7 +28,7 @@ boost::json::value Client::volume(const std::string& id, std::optional<Wait> wai
 }
 
 boost::json::value Client::create_volume(const boost::json::value& volume) {
-  return json::parse(send("PUT", "/v1/volume/host/create", {}, body_of(volume), {}, kPatience).body);
+  return json::parse(send("PUT", "/v1/volume/host/create", {}, body_of(volume), {}, kVolumePatience).body);
 }
 
 boost::json::value Client::register_volume(const boost::json::value& volume) {
@@ -38,7 +38,7 @@ boost::json::value Client::register_volume(const boost::json::value& volume) {
 void Client::delete_volume(const std::string& id, bool force) {
   http::Query query;
   if (force) query.add("force", "true");
-  send("DELETE", path_of(id) + "/delete", std::move(query), {}, {}, kPatience);
+  send("DELETE", path_of(id) + "/delete", std::move(query), {}, {}, kVolumePatience);
 }
 
 boost::json::value Client::volume_claims(http::Query query) {

@@ -28,7 +28,7 @@ awaitable<void> serve_stream(std::string method, boost::json::value, std::shared
   }
   while (auto chunk = co_await stream->read()) co_await stream->write(chunk->channel, std::move(chunk->bytes));
 }
-Handlers echo() { return {.call = answer, .notify = {}, .stream = serve_stream}; }
+Handlers echo_over_loopback() { return {.call = answer, .notify = {}, .stream = serve_stream}; }
 
 /// A server that accepts links on a unix socket, and can go away and come back.
 class Hub {
@@ -64,7 +64,7 @@ class Hub {
   }
   awaitable<void> serve(std::shared_ptr<http::WebSocket> socket) {
     ++accepted;
-    latest = Connection::make(loop_.executor(), std::move(socket), Side::acceptor, echo(), options_);
+    latest = Connection::make(loop_.executor(), std::move(socket), Side::acceptor, echo_over_loopback(), options_);
     const auto connection = latest;
     changed.notify_all();
     if (drop_at_once) connection->abort();
@@ -100,7 +100,7 @@ class LoopbackTest : public testing::Test {
     return chosen;
   }
   void dial(DiallerOptions chosen) {
-    dialler_ = std::make_unique<Dialler>(loop_.executor(), std::move(chosen), echo,
+    dialler_ = std::make_unique<Dialler>(loop_.executor(), std::move(chosen), echo_over_loopback,
                                          [this](std::shared_ptr<Connection> link) { return linked(std::move(link)); });
     tasks_.spawn("dialler", dialler_->run());
   }
@@ -338,10 +338,10 @@ TEST_F(LoopbackTest, AServerThatDropsLinksAtOnceIsSpared) {
 }
 
 TEST_F(LoopbackTest, AnEmptyListOfServersIsRefused) {
-  EXPECT_THROW(Dialler(loop_.executor(), {}, echo, {}), Error);
+  EXPECT_THROW(Dialler(loop_.executor(), {}, echo_over_loopback, {}), Error);
   DiallerOptions bad;
   bad.servers = {"ftp://nowhere"};
-  EXPECT_THROW(Dialler(loop_.executor(), bad, echo, {}), Error);
+  EXPECT_THROW(Dialler(loop_.executor(), bad, echo_over_loopback, {}), Error);
 }
 
 }  // namespace

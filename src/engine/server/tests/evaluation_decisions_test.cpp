@@ -7,7 +7,7 @@
 namespace underway::server::testing {
 namespace {
 
-Code refusal(Desk& desk, const std::vector<std::string>& ids) {
+Code evaluation_refusal(Desk& desk, const std::vector<std::string>& ids) {
   try {
     decide_delete_evaluations(desk.tables, ids);
   } catch (const Error& error) {
@@ -28,9 +28,9 @@ TEST(DeleteEvaluations, ForgetsThoseThatWaitAndSparesThoseBehindWhatRuns) {
     if (evaluation->job_id == "web") behind = evaluation->id;
     if (evaluation->status == model::EvalStatus::blocked) blocked = evaluation->id;
   }
-  EXPECT_EQ(refusal(desk, {behind}), Code::conflict);
-  EXPECT_EQ(refusal(desk, {blocked, "nobody"}), Code::not_found);
-  EXPECT_EQ(refusal(desk, std::vector<std::string>(kMostDeletedEvaluations + 1, blocked)), Code::invalid);
+  EXPECT_EQ(evaluation_refusal(desk, {behind}), Code::conflict);
+  EXPECT_EQ(evaluation_refusal(desk, {blocked, "nobody"}), Code::not_found);
+  EXPECT_EQ(evaluation_refusal(desk, std::vector<std::string>(kMostDeletedEvaluations + 1, blocked)), Code::invalid);
   const auto decision = decide_delete_evaluations(desk.tables, {blocked, blocked});
   EXPECT_EQ(decision.result, 1u);
   EXPECT_EQ(decision.changes.size(), 1u);

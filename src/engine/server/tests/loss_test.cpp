@@ -31,7 +31,7 @@ void tend(Desk& desk, const std::string& node_id) {
   desk.run([&](const Tables& t, const Context& c) { return decide_nodes_given_up(t, {node_id}, c); });
 }
 
-void collect(Desk& desk) {
+void collect_losses(Desk& desk) {
   desk.run([](const Tables& t, const Context& c) { return decide_collect(t, Retention{}, c); });
 }
 
@@ -89,7 +89,7 @@ TEST(Loss, OfADayRestartsNothingThatIsRight) {
     desk.clock.advance(hours(1));
     desk.schedule();
     tend(desk, uuid(1));
-    collect(desk);
+    collect_losses(desk);
   }
   ASSERT_TRUE(desk.tables.find_node(uuid(1)));
   ASSERT_TRUE(desk.tables.find_allocation(ctld)) << "kept for the node that may come back with it";

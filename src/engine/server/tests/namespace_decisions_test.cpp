@@ -8,7 +8,7 @@ namespace {
 using model::Namespace;
 
 template <class Call>
-Error refusal(Call call) {
+Error namespace_refusal(Call call) {
   try {
     call();
   } catch (const Error& error) {
@@ -47,13 +47,13 @@ TEST_F(NamespacesTest, DefaultAlwaysIs) {
   std::vector<std::string> names;
   for (const auto& ns : namespaces(desk.tables)) names.push_back(ns.name);
   EXPECT_EQ(names, (std::vector<std::string>{"a", "default", "z"}));
-  EXPECT_EQ(refusal([&] { remove("default"); }).code(), Code::conflict);
+  EXPECT_EQ(namespace_refusal([&] { remove("default"); }).code(), Code::conflict);
 }
 
 TEST_F(NamespacesTest, AJobNeedsItsNamespaceToExist) {
   model::Job job = make_job("web");
   job.ns = "team";
-  const Error error = refusal([&] { desk.register_job(job); });
+  const Error error = namespace_refusal([&] { desk.register_job(job); });
   EXPECT_EQ(error.code(), Code::invalid);
   EXPECT_EQ(error.message(), "job \"web\" is in nonexistent namespace \"team\"");
   put(named("team"));
@@ -66,18 +66,18 @@ TEST_F(NamespacesTest, OneWithJobsThatAreNotOverStays) {
   model::Job job = make_job("web");
   job.ns = "team";
   desk.register_job(job);
-  const Error error = refusal([&] { remove("team"); });
+  const Error error = namespace_refusal([&] { remove("team"); });
   EXPECT_EQ(error.code(), Code::conflict);
   EXPECT_EQ(error.reasons(), std::vector<std::string>{"web"});
   desk.run([&](const Tables& t, const Context& c) { return decide_deregister(t, {"team", "web", true}, c); });
   remove("team");
   EXPECT_FALSE(find_namespace(desk.tables, "team"));
-  EXPECT_EQ(refusal([&] { remove("team"); }).code(), Code::not_found);
+  EXPECT_EQ(namespace_refusal([&] { remove("team"); }).code(), Code::not_found);
 }
 
 TEST_F(NamespacesTest, RawExecAsRootIsRefusedUntilTheNamespaceAllowsIt) {
   const auto decide = [&] { return decide_register(desk.tables, {make_job("web"), {}, {}}, strict()); };
-  const Error error = refusal(decide);
+  const Error error = namespace_refusal(decide);
   EXPECT_EQ(error.code(), Code::denied);
   EXPECT_EQ(error.message(), "namespace 'default' does not allow job 'web'");
   ASSERT_EQ(error.reasons().size(), 1u);
@@ -96,7 +96,7 @@ TEST_F(NamespacesTest, AClusterBringsWhatItsJobsNeed) {
   apply.cluster.pools[0].name = "p";
   apply.jobs.push_back({make_job("munge"), {}, {}});
   const auto decide = [&] { return decide_apply_cluster(desk.tables, apply, strict()); };
-  EXPECT_EQ(refusal(decide).code(), Code::denied);
+  EXPECT_EQ(namespace_refusal(decide).code(), Code::denied);
   apply.namespaces = {named("default")};
   apply.namespaces[0].raw_exec_as_root = true;
   desk.commit(decide().changes);
@@ -110,7 +110,7 @@ TEST_F(NamespacesTest, AClusterBringsWhatItsJobsNeed) {
 TEST_F(NamespacesTest, AnInvalidOneIsRefusedWithAllItsProblems) {
   Namespace ns = named("no spaces");
   ns.description = std::string(500, 'x');
-  const Error error = refusal([&] { put(ns); });
+  const Error error = namespace_refusal([&] { put(ns); });
   EXPECT_EQ(error.code(), Code::invalid);
   EXPECT_EQ(error.reasons().size(), 2u);
 }

@@ -8,14 +8,14 @@ namespace {
 
 using namespace underway::server::testing;
 
-void put(Desk& desk, const model::NodePool& pool) {
+void put_pool(Desk& desk, const model::NodePool& pool) {
   desk.run([&](const Tables& t, const Context& c) { return decide_put_node_pool(t, pool, c); });
 }
 void remove(Desk& desk, const std::string& name) {
   desk.run([&](const Tables& t, const Context& c) { return decide_delete_node_pool(t, name, c); });
 }
 
-std::string refusal(const std::function<void()>& what) {
+std::string pool_refusal(const std::function<void()>& what) {
   try {
     what();
   } catch (const Error& error) {
@@ -36,9 +36,9 @@ TEST(NodePools, TwoAreBuiltInAndStay) {
   ASSERT_EQ(pools.size(), 2u);
   EXPECT_EQ(pools[0].name, "all");
   EXPECT_EQ(pools[1].name, "default");
-  EXPECT_NE(refusal([&] { remove(desk, "default"); }), "");
-  EXPECT_NE(refusal([&] { put(desk, named("all")); }), "");
-  EXPECT_NE(refusal([&] { put(desk, named("no blanks")); }), "");
+  EXPECT_NE(pool_refusal([&] { remove(desk, "default"); }), "");
+  EXPECT_NE(pool_refusal([&] { put_pool(desk, named("all")); }), "");
+  EXPECT_NE(pool_refusal([&] { put_pool(desk, named("no blanks")); }), "");
 }
 
 TEST(NodePools, AreMadeByNodesThatJoinAndGoneOnlyWhenUnused) {
@@ -47,13 +47,13 @@ TEST(NodePools, AreMadeByNodesThatJoinAndGoneOnlyWhenUnused) {
   node.node_pool = "gpu";
   desk.join(node);
   ASSERT_TRUE(tables::find_node_pool(desk.tables, "gpu"));
-  EXPECT_NE(refusal([&] { remove(desk, "gpu"); }).find("has nodes in it"), std::string::npos);
-  put(desk, named("big"));
+  EXPECT_NE(pool_refusal([&] { remove(desk, "gpu"); }).find("has nodes in it"), std::string::npos);
+  put_pool(desk, named("big"));
   model::Job job = make_job("web");
   job.node_pool = "big";
   desk.register_job(job);
-  EXPECT_NE(refusal([&] { remove(desk, "big"); }).find("default/web"), std::string::npos);
-  put(desk, named("free"));
+  EXPECT_NE(pool_refusal([&] { remove(desk, "big"); }).find("default/web"), std::string::npos);
+  put_pool(desk, named("free"));
   remove(desk, "free");
   EXPECT_FALSE(tables::find_node_pool(desk.tables, "free"));
 }
@@ -70,7 +70,7 @@ TEST(NodePools, SetTheAlgorithmOfTheirJobs) {
   EXPECT_EQ(desk.only("first")->node_id, uuid(2)) << "packed";
   model::NodePool pool = *tables::find_node_pool(desk.tables, "web");
   pool.scheduling.algorithm = model::SchedulerAlgorithm::spread;
-  put(desk, pool);
+  put_pool(desk, pool);
   job.id = "second";
   desk.register_job(job);
   EXPECT_EQ(desk.only("second")->node_id, uuid(1)) << "spread";

@@ -49,7 +49,7 @@ struct QuotaDesk : Desk {
   }
 };
 
-std::string refusal(const std::function<void()>& what) {
+std::string quota_refusal(const std::function<void()>& what) {
   try {
     what();
   } catch (const Error& error) {
@@ -60,20 +60,20 @@ std::string refusal(const std::function<void()>& what) {
 
 TEST(Quotas, BindNamespacesAndStayWhileTheyDo) {
   QuotaDesk desk;
-  EXPECT_THAT(refusal([&] { desk.bind("physics"); }), HasSubstr("'physics', which does not exist"));
+  EXPECT_THAT(quota_refusal([&] { desk.bind("physics"); }), HasSubstr("'physics', which does not exist"));
   desk.put(bounded(1000));
   desk.bind("physics");
-  EXPECT_THAT(refusal([&] { desk.remove(); }), HasSubstr("bounds namespaces"));
+  EXPECT_THAT(quota_refusal([&] { desk.remove(); }), HasSubstr("bounds namespaces"));
   desk.bind("");
   desk.remove();
-  EXPECT_THAT(refusal([&] { desk.remove(); }), HasSubstr("not found"));
+  EXPECT_THAT(quota_refusal([&] { desk.remove(); }), HasSubstr("not found"));
 }
 
 TEST(Quotas, ALimitOfAnotherRegionIsRefused) {
   QuotaDesk desk;
   model::Quota quota = bounded(1000);
   quota.limits[0].region = "eu";
-  EXPECT_THAT(refusal([&] { desk.put(quota); }), HasSubstr("region 'eu' is not this one, which is 'global'"));
+  EXPECT_THAT(quota_refusal([&] { desk.put(quota); }), HasSubstr("region 'eu' is not this one, which is 'global'"));
 }
 
 TEST(Quotas, MoreOfItWakesWhatWaited) {
@@ -118,10 +118,10 @@ TEST(Quotas, BoundTheVariablesOfTheirNamespaces) {
   desk.put(bounded(0, 1));
   desk.bind("physics");
   desk.put_variable(1 << 20);
-  EXPECT_THAT(refusal([&] { desk.put_variable(2 << 20); }), HasSubstr("would exceed quota 'physics'"));
+  EXPECT_THAT(quota_refusal([&] { desk.put_variable(2 << 20); }), HasSubstr("would exceed quota 'physics'"));
   desk.put_variable(1 << 20);  // takes its own place
   desk.put(bounded(0, -1));
-  EXPECT_THAT(refusal([&] { desk.put_variable(10); }), HasSubstr("would exceed quota"));
+  EXPECT_THAT(quota_refusal([&] { desk.put_variable(10); }), HasSubstr("would exceed quota"));
 }
 
 TEST(Quotas, BoundTheHostVolumesOfTheirNamespaces) {
@@ -139,7 +139,7 @@ TEST(Quotas, BoundTheHostVolumesOfTheirNamespaces) {
     volume.plugin_id = "mkdir";
     volume.capacity_max = bytes;
     volume.capabilities.push_back({"file-system", "single-node-writer"});
-    return refusal([&] {
+    return quota_refusal([&] {
       desk.run([&](const Tables& t, const Context& c) { return decide_put_host_volume(t, {volume, false}, c); });
     });
   };

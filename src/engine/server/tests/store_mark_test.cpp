@@ -15,9 +15,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Site {
+class MarkedSite {
  public:
-  Site() {
+  MarkedSite() {
     std::string pattern = (std::filesystem::temp_directory_path() / "underway-mark-XXXXXX").string();
     directory = ::mkdtemp(pattern.data());
     os::make_directories(directory + "/server");
@@ -25,9 +25,9 @@ class Site {
              .mark_file = directory + "/store.id",
              .signs = {directory + "/server/key", directory + "/server/authority"}};
   }
-  ~Site() { std::filesystem::remove_all(directory); }
-  Site(const Site&) = delete;
-  Site& operator=(const Site&) = delete;
+  ~MarkedSite() { std::filesystem::remove_all(directory); }
+  MarkedSite(const MarkedSite&) = delete;
+  MarkedSite& operator=(const MarkedSite&) = delete;
 
   /// As a server starts; what it makes after its store is `made`.
   std::string start(bool new_cluster = false, bool made = true) {
@@ -52,7 +52,7 @@ class Site {
   SeededIds ids{7};
 };
 
-class StoreMark : public ::testing::Test, protected Site {};
+class StoreMark : public ::testing::Test, protected MarkedSite {};
 
 TEST_F(StoreMark, AStateThatIsThereIsNoMatter) {
   EXPECT_EQ(start(), "starts");
@@ -95,7 +95,7 @@ TEST_F(StoreMark, TheKeysAloneTellThatThereWasOne) {
 
 TEST_F(StoreMark, AnotherClustersStateIsRefused) {
   start();
-  Site other;
+  MarkedSite other;
   other.ids = SeededIds{8};
   other.start();
   lose_state();

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 awaitable<int> answer() { co_return 42; }
-awaitable<void> fail() {
+awaitable<void> fail_with() {
   throw Error(Code::conflict, "no");
   co_return;
 }
@@ -23,7 +23,7 @@ TEST(Loop, ReturnsTheResultOfATask) {
 
 TEST(Loop, ThrowsTheFailureOfATask) {
   Loop loop;
-  EXPECT_THROW(loop.run_until_done(fail()), Error);
+  EXPECT_THROW(loop.run_until_done(fail_with()), Error);
 }
 
 TEST(Loop, RunsUntilStoppedFromAnotherThread) {
@@ -104,7 +104,7 @@ TEST(Within, PassesAResultThatComesInTime) {
 TEST(Within, PassesAFailureThatComesInTime) {
   Loop loop;
   try {
-    loop.run_until_done(within(1h, "failing", fail()));
+    loop.run_until_done(within(1h, "failing", fail_with()));
     FAIL() << "the failure was lost";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::conflict);

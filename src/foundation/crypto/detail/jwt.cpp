@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json.hpp"
+#include "base/json_member.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/sign.hpp"
 
@@ -36,11 +37,6 @@ JwtParts take_jwt_apart(std::string_view token, std::size_t limit) {
   }
 }
 
-std::string text_of(const boost::json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
 std::optional<TimePoint> time_of(const boost::json::object& claims, std::string_view name) {
   const auto* value = claims.if_contains(name);
   if (value == nullptr) return std::nullopt;
@@ -67,8 +63,8 @@ void check_claims(const boost::json::object& claims, const JwtExpectation& expec
   if (const auto start = time_of(claims, "nbf"); start && expected.now + expected.leeway < *start) {
     throw refused_token(fmt::format("it is valid from {} only", format_time(*start)));
   }
-  if (!expected.issuer.empty() && text_of(claims, "iss") != expected.issuer) {
-    throw refused_token(fmt::format("its issuer is '{}' and not '{}'", text_of(claims, "iss"), expected.issuer));
+  if (!expected.issuer.empty() && json::text_at(claims, "iss") != expected.issuer) {
+    throw refused_token(fmt::format("its issuer is '{}' and not '{}'", json::text_at(claims, "iss"), expected.issuer));
   }
   if (!expected.audience.empty() && !names_audience(claims, expected.audience)) {
     throw refused_token(fmt::format("it is not for the audience '{}'", expected.audience));

@@ -31,8 +31,6 @@ struct JwtParts {
 /// Throws Error(denied): it has not three parts, one is no base64url or no JSON object, it is longer than `limit`.
 JwtParts take_jwt_apart(std::string_view token, std::size_t limit);
 
-/// A member that is a string; "" else.
-std::string text_of(const boost::json::object& object, std::string_view name);
 /// NumericDate: seconds since the epoch, perhaps with decimals. Throws Error(denied) for what is none.
 std::optional<TimePoint> time_of(const boost::json::object& claims, std::string_view name);
 /// Of a token whose signature is genuine. Throws Error(denied): when it is good, and for whom.

@@ -22,6 +22,8 @@ std::string reason() {
 
 Error failure(std::string what) { return Error(Code::internal, std::move(what)).because(reason()); }
 
+std::shared_ptr<evp_pkey_st> shared(Key key) { return {key.release(), &::EVP_PKEY_free}; }
+
 Bio memory(std::string_view bytes) {
   Bio bio(::BIO_new_mem_buf(bytes.data(), static_cast<int>(bytes.size())));
   if (bio == nullptr) throw failure("cannot read from memory");

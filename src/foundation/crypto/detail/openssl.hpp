@@ -29,6 +29,8 @@ using CertificateRequest = Owned<X509_REQ, &X509_REQ_free>;
 using Cipher = Owned<EVP_CIPHER_CTX, &EVP_CIPHER_CTX_free>;
 using DigestContext = Owned<EVP_MD_CTX, &EVP_MD_CTX_free>;
 using Key = Owned<EVP_PKEY, &EVP_PKEY_free>;
+/// The same for whoever is copied.
+std::shared_ptr<evp_pkey_st> shared(Key key);
 using KeyContext = Owned<EVP_PKEY_CTX, &EVP_PKEY_CTX_free>;
 
 inline unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::int64_t seconds(TimePoint time) { return unix_nanos(time) / 1'000'000'000; }
+std::int64_t after_seconds(TimePoint time) { return unix_nanos(time) / 1'000'000'000; }
 
 /// RFC 8037, appendix A.1.
 SigningKey published_key() {
@@ -23,8 +23,8 @@ struct SignTest : testing::Test {
   boost::json::object claims = {{"sub", "global:default:web:web:server"},
                                 {"iss", "https://mgmt:4646"},
                                 {"aud", {"nomadproject.io", "vault"}},
-                                {"nbf", seconds(kNow)},
-                                {"exp", seconds(kNow + 1h)}};
+                                {"nbf", after_seconds(kNow)},
+                                {"exp", after_seconds(kNow + 1h)}};
   std::string why(const std::string& token, JwtExpectation expected = {.now = kNow}) const {
     return failure_of([&] { verify_jwt(token, keys, expected); });
   }

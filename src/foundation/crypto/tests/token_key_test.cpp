@@ -15,14 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 
-std::int64_t seconds(TimePoint time) { return unix_nanos(time) / 1'000'000'000; }
+std::int64_t at_seconds(TimePoint time) { return unix_nanos(time) / 1'000'000'000; }
 
 /// To make one takes some hundred milliseconds: it serves all tests.
-const TokenKey& rsa() {
+const TokenKey& rsa_key() {
   static const TokenKey key = TokenKey::rs256(PrivateKey::generate_rsa());
   return key;
 }
-const TokenKey& ed() {
+const TokenKey& ed25519_key() {
   static const TokenKey key = TokenKey::eddsa(SigningKey::generate());
   return key;
 }
@@ -30,9 +30,9 @@ const TokenKey& ed() {
 struct TokenKeyTest : ::testing::Test {
   boost::json::object claims = {{"sub", "global:default:web:web:server"},
                                 {"aud", {"nomadproject.io", "vault"}},
-                                {"nbf", seconds(kNow)},
-                                {"exp", seconds(kNow + 1h)}};
-  std::vector<IssuerKey> keys = {rsa().verifying(), ed().verifying()};
+                                {"nbf", at_seconds(kNow)},
+                                {"exp", at_seconds(kNow + 1h)}};
+  std::vector<IssuerKey> keys = {rsa_key().verifying(), ed25519_key().verifying()};
   std::string why(const std::string& token, JwtExpectation expected = {.now = kNow}) const {
     return failure_of([&] { verify_jwt(token, keys, expected); });
   }
@@ -43,7 +43,7 @@ boost::json::object head_of_token(const std::string& token) {
 }
 
 TEST_F(TokenKeyTest, SignsByEitherAlgorithmAndVerifiesBoth) {
-  for (const auto* key : {&rsa(), &ed()}) {
+  for (const auto* key : {&rsa_key(), &ed25519_key()}) {
     SCOPED_TRACE(key->algorithm());
     const std::string token = key->sign(claims);
     EXPECT_EQ(verify_jwt(token, keys, {.now = kNow, .audience = "vault"}), claims);
@@ -53,12 +53,12 @@ TEST_F(TokenKeyTest, SignsByEitherAlgorithmAndVerifiesBoth) {
     EXPECT_THAT(why(token, {.now = kNow + 2h}), HasSubstr("it expired at"));
     EXPECT_THAT(why(token, {.now = kNow, .audience = "consul"}), HasSubstr("not for the audience 'consul'"));
   }
-  EXPECT_EQ(rsa().algorithm(), "RS256");
-  EXPECT_EQ(ed().algorithm(), "EdDSA");
+  EXPECT_EQ(rsa_key().algorithm(), "RS256");
+  EXPECT_EQ(ed25519_key().algorithm(), "EdDSA");
 }
 
 TEST_F(TokenKeyTest, IsAJwkThatOthersRead) {
-  const auto& jwk = rsa().jwk();
+  const auto& jwk = rsa_key().jwk();
   EXPECT_EQ(jwk.at("kty").as_string(), "RSA");
   EXPECT_EQ(jwk.at("alg").as_string(), "RS256");
   EXPECT_EQ(jwk.at("use").as_string(), "sig");
@@ -66,11 +66,12 @@ TEST_F(TokenKeyTest, IsAJwkThatOthersRead) {
   const std::string modulus = base64url_decode(std::string_view(jwk.at("n").as_string()));
   ASSERT_EQ(modulus.size(), 256U) << "2048 bits, without a leading zero";
   EXPECT_GE(static_cast<unsigned char>(modulus[0]), 0x80);
-  EXPECT_EQ(jwk.at("kid").as_string(), rsa().id());
+  EXPECT_EQ(jwk.at("kid").as_string(), rsa_key().id());
   // As strangers verify: by the key set alone, with the other half of this library.
-  const auto issued = parse_issuer_keys(boost::json::serialize(boost::json::object{{"keys", {jwk, ed().jwk()}}}));
+  const auto issued =
+      parse_issuer_keys(boost::json::serialize(boost::json::object{{"keys", {jwk, ed25519_key().jwk()}}}));
   ASSERT_EQ(issued.size(), 2U);
-  for (const auto* key : {&rsa(), &ed()}) {
+  for (const auto* key : {&rsa_key(), &ed25519_key()}) {
     const ForeignTokenExpectation expected{.now = kNow, .algorithms = {key->algorithm()}};
     EXPECT_EQ(verify_foreign_token(key->sign(claims), issued, expected), claims);
   }
@@ -85,18 +86,18 @@ TEST_F(TokenKeyTest, HasTheThumbprintOfRfc7638) {
 }
 
 TEST_F(TokenKeyTest, RefusesAnAlgorithmThatIsNotItsKeys) {
-  const std::string token = rsa().sign(claims);
+  const std::string token = rsa_key().sign(claims);
   const std::size_t dot = token.find('.');
   const auto forged = [&](const char* algorithm, const std::string& id) {
     const auto head = boost::json::serialize(boost::json::object{{"alg", algorithm}, {"kid", id}});
     return base64url_encode(head) + token.substr(dot);
   };
-  EXPECT_THAT(why(forged("EdDSA", rsa().id())), HasSubstr("signed with 'EdDSA' and not with RS256"));
-  EXPECT_THAT(why(forged("HS256", rsa().id())), HasSubstr("signed with 'HS256'"));
-  EXPECT_THAT(why(forged("none", rsa().id())), HasSubstr("signed with 'none'"));
-  EXPECT_THAT(why(forged("RS256", ed().id())), HasSubstr("signed with 'RS256' and not with EdDSA"));
+  EXPECT_THAT(why(forged("EdDSA", rsa_key().id())), HasSubstr("signed with 'EdDSA' and not with RS256"));
+  EXPECT_THAT(why(forged("HS256", rsa_key().id())), HasSubstr("signed with 'HS256'"));
+  EXPECT_THAT(why(forged("none", rsa_key().id())), HasSubstr("signed with 'none'"));
+  EXPECT_THAT(why(forged("RS256", ed25519_key().id())), HasSubstr("signed with 'RS256' and not with EdDSA"));
   EXPECT_THAT(why(forged("RS256", "other")), HasSubstr("its key 'other' is not known here"));
-  EXPECT_THAT(why(forged("RS256", rsa().id())), HasSubstr("its signature does not fit")) << "its head was changed";
+  EXPECT_THAT(why(forged("RS256", rsa_key().id())), HasSubstr("its signature does not fit")) << "its head was changed";
   boost::json::object greedy = claims;
   greedy["sub"] = "another";
   EXPECT_THAT(
@@ -109,10 +110,10 @@ TEST_F(TokenKeyTest, TakesNoKeyThatIsTooWeak) {
 }
 
 TEST_F(TokenKeyTest, IsKeptAsItsPem) {
-  const TokenKey again = TokenKey::rs256(PrivateKey::from_pem(rsa().pem().bytes()));
-  EXPECT_EQ(again.id(), rsa().id());
+  const TokenKey again = TokenKey::rs256(PrivateKey::from_pem(rsa_key().pem().bytes()));
+  EXPECT_EQ(again.id(), rsa_key().id());
   EXPECT_EQ(verify_jwt(again.sign(claims), keys, {.now = kNow}), claims);
-  EXPECT_TRUE(ed().pem().empty()) << "it follows from the root key";
+  EXPECT_TRUE(ed25519_key().pem().empty()) << "it follows from the root key";
 }
 
 /// Somebody else's program: it gets the public key, the signed text and the signature, and no word of ours.
@@ -123,9 +124,9 @@ TEST_F(TokenKeyTest, IsVerifiedByOpenSSLsOwnCommand) {
   const auto write = [&](const char* file, std::string_view bytes) {
     std::ofstream(directory + "/" + file, std::ios::binary) << bytes;
   };
-  const std::string token = rsa().sign(claims);
+  const std::string token = rsa_key().sign(claims);
   const std::size_t last = token.rfind('.');
-  write("key.pem", rsa().pem().bytes());
+  write("key.pem", rsa_key().pem().bytes());
   write("signed", token.substr(0, last));
   write("signature", base64url_decode(token.substr(last + 1)));
   const auto run = [&](const std::string& arguments) {

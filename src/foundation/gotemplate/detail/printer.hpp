@@ -50,7 +50,7 @@ class Printer {
 };
 
 /// strconv.Quote; `ascii` escapes everything above it.
-std::string quote(std::string_view text, bool ascii);
+std::string quoted(std::string_view text, bool ascii);
 /// Text between back quotes can hold it unchanged.
 bool can_backquote(std::string_view text);
 

@@ -66,7 +66,7 @@ Value multiply(const Call& call) {
   return arithmetic(
       call, "multiply", [](auto a, auto b) { return bits(a) * bits(b); }, [](double a, double b) { return a * b; });
 }
-Value divide(const Call& call) {
+Value divide_of_consul(const Call& call) {
   return arithmetic(
       call, "divide",
       [](std::int64_t a, std::int64_t b) {
@@ -75,7 +75,7 @@ Value divide(const Call& call) {
       },
       [](double a, double b) { return a / b; });
 }
-Value modulo(const Call& call) {
+Value modulo_of_consul(const Call& call) {
   for (const Value& value : call.arguments)
     if (value.kind() == Kind::real) throw unknown_type("modulo", value);
   return arithmetic(
@@ -158,7 +158,7 @@ Value loop(const Call& call) {
   return Value::list(std::move(items));
 }
 
-Value split(const Call& call) {
+Value split_of_consul(const Call& call) {
   const std::string_view text = trim_space(call.text(1));
   return text.empty() ? Value::texts({}) : texts(split_text(text, call.text(0), call.run), call.run);
 }
@@ -248,8 +248,8 @@ std::vector<Function> number_helpers() {
       {"add", "b any, a any", "a + b", kConsul, add},
       {"subtract", "b any, a any", "a - b: `5 | subtract 2` is 3.", kConsul, subtract},
       {"multiply", "b any, a any", "a * b", kConsul, multiply},
-      {"divide", "b any, a any", "a / b: `6 | divide 2` is 3.", kConsul, divide},
-      {"modulo", "b any, a any", "The remainder of a / b.", kConsul, modulo},
+      {"divide", "b any, a any", "a / b: `6 | divide 2` is 3.", kConsul, divide_of_consul},
+      {"modulo", "b any, a any", "The remainder of a / b.", kConsul, modulo_of_consul},
       {"minimum", "b any, a any", "The smaller of both.", kConsul,
        [](const Call& c) { return extreme(c, "minimum", true); }},
       {"maximum", "b any, a any", "The larger of both.", kConsul,
@@ -276,7 +276,7 @@ std::vector<Function> text_helpers() {
        indent},
       {"join", "separator string, values []string", "The texts as one.", kConsul,
        [](const Call& c) { return join_texts(as_texts(c[1], c.run), c.text(0), c.run); }},
-      {"split", "separator string, text string", "The parts; a text of blanks has none.", kConsul, split},
+      {"split", "separator string, text string", "The parts; a text of blanks has none.", kConsul, split_of_consul},
       {"splitToMap", "between string, inside string, text string",
        "splitToMap \",\" \":\" \"a:1,b:2\" is a map of a and b.", kConsul, split_to_map},
       {"trim", "set string, text string", "Without the characters of the set at both ends.", kConsul,

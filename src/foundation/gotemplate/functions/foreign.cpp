@@ -57,7 +57,7 @@ ServiceQuestion read_service(const Call& call) {
   if (out.query.name.empty())
     throw Error(Code::invalid, fmt::format("health.service: invalid format: {}", quote(spelled)));
   bool any = false;
-  for (const auto& part : split(statuses.empty() ? "passing" : statuses, ',')) {
+  for (const auto& part : underway::split(statuses.empty() ? "passing" : statuses, ',')) {
     const std::string status(trim(part));
     if (status == "any")
       any = true;
@@ -229,7 +229,7 @@ Value explode(const Call& call) {
 /// The services by what they say of themselves: "version|int,zone" makes keys like "v00002_a".
 Value by_meta(const Call& call) {
   std::map<std::string, List> groups;
-  const auto names = split(call.text(0), ',');
+  const auto names = underway::split(call.text(0), ',');
   for (const Value& service : call.list(1)) {
     const auto meta = service.kind() == Kind::object ? service.as_object().member("ServiceMeta", {}) : std::nullopt;
     if (!meta || meta->kind() != Kind::map)

@@ -8,12 +8,12 @@ namespace underway::gotemplate::detail {
 
 namespace {
 
-constexpr std::size_t kLongest = 4U << 20;
-constexpr unsigned kDeepest = Value::kMaxDepth - 10;
+constexpr std::size_t kLongestJson = 4U << 20;
+constexpr unsigned kDeepestJson = Value::kMaxDepth - 10;
 
-class Reader {
+class JsonReader {
  public:
-  Reader(std::string_view text, Run& run) : text_(text), run_(run) {}
+  JsonReader(std::string_view text, Run& run) : text_(text), run_(run) {}
 
   Value read() {
     Value out = value(0);
@@ -45,7 +45,7 @@ class Reader {
 
   Value value(unsigned depth) {
     run_.step();
-    if (depth > kDeepest) throw Error(Code::too_large, "json: the text is nested too deeply");
+    if (depth > kDeepestJson) throw Error(Code::too_large, "json: the text is nested too deeply");
     blanks();
     if (at_ == text_.size()) fail("the text ends too early");
     if (take('{')) return object(depth);
@@ -170,10 +170,10 @@ class Reader {
 }  // namespace
 
 Value from_json(std::string_view text, Run& run) {
-  if (text.size() > kLongest)
-    throw Error(Code::too_large, fmt::format("json: the text is larger than {} bytes", kLongest));
+  if (text.size() > kLongestJson)
+    throw Error(Code::too_large, fmt::format("json: the text is larger than {} bytes", kLongestJson));
   run.step(text.size() / 16);
-  return Reader(text, run).read();
+  return JsonReader(text, run).read();
 }
 
 }  // namespace underway::gotemplate::detail

@@ -42,7 +42,7 @@ Value filtered(const List& list, Run& run, F keeps) {
   return Value::list(std::move(out));
 }
 
-Value slice(const Call& call) {
+Value slice_list(const Call& call) {
   const List& list = call.list(0);
   const auto size = static_cast<std::int64_t>(list.size());
   const std::int64_t begin = call.size() > 1 ? cast_integer(call[1]) : 0;
@@ -174,7 +174,7 @@ std::vector<Function> list_functions() {
          return filtered(c.list(0), c.run, [](const Value& item, const List&) { return item.truth(); });
        }},
       {"slice", "values list, indexes ...any", "The elements from the first index to before the second.", kSprig,
-       slice},
+       slice_list},
       {"chunk", "size int, values list", "Lists of so many elements each.", kSprig, chunk},
   };
   const std::size_t count = functions.size();

@@ -98,7 +98,7 @@ Value seq(const Call& call) {
 }
 
 /// Go's math.Pow(10, n), which multiplies: the last bit is not always that of C's.
-double power_of_ten(std::int64_t exponent) {
+double real_power_of_ten(std::int64_t exponent) {
   if (exponent > 400) return HUGE_VAL;
   if (exponent < -400) return 0;
   double value = 1;
@@ -127,7 +127,7 @@ double power_of_ten(std::int64_t exponent) {
 
 Value round(const Call& call) {
   const double on = call.size() > 2 ? call.real(2) : 0.5;
-  const double power = power_of_ten(call.integer(1));
+  const double power = real_power_of_ten(call.integer(1));
   const double digits = power * cast_real(call[0]);
   double whole = 0;
   const double part = std::modf(digits, &whole);

@@ -18,9 +18,9 @@ bool is_bare(std::string_view key) {
          std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
 }
 
-class Writer {
+class TomlWriter {
  public:
-  explicit Writer(Run& run) : run_(run) {}
+  explicit TomlWriter(Run& run) : run_(run) {}
 
   void table(const Map& map, const std::string& path, std::size_t depth) {
     if (depth > Value::kMaxDepth) throw Error(Code::too_large, "toml: the value is nested too deeply");
@@ -160,7 +160,7 @@ class Writer {
 }  // namespace
 
 std::string to_toml(const Value& value, Run& run) {
-  Writer writer(run);
+  TomlWriter writer(run);
   if (const Map* map = value.members())
     writer.table(*map, "", 0);
   else

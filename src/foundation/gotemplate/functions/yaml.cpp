@@ -16,7 +16,7 @@ namespace underway::gotemplate::detail {
 
 namespace {
 
-constexpr std::size_t kLongest = 1U << 20;
+constexpr std::size_t kLongestYaml = 1U << 20;
 constexpr std::string_view kTag = "tag:yaml.org,2002:";
 
 constexpr std::array<std::string_view, 22> kWords = {"y",   "Y",   "yes", "Yes",   "YES",   "true", "True", "TRUE",
@@ -122,9 +122,9 @@ Value tagged(const yaml::Node& node) {
 }
 
 /// Nodes as values. An alias is walked as often as it occurs: the budget bounds what aliases can multiply.
-class Reader {
+class YamlReader {
  public:
-  explicit Reader(Run& run) : run_(run) {}
+  explicit YamlReader(Run& run) : run_(run) {}
 
   void remember(const yaml::Node& node) {
     run_.step();
@@ -289,9 +289,9 @@ bool before(std::string_view left, std::string_view right) {
   return a.size() < b.size();
 }
 
-class Writer {
+class YamlWriter {
  public:
-  explicit Writer(Run& run) : run_(run) {}
+  explicit YamlWriter(Run& run) : run_(run) {}
 
   std::string write(const Value& value) {
     node(value, 0);
@@ -375,18 +375,18 @@ class Writer {
 }  // namespace
 
 Value from_yaml(std::string_view text, Run& run) {
-  if (text.size() > kLongest)
-    throw Error(Code::too_large, fmt::format("yaml: the text is larger than {} bytes", kLongest));
+  if (text.size() > kLongestYaml)
+    throw Error(Code::too_large, fmt::format("yaml: the text is larger than {} bytes", kLongestYaml));
   run.make(text.size() * 16);
   run.step(text.size());
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const auto documents = yaml::parse(text, {.bytes = kLongest, .depth = 150, .documents = 1});
-  return documents.empty() ? Value() : Reader(run).value(documents.front(), 0);
+  const auto documents = yaml::parse(text, {.bytes = kLongestYaml, .depth = 150, .documents = 1});
+  return documents.empty() ? Value() : YamlReader(run).value(documents.front(), 0);
 }
 
 std::string to_yaml(const Value& value, Run& run) {
-  std::string out = Writer(run).write(value);
+  std::string out = YamlWriter(run).write(value);
   // yaml.v2 does not mark the end of a document that ends in blank lines.
   constexpr std::string_view kEnd = "\n...\n";
   if (out.ends_with(kEnd)) out.resize(out.size() - kEnd.size() + 1);

@@ -38,7 +38,7 @@ class Authority {
   crypto::Authority authority_;
 };
 
-awaitable<Response> tell_peer(Request request) {
+awaitable<Response> tell_tls_peer(Request request) {
   std::string names;
   for (const auto& name : request.remote.certificate_names) names += name + ";";
   names += request.remote.certificate_problem;
@@ -53,16 +53,16 @@ awaitable<Response> upgrade(Request) {
   response.upgrade = echo_one;
   co_return response;
 }
-Router routes() {
+Router tls_routes() {
   Router router;
-  router.add("GET|PUT", "/peer", "peer", tell_peer);
+  router.add("GET|PUT", "/peer", "peer", tell_tls_peer);
   router.add("GET", "/ws", "ws", upgrade);
   return router;
 }
 
 struct TlsTest : testing::Test {
   Authority authority{"authority"};
-  Serving serving{routes(), {}, TlsContext::server(authority.sign("server"))};
+  Serving serving{tls_routes(), {}, TlsContext::server(authority.sign("server"))};
   Client client(TlsContext context) {
     return Client(serving.loop.executor(), Url{.endpoint = serving.endpoint, .tls = true}, {.tls = std::move(context)});
   }

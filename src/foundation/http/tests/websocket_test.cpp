@@ -24,7 +24,7 @@ Handler upgrading(std::function<awaitable<void>(std::shared_ptr<WebSocket>)> ser
     }(serve);
   };
 }
-Router echo_router() {
+Router echo_socket_router() {
   Router router;
   router.add("GET", "/ws", "ws", upgrading(echo_all));
   router.add("GET", "/plain", "plain",
@@ -33,7 +33,7 @@ Router echo_router() {
 }
 
 TEST(WebSocket, CarriesMessagesBothWays) {
-  Serving serving(echo_router());
+  Serving serving(echo_socket_router());
   auto client = serving.client();
   const auto socket = serving.run(client.dial(request("GET", "/ws")));
   for (const std::size_t size : {0u, 1u, 125u, 126u, 65'535u, 65'536u, 3'000'000u}) {
@@ -72,7 +72,7 @@ TEST(WebSocket, ClosesWithCodeAndReason) {
 }
 
 TEST(WebSocket, IsToldThatTheServerStops) {
-  Serving serving(echo_router());
+  Serving serving(echo_socket_router());
   auto client = serving.client();
   const auto socket = serving.run(client.dial(request("GET", "/ws")));
   async::TaskGroup group(serving.loop.executor(), "test");
@@ -84,7 +84,7 @@ TEST(WebSocket, IsToldThatTheServerStops) {
 }
 
 TEST(WebSocket, ThatTheServerRefusesIsAnErrorWithItsText) {
-  Serving serving(echo_router());
+  Serving serving(echo_socket_router());
   auto client = serving.client();
   try {
     serving.run(client.dial(request("GET", "/plain")));
@@ -97,7 +97,7 @@ TEST(WebSocket, ThatTheServerRefusesIsAnErrorWithItsText) {
 }
 
 TEST(WebSocket, KeepsTheOrderOfConcurrentWritersWhole) {
-  Serving serving(echo_router());
+  Serving serving(echo_socket_router());
   auto client = serving.client({.websocket = {.queue_limit = 1000}});
   const auto socket = serving.run(client.dial(request("GET", "/ws")));
   async::TaskGroup group(serving.loop.executor(), "test");
@@ -156,7 +156,7 @@ TEST(WebSocket, GivesUpAPeerThatIsSilent) {
 }
 
 TEST(WebSocket, StaysOpenWhileItsPeerAnswersPings) {
-  Serving serving(echo_router());
+  Serving serving(echo_socket_router());
   auto client = serving.client({.websocket = {.ping_every = 2ms, .dead_after = 100ms}});
   const auto socket = serving.run(client.dial(request("GET", "/ws")));
   async::TaskGroup group(serving.loop.executor(), "test");
@@ -208,7 +208,7 @@ awaitable<std::string> offend(Serving& serving, std::string frames) {
 }
 
 TEST(WebSocket, OfAPeerWithoutACertificateCarriesSmallMessages) {
-  Serving serving(echo_router(), {.uncertified_message_limit = 1000});
+  Serving serving(echo_socket_router(), {.uncertified_message_limit = 1000});
   auto client = serving.client();
   const auto socket = serving.run(client.dial(request("GET", "/ws")));
   serving.run(socket->write({std::string(1000, 'x')}));
@@ -222,7 +222,7 @@ TEST(WebSocket, AnswersViolationsWithTheirCode) {
   const auto from_client = [](Opcode opcode, std::string_view data) {
     return detail::encode_frame(opcode, data, Side::client, 7);
   };
-  Serving serving(echo_router(), {.websocket = {.message_limit = 1000}});
+  Serving serving(echo_socket_router(), {.websocket = {.message_limit = 1000}});
   struct Case {
     const char* name;
     std::string frames;

@@ -14,7 +14,7 @@
 namespace underway::net {
 namespace {
 
-Cidr cidr(std::string_view text) { return parse_cidr(text).value(); }
+Cidr announced_network(std::string_view text) { return parse_cidr(text).value(); }
 
 /// Two namespaces joined by a bridge in a third, whose ports forward.
 struct Segment {
@@ -31,7 +31,7 @@ struct Segment {
     at_switch.add_veth({.name = "r", .peer = &right, .master = "br0"});
     at_left.set_up("eth0");
     at_right.set_up("eth0");
-    at_right.add_address("eth0", cidr("10.9.0.2/24"));
+    at_right.add_address("eth0", announced_network("10.9.0.2/24"));
     for (int n = 0; n < 2000 && !(at_switch.port_forwards("l") && at_switch.port_forwards("r")); ++n) ::usleep(1000);
   }
 };
@@ -77,7 +77,7 @@ TEST(Announce, NeighboursHearAnIpv6Address) {
 
 TEST(Announce, ANeighbourThatKnewTheAddressElsewhereLearnsItsNewPlace) {
   Segment segment;
-  segment.at_left.add_address("eth0", cidr("10.9.0.1/24"));
+  segment.at_left.add_address("eth0", announced_network("10.9.0.1/24"));
   const auto neighbour = [&] {
     std::string text;
     segment.right.run([&] {
@@ -156,7 +156,7 @@ TEST(Probe, LeavesNothingFalseBehind) {
 
 TEST(Probe, TheKernelFindsTheOtherHolderOfAnIpv6Address) {
   Segment segment;
-  const auto address = cidr("fd00:77::5/64");
+  const auto address = announced_network("fd00:77::5/64");
   for (const auto* side : {&segment.left, &segment.right}) {
     set_sysctl(*side, "net.ipv6.conf.eth0.router_solicitation_delay", "0");
     set_sysctl(*side, "net.ipv6.neigh.eth0.retrans_time_ms", "50");

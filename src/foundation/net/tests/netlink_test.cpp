@@ -13,7 +13,7 @@
 namespace underway::net {
 namespace {
 
-Cidr cidr(std::string_view text) { return parse_cidr(text).value(); }
+Cidr network_of(std::string_view text) { return parse_cidr(text).value(); }
 
 /// Two namespaces joined by a bridge in a third.
 struct Wire {
@@ -30,8 +30,8 @@ struct Wire {
     at_switch.add_veth({.name = "r", .peer = &right, .master = "br0"});
     at_left.set_up("eth0");
     at_right.set_up("eth0");
-    at_left.add_address("eth0", cidr("10.9.0.1/24"));
-    at_right.add_address("eth0", cidr("10.9.0.2/24"));
+    at_left.add_address("eth0", network_of("10.9.0.1/24"));
+    at_right.add_address("eth0", network_of("10.9.0.2/24"));
   }
 };
 
@@ -77,16 +77,16 @@ TEST(Netlink, DescribesWhatItMade) {
   EXPECT_EQ(end.master, bridge.index);
   EXPECT_EQ(wire.at_switch.links().size(), 4U);
   const auto addresses = wire.at_left.addresses("eth0");
-  EXPECT_EQ(std::count(addresses.begin(), addresses.end(), cidr("10.9.0.1/24")), 1);
+  EXPECT_EQ(std::count(addresses.begin(), addresses.end(), network_of("10.9.0.1/24")), 1);
   EXPECT_FALSE(wire.at_left.find_link("br0"));
 }
 
 TEST(Netlink, AnAddressIsAddedAndTakenOnce) {
   Wire wire;
-  wire.at_left.add_address("eth0", cidr("10.9.0.7/24"));
-  wire.at_left.add_address("eth0", cidr("10.9.0.7/24"));
-  EXPECT_TRUE(wire.at_left.remove_address("eth0", cidr("10.9.0.7/24")));
-  EXPECT_FALSE(wire.at_left.remove_address("eth0", cidr("10.9.0.7/24")));
+  wire.at_left.add_address("eth0", network_of("10.9.0.7/24"));
+  wire.at_left.add_address("eth0", network_of("10.9.0.7/24"));
+  EXPECT_TRUE(wire.at_left.remove_address("eth0", network_of("10.9.0.7/24")));
+  EXPECT_FALSE(wire.at_left.remove_address("eth0", network_of("10.9.0.7/24")));
 }
 
 TEST(Netlink, DeletingOneEndOfAVethDeletesBoth) {
@@ -112,7 +112,7 @@ TEST(Netlink, SetsRoutesAndReplacesThem) {
   Wire wire;
   wire.at_left.set_route({.via = parse_ip("10.9.0.2")});
   wire.at_left.set_route({.via = parse_ip("10.9.0.3")});
-  wire.at_left.set_route({.to = cidr("10.8.0.0/16"), .link = "eth0"});
+  wire.at_left.set_route({.to = network_of("10.8.0.0/16"), .link = "eth0"});
   EXPECT_THROW(wire.at_left.set_route({.via = parse_ip("10.200.0.1")}), Error);
 }
 
@@ -147,8 +147,8 @@ TEST(Netlink, ChangesTheHardwareAddressOfALinkThatIsUp) {
   EXPECT_EQ(wire.at_left.get_link("eth0").mac, "02:02:0a:4d:00:05");
   wire.at_left.set_mtu("eth0", 1400);
   EXPECT_EQ(wire.at_left.get_link("eth0").mtu, 1400U);
-  EXPECT_EQ(wire.at_left.address_state("eth0", cidr("10.9.0.1/24").ip), AddressState::ready);
-  EXPECT_EQ(wire.at_left.address_state("eth0", cidr("10.9.0.7/24").ip), AddressState::absent);
+  EXPECT_EQ(wire.at_left.address_state("eth0", network_of("10.9.0.1/24").ip), AddressState::ready);
+  EXPECT_EQ(wire.at_left.address_state("eth0", network_of("10.9.0.7/24").ip), AddressState::absent);
 }
 
 TEST(Netlink, AVlanIsMadeOrRefusedInClearWords) {

@@ -7,7 +7,7 @@
 namespace underway::capsule {
 namespace {
 
-PlanInput example() {
+PlanInput example_to_plan() {
   PlanInput input;
   input.directory = "/data/run-1";
   input.overlay = "/data/capsules/default/ctl/overlay";
@@ -39,13 +39,13 @@ std::size_t position(const std::vector<std::string>& steps, std::string_view par
 }
 
 TEST(Plan, JoinsTheCgroupBeforeItsNamespaceIsMadeAndMountsNothingForTheHost) {
-  const auto steps = steps_of(example());
+  const auto steps = steps_of(example_to_plan());
   EXPECT_LT(position(steps, "cgroup.procs"), position(steps, "make new namespaces"));
   EXPECT_LT(position(steps, "change the mount at '/'"), position(steps, "mount overlay"));
 }
 
 TEST(Plan, MountsTheCapsulesOwnFirstAndWhatIsGivenLast) {
-  const auto steps = steps_of(example());
+  const auto steps = steps_of(example_to_plan());
   const auto root = position(steps, "mount overlay on 'root'");
   const auto run = position(steps, "mount tmpfs on '/data/run-1/root/run'");
   EXPECT_LT(root, run);
@@ -56,7 +56,7 @@ TEST(Plan, MountsTheCapsulesOwnFirstAndWhatIsGivenLast) {
 }
 
 TEST(Plan, EndsInItsInit) {
-  const auto steps = steps_of(example());
+  const auto steps = steps_of(example_to_plan());
   EXPECT_EQ(position(steps, "/run/underway/init'"), position(steps, "/run/underway/init'"));
   EXPECT_NE(steps.back().find("/run/underway/init"), std::string::npos);
 }

@@ -5,11 +5,12 @@
 namespace underway::host {
 namespace {
 
-net::Cidr cidr(std::string_view text) { return net::parse_cidr(text).value(); }
+net::Cidr network_of(std::string_view text) { return net::parse_cidr(text).value(); }
 
 TEST(HostsFile, GivesThePlainNameToTheFirstNetworkAHostIsOn) {
-  const HostAddresses hosts = {{"mgmt", {{"cluster", cidr("10.77.0.10/24")}, {"admin", cidr("10.78.0.10/24")}}},
-                               {"c1", {{"admin", cidr("10.78.0.12/24")}}}};
+  const HostAddresses hosts = {
+      {"mgmt", {{"cluster", network_of("10.77.0.10/24")}, {"admin", network_of("10.78.0.10/24")}}},
+      {"c1", {{"admin", network_of("10.78.0.12/24")}}}};
   EXPECT_EQ(render_hosts_file({"cluster", "admin"}, hosts),
             "127.0.0.1 localhost\n"
             "::1 localhost ip6-localhost ip6-loopback\n"

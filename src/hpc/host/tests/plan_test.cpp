@@ -9,7 +9,7 @@
 namespace underway::host {
 namespace {
 
-net::Cidr cidr(std::string_view text) { return net::parse_cidr(text).value(); }
+net::Cidr planned_network(std::string_view text) { return net::parse_cidr(text).value(); }
 
 std::vector<std::string> steps_of(const BootInput& input) {
   const auto plan = plan_boot(input);
@@ -77,7 +77,7 @@ TEST(Record, SurvivesWritingAndReading) {
   const HostInfo host{.cluster = "demo",
                       .name = "c1",
                       .pool = "compute",
-                      .addresses = {{"cluster", cidr("10.77.0.12/24")}},
+                      .addresses = {{"cluster", planned_network("10.77.0.12/24")}},
                       .init = {4711, 88123},
                       .created_at = 42,
                       .console = "/state/c1.log"};
@@ -116,16 +116,18 @@ TEST(Groups, APureV2MachineHasALeafForPidOne) {
 }
 
 TEST(Problems, AreAllNamed) {
-  const ClusterSpec cluster{
-      .name = "Demo",
-      .networks = {{.name = "a", .cidr = cidr("10.0.0.0/8")},
-                   {.name = "a", .cidr = cidr("10.77.0.0/24"), .nat = true, .gateway = net::parse_ip("10.1.1.1")}},
-      .shares = {{.path = "home", .mode = "0799"}}};
+  const ClusterSpec cluster{.name = "Demo",
+                            .networks = {{.name = "a", .cidr = planned_network("10.0.0.0/8")},
+                                         {.name = "a",
+                                          .cidr = planned_network("10.77.0.0/24"),
+                                          .nat = true,
+                                          .gateway = net::parse_ip("10.1.1.1")}},
+                            .shares = {{.path = "home", .mode = "0799"}}};
   EXPECT_EQ(problems(cluster).size(), 6U) << ::testing::PrintToString(problems(cluster));
   const HostSpec host{
       .cluster = "demo", .name = "../x", .directories = {{.path = "/run/../etc"}}, .agent_env = {"novalue"}};
   EXPECT_EQ(problems(host).size(), 4U) << ::testing::PrintToString(problems(host));
-  const HostSpec good{.cluster = "demo", .name = "c1", .addresses = {{"a", cidr("10.0.0.2/8")}}};
+  const HostSpec good{.cluster = "demo", .name = "c1", .addresses = {{"a", planned_network("10.0.0.2/8")}}};
   EXPECT_TRUE(problems(good).empty());
 }
 

@@ -25,7 +25,7 @@ std::string apt_url(const Definition& definition, const std::string& url) {
   return url;
 }
 
-std::string absolute(const Definition& definition, const std::string& path) {
+std::string absolute_or_none(const Definition& definition, const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(definition.directory / path).lexically_normal().string();
 }
 
@@ -129,7 +129,7 @@ std::vector<std::string> sources(const Definition& definition, bool public_only)
     std::vector<std::string> with;
     // In an image, the path of a keyring on this machine means nothing.
     if (!definition.from.keyring.empty() && !public_only)
-      with.push_back("signed-by=" + absolute(definition, definition.from.keyring));
+      with.push_back("signed-by=" + absolute_or_none(definition, definition.from.keyring));
     if (!definition.from.snapshot.empty()) with.emplace_back("check-valid-until=no");
     if (definition.from.trusted) with.emplace_back("trusted=yes");
     for (const auto& mirror : mirrors(definition))
@@ -141,7 +141,7 @@ std::vector<std::string> sources(const Definition& definition, bool public_only)
     std::vector<std::string> with;
     if (repository.trusted) with.emplace_back("trusted=yes");
     if (!repository.keyring.empty() && !public_only)
-      with.push_back("signed-by=" + absolute(definition, repository.keyring));
+      with.push_back("signed-by=" + absolute_or_none(definition, repository.keyring));
     out.push_back(line(with, apt_url(definition, repository.url), repository.suite, repository.components));
   }
   return out;

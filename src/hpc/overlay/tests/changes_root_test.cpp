@@ -9,7 +9,7 @@
 namespace underway::overlay {
 namespace {
 
-std::string listed(const std::vector<Change>& list) {
+std::string listed_here(const std::vector<Change>& list) {
   std::string text;
   for (const auto& change : list)
     text += fmt::format("{} {} {}{}\n", describe::spell(change.kind), change.path, change.type,
@@ -34,8 +34,8 @@ class OverlayChanges : public OverlayRoot {
     mount.unmount();
   }
   std::string image() const { return places_ / "image"; }
-  std::string seen() const { return listed(changes(mounted_->upper(), below_directory(image()))); }
-  std::string marked() const { return listed(changes(mounted_->upper())); }
+  std::string seen() const { return listed_here(changes(mounted_->upper(), below_directory(image()))); }
+  std::string marked() const { return listed_here(changes(mounted_->upper())); }
 
   Places places_;
   std::optional<Mounted> mounted_;

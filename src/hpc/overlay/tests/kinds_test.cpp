@@ -15,12 +15,12 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::uint64_t kKindMiB = 1U << 20;
 
 class OverlayKinds : public OverlayRoot {
  protected:
   Spec spec(Kind kind) {
-    Spec spec{.kind = kind, .size_bytes = smallest(kind) + 20 * kMiB};
+    Spec spec{.kind = kind, .size_bytes = smallest(kind) + 20 * kKindMiB};
     if (kind == Kind::raid1) spec.paths = {disk_a(), disk_b()};
     return spec;
   }
@@ -50,13 +50,13 @@ TEST_F(OverlayKinds, KeepWhatWasWrittenAndGrowAndNeverShrink) {
       EXPECT_FALSE(os::is_mount_point(mounted.root()));
       for (const auto& file : mounted.files()) EXPECT_FALSE(find_loop(file)) << file;
     }
-    wanted.size_bytes += 64 * kMiB;
+    wanted.size_bytes += 64 * kKindMiB;
     {
       const auto mounted = open_overlay(wanted, dir());
       EXPECT_EQ(os::read_file(mounted.upper() + "/precious"), "kept");
-      EXPECT_GT(mounted.space().size_bytes, before + 40 * kMiB);
+      EXPECT_GT(mounted.space().size_bytes, before + 40 * kKindMiB);
     }
-    wanted.size_bytes -= kMiB;
+    wanted.size_bytes -= kKindMiB;
     EXPECT_THROW(open_overlay(wanted, dir()), Error);
     remove_overlay(dir());
     EXPECT_FALSE(os::exists(dir()));
@@ -167,14 +167,14 @@ TEST_F(OverlayKinds, FreezeEndsWithItsProcessAndAtItsLimit) {
 TEST_F(OverlayKinds, NameTheSpaceThatLacks) {
   const auto small = places_.disk("small", "size=20m");
   try {
-    open_overlay({.kind = Kind::ext4, .size_bytes = 64 * kMiB, .paths = {small}}, dir());
+    open_overlay({.kind = Kind::ext4, .size_bytes = 64 * kKindMiB, .paths = {small}}, dir());
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::exhausted);
     EXPECT_NE(e.text().find("needs 64.0 MiB, the file system of '" + small + "' has 20.0 MiB free"), std::string::npos)
         << e.text();
   }
-  const auto mounted = open_overlay({.kind = Kind::ext4, .size_bytes = 16 * kMiB, .paths = {small}}, dir());
+  const auto mounted = open_overlay({.kind = Kind::ext4, .size_bytes = 16 * kKindMiB, .paths = {small}}, dir());
   EXPECT_EQ(os::list_directory(small).size(), 1U);
 }
 
@@ -182,7 +182,7 @@ TEST_F(OverlayKinds, FullSaysSoAndLivesOn) {
   for (const Kind kind : in_files_) {
     SCOPED_TRACE(describe::spell(kind));
     const auto mounted = open_overlay(spec(kind), dir());
-    const std::string block(kMiB, 'x');
+    const std::string block(kKindMiB, 'x');
     try {
       const auto file = os::open_file(mounted.upper() + "/big", O_WRONLY | O_CREAT);
       for (int i = 0; i < 1000; ++i) os::write_all(file, block, "big");
@@ -202,7 +202,7 @@ TEST_F(OverlayKinds, DamagedIsMendedOrRefusedWithTheNextStep) {
     const auto wanted = spec(kind);
     open_overlay(wanted, dir()).close();
     const auto file = os::open_file(dir() + "/overlay.img", O_WRONLY);
-    const std::string noise(2 * kMiB, '\x5a');
+    const std::string noise(2 * kKindMiB, '\x5a');
     ASSERT_EQ(::pwrite(file.get(), noise.data(), noise.size(), 0), static_cast<ssize_t>(noise.size()));
     try {
       open_overlay(wanted, dir());

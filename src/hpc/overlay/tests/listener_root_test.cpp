@@ -19,9 +19,9 @@ class ListenerRoot : public OverlayRoot {
     for (const auto* name : {"image/etc", "merged"}) os::make_directories(places_ / name);
     os::write_file(places_ / "image/etc/passwd", "of the image");
     os::write_file(places_ / "image/etc/gone", "of the image");
-    constexpr std::uint64_t kMiB = 1U << 20;
-    layer_.emplace(
-        open_overlay({.kind = kind, .size_bytes = kind == Kind::directory ? 0 : 300 * kMiB}, places_ / "layer"));
+    constexpr std::uint64_t kListenerMiB = 1U << 20;
+    layer_.emplace(open_overlay({.kind = kind, .size_bytes = kind == Kind::directory ? 0 : 300 * kListenerMiB},
+                                places_ / "layer"));
     merged_.emplace(os::Mount::overlay({places_ / "image"}, layer_->upper(), layer_->work(), places_ / "merged", ""));
     listener_.emplace(layer_->upper());
   }

@@ -8,14 +8,14 @@
 namespace underway::overlay {
 namespace {
 
-constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::uint64_t kRaidMiB = 1U << 20;
 
 class OverlayRaid : public OverlayRoot {
  protected:
   void SetUp() override {
     OverlayRoot::SetUp();
     if (IsSkipped()) return;
-    spec_ = {.kind = Kind::raid1, .size_bytes = 300 * kMiB, .paths = {places_.disk("a"), places_.disk("b")}};
+    spec_ = {.kind = Kind::raid1, .size_bytes = 300 * kRaidMiB, .paths = {places_.disk("a"), places_.disk("b")}};
     auto mounted = open();
     files_ = mounted.files();
     os::write_file(mounted.upper() + "/precious", text_);
@@ -23,7 +23,7 @@ class OverlayRaid : public OverlayRoot {
   }
   Mounted open() { return open_overlay(spec_, places_ / "o"); }
   static std::string precious(const Mounted& mounted) {
-    return os::read_file(mounted.upper() + "/precious", 64 * kMiB);
+    return os::read_file(mounted.upper() + "/precious", 64 * kRaidMiB);
   }
   void noise(std::size_t file, off_t from, std::size_t size) const {
     const auto fd = os::open_file(files_[file], O_WRONLY);
@@ -34,16 +34,16 @@ class OverlayRaid : public OverlayRoot {
   Places places_;
   Spec spec_;
   std::vector<std::string> files_;
-  const std::string text_ = std::string(20 * kMiB, 'p');
+  const std::string text_ = std::string(20 * kRaidMiB, 'p');
 };
 
 TEST_F(OverlayRaid, MendsWhatOneFileLost) {
-  noise(0, 8 * kMiB, 280 * kMiB);  // all but the first superblock
+  noise(0, 8 * kRaidMiB, 280 * kRaidMiB);  // all but the first superblock
   auto mounted = open();
   EXPECT_EQ(precious(mounted), text_);
   const auto first = mounted.scrub();
   EXPECT_EQ(first.unmended, 0U);
-  EXPECT_GT(first.checked_bytes, 40 * kMiB);
+  EXPECT_GT(first.checked_bytes, 40 * kRaidMiB);
   const auto second = mounted.scrub();
   EXPECT_EQ(second.mended, 0U);
 }
@@ -60,7 +60,7 @@ TEST_F(OverlayRaid, StartsLoudlyOnOneFileAndIsRepaired) {
       EXPECT_NE(mounted.warnings()[0].find(files_[lost]), std::string::npos);
       os::write_file(mounted.upper() + "/later", "written on one");
       auto larger = spec_;
-      larger.size_bytes += 64 * kMiB;
+      larger.size_bytes += 64 * kRaidMiB;
       mounted.close();
       EXPECT_THROW(open_overlay(larger, places_ / "o"), Error);
     }
@@ -85,7 +85,7 @@ TEST_F(OverlayRaid, StartsLoudlyOnOneFileAndIsRepaired) {
 }
 
 TEST_F(OverlayRaid, StartsOnOneFileWhenTheOtherIsNoise) {
-  noise(1, 0, 290 * kMiB);
+  noise(1, 0, 290 * kRaidMiB);
   auto mounted = open();
   EXPECT_TRUE(mounted.degraded());
   EXPECT_EQ(precious(mounted), text_);
@@ -95,7 +95,7 @@ TEST_F(OverlayRaid, StartsOnOneFileWhenTheOtherIsNoise) {
 
 TEST_F(OverlayRaid, LivesOnWhenADiskDiesUnderIt) {
   auto mounted = open();
-  noise(0, 0, 290 * kMiB);
+  noise(0, 0, 290 * kRaidMiB);
   ASSERT_EQ(::truncate(files_[0].c_str(), 0), 0);
   os::write_file(mounted.upper() + "/later", "x");
   EXPECT_EQ(precious(mounted), text_);

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::hours;
 
-constexpr TimePoint kNoon{std::chrono::seconds{1'764'072'000}};
+constexpr TimePoint kShelfNoon{std::chrono::seconds{1'764'072'000}};
 
 class Shelves : public testing::Test {
  protected:
@@ -22,7 +22,7 @@ class Shelves : public testing::Test {
   void write(const std::string& text) const { os::write_file(upper() + "/state", text); }
   std::string state() const { return os::read_file(upper() + "/state"); }
   Places places_;
-  TimePoint now_ = kNoon;
+  TimePoint now_ = kShelfNoon;
   ShelfOptions options_;
 };
 
@@ -104,11 +104,11 @@ TEST(Schedules, SayAllThatIsWrong) {
 }
 
 TEST(Schedules, ComeDueAlsoWhenTheClockWentBack) {
-  EXPECT_FALSE(is_due(Duration{0}, {}, kNoon));
-  EXPECT_TRUE(is_due(hours{1}, {}, kNoon));
-  EXPECT_FALSE(is_due(hours{1}, kNoon - hours{1} + Duration{1}, kNoon));
-  EXPECT_TRUE(is_due(hours{1}, kNoon - hours{1}, kNoon));
-  EXPECT_TRUE(is_due(hours{1}, kNoon + hours{1}, kNoon));
+  EXPECT_FALSE(is_due(Duration{0}, {}, kShelfNoon));
+  EXPECT_TRUE(is_due(hours{1}, {}, kShelfNoon));
+  EXPECT_FALSE(is_due(hours{1}, kShelfNoon - hours{1} + Duration{1}, kShelfNoon));
+  EXPECT_TRUE(is_due(hours{1}, kShelfNoon - hours{1}, kShelfNoon));
+  EXPECT_TRUE(is_due(hours{1}, kShelfNoon + hours{1}, kShelfNoon));
 }
 
 }  // namespace

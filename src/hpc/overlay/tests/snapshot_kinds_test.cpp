@@ -11,8 +11,8 @@
 namespace underway::overlay {
 namespace {
 
-constexpr std::uint64_t kMiB = 1U << 20;
-constexpr TimePoint kNoon{std::chrono::seconds{1'764'072'000}};
+constexpr std::uint64_t kSnapshotMiB = 1U << 20;
+constexpr TimePoint kKindsNoon{std::chrono::seconds{1'764'072'000}};
 
 struct Way {
   const char* name;
@@ -28,9 +28,9 @@ class SnapshotKinds : public OverlayRoot, public testing::WithParamInterface<Way
     OverlayRoot::SetUp();
     if (IsSkipped()) return;
     const auto& way = GetParam();
-    spec_ = {.kind = way.kind, .size_bytes = smallest(way.kind) + 64 * kMiB};
+    spec_ = {.kind = way.kind, .size_bytes = smallest(way.kind) + 64 * kSnapshotMiB};
     if (way.on_xfs) {
-      holder_.emplace(open_overlay({.kind = Kind::xfs, .size_bytes = 1200 * kMiB}, places_ / "disk"));
+      holder_.emplace(open_overlay({.kind = Kind::xfs, .size_bytes = 1200 * kSnapshotMiB}, places_ / "disk"));
       spec_.paths = {holder_->upper()};
     }
     if (way.kind == Kind::raid1) spec_.paths = {places_.disk("a"), places_.disk("b")};
@@ -41,7 +41,7 @@ class SnapshotKinds : public OverlayRoot, public testing::WithParamInterface<Way
     holder_.reset();
   }
   Snapshot take(SnapshotRequest request = {}) {
-    request.now = kNoon;
+    request.now = kKindsNoon;
     return take_snapshot(*overlay_, dir_, request);
   }
   void restore(const std::string& id, const std::function<void(const std::string&)>& on_step = {}) {
@@ -141,13 +141,13 @@ TEST_P(SnapshotKinds, AreRefusedWhileTheOverlayIsInUse) {
 }
 
 TEST_P(SnapshotKinds, ThatAreDamagedLeaveTheOverlayAsItWas) {
-  os::write_file(overlay_->upper() + "/precious", std::string(4 * kMiB, 'p'));
+  os::write_file(overlay_->upper() + "/precious", std::string(4 * kSnapshotMiB, 'p'));
   const auto snapshot = take();
   os::write_file(overlay_->upper() + "/later", "x");
   switch (snapshot.method) {
     case Method::clone: {
       const auto file = os::open_file(snapshot.file, O_WRONLY);
-      const std::string noise(2 * kMiB, '\x5a');
+      const std::string noise(2 * kSnapshotMiB, '\x5a');
       ASSERT_EQ(::pwrite(file.get(), noise.data(), noise.size(), 0), static_cast<ssize_t>(noise.size()));
       break;
     }
@@ -168,7 +168,7 @@ TEST_P(SnapshotKinds, OfAFullOverlayAreTakenOrRefusedWhole) {
   os::write_file(overlay_->upper() + "/precious", "p");
   try {
     const auto file = os::open_file(overlay_->upper() + "/big", O_WRONLY | O_CREAT);
-    for (int i = 0; i < 2000; ++i) os::write_all(file, std::string(kMiB, 'x'), "big");
+    for (int i = 0; i < 2000; ++i) os::write_all(file, std::string(kSnapshotMiB, 'x'), "big");
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::exhausted);

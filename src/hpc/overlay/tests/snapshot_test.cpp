@@ -15,12 +15,12 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr TimePoint kNoon{seconds{1'764'072'000}};  // 2025-11-25T12:00:00Z, a Tuesday
+constexpr TimePoint kSnapshotNoon{seconds{1'764'072'000}};  // 2025-11-25T12:00:00Z, a Tuesday
 
 std::vector<Snapshot> taken_every(Duration every, int count) {
   std::vector<Snapshot> list;
   for (int i = count - 1; i >= 0; --i)
-    list.push_back({.id = std::to_string(i), .at = unix_nanos(kNoon - every * i), .complete = true});
+    list.push_back({.id = std::to_string(i), .at = unix_nanos(kSnapshotNoon - every * i), .complete = true});
   return list;
 }
 std::vector<std::string> kept(const std::vector<Snapshot>& list, const Retention& retention) {
@@ -46,11 +46,11 @@ TEST(Snapshots, AreKeptAsLongAsOneOfTheRulesWantsThem) {
 
 TEST(Snapshots, AreFoundByTime) {
   const auto list = taken_every(hours{1}, 5);
-  EXPECT_EQ(snapshot_at(list, kNoon).id, "0");
-  EXPECT_EQ(snapshot_at(list, kNoon - minutes{1}).id, "1");
-  EXPECT_EQ(snapshot_at(list, kNoon - hours{4}).id, "4");
+  EXPECT_EQ(snapshot_at(list, kSnapshotNoon).id, "0");
+  EXPECT_EQ(snapshot_at(list, kSnapshotNoon - minutes{1}).id, "1");
+  EXPECT_EQ(snapshot_at(list, kSnapshotNoon - hours{4}).id, "4");
   try {
-    snapshot_at(list, kNoon - hours{5});
+    snapshot_at(list, kSnapshotNoon - hours{5});
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), Code::not_found);
@@ -80,7 +80,7 @@ TEST_F(DirectorySnapshots, AreAPrefixOfWhatWasWritten) {
   for (int i = 0; i < 3; ++i) {
     writer_->more(20);
     const auto before = writer_->written();
-    const auto snapshot = take({.reason = "by hand", .image = "sha256:1", .now = kNoon});
+    const auto snapshot = take({.reason = "by hand", .image = "sha256:1", .now = kSnapshotNoon});
     const auto after = writer_->written();
     const SnapshotView view(overlay_, dir_, snapshot);
     const auto lines = lines_in(view.upper());
@@ -100,7 +100,7 @@ TEST_F(DirectorySnapshots, AreRestoredWholeAndRemoved) {
   Gardener gardener(overlay_.upper(), 5);
   gardener.grow(30);
   const auto words = words_of(overlay_.upper());
-  const auto snapshot = take({.idle = true, .now = kNoon});
+  const auto snapshot = take({.idle = true, .now = kSnapshotNoon});
   gardener.grow(30);
   extract_snapshot(overlay_, dir_, snapshot.id, places_ / "other");
   EXPECT_EQ(words_of(places_ / "other/tree"), words);
@@ -115,7 +115,7 @@ TEST_F(DirectorySnapshots, AreRestoredWholeAndRemoved) {
 
 TEST_F(DirectorySnapshots, AskForQuiescenceAndAlwaysLetGo) {
   std::string told;
-  SnapshotRequest request{.quiesce = [&](bool stop) { told += stop ? "quiet " : "go "; }, .now = kNoon};
+  SnapshotRequest request{.quiesce = [&](bool stop) { told += stop ? "quiet " : "go "; }, .now = kSnapshotNoon};
   take(request);
   EXPECT_EQ(told, "quiet go ");
   request.on_step = [](const std::string& step) {
@@ -140,7 +140,7 @@ TEST_F(DirectorySnapshots, ThatACrashCutShortDoNotCountAndAreSwept) {
     SCOPED_TRACE(step);
     const pid_t child = ::fork();
     if (child == 0) {
-      SnapshotRequest request{.idle = true, .now = kNoon};
+      SnapshotRequest request{.idle = true, .now = kSnapshotNoon};
       request.on_step = [&](const std::string& now) {
         if (now == step) ::_exit(0);
       };
@@ -153,7 +153,7 @@ TEST_F(DirectorySnapshots, ThatACrashCutShortDoNotCountAndAreSwept) {
     EXPECT_TRUE(list_snapshots(dir_).empty());
   }
   EXPECT_EQ(words_of(overlay_.upper()), words);
-  take({.idle = true, .now = kNoon});
+  take({.idle = true, .now = kSnapshotNoon});
   EXPECT_EQ(os::list_directory(dir_).size(), 1U);
 }
 
@@ -161,7 +161,7 @@ TEST_F(DirectorySnapshots, AreRestoredOrNotWhenACrashComesInBetween) {
   Gardener gardener(overlay_.upper(), 7);
   gardener.grow(30);
   const auto old = words_of(overlay_.upper());
-  const auto snapshot = take({.idle = true, .now = kNoon});
+  const auto snapshot = take({.idle = true, .now = kSnapshotNoon});
   gardener.grow(10);
   const auto present = words_of(overlay_.upper());
   for (const auto* step : {"stage", "exchange", "sweep"}) {

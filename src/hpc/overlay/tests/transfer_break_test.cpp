@@ -12,7 +12,7 @@
 namespace underway::overlay {
 namespace {
 
-constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::uint64_t kBreakMiB = 1U << 20;
 
 /// Bytes after which each frame of a whole round ends, both ways together.
 std::uint64_t bytes_of_round(const std::string& upper, const std::string& dir) {
@@ -76,16 +76,16 @@ TEST(TransferBreak, DoesNotSendAgainWhatArrived) {
     const Places places;
     os::make_directories(places / "upper");
     if (!first) send_round(places / "upper", places / "copy", {.consistent = true});
-    std::string bytes(8 * kMiB, '\0');
+    std::string bytes(8 * kBreakMiB, '\0');
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i >> 12 | 1U);
     os::write_file(places / "upper/big", bytes);
     {
       Sender sender(places / "upper", {});
       Receiver receiver(places / "copy");
-      EXPECT_FALSE(pump(sender, receiver, 6 * kMiB));
+      EXPECT_FALSE(pump(sender, receiver, 6 * kBreakMiB));
     }
     const auto rest = send_round(places / "upper", places / "copy", {.consistent = true});
-    EXPECT_LE(rest.content_bytes, 2 * kMiB + 300'000);
+    EXPECT_LE(rest.content_bytes, 2 * kBreakMiB + 300'000);
     EXPECT_EQ(words_of(places / "copy/tree"), words_of(places / "upper"));
   }
 }

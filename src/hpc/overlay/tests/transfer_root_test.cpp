@@ -11,7 +11,7 @@
 namespace underway::overlay {
 namespace {
 
-constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::uint64_t kRootMiB = 1U << 20;
 
 class TransferRoot : public OverlayRoot {
  protected:
@@ -35,7 +35,7 @@ TEST_F(TransferRoot, LookTheSameOverTheSameImage) {
     os::make_directories(places_ / name);
   for (const auto* name : {"image/etc/passwd", "image/etc/hollow/a", "image/etc/gone/a", "image/home/b"})
     os::write_file(places_ / name, "of the image");
-  auto here = open_overlay({.kind = Kind::ext4, .size_bytes = 64 * kMiB}, places_ / "here");
+  auto here = open_overlay({.kind = Kind::ext4, .size_bytes = 64 * kRootMiB}, places_ / "here");
   auto merged =
       os::Mount::overlay({places_ / "image"}, here.upper(), here.work(), places_ / "merged", "redirect_dir=on");
   os::write_file(places_ / "merged/etc/passwd", "changed");
@@ -46,7 +46,7 @@ TEST_F(TransferRoot, LookTheSameOverTheSameImage) {
   Gardener(places_ / "merged/moved", 31).grow(30);
   send_round(here.upper(), places_ / "aside");
   auto frozen = here.freeze();
-  auto there = open_overlay({.kind = Kind::btrfs, .size_bytes = 300 * kMiB}, places_ / "there");
+  auto there = open_overlay({.kind = Kind::btrfs, .size_bytes = 300 * kRootMiB}, places_ / "there");
   const auto copy = there.layer() + "/copy";
   send_round(here.upper(), copy, {.consistent = true, .release = [&] { frozen.thaw(); }});
   install_copy(copy, there.upper());
@@ -66,7 +66,7 @@ TEST_F(TransferRoot, ToADiskWithoutTheSpaceSayItOnBothSidesAndHarmNothing) {
   const auto small = places_.disk("small", "size=8m");
   send_round(places_ / "upper", small + "/copy", {.consistent = true});
   os::write_file(places_ / "upper/precious", "two");
-  os::write_file(places_ / "upper/big", noise(12 * kMiB));
+  os::write_file(places_ / "upper/big", noise(12 * kRootMiB));
   {
     Sender sender(places_ / "upper", {.consistent = true});
     Receiver receiver(small + "/copy");
@@ -92,21 +92,21 @@ TEST_F(TransferRoot, ToADiskWithoutTheSpaceSayItOnBothSidesAndHarmNothing) {
 }
 
 TEST_F(TransferRoot, OfADamagedFileSystemLeaveTheLastCopyAlone) {
-  const Spec spec{.kind = Kind::btrfs, .size_bytes = 300 * kMiB};
+  const Spec spec{.kind = Kind::btrfs, .size_bytes = 300 * kRootMiB};
   {
     auto overlay = open_overlay(spec, places_ / "o");
-    os::write_file(overlay.upper() + "/precious", noise(8 * kMiB));
+    os::write_file(overlay.upper() + "/precious", noise(8 * kRootMiB));
     send_round(overlay.upper(), places_ / "copy", {.consistent = true});
-    os::write_file(overlay.upper() + "/precious", noise(9 * kMiB));
+    os::write_file(overlay.upper() + "/precious", noise(9 * kRootMiB));
     overlay.close();
   }
   // Its data are overwritten beneath it.
-  const auto bytes = noise(9 * kMiB).substr(0, 4096);
+  const auto bytes = noise(9 * kRootMiB).substr(0, 4096);
   const auto image = os::open_file(places_ / "o/overlay.img", O_RDWR);
-  std::string block(kMiB, '\0');
+  std::string block(kRootMiB, '\0');
   int hit = 0;
   for (off_t at = 0; ::pread(image.get(), block.data(), block.size(), at) == static_cast<ssize_t>(block.size());
-       at += static_cast<off_t>(kMiB)) {
+       at += static_cast<off_t>(kRootMiB)) {
     for (auto found = block.find(bytes.substr(0, 64)); found != std::string::npos;
          found = block.find(bytes.substr(0, 64), found + 1)) {
       ASSERT_EQ(::pwrite(image.get(), std::string(4096, 'x').data(), 4096, at + static_cast<off_t>(found)), 4096);
@@ -119,7 +119,7 @@ TEST_F(TransferRoot, OfADamagedFileSystemLeaveTheLastCopyAlone) {
   Receiver receiver(places_ / "copy");
   EXPECT_THROW(pump(sender, receiver), Error) << "btrfs knows that it is damaged";
   EXPECT_THROW(receiver.receive(sender.next()), Error) << "the receiver is told";
-  EXPECT_EQ(os::read_file(places_ / "copy/tree/precious", 16 * kMiB), noise(8 * kMiB));
+  EXPECT_EQ(os::read_file(places_ / "copy/tree/precious", 16 * kRootMiB), noise(8 * kRootMiB));
   EXPECT_NO_THROW(verify_copy(places_ / "copy"));
 }
 

@@ -11,7 +11,7 @@
 namespace underway::overlay {
 namespace {
 
-constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::uint64_t kTransferMiB = 1U << 20;
 
 TEST(Transfer, CopiesAnyTreeInRoundsWhileItChanges) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -57,17 +57,17 @@ TEST(Transfer, KeepsAConsistentCopyUntilTheNextIsComplete) {
 TEST(Transfer, SendsOnlyTheBlocksThatDiffer) {
   const Places places;
   os::make_directories(places / "upper");
-  std::string bytes(8 * kMiB, '\0');
+  std::string bytes(8 * kTransferMiB, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i >> 12 | 1U);
   os::write_file(places / "upper/ibdata1", bytes);
   const auto first = send_round(places / "upper", places / "copy");
-  EXPECT_EQ(first.content_bytes, 8 * kMiB);
+  EXPECT_EQ(first.content_bytes, 8 * kTransferMiB);
   EXPECT_EQ(first.files, 2U);
   const auto file = os::open_file(places / "upper/ibdata1", O_WRONLY);
-  ASSERT_EQ(::pwrite(file.get(), "changed", 7, 5 * kMiB + 100), 7);
+  ASSERT_EQ(::pwrite(file.get(), "changed", 7, 5 * kTransferMiB + 100), 7);
   const auto second = send_round(places / "upper", places / "copy", {.consistent = true});
   EXPECT_EQ(second.content_bytes, 32768U);
-  EXPECT_EQ(second.skipped_bytes, 8 * kMiB - 32768);
+  EXPECT_EQ(second.skipped_bytes, 8 * kTransferMiB - 32768);
   EXPECT_EQ(second.files, 1U);
   EXPECT_LT(second.sent_bytes, 34000U);
   const auto third = send_round(places / "upper", places / "copy", {.consistent = true});
@@ -92,7 +92,7 @@ TEST(Transfer, LeavesHolesHoles) {
 TEST(Transfer, TellsWhatIsLeft) {
   const Places places;
   os::make_directories(places / "upper");
-  os::write_file(places / "upper/a", std::string(3 * kMiB, 'a'));
+  os::write_file(places / "upper/a", std::string(3 * kTransferMiB, 'a'));
   os::write_file(places / "upper/b", "b");
   Sender sender(places / "upper", {});
   Receiver receiver(places / "copy");
@@ -113,7 +113,7 @@ TEST(Transfer, TellsWhatIsLeft) {
 TEST(Transfer, RefusesAConsistentRoundOfWhatChanges) {
   const Places places;
   os::make_directories(places / "upper");
-  os::write_file(places / "upper/a", std::string(3 * kMiB, 'a'));
+  os::write_file(places / "upper/a", std::string(3 * kTransferMiB, 'a'));
   Sender sender(places / "upper", {.consistent = true});
   Receiver receiver(places / "copy");
   sender.receive(receiver.next());
@@ -243,7 +243,7 @@ TEST(Transfer, SendsOnlyDifferencesOnTheWayBack) {
   const Places places;
   os::make_directories(places / "there");
   os::make_directories(places / "here");
-  os::write_file(places / "here/big", std::string(2 * kMiB, 'b'));
+  os::write_file(places / "here/big", std::string(2 * kTransferMiB, 'b'));
   send_round(places / "here", places / "copy_there", {.consistent = true});
   install_copy(places / "copy_there", places / "there");
   keep_as_copy(places / "here", places / "copy_here", "1", TimePoint{});

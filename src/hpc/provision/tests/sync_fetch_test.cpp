@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string digest(const std::string& bytes) { return hex(crypto::sha256(bytes)); }
+std::string fetched_digest(const std::string& bytes) { return hex(crypto::sha256(bytes)); }
 
 class FetchTest : public ExtensionTest {
  protected:
@@ -17,7 +17,7 @@ class FetchTest : public ExtensionTest {
     for (int line = 0; bytes_.size() < (6U << 20); ++line) bytes_ += fmt::format("a line of a large file, {}\n", line);
   }
   std::string incoming() const { return base_ + "/data/files/node/incoming"; }
-  std::string part() const { return incoming() + "/" + digest(bytes_) + ".part"; }
+  std::string part() const { return incoming() + "/" + fetched_digest(bytes_) + ".part"; }
   std::size_t received() const {
     std::error_code none;
     const auto size = std::filesystem::file_size(part(), none);
@@ -88,7 +88,7 @@ TEST_F(FetchTest, BytesThatTheDiskChangedAreNotPutInPlace) {
   os::write_file(base_ + "/wrong", "other bytes", 0600);
   ManifestEntry entry;
   entry.path = "/etc/a";
-  entry.digest = digest("the bytes");
+  entry.digest = fetched_digest("the bytes");
   entry.size = 9;
   const NodeTarget target(base_ + "/root");
   Ground ground(target);
@@ -101,13 +101,14 @@ TEST_F(FetchTest, BytesThatTheDiskChangedAreNotPutInPlace) {
 
 TEST_F(FetchTest, WhatIsNotWantedAnyMoreGoes) {
   Incoming incoming_files(incoming());
-  incoming_files.append(digest("a"), 0, "half");
-  incoming_files.append(digest("b"), 0, "b");
-  EXPECT_THAT(refusal([&] { incoming_files.append(digest("a"), 1, "gap"); }), HasSubstr("do not follow"));
-  incoming_files.finish(digest("b"), 1);
-  EXPECT_TRUE(incoming_files.is_whole(digest("b")));
-  EXPECT_THAT(refusal([&] { incoming_files.finish(digest("a"), 4); }), HasSubstr("not those that its manifest names"));
-  EXPECT_EQ(incoming_files.received(digest("a")), 0);
+  incoming_files.append(fetched_digest("a"), 0, "half");
+  incoming_files.append(fetched_digest("b"), 0, "b");
+  EXPECT_THAT(refusal([&] { incoming_files.append(fetched_digest("a"), 1, "gap"); }), HasSubstr("do not follow"));
+  incoming_files.finish(fetched_digest("b"), 1);
+  EXPECT_TRUE(incoming_files.is_whole(fetched_digest("b")));
+  EXPECT_THAT(refusal([&] { incoming_files.finish(fetched_digest("a"), 4); }),
+              HasSubstr("not those that its manifest names"));
+  EXPECT_EQ(incoming_files.received(fetched_digest("a")), 0);
   incoming_files.keep_only({});
   EXPECT_TRUE(std::filesystem::is_empty(incoming()));
 }

@@ -14,7 +14,7 @@ using ::testing::Not;
 
 constexpr std::size_t kPiece = model::kPieceBytes;
 
-std::string digest(const std::string& bytes) { return hex(crypto::sha256(bytes)); }
+std::string large_digest(const std::string& bytes) { return hex(crypto::sha256(bytes)); }
 
 /// No two pieces of it are the same.
 std::string bytes_of(std::size_t size, const std::string& tag) {
@@ -38,11 +38,11 @@ class LargeTest : public SyncWorld {
     co_return out;
   }
   async::awaitable<void> read_whole(std::shared_ptr<link::Connection> link, std::string bytes, int& whole) {
-    const BytesRequest request{"", digest(bytes), 0};
+    const BytesRequest request{"", large_digest(bytes), 0};
     if (co_await read_stream(link, request) == bytes) ++whole;
   }
-  std::string fetch(FakeNode& node, const std::string& digest, std::int64_t offset = 0) {
-    return loop.run_until_done(read_stream(node.connection, {"", digest, offset}));
+  std::string fetch(FakeNode& node, const std::string& large_digest, std::int64_t offset = 0) {
+    return loop.run_until_done(read_stream(node.connection, {"", large_digest, offset}));
   }
   std::size_t pieces() const { return tables::records<model::FilePiece>(tables()).size(); }
   /// As a client does it.
@@ -50,7 +50,7 @@ class LargeTest : public SyncWorld {
     model::SyncFile out;
     out.name = path;
     out.secret = secret;
-    out.sent = model::SentBytes{digest(bytes), static_cast<std::int64_t>(bytes.size()), {}};
+    out.sent = model::SentBytes{large_digest(bytes), static_cast<std::int64_t>(bytes.size()), {}};
     for (std::size_t at = 0; at < bytes.size(); at += kPiece)
       out.sent->pieces.push_back(loop.run_until_done(service.put_piece(bytes.substr(at, kPiece), secret)));
     return out;
@@ -71,13 +71,13 @@ TEST_F(LargeTest, AFileIsKeptInPiecesAndReadFromAnyOfItsBytesOn) {
   EXPECT_EQ(pieces(), 4U);
   const auto wanted = manifest(c1);
   ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->entries.at(0).digest, digest(bytes));
+  EXPECT_EQ(wanted->entries.at(0).digest, large_digest(bytes));
   EXPECT_EQ(wanted->entries.at(0).size, static_cast<std::int64_t>(bytes.size()));
-  EXPECT_EQ(fetch(c1, digest(bytes)), bytes);
-  EXPECT_EQ(fetch(c1, digest(bytes), kPiece + 17), bytes.substr(kPiece + 17)) << "as after a broken link";
-  EXPECT_EQ(fetch(c1, digest(bytes), static_cast<std::int64_t>(bytes.size())), "");
+  EXPECT_EQ(fetch(c1, large_digest(bytes)), bytes);
+  EXPECT_EQ(fetch(c1, large_digest(bytes), kPiece + 17), bytes.substr(kPiece + 17)) << "as after a broken link";
+  EXPECT_EQ(fetch(c1, large_digest(bytes), static_cast<std::int64_t>(bytes.size())), "");
   EXPECT_LE(largest_chunk_, 64U << 10) << "nobody holds more of it than he has to";
-  EXPECT_THAT(refusal([&] { content(c1, digest(bytes)); }), HasSubstr("does not fit into an answer"));
+  EXPECT_THAT(refusal([&] { content(c1, large_digest(bytes)); }), HasSubstr("does not fit into an answer"));
   EXPECT_THAT(refusal([&] { service.preview("hpc", "/opt/licence.db", c1.id())(); }),
               AllOf(HasSubstr("'/opt/licence.db' is not shown"), HasSubstr("1.0 MiB at most")));
 }
@@ -104,7 +104,7 @@ TEST_F(LargeTest, WhatTheServerHasIsNotSentAgain) {
   EXPECT_EQ(put({again}).unchanged, 1);
   again.name = "/opt/b";
   EXPECT_THAT(put({again}).added, ElementsAre("/opt/b"));
-  again.sent->digest = digest("something else");
+  again.sent->digest = large_digest("something else");
   EXPECT_THAT(put({again}, false, true).changed, ElementsAre("/opt/b")) << "a plan needs no bytes";
   EXPECT_THAT(refusal([&] { put({again}); }), HasSubstr("the bytes of file '/opt/b' are not here"));
 }
@@ -117,12 +117,12 @@ TEST_F(LargeTest, ASecretIsSealedPieceByPieceAndItsDigestToo) {
   key.secret = true;
   key.targets.pools = {"compute"};
   put({key});
-  EXPECT_EQ(fetch(compute, digest(bytes)), bytes);
-  EXPECT_THAT(refusal([&] { fetch(login, digest(bytes)); }), HasSubstr("these bytes are not for this node"));
+  EXPECT_EQ(fetch(compute, large_digest(bytes)), bytes);
+  EXPECT_THAT(refusal([&] { fetch(login, large_digest(bytes)); }), HasSubstr("these bytes are not for this node"));
   std::string all;
   for (const auto& row : tables().rows<model::Record>()) all += row->name + boost::json::serialize(row->body);
-  EXPECT_THAT(all, Not(HasSubstr(digest(bytes))));
-  EXPECT_THAT(all, Not(HasSubstr(digest(bytes.substr(0, kPiece))))) << "nor of a piece";
+  EXPECT_THAT(all, Not(HasSubstr(large_digest(bytes))));
+  EXPECT_THAT(all, Not(HasSubstr(large_digest(bytes.substr(0, kPiece))))) << "nor of a piece";
   EXPECT_THAT(all, Not(HasSubstr(base64_encode(bytes.substr(0, 30)))));
   EXPECT_EQ(put({key}).unchanged, 1);
 
@@ -133,15 +133,15 @@ TEST_F(LargeTest, ASecretIsSealedPieceByPieceAndItsDigestToo) {
   loop.run_until_done(service.seal_anew());
   EXPECT_EQ(refusal([&] { service.refuse_removal(tables(), old); }), "no error");
   settle();
-  EXPECT_EQ(fetch(compute, digest(bytes)), bytes);
+  EXPECT_EQ(fetch(compute, large_digest(bytes)), bytes);
 }
 
 TEST_F(LargeTest, ADigestThatLiesIsRefusedBeforeAnybodySeesIt) {
   auto lying = sent("/opt/a", bytes_of(2 * kPiece, "true"));
-  lying.sent->digest = digest("lie");
+  lying.sent->digest = large_digest("lie");
   EXPECT_THAT(refusal([&] { put({lying}); }), HasSubstr("its pieces are not the bytes that it says"));
   auto missing = sent("/opt/a", bytes_of(2 * kPiece, "true"));
-  missing.sent->pieces.back() = "sha256-" + digest("never sent");
+  missing.sent->pieces.back() = "sha256-" + large_digest("never sent");
   EXPECT_THAT(refusal([&] { put({missing}); }), HasSubstr("a piece of these bytes is not here"));
   auto plain = sent("/opt/a", bytes_of(2 * kPiece, "true"));
   plain.secret = true;
@@ -189,8 +189,8 @@ TEST_F(LargeTest, ALargeMasterOnANodeIsTakenOverInPieces) {
   std::string streamed = master.substr(0, kPiece);  // as if it grew while it is read
   mgmt.answers["files.master"] = [&](const boost::json::value& body) {
     MasterReply reply;
-    if (json::decode<MasterRequest>(body).have != digest(master)) {
-      reply.digest = digest(master);
+    if (json::decode<MasterRequest>(body).have != large_digest(master)) {
+      reply.digest = large_digest(master);
       reply.size = static_cast<std::int64_t>(master.size());
     }
     return json::to_value(reply);
@@ -208,14 +208,14 @@ TEST_F(LargeTest, ALargeMasterOnANodeIsTakenOverInPieces) {
   EXPECT_TRUE(tables::records<model::SyncFile>(tables()).at(0).content_id.empty()) << "half a file is none";
   streamed = master;
   const auto known = [&] {
-    return tables::records<model::SyncFile>(tables()).at(0).content_id == "sha256-" + digest(master);
+    return tables::records<model::SyncFile>(tables()).at(0).content_id == "sha256-" + large_digest(master);
   };
   server::testing::run_until(loop, known);
   settle();
   const int before = streams;
   auto& c1 = join(1);
   settle();
-  EXPECT_EQ(fetch(c1, digest(master)), master);
+  EXPECT_EQ(fetch(c1, large_digest(master)), master);
   EXPECT_EQ(streams, before) << "what is known is not read again";
   loop.run_until_done(mgmt.stop());
 }

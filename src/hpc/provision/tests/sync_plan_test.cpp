@@ -7,7 +7,7 @@ namespace {
 
 using model::SyncFileType;
 
-ManifestEntry file(const std::string& path, const std::string& digest = "new") {
+ManifestEntry planned_file(const std::string& path, const std::string& digest = "new") {
   ManifestEntry entry;
   entry.path = entry.file = path;
   entry.digest = digest;
@@ -61,25 +61,25 @@ class PlanTest : public ::testing::Test {
 };
 
 TEST_F(PlanTest, WhatIsThereAndTheSameIsLeftAlone) {
-  wanted = {file("/a")};
+  wanted = {planned_file("/a")};
   disk["/a"] = there("new");
   EXPECT_EQ(said(), "");
 }
 
 TEST_F(PlanTest, WhatIsMissingIsCreatedAndWhatDiffersReplaced) {
-  wanted = {file("/a"), file("/b")};
+  wanted = {planned_file("/a"), planned_file("/b")};
   disk["/b"] = there("old");
   EXPECT_EQ(said(), "create /a (it is not there)\nreplace /b (content)\n");
 }
 
 TEST_F(PlanTest, BytesThatAreRightAreNotWrittenAgain) {
-  wanted = {file("/a")};
+  wanted = {planned_file("/a")};
   disk["/a"] = there("new", 0600, 7);
   EXPECT_EQ(said(), "adjust /a (mode 0600 instead of 0644, owner 7 instead of root)\n");
 }
 
 TEST_F(PlanTest, AnEditIsDriftOnlyOnceTheFileWasAsWanted) {
-  wanted = {file("/a")};
+  wanted = {planned_file("/a")};
   disk["/a"] = there("edited");
   EXPECT_EQ(said(), "replace /a (content)\n");
   apply(wanted[0]);
@@ -87,7 +87,7 @@ TEST_F(PlanTest, AnEditIsDriftOnlyOnceTheFileWasAsWanted) {
 }
 
 TEST_F(PlanTest, AnEditStaysWhereItIsOnlyReported) {
-  wanted = {file("/a")};
+  wanted = {planned_file("/a")};
   wanted[0].drift = model::DriftPolicy::report;
   disk["/a"] = there("edited");
   EXPECT_EQ(said(), "replace /a (content)\n") << "the first time it is put";
@@ -106,8 +106,8 @@ TEST_F(PlanTest, WhatIsDeclaredAbsentIsRemoved) {
 }
 
 TEST_F(PlanTest, WhatIsNotDeclaredAnyMoreStaysUnlessItSaidOtherwise) {
-  apply(file("/keep"));
-  auto gone = file("/gone");
+  apply(planned_file("/keep"));
+  auto gone = planned_file("/gone");
   gone.when_removed = model::RemovedPolicy::remove;
   apply(gone);
   disk["/keep"] = disk["/gone"] = there("new");
@@ -117,14 +117,14 @@ TEST_F(PlanTest, WhatIsNotDeclaredAnyMoreStaysUnlessItSaidOtherwise) {
 }
 
 TEST_F(PlanTest, WhatNobodyKnowsNowStaysWithAllThatItsTemplateMade) {
-  apply(file("/etc/if/a"));
-  apply(file("/etc/if/b"));
+  apply(planned_file("/etc/if/a"));
+  apply(planned_file("/etc/if/b"));
   for (auto& [path, entry] : applied) {
     entry.file = "interfaces";
     entry.when_removed = model::RemovedPolicy::remove;
     disk[path] = there("new");
   }
-  wanted = {file("/etc/if/default")};
+  wanted = {planned_file("/etc/if/default")};
   wanted[0].file = "interfaces";
   EXPECT_THAT(said(), ::testing::HasSubstr("remove /etc/if/a"));
   wanted[0].problem = "it cannot be rendered: no such field";
@@ -134,10 +134,10 @@ TEST_F(PlanTest, WhatNobodyKnowsNowStaysWithAllThatItsTemplateMade) {
 TEST_F(PlanTest, UsersComeFirstDirectoriesBeforeTheirFilesRemovalsLast) {
   wanted = {of_type("/etc/a", SyncFileType::absent),
             of_type("/etc/a/b", SyncFileType::absent),
-            file("/etc/abc"),
+            planned_file("/etc/abc"),
             of_type("/etc/d", SyncFileType::directory),
-            file("/etc/d/x"),
-            file("/etc/passwd")};
+            planned_file("/etc/d/x"),
+            planned_file("/etc/passwd")};
   disk["/etc/a"] = disk["/etc/a/b"] = there("old");
   std::string order;
   for (const auto& change : make().changes) order += change.entry.path + " ";
@@ -145,20 +145,20 @@ TEST_F(PlanTest, UsersComeFirstDirectoriesBeforeTheirFilesRemovalsLast) {
 }
 
 TEST_F(PlanTest, ADirectoryIsNeverReplacedByAFile) {
-  wanted = {file("/a")};
+  wanted = {planned_file("/a")};
   disk["/a"].observed.presence = Presence::directory;
   EXPECT_EQ(said(), "failed /a: a directory stands in its place\n");
 }
 
 TEST_F(PlanTest, ALinkIsReplacedAndNotWrittenThrough) {
-  wanted = {file("/a"), of_type("/b", SyncFileType::symlink, "x")};
+  wanted = {planned_file("/a"), of_type("/b", SyncFileType::symlink, "x")};
   disk["/a"].observed.presence = Presence::symlink;
   disk["/b"].observed = {.presence = Presence::symlink, .link = "y"};
   EXPECT_EQ(said(), "replace /a (a symbolic link instead of a file)\nreplace /b (link to 'y' instead of 'x')\n");
 }
 
 TEST_F(PlanTest, WhatCannotBeLookedAtHasFailed) {
-  wanted = {file("/a"), file("/b")};
+  wanted = {planned_file("/a"), planned_file("/b")};
   disk["/a"].observed.error = "no way there";
   EXPECT_EQ(said(), "create /b (it is not there)\nfailed /a: no way there\n");
 }

@@ -3,7 +3,7 @@
 namespace underway::provision {
 namespace {
 
-model::SyncFile file(const std::string& name, const std::string& path = {}) {
+model::SyncFile selected_file(const std::string& name, const std::string& path = {}) {
   model::SyncFile out;
   out.name = name;
   out.path = path;
@@ -24,13 +24,13 @@ TEST(Select, WithoutTargetsEveryNodeOfTheClusterGetsIt) {
   Target elsewhere = kNode, capsule = kNode;
   elsewhere.cluster = "other";
   capsule.capsule = "slurm";
-  EXPECT_EQ(closeness(file("/a"), kNode), 1);
-  EXPECT_EQ(closeness(file("/a"), elsewhere), 0);
-  EXPECT_EQ(closeness(file("/a"), capsule), 0) << "capsules are asked for by name";
+  EXPECT_EQ(closeness(selected_file("/a"), kNode), 1);
+  EXPECT_EQ(closeness(selected_file("/a"), elsewhere), 0);
+  EXPECT_EQ(closeness(selected_file("/a"), capsule), 0) << "capsules are asked for by name";
 }
 
 TEST(Select, TargetsNamePoolsClassesNodesAndCapsules) {
-  auto one = file("/a");
+  auto one = selected_file("/a");
   one.targets.pools = {"comp*"};
   EXPECT_EQ(closeness(one, kNode), 2);
   one.targets.classes = {"thin"};
@@ -47,16 +47,16 @@ TEST(Select, TargetsNamePoolsClassesNodesAndCapsules) {
 }
 
 TEST(Select, OfOnePathTheClosestCounts) {
-  auto all = file("motd", "/etc/motd"), pool = file("motd-compute", "/etc/motd");
+  auto all = selected_file("motd", "/etc/motd"), pool = selected_file("motd-compute", "/etc/motd");
   pool.targets.pools = {"compute"};
-  EXPECT_EQ(chosen({all, pool, file("/etc/a")}, kNode), "/etc/a;motd-compute;");
+  EXPECT_EQ(chosen({all, pool, selected_file("/etc/a")}, kNode), "/etc/a;motd-compute;");
   Target login = kNode;
   login.pool = "login";
   EXPECT_EQ(chosen({all, pool}, login), "motd;");
 }
 
 TEST(Select, ATieIsAProblemAndTheSameOneWinsWhateverTheirOrder) {
-  const auto a = file("a", "/etc/motd"), b = file("b", "/etc/motd");
+  const auto a = selected_file("a", "/etc/motd"), b = selected_file("b", "/etc/motd");
   EXPECT_EQ(chosen({a, b}, kNode), "a;");
   EXPECT_EQ(chosen({b, a}, kNode), "a;");
   ASSERT_EQ(select({b, a}, kNode).problems.size(), 1);
@@ -65,7 +65,7 @@ TEST(Select, ATieIsAProblemAndTheSameOneWinsWhateverTheirOrder) {
 }
 
 TEST(Select, PartsAreForNobody) {
-  auto part = file("banner");
+  auto part = selected_file("banner");
   part.type = model::SyncFileType::part;
   EXPECT_EQ(chosen({part}, kNode), "");
 }

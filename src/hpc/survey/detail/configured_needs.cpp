@@ -5,7 +5,7 @@
 namespace underway::survey::detail {
 namespace {
 
-constexpr std::size_t kMaxBytes = 8U << 20;
+constexpr std::size_t kMostConfiguration = 8U << 20;
 
 struct Library {
   std::string_view prefix;
@@ -22,9 +22,9 @@ std::optional<std::string> slurm_file(const RootView& root, const Program& progr
                                       std::vector<std::string>& gaps) {
   for (std::size_t i = 1; i + 1 < program.command.size(); ++i)
     if (program.command[i] == "-f" && program.command[i + 1].ends_with(name))
-      return root.find_text(program.command[i + 1], kMaxBytes, gaps);
+      return root.find_text(program.command[i + 1], kMostConfiguration, gaps);
   for (const char* directory : {"/etc/slurm/", "/etc/slurm-llnl/"})
-    if (auto text = root.find_text(directory + name, kMaxBytes, gaps)) return text;
+    if (auto text = root.find_text(directory + name, kMostConfiguration, gaps)) return text;
   return std::nullopt;
 }
 

@@ -10,7 +10,7 @@
 namespace underway::survey::detail {
 namespace {
 
-constexpr std::size_t kMaxBytes = 4U << 20;
+constexpr std::size_t kMostFile = 4U << 20;
 constexpr std::size_t kMaxEntries = 10'000;
 
 std::vector<std::string_view> fields(std::string_view line, std::size_t most) {
@@ -56,7 +56,7 @@ class SiteReader {
   }
 
  private:
-  std::optional<std::string> text(const std::string& path) { return root_.find_text(path, kMaxBytes, survey_.gaps); }
+  std::optional<std::string> text(const std::string& path) { return root_.find_text(path, kMostFile, survey_.gaps); }
   /// Paths of the plain files of a directory that end so; those that cron and the like would leave out are left out.
   std::vector<std::string> files(const std::string& path, std::string_view ending = {}) {
     std::vector<std::string> out;

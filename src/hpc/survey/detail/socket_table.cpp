@@ -8,7 +8,7 @@
 namespace underway::survey::detail {
 namespace {
 
-constexpr std::size_t kMaxBytes = 256U << 20;  // a line has 150 bytes: more than a million sockets
+constexpr std::size_t kMostTable = 256U << 20;  // a line has 150 bytes: more than a million sockets
 constexpr int kEstablished = 1;                // linux/tcp_states.h
 constexpr int kListening = 10;
 
@@ -17,7 +17,7 @@ constexpr int kListening = 10;
 void SocketTable::look(std::vector<std::string>& gaps) {
   const auto text = [&](const char* name) {
     try {
-      return os::find_file(fmt::format("/proc/{}/net/{}", process_, name), kMaxBytes).value_or("");
+      return os::find_file(fmt::format("/proc/{}/net/{}", process_, name), kMostTable).value_or("");
     } catch (const Error& e) {
       gaps.push_back(e.one_line());
       return std::string{};

@@ -25,7 +25,7 @@ const CapsuleDraft* find(const Drafts& drafts, std::string_view name) {
   return nullptr;
 }
 
-std::string problems_of(const std::map<std::string, std::string>& files) {
+std::string draft_problems(const std::map<std::string, std::string>& files) {
   std::vector<jobspec::SourceFile> sources = {
       {"cluster.hcl",
        "cluster \"lcc\" {\n  network \"cluster\" {\n    cidr = \"10.1.0.0/16\"\n  }\n  pool \"infrastructure\" {\n    "
@@ -63,7 +63,7 @@ TEST(CapsuleDraft, SkeletonParsesAsACluster) {
       {"eth1", "", {"128.163.1.5/24"}}, {"prov0", "", {"10.1.0.1/16", "fe80::1/64"}}, {"lo", "", {"127.0.0.1/8"}}};
   const auto place = place_of(host, {"10.1.0.0/16"});
   const auto files = skeleton(paper_drafts(host), place);
-  EXPECT_EQ(problems_of(files), "");
+  EXPECT_EQ(draft_problems(files), "");
   EXPECT_EQ(files.size(), 12U);
   const std::string& slurm = files.at("slurm-services.hcl");
   EXPECT_THAT(slurm, HasSubstr("addresses = [\"10.1.0.1/16\"]"));
@@ -75,7 +75,7 @@ TEST(CapsuleDraft, SkeletonParsesAsACluster) {
 TEST(CapsuleDraft, WithoutInterfacesThePlaceIsAPlaceholderThatSaysSo) {
   const auto files = skeleton(paper_drafts(), place_of(paper_host(), {}));
   EXPECT_THAT(files.at("ntp.hcl"), HasSubstr("Fill in"));
-  EXPECT_EQ(problems_of(files), "");
+  EXPECT_EQ(draft_problems(files), "");
 }
 
 TEST(CapsuleDraft, WhatWasSeenOnAMachineIsNeverATemplate) {
@@ -86,7 +86,7 @@ TEST(CapsuleDraft, WhatWasSeenOnAMachineIsNeverATemplate) {
   evil.state_directories = {"/srv/x\n}\njob \"evil\" {"};
   host.programs.push_back(evil);
   const auto files = skeleton(paper_drafts(host), place_of(host, {}));
-  EXPECT_EQ(problems_of(files), "");
+  EXPECT_EQ(draft_problems(files), "");
   EXPECT_THAT(files.at("licences.hcl"), HasSubstr("\"$${file(\\\"/etc/shadow\\\")}\""));
   EXPECT_THAT(files.at("licences.hcl"), HasSubstr("%%{ if true }"));
 }
@@ -95,7 +95,7 @@ TEST(CapsuleDraft, TwoThatNeedEachOtherMakeNoCircle) {
   HostSurvey host = paper_host();
   for (auto& program : host.programs)
     if (program.name == "munged") program.needs.push_back({"slurmctld", "unit", "After=slurmctld.service"});
-  EXPECT_EQ(problems_of(skeleton(paper_drafts(host), place_of(host, {}))), "");
+  EXPECT_EQ(draft_problems(skeleton(paper_drafts(host), place_of(host, {}))), "");
 }
 
 TEST(HclText, CommentsStayComments) {

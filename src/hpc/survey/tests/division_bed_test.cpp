@@ -11,7 +11,7 @@ namespace {
 using ::testing::IsSupersetOf;
 using ::testing::UnorderedElementsAre;
 
-std::vector<std::string> names(const Division& division, bool critical) {
+std::vector<std::string> names_in_bed(const Division& division, bool critical) {
   std::vector<std::string> out;
   for (const auto& service : division.services)
     if (service.critical == critical) out.push_back(service.name);
@@ -20,9 +20,9 @@ std::vector<std::string> names(const Division& division, bool critical) {
 
 TEST(DivisionOfTheBed, TableOneComesOutOfPackets) {
   const Division division = divide(bed_traffic(make_bed()), {paper_host()}, {}, ServiceBook{});
-  EXPECT_THAT(names(division, false), UnorderedElementsAre("provisioning", "file-synchronisation", "ssh"));
-  EXPECT_THAT(names(division, true), UnorderedElementsAre("syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp",
-                                                          "munge", "slurmdbd", "database"));
+  EXPECT_THAT(names_in_bed(division, false), UnorderedElementsAre("provisioning", "file-synchronisation", "ssh"));
+  EXPECT_THAT(names_in_bed(division, true), UnorderedElementsAre("syslog", "nfs", "routing", "ganglia", "slurm", "mail",
+                                                                 "ntp", "munge", "slurmdbd", "database"));
   const std::pair<const char*, const char*> rules[] = {{"slurm", "both-open"},
                                                        {"routing", "routed"},
                                                        {"ganglia", "group-traffic"},
@@ -34,8 +34,9 @@ TEST(DivisionOfTheBed, TableOneComesOutOfPackets) {
 
 TEST(DivisionOfTheBed, WithoutTheHostTheWireAloneDividesTheSame) {
   const Division division = divide(bed_traffic(make_bed()), {}, {}, ServiceBook{});
-  EXPECT_THAT(names(division, true), IsSupersetOf({"syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp"}));
-  EXPECT_THAT(names(division, false), IsSupersetOf({"provisioning", "file-synchronisation"}));
+  EXPECT_THAT(names_in_bed(division, true),
+              IsSupersetOf({"syslog", "nfs", "routing", "ganglia", "slurm", "mail", "ntp"}));
+  EXPECT_THAT(names_in_bed(division, false), IsSupersetOf({"provisioning", "file-synchronisation"}));
 }
 
 }  // namespace

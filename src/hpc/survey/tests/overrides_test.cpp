@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string problems_of(const char* text) {
+std::string override_problems(const char* text) {
   hcl::Diagnostics diagnostics;
   parse_overrides(text, "site.hcl", diagnostics);
   return diagnostics.render();
@@ -30,7 +30,7 @@ TEST(Overrides, AreReadWithTheirPlace) {
 }
 
 TEST(Overrides, EveryProblemIsSaidAtItsPlace) {
-  const std::string text = problems_of(
+  const std::string text = override_problems(
       "nodes = [\"10.1\"]\n"
       "service \"a\" {\n  verdict = \"criticl\"\n}\n"
       "service \"b\" {\n  doors = [\"tcp/0\", \"22\"]\n  verdict = \"deferrable\"\n}\n"
@@ -45,8 +45,9 @@ TEST(Overrides, EveryProblemIsSaidAtItsPlace) {
 }
 
 TEST(Overrides, OneDoorIsOfOneService) {
-  EXPECT_THAT(problems_of("service \"a\" {\n  doors = [\"tcp/1\"]\n}\nservice \"b\" {\n  doors = [\"tcp/1\"]\n}\n"),
-              HasSubstr("tcp/1 is a door of 'a' already"));
+  EXPECT_THAT(
+      override_problems("service \"a\" {\n  doors = [\"tcp/1\"]\n}\nservice \"b\" {\n  doors = [\"tcp/1\"]\n}\n"),
+      HasSubstr("tcp/1 is a door of 'a' already"));
 }
 
 TEST(Overrides, ReferenceIsWhatTheDescriptionsSay) {

@@ -10,7 +10,7 @@
 namespace underway::survey::detail {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(ProcText, SocketsAreReadWithTheirAddresses) {
   const auto sockets = parse_inet_sockets(

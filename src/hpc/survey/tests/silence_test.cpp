@@ -5,7 +5,7 @@
 namespace underway::survey {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kSilentSecond = 1'000'000'000;
 
 /// An Ethernet frame with IPv4 and UDP, from the last bytes of the addresses 10.1.0.x and of the MACs 02:…:x.
 struct Udp {
@@ -20,7 +20,7 @@ struct Udp {
         0xC0, 0,  static_cast<std::uint8_t>(port >> 8), static_cast<std::uint8_t>(port), 0, 12, 0, 0, 'a', 'b',
         'c',  'd'};
     bytes.insert(bytes.end(), udp.begin(), udp.end());
-    packet.time = seconds * kSecond;
+    packet.time = seconds * kSilentSecond;
     packet.data = bytes.data();
     packet.captured = packet.length = static_cast<std::uint32_t>(bytes.size());
   }
@@ -28,7 +28,7 @@ struct Udp {
 
 Silence check(const std::vector<Udp>& packets, std::int64_t after = 0) {
   SilenceCheck silence(parse_party({"10.1.0.7", "10.1.0.8"}), parse_party({"10.1.0.1", "02:00:00:00:00:01"}),
-                       from_unix_nanos(after * kSecond));
+                       from_unix_nanos(after * kSilentSecond));
   for (const auto& each : packets) silence.add(each.packet);
   return silence.result();
 }
@@ -46,7 +46,7 @@ TEST(Silence, IsBrokenByOnePacketInEitherDirection) {
   EXPECT_EQ(silence.broken_by[0].what, "udp/514");
   EXPECT_TRUE(silence.broken_by[0].by_node);
   EXPECT_EQ(silence.broken_by[0].packets, 2);
-  EXPECT_EQ(silence.broken_by[0].last, 9 * kSecond);
+  EXPECT_EQ(silence.broken_by[0].last, 9 * kSilentSecond);
   EXPECT_FALSE(silence.broken_by[1].by_node);
   EXPECT_FALSE(silence.proven());
 }

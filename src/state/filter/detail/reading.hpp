@@ -36,6 +36,7 @@ struct Reading {
 
   std::string_view text() const { return made.empty() ? kept : made; }
 };
+using Is = Reading::Is;
 
 Place place_of(const describe::Type& type, const void* value, bool time = false);
 /// Without what wraps it: optionals, and JSON inside descriptions.

@@ -39,7 +39,7 @@ class FullDisk : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-Transaction put(const std::string& key, const std::string& value) { return {{}, {Put{key, value}}, {}}; }
+Transaction put_until_full(const std::string& key, const std::string& value) { return {{}, {Put{key, value}}, {}}; }
 
 TEST_F(FullDisk, AcknowledgesNothingThatIsNotThereAndRecovers) {
   const std::string path = disk() + "/s.db";
@@ -51,7 +51,7 @@ TEST_F(FullDisk, AcknowledgesNothingThatIsNotThereAndRecovers) {
     for (int i = 0; i < 1000 && !refused; ++i) {
       const std::string key = fmt::format("early{}", i);
       try {
-        store.commit_and_wait(put(key, std::string(20'000, 'v')));
+        store.commit_and_wait(put_until_full(key, std::string(20'000, 'v')));
         acknowledged.push_back(key);
       } catch (const Error& error) {
         refused = error;
@@ -61,9 +61,9 @@ TEST_F(FullDisk, AcknowledgesNothingThatIsNotThereAndRecovers) {
     EXPECT_EQ(refused->code(), Code::exhausted) << refused->text();
     const auto revision = store.revision();
     EXPECT_EQ(revision, static_cast<Revision>(acknowledged.size()));
-    EXPECT_THROW(store.commit_and_wait(put("still", std::string(200'000, 'v'))), Error);
+    EXPECT_THROW(store.commit_and_wait(put_until_full("still", std::string(200'000, 'v'))), Error);
     make_room();
-    EXPECT_EQ(store.commit_and_wait(put("late", std::string(20'000, 'v'))).revision, revision + 1);
+    EXPECT_EQ(store.commit_and_wait(put_until_full("late", std::string(20'000, 'v'))).revision, revision + 1);
     acknowledged.push_back("late");
   }
   SqliteStore store(path);
@@ -77,7 +77,7 @@ TEST_F(FullDisk, FillsUpByItselfAndGoesOnAfterDeletions) {
   std::optional<Error> refused;
   for (int i = 0; i < 1000 && !refused; ++i) {
     try {
-      revision = store.commit_and_wait(put(fmt::format("k{}", i), std::string(20'000, 'v'))).revision;
+      revision = store.commit_and_wait(put_until_full(fmt::format("k{}", i), std::string(20'000, 'v'))).revision;
     } catch (const Error& error) {
       refused = error;
     }
@@ -99,7 +99,7 @@ TEST_F(FullDisk, SaysSoWhenItCannotBegin) {
 
 TEST_F(FullDisk, SaysWhyABackupDoesNotFit) {
   SqliteStore store(disk() + "/s.db");
-  for (int i = 0; i < 30; ++i) store.commit_and_wait(put(fmt::format("k{}", i), std::string(50'000, 'v')));
+  for (int i = 0; i < 30; ++i) store.commit_and_wait(put_until_full(fmt::format("k{}", i), std::string(50'000, 'v')));
   fill();
   try {
     store.backup(disk() + "/copy.db");

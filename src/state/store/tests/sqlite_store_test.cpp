@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-Transaction put(const std::string& key, const std::string& value) { return {{}, {Put{key, value}}, {}}; }
+Transaction put_in_file(const std::string& key, const std::string& value) { return {{}, {Put{key, value}}, {}}; }
 
 /// What opening throws.
 Error refusal(const std::string& path) {
@@ -50,9 +50,9 @@ TEST(SqliteStore, KeepsKeysAndRevisionsOverAReopening) {
   const TemporaryDirectory directory;
   {
     SqliteStore store(directory.path("s.db"));
-    store.commit_and_wait(put("a", "1"));
-    store.commit_and_wait(put("a", "2"));
-    store.commit_and_wait(put("gone", ""));
+    store.commit_and_wait(put_in_file("a", "1"));
+    store.commit_and_wait(put_in_file("a", "2"));
+    store.commit_and_wait(put_in_file("gone", ""));
     store.commit_and_wait({{}, {Delete{KeyRange::one("gone")}}, {}});
   }
   EXPECT_FALSE(fs::exists(directory.path("s.db-wal"))) << "closing leaves one file and its lock";
@@ -63,7 +63,7 @@ TEST(SqliteStore, KeepsKeysAndRevisionsOverAReopening) {
   EXPECT_EQ(all.key_values[0].create_revision, 1);
   EXPECT_EQ(all.key_values[0].mod_revision, 2);
   EXPECT_EQ(all.key_values[0].version, 2);
-  EXPECT_EQ(store.commit_and_wait(put("b", "")).revision, 5);
+  EXPECT_EQ(store.commit_and_wait(put_in_file("b", "")).revision, 5);
 }
 
 TEST(SqliteStore, NamesTheProcessThatHasIt) {
@@ -101,7 +101,7 @@ TEST(SqliteStore, RefusesANewerSchemaUntouched) {
   const TemporaryDirectory directory;
   const std::string path = directory.path("s.db");
   {
-    SqliteStore(path).commit_and_wait(put("a", "1"));
+    SqliteStore(path).commit_and_wait(put_in_file("a", "1"));
   }
   run_sql(path, "PRAGMA user_version = 99");
   const Error error = refusal(path);
@@ -127,7 +127,7 @@ TEST(SqliteStore, FindsDamageAfterAnUncleanEnd) {
     Transaction transaction;
     for (int i = 0; i < 100; ++i) transaction.then.push_back(Put{fmt::format("key{}", i), std::string(2000, 'v')});
     store->commit_and_wait(std::move(transaction));
-    store->commit_and_wait(put("last", ""));  // by now the first is in the database itself
+    store->commit_and_wait(put_in_file("last", ""));  // by now the first is in the database itself
   });
   fs::remove(path + "-wal");
   {
@@ -144,7 +144,7 @@ TEST(SqliteStore, FindsDamageAfterAnUncleanEnd) {
 TEST(SqliteStore, FailsOnlyWhatDoesNotFitWhenFull) {
   const TemporaryDirectory directory;
   SqliteStore store(directory.path("s.db"), {.max_pages = 100});
-  store.commit_and_wait(put("kept", std::string(100'000, 'k')));
+  store.commit_and_wait(put_in_file("kept", std::string(100'000, 'k')));
   try {
     store.commit_and_wait({{}, {Put{"small", "s"}, Put{"big", std::string(400'000, 'b')}}, {}});
     FAIL() << "400 kB went into 400 kB of which 100 were taken";
@@ -156,19 +156,19 @@ TEST(SqliteStore, FailsOnlyWhatDoesNotFitWhenFull) {
   EXPECT_EQ(store.revision(), 1);
   EXPECT_TRUE(store.range(KeyRange::one("small")).key_values.empty());
   store.commit_and_wait({{}, {Delete{KeyRange::one("kept")}}, {}});
-  EXPECT_EQ(store.commit_and_wait(put("big", std::string(200'000, 'b'))).revision, 3) << "usable again";
+  EXPECT_EQ(store.commit_and_wait(put_in_file("big", std::string(200'000, 'b'))).revision, 3) << "usable again";
 }
 
 TEST(SqliteStore, RefusesAValueOverItsBoundAlone) {
   const TemporaryDirectory directory;
   SqliteStore store(directory.path("s.db"), {.max_value_bytes = 1000});
   try {
-    store.commit_and_wait(put("a", std::string(1001, 'a')));
+    store.commit_and_wait(put_in_file("a", std::string(1001, 'a')));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::too_large);
   }
-  EXPECT_EQ(store.commit_and_wait(put("a", std::string(1000, 'a'))).revision, 1);
+  EXPECT_EQ(store.commit_and_wait(put_in_file("a", std::string(1000, 'a'))).revision, 1);
 }
 
 TEST(SqliteStore, CommitsWhatWaitsAsOneGroup) {
@@ -176,12 +176,12 @@ TEST(SqliteStore, CommitsWhatWaitsAsOneGroup) {
   SqliteStore store(directory.path("s.db"));
   constexpr int kCount = 2000;
   std::promise<void> first_arrived, filled;
-  store.commit(put("first", ""), [&](Store::CommitResult) {
+  store.commit(put_in_file("first", ""), [&](Store::CommitResult) {
     first_arrived.set_value();
     filled.get_future().wait();  // the writer is busy while the queue fills
   });
   first_arrived.get_future().wait();
-  for (int i = 0; i < kCount; ++i) store.commit(put(std::to_string(i), ""), [](Store::CommitResult) {});
+  for (int i = 0; i < kCount; ++i) store.commit(put_in_file(std::to_string(i), ""), [](Store::CommitResult) {});
   filled.set_value();
   store.commit_and_wait({});
   EXPECT_LE(store.statistics().groups, 1u + 5u) << "of at most 1,024 operations each";
@@ -193,7 +193,7 @@ TEST(SqliteStore, KeepsTheWriteAheadLogShort) {
   SqliteStore store(directory.path("s.db"), {.checkpoint_pages = 30});
   std::uintmax_t largest = 0;
   for (int i = 0; i < 100; ++i) {
-    store.commit_and_wait(put(fmt::format("k{}", i % 10), std::string(10'000, 'x')));
+    store.commit_and_wait(put_in_file(fmt::format("k{}", i % 10), std::string(10'000, 'x')));
     largest = std::max(largest, fs::file_size(directory.path("s.db-wal")));
   }
   EXPECT_GE(store.statistics().checkpoints, 5u);
@@ -232,7 +232,7 @@ TEST(SqliteStore, SaysWhyABackupFailed) {
     EXPECT_EQ(error.code(), Code::not_found);
     EXPECT_THAT(error.text(), HasSubstr("absent/copy.db"));
   }
-  EXPECT_EQ(store.commit_and_wait(put("a", "")).revision, 1);
+  EXPECT_EQ(store.commit_and_wait(put_in_file("a", "")).revision, 1);
 }
 
 }  // namespace

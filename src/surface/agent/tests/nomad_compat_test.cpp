@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-Config read(const std::string& text, CompatBy by = CompatBy::nothing) {
+Config read_as_nomad(const std::string& text, CompatBy by = CompatBy::nothing) {
   const auto path = std::filesystem::temp_directory_path() / fmt::format("underway-compat-{}.hcl", ::getpid());
   std::ofstream(path) << text;
   Config base;
@@ -36,7 +36,7 @@ std::vector<std::string> told(const Config& config) {
 }
 
 TEST(NomadCompat, IsOffUnlessSaid) {
-  const Config config = read("");
+  const Config config = read_as_nomad("");
   EXPECT_FALSE(config.nomad_compat_on() || config.plain_http() || config.network_bootstrap() ||
                config.readable_token_secrets() || config.raw_exec_as_root());
   EXPECT_TRUE(config.acl_enabled());
@@ -45,7 +45,7 @@ TEST(NomadCompat, IsOffUnlessSaid) {
 }
 
 TEST(NomadCompat, OnThisMachineAloneIsAsInNomad) {
-  const Config config = read("nomad_compat = true");
+  const Config config = read_as_nomad("nomad_compat = true");
   EXPECT_TRUE(config.plain_http() && config.network_bootstrap() && config.readable_token_secrets() &&
               config.raw_exec_as_root());
   EXPECT_FALSE(config.acl_enabled());
@@ -53,7 +53,7 @@ TEST(NomadCompat, OnThisMachineAloneIsAsInNomad) {
 }
 
 TEST(NomadCompat, TellsWhatItGaveUpALineEachAndHowToHaveItBack) {
-  const auto lines = told(read("nomad_compat = true"));
+  const auto lines = told(read_as_nomad("nomad_compat = true"));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("LOUD"))));
   EXPECT_THAT(lines, Each(HasSubstr("`")));
   ASSERT_EQ(lines.size(), 6u) << "on; the wire; no token; secrets; root; providers";
@@ -61,12 +61,12 @@ TEST(NomadCompat, TellsWhatItGaveUpALineEachAndHowToHaveItBack) {
                            "`acl { readable_token_secrets = false }`", "`server { raw_exec_as_root = false }`",
                            "`server { service_provider = \"nomad\" }`"})
     EXPECT_THAT(lines, Contains(HasSubstr(back)));
-  EXPECT_THAT(told(read("nomad_compat = true\nacl { enabled = true }")),
+  EXPECT_THAT(told(read_as_nomad("nomad_compat = true\nacl { enabled = true }")),
               Contains(HasSubstr("`acl { network_bootstrap = false }`")));
 }
 
 TEST(NomadCompat, GoesBehindWhatTheSameConfigurationSays) {
-  const Config config = read(R"(nomad_compat = true
+  const Config config = read_as_nomad(R"(nomad_compat = true
 tls { http = true }
 acl {
   enabled                = true
@@ -85,37 +85,38 @@ server {
 }
 
 TEST(NomadCompat, ShowsTheCertificateThatItIsGiven) {
-  EXPECT_FALSE(
-      read("nomad_compat = true\ntls {\n ca_file = \"ca\"\n cert_file = \"c\"\n key_file = \"k\"\n}").plain_http());
-  EXPECT_FALSE(read("nomad_compat = true\ntls { verify_https_client = true }").plain_http());
+  EXPECT_FALSE(read_as_nomad("nomad_compat = true\ntls {\n ca_file = \"ca\"\n cert_file = \"c\"\n key_file = \"k\"\n}")
+                   .plain_http());
+  EXPECT_FALSE(read_as_nomad("nomad_compat = true\ntls { verify_https_client = true }").plain_http());
 }
 
 TEST(NomadCompat, LetsNoStrangerOfTheNetworkInUnasked) {
-  const Config config = read("nomad_compat = true\nbind_addr = \"0.0.0.0\"");
+  const Config config = read_as_nomad("nomad_compat = true\nbind_addr = \"0.0.0.0\"");
   EXPECT_TRUE(config.plain_http() && config.acl_enabled() && !config.network_bootstrap());
   const auto lines = told(config);
   EXPECT_THAT(lines, Contains(HasSubstr("LOUD the HTTP API is PLAIN and listens at 0.0.0.0")));
   EXPECT_THAT(lines, Contains(HasSubstr("still need a token")));
   EXPECT_THAT(lines, Contains(HasSubstr("still made by root")));
 
-  const Config open = read("nomad_compat = true\nbind_addr = \"0.0.0.0\"\nacl { enabled = false }");
+  const Config open = read_as_nomad("nomad_compat = true\nbind_addr = \"0.0.0.0\"\nacl { enabled = false }");
   EXPECT_FALSE(open.acl_enabled());
   EXPECT_THAT(told(open), Contains(HasSubstr("LOUD requests need NO TOKEN")));
-  const Config race = read("nomad_compat = true\naddresses { http = \"10.0.0.1\" }\nacl { network_bootstrap = true }");
+  const Config race =
+      read_as_nomad("nomad_compat = true\naddresses { http = \"10.0.0.1\" }\nacl { network_bootstrap = true }");
   EXPECT_TRUE(race.network_bootstrap());
   EXPECT_THAT(told(race), Contains(HasSubstr("LOUD whoever ASKS FIRST")));
 }
 
 TEST(NomadCompat, IsOnByTheNameNomadOnThisMachineAlone) {
   for (const auto by : {CompatBy::dev_as_nomad, CompatBy::environment}) {
-    EXPECT_TRUE(read("", by).plain_http());
-    EXPECT_FALSE(read("nomad_compat = false", by).nomad_compat_on());
-    EXPECT_THAT(told(read("nomad_compat = false", by)), IsEmpty());
-    const Config outside = read("bind_addr = \"0.0.0.0\"", by);
+    EXPECT_TRUE(read_as_nomad("", by).plain_http());
+    EXPECT_FALSE(read_as_nomad("nomad_compat = false", by).nomad_compat_on());
+    EXPECT_THAT(told(read_as_nomad("nomad_compat = false", by)), IsEmpty());
+    const Config outside = read_as_nomad("bind_addr = \"0.0.0.0\"", by);
     EXPECT_FALSE(outside.nomad_compat_on() || outside.plain_http());
     EXPECT_TRUE(outside.acl_enabled());
     EXPECT_THAT(told(outside), Contains(HasSubstr("LOUD off, although")));
-    EXPECT_TRUE(read("nomad_compat = true\nbind_addr = \"0.0.0.0\"", by).nomad_compat_on());
+    EXPECT_TRUE(read_as_nomad("nomad_compat = true\nbind_addr = \"0.0.0.0\"", by).nomad_compat_on());
   }
 }
 
@@ -129,7 +130,7 @@ TEST(NomadCompat, IsAskedForByHowTheProgramIsCalled) {
 }
 
 TEST(NomadCompat, HasNothingToGiveUpWithoutAServer) {
-  Config config = read("nomad_compat = true\nserver { enabled = false }\nclient { enabled = true }");
+  Config config = read_as_nomad("nomad_compat = true\nserver { enabled = false }\nclient { enabled = true }");
   ASSERT_EQ(told(config).size(), 1u);
   EXPECT_THAT(told(config)[0], HasSubstr("without effect"));
   config.nomad_compat.reset();
@@ -138,7 +139,7 @@ TEST(NomadCompat, HasNothingToGiveUpWithoutAServer) {
 }
 
 TEST(NomadCompat, KnowsTwoProviders) {
-  EXPECT_THAT(problems(read("server { service_provider = \"etcd\" }")),
+  EXPECT_THAT(problems(read_as_nomad("server { service_provider = \"etcd\" }")),
               Contains("server.service_provider 'etcd' is neither nomad nor consul"));
 }
 

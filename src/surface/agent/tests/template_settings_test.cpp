@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-CompatSettings read(const std::string& compat) {
+CompatSettings read_settings(const std::string& compat) {
   const std::string path = ::testing::TempDir() + "/compat.hcl";
   std::ofstream(path) << "client {\n template {\n compat {\n" << compat << "\n}\n}\n}\n";
   return load({path}, {}).client.templates.compat;
@@ -31,7 +31,7 @@ TEST(TemplateSettings, ReadOurOwnWithoutAWord) {
 }
 
 TEST(TemplateSettings, ReadTheSitesServersWhereTheyAreNamed) {
-  const auto compat = read(R"(
+  const auto compat = read_settings(R"(
     service = "catalogue"
     secret { variables = "vault" }
     consul {

@@ -37,8 +37,8 @@ TEST(AskBefore, GoesOnWhenItWasAgreedToOrNothingIsLost) {
   EXPECT_EQ(ask_before({.deed = "this does nothing", .word = "x", .lost = {}}, false, nullptr), kDone);
 }
 
-constexpr TimePoint kNow{std::chrono::hours(1000)};
-std::int64_t hours_ago(int hours) { return unix_nanos(kNow - std::chrono::hours(hours)); }
+constexpr TimePoint kLossNow{std::chrono::hours(1000)};
+std::int64_t hours_ago(int hours) { return unix_nanos(kLossNow - std::chrono::hours(hours)); }
 
 ClusterFacts facts() {
   ClusterFacts facts;
@@ -53,15 +53,15 @@ ClusterFacts facts() {
 }
 
 TEST(LossesOfRemoval, AreSlurmJobsWhatCapsulesOfItWroteAndDisks) {
-  EXPECT_THAT(losses_of_removal(facts(), "demo", {"c1", "c4", "infra1"}, kNow),
+  EXPECT_THAT(losses_of_removal(facts(), "demo", {"c1", "c4", "infra1"}, kLossNow),
               ElementsAre("2 Slurm jobs run: 17, 18",
                           "what capsule 'mail' wrote, 14.0 MiB; its last backup elsewhere was 3h0m ago",
                           "the disks of 3 hosts: c1, c4, infra1"));
-  EXPECT_THAT(losses_of_removal({}, "demo", {}, kNow), IsEmpty());
+  EXPECT_THAT(losses_of_removal({}, "demo", {}, kLossNow), IsEmpty());
   auto young = facts();
   young.slurm_jobs.clear();
   young.saved["mail"] = {.name = "mail", .overlay_size = 100 << 20};
-  EXPECT_THAT(losses_of_removal(young, "demo", {}, kNow),
+  EXPECT_THAT(losses_of_removal(young, "demo", {}, kLossNow),
               ElementsAre("what capsule 'mail' wrote, less than 1.0 MiB; no backup elsewhere was made of it"));
 }
 
@@ -70,13 +70,13 @@ TEST(LossesOfNode, AreTheSlurmJobsOnItAndTheCapsulesThatItHas) {
   known.capsules[0].owner = "1";
   model::Node infra{.id = "1", .name = "infra1"};
   EXPECT_THAT(
-      losses_of_node(known, infra, kNow),
+      losses_of_node(known, infra, kLossNow),
       ElementsAre("the way back to what capsule 'mail' wrote, 14.0 MiB; its last backup elsewhere was 3h0m ago; "
                   "infra2 has a copy from 2h0m ago"));
-  EXPECT_THAT(losses_of_node(known, {.id = "9", .name = "c4"}, kNow), ElementsAre("2 Slurm jobs run: 17, 18"));
-  EXPECT_THAT(losses_of_node(known, {.id = "8", .name = "c2"}, kNow), IsEmpty());
+  EXPECT_THAT(losses_of_node(known, {.id = "9", .name = "c4"}, kLossNow), ElementsAre("2 Slurm jobs run: 17, 18"));
+  EXPECT_THAT(losses_of_node(known, {.id = "8", .name = "c2"}, kLossNow), IsEmpty());
   known.capsules[0].keeps_nothing = true;
-  EXPECT_THAT(losses_of_node(known, infra, kNow), IsEmpty());
+  EXPECT_THAT(losses_of_node(known, infra, kLossNow), IsEmpty());
 }
 
 TEST(LossesOfState, NameTheSecrets) {
@@ -86,18 +86,19 @@ TEST(LossesOfState, NameTheSecrets) {
 
 TEST(LossesOfChange, AreThoseOfTheHostsThatGoAndTheJobsThatAreStopped) {
   api::ClusterPlan plan;
-  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kNow), IsEmpty());
+  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), IsEmpty());
   plan.cluster.hosts_removed = {"c2"};
-  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kNow), IsEmpty()) << "no Slurm job runs there";
+  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), IsEmpty()) << "no Slurm job runs there";
   plan.cluster.hosts_removed = {"c1"};
-  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kNow), ElementsAre("1 Slurm job runs: 17"));
+  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), ElementsAre("1 Slurm job runs: 17"));
   plan.cluster.hosts_removed = {"infra1"};
-  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kNow), ElementsAre(HasSubstr("infra2 has a copy from 2h0m ago")));
+  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow),
+              ElementsAre(HasSubstr("infra2 has a copy from 2h0m ago")));
   plan.cluster.hosts_removed = {"infra1", "infra2"};
-  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kNow), ElementsAre(Not(HasSubstr("has a copy"))));
+  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), ElementsAre(Not(HasSubstr("has a copy"))));
   plan.cluster.hosts_removed = {};
   plan.stopped = {"mail"};
-  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kNow), ElementsAre(HasSubstr("stays on infra1")));
+  EXPECT_THAT(losses_of_change(facts(), plan, "demo", kLossNow), ElementsAre(HasSubstr("stays on infra1")));
 }
 
 TEST(ChangesOfAllAtOnce, AreThoseThatTheJobItselfAsksForAndOthersDependOn) {

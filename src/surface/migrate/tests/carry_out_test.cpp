@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Plan plan_of(FakeApi& nomad, FakeApi& here) {
+Plan plan_to_carry_out(FakeApi& nomad, FakeApi& here) {
   const auto source = nomad.read();
   return make_plan(source, here.read({.beside = &source}), {});
 }
@@ -24,7 +24,7 @@ struct Log {
 TEST(CarryOut, SendsEachStepOnce) {
   auto nomad = small_nomad(), here = empty_underway();
   Log log;
-  const auto outcome = carry_out(plan_of(nomad, here), here.send(), log.told());
+  const auto outcome = carry_out(plan_to_carry_out(nomad, here), here.send(), log.told());
   EXPECT_EQ(outcome.done, 11u);
   EXPECT_EQ(outcome.refused + outcome.not_reached, 0u);
   ASSERT_EQ(here.sent.size(), 11u);
@@ -39,7 +39,7 @@ TEST(CarryOut, GoesOnAfterARefusalAndShowsNoSecretOfAConflict) {
     return sent.target.ends_with("=hpc") ? Reply{400, "no\nthanks\x1b[2J", ""} : Reply{200, "{}", ""};
   };
   Log log;
-  const auto outcome = carry_out(plan_of(nomad, here), here.send(), log.told());
+  const auto outcome = carry_out(plan_to_carry_out(nomad, here), here.send(), log.told());
   EXPECT_EQ(outcome.done, 9u);
   EXPECT_EQ(outcome.refused, 2u);
   ASSERT_EQ(log.lines.size(), 11u);
@@ -54,7 +54,7 @@ TEST(CarryOut, EndsWhereTheServerDoesNotAnswer) {
     return {200, "{}", ""};
   };
   Log log;
-  const auto outcome = carry_out(plan_of(nomad, here), here.send(), log.told());
+  const auto outcome = carry_out(plan_to_carry_out(nomad, here), here.send(), log.told());
   EXPECT_EQ(outcome.done, 4u);
   EXPECT_EQ(outcome.not_reached, 7u);
   EXPECT_EQ(outcome.broke, "connection lost");
@@ -62,7 +62,7 @@ TEST(CarryOut, EndsWhereTheServerDoesNotAnswer) {
 
 TEST(AskAboutJobs, TurnsARefusalOfTheServerIntoOneOfThePlan) {
   auto nomad = small_nomad(), here = empty_underway();
-  auto plan = plan_of(nomad, here);
+  auto plan = plan_to_carry_out(nomad, here);
   here.writes = [](const FakeApi::Sent&) { return Reply{403, "the namespace does not allow it", ""}; };
   const auto there = here.read();
   ask_about_jobs(plan, there, here.send());
@@ -79,7 +79,7 @@ TEST(AskAboutJobs, TurnsARefusalOfTheServerIntoOneOfThePlan) {
 
 TEST(AskAboutJobs, NotesWhatCouldNotBePlaced) {
   auto nomad = small_nomad(), here = empty_underway();
-  auto plan = plan_of(nomad, here);
+  auto plan = plan_to_carry_out(nomad, here);
   here.writes = [](const FakeApi::Sent&) { return Reply{200, R"({"FailedTGAllocs":{"cache":{}}})", ""}; };
   ask_about_jobs(plan, here.read(), here.send());
   for (const auto& step : plan.steps) {

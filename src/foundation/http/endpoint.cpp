@@ -1,6 +1,7 @@
 #include "http/endpoint.hpp"
 
 #include <fmt/format.h>
+#include <boost/asio/ip/address_v6.hpp>
 
 #include <charconv>
 
@@ -77,6 +78,13 @@ Endpoint parse_endpoint(std::string_view text) {
   std::string_view rest = text;
   if (rest.starts_with("tcp://")) rest.remove_prefix(6);
   return parse_host_port(kind, text, rest, std::nullopt);
+}
+
+Endpoint parse_listener(std::string_view text, std::uint16_t otherwise) {
+  boost::system::error_code failed;
+  boost::asio::ip::make_address_v6(std::string(text), failed);
+  if (!failed) return {.host = std::string(text), .port = otherwise};
+  return parse_host_port("address", text, text, otherwise);
 }
 
 std::string to_string(const Endpoint& endpoint) {

@@ -108,13 +108,11 @@ class ServerRoleRunner {
     link_http_->listen(link, trust_.tls());
     const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
     tasks_.spawn("keeping certificates fresh", keep_fresh(look_every));
-    if (config.addresses.http == "none") return;
-    http::Endpoint tcp;
-    tcp.host = config.http_host();
-    tcp.port = static_cast<std::uint16_t>(config.ports.http);
+    const auto tcp = config.http_endpoint();
+    if (!tcp) return;
     const auto tls = api_tls(config);
     log::info("agent: the HTTP API listens at {}://{}", tls ? "https" : "http",
-              http::to_string(http_->listen(tcp, tls)));
+              http::to_string(http_->listen(*tcp, tls)));
     if (config.tls.http == false) log::warn("agent: the HTTP API on TCP is plain, as tls.http = false asks for");
   }
 
@@ -268,8 +266,8 @@ class ServerRoleRunner {
     info.config = json::to_value(config);
     info.server = config.server.enabled;
     info.client = config.client.enabled;
-    info.http_address = config.addresses.http == "none" ? "unix:" + config.api_socket()
-                                                        : fmt::format("{}:{}", config.bind_addr, config.ports.http);
+    const auto tcp = config.http_endpoint();
+    info.http_address = tcp ? http::to_string(*tcp) : "unix:" + config.api_socket();
     return info;
   }
 

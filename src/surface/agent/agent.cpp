@@ -1,7 +1,5 @@
 #include "agent/agent.hpp"
 
-#include <boost/asio/signal_set.hpp>
-
 #include <unistd.h>
 
 #include <csignal>
@@ -9,6 +7,7 @@
 
 #include "agent/connection_limits.hpp"
 #include "agent/data_directory.hpp"
+#include "agent/early_signals.hpp"
 #include "agent/metrics_listener.hpp"
 #include "agent/node_parts.hpp"
 #include "agent/nomad_compat.hpp"
@@ -410,12 +409,14 @@ void tell(const std::vector<CompatLine>& lines) {
   }
 }
 
-async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths, ServerRoleRunner* server) {
-  asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+async::awaitable<void> wait_for_end(asio::signal_set& signals, const std::vector<std::string>& config_paths,
+                                    ServerRoleRunner* server) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals.add(signal);
   while (true) {
     const int signal = co_await signals.async_wait(asio::use_awaitable);
     if (signal != SIGHUP) {
       log::info("agent: {} received, stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
+      signals.clear();  // a second one ends it at once
       co_return;
     }
     try {
@@ -433,6 +434,12 @@ async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths
 
 void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.name.empty()) config.name = hostname();
+  std::optional<HeldSignals> held;
+  std::optional<DevDirectory> directory;
+  if (config.dev && config.data_dir.empty()) {
+    held.emplace();
+    config.data_dir = directory.emplace().path();
+  }
   if (const auto wrong = problems(config); !wrong.empty()) {
     Error error(Code::invalid, "the agent's configuration is not valid");
     for (const auto& problem : wrong) error.because(problem);
@@ -450,6 +457,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   SystemClock clock;
   SystemIds ids;
   async::Loop loop;
+  asio::signal_set signals(loop.executor());
+  std::optional<HeardSignals> heard;
+  if (held) heard.emplace(signals, *held);
   async::Pool pool(kPoolThreads);
   std::optional<ServerRoleRunner> server;
   std::optional<host::LocalProvider> provider;
@@ -478,7 +488,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (!config.telemetry.listen.empty()) metrics.emplace(config, *node, loop, pool, clock);
   }
 
-  const auto life = [&]() -> async::awaitable<void> {
+  const auto start = [&]() -> async::awaitable<void> {
     // Hosts first: whoever asks is told of what there is, not of what there was before a crash.
     if (controller) co_await controller->start();
     if (server) server->start(config);
@@ -488,9 +498,17 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (node) co_await node->start();
     if (metrics) metrics->start();
     if (controller || node) chores.spawn("trash", collect_trash(config, pool));
+  };
+  const auto life = [&]() -> async::awaitable<void> {
+    Started started;
+    if (heard)
+      started = co_await start_until(signals, start());
+    else
+      co_await start();
+    if (!started.done) co_return;
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
-    co_await wait_for_end(config_paths, server ? &*server : nullptr);
+    if (!started.told) co_await wait_for_end(signals, config_paths, server ? &*server : nullptr);
     notify_systemd("STOPPING=1");
     if (metrics) co_await metrics->stop();
     if (node) {

@@ -173,10 +173,22 @@ void tell_idle_flags(const Command& command, const Arguments& arguments) {
   }
 }
 
+/// As Nomad words it: an index is read by its commands, other numbers by Go's package of flags.
+Error no_number(const Flag& flag, const std::string& value) {
+  const bool digits = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (flag.name == "check-index") {
+    return Error(Code::invalid, fmt::format("Error parsing check-index value \"{0}\": strconv.ParseUint: parsing "
+                                            "\"{0}\": {1}",
+                                            value, digits ? "value out of range" : "invalid syntax"));
+  }
+  return Error(Code::invalid, fmt::format("invalid value \"{}\" for flag -{}: {}", value, flag.name,
+                                          digits ? "value out of range" : "parse error"));
+}
+
 /// What is refused is refused for its reason, whatever stands behind it.
 Arguments understand(const Command& command, const std::vector<std::string>& words) {
   try {
-    return cli::parse(command, words);
+    return cli::parse(command, words, no_number);
   } catch (const Error&) {
     if (!is_refused(command.summary)) throw;
     throw Error(Code::invalid, std::string(command.summary));

@@ -75,6 +75,50 @@ TEST(Commands, AreCompleteAndUnique) {
   }
 }
 
+/// As many positional arguments as the command needs.
+std::vector<std::string> with_arguments(const Command& command, const std::string& flag) {
+  std::vector<std::string> words{flag};
+  words.resize(1 + command.least, "x");
+  return words;
+}
+
+TEST(Numbers, AreWholeInEveryFlagThatTakesOne) {
+  const std::set<std::string_view> kNumbers = {"N", "INDEX", "NUMBER", "LINES", "BYTES", "PID", "MBITS"};
+  std::size_t seen = 0;
+  for (const auto* command : commands()) {
+    for (const auto& flag : flags_of(*command)) {
+      const std::string name = fmt::format("-{}=", flag.name);
+      SCOPED_TRACE(fmt::format("{} {}", command->name, name));
+      EXPECT_EQ(flag.number.has_value(), kNumbers.contains(flag.value)) << "declared with number_flag()";
+      if (!flag.number) continue;
+      ++seen;
+      for (const auto good : {flag.number->least, flag.number->most}) {
+        const auto arguments = parse(*command, with_arguments(*command, name + std::to_string(good)));
+        EXPECT_EQ(arguments.number(flag.name), good);
+      }
+      for (const char* bad : {"", "x", "0abc", "1 ", " 1", "+1", "-1", "1.5", "0x10", "99999999999999999999"}) {
+        try {
+          parse(*command, with_arguments(*command, name + bad));
+          ADD_FAILURE() << "took '" << bad << "'";
+        } catch (const Error& error) {
+          EXPECT_EQ(error.message(), fmt::format("-{} '{}' is no number that it takes", flag.name, bad));
+        }
+      }
+      if (flag.number->least > 0) {
+        EXPECT_THROW(parse(*command, with_arguments(*command, name + "0")), Error);
+      }
+    }
+  }
+  EXPECT_GT(seen, 20u);
+}
+
+TEST(Numbers, ThatAreWrongAreToldWithWhatIsWanted) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_program({"survey", "host", "-samples", "0abc"}), kUsage);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: -samples '0abc' is no number that it takes\n  why:   a whole number from 1 to 100000 is wanted\n");
+}
+
 TEST(Help, NamesUsageFlagsAndExamples) {
   for (const auto* command : commands()) {
     SCOPED_TRACE(command->name);

@@ -82,10 +82,10 @@ std::vector<Flag> flags_of(const Command& command);
 /// number, or too few or too many arguments.
 Arguments parse(const Command& command, const std::vector<std::string>& words, NumberRefusal refusal = no_number);
 
-/// `underway -h`, `underway job -h`, `underway job run -h`.
-std::string overview();
-std::string help(std::string_view noun);
-std::string help(const Command& command);
+/// `underway -h`, `underway job -h`, `underway job run -h`, for a terminal of so many columns.
+std::string overview(std::size_t width);
+std::string help(std::string_view noun, std::size_t width);
+std::string help(const Command& command, std::size_t width);
 /// troff for man(1): section 1, one page per command and one for the program.
 std::string man_page(const Command& command);
 std::string man_page_of_program();

@@ -27,7 +27,11 @@ std::string lines_of(const std::vector<const Command*>& list) {
   std::size_t width = 0;
   for (const auto* command : list) width = std::max(width, command->name.size());
   std::string out;
-  for (const auto* command : list) out += fmt::format("    {:<{}}  {}\n", command->name, width, command->summary);
+  for (const auto* command : list) {
+    const std::string name = fmt::format("    {:<{}}  ", command->name, width);
+    out += name + cli::wrapped(command->summary, static_cast<std::size_t>(cli::terminal_width()), name.size())
+                      .substr(name.size());
+  }
   return out;
 }
 
@@ -53,14 +57,16 @@ std::string overview() {
 }
 
 std::string help_of(const Command& command) {
-  std::string out = fmt::format("Usage: nomad {} [options]{}{}\n\n  {}\n", command.name,
-                                command.arguments.empty() ? "" : " ", command.arguments, command.summary);
-  if (!command.details.empty()) out += "\n" + std::string(command.details) + "\n";
+  const auto width = static_cast<std::size_t>(cli::terminal_width());
+  std::string out = fmt::format("Usage: nomad {} [options]{}{}\n\n", command.name, command.arguments.empty() ? "" : " ",
+                                command.arguments);
+  out += cli::wrapped(command.summary, width, 2);
+  if (!command.details.empty()) out += "\n" + cli::wrapped(command.details, width);
   const auto flags = cli::flags_of(command);
   if (!flags.empty()) out += "\nOptions:\n";
   for (const auto& flag : flags) {
     out += fmt::format("\n  -{}{}\n", flag.name, flag.value.empty() ? "" : fmt::format("=<{}>", lower(flag.value)));
-    for (const auto& line : cli::wrap(flag.doc, 72)) out += "      " + line + "\n";
+    out += cli::wrapped(flag.doc, width, 6);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/terminal.hpp"
 
 #include <set>
@@ -122,13 +123,47 @@ TEST(Numbers, ThatAreWrongAreToldWithWhatIsWanted) {
 TEST(Help, NamesUsageFlagsAndExamples) {
   for (const auto* command : commands()) {
     SCOPED_TRACE(command->name);
-    const auto text = help(*command);
+    const auto text = help(*command, 80);
     EXPECT_TRUE(text.starts_with("Usage: underway " + std::string(command->name)));
     for (const auto& flag : command->flags)
       EXPECT_NE(text.find("-" + std::string(flag.name)), std::string::npos) << flag.name;
     EXPECT_TRUE(man_page(*command).starts_with(".TH UNDERWAY\\-") || man_page(*command).starts_with(".TH UNDERWAY-"));
   }
-  EXPECT_NE(help("job").find("job plan"), std::string::npos);
+  EXPECT_NE(help("job", 80).find("job plan"), std::string::npos);
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const auto& word : split(text, ' '))
+    for (const auto& part : split(word, '\n'))
+      if (!part.empty()) out += part + " ";
+  return out;
+}
+
+TEST(Help, FitsTheTerminal) {
+  for (const std::size_t width : {60, 80, 132}) {
+    for (const auto* command : commands()) {
+      SCOPED_TRACE(fmt::format("{} in {} columns", command->name, width));
+      const auto text = help(*command, width);
+      EXPECT_NE(one_line(text).find(one_line(command->details)), std::string::npos) << "every word is there, in order";
+      for (const auto& line : split(text, '\n')) {
+        const bool is_typed =
+            line.starts_with("Usage:") || line.starts_with("  -") ||
+            std::ranges::any_of(command->examples, [&](const auto& example) { return trim(line) == example; });
+        const bool is_word = trim(line).find(' ') == std::string_view::npos;
+        EXPECT_TRUE(is_typed || is_word || display_width(line) <= width) << line;
+      }
+    }
+    for (const auto& line : split(overview(width), '\n'))
+      EXPECT_LE(display_width(line), std::max<std::size_t>(width, 70)) << line;
+  }
+}
+
+TEST(Wrapped, KeepsLinesAndTheirIndentation) {
+  EXPECT_EQ(wrapped("one two three four five six\n\n  indented as a list is", 20),
+            "one two three four\nfive six\n\n  indented as a list\n  is\n");
+  EXPECT_EQ(wrapped("a b", 20, 4), "    a b\n");
+  EXPECT_EQ(wrapped("grüße aus der stadt x", 20), "grüße aus der stadt\nx\n") << "columns, not bytes";
 }
 
 TEST(Completion, KnowsEveryCommand) {

@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 
 namespace underway::api {
 namespace {
@@ -124,7 +125,7 @@ awaitable<Response> answer_made(Api& api, const Request& request, std::vector<ta
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
     // With an index, so that who waits for it to be there can ask again from here.
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   co_return response;
@@ -146,7 +147,7 @@ awaitable<Response> answer_apart(Api& api, const Request& request, std::vector<t
     response.body = co_await pretty_if_asked(api, request, std::move(response.body));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision);
   co_return response;
@@ -161,7 +162,7 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
     response = http::json(co_await pretty_if_asked(api, request, body(*tables)));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   co_return response;
@@ -315,7 +316,7 @@ awaitable<Response> answer_list(Api& api, const Request& request, std::vector<ta
     response = http::json(co_await pretty_if_asked(api, request, std::move(out) + "]"));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   if (!next_token.empty()) response.headers.set("X-Nomad-NextToken", next_token);

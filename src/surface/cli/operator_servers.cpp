@@ -4,6 +4,7 @@
 #include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
+#include "http/plain_error.hpp"
 #include "model/scheduler_configuration.hpp"
 
 namespace underway::cli {
@@ -90,8 +91,7 @@ int set_autopilot(const Arguments& arguments) {
 int health(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto response = client.raw("GET", "/v1/operator/autopilot/health");
-  if (response.status != 200 && response.status != 429)
-    throw Error(http::code_of_status(response.status), response.body);
+  if (response.status != 200 && response.status != 429) throw http::parse_plain_error(response.status, response.body);
   const auto answer = json::parse(response.body);
   if (print_formatted(arguments, answer)) return kDone;
   print(key_values({{"Healthy", text_of(answer.at("Healthy"))},

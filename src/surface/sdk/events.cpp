@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {
@@ -53,7 +54,7 @@ void Client::events(const EventQuery& query, const std::function<void(const Even
     if (!value.is_object()) throw Error(Code::internal, "the event stream has a line that is no object");
     const auto& object = value.get_object();
     if (const auto* failure = object.if_contains("Error"); failure != nullptr && failure->is_string())
-      throw Error(Code::exhausted, std::string(std::string_view(failure->get_string())));
+      throw http::parse_plain_error(http_status(Code::exhausted), failure->get_string());
     const auto* events = object.if_contains("Events");
     if (events == nullptr || !events->is_array()) return idle();
     for (const auto& one : events->get_array()) {

@@ -30,6 +30,13 @@ std::optional<LeadingNumber<T>> parse_leading_number(std::string_view text, int 
   return out;
 }
 
+/// The same where one has to do with what there is.
+template <class T>
+T leading_number_or(std::string_view text, T otherwise, int base = 10) {
+  const auto number = parse_leading_number<T>(text, base);
+  return number ? number->value : otherwise;
+}
+
 /// `text` as a whole, or nothing.
 template <class T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {

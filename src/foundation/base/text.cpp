@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 #include <boost/beast/core/detail/base64.hpp>
 
@@ -139,6 +140,16 @@ std::string hex(std::string_view bytes) {
 }
 
 namespace b64 = boost::beast::detail::base64;
+
+std::optional<std::string> unhex(std::string_view text) {
+  std::string bytes;
+  for (; text.size() > 1; text.remove_prefix(2)) {
+    const auto byte = parse_number<unsigned char>(text.substr(0, 2), 16);
+    if (!byte) return std::nullopt;
+    bytes += static_cast<char>(*byte);
+  }
+  return text.empty() ? std::optional(std::move(bytes)) : std::nullopt;
+}
 
 std::string base64_encode(std::string_view bytes) {
   std::string out(b64::encoded_size(bytes.size()), '\0');

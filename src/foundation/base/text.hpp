@@ -2,6 +2,7 @@
 /// @file
 /// Small text helpers that the standard library lacks.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 bool is_utf8(std::string_view text);
 /// Lower-case hexadecimal.
 std::string hex(std::string_view bytes);
+/// Of pairs of hexadecimal digits, or nothing.
+std::optional<std::string> unhex(std::string_view text);
 std::string base64_encode(std::string_view bytes);
 /// RFC 4648 with padding; throws Error(invalid) otherwise.
 std::string base64_decode(std::string_view text);

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <boost/asio/ip/address_v6.hpp>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace underway::http {
 namespace {
@@ -15,12 +14,8 @@ Error bad(std::string_view kind, std::string_view text, std::string why) {
 }
 
 std::uint16_t parse_port(std::string_view kind, std::string_view whole, std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (failed != std::errc{} || end != text.data() + text.size()) {
-    throw bad(kind, whole, fmt::format("'{}' is no port (0 to 65535)", text));
-  }
-  return port;
+  if (const auto port = parse_number<std::uint16_t>(text)) return *port;
+  throw bad(kind, whole, fmt::format("'{}' is no port (0 to 65535)", text));
 }
 
 /// "host:port" or "[v6]:port"; the port may be missing when `default_port` is given.

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -22,12 +22,7 @@ namespace {
 /// The v1 hierarchies in which a group is made; cpuset only when a set is asked for, since an empty one admits nobody.
 constexpr std::string_view kUsedV1[] = {"pids", "memory", "cpu", "cpuacct", "freezer"};
 
-std::uint64_t to_number(std::string_view text) {
-  std::uint64_t value = 0;
-  text = trim(text);
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+std::uint64_t to_number(std::string_view text) { return leading_number_or<std::uint64_t>(trim(text), 0); }
 
 /// One value out of "name value" lines, 0 when absent.
 std::uint64_t keyed(const std::optional<std::string>& text, std::string_view key) {

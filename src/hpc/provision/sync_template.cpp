@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "gotemplate/run.hpp"
 
@@ -158,10 +158,9 @@ struct Ipv4Network {
 std::optional<Ipv4Network> network_of(const std::string& cidr) {
   const auto slash = cidr.find('/');
   if (slash == std::string::npos) return std::nullopt;
-  int prefix = 0;
-  const char* end = cidr.data() + cidr.size();
-  if (std::from_chars(cidr.data() + slash + 1, end, prefix).ptr != end || prefix < 0 || prefix > 32)
-    return std::nullopt;
+  const auto length = parse_number<unsigned>(std::string_view(cidr).substr(slash + 1));
+  if (!length || *length > 32) return std::nullopt;
+  const int prefix = static_cast<int>(*length);
   in_addr address{};
   if (::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1) return std::nullopt;
   const std::uint32_t bits = prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix);

@@ -1,13 +1,13 @@
 #include "agent/config.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "agent/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
@@ -241,9 +241,8 @@ std::vector<std::int64_t> parse_ports(const std::string& text) {
     std::int64_t range[2] = {0, 0};
     bool good = ends.size() <= 2;
     for (std::size_t i = 0; good && i < ends.size(); ++i) {
-      const std::string number(trim(ends[i]));
-      const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), range[i]);
-      good = failed == std::errc{} && end == number.data() + number.size() && range[i] >= 1 && range[i] <= 65535;
+      range[i] = parse_number<std::uint16_t>(trim(ends[i])).value_or(0);
+      good = range[i] >= 1;
     }
     if (ends.size() == 1) range[1] = range[0];
     if (!good || range[1] < range[0])

@@ -1,7 +1,5 @@
 #include "cli/list_flags.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "cli/terminal.hpp"
 #include "gotemplate/execute.hpp"

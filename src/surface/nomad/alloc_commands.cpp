@@ -1,5 +1,4 @@
 // Allocations: logs, fs, exec, restart, signal, stop, checks, pause.
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"

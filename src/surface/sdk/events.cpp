@@ -1,7 +1,6 @@
 // The stream of events, line by line.
-#include <charconv>
-
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
 #include "sdk/client.hpp"
@@ -13,9 +12,7 @@ namespace {
 constexpr std::size_t kLongestLine = 256u << 20;
 
 model::Revision index_of(const http::Headers& headers, const char* name) {
-  model::Revision index = 0;
-  if (const auto text = headers.find(name)) std::from_chars(text->data(), text->data() + text->size(), index);
-  return index;
+  return leading_number_or<model::Revision>(headers.find(name).value_or(""), 0);
 }
 
 /// Puts lines together from pieces as they arrive.

@@ -28,6 +28,8 @@ TEST(ParseLeadingNumber, TellsWhatStandsBehindIt) {
   EXPECT_EQ(parse_leading_number<int>("8")->rest, "");
   EXPECT_FALSE(parse_leading_number<int>("kB"));
   EXPECT_FALSE(parse_leading_number<std::uint8_t>("300 kB"));
+  EXPECT_EQ(leading_number_or("7s", 20), 7);
+  EXPECT_EQ(leading_number_or("soon", 20), 20);
 }
 
 }  // namespace

@@ -151,18 +151,20 @@ std::string_view CgroupSystem::mode() const {
   return v2_mount_.empty() ? "v1" : "hybrid";
 }
 
+bool Cgroup::take(const std::string& directory, std::string_view controller) {
+  const auto known = std::ranges::find(directories_, directory, &Directory::path);
+  if (known == directories_.end()) return false;
+  known->controllers.emplace_back(controller);
+  return true;
+}
+
 Cgroup Cgroup::create(const CgroupSystem& system, const std::string& path, const CgroupLimits& limits) {
   check_path(path);
   Cgroup group;
   group.path_ = path;
   const auto add = [&](const std::string& mount, std::string_view controller, bool v2) {
     const std::string directory = mount + "/" + path;
-    for (auto& known : group.directories_) {
-      if (known.path == directory) {
-        known.controllers.emplace_back(controller);
-        return;
-      }
-    }
+    if (group.take(directory, controller)) return;
     if (v2) {
       // On the way down, each level passes its controllers on.
       std::string level = mount;
@@ -208,12 +210,7 @@ std::optional<Cgroup> Cgroup::find(const CgroupSystem& system, const std::string
   group.path_ = path;
   const auto add = [&](const std::string& mount, std::string_view controller, bool v2) {
     const std::string directory = mount + "/" + path;
-    for (auto& known : group.directories_) {
-      if (known.path == directory) {
-        known.controllers.emplace_back(controller);
-        return;
-      }
-    }
+    if (group.take(directory, controller)) return;
     if (exists(directory)) group.directories_.push_back({directory, {std::string(controller)}, v2});
   };
   if (!system.v2_mount().empty()) {

@@ -98,9 +98,7 @@ std::vector<std::string> problems(const json::value& config, const std::vector<K
 
 void require_none(const std::vector<std::string>& found) {
   if (found.empty()) return;
-  Error error(Code::invalid, "the task's config is wrong");
-  for (const auto& problem : found) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, "the task's config is wrong").because(found);
 }
 
 std::string text(const json::value& config, std::string_view key) {

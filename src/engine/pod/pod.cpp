@@ -394,11 +394,7 @@ class Pods final : public driver::Driver {
     Policy policy = options_.policy;
     policy.host_users = spec.may_be_root;
     auto config = parse_config(spec.config, policy, problems);
-    if (!problems.empty()) {
-      Error error(Code::invalid, "the task's config is wrong");
-      for (const auto& problem : problems) error.because(problem);
-      throw error;
-    }
+    if (!problems.empty()) throw Error(Code::invalid, "the task's config is wrong").because(problems);
     std::string why_not;
     const auto runtime = find_runtime(options_.runtime, why_not);
     if (!runtime)

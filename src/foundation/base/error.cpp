@@ -66,6 +66,13 @@ Error& Error::because(std::string why) & {
 }
 Error&& Error::because(std::string why) && { return std::move(because(std::move(why))); }
 
+Error& Error::because(const std::vector<std::string>& reasons) & {
+  reasons_.insert(reasons_.end(), reasons.begin(), reasons.end());
+  refresh();
+  return *this;
+}
+Error&& Error::because(const std::vector<std::string>& reasons) && { return std::move(because(reasons)); }
+
 Error& Error::advise(std::string next_step) & {
   advice_ = std::move(next_step);
   return *this;

@@ -206,9 +206,7 @@ Config read(const json::value& config, std::vector<std::string>& found) {
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::vector<std::string>& found) {
-  Error error(Code::invalid, what);
-  for (const auto& problem : found) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, what).because(found);
 }
 
 }  // namespace

@@ -477,7 +477,7 @@ awaitable<void> Controller::ask_what_is_lost(std::string ns, std::string name) {
                                                          plane_.run_steps(capsule, capsule.owner, "before_revert")));
   if (!failure) co_return;
   Error error(Code::conflict, fmt::format("the upgrade of capsule '{}' cannot be taken back without a loss", name));
-  for (const auto& reason : failure->reasons()) error.because(reason);
+  error.because(failure->reasons());
   if (failure->reasons().empty()) error.because(failure->one_line());
   throw error.because(
       "its data would be those of before; -lose takes it back all the same, and keeps those of now as a snapshot");

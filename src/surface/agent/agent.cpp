@@ -440,11 +440,8 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     held.emplace();
     config.data_dir = directory.emplace().path();
   }
-  if (const auto wrong = problems(config); !wrong.empty()) {
-    Error error(Code::invalid, "the agent's configuration is not valid");
-    for (const auto& problem : wrong) error.because(problem);
-    throw error;
-  }
+  if (const auto wrong = problems(config); !wrong.empty())
+    throw Error(Code::invalid, "the agent's configuration is not valid").because(wrong);
   tell(compat_report(config));  // before the level that a file may set: nobody overhears what was given up
   set_log_level(config);
   ::signal(SIGPIPE, SIG_IGN);

@@ -260,8 +260,7 @@ const Structure& description(Tag<VolumeMade>) {
 }
 
 const Enumeration& description(Tag<Stage>) {
-  static const Enumeration e = describe::enumeration<Stage>(
-      "stage", {{Stage::making, "making"}, {Stage::made, "made"}, {Stage::deleting, "deleting"}});
+  static const Enumeration e = describe::enumeration<Stage>("stage");
   return e;
 }
 

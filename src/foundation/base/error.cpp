@@ -1,35 +1,12 @@
 #include "base/error.hpp"
+#include "base/enumerators.hpp"
 
 #include <cerrno>
 #include <cstring>
 
 namespace underway {
 
-std::string_view to_string(Code code) {
-  switch (code) {
-    case Code::invalid:
-      return "invalid";
-    case Code::denied:
-      return "denied";
-    case Code::not_found:
-      return "not_found";
-    case Code::conflict:
-      return "conflict";
-    case Code::too_large:
-      return "too_large";
-    case Code::exhausted:
-      return "exhausted";
-    case Code::unavailable:
-      return "unavailable";
-    case Code::timeout:
-      return "timeout";
-    case Code::unsupported:
-      return "unsupported";
-    case Code::internal:
-      return "internal";
-  }
-  return "internal";
-}
+std::string_view to_string(Code code) { return name_of(code); }
 
 int http_status(Code code) {
   switch (code) {

@@ -95,9 +95,7 @@ const ServiceOverride* Overrides::find_program(std::string_view program) const {
 }
 
 const Enumeration& description(Tag<Verdict>) {
-  static const Enumeration e = describe::enumeration<Verdict>(
-      "verdict",
-      {{Verdict::time_critical, "time_critical"}, {Verdict::deferrable, "deferrable"}, {Verdict::unknown, "unknown"}});
+  static const Enumeration e = describe::enumeration<Verdict>("verdict");
   return e;
 }
 

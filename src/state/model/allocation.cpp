@@ -24,24 +24,15 @@ DisconnectPolicy disconnect_policy(const Allocation& allocation) {
 }
 
 const Enumeration& description(Tag<DesiredStatus>) {
-  static const Enumeration e = describe::enumeration<DesiredStatus>(
-      "desired status", {{DesiredStatus::run, "run"}, {DesiredStatus::stop, "stop"}, {DesiredStatus::evict, "evict"}});
+  static const Enumeration e = describe::enumeration<DesiredStatus>("desired status");
   return e;
 }
 const Enumeration& description(Tag<ClientStatus>) {
-  static const Enumeration e =
-      describe::enumeration<ClientStatus>("client status", {{ClientStatus::pending, "pending"},
-                                                            {ClientStatus::running, "running"},
-                                                            {ClientStatus::complete, "complete"},
-                                                            {ClientStatus::failed, "failed"},
-                                                            {ClientStatus::lost, "lost"},
-                                                            {ClientStatus::unknown, "unknown"}});
+  static const Enumeration e = describe::enumeration<ClientStatus>("client status");
   return e;
 }
 const Enumeration& description(Tag<TaskRunState>) {
-  static const Enumeration e = describe::enumeration<TaskRunState>(
-      "task state",
-      {{TaskRunState::pending, "pending"}, {TaskRunState::running, "running"}, {TaskRunState::dead, "dead"}});
+  static const Enumeration e = describe::enumeration<TaskRunState>("task state");
   return e;
 }
 

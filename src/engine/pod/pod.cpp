@@ -12,6 +12,7 @@
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "detail/parts.hpp"
 #include "detail/stage.hpp"
@@ -90,7 +91,8 @@ class Start {
   /// What the node gave the task beside its config: volumes of its group, and devices that it holds.
   void lend() {
     for (const auto& mount : spec_.mounts) {
-      static constexpr std::array<std::string_view, 3> kOptions{"rprivate", "rslave", "rshared"};
+      static constexpr std::array kOptions{"rprivate", "rslave", "rshared"};
+      static_assert(kOptions.size() == kEnumerators<decltype(mount.propagation)>);
       bundle_.config.volumes.push_back({mount.source,
                                         mount.destination,
                                         mount.read_only,

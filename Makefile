@@ -27,7 +27,7 @@ down:
 	@if [ "$$(readlink /usr/local/bin/underway)" = "$(abspath $(UNDERWAY))" ]; then rm /usr/local/bin/underway; fi
 
 test: configure roots
-	cmake --build --preset $(PRESET) -j $(JOBS)
+	cmake/build $(PRESET) $(JOBS)
 	ctest --preset $(PRESET) --no-tests=error -j $(LANES)
 
 bench: build
@@ -35,16 +35,16 @@ bench: build
 
 # Languages beside the libraries that they come from: tests/differential/README.md. SEEDS="1 2 3" or COUNT=1000 choose.
 differential: configure
-	cmake --build --preset $(PRESET) -j $(JOBS) --target differential
+	cmake/build $(PRESET) $(JOBS) differential
 	tests/differential/run $(BUILD)
 
 # All there is. The tests do without the benchmarks.
 build: configure
-	cmake --build --preset $(PRESET) -j $(JOBS) --target all bench/all
+	cmake/build $(PRESET) $(JOBS) all bench/all
 
 # What is installed.
 programs: configure
-	cmake --build --preset $(PRESET) -j $(JOBS) --target programs
+	cmake/build $(PRESET) $(JOBS) programs
 
 configure: setup
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset $(PRESET)
@@ -59,14 +59,16 @@ roots: setup
 format: setup
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i
 
-# clang-tidy looks at a file again only when it, or a header of ours that it includes, has changed; of what has been
-# built ninja knows the headers.
-lint: configure
+# File by file, in the preset that compiles so. clang-tidy looks at a file again only when it, or a header of ours that it
+# includes, has changed; of what has been built there ninja knows the headers.
+LINT := build/dev
+lint: setup
 	git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 --dry-run --Werror
-	cmake --build --preset $(PRESET) -j $(JOBS) --target precompiled_headers all_verify_interface_header_sets
-	git ls-files 'src/*.cpp' | grep -v /fuzz/ > $(BUILD)/tidy.list
-	ninja -C $(BUILD) -t deps | awk -v BUILD=$(BUILD) -f cmake/tidy_rules.awk $(BUILD)/tidy.list - > $(BUILD)/tidy.mk
-	@$(MAKE) -s -k -j $(JOBS) -O -f $(BUILD)/tidy.mk all
+	@[ -f $(LINT)/build.ninja ] || cmake --preset dev
+	cmake/build dev $(JOBS) precompiled_headers all_verify_interface_header_sets
+	git ls-files 'src/*.cpp' | grep -v /fuzz/ > $(LINT)/tidy.list
+	ninja -C $(LINT) -t deps | awk -v BUILD=$(LINT) -f cmake/tidy_rules.awk $(LINT)/tidy.list - > $(LINT)/tidy.mk
+	@$(MAKE) -s -k -j $(JOBS) -O -f $(LINT)/tidy.mk all
 
 install: programs
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -7,6 +7,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(UNDERWAY_WERROR "treat warnings as errors" ON)
 set(UNDERWAY_SANITIZE "" CACHE STRING "sanitizers for every target, e.g. address,undefined or thread")
 option(UNDERWAY_UNITY "compile the files of a library in batches: less than half the work, when all of it is to be done" OFF)
+option(UNDERWAY_TIME_TRACE "have the compiler tell what it spends its time with: cmake/dearest" OFF)
 option(UNDERWAY_FUZZ "build the fuzz targets with libFuzzer instead of the replay driver" OFF)
 
 # g++ 12.2 destroys a capturing lambda inside a co_await expression twice: refuse a compiler that does.
@@ -32,6 +33,9 @@ target_compile_options(underway_options INTERFACE -Wall -Wextra -Wpedantic -Wsha
   -Wold-style-cast -Woverloaded-virtual -Wextra-semi -fno-omit-frame-pointer
   -Wno-missing-designated-field-initializers  # designated initializers with defaults are the house style
   $<$<BOOL:${UNDERWAY_WERROR}>:-Werror>)
+if(UNDERWAY_TIME_TRACE)
+  target_compile_options(underway_options INTERFACE -ftime-trace)
+endif()
 target_compile_definitions(underway_options INTERFACE _GNU_SOURCE SPDLOG_FMT_EXTERNAL)
 target_link_options(underway_options INTERFACE -fuse-ld=lld -Wl,--as-needed)
 target_compile_options(underway_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")

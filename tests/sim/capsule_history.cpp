@@ -54,8 +54,8 @@ CapsuleHistory::CapsuleHistory(Seed seed) {
   desk_.register_job(capsule_job(++versions_));
   // Copies of any age will do: what is lost is told, and looked at where nothing may be.
   for (int i = 0; i < 4; ++i) step(false);
-  act([](const Tables& t, const Context& c) {
-    return move::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), c);
+  act([this](const Tables& t, const Context& c) {
+    return move::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_, c);
   });
 }
 
@@ -233,8 +233,8 @@ void CapsuleHistory::restore_power(Machine& machine) {
 // --- people
 
 void CapsuleHistory::begin_move(int machine) {
-  act([id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return move::decide_move(t, {"default", "svc", id, false}, c);
+  act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
+    return move::decide_move(t, {"default", "svc", id, false}, limits_, c);
   });
 }
 
@@ -247,11 +247,13 @@ void CapsuleHistory::administrate() {
       const auto id = any_machine().node.id;
       const bool anyway = chance(0.1);
       story_.push_back(fmt::format("{}: move to {}", steps_, id.substr(0, 8)));
-      return act(
-          [&](const Tables& t, const Context& c) { return move::decide_move(t, {"default", "svc", id, anyway}, c); });
+      return act([&](const Tables& t, const Context& c) {
+        return move::decide_move(t, {"default", "svc", id, anyway}, limits_, c);
+      });
     }
     case 4:
-      return act([](const Tables& t, const Context& c) { return move::decide_cancel(t, "default", "svc", c); });
+      return act(
+          [this](const Tables& t, const Context& c) { return move::decide_cancel(t, "default", "svc", limits_, c); });
     case 5:
       return act([v = ++versions_](const Tables& t, const Context& c) {
         return server::decide_register(t, {capsule_job(v), {}, {}}, c);
@@ -279,8 +281,8 @@ void CapsuleHistory::administrate() {
                                            : NewImage::fails_its_check,
                              chance(0.1));
     default:
-      return act([id = any_machine().node.id](const Tables& t, const Context& c) {
-        return move::decide_standby(t, "default", "svc", id, 20s, Duration{0}, c);
+      return act([this, id = any_machine().node.id](const Tables& t, const Context& c) {
+        return move::decide_standby(t, "default", "svc", id, 20s, Duration{0}, limits_, c);
       });
   }
 }
@@ -291,7 +293,7 @@ void CapsuleHistory::vouch() {
   if (!row || row->state != CapsuleState::waiting_for_fence) return;
   const auto* machine = machine_of(row->owner);
   if (machine != nullptr && machine->power) return;
-  act([](const Tables& t, const Context& c) { return move::decide_vouch(t, "default", "svc", c); });
+  act([this](const Tables& t, const Context& c) { return move::decide_vouch(t, "default", "svc", limits_, c); });
 }
 
 // --- time
@@ -358,7 +360,9 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
     if (i > 60 && now_is && !now_is->move && now_is->state == CapsuleState::failed &&
         machine_of(now_is->owner) == nullptr) {
       const auto id = any_machine().node.id;
-      act([&](const Tables& t, const Context& c) { return move::decide_move(t, {"default", "svc", id, true}, c); });
+      act([&](const Tables& t, const Context& c) {
+        return move::decide_move(t, {"default", "svc", id, true}, limits_, c);
+      });
     }
     step(false);
     const auto after = capsule();

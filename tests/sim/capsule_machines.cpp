@@ -214,7 +214,7 @@ void CapsuleHistory::perform(const Errand& errand, bool faults) {
   if (!server_) return;
   if (errand.todo.action == Action::replicate) {
     return act([&](const Tables& t, const Context& c) {
-      return move::decide_replicated(t, "default/svc", errand.todo.node, errand.epoch, outcome, c);
+      return move::decide_replicated(t, "default/svc", errand.todo.node, errand.epoch, outcome, limits_, c);
     });
   }
   act([&](const Tables& t, const Context& c) {
@@ -266,13 +266,13 @@ bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, boo
 void CapsuleHistory::do_fence(const Errand& errand, bool faults) {
   auto* machine = machine_of(errand.todo.node);
   if (machine != nullptr && !machine->can_be_fenced) {
-    return act([](const Tables& t, const Context& c) {
-      return move::decide_not_fenced(t, "default/svc", true, "its host has no provider", c);
+    return act([this](const Tables& t, const Context& c) {
+      return move::decide_not_fenced(t, "default/svc", true, "its host has no provider", limits_, c);
     });
   }
   if (faults && chance(0.3)) {
-    return act([](const Tables& t, const Context& c) {
-      return move::decide_not_fenced(t, "default/svc", false, "the provider does not answer", c);
+    return act([this](const Tables& t, const Context& c) {
+      return move::decide_not_fenced(t, "default/svc", false, "the provider does not answer", limits_, c);
     });
   }
   if (machine != nullptr && machine->power) cut_power(*machine);
@@ -286,7 +286,7 @@ void CapsuleHistory::do_fence(const Errand& errand, bool faults) {
     work(*machine, faults);
   }
   act([&](const Tables& t, const Context& c) {
-    return move::decide_fenced(t, errand.todo.node, errand.silence, "its host was taken away", c);
+    return move::decide_fenced(t, errand.todo.node, errand.silence, "its host was taken away", limits_, c);
   });
 }
 

@@ -32,23 +32,23 @@ void CapsuleHistory::ask_for_upgrade(NewImage image, bool rehearse_only) {
     request.name = "svc";
     request.image = image_name(number);
     request.rehearse_only = rehearse_only;
-    return move::decide_upgrade(t, request, c);
+    return move::decide_upgrade(t, request, limits_, c);
   });
 }
 
 void CapsuleHistory::take_back() {
   story_.push_back(fmt::format("{}: take the upgrade back", steps_));
-  act([](const Tables& t, const Context& c) {
+  act([this](const Tables& t, const Context& c) {
     move::UpgradeRequest request;
     request.name = "svc";
     request.back = true;
-    return move::decide_upgrade(t, request, c);
+    return move::decide_upgrade(t, request, limits_, c);
   });
 }
 
 void CapsuleHistory::keep_copies_on(int machine) {
-  act([id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return move::decide_standby(t, "default", "svc", id, std::chrono::seconds(20), Duration{0}, c);
+  act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
+    return move::decide_standby(t, "default", "svc", id, std::chrono::seconds(20), Duration{0}, limits_, c);
   });
 }
 

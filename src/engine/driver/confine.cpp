@@ -5,9 +5,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "driver/seccomp.hpp"
 #include "driver/settings.hpp"
@@ -54,9 +53,7 @@ std::optional<int> find_resource(std::string_view name) {
 
 std::optional<std::uint64_t> parse_value(std::string_view value) {
   if (value == "unlimited" || value == "-1") return RLIM_INFINITY;
-  std::uint64_t number = 0;
-  const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
-  return failed == std::errc() && end == value.data() + value.size() ? std::optional(number) : std::nullopt;
+  return parse_number<std::uint64_t>(value);
 }
 
 /// "soft:hard", or one for both.
@@ -75,7 +72,7 @@ std::string in_words(std::uint64_t limit) {
 bool may_raise_limits() {
   for (const auto& line : split(os::find_file("/proc/self/status").value_or(""), '\n')) {
     if (!line.starts_with("CapEff:")) continue;
-    const auto held = std::stoull(std::string(trim(std::string_view(line).substr(7))), nullptr, 16);
+    const auto held = parse_number<std::uint64_t>(trim(std::string_view(line).substr(7)), 16).value_or(0);
     return (held & os::find_capability("sys_resource").value_or(0)) != 0;
   }
   return false;

@@ -8,23 +8,14 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
 namespace underway::driver {
 
-std::string_view to_string(TaskStatus::Phase phase) {
-  switch (phase) {
-    case TaskStatus::Phase::running:
-      return "running";
-    case TaskStatus::Phase::exited:
-      return "exited";
-    case TaskStatus::Phase::lost:
-      return "lost";
-  }
-  return "lost";
-}
+std::string_view to_string(TaskStatus::Phase phase) { return name_of(phase); }
 
 namespace local {
 

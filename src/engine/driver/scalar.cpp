@@ -1,7 +1,8 @@
 #include "driver/scalar.hpp"
 
+#include "base/numbers.hpp"
+
 #include <boost/json/serialize.hpp>
-#include <charconv>
 
 namespace underway::driver {
 
@@ -23,10 +24,7 @@ std::optional<std::int64_t> as_number(const boost::json::value& value) {
     return failed ? std::nullopt : std::optional(number);
   }
   if (!value.is_string()) return std::nullopt;
-  const std::string_view text = value.as_string();
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+  return parse_number<std::int64_t>(value.get_string());
 }
 
 std::optional<bool> as_flag(const boost::json::value& value) {

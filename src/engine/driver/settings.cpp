@@ -96,9 +96,7 @@ std::vector<std::string> problems(const boost::json::value& config, const std::v
 
 void require_none(const std::vector<std::string>& found) {
   if (found.empty()) return;
-  Error error(Code::invalid, "the task's config is wrong");
-  for (const auto& problem : found) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, "the task's config is wrong").because(found);
 }
 
 std::string text(const boost::json::value& config, std::string_view key) {

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "os/file.hpp"
 
 namespace underway::keeper {
@@ -126,11 +126,9 @@ std::uint32_t last_log_index(const std::string& directory, const std::string& st
   if (!os::exists(directory)) return last;
   for (const auto& entry : os::list_directory(directory)) {
     if (!entry.name.starts_with(stream + ".")) continue;
-    std::uint32_t index = 0;
-    const char* end = entry.name.data() + entry.name.size();
-    const auto parsed = std::from_chars(entry.name.data() + stream.size() + 1, end, index);
+    const auto index = parse_number<std::uint32_t>(std::string_view(entry.name).substr(stream.size() + 1));
     // A file of our making has at most nine digits; the task may have put any other there.
-    if (parsed.ec == std::errc() && parsed.ptr == end && index < 1'000'000'000) last = std::max(last, index);
+    if (index && *index < 1'000'000'000) last = std::max(last, *index);
   }
   return last;
 }

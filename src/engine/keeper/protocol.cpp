@@ -8,6 +8,8 @@ namespace {
 
 constexpr const char* kPhases[] = {"starting", "running", "exited", "failed", "lost"};
 constexpr const char* kKillModes[] = {"control-group", "process"};
+static_assert(sizeof kPhases / sizeof kPhases[0] == static_cast<std::size_t>(Phase::lost) + 1);
+static_assert(sizeof kKillModes / sizeof kKillModes[0] == static_cast<std::size_t>(KillMode::process) + 1);
 
 /// Appends to a fixed buffer; what does not fit is left out.
 struct Writer {

@@ -1,9 +1,9 @@
 #include <sys/utsname.h>
 
-#include <charconv>
 #include <cmath>
 #include <fstream>
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "node/detail/proc_text.hpp"
 #include "node/fingerprint.hpp"
@@ -41,13 +41,9 @@ std::int64_t frequency(const Machine& machine, std::string_view cpuinfo) {
   for (const char* file : {"base_frequency", "cpuinfo_max_freq"}) {
     const auto text = os::find_file(machine.path(fmt::format("/sys/devices/system/cpu/cpu0/cpufreq/{}", file)));
     if (!text) continue;
-    std::int64_t kilohertz = 0;
-    const std::string_view digits = trim(*text);
-    std::from_chars(digits.data(), digits.data() + digits.size(), kilohertz);
-    if (kilohertz > 0) return kilohertz / 1000;
+    if (const auto kilohertz = leading_number_or<std::int64_t>(trim(*text), 0); kilohertz > 0) return kilohertz / 1000;
   }
-  const std::string now = detail::proc_field(cpuinfo, "cpu MHz");
-  return now.empty() ? 0 : std::llround(std::strtod(now.c_str(), nullptr));
+  return std::llround(leading_number_or(detail::proc_field(cpuinfo, "cpu MHz"), 0.0));
 }
 
 }  // namespace
@@ -103,9 +99,7 @@ void fingerprint_cpu(const Machine& machine, const Options& options, Findings& f
 
 void fingerprint_memory(const Machine& machine, const Options& options, Findings& findings) {
   const std::string meminfo = os::find_file(machine.path("/proc/meminfo")).value_or("");
-  const std::string total = detail::proc_field(meminfo, "MemTotal");
-  std::int64_t kibibytes = 0;
-  std::from_chars(total.data(), total.data() + total.size(), kibibytes);
+  const auto kibibytes = leading_number_or<std::int64_t>(detail::proc_field(meminfo, "MemTotal"), 0);
   const std::int64_t bytes = options.memory_total_mb ? *options.memory_total_mb * 1024 * 1024 : kibibytes * 1024;
   if (bytes > 0) findings.attributes["memory.totalbytes"] = std::to_string(bytes);
   findings.resources.memory_mb = bytes / (1024 * 1024);

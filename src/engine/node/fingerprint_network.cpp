@@ -2,9 +2,8 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "node/fingerprint.hpp"
 #include "os/file.hpp"
@@ -16,13 +15,13 @@ namespace {
 /// The device of the default route with the smallest metric (proc(5), /proc/net/route); empty when there is none.
 std::string default_device(std::string_view routes) {
   std::string device;
-  long best = 0;
+  std::int64_t best = 0;
   for (const std::string& line : split(routes, '\n')) {
     std::vector<std::string> fields;
     for (const std::string& field : split(line, '\t'))
       if (!trim(field).empty()) fields.emplace_back(trim(field));
     if (fields.size() < 8 || fields[1] != "00000000" || fields[7] != "00000000") continue;
-    const long metric = std::strtol(fields[6].c_str(), nullptr, 10);
+    const auto metric = leading_number_or<std::int64_t>(fields[6], 0);
     if (device.empty() || metric < best) {
       device = fields[0];
       best = metric;
@@ -71,8 +70,8 @@ const Address* choose(const std::vector<Address>& addresses, const std::string& 
 bool lies_in(const std::string& ip, const std::string& cidr, const std::string& name) {
   const std::size_t slash = cidr.find('/');
   in_addr network{}, address{};
-  unsigned bits = 33;
-  if (slash != std::string::npos) std::from_chars(cidr.data() + slash + 1, cidr.data() + cidr.size(), bits);
+  const unsigned bits =
+      slash == std::string::npos ? 33 : leading_number_or(std::string_view(cidr).substr(slash + 1), 33U);
   if (bits > 32 || ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &network) != 1)
     throw Error(Code::invalid, fmt::format("host_network '{}': '{}' is no IPv4 network", name, cidr))
         .advise("write it as \"10.20.0.0/16\"");

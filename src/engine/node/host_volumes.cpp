@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "model/host_volume.hpp"
@@ -36,13 +36,11 @@ bool leads_to_directory(const std::string& path) {
 std::int64_t number_of(const VolumeOrder& order, const char* name, int base, std::int64_t otherwise) {
   const auto it = order.parameters.find(name);
   if (it == order.parameters.end()) return otherwise;
-  std::int64_t number = 0;
-  const auto& text = it->second;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (failed != std::errc{} || end != text.data() + text.size() || number < 0)
+  const auto number = parse_number<std::int64_t>(it->second, base);
+  if (!number || *number < 0)
     throw Error(Code::invalid, fmt::format("parameter {} of volume '{}' is no number", name, order.name))
-        .because(fmt::format("it is '{}'", text));
-  return number;
+        .because(fmt::format("it is '{}'", it->second));
+  return *number;
 }
 
 /// The built-in plugin: a directory of the parameters' mode, uid and gid.
@@ -262,8 +260,7 @@ const Structure& description(Tag<VolumeMade>) {
 }
 
 const Enumeration& description(Tag<Stage>) {
-  static const Enumeration e = describe::enumeration<Stage>(
-      "stage", {{Stage::making, "making"}, {Stage::made, "made"}, {Stage::deleting, "deleting"}});
+  static const Enumeration e = describe::enumeration<Stage>("stage");
   return e;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "http/client.hpp"
+#include "http/resolve.hpp"
 #include "node/kernel_runtime.hpp"
 
 namespace underway::node {
@@ -13,32 +14,24 @@ namespace {
 
 using asio::ip::tcp;
 
-awaitable<ProbeAnswer> probe_tcp(Runtime& runtime, ProbeRequest request) {
+awaitable<ProbeAnswer> connect_tcp(std::string address, std::uint16_t port) {
+  const auto endpoints = co_await http::resolve(std::move(address), port);
+  tcp::socket socket(co_await asio::this_coro::executor);
   boost::system::error_code failed;
-  const auto address = asio::ip::make_address(request.address, failed);
-  const auto executor = co_await asio::this_coro::executor;
-  std::vector<tcp::endpoint> endpoints;
-  if (!failed) {
-    endpoints.emplace_back(address, request.port);
-  } else {
-    tcp::resolver resolver(executor);
-    const auto found = co_await resolver.async_resolve(request.address, std::to_string(request.port),
-                                                       asio::redirect_error(asio::use_awaitable, failed));
-    for (const auto& entry : found) endpoints.push_back(entry.endpoint());
-    if (failed)
-      co_return ProbeAnswer{.output = fmt::format("cannot resolve '{}': {}", request.address, failed.message())};
-  }
-  tcp::socket socket(executor);
-  bool late = false;
-  const auto limit = runtime.after(request.timeout, [&socket, &late] {
-    late = true;
-    boost::system::error_code ignored;
-    socket.close(ignored);
-  });
   co_await asio::async_connect(socket, endpoints, asio::redirect_error(asio::use_awaitable, failed));
-  if (late) co_return ProbeAnswer{.output = fmt::format("no answer within {}", human_duration(request.timeout))};
+  if (failed == asio::error::operation_aborted) throw async::Cancelled(failed);
   if (failed) co_return ProbeAnswer{.output = failed.message()};
   co_return ProbeAnswer{.passed = true, .output = "nomad: tcp ok"};
+}
+
+awaitable<ProbeAnswer> probe_tcp(ProbeRequest request) {
+  try {
+    co_return co_await async::within(request.timeout, "the attempt", connect_tcp(request.address, request.port));
+  } catch (const Error& error) {
+    const bool late = error.code() == Code::timeout;
+    co_return ProbeAnswer{.output = late ? fmt::format("no answer within {}", human_duration(request.timeout))
+                                         : error.one_line()};
+  }
 }
 
 http::Client client_of(const async::Executor& executor, const ProbeRequest& request) {
@@ -85,7 +78,7 @@ awaitable<ProbeAnswer> probe_http(ProbeRequest request) {
 }  // namespace
 
 awaitable<ProbeAnswer> KernelRuntime::probe(ProbeRequest request) {
-  return request.http ? probe_http(std::move(request)) : probe_tcp(*this, std::move(request));
+  return request.http ? probe_http(std::move(request)) : probe_tcp(std::move(request));
 }
 
 }  // namespace underway::node

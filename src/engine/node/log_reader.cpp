@@ -4,9 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -51,10 +50,8 @@ std::vector<std::int64_t> LogReader::numbers(const std::string& directory, const
   if (!os::exists(directory)) return found;
   for (const auto& entry : os::list_directory(directory)) {
     if (!entry.name.starts_with(prefix)) continue;
-    const std::string_view digits = std::string_view(entry.name).substr(prefix.size());
-    std::int64_t number = 0;
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (failed == std::errc{} && end == digits.data() + digits.size()) found.push_back(number);
+    const auto number = parse_number<std::int64_t>(std::string_view(entry.name).substr(prefix.size()));
+    if (number) found.push_back(*number);
   }
   std::ranges::sort(found);
   return found;

@@ -92,10 +92,7 @@ const Structure& description(Tag<AllocationsMessage>) {
 }
 
 const describe::Enumeration& description(Tag<DataKind>) {
-  static const auto e = describe::enumeration<DataKind>("data kind", {{DataKind::variable, "variable"},
-                                                                      {DataKind::variables, "variables"},
-                                                                      {DataKind::service, "service"},
-                                                                      {DataKind::services, "services"}});
+  static const auto e = describe::enumeration<DataKind>("data kind");
   return e;
 }
 

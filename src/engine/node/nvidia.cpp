@@ -1,6 +1,5 @@
 #include <dlfcn.h>
 
-#include <charconv>
 #include <cstring>
 
 #include "base/error.hpp"

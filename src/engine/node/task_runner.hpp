@@ -147,7 +147,6 @@ class TaskRunner {
   /// How long data that has changed is left to settle.
   Duration settling();
   void tell_missing(const std::vector<std::string>& missing);
-  /// Renders again, and does what the templates want done when they change. One at a time.
   /// Who the task runs as, by its user's name; again after a restart of the agent.
   awaitable<void> find_user();
   awaitable<void> fetch_identities();
@@ -165,6 +164,7 @@ class TaskRunner {
   /// The text without values of secrets.
   std::string without_secrets(std::string text) const;
 
+  /// Renders again, and does what the templates want done when they change. One at a time.
   awaitable<void> apply_update();
   awaitable<void> update_once();
   awaitable<void> run_change(TemplateChange change, std::shared_ptr<RunningTask> process);

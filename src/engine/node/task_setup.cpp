@@ -88,10 +88,9 @@ awaitable<void> TaskRunner::prepare() {
   build_interpolation();
   const auto problems = context_.drivers.problems(task_->driver, interpolation_.apply_to(task_->config));
   if (!problems.empty()) {
-    Error error(Code::invalid,
-                fmt::format("the config of task '{}' is not valid for driver '{}'", task_->name, task_->driver));
-    for (const auto& problem : problems) error.because(problem);
-    throw error;
+    throw Error(Code::invalid,
+                fmt::format("the config of task '{}' is not valid for driver '{}'", task_->name, task_->driver))
+        .because(problems);
   }
 }
 

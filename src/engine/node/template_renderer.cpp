@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "gotemplate/execute.hpp"
 #include "hcl/functions.hpp"
@@ -144,11 +145,10 @@ gotemplate::Rendering render_one(const model::Template& entry, const TemplateInp
 }
 
 mode_t parse_mode(const std::string& text) {
-  char* end = nullptr;
-  const long mode = std::strtol(text.c_str(), &end, 8);
-  if (text.empty() || *end != '\0' || mode < 0 || mode > 07777)
+  const auto mode = parse_number<mode_t>(text, 8);
+  if (!mode || *mode > 07777)
     throw Error(Code::invalid, fmt::format("perms '{}' is no file mode", text)).advise("write it in octal: \"0644\"");
-  return static_cast<mode_t>(mode);
+  return *mode;
 }
 
 }  // namespace

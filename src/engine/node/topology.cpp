@@ -3,11 +3,11 @@
 #include <hwloc.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -18,19 +18,13 @@ namespace {
 constexpr std::int64_t kHighestCore = 65535;
 
 bool parse_id(std::string_view text, std::int64_t& id) {
-  text = trim(text);
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
-  return failed == std::errc{} && end == text.data() + text.size() && id >= 0 && id <= kHighestCore;
+  id = parse_number<std::int64_t>(trim(text)).value_or(-1);
+  return id >= 0 && id <= kHighestCore;
 }
 
 std::optional<std::int64_t> find_number(const std::string& path) {
   const auto text = os::find_file(path, 4096);
-  if (!text) return std::nullopt;
-  const std::string_view digits = trim(*text);
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (failed != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return text ? parse_number<std::int64_t>(trim(*text)) : std::nullopt;
 }
 
 /// What hwloc found out, until it is freed.

@@ -95,7 +95,7 @@ Error to_error(const Failure& failure) {
                           Code::exhausted, Code::unavailable, Code::timeout, Code::unsupported})
     if (to_string(each) == failure.code) code = each;
   Error error(code, failure.message);
-  for (const auto& reason : failure.reasons) error.because(reason);
+  error.because(failure.reasons);
   if (!failure.advice.empty()) error.advise(failure.advice);
   return error;
 }

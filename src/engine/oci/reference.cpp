@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "oci/document.hpp"
 
@@ -126,8 +127,7 @@ class Parser {
     }
     if (rest.empty()) return;
     const auto port = rest.substr(1);
-    const bool number = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
-    if (!rest.starts_with(':') || !number || std::stoi(std::string(port)) > 65535)
+    if (!rest.starts_with(':') || port.size() > 5 || !parse_number<std::uint16_t>(port))
       throw wrong(rest, "a port is a number up to 65535");
   }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "os/user.hpp"
 
 namespace underway::oci {
 namespace {
@@ -28,18 +29,14 @@ std::string leaf_of(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-std::uint32_t number(const std::string& text) { return static_cast<std::uint32_t>(std::stoul(text)); }
-
 /// The number in field `index` of the line of `name`.
 std::optional<std::uint32_t> find_id(const std::optional<std::string>& file, const std::string& name,
                                      std::size_t index) {
   for (const auto& line : split(file.value_or(""), '\n')) {
     const auto fields = split(line, ':');
-    if (fields.size() > index && fields[0] == name && is_number(fields[index])) return number(fields[index]);
+    if (fields.size() > index && fields[0] == name) {
+      if (const auto id = os::parse_id(fields[index])) return id;
+    }
   }
   return {};
 }
@@ -169,16 +166,18 @@ os::Owner Root::owner(const std::string& user, const std::string& group) const {
   os::Owner out;
   if (user != "root" || !group.empty()) {
     const auto users = read("etc/passwd");
-    const auto uid = is_number(user) ? std::optional(number(user)) : find_id(users, user, 2);
+    const auto number = os::parse_id(user);
+    const auto uid = number ? number : find_id(users, user, 2);
     if (!uid && user != "root") throw Error(Code::not_found, fmt::format("the image has no user '{}'", user));
     out.uid = uid.value_or(0);
-    out.gid = is_number(user) ? out.uid : find_id(users, user, 3).value_or(0);
+    out.gid = number ? out.uid : find_id(users, user, 3).value_or(0);
   }
   if (group.empty() || group == "root") {
     if (group == "root") out.gid = 0;
     return out;
   }
-  const auto gid = is_number(group) ? std::optional(number(group)) : find_id(read("etc/group"), group, 2);
+  const auto number = os::parse_id(group);
+  const auto gid = number ? number : find_id(read("etc/group"), group, 2);
   if (!gid) throw Error(Code::not_found, fmt::format("the image has no group '{}'", group));
   out.gid = *gid;
   return out;

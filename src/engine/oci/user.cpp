@@ -1,25 +1,17 @@
 #include "oci/user.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "oci/root.hpp"
+#include "os/user.hpp"
 
 namespace underway::oci {
 namespace {
 
 constexpr std::size_t kAccountsLimit = 16U << 20;
-
-std::optional<std::uint32_t> id_in(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // -1 means "unchanged" to the kernel.
-  if (error != std::errc() || end != text.data() + text.size() || value == UINT32_MAX) return {};
-  return value;
-}
 
 /// Lines of a file, as fields; lines that have fewer than `least` are left out.
 std::vector<std::vector<std::string>> table(const Root& root, const char* path, std::size_t least) {
@@ -48,15 +40,15 @@ ImageUser resolve_user(const std::string& rootfs, std::string_view text) {
     throw Error(Code::invalid, fmt::format("'{}' is no user", text)).advise("write user, or user:group");
   const Root root(rootfs);
   ImageUser out;
-  // A name wins over a id_in that is spelled alike, as in Docker.
+  // A name wins over a number that is spelled alike, as in Docker.
   const auto users = table(root, "etc/passwd", 4);
-  const auto uid = id_in(wanted);
+  const auto uid = os::parse_id(wanted);
   auto entry = std::ranges::find_if(users, [&](const auto& fields) { return fields[0] == wanted; });
   if (entry == users.end() && uid)
-    entry = std::ranges::find_if(users, [&](const auto& fields) { return id_in(fields[2]) == uid; });
-  if (entry != users.end() && id_in((*entry)[2])) {
-    out.uid = *id_in((*entry)[2]);
-    out.gid = id_in((*entry)[3]).value_or(0);
+    entry = std::ranges::find_if(users, [&](const auto& fields) { return os::parse_id(fields[2]) == uid; });
+  if (entry != users.end() && os::parse_id((*entry)[2])) {
+    out.uid = *os::parse_id((*entry)[2]);
+    out.gid = os::parse_id((*entry)[3]).value_or(0);
     out.name = (*entry)[0];
     if (entry->size() > 5 && (*entry)[5].starts_with('/')) out.home = (*entry)[5];
   } else if (uid) {
@@ -69,13 +61,13 @@ ImageUser resolve_user(const std::string& rootfs, std::string_view text) {
     for (const auto& fields : groups) {
       if (out.name.empty() || fields.size() < 4) continue;
       const auto members = split(fields[3], ',');
-      const auto gid = id_in(fields[2]);
+      const auto gid = os::parse_id(fields[2]);
       if (gid && *gid != out.gid && std::ranges::find(members, out.name) != members.end()) out.groups.push_back(*gid);
     }
     return out;
   }
   const auto found = std::ranges::find_if(groups, [&](const auto& fields) { return fields[0] == group; });
-  const auto gid = found != groups.end() ? id_in((*found)[2]) : group == "root" ? 0 : id_in(group);
+  const auto gid = found != groups.end() ? os::parse_id((*found)[2]) : group == "root" ? 0 : os::parse_id(group);
   if (!gid) throw unknown("group", group);
   out.gid = *gid;
   return out;

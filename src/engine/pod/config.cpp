@@ -2,9 +2,8 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "detail/config_reader.hpp"
 #include "oci/reference.hpp"
 
@@ -237,10 +236,10 @@ os::Capabilities capabilities_of(const Config& config) {
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
-  double number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || number < 0) return std::nullopt;
-  std::string unit = lower(text.substr(static_cast<std::size_t>(end - text.data())));
+  const auto size = parse_leading_number<double>(text);
+  if (!size || size->value < 0) return std::nullopt;
+  const double number = size->value;
+  std::string unit = lower(size->rest);
   if (unit.size() > 1 && unit.ends_with('b')) unit.pop_back();
   if (unit.size() > 1 && unit.ends_with('i')) unit.pop_back();
   static const std::map<std::string, double> kUnits = {

@@ -1,6 +1,5 @@
 // The keys that take more than a word.
-#include <charconv>
-
+#include "base/numbers.hpp"
 #include "detail/config_reader.hpp"
 
 namespace underway::pod::detail {
@@ -113,9 +112,7 @@ void Reader::read_tmpfs(const std::string& key, const json::value& value) {
 void Reader::read_ulimit(const std::string& key, const json::value& value) {
   const auto word = [](std::string_view text) -> std::optional<std::uint64_t> {
     if (text == "-1" || text == "unlimited") return std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t n = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-    return failed == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(n) : std::nullopt;
+    return parse_number<std::uint64_t>(text);
   };
   for (const auto& [name, text] : read_map(key, value)) {
     Ulimit limit;

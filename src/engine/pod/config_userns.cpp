@@ -1,24 +1,15 @@
 // The user namespace, in the words of podman-run(1), --userns.
-#include <charconv>
-
 #include "detail/config_reader.hpp"
+#include "os/user.hpp"
 
 namespace underway::pod::detail {
 namespace {
-
-/// 2^32-1 is no number of a user.
-std::optional<std::uint32_t> id_of(std::string_view text) {
-  std::uint32_t n = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  const bool good = !text.empty() && failed == std::errc() && end == text.data() + text.size();
-  return good && n != 0xffffffff ? std::optional(n) : std::nullopt;
-}
 
 /// "container:host:count".
 std::optional<os::IdRange> range_of(const std::string& text) {
   const auto parts = split(text, ':');
   if (parts.size() != 3) return std::nullopt;
-  const auto inside = id_of(parts[0]), outside = id_of(parts[1]), count = id_of(parts[2]);
+  const auto inside = os::parse_id(parts[0]), outside = os::parse_id(parts[1]), count = os::parse_id(parts[2]);
   if (!inside || !outside || !count || *count == 0) return std::nullopt;
   if (*count > 0xffffffff - *inside || *count > 0xffffffff - *outside) return std::nullopt;
   return os::IdRange{*inside, *outside, *count};
@@ -87,7 +78,7 @@ void Reader::read_userns_option(const std::string& key, const std::string& optio
       map.push_back(*range);
     return;
   }
-  const auto number = id_of(text);
+  const auto number = os::parse_id(text);
   if (automatic && name == "size") {
     if (!number || *number == 0) return say(key, fmt::format("size '{}' must be a number from 1 on", text));
     out.size = *number;

@@ -1,10 +1,10 @@
 #include "pod/ids.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -67,18 +67,12 @@ Spans inside_of(const os::IdMap& map) {
   return normal(std::move(out));
 }
 
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t n = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return failed == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(n) : std::nullopt;
-}
-
 Spans spans_of(std::string_view text) {
   Spans out;
   for (const auto& line : split(text, '\n')) {
     const auto fields = split(trim(line), ':');
     if (fields.size() != 3 || fields[0] != "containers") continue;
-    const auto first = number(fields[1]), count = number(fields[2]);
+    const auto first = parse_number<std::uint64_t>(fields[1]), count = parse_number<std::uint64_t>(fields[2]);
     if (!first || !count || *first >= kEnd) continue;
     out.push_back({static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(std::min(*count, kEnd - *first))});
   }

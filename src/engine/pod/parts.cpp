@@ -10,6 +10,8 @@
 #include <boost/json/parse.hpp>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "driver/seccomp.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -23,12 +25,14 @@ namespace local = driver::local;
 std::uint64_t core_mhz() {
   for (const char* file : {"base_frequency", "cpuinfo_max_freq"}) {
     const auto text = os::find_file(fmt::format("/sys/devices/system/cpu/cpu0/cpufreq/{}", file));
-    if (text && std::atoll(text->c_str()) > 0) return static_cast<std::uint64_t>(std::atoll(text->c_str())) / 1000;
+    if (const auto kilohertz = leading_number_or<std::uint64_t>(text.value_or(""), 0); kilohertz > 0)
+      return kilohertz / 1000;
   }
   const auto cpuinfo = os::find_file("/proc/cpuinfo", 64U << 20).value_or("");
   const auto at = cpuinfo.find("cpu MHz");
   const auto colon = at == std::string::npos ? at : cpuinfo.find(':', at);
-  const double now = colon == std::string::npos ? 0 : std::atof(cpuinfo.c_str() + colon + 1);
+  const double now =
+      colon == std::string::npos ? 0 : leading_number_or(trim(std::string_view(cpuinfo).substr(colon + 1)), 0.0);
   return now >= 1 ? static_cast<std::uint64_t>(now) : 1000;
 }
 

@@ -12,6 +12,7 @@
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "detail/parts.hpp"
 #include "detail/stage.hpp"
@@ -90,7 +91,8 @@ class PodStart {
   /// What the node gave the task beside its config: volumes of its group, and devices that it holds.
   void lend() {
     for (const auto& mount : spec_.mounts) {
-      static constexpr std::array<std::string_view, 3> kOptions{"rprivate", "rslave", "rshared"};
+      static constexpr std::array kOptions{"rprivate", "rslave", "rshared"};
+      static_assert(kOptions.size() == kEnumerators<decltype(mount.propagation)>);
       bundle_.config.volumes.push_back({mount.source,
                                         mount.destination,
                                         mount.read_only,
@@ -394,11 +396,7 @@ class Pods final : public driver::Driver {
     Policy policy = options_.policy;
     policy.host_users = spec.may_be_root;
     auto config = parse_config(spec.config, policy, problems);
-    if (!problems.empty()) {
-      Error error(Code::invalid, "the task's config is wrong");
-      for (const auto& problem : problems) error.because(problem);
-      throw error;
-    }
+    if (!problems.empty()) throw Error(Code::invalid, "the task's config is wrong").because(problems);
     std::string why_not;
     const auto runtime = find_runtime(options_.runtime, why_not);
     if (!runtime)

@@ -1,9 +1,9 @@
 #include "scheduler/detail/ask.hpp"
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "scheduler/constraint.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <numbers>
 
@@ -25,9 +25,8 @@ void add_constraints(Ask& ask, const std::vector<model::Constraint>& constraints
     if (constraint.operand == "distinct_hosts") {
       if (constraint.rtarget != "false") (whole_job ? ask.distinct_hosts_of_job : ask.distinct_hosts_of_group) = true;
     } else if (constraint.operand == "distinct_property") {
-      std::int64_t limit = 1;
-      std::from_chars(constraint.rtarget.data(), constraint.rtarget.data() + constraint.rtarget.size(), limit);
-      ask.distinct_properties.push_back({&constraint, limit, whole_job});
+      ask.distinct_properties.push_back(
+          {&constraint, leading_number_or<std::int64_t>(constraint.rtarget, 1), whole_job});
     } else if (escapes_class(constraint)) {
       ask.node_constraints.push_back(&constraint);
       if (ask.pin == Pin::none) {

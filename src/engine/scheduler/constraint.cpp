@@ -1,11 +1,11 @@
 #include "scheduler/constraint.hpp"
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "scheduler/version.hpp"
 
 #include <re2/re2.h>
 
-#include <charconv>
 #include <cmath>
 
 namespace underway::scheduler {
@@ -92,13 +92,9 @@ std::optional<VersionConstraint> compile_semver(const std::string& text) {
 
 template <class Number>
 std::optional<Number> as_number(const std::string& text) {
-  Number value{};
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  if (text.size() > 1 && *begin == '+') ++begin;  // Go's parsers accept a sign that from_chars does not
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc{} || stop != end || begin == end) return std::nullopt;
-  return value;
+  std::string_view digits = text;
+  if (digits.starts_with('+')) digits.remove_prefix(1);  // a sign that Go's parsers accept
+  return parse_number<Number>(digits);
 }
 
 template <class T>

@@ -1,10 +1,9 @@
 #include "scheduler/version.hpp"
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 #include <re2/re2.h>
-
-#include <charconv>
 
 namespace underway::scheduler {
 
@@ -18,13 +17,6 @@ constexpr const char* kSemver =
 // Far beyond any real version; bounds the work on untrusted text.
 constexpr std::size_t kLongest = 256;
 
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
 std::optional<Version> parse(std::string_view text, const RE2& syntax) {
   if (text.size() > kLongest) return std::nullopt;
   re2::StringPiece numbers, numeric_pre, alpha_pre;
@@ -32,7 +24,7 @@ std::optional<Version> parse(std::string_view text, const RE2& syntax) {
     return std::nullopt;
   Version version;
   for (const auto& part : split(std::string_view(numbers.data(), numbers.size()), '.')) {
-    const auto segment = number(part);
+    const auto segment = parse_number<std::int64_t>(part);
     if (!segment) return std::nullopt;
     version.segments.push_back(*segment);
   }
@@ -58,7 +50,7 @@ int compare_segments(const Version& a, const Version& b) {
 /// case, which we follow: a missing field is above a word ("1.0-1" is newer than "1.0-1.a").
 int compare_part(const std::string& a, const std::string& b) {
   if (a == b) return 0;
-  const auto a_number = number(a), b_number = number(b);
+  const auto a_number = parse_number<std::int64_t>(a), b_number = parse_number<std::int64_t>(b);
   if (a.empty()) return b_number ? -1 : 1;
   if (b.empty()) return a_number ? 1 : -1;
   if (a_number && b_number) return *a_number < *b_number ? -1 : (*a_number > *b_number ? 1 : 0);

@@ -23,9 +23,7 @@ constexpr std::size_t kMostLinks = 256;
 
 void refuse(const std::vector<std::string>& problems, std::string what) {
   if (problems.empty()) return;
-  Error error(Code::invalid, std::move(what));
-  for (const auto& problem : problems) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, std::move(what)).because(problems);
 }
 
 template <class Row>

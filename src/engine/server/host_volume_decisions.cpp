@@ -33,9 +33,7 @@ void check(const HostVolume& volume, bool registering) {
       problems.push_back(*wrong);
   }
   if (problems.empty()) return;
-  Error error(Code::invalid, fmt::format("volume '{}' is not valid", volume.name));
-  for (const auto& problem : problems) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, fmt::format("volume '{}' is not valid", volume.name)).because(problems);
 }
 
 /// On which the name is taken: by another volume, or by one of the node's own configuration.

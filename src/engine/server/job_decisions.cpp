@@ -326,7 +326,7 @@ Decision<Registered> decide_evaluate(const Tables& tables, const EvaluateJob& re
 Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyCluster& request,
                                               const Context& context) {
   Error error(Code::invalid, fmt::format("cluster '{}' cannot be applied", request.cluster.name));
-  for (const auto& problem : model::problems(request.cluster)) error.because(problem);
+  error.because(model::problems(request.cluster));
   std::vector<const Job*> coming;
   std::set<std::pair<std::string, std::string>> declared;
   for (const auto& entry : request.jobs) {
@@ -340,9 +340,7 @@ Decision<AppliedCluster> decide_apply_cluster(const Tables& tables, const ApplyC
       error.because(fmt::format("job '{}' belongs to cluster '{}'", entry.job.id, current->cluster));
     }
   }
-  for (const auto& ns : request.namespaces) {
-    for (const auto& problem : model::problems(ns)) error.because(problem);
-  }
+  for (const auto& ns : request.namespaces) error.because(model::problems(ns));
   if (!error.reasons().empty()) throw error;
   for (const Job* job : coming) refuse_by_namespace(tables, *job, request.namespaces, context);
   refuse_cycle(tables, coming);

@@ -16,9 +16,7 @@ const std::vector<std::string> kNamesOfMethod = {"auth_method_type", "auth_metho
 
 void refuse_problems(const std::vector<std::string>& problems, std::string what) {
   if (problems.empty()) return;
-  Error error(Code::invalid, std::move(what));
-  for (const auto& problem : problems) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, std::move(what)).because(problems);
 }
 
 /// Adds what `check` throws as invalid.

@@ -50,9 +50,7 @@ bool same_namespace(const Namespace& a, const Namespace& b) {
 
 Decision<Nothing> decide_put_namespace(const Tables& tables, const Namespace& ns, const Context& context) {
   if (const auto problems = model::problems(ns); !problems.empty()) {
-    Error error(Code::invalid, fmt::format("namespace '{}' is not valid", ns.name));
-    for (const auto& problem : problems) error.because(problem);
-    throw error;
+    throw Error(Code::invalid, fmt::format("namespace '{}' is not valid", ns.name)).because(problems);
   }
   check_quota_of(tables, ns);
   Decision<Nothing> decision;
@@ -88,9 +86,7 @@ void refuse_by_namespace(const Tables& tables, const model::Job& job, const std:
   }
   const auto refusals = model::refusals(*ns, job, context.root_by_raw_exec);
   if (refusals.empty()) return;
-  Error error(Code::denied, fmt::format("namespace '{}' does not allow job '{}'", ns->name, job.id));
-  for (const auto& line : refusals) error.because(line);
-  throw error;
+  throw Error(Code::denied, fmt::format("namespace '{}' does not allow job '{}'", ns->name, job.id)).because(refusals);
 }
 
 }  // namespace underway::server

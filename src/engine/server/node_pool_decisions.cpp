@@ -14,9 +14,7 @@ bool built_in(const std::string& name) { return name == model::kDefaultNodePool 
 void check(const NodePool& pool) {
   const auto problems = model::problems(pool);
   if (problems.empty()) return;
-  Error error(Code::invalid, fmt::format("node pool '{}' is not valid", pool.name));
-  for (const auto& problem : problems) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, fmt::format("node pool '{}' is not valid", pool.name)).because(problems);
 }
 
 [[noreturn]] void refuse_delete(const std::string& name, const char* what, const std::vector<std::string>& names) {

@@ -33,9 +33,7 @@ void check(const Quota& quota, const std::string& region) {
       problems.push_back(fmt::format("region '{}' is not this one, which is '{}'", limit.region, region));
   }
   if (problems.empty()) return;
-  Error error(Code::invalid, fmt::format("quota '{}' is not valid", quota.name));
-  for (const auto& problem : problems) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, fmt::format("quota '{}' is not valid", quota.name)).because(problems);
 }
 
 /// Bytes as they are stored: sealed.

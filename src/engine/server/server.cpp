@@ -21,6 +21,12 @@ scheduler::Options scheduling_of(std::shared_ptr<const Guard> guard) {
   return options;
 }
 
+/// They are told of every row that the writer loads, so they follow before there is a writer.
+Tables& followed_by(Tables& tables, std::initializer_list<Tables::Follower*> followers) {
+  for (auto* follower : followers) tables.follow(follower);
+  return tables;
+}
+
 }  // namespace
 
 Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSource& ids, Options options)
@@ -30,9 +36,8 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
       fleet_(std::make_unique<scheduler::Fleet>()),
       links_(std::make_unique<Links>(tables_, options_.guard.get())),
       events_(tables_, clock, options_.event_buffer),
-      writer_((tables_.follow(fleet_.get()), tables_.follow(links_.get()), tables_.follow(&events_),
-               tables_.follow(&measures_), executor),
-              store, tables_, *fleet_, clock, ids, options_.root_by_raw_exec, scheduling_of(options_.guard)),
+      writer_(executor, store, followed_by(tables_, {fleet_.get(), links_.get(), &events_, &measures_}), *fleet_, clock,
+              ids, options_.root_by_raw_exec, scheduling_of(options_.guard)),
       keyring_(options_.keyring_directory, options_.wrapping_key, clock.now()),
       variables_(writer_, keyring_, clock, beside_),
       tasks_(executor, "server"),

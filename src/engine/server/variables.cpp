@@ -17,9 +17,7 @@ std::string context_of(const std::string& ns, const std::string& path) { return 
 void check(const VariableClaim& claim, const model::StringMap& items) {
   const auto wrong = model::problems(claim.path, items);
   if (wrong.empty()) return;
-  Error error(Code::invalid, fmt::format("variable '{}' is not valid", claim.path));
-  for (const auto& problem : wrong) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, fmt::format("variable '{}' is not valid", claim.path)).because(wrong);
 }
 
 void check_path(const std::string& path) {

@@ -2,9 +2,8 @@
 
 #include "async/retry.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "sources/paths.hpp"
-
-#include <charconv>
 
 namespace underway::sources {
 
@@ -20,9 +19,7 @@ constexpr Duration kUnindexed = std::chrono::seconds(10);
 
 std::uint64_t index_of(const http::Response& response) {
   const auto text = response.headers.find("X-Consul-Index");
-  std::uint64_t index = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), index);
-  return index;
+  return text ? leading_number_or<std::uint64_t>(*text, 0) : 0;
 }
 
 }  // namespace

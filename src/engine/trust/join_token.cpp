@@ -21,19 +21,11 @@ bool is_word(std::string_view text) {
   });
 }
 
-std::string unhex(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    out += static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16));
-  }
-  return out;
-}
-
 }  // namespace
 
 crypto::Secret to_text(const JoinToken& token) {
   return crypto::Secret::take(fmt::format("{}.{}.{}.{}", kForm, token.id, token.secret.bytes(),
-                                          crypto::base64url_encode(unhex(token.authority_fingerprint))));
+                                          crypto::base64url_encode(unhex(token.authority_fingerprint).value())));
 }
 
 JoinToken parse_join_token(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "http/plain_error.hpp"
 #include "os/file.hpp"
 #include "trust/join_token.hpp"
 
@@ -30,8 +31,11 @@ awaitable<crypto::Secret> token_from(std::string file) {
 
 Certified certified_of(const http::Response& response, const std::string& server) {
   if (response.status != 200) {
-    throw Error(http::code_of_status(response.status), fmt::format("{} refuses this node", server))
-        .because(response.body);
+    const auto told = http::parse_plain_error(response.status, response.body);
+    Error error(told.code(), fmt::format("{} refuses this node", server));
+    error.because(told.message());
+    if (!told.advice().empty()) error.advise(told.advice());
+    throw error;
   }
   return json::decode_text<Certified>(response.body);
 }

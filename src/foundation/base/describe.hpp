@@ -12,6 +12,7 @@
 /// boost::json::value (anything), and std::optional, std::vector and std::map<std::string, …> of these.
 
 #include "base/clock.hpp"
+#include "base/enumerators.hpp"
 
 #include <boost/json/value.hpp>
 
@@ -303,12 +304,14 @@ class Builder {
   Structure structure_;
 };
 
-/// Describes an enumeration: every enumerator with its spelling on the wire.
+/// Describes an enumeration: its enumerators are spelled on the wire as in the program, but for `others`. Who renames
+/// one renames it on the wire and in the store.
 template <class E>
-Enumeration enumeration(std::string_view name, std::initializer_list<std::pair<E, std::string_view>> values) {
+Enumeration enumeration(std::string_view name, std::initializer_list<std::pair<E, std::string_view>> others = {}) {
   Enumeration e;
   e.name = name;
-  for (const auto& [value, spelling] : values) e.values.push_back({static_cast<std::int64_t>(value), spelling});
+  for (std::size_t i = 0; i < kEnumerators<E>; ++i) e.values.push_back({static_cast<std::int64_t>(i), kNamesOf<E>[i]});
+  for (const auto& [value, spelling] : others) e.values.at(static_cast<std::size_t>(value)).name = spelling;
   e.get = [](const void* v) { return static_cast<std::int64_t>(*static_cast<const E*>(v)); };
   e.set = [](void* v, std::int64_t value) { *static_cast<E*>(v) = static_cast<E>(value); };
   return e;

@@ -1,35 +1,12 @@
 #include "base/error.hpp"
+#include "base/enumerators.hpp"
 
 #include <cerrno>
 #include <cstring>
 
 namespace underway {
 
-std::string_view to_string(Code code) {
-  switch (code) {
-    case Code::invalid:
-      return "invalid";
-    case Code::denied:
-      return "denied";
-    case Code::not_found:
-      return "not_found";
-    case Code::conflict:
-      return "conflict";
-    case Code::too_large:
-      return "too_large";
-    case Code::exhausted:
-      return "exhausted";
-    case Code::unavailable:
-      return "unavailable";
-    case Code::timeout:
-      return "timeout";
-    case Code::unsupported:
-      return "unsupported";
-    case Code::internal:
-      return "internal";
-  }
-  return "internal";
-}
+std::string_view to_string(Code code) { return name_of(code); }
 
 int http_status(Code code) {
   switch (code) {
@@ -65,6 +42,13 @@ Error& Error::because(std::string why) & {
   return *this;
 }
 Error&& Error::because(std::string why) && { return std::move(because(std::move(why))); }
+
+Error& Error::because(const std::vector<std::string>& reasons) & {
+  reasons_.insert(reasons_.end(), reasons.begin(), reasons.end());
+  refresh();
+  return *this;
+}
+Error&& Error::because(const std::vector<std::string>& reasons) && { return std::move(because(reasons)); }
 
 Error& Error::advise(std::string next_step) & {
   advice_ = std::move(next_step);

@@ -36,6 +36,9 @@ class Error : public std::exception {
   /// Adds the cause, with checkable numbers: "needs 18.4 GiB, /var has 2.1 GiB free".
   Error& because(std::string why) &;
   Error&& because(std::string why) &&;
+  /// Each of them.
+  Error& because(const std::vector<std::string>& reasons) &;
+  Error&& because(const std::vector<std::string>& reasons) &&;
   /// Adds the one next step of the operator.
   Error& advise(std::string next_step) &;
   Error&& advise(std::string next_step) &&;

@@ -322,8 +322,21 @@ std::string Place::text() const {
   return before;
 }
 
+namespace {
+
+/// By its letter if it is among the first `named` of those that have one, else by its number.
+void append_escape(std::string& out, unsigned point, std::size_t named) {
+  constexpr std::string_view kNamed = "\"\\\n\r\t\b\f", kLetters = "\"\\nrtbf";
+  const std::size_t at = point < 0x80 ? kNamed.substr(0, named).find(static_cast<char>(point)) : std::string_view::npos;
+  if (at != std::string_view::npos)
+    (out += '\\') += kLetters[at];
+  else
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", point);
+}
+
+}  // namespace
+
 void append_string(std::string& out, std::string_view text) {
-  constexpr char kDigits[] = "0123456789abcdef";
   out += '"';
   std::size_t clean = 0;  // start of the run that needs no escape
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -331,29 +344,28 @@ void append_string(std::string& out, std::string_view text) {
     if (c >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text, clean, i - clean);
     clean = i + 1;
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      default:
-        out += "\\u00";
-        out += kDigits[c >> 4];
-        out += kDigits[c & 15];
-    }
+    append_escape(out, c, 5);
   }
   out.append(text, clean);
+  out += '"';
+}
+
+void append_go_string(std::string& out, std::string_view text, bool html) {
+  out += '"';
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text[0]);
+    const std::size_t size = utf8_size(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(size, 1));
+    if (size == 0)
+      append_escape(out, 0xfffd, 0);
+    else if (character == "\u2028" || character == "\u2029")
+      append_escape(out, character == "\u2028" ? 0x2028 : 0x2029, 0);
+    else if (c < 0x20 || c == '"' || c == '\\' || (html && (c == '<' || c == '>' || c == '&')))
+      append_escape(out, c, 7);
+    else
+      out += character;
+    text.remove_prefix(character.size());
+  }
   out += '"';
 }
 

@@ -23,6 +23,9 @@ boost::json::value parse(std::string_view text);
 std::string pretty(const boost::json::value& value);
 /// Appends `text` quoted and escaped.
 void append_string(std::string& out, std::string_view text);
+/// The same as Go's encoding/json writes it: U+2028 and U+2029, which JavaScript takes for line ends, are escaped, and
+/// so are '<', '>' and '&' unless `html` is false; what is no UTF-8 is U+FFFD.
+void append_go_string(std::string& out, std::string_view text, bool html = true);
 
 template <class T>
 std::string encode(const T& value, Encoding encoding = Encoding::full) {

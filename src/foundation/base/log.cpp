@@ -1,4 +1,5 @@
 #include "base/log.hpp"
+#include "base/enumerators.hpp"
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -113,11 +114,6 @@ Log& the_log() {
 }
 spdlog::logger& logger() { return the_log().logger; }
 
-std::string_view name_of(Level level) {
-  static constexpr std::string_view kNames[] = {"trace", "debug", "info", "warn", "error"};
-  return kNames[static_cast<std::size_t>(level)];
-}
-
 }  // namespace
 
 void set_level(Level level) { the_log().show(level); }
@@ -146,6 +142,7 @@ void write(Level level, std::string_view message) { logger().log(native(level), 
 
 std::string text_of(const Line& line) {
   static constexpr std::string_view kMarks[] = {"[TRACE]", "[DEBUG]", "[INFO] ", "[WARN] ", "[ERROR]"};
+  static_assert(std::size(kMarks) == kEnumerators<Level>);
   return fmt::format("{} {} {}", format_time_exactly(line.time), kMarks[static_cast<std::size_t>(line.level)],
                      line.message);
 }

@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 #include <boost/beast/core/detail/base64.hpp>
 
@@ -116,27 +117,42 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
-bool is_utf8(std::string_view text) {
+std::size_t utf8_size(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned char lead = byte(i);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || i + length > text.size()) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xc0) != 0x80) return false;
-    }
-    const unsigned char second = byte(i + 1);
-    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
-        (lead == 0xf4 && second > 0x8f)) {
-      return false;
-    }
-    i += length;
+  if (text.empty()) return 0;
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte(k) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(1);
+  const bool is_overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool is_surrogate = lead == 0xed && second > 0x9f;
+  return is_overlong || is_surrogate || (lead == 0xf4 && second > 0x8f) ? 0 : length;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = utf8_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
   }
   return true;
+}
+
+std::string escape_html(std::string_view text) {
+  constexpr std::string_view kSpecial("\0\"'&<>", 6);
+  constexpr std::string_view kWritten[] = {"\uFFFD", "&#34;", "&#39;", "&amp;", "&lt;", "&gt;"};
+  std::string out;
+  for (const char c : text) {
+    if (const auto at = kSpecial.find(c); at != std::string_view::npos)
+      out += kWritten[at];
+    else
+      out += c;
+  }
+  return out;
 }
 
 std::string hex(std::string_view bytes) {
@@ -152,6 +168,16 @@ std::string hex(std::string_view bytes) {
 }
 
 namespace b64 = boost::beast::detail::base64;
+
+std::optional<std::string> unhex(std::string_view text) {
+  std::string bytes;
+  for (; text.size() > 1; text.remove_prefix(2)) {
+    const auto byte = parse_number<unsigned char>(text.substr(0, 2), 16);
+    if (!byte) return std::nullopt;
+    bytes += static_cast<char>(*byte);
+  }
+  return text.empty() ? std::optional(std::move(bytes)) : std::nullopt;
+}
 
 std::string base64_encode(std::string_view bytes) {
   std::string out(b64::encoded_size(bytes.size()), '\0');

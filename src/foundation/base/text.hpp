@@ -2,6 +2,7 @@
 /// @file
 /// Small text helpers that the standard library lacks.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,8 +29,14 @@ bool glob_match(std::string_view pattern, std::string_view text);
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// Valid UTF-8 with no overlong forms or surrogates (RFC 3629).
 bool is_utf8(std::string_view text);
+/// How many bytes the first character of `text` has; 0: they are none.
+std::size_t utf8_size(std::string_view text);
+/// For the text of a page and for values of attributes in quotes, as Go's html.EscapeString writes it; NUL is U+FFFD.
+std::string escape_html(std::string_view text);
 /// Lower-case hexadecimal.
 std::string hex(std::string_view bytes);
+/// Of pairs of hexadecimal digits, or nothing.
+std::optional<std::string> unhex(std::string_view text);
 std::string base64_encode(std::string_view bytes);
 /// RFC 4648 with padding; throws Error(invalid) otherwise.
 std::string base64_decode(std::string_view text);

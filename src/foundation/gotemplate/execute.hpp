@@ -3,6 +3,8 @@
 /// Rendering a parsed template. A template is untrusted: what it may spend is limited, and whatever it does ends as a
 /// text, as a list of what is missing, or as an Error that shows the place.
 
+#include <functional>
+
 #include "base/clock.hpp"
 #include "gotemplate/data_source.hpp"
 #include "gotemplate/parse.hpp"
@@ -28,6 +30,8 @@ struct Inputs {
   Value data;                    ///< the dot, and `$`
   DataSource* source = nullptr;  ///< null: functions that need data refuse
   const Clock* clock = nullptr;  ///< null: functions that tell the time refuse
+  /// The bytes of another file by its name, or nothing: for a function of the caller's own that takes it in.
+  std::function<std::optional<std::string>(const std::string&)> include = {};
   MissingKey missing_key = MissingKey::keep;
   Limits limits{};
 };

@@ -1,6 +1,7 @@
 #include "gotemplate/detail/literal.hpp"
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
 
@@ -13,12 +14,10 @@ namespace {
 
 std::optional<char32_t> digits_of_escape(std::string_view& text, std::size_t digits, int base) {
   if (text.size() < digits) return std::nullopt;
-  std::uint32_t value = 0;
-  const std::string_view front = text.substr(0, digits);
-  const auto [end, error] = std::from_chars(front.data(), front.data() + front.size(), value, base);
-  if (error != std::errc{} || end != front.data() + front.size()) return std::nullopt;
+  const auto value = underway::parse_number<std::uint32_t>(text.substr(0, digits), base);
+  if (!value) return std::nullopt;
   text.remove_prefix(digits);
-  return static_cast<char32_t>(value);
+  return static_cast<char32_t>(*value);
 }
 
 /// One character or escape off the front of `text`, appended to `out`: "\x80" is a byte, "\u0080" a character.
@@ -134,10 +133,7 @@ std::optional<std::uint64_t> parse_natural(std::string_view text, unsigned base)
     }
     digits = without_underscores(text);
   }
-  std::uint64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, static_cast<int>(base));
-  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+  return underway::parse_number<std::uint64_t>(digits, static_cast<int>(base));
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text, unsigned base) {

@@ -1,9 +1,9 @@
 // Times read by a layout, as Go's time.Parse does it.
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "gotemplate/detail/time.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
 namespace underway::gotemplate::detail {
@@ -183,8 +183,9 @@ class TimeReader {
     // Go reads it with a sign, but a year of four begins with a digit.
     if (digits == 4 && !is_digit(front[0])) return false;
     const std::string_view plain = front[0] == '+' ? front.substr(1) : front;
-    const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), year_);
-    if (error != std::errc() || end != plain.data() + plain.size() || plain.starts_with('+')) return false;
+    const auto year = parse_number<decltype(year_)>(plain);
+    if (!year) return false;
+    year_ = *year;
     rest_.remove_prefix(digits);
     return true;
   }

@@ -1,5 +1,6 @@
 #include "gotemplate/value.hpp"
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -142,6 +143,7 @@ namespace {
 
 std::string_view element_name(Element element) {
   static constexpr std::string_view kNames[] = {"interface {}", "string", "int", "[]interface {}"};
+  static_assert(std::size(kNames) == kEnumerators<Element>);
   return kNames[static_cast<std::size_t>(element)];
 }
 

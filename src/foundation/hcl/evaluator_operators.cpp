@@ -1,5 +1,6 @@
 #include "hcl/detail/evaluator.hpp"
 
+#include "base/enumerators.hpp"
 #include "hcl/detail/unify.hpp"
 
 #include "hcl/type.hpp"
@@ -17,6 +18,7 @@ constexpr std::uint64_t kWeightPerStep = 16;  // bytes that compare, hash or cop
 std::string_view sign_of(Operator op) {
   constexpr std::string_view kSigns[] = {"+",  "-", "*",  "/",  "%",  "==", "!=", "<",
                                          "<=", ">", ">=", "&&", "||", "-",  "!"};
+  static_assert(std::size(kSigns) == kEnumerators<Operator>);
   return kSigns[static_cast<std::size_t>(op)];
 }
 

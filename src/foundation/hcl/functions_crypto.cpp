@@ -116,13 +116,8 @@ Value uuid_v5(const Arguments& arguments) {
   if (id.size() == 32)
     for (const std::size_t at : {8, 13, 18, 23}) id.insert(at, "-");
   if (!is_uuid(id)) throw ArgumentError(0, "a namespace is dns, url, oid, x500 or a UUID");
-  std::string bytes;
-  std::string digits;
-  for (const char c : id) {
-    if (c != '-') digits += c;
-  }
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  std::erase(id, '-');
+  const std::string bytes = unhex(id).value();
   std::string hashed = digest(EVP_sha1(), bytes + arguments.text(1)).substr(0, 16);
   hashed[6] = static_cast<char>((static_cast<unsigned char>(hashed[6]) & 0x0f) | 0x50);
   hashed[8] = static_cast<char>((static_cast<unsigned char>(hashed[8]) & 0x3f) | 0x80);

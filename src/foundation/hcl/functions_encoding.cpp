@@ -1,3 +1,4 @@
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
 #include "hcl/detail/json_value.hpp"
@@ -21,7 +22,7 @@ void append_json(const Value& value, std::string& out, Budget& budget) {
       out += to_text(value).value_or("null");
       return;
     case Kind::string:
-      out += json_quote(value.as_string());
+      json::append_go_string(out, value.as_string());
       return;
     case Kind::tuple:
     case Kind::list:
@@ -41,7 +42,7 @@ void append_json(const Value& value, std::string& out, Budget& budget) {
       for (const auto& [name, member] : value.members()) {
         out += separator;
         separator = ",";
-        out += json_quote(name);
+        json::append_go_string(out, name);
         out += ':';
         append_json(member, out, budget);
       }

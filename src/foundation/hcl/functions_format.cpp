@@ -1,3 +1,4 @@
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
 #include "hcl/detail/unicode.hpp"
@@ -125,7 +126,10 @@ class Formatter {
         auto text = to_text(value);
         if (!text) refuse(verb, "a string", value);
         std::string shown = cut(*text, verb);
-        return padded(verb.letter == 's' ? shown : json_quote(shown), verb);
+        if (verb.letter == 's') return padded(shown, verb);
+        std::string quoted;
+        json::append_go_string(quoted, shown);
+        return padded(quoted, verb);
       }
       case 'b':
       case 'd':

@@ -1,3 +1,4 @@
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "hcl/detail/arguments.hpp"
 #include "hcl/detail/unicode.hpp"
@@ -78,7 +79,7 @@ std::size_t name_end(std::string_view text, std::size_t at) {
 /// The group that `name` means: a number without a leading zero, or a name; groups.size() for none.
 std::size_t group_of(const std::string& name, std::size_t count, const std::map<std::string, int>& names) {
   if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-    if (name.size() < 9 && (name[0] != '0' || name.size() == 1)) return static_cast<std::size_t>(std::stoi(name));
+    if (name.size() < 9 && (name[0] != '0' || name.size() == 1)) return parse_number<std::size_t>(name).value_or(count);
     return count;
   }
   const auto found = names.find(name);

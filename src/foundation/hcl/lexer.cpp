@@ -1,5 +1,6 @@
 #include "hcl/detail/lexer.hpp"
 
+#include "base/enumerators.hpp"
 #include "base/text.hpp"
 #include "unicode/unicode.hpp"
 
@@ -188,6 +189,7 @@ std::string_view spell(TokenKind kind) {
                                              "'||'",
                                              "'!'",
                                              "a character that has no meaning here"};
+  static_assert(std::size(kSpellings) == kEnumerators<TokenKind>);
   return kSpellings[static_cast<std::size_t>(kind)];
 }
 

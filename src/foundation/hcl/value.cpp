@@ -1,5 +1,6 @@
 #include "hcl/value.hpp"
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "hcl/detail/unicode.hpp"
@@ -174,6 +175,7 @@ Value from_json(const boost::json::value& json, unsigned depth) {
 
 std::string_view to_string(Kind kind) {
   constexpr std::string_view kKinds[] = {"null", "bool", "number", "string", "tuple", "list", "set", "object", "map"};
+  static_assert(std::size(kKinds) == kEnumerators<Kind>);
   return kKinds[static_cast<std::size_t>(kind)];
 }
 

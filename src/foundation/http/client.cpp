@@ -1,7 +1,6 @@
 #include "http/client.hpp"
 
 #include <fmt/format.h>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
 
@@ -10,6 +9,7 @@
 #include "http/detail/gzip.hpp"
 #include "http/detail/socket.hpp"
 #include "http/detail/wire.hpp"
+#include "http/resolve.hpp"
 
 namespace underway::http {
 
@@ -52,26 +52,6 @@ struct Opened {
   std::unique_ptr<ResponseParser> parser;
   std::string inbox;
 };
-
-awaitable<std::vector<asio::ip::tcp::endpoint>> resolve(Endpoint endpoint) {
-  boost::system::error_code bad;
-  const auto address = asio::ip::make_address(endpoint.host, bad);
-  std::vector<asio::ip::tcp::endpoint> found;
-  if (!bad) {
-    found.emplace_back(address, endpoint.port);
-    co_return found;
-  }
-  asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
-  boost::system::error_code failed;
-  const auto results = co_await resolver.async_resolve(endpoint.host, std::to_string(endpoint.port),
-                                                       asio::redirect_error(asio::use_awaitable, failed));
-  if (failed == asio::error::operation_aborted) throw async::Cancelled(failed);
-  if (failed) {
-    throw Error(Code::unavailable, fmt::format("cannot find host '{}'", endpoint.host)).because(failed.message());
-  }
-  for (const auto& result : results) found.push_back(result.endpoint());
-  co_return found;
-}
 
 }  // namespace
 
@@ -155,7 +135,7 @@ awaitable<std::shared_ptr<Transport>> Client::Impl::connect() {
     const asio::local::stream_protocol::endpoint address(url.endpoint.socket_path);
     co_return co_await connect_to(address, to_string(url));
   }
-  const auto addresses = co_await resolve(url.endpoint);
+  const auto addresses = co_await resolve(url.endpoint.host, url.endpoint.port);
   std::optional<Error> failure;
   for (const auto& address : addresses) {
     try {

@@ -1,10 +1,10 @@
 #include "http/endpoint.hpp"
 
 #include <fmt/format.h>
-
-#include <charconv>
+#include <boost/asio/ip/address_v6.hpp>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace underway::http {
 namespace {
@@ -14,12 +14,8 @@ Error bad(std::string_view kind, std::string_view text, std::string why) {
 }
 
 std::uint16_t parse_port(std::string_view kind, std::string_view whole, std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (failed != std::errc{} || end != text.data() + text.size()) {
-    throw bad(kind, whole, fmt::format("'{}' is no port (0 to 65535)", text));
-  }
-  return port;
+  if (const auto port = parse_number<std::uint16_t>(text)) return *port;
+  throw bad(kind, whole, fmt::format("'{}' is no port (0 to 65535)", text));
 }
 
 /// "host:port" or "[v6]:port"; the port may be missing when `default_port` is given.
@@ -77,6 +73,13 @@ Endpoint parse_endpoint(std::string_view text) {
   std::string_view rest = text;
   if (rest.starts_with("tcp://")) rest.remove_prefix(6);
   return parse_host_port(kind, text, rest, std::nullopt);
+}
+
+Endpoint parse_listener(std::string_view text, std::uint16_t otherwise) {
+  boost::system::error_code failed;
+  boost::asio::ip::make_address_v6(std::string(text), failed);
+  if (!failed) return {.host = std::string(text), .port = otherwise};
+  return parse_host_port("address", text, text, otherwise);
 }
 
 std::string to_string(const Endpoint& endpoint) {

@@ -22,6 +22,9 @@ struct Endpoint {
 
 /// Parses "host:port", "[::1]:port", "unix:/path" and "unix:///path". Throws Error(invalid).
 Endpoint parse_endpoint(std::string_view text);
+/// Where to listen, at port `otherwise` unless the text has one: "host", "host:port", "::1", "[::1]", "[::1]:port".
+/// Throws Error(invalid).
+Endpoint parse_listener(std::string_view text, std::uint16_t otherwise);
 /// "127.0.0.1:4646", "[::1]:4646", "unix:/run/x.sock".
 std::string to_string(const Endpoint& endpoint);
 

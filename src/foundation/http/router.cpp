@@ -90,8 +90,6 @@ const Node* search(const Node& node, const std::vector<std::string_view>& segmen
   return nullptr;
 }
 
-Response plain_error(const Error& error) { return text(http_status(error.code()), plain_text(error)); }
-
 std::exception_ptr run_mapper(const Router::ErrorMapper& mapper, const Error& error, Response& response) {
   try {
     response = mapper(error);
@@ -103,7 +101,7 @@ std::exception_ptr run_mapper(const Router::ErrorMapper& mapper, const Error& er
 
 }  // namespace
 
-Router::Router() : root_(std::make_unique<Node>()), mapper_(plain_error) {}
+Router::Router() : root_(std::make_unique<Node>()) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 Router& Router::operator=(Router&&) noexcept = default;
@@ -196,6 +194,7 @@ awaitable<Response> Router::handle(Request request, BodyReader* body) const {
     access.remote = request.remote.address;
   }
   const std::string what = request.method + " " + request.target;
+  const ErrorForm form = error_form(request.headers);
   Response response;
   std::exception_ptr escaped;
   try {
@@ -217,7 +216,10 @@ awaitable<Response> Router::handle(Request request, BodyReader* body) const {
       response = text(404, fmt::format("no route for {}", request.path));
     }
   } catch (const Error& error) {
-    escaped = run_mapper(mapper_, error, response);
+    if (mapper_)
+      escaped = run_mapper(mapper_, error, response);
+    else
+      response = error_response(error, form);
   } catch (...) {
     escaped = std::current_exception();
   }

@@ -45,7 +45,7 @@ struct Access {
 
 class Router {
  public:
-  /// Makes the answer to a request whose handler threw. The default: http_status(code), the one-line message as text.
+  /// Makes the answer to a request whose handler threw. The default: error_response().
   using ErrorMapper = std::function<Response(const Error&)>;
   using Observer = std::function<void(const Access&)>;
 

@@ -2,9 +2,8 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace underway::net {
 namespace {
@@ -92,12 +91,10 @@ std::optional<Cidr> parse_cidr(std::string_view text) {
   if (slash == std::string_view::npos) return std::nullopt;
   const auto ip = parse_ip(text.substr(0, slash));
   const auto digits = text.substr(slash + 1);
-  int prefix = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), prefix);
-  const bool canonical =
-      problem == std::errc{} && end == digits.data() + digits.size() && std::to_string(prefix) == digits;
-  if (!ip || !canonical || prefix < 0 || prefix > ip->bits()) return std::nullopt;
-  return Cidr{*ip, prefix};
+  const auto prefix = parse_number<int>(digits);
+  const bool canonical = prefix && std::to_string(*prefix) == digits;
+  if (!ip || !canonical || *prefix < 0 || *prefix > ip->bits()) return std::nullopt;
+  return Cidr{*ip, *prefix};
 }
 
 std::string to_string(const Ip& ip) {

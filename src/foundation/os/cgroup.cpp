@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -22,12 +22,7 @@ namespace {
 /// The v1 hierarchies in which a group is made; cpuset only when a set is asked for, since an empty one admits nobody.
 constexpr std::string_view kUsedV1[] = {"pids", "memory", "cpu", "cpuacct", "freezer"};
 
-std::uint64_t to_number(std::string_view text) {
-  std::uint64_t value = 0;
-  text = trim(text);
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+std::uint64_t to_number(std::string_view text) { return leading_number_or<std::uint64_t>(trim(text), 0); }
 
 /// One value out of "name value" lines, 0 when absent.
 std::uint64_t keyed(const std::optional<std::string>& text, std::string_view key) {
@@ -156,18 +151,20 @@ std::string_view CgroupSystem::mode() const {
   return v2_mount_.empty() ? "v1" : "hybrid";
 }
 
+bool Cgroup::take(const std::string& directory, std::string_view controller) {
+  const auto known = std::ranges::find(directories_, directory, &Directory::path);
+  if (known == directories_.end()) return false;
+  known->controllers.emplace_back(controller);
+  return true;
+}
+
 Cgroup Cgroup::create(const CgroupSystem& system, const std::string& path, const CgroupLimits& limits) {
   check_path(path);
   Cgroup group;
   group.path_ = path;
   const auto add = [&](const std::string& mount, std::string_view controller, bool v2) {
     const std::string directory = mount + "/" + path;
-    for (auto& known : group.directories_) {
-      if (known.path == directory) {
-        known.controllers.emplace_back(controller);
-        return;
-      }
-    }
+    if (group.take(directory, controller)) return;
     if (v2) {
       // On the way down, each level passes its controllers on.
       std::string level = mount;
@@ -213,12 +210,7 @@ std::optional<Cgroup> Cgroup::find(const CgroupSystem& system, const std::string
   group.path_ = path;
   const auto add = [&](const std::string& mount, std::string_view controller, bool v2) {
     const std::string directory = mount + "/" + path;
-    for (auto& known : group.directories_) {
-      if (known.path == directory) {
-        known.controllers.emplace_back(controller);
-        return;
-      }
-    }
+    if (group.take(directory, controller)) return;
     if (exists(directory)) group.directories_.push_back({directory, {std::string(controller)}, v2});
   };
   if (!system.v2_mount().empty()) {

@@ -123,6 +123,8 @@ class Cgroup {
     bool v2 = false;
   };
   const Directory* holding(std::string_view controller) const;
+  /// Of a directory that it has already, one controller more; false: it has it not.
+  bool take(const std::string& directory, std::string_view controller);
   std::vector<Directory> directories_;
   std::string path_;
 };

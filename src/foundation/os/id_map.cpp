@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::os {
@@ -13,14 +13,13 @@ namespace {
 
 IdRange parse_range(std::string_view line) {
   std::uint32_t numbers[3];
-  const char* at = line.data();
-  const char* const end = line.data() + line.size();
+  std::string_view rest = line;
   for (auto& number : numbers) {
-    while (at != end && *at == ' ') ++at;
-    const auto parsed = std::from_chars(at, end, number);
-    if (parsed.ec != std::errc())
+    const auto parsed = parse_leading_number<std::uint32_t>(trim(rest));
+    if (!parsed)
       throw Error(Code::invalid, "cannot read a map of ids").because(fmt::format("'{}' is no line of one", line));
-    at = parsed.ptr;
+    number = parsed->value;
+    rest = parsed->rest;
   }
   return {numbers[0], numbers[1], numbers[2]};
 }

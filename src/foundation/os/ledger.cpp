@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
 #include "base/json_member.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/cgroup.hpp"
 #include "os/mount.hpp"
@@ -36,11 +36,8 @@ std::string line_of(const boost::json::object& record) {
 }
 
 std::optional<boost::json::object> parse_line(std::string_view line) {
-  std::uint32_t sum = 0;
   if (line.size() < 11 || line[8] != ' ') return std::nullopt;
-  const char* begin = line.begin();
-  const auto [end, error] = std::from_chars(begin, begin + 8, sum, 16);
-  if (error != std::errc() || end != begin + 8 || sum != checksum(line.substr(9))) return std::nullopt;
+  if (parse_number<std::uint32_t>(line.substr(0, 8), 16) != checksum(line.substr(9))) return std::nullopt;
   boost::system::error_code failed;
   auto value = boost::json::parse(line.substr(9), failed);
   if (failed || !value.is_object()) return std::nullopt;
@@ -89,13 +86,11 @@ std::string to_object(const ProcessIdentity& identity) {
 }
 
 std::optional<ProcessIdentity> parse_process_object(std::string_view object) {
-  ProcessIdentity identity;
-  const auto* end = object.end();
-  const auto pid = std::from_chars(object.begin(), end, identity.pid);
-  if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != ':') return std::nullopt;
-  const auto start = std::from_chars(pid.ptr + 1, end, identity.start_time);
-  if (start.ec != std::errc() || start.ptr != end || identity.pid <= 0) return std::nullopt;
-  return identity;
+  const auto pid = parse_leading_number<decltype(ProcessIdentity::pid)>(object);
+  if (!pid || pid->value <= 0 || !pid->rest.starts_with(':')) return std::nullopt;
+  const auto start = parse_number<decltype(ProcessIdentity::start_time)>(pid->rest.substr(1));
+  if (!start) return std::nullopt;
+  return ProcessIdentity{pid->value, *start};
 }
 
 void Ledger::Entry::settle() { ledger_->settle(id_); }

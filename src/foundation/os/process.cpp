@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -37,7 +37,7 @@ std::optional<Stat> read_stat(pid_t pid) {
   const auto fields = split(trim(std::string_view(*text).substr(close + 1)), ' ');
   if (fields.size() < 20 || fields[0].empty()) return std::nullopt;
   Stat stat{.state = fields[0][0]};
-  std::from_chars(fields[19].data(), fields[19].data() + fields[19].size(), stat.start_time);
+  stat.start_time = leading_number_or(fields[19], stat.start_time);
   return stat;
 }
 
@@ -83,11 +83,7 @@ std::string to_string(const ExitStatus& status) {
 }
 
 std::optional<int> find_signal(std::string_view name) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error == std::errc() && end == name.data() + name.size()) {
-    return number >= 1 && number <= SIGRTMAX ? std::optional(number) : std::nullopt;
-  }
+  if (const auto number = parse_number<int>(name)) return *number >= 1 && *number <= SIGRTMAX ? number : std::nullopt;
   std::string key = upper(name);
   if (key.starts_with("SIG")) key.erase(0, 3);
   for (const auto& signal : kSignals) {

@@ -5,19 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace underway::os {
 namespace {
-
-std::optional<unsigned> as_number(const std::string& text) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// Calls a reentrant look-up of <pwd.h> or <grp.h> with a buffer that grows until the entry fits.
 template <class Entry, class Lookup>
@@ -63,6 +56,11 @@ std::optional<User> find_by_uid(uid_t uid) {
 
 }  // namespace
 
+std::optional<id_t> parse_id(std::string_view text) {
+  const auto id = parse_number<id_t>(text);
+  return id != static_cast<id_t>(-1) ? id : std::nullopt;
+}
+
 std::optional<User> find_user(const std::string& name) {
   passwd entry{};
   std::vector<char> buffer;
@@ -70,7 +68,7 @@ std::optional<User> find_user(const std::string& name) {
     return ::getpwnam_r(name.c_str(), e, b, n, r);
   };
   if (look_up(entry, buffer, lookup, fmt::format("user '{}'", name))) return from_entry(entry);
-  const auto number = as_number(name);
+  const auto number = parse_number<unsigned>(name);
   return number ? find_by_uid(*number) : std::nullopt;
 }
 
@@ -95,7 +93,7 @@ std::optional<gid_t> find_group(const std::string& name) {
     return ::getgrnam_r(name.c_str(), e, b, n, r);
   };
   if (look_up(entry, buffer, lookup, fmt::format("group '{}'", name))) return entry.gr_gid;
-  return as_number(name);
+  return parse_number<unsigned>(name);
 }
 
 }  // namespace underway::os

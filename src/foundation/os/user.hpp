@@ -29,5 +29,7 @@ User get_user(const std::string& name);
 /// The user this process runs as; its numbers alone when it has no entry.
 User current_user();
 std::optional<gid_t> find_group(const std::string& name);
+/// The number of a user or a group; 2^32-1, which is "unchanged" to chown(2), is none.
+std::optional<id_t> parse_id(std::string_view text);
 
 }  // namespace underway::os

@@ -1,9 +1,9 @@
 #include "capsule/config.hpp"
 
-#include <charconv>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "capsule/block_reader.hpp"
 #include "capsule/overlay_spec.hpp"
@@ -204,9 +204,7 @@ Config read(const boost::json::value& config, std::vector<std::string>& found) {
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::vector<std::string>& found) {
-  Error error(Code::invalid, what);
-  for (const auto& problem : found) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, what).because(found);
 }
 
 }  // namespace
@@ -214,10 +212,10 @@ Config read(const boost::json::value& config, std::vector<std::string>& found) {
 std::string NetworkConfig::bridge_name() const { return bridge.empty() ? net::link_name("br-" + name) : bridge; }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number == 0) return std::nullopt;
-  std::string unit = lower(trim(text.substr(static_cast<std::size_t>(end - text.data()))));
+  const auto size = parse_leading_number<std::uint64_t>(text);
+  if (!size || size->value == 0) return std::nullopt;
+  const std::uint64_t number = size->value;
+  std::string unit = lower(trim(size->rest));
   if (unit.ends_with("ib")) unit.resize(unit.size() - 2);
   if (unit.size() == 2 && unit.ends_with('b')) unit.pop_back();
   constexpr std::string_view kUnits = "kmgt";

@@ -5,10 +5,10 @@
 #include <sys/un.h>
 
 #include <cerrno>
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::capsule {
@@ -22,11 +22,8 @@ constexpr auto kAnswerPatience = std::chrono::seconds{10};
 
 template <class Number>
 Number number_in(const std::string& text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw Error(Code::internal, fmt::format("the capsule's init says '{}' for a number", text.substr(0, 40)));
-  return number;
+  if (const auto number = parse_number<Number>(text)) return *number;
+  throw Error(Code::internal, fmt::format("the capsule's init says '{}' for a number", text.substr(0, 40)));
 }
 
 /// As many as a Duration can be of: some 30 years.

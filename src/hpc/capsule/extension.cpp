@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "image/image_file.hpp"
@@ -61,6 +62,7 @@ overlay::FindBelow below_image(const std::string& path) {
   auto files = std::make_shared<std::map<std::string, overlay::Below>>();
   for (const auto& entry : file.files(file.manifest())) {
     constexpr mode_t kTypes[] = {S_IFREG, S_IFDIR, S_IFLNK, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK};
+    static_assert(std::size(kTypes) == kEnumerators<image::FileKind>);
     const auto type = kTypes[static_cast<std::size_t>(entry.kind)];
     files->emplace(entry.path, overlay::Below{static_cast<mode_t>(entry.mode) | type, static_cast<uid_t>(entry.uid),
                                               static_cast<gid_t>(entry.gid)});

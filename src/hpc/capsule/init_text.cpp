@@ -1,11 +1,15 @@
 #include "capsule/init_text.hpp"
 
+#include "base/enumerators.hpp"
 #include "base/error.hpp"
 #include "capsule/init/spec.hpp"
 #include "os/process.hpp"
 
 namespace underway::capsule {
 namespace {
+
+static_assert(std::size(init::kRestarts) == kEnumerators<init::Restart>);
+static_assert(std::size(init::kMoments) == kEnumerators<init::Moment>);
 
 std::string escape(std::string_view text) {
   std::string out;

@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -25,21 +25,13 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-template <class Number>
-std::optional<Number> to_number(std::string_view text, int base = 10) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(number)
-                                                                                   : std::nullopt;
-}
-
 /// The number of `name` in the text of passwd(5) or group(5): both have it in the third field.
 std::optional<std::uint32_t> find_id(const std::string& text, const std::string& name) {
   if (name == "-" || name == "root") return 0;
-  if (const auto number = to_number<std::uint32_t>(name)) return number;
+  if (const auto number = parse_number<std::uint32_t>(name)) return number;
   for (const auto& line : split(text, '\n')) {
     const auto fields = split(line, ':');
-    if (fields.size() > 2 && fields[0] == name) return to_number<std::uint32_t>(fields[2]);
+    if (fields.size() > 2 && fields[0] == name) return parse_number<std::uint32_t>(fields[2]);
   }
   return std::nullopt;
 }
@@ -141,7 +133,8 @@ std::vector<RunDirectory> run_directories(const ImageRoot& image, const std::str
       const bool plain = target.starts_with("/run/") && target.find('%') == std::string::npos &&
                          target.find("/.") == std::string::npos && target.find("//") == std::string::npos;
       if (!plain || target.starts_with("/run/underway")) continue;
-      const auto mode = words.size() > 2 && words[2] != "-" ? to_number<unsigned>(words[2], 8) : std::optional(0755U);
+      const auto mode =
+          words.size() > 2 && words[2] != "-" ? parse_number<unsigned>(words[2], 8) : std::optional(0755U);
       const auto uid = find_id(users, words.size() > 3 ? words[3] : "-");
       const auto gid = find_id(groups, words.size() > 4 ? words[4] : "-");
       if (mode && uid && gid) directories.push_back({target, *uid, *gid, static_cast<mode_t>(*mode & 07777U)});

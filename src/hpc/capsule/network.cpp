@@ -61,9 +61,9 @@ void wait_forwarding(const net::Netlink& here, const Port& port) {
 }
 
 Error in_use(const std::vector<std::string>& who) {
-  Error error(Code::conflict, "an address of the capsule is already in use");
-  for (const auto& one : who) error.because(one);
-  return std::move(error).advise("stop what uses it, or give the capsule another; nothing was started");
+  return Error(Code::conflict, "an address of the capsule is already in use")
+      .because(who)
+      .advise("stop what uses it, or give the capsule another; nothing was started");
 }
 
 bool has_ipv6(const Port& port) {

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "host/detail/ground.hpp"
 #include "host/detail/groups.hpp"
@@ -86,7 +87,7 @@ void make_shares(const Layout& layout, const ClusterSpec& cluster) {
   for (const auto& share : cluster.shares) {
     const auto path = layout.share(cluster.name, share.path);
     os::make_directories(path, 0755);
-    if (::chmod(path.c_str(), static_cast<mode_t>(std::stoul(share.mode, nullptr, 8))) != 0) {
+    if (::chmod(path.c_str(), parse_number<mode_t>(share.mode, 8).value()) != 0) {
       throw errno_error(errno, fmt::format("cannot set the mode of share '{}'", share.path));
     }
   }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "host/detail/groups.hpp"
 #include "os/file.hpp"
@@ -40,7 +41,7 @@ void inherit_cpuset(const std::string& parent, const std::string& child) {
 
 void kill_inside(const std::string& directory) {
   for (const auto& line : split(os::find_file(directory + "/cgroup.procs").value_or(""), '\n')) {
-    if (!line.empty()) ::kill(static_cast<pid_t>(std::stol(line)), SIGKILL);
+    if (const auto pid = parse_number<pid_t>(line)) ::kill(*pid, SIGKILL);
   }
 }
 

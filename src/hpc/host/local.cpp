@@ -42,9 +42,7 @@ std::string find_init_program() {
 }
 
 [[noreturn]] void refuse(std::string what, const std::vector<std::string>& reasons) {
-  Error error(Code::invalid, std::move(what));
-  for (const auto& reason : reasons) error.because(reason);
-  throw error;
+  throw Error(Code::invalid, std::move(what)).because(reasons);
 }
 
 }  // namespace

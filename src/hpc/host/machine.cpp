@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "host/detail/machine.hpp"
@@ -64,7 +65,7 @@ BootDirectory to_boot(const model::HostDirectory& directory) {
                       : fmt::format("this machine has no user '{}'", directory.owner))
         .advise("install the package that brings it");
   }
-  return {resolve(directory.path), user->uid, *group, static_cast<mode_t>(std::stoul(directory.mode, nullptr, 8))};
+  return {resolve(directory.path), user->uid, *group, parse_number<mode_t>(directory.mode, 8).value()};
 }
 
 std::vector<BootDirectory> directories_of(const HostSpec& host) {

@@ -8,8 +8,7 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<Difference>) {
-  static const Enumeration e = describe::enumeration<Difference>(
-      "difference", {{Difference::added, "added"}, {Difference::removed, "removed"}, {Difference::changed, "changed"}});
+  static const Enumeration e = describe::enumeration<Difference>("difference");
   return e;
 }
 

@@ -15,19 +15,12 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<Restart>) {
-  static const Enumeration e = describe::enumeration<Restart>(
-      "restart", {{Restart::always, "always"}, {Restart::on_failure, "on_failure"}, {Restart::never, "never"}});
+  static const Enumeration e = describe::enumeration<Restart>("restart");
   return e;
 }
 
 const Enumeration& description(Tag<Moment>) {
-  static const Enumeration e = describe::enumeration<Moment>("moment", {{Moment::before_stop, "before_stop"},
-                                                                        {Moment::after_start, "after_start"},
-                                                                        {Moment::probe, "probe"},
-                                                                        {Moment::check, "check"},
-                                                                        {Moment::quiesce, "quiesce"},
-                                                                        {Moment::unquiesce, "unquiesce"},
-                                                                        {Moment::before_revert, "before_revert"}});
+  static const Enumeration e = describe::enumeration<Moment>("moment");
   return e;
 }
 

@@ -125,11 +125,8 @@ void copy_payload(const os::Fd& from, const os::Fd& to, std::int64_t size, const
 Packed pack(const std::string& directory, Manifest manifest, const std::string& out, const PackOptions& options) {
   manifest.payload = {};
   manifest.files = {};
-  if (const auto wrong = problems(manifest); !wrong.empty()) {
-    Error error(Code::invalid, "the image's manifest is not valid");
-    for (const auto& problem : wrong) error.because(problem);
-    throw error;
-  }
+  if (const auto wrong = problems(manifest); !wrong.empty())
+    throw Error(Code::invalid, "the image's manifest is not valid").because(wrong);
   manifest.payload.uuid = uuid_for(manifest.name, manifest.version);
   auto files = list_files(directory);
   if (options.all_root)

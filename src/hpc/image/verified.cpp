@@ -81,7 +81,7 @@ const TrustedKey& check_signatures(const ImageFile& file, const std::vector<Trus
     faults.push_back(*why);
   }
   Error error(Code::denied, fmt::format("'{}' is not to be trusted", file.name()));
-  for (auto& why : faults) error.because(std::move(why));
+  error.because(faults);
   if (keys.empty()) error.because("no key is trusted at all");
   throw std::move(error).advise("see `underway capsule keys list`; trust the signer's key or sign the image again");
 }
@@ -120,9 +120,7 @@ VerifiedImage open_verified(const std::string& path, const std::vector<TrustedKe
   } catch (const Error& error) {
     if (error.code() != Code::invalid) throw;
     // Whoever wants to mount it has one reaction to all of these.
-    Error refusal(Code::denied, error.message());
-    for (const auto& reason : error.reasons()) refusal.because(reason);
-    throw refusal;
+    throw Error(Code::denied, error.message()).because(error.reasons());
   }
 }
 

@@ -9,12 +9,7 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<Base>) {
-  static const Enumeration e = describe::enumeration<Base>("base", {{Base::debian, "debian"},
-                                                                    {Base::rpm, "rpm"},
-                                                                    {Base::directory, "directory"},
-                                                                    {Base::image, "image"},
-                                                                    {Base::oci, "oci"},
-                                                                    {Base::tar, "tar"}});
+  static const Enumeration e = describe::enumeration<Base>("base");
   return e;
 }
 

@@ -1,5 +1,7 @@
 #include "impact/entries.hpp"
 
+#include "base/numbers.hpp"
+
 #include <algorithm>
 
 namespace underway::impact {
@@ -18,7 +20,7 @@ std::int64_t last_number(const tables::Tables& tables) {
 std::string month_of(std::int64_t at) { return format_time(from_unix_nanos(at)).substr(0, 7); }
 
 std::string month_after(const std::string& month) {
-  const int year = std::stoi(month.substr(0, 4)), number = std::stoi(month.substr(5));
+  const int year = parse_number<int>(month.substr(0, 4)).value(), number = parse_number<int>(month.substr(5)).value();
   return number == 12 ? fmt::format("{:04}-01", year + 1) : fmt::format("{:04}-{:02}", year, number + 1);
 }
 

@@ -47,9 +47,7 @@ std::string sentence(const Judgement& judgement) {
 }
 
 const describe::Enumeration& description(describe::Tag<Impact>) {
-  static const describe::Enumeration e = describe::enumeration<Impact>(
-      "impact",
-      {{Impact::none, "none"}, {Impact::brief, "brief"}, {Impact::drain, "drain"}, {Impact::outage, "outage"}});
+  static const describe::Enumeration e = describe::enumeration<Impact>("impact");
   return e;
 }
 

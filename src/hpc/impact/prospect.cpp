@@ -1,8 +1,8 @@
 #include "impact/prospect.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "impact/detail/parts.hpp"
 #include "model/capsule_name.hpp"
@@ -33,11 +33,9 @@ std::optional<Duration> slurmd_timeout_in(std::string_view text) {
     const auto line = trim(std::string_view(row));
     const auto equals = line.find('=');
     if (equals == std::string_view::npos || lower(trim(line.substr(0, equals))) != "slurmdtimeout") continue;
-    const auto value = trim(line.substr(equals + 1));
-    std::int64_t seconds = 0;
-    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    const bool whole = failed == std::errc{} && (end == value.data() + value.size() || *end == ' ' || *end == '#');
-    return whole ? std::optional<Duration>(std::chrono::seconds(seconds)) : std::nullopt;
+    const auto value = parse_leading_number<std::int64_t>(trim(line.substr(equals + 1)));
+    const bool whole = value && (value->rest.empty() || value->rest[0] == ' ' || value->rest[0] == '#');
+    return whole ? std::optional<Duration>(std::chrono::seconds(value->value)) : std::nullopt;
   }
   return kSlurmdTimeout;
 }

@@ -438,16 +438,16 @@ awaitable<void> Controller::fence(const Errand& errand) {
   if (off == true) {
     const std::string by = fmt::format("the host of {} was switched off", capsule.owner_name);
     log::warn("capsules: {}", by);
-    auto decide = [errand, by](const tables::Tables& tables, const server::Context& context) {
-      return decide_fenced(tables, errand.todo.node, *errand.silence, by, context);
+    auto decide = [errand, by, this](const tables::Tables& tables, const server::Context& context) {
+      return decide_fenced(tables, errand.todo.node, *errand.silence, by, options_.limits, context);
     };
     co_await server_.writer().submit(std::move(decide));
     co_return;
   }
   const bool missing = off.has_value();
   if (missing) why = fmt::format("{} is not heard of, and nobody here can switch its host off", capsule.owner_name);
-  auto decide = [errand, missing, why](const tables::Tables& tables, const server::Context& context) {
-    return decide_not_fenced(tables, errand.key, missing, why, context);
+  auto decide = [errand, missing, why, this](const tables::Tables& tables, const server::Context& context) {
+    return decide_not_fenced(tables, errand.key, missing, why, options_.limits, context);
   };
   co_await server_.writer().submit(std::move(decide));
 }
@@ -456,7 +456,7 @@ awaitable<void> Controller::rehearse(MoveRequest request) {
   const auto* tables = co_await server_.read();
   SeededIds unused{1};
   const server::Context context{SystemClock().now(), unused};
-  decide_move(*tables, request, context);
+  decide_move(*tables, request, options_.limits, context);
   const auto capsule = get_capsule(*tables, request.ns, request.name);
   const auto job = tables->find_job(capsule.ns, capsule.job);
   for (const auto& verdict : server_.judge_nodes(job, *job->find_group(capsule.group))) {
@@ -477,7 +477,7 @@ awaitable<void> Controller::ask_what_is_lost(std::string ns, std::string name) {
                                                          plane_.run_steps(capsule, capsule.owner, "before_revert")));
   if (!failure) co_return;
   Error error(Code::conflict, fmt::format("the upgrade of capsule '{}' cannot be taken back without a loss", name));
-  for (const auto& reason : failure->reasons()) error.because(reason);
+  error.because(failure->reasons());
   if (failure->reasons().empty()) error.because(failure->one_line());
   throw error.because(
       "its data would be those of before; -lose takes it back all the same, and keeps those of now as a snapshot");

@@ -35,6 +35,8 @@ class Controller {
   /// All outlive the controller.
   Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options);
 
+  /// Under which everything about capsules is decided.
+  const Limits& limits() const { return options_.limits; }
   void start();
   async::awaitable<void> stop();
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <charconv>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::move::detail {
@@ -68,7 +68,7 @@ Seen Seen::parse(const std::string& text) {
   seen.look = parts[0];
   if (parts.size() != 3) return seen;
   seen.ear = parts[1];
-  std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), seen.heard);
+  seen.heard = leading_number_or(parts[2], seen.heard);
   return seen;
 }
 

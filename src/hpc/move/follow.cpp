@@ -161,8 +161,9 @@ awaitable<bool> Controller::next_is_due(const Errand& errand, Following& followi
 awaitable<void> Controller::note_copy(const Errand& errand, Following& following) {
   Outcome outcome;
   outcome.begun_at = following.at;
-  auto decide = [errand, outcome](const tables::Tables& tables, const server::Context& context) {
-    return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, context);
+  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
+    return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, options_.limits,
+                             context);
   };
   co_await server_.writer().submit(std::move(decide));
   following.noted_at = outcome.begun_at;

@@ -224,9 +224,8 @@ awaitable<void> NodeSide::stage(const CapsuleRequest& request) {
     if (fresh) overlay::remove_overlay(directory);
   };
   co_await async::on_pool(context_->pool, clear);
-  Error error(Code::invalid, fmt::format("{} cannot run capsule '{}'", context_->self.name, request.name));
-  for (const auto& one : found) error.because(one);
-  throw error;
+  throw Error(Code::invalid, fmt::format("{} cannot run capsule '{}'", context_->self.name, request.name))
+      .because(found);
 }
 
 /// Not on the pool: the link could not come back while a thread waits for what comes over it.

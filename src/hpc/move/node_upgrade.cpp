@@ -103,10 +103,9 @@ awaitable<LookReply> NodeSide::look(LookRequest request) {
     found.push_back(error.one_line());
   }
   if (!found.empty()) {
-    Error error(Code::invalid,
-                fmt::format("{} cannot run capsule '{}' with that image", context_->self.name, request.capsule.name));
-    for (const auto& one : found) error.because(one);
-    throw error;
+    throw Error(Code::invalid,
+                fmt::format("{} cannot run capsule '{}' with that image", context_->self.name, request.capsule.name))
+        .because(found);
   }
   const auto run = capsule::find_run(options_.capsules, request.capsule.ns, request.capsule.name);
   if (run) reply.running = run->digest;

@@ -18,8 +18,6 @@ using tables::Tables;
 
 namespace {
 
-const Limits kDefault;
-
 Case case_of(const Tables& tables, Capsule capsule, const Limits& limits, const Context& context) {
   auto job = tables.find_job(capsule.ns, capsule.job);
   std::string group = capsule.group;
@@ -186,10 +184,11 @@ Decision<Nothing> decide_outcome(const Tables& tables, const std::string& key, c
 }
 
 Decision<Nothing> decide_replicated(const Tables& tables, const std::string& key, const std::string& node,
-                                    std::int64_t epoch, const Outcome& outcome, const Context& context) {
+                                    std::int64_t epoch, const Outcome& outcome, const Limits& limits,
+                                    const Context& context) {
   auto capsule = tables::find_record<Capsule>(tables, key);
   if (!capsule || capsule->epoch != epoch || capsule->owner == node) return {};
-  Case one = case_of(tables, std::move(*capsule), kDefault, context);
+  Case one = case_of(tables, std::move(*capsule), limits, context);
   if (outcome.error)
     one.record().description = fmt::format("its standby has no new copy: {}", *outcome.error);
   else
@@ -205,12 +204,12 @@ std::optional<std::int64_t> silence_of(const Tables& tables, const std::string& 
 }
 
 Decision<Nothing> decide_fenced(const Tables& tables, const std::string& node, std::int64_t silent_since,
-                                const std::string& by, const Context& context) {
+                                const std::string& by, const Limits& limits, const Context& context) {
   Decision<Nothing> decision;
   if (silence_of(tables, node) != silent_since) return decision;
   for (auto& capsule : tables::records<Capsule>(tables)) {
     if (capsule.owner != node) continue;
-    Case one = case_of(tables, std::move(capsule), kDefault, context);
+    Case one = case_of(tables, std::move(capsule), limits, context);
     one.fence(by);
     append(decision.changes, one.take());
   }
@@ -218,10 +217,10 @@ Decision<Nothing> decide_fenced(const Tables& tables, const std::string& node, s
 }
 
 Decision<Nothing> decide_not_fenced(const Tables& tables, const std::string& key, bool missing, const std::string& why,
-                                    const Context& context) {
+                                    const Limits& limits, const Context& context) {
   auto capsule = tables::find_record<Capsule>(tables, key);
   if (!capsule || !capsule->move) return {};
-  Case one = case_of(tables, std::move(*capsule), kDefault, context);
+  Case one = case_of(tables, std::move(*capsule), limits, context);
   auto& record = one.record();
   if (missing) record.state = CapsuleState::waiting_for_fence;
   record.description = missing ? fmt::format("{}. See that {} is off, then: `underway capsule fence {} -host-is-off`",
@@ -250,7 +249,8 @@ void check_target(const Tables& tables, const Capsule& capsule, const std::strin
 
 }  // namespace
 
-Decision<std::string> decide_move(const Tables& tables, const MoveRequest& request, const Context& context) {
+Decision<std::string> decide_move(const Tables& tables, const MoveRequest& request, const Limits& limits,
+                                  const Context& context) {
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   if (capsule.move)
     throw conflict(capsule, fmt::format("it moves to {} already", capsule.move->target_name))
@@ -271,7 +271,7 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
     throw conflict(capsule,
                    fmt::format("{} is not heard of, and the target has no copy of the overlay", capsule.owner_name))
         .advise("wait for it, or accept that what it wrote is lost: -without-overlay");
-  Case one = case_of(tables, std::move(capsule), kDefault, context);
+  Case one = case_of(tables, std::move(capsule), limits, context);
   if (one.record().silent_since == 0 && !heard) one.record().silent_since = unix_nanos(context.now);
   if (one.record().upgrade && one.record().upgrade->phase < model::UpgradePhase::roll_back)
     one.give_up(fmt::format("{} is not heard of, and it is started elsewhere", one.record().owner_name));
@@ -283,13 +283,13 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
 }
 
 Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, const std::string& name,
-                                const Context& context) {
+                                const Limits& limits, const Context& context) {
   Capsule capsule = get_capsule(tables, ns, name);
   if (capsule.upgrade && !capsule.move) {
     if (capsule.upgrade->phase >= model::UpgradePhase::roll_back)
       throw Error(Code::conflict, fmt::format("the upgrade of capsule '{}' cannot be cancelled now", name))
           .because("it goes back already");
-    Case one = case_of(tables, std::move(capsule), kDefault, context);
+    Case one = case_of(tables, std::move(capsule), limits, context);
     one.give_up("it was cancelled");
     return {one.take(), {}};
   }
@@ -298,13 +298,13 @@ Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, con
   if (capsule.move->kind == MoveKind::failover || phase >= MovePhase::roll_back)
     throw Error(Code::conflict, fmt::format("the move of capsule '{}' cannot be cancelled now", name))
         .because(phase >= MovePhase::roll_back ? "it goes back already" : "there is nowhere to go back to");
-  Case one = case_of(tables, std::move(capsule), kDefault, context);
+  Case one = case_of(tables, std::move(capsule), limits, context);
   one.go_back("it was cancelled");
   return {one.take(), {}};
 }
 
 Decision<Nothing> decide_vouch(const Tables& tables, const std::string& ns, const std::string& name,
-                               const Context& context) {
+                               const Limits& limits, const Context& context) {
   const Capsule capsule = get_capsule(tables, ns, name);
   const auto node = tables.find_node(capsule.owner);
   if (node && !node->silent())
@@ -312,12 +312,13 @@ Decision<Nothing> decide_vouch(const Tables& tables, const std::string& ns, cons
         .because("its agent is heard of")
         .advise(fmt::format("`underway capsule move {} -to NODE` moves it", name));
   return decide_fenced(tables, capsule.owner, *silence_of(tables, capsule.owner),
-                       "somebody vouched for it that its host is off", context);
+                       "somebody vouched for it that its host is off", limits, context);
 }
 
 Decision<Nothing> decide_standby(const Tables& tables, const std::string& ns, const std::string& name,
-                                 const std::string& node, Duration every, Duration rpo, const Context& context) {
-  Case one = case_of(tables, get_capsule(tables, ns, name), kDefault, context);
+                                 const std::string& node, Duration every, Duration rpo, const Limits& limits,
+                                 const Context& context) {
+  Case one = case_of(tables, get_capsule(tables, ns, name), limits, context);
   if (!node.empty() && !tables.find_node(node))
     throw Error(Code::not_found, "node not found").because(fmt::format("no node with id '{}'", node));
   auto& record = one.record();

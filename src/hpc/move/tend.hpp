@@ -76,19 +76,20 @@ server::Decision<server::Nothing> decide_outcome(const tables::Tables& tables, c
 /// A copy was made on the standby, of the owner's overlay of that epoch.
 server::Decision<server::Nothing> decide_replicated(const tables::Tables& tables, const std::string& key,
                                                     const std::string& node, std::int64_t epoch, const Outcome& outcome,
-                                                    const server::Context& context);
+                                                    const Limits& limits, const server::Context& context);
 /// The host of `node` is known to run nothing: its provider says so, or a person. Of every capsule that it owned.
 /// `silent_since`: as silence_of() had it when the provider was asked; what was found of an earlier silence says
 /// nothing.
 server::Decision<server::Nothing> decide_fenced(const tables::Tables& tables, const std::string& node,
-                                                std::int64_t silent_since, const std::string& by,
+                                                std::int64_t silent_since, const std::string& by, const Limits& limits,
                                                 const server::Context& context);
 /// Which silence of the node this is: when it was declared silent, in seconds since the epoch; 0: it is not known at
 /// all; nothing: it is heard of.
 std::optional<std::int64_t> silence_of(const tables::Tables& tables, const std::string& node);
 /// It cannot be known: nobody to ask (`missing`), or it failed, and is tried again.
 server::Decision<server::Nothing> decide_not_fenced(const tables::Tables& tables, const std::string& key, bool missing,
-                                                    const std::string& why, const server::Context& context);
+                                                    const std::string& why, const Limits& limits,
+                                                    const server::Context& context);
 
 struct MoveRequest {
   std::string ns = "default", name;
@@ -98,16 +99,18 @@ struct MoveRequest {
 /// Begins a move; of a capsule whose owner is not heard of a failover. Returns its id. Throws not_found; conflict: it
 /// moves, its job is stopped, the target is not ready, or nothing is there to start from.
 server::Decision<std::string> decide_move(const tables::Tables& tables, const MoveRequest& request,
-                                          const server::Context& context);
+                                          const Limits& limits, const server::Context& context);
 /// Gives a planned move or an upgrade up, while that is free of charge; later it goes back. Throws not_found, conflict.
 server::Decision<server::Nothing> decide_cancel(const tables::Tables& tables, const std::string& ns,
-                                                const std::string& name, const server::Context& context);
+                                                const std::string& name, const Limits& limits,
+                                                const server::Context& context);
 /// A person says that the owner's host is off. Throws not_found; conflict: its node is heard of.
 server::Decision<server::Nothing> decide_vouch(const tables::Tables& tables, const std::string& ns,
-                                               const std::string& name, const server::Context& context);
+                                               const std::string& name, const Limits& limits,
+                                               const server::Context& context);
 /// Where copies are kept, and how often they are made. Throws not_found.
 server::Decision<server::Nothing> decide_standby(const tables::Tables& tables, const std::string& ns,
                                                  const std::string& name, const std::string& node, Duration every,
-                                                 Duration rpo, const server::Context& context);
+                                                 Duration rpo, const Limits& limits, const server::Context& context);
 
 }  // namespace underway::move

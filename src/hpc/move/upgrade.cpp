@@ -100,12 +100,11 @@ model::CapsuleUpgrade backward(const Capsule& capsule, const std::string& asked)
 
 namespace {
 
-Decision<std::string> begin(const Tables& tables, Capsule capsule, model::CapsuleUpgrade upgrade,
+Decision<std::string> begin(const Tables& tables, Capsule capsule, model::CapsuleUpgrade upgrade, const Limits& limits,
                             const Context& context) {
   auto job = tables.find_job(capsule.ns, capsule.job);
-  const Limits unused;
   std::string group = capsule.group;
-  Case one(tables, unused, context, std::move(capsule), std::move(job), std::move(group));
+  Case one(tables, limits, context, std::move(capsule), std::move(job), std::move(group));
   one.begin_upgrade(std::move(upgrade));
   Decision<std::string> decision;
   decision.result = one.record().upgrade->id;
@@ -115,15 +114,17 @@ Decision<std::string> begin(const Tables& tables, Capsule capsule, model::Capsul
 
 }  // namespace
 
-Decision<std::string> decide_upgrade(const Tables& tables, const UpgradeRequest& request, const Context& context) {
+Decision<std::string> decide_upgrade(const Tables& tables, const UpgradeRequest& request, const Limits& limits,
+                                     const Context& context) {
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   check_idle(tables, capsule);
   const std::string asked = image_of(*tables.find_job(capsule.ns, capsule.job), capsule.group);
   auto upgrade = request.back ? backward(capsule, asked) : forward(request, capsule, asked);
-  return begin(tables, std::move(capsule), std::move(upgrade), context);
+  return begin(tables, std::move(capsule), std::move(upgrade), limits, context);
 }
 
-Decision<std::string> decide_restore(const Tables& tables, const RestoreOrder& request, const Context& context) {
+Decision<std::string> decide_restore(const Tables& tables, const RestoreOrder& request, const Limits& limits,
+                                     const Context& context) {
   Capsule capsule = get_capsule(tables, request.ns, request.name);
   check_idle(tables, capsule);
   if (request.snapshot.empty()) throw Error(Code::invalid, "no snapshot is named");
@@ -131,7 +132,7 @@ Decision<std::string> decide_restore(const Tables& tables, const RestoreOrder& r
   upgrade.to_image = image_of(*tables.find_job(capsule.ns, capsule.job), capsule.group);
   upgrade.data = request.snapshot;
   upgrade.restores = true;
-  return begin(tables, std::move(capsule), std::move(upgrade), context);
+  return begin(tables, std::move(capsule), std::move(upgrade), limits, context);
 }
 
 namespace {

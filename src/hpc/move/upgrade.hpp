@@ -18,7 +18,7 @@ struct UpgradeRequest {
 /// Begins an upgrade. Returns its id. Throws not_found; invalid: scripts that are none; conflict: it moves or is being
 /// upgraded, its job is stopped or asks for that image already, its owner is not there, or there is no way back.
 server::Decision<std::string> decide_upgrade(const tables::Tables& tables, const UpgradeRequest& request,
-                                             const server::Context& context);
+                                             const Limits& limits, const server::Context& context);
 
 struct RestoreOrder {
   std::string ns = "default", name;
@@ -28,7 +28,7 @@ struct RestoreOrder {
 /// takes the overlay's place, it starts, and its check has to pass; else it becomes what it was. Returns its id, as
 /// decide_upgrade; throws the same.
 server::Decision<std::string> decide_restore(const tables::Tables& tables, const RestoreOrder& request,
-                                             const server::Context& context);
+                                             const Limits& limits, const server::Context& context);
 
 /// What the owner's node found about images.
 struct Looked {

@@ -72,11 +72,7 @@ std::string resolve_redirect(const std::string& redirect, const std::string& pat
 }  // namespace
 
 const describe::Enumeration& description(describe::Tag<ChangeKind>) {
-  static const auto kEnumeration =
-      describe::enumeration<ChangeKind>("ChangeKind", {{ChangeKind::added, "added"},
-                                                       {ChangeKind::modified, "modified"},
-                                                       {ChangeKind::deleted, "deleted"},
-                                                       {ChangeKind::replaced, "replaced"}});
+  static const auto kEnumeration = describe::enumeration<ChangeKind>("ChangeKind");
   return kEnumeration;
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "overlay/detail/loop.hpp"
@@ -41,8 +42,9 @@ std::vector<std::pair<int, std::string>> in_use() {
   std::vector<std::pair<int, std::string>> list;
   for (const auto& entry : os::list_directory("/sys/block")) {
     if (!entry.name.starts_with("loop")) continue;
+    const auto number = parse_number<int>(std::string_view(entry.name).substr(4));
     const auto file = os::find_file("/sys/block/" + entry.name + "/loop/backing_file");
-    if (file) list.emplace_back(std::stoi(entry.name.substr(4)), std::string(trim(*file)));
+    if (file && number) list.emplace_back(*number, std::string(trim(*file)));
   }
   return list;
 }

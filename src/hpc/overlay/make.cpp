@@ -146,9 +146,9 @@ void check_before_mount(const Record& record, bool whole) {
     if (whole) check.emplace_back("-f");
     run_tool(check, {0, 1}, std::chrono::hours{1});
   } catch (const Error& e) {
-    Error damaged(Code::internal, fmt::format("the file system of the overlay '{}' is damaged", record.files[0]));
-    for (const auto& reason : e.reasons()) damaged.because(reason);
-    throw damaged.advise(mending_advice(record));
+    throw Error(Code::internal, fmt::format("the file system of the overlay '{}' is damaged", record.files[0]))
+        .because(e.reasons())
+        .advise(mending_advice(record));
   }
 }
 

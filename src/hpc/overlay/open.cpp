@@ -97,10 +97,10 @@ void mount_devices(const Mounted::State& state, const std::vector<std::string>& 
 }
 
 Error damaged(const Record& record, const Error& cause) {
-  Error error(cause.code() == Code::denied || cause.code() == Code::exhausted ? cause.code() : Code::internal,
-              fmt::format("the file system of the overlay '{}' cannot be mounted", record.files.front()));
-  error.because(cause.one_line());
-  return std::move(error).advise(mending_advice(record));
+  return Error(cause.code() == Code::denied || cause.code() == Code::exhausted ? cause.code() : Code::internal,
+               fmt::format("the file system of the overlay '{}' cannot be mounted", record.files.front()))
+      .because(cause.one_line())
+      .advise(mending_advice(record));
 }
 
 void lose(Mounted::State& state, std::size_t file) {
@@ -194,9 +194,7 @@ std::string loss_warning(const Record& record) {
 Mounted open_overlay(const Spec& spec, const std::string& dir, const Options& options) {
   const auto wrong = problems(spec);
   if (!wrong.empty()) {
-    Error error(Code::invalid, fmt::format("cannot make an overlay in '{}'", dir));
-    for (const auto& problem : wrong) error.because(problem);
-    throw std::move(error);
+    throw Error(Code::invalid, fmt::format("cannot make an overlay in '{}'", dir)).because(wrong);
   }
   os::make_directories(dir, 0700);
   auto state = std::make_unique<Mounted::State>();

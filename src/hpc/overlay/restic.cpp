@@ -150,9 +150,7 @@ std::string run_restic(const Repository& repository, const std::vector<std::stri
                        const std::string& cwd) {
   const auto wrong = problems(repository);
   if (!wrong.empty()) {
-    Error error(Code::invalid, fmt::format("cannot use the backups in '{}'", shown(repository)));
-    for (const auto& problem : wrong) error.because(problem);
-    throw std::move(error);
+    throw Error(Code::invalid, fmt::format("cannot use the backups in '{}'", shown(repository))).because(wrong);
   }
   os::SpawnSpec spec{.argv = {"restic"}};
   spec.parent_death_signal = SIGTERM;  // who asked for it is no more

@@ -41,8 +41,7 @@ std::string told(const Snapshot& snapshot) {
 }  // namespace
 
 const describe::Enumeration& description(describe::Tag<Method>) {
-  static const auto kEnumeration = describe::enumeration<Method>(
-      "Method", {{Method::subvolume, "subvolume"}, {Method::clone, "clone"}, {Method::copy, "copy"}});
+  static const auto kEnumeration = describe::enumeration<Method>("Method");
   return kEnumeration;
 }
 

@@ -8,11 +8,7 @@
 namespace underway::overlay {
 
 const describe::Enumeration& description(describe::Tag<Kind>) {
-  static const auto kEnumeration = describe::enumeration<Kind>("Kind", {{Kind::directory, "directory"},
-                                                                        {Kind::ext4, "ext4"},
-                                                                        {Kind::xfs, "xfs"},
-                                                                        {Kind::btrfs, "btrfs"},
-                                                                        {Kind::raid1, "raid1"}});
+  static const auto kEnumeration = describe::enumeration<Kind>("Kind");
   return kEnumeration;
 }
 

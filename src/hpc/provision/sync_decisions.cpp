@@ -84,9 +84,7 @@ void require_valid(const std::vector<SyncFile>& files) {
   }
   for (auto& problem : model::problems(files)) wrong.push_back(std::move(problem));
   if (wrong.empty()) return;
-  Error error(Code::invalid, "the files are not valid");
-  for (const auto& problem : wrong) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, "the files are not valid").because(wrong);
 }
 
 tables::Row<model::Node> node_of_master(const Tables& tables, const SyncFile& file) {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/user.hpp"
 #include "provision/sync_bytes.hpp"
@@ -36,14 +36,6 @@ std::string read_link(const os::Fd& directory, const std::string& name) {
   const ssize_t n = ::readlinkat(directory.get(), name.c_str(), text.data(), text.size());
   text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
   return text;
-}
-
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  if (text.empty() || std::from_chars(begin, end, value).ptr != end || value < 0) return std::nullopt;
-  return value;
 }
 
 std::string mode_text(std::int64_t mode) { return fmt::format("{:04o}", mode); }
@@ -240,7 +232,7 @@ void Ground::read_names() const {
     for (const auto& line : split(*text, '\n')) {
       const auto parts = split(line, ':');
       if (parts.size() < 3) continue;
-      if (const auto number = parse_number(parts[2])) into.emplace(parts[0], *number);
+      if (const auto number = parse_number<std::uint32_t>(parts[2])) into.emplace(parts[0], *number);
     }
   };
   take("/etc/passwd", users_);
@@ -249,7 +241,7 @@ void Ground::read_names() const {
 
 Ids Ground::ids_of(const ManifestEntry& entry) const {
   read_names();
-  Ids ids{parse_number(entry.owner), parse_number(entry.group)};
+  Ids ids{parse_number<std::uint32_t>(entry.owner), parse_number<std::uint32_t>(entry.group)};
   if (const auto it = users_.find(entry.owner); it != users_.end()) ids.uid = it->second;
   if (const auto it = groups_.find(entry.group); it != groups_.end()) ids.gid = it->second;
   // A machine without an /etc/passwd still has a root.

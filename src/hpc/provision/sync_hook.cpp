@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 
@@ -29,11 +29,7 @@ std::optional<int> result_in(const os::Fd& fd) {
   const std::string_view line(text, n > 0 ? static_cast<std::size_t>(n) : 0);
   constexpr std::string_view kExit = "exit ";
   if (!line.starts_with(kExit) || !line.ends_with('\n')) return std::nullopt;
-  int code = 0;
-  const auto digits = line.substr(kExit.size(), line.size() - kExit.size() - 1);
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), code).ptr != digits.data() + digits.size())
-    return std::nullopt;
-  return code;
+  return parse_number<int>(line.substr(kExit.size(), line.size() - kExit.size() - 1));
 }
 
 bool lock(const os::Fd& fd) { return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0; }

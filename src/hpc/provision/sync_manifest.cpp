@@ -90,11 +90,8 @@ Manifest open_manifest(const SignedManifest& from, const Expectation& expected) 
                         "an old copy",
                         manifest.epoch, manifest.revision, expected.epoch, expected.revision))
         .advise("if the nodes shall follow the restored store, run `underway file sync -accept-restored`");
-  if (const auto wrong = problems(manifest); !wrong.empty()) {
-    Error error(Code::invalid, "the manifest of files asks for what cannot be");
-    for (const auto& problem : wrong) error.because(problem);
-    throw error;
-  }
+  if (const auto wrong = problems(manifest); !wrong.empty())
+    throw Error(Code::invalid, "the manifest of files asks for what cannot be").because(wrong);
   return manifest;
 }
 

@@ -169,10 +169,7 @@ Plan make_plan(const Manifest& manifest, const std::map<std::string, ManifestEnt
 }
 
 const describe::Enumeration& description(describe::Tag<Action>) {
-  static const describe::Enumeration e = describe::enumeration<Action>("action", {{Action::create, "create"},
-                                                                                  {Action::replace, "replace"},
-                                                                                  {Action::adjust, "adjust"},
-                                                                                  {Action::remove, "remove"}});
+  static const describe::Enumeration e = describe::enumeration<Action>("action");
   return e;
 }
 

@@ -172,12 +172,7 @@ std::vector<FileAttention> waiting_rotation(const tables::Tables& tables, TimePo
 }
 
 const describe::Enumeration& description(describe::Tag<TargetState>) {
-  static const describe::Enumeration e =
-      describe::enumeration<TargetState>("target state", {{TargetState::synced, "synced"},
-                                                          {TargetState::pending, "pending"},
-                                                          {TargetState::drifted, "drifted"},
-                                                          {TargetState::failed, "failed"},
-                                                          {TargetState::refused, "refused"}});
+  static const describe::Enumeration e = describe::enumeration<TargetState>("target state");
   return e;
 }
 

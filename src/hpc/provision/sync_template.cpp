@@ -3,12 +3,12 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "gotemplate/execute.hpp"
+#include "gotemplate/run.hpp"
 
 namespace underway::provision {
 
@@ -28,21 +28,11 @@ std::string mark(std::string_view what, std::string_view argument) {
   return std::string(what) + std::string(argument) + std::string(kEnd);
 }
 
-using Include = std::function<std::optional<std::string>(const std::string&)>;
-
-/// The functions are data without a state: whoever renders on this thread says what can be included.
-thread_local const Include* including = nullptr;
-
-struct Including {
-  explicit Including(const Include& include) { including = &include; }
-  Including(const Including&) = delete;
-  Including& operator=(const Including&) = delete;
-  ~Including() { including = nullptr; }
-};
-
-std::string master(const std::string& name) {
-  if (including != nullptr) {
-    if (auto text = (*including)(name)) return *std::move(text);
+/// Of the master that the call names first.
+std::string master(const Call& call) {
+  const std::string name = call.string(0);
+  if (const auto& include = call.run.inputs().include) {
+    if (auto text = include(name)) return *std::move(text);
   }
   throw Error(Code::not_found, fmt::format("there is no master '{}' to include", name))
       .advise("declare it, as a file of type = \"part\" if no node shall have it");
@@ -114,10 +104,10 @@ const gotemplate::FunctionSet& functions() {
     auto all = gotemplate::overlay_function_list();
     const auto add = [&](Function function) { all.push_back(std::move(function)); };
     add({"Include", "master string", "The bytes of another master, without the newline at its end.", Origin::sprig,
-         [](const Call& c) -> Value { return without_last_newline(master(c.string(0))); }});
+         [](const Call& c) -> Value { return without_last_newline(master(c)); }});
     add({"IncludeBlock", "master string, stop string",
          "The lines of another master before the first that holds `stop`.", Origin::sprig,
-         [](const Call& c) -> Value { return block_of(master(c.string(0)), c.string(1)); }});
+         [](const Call& c) -> Value { return block_of(master(c), c.string(1)); }});
     add({"abort", "", "The target does not get this file.", Origin::sprig,
          [](const Call&) -> Value { return mark(kAbort, ""); }});
     add({"nobackup", "", "Nothing: no backups are made.", Origin::sprig, [](const Call&) -> Value { return ""; }});
@@ -168,10 +158,9 @@ struct Ipv4Network {
 std::optional<Ipv4Network> network_of(const std::string& cidr) {
   const auto slash = cidr.find('/');
   if (slash == std::string::npos) return std::nullopt;
-  int prefix = 0;
-  const char* end = cidr.data() + cidr.size();
-  if (std::from_chars(cidr.data() + slash + 1, end, prefix).ptr != end || prefix < 0 || prefix > 32)
-    return std::nullopt;
+  const auto length = parse_number<unsigned>(std::string_view(cidr).substr(slash + 1));
+  if (!length || *length > 32) return std::nullopt;
+  const int prefix = static_cast<int>(*length);
   in_addr address{};
   if (::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address) != 1) return std::nullopt;
   const std::uint32_t bits = prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix);
@@ -468,9 +457,9 @@ Value TemplateWorld::data_for(const model::SyncFile& file, const Target& target)
 
 Rendered TemplateWorld::render(const model::SyncFile& file, const std::string& text, const Target& target,
                                const Include& include) const {
-  const Including scope(include);
   gotemplate::Inputs inputs;
   inputs.data = data_for(file, target);
+  inputs.include = include;
   inputs.limits.output = model::kPieceBytes;
   const auto parsed = gotemplate::parse(file.name, text, functions());
   auto rendering = gotemplate::render(parsed, inputs);

@@ -36,10 +36,11 @@ class TemplateWorld {
   };
   explicit TemplateWorld(const Inputs& inputs);
 
-  /// `include` gives the bytes of another master by its name or path, or nothing.
+  /// The bytes of another master by its name or path, or nothing.
+  using Include = std::function<std::optional<std::string>(const std::string&)>;
   /// Errors: those of gotemplate, with the place.
   Rendered render(const model::SyncFile& file, const std::string& text, const Target& target,
-                  const std::function<std::optional<std::string>(const std::string&)>& include) const;
+                  const Include& include) const;
 
  private:
   gotemplate::Value data_for(const model::SyncFile& file, const Target& target) const;

@@ -1,5 +1,6 @@
 #include "saving/node_side.hpp"
 
+#include "base/enumerators.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr auto kReportPatience = std::chrono::seconds{20};
 constexpr const char* kWords[] = {"snapshot", "backup", "restore drill"};
+static_assert(std::size(kWords) == kEnumerators<Work>);
 
 /// Not while it starts, stops or is about to move: its init knows. Throws when that does not say.
 bool is_up(const capsule::Run& run) {

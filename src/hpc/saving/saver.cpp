@@ -47,9 +47,7 @@ overlay::Repository Saver::repository(const CapsuleName& capsule, const Where& w
   auto repository = schedule.where();
   const auto wrong = overlay::problems(repository);
   if (wrong.empty()) return repository;
-  Error error(Code::invalid, fmt::format("cannot use the backups in '{}'", overlay::shown(repository)));
-  for (const auto& problem : wrong) error.because(problem);
-  throw std::move(error);
+  throw Error(Code::invalid, fmt::format("cannot use the backups in '{}'", overlay::shown(repository))).because(wrong);
 }
 
 overlay::Snapshot Saver::snapshot(const SnapshotRequest& request) const {

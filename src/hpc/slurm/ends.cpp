@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "slurm/hold.hpp"
 
@@ -16,9 +16,8 @@ namespace {
 
 /// The number that `text` begins with.
 std::optional<std::int64_t> number_at(std::string_view text, int base = 10) {
-  std::int64_t out = 0;
-  const auto [_, problem] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return problem == std::errc{} ? std::optional(out) : std::nullopt;
+  const auto number = parse_leading_number<std::int64_t>(text, base);
+  return number ? std::optional(number->value) : std::nullopt;
 }
 
 /// The number behind `key`.

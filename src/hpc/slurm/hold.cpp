@@ -1,13 +1,13 @@
 #include "slurm/hold.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include <set>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "slurm/hostlist.hpp"
 
@@ -21,17 +21,6 @@ std::string setting(std::string_view config, std::string_view key) {
   }
   return {};
 }
-
-namespace {
-
-/// 0: it is none.
-std::int64_t number_of(const std::string& text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-}  // namespace
 
 std::string hold_text(const Hold& hold) {
   std::string out = "# Written by underway: slurmctld waits until its beliefs were compared with the nodes.\n";
@@ -86,10 +75,12 @@ bool gives_nodes_up(std::string_view config) {
   return setting(config, "SlurmdTimeout") != fmt::format("{} sec", kNeverTimeout);
 }
 
-std::int64_t parse_next_job(std::string_view config) { return number_of(setting(config, "NEXT_JOB_ID")); }
+std::int64_t parse_next_job(std::string_view config) {
+  return leading_number_or<std::int64_t>(setting(config, "NEXT_JOB_ID"), 0);
+}
 
 std::int64_t parse_first_job(std::string_view config) {
-  const auto first = number_of(setting(config, "FirstJobId"));
+  const auto first = leading_number_or<std::int64_t>(setting(config, "FirstJobId"), 0);
   return first > 1 ? first : 0;
 }
 
@@ -111,11 +102,9 @@ std::optional<TimePoint> parse_state_time(std::string_view hold) {
   for (const auto& line : split(hold, '\n')) {
     if (!line.starts_with(kMark)) continue;
     const auto text = trim(std::string_view(line).substr(kMark.size()));
-    std::int64_t at = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), at);
     constexpr std::int64_t kLatest = 1LL << 33;  // nanoseconds of it still fit
-    if (problem == std::errc{} && end == text.data() + text.size() && at > 0 && at < kLatest)
-      return TimePoint{std::chrono::seconds{at}};
+    if (const auto at = parse_number<std::int64_t>(text); at && *at > 0 && *at < kLatest)
+      return TimePoint{std::chrono::seconds{*at}};
   }
   return std::nullopt;
 }

@@ -1,9 +1,9 @@
 #include "slurm/hostlist.hpp"
 
-#include <charconv>
 #include <map>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 namespace underway::slurm {
 namespace {
@@ -20,8 +20,7 @@ std::optional<Numbered> split_number(const std::string& name) {
   std::size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
   if (digits == name.size() || name.size() - digits > 9) return std::nullopt;
-  Numbered out{name.substr(0, digits), 0, 0};
-  std::from_chars(name.data() + digits, name.data() + name.size(), out.number);
+  Numbered out{name.substr(0, digits), 0, leading_number_or<std::int64_t>(std::string_view(name).substr(digits), 0)};
   if (name[digits] == '0') out.width = name.size() - digits;
   return out;
 }
@@ -47,11 +46,9 @@ std::string fold_numbers(std::vector<std::int64_t> numbers, std::size_t width) {
 }
 
 std::int64_t number_of(const std::string& list, std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.size() > 9 || failed != std::errc{} || end != text.data() + text.size())
-    refuse(list, fmt::format("'{}' is no number", text));
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  if (!value || text.size() > 9) refuse(list, fmt::format("'{}' is no number", text));
+  return *value;
 }
 
 void unfold_bracket(const std::string& list, const std::string& prefix, std::string_view inside,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "os/cgroup.hpp"
 #include "os/file.hpp"
@@ -14,10 +14,7 @@ namespace underway::slurm {
 namespace {
 
 std::int64_t number_in(const std::string& path, std::int64_t otherwise) {
-  const auto text = std::string(trim(os::find_file(path).value_or("")));
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failed == std::errc() && end == text.data() + text.size() ? value : otherwise;
+  return parse_number<std::int64_t>(trim(os::find_file(path).value_or(""))).value_or(otherwise);
 }
 
 /// "cpu12"
@@ -54,10 +51,7 @@ void read_processors(const std::string& root, Machine& machine) {
 std::int64_t read_memory_mb(const std::string& root) {
   for (const auto& line : split(os::find_file(root + "/proc/meminfo").value_or(""), '\n')) {
     if (!line.starts_with("MemTotal:")) continue;
-    const auto text = trim(std::string_view(line).substr(9));
-    std::int64_t kib = 0;
-    std::from_chars(text.data(), text.data() + text.size(), kib);
-    return kib / 1024 / 100 * 100;
+    return leading_number_or<std::int64_t>(trim(std::string_view(line).substr(9)), 0) / 1024 / 100 * 100;
   }
   return 0;
 }

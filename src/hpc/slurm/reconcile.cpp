@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "slurm/hostlist.hpp"
 
@@ -14,12 +14,6 @@ namespace {
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::int64_t number_of(std::string_view text) {
-  std::int64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
 }
 
 bool is_one_of(std::string_view state, std::initializer_list<std::string_view> states) {
@@ -86,8 +80,8 @@ std::vector<Belief> parse_beliefs(std::string_view text) {
     belief.is_array = std::string_view(fields[5]).starts_with(belief.id + "_");
     belief.waiting = waiting_tasks(fields[5]);
     belief.held = fields[4].starts_with("JobHeld");
-    if (fields.size() > 6 && is_number(fields[6])) belief.start = number_of(fields[6]);
-    if (fields.size() > 7 && is_number(fields[7])) belief.submitted = number_of(fields[7]);
+    if (fields.size() > 6 && is_number(fields[6])) belief.start = leading_number_or<std::int64_t>(fields[6], 0);
+    if (fields.size() > 7 && is_number(fields[7])) belief.submitted = leading_number_or<std::int64_t>(fields[7], 0);
     try {
       if (!fields[3].empty()) belief.nodes = unfold_hosts(std::string(fields[3]));
     } catch (const Error&) {
@@ -184,7 +178,7 @@ class Comparison {
       if (known_.contains(job)) continue;
       forgotten_.insert(job);
       stranger(job, "", hosts, "which slurmctld does not know");
-      out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
+      out_.unknown_up_to = std::max(out_.unknown_up_to, leading_number_or<std::int64_t>(job, 0));
     }
     look_at_those_that_have_run();
     look_at_accepted();
@@ -414,7 +408,7 @@ class Comparison {
       const auto end = end_since(job);
       if (!end || known_.contains(job) || runs_on_.contains(job)) continue;
       forgotten_.insert(job);
-      out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
+      out_.unknown_up_to = std::max(out_.unknown_up_to, leading_number_or<std::int64_t>(job, 0));
       if (end->of_accounts) continue;  // it is as it should be
       const bool enters = known_of_.can_enter && !end->state.empty();
       if (enters) out_.entries.push_back({enter_command(Enter::row, job, *end), {}, {}});
@@ -437,8 +431,9 @@ class Comparison {
       std::move(rows.begin(), rows.end(), std::back_inserter(out_.findings));
       return;
     }
-    std::sort(rows.begin(), rows.end(),
-              [](const auto& a, const auto& b) { return number_of(a.job) < number_of(b.job); });
+    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+      return leading_number_or<std::int64_t>(a.job, 0) < leading_number_or<std::int64_t>(b.job, 0);
+    });
     auto all = std::move(rows.front());
     all.text = fmt::format(
         "{} Slurm jobs, {} to {}, have run and ended, and slurmctld does not know them: its state is older. Their rows "
@@ -453,7 +448,7 @@ class Comparison {
       if (known_.contains(job) || runs_on_.contains(job) || known_of_.nodes.contains(job)) continue;
       if (known_of_.accounts.contains(job)) continue;
       out_.kept.insert(job);
-      out_.unknown_up_to = std::max(out_.unknown_up_to, number_of(job));
+      out_.unknown_up_to = std::max(out_.unknown_up_to, leading_number_or<std::int64_t>(job, 0));
       out_.findings.push_back(
           {Finding::Kind::accepted,
            job,
@@ -462,7 +457,7 @@ class Comparison {
            fmt::format("Slurm job {}{} was accepted after slurmctld had written its state, has not run, and is "
                        "known to it no more. Its script and environment lie beside slurmctld in StateSaveLocation, "
                        "underway-accepted/hash.{}/job.{}: submit it again",
-                       job, user.empty() ? "" : " of " + user, number_of(job) % 10, job)});
+                       job, user.empty() ? "" : " of " + user, leading_number_or<std::int64_t>(job, 0) % 10, job)});
     }
   }
 

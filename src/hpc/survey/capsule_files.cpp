@@ -1,6 +1,5 @@
 // Drafts of capsules as files.
-#include <charconv>
-
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "survey/capsule_draft.hpp"
 #include "survey/detail/hcl_text.hpp"
@@ -37,10 +36,7 @@ std::int64_t seconds_to_stop(const CapsuleDraft& draft) {
   constexpr std::int64_t kWithoutSaying = 20;  // docs/reference/drivers.md, stop_timeout
   std::int64_t sum = 0;
   for (const auto& service : draft.programs) {
-    std::int64_t seconds = kWithoutSaying;
-    const auto& text = service.stop_timeout;  // "60s"
-    std::from_chars(text.data(), text.data() + text.size(), seconds);
-    sum += seconds;
+    sum += leading_number_or(service.stop_timeout, kWithoutSaying);  // "60s"
   }
   return std::max(sum, kWithoutSaying);
 }

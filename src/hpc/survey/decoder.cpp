@@ -59,28 +59,29 @@ Cast cast_of(Mac destination) {
 }  // namespace
 
 std::string_view to_string(Malformed kind) {
-  static constexpr std::array<std::string_view, kMalformedKinds> names = {"",
-                                                                          "unknown link type",
-                                                                          "truncated ethernet",
-                                                                          "truncated vlan tag",
-                                                                          "too many vlan tags",
-                                                                          "truncated arp",
-                                                                          "arp format",
-                                                                          "truncated ipv4",
-                                                                          "ipv4 version",
-                                                                          "ipv4 header length",
-                                                                          "ipv4 total length",
-                                                                          "truncated ipv6",
-                                                                          "ipv6 version",
-                                                                          "ipv6 extension header",
-                                                                          "too many ipv6 extension headers",
-                                                                          "fragment without its first",
-                                                                          "truncated tcp",
-                                                                          "tcp header length",
-                                                                          "truncated udp",
-                                                                          "udp length",
-                                                                          "truncated icmp"};
-  return names[static_cast<std::size_t>(kind)];
+  static constexpr std::string_view kNames[] = {"",
+                                                "unknown link type",
+                                                "truncated ethernet",
+                                                "truncated vlan tag",
+                                                "too many vlan tags",
+                                                "truncated arp",
+                                                "arp format",
+                                                "truncated ipv4",
+                                                "ipv4 version",
+                                                "ipv4 header length",
+                                                "ipv4 total length",
+                                                "truncated ipv6",
+                                                "ipv6 version",
+                                                "ipv6 extension header",
+                                                "too many ipv6 extension headers",
+                                                "fragment without its first",
+                                                "truncated tcp",
+                                                "tcp header length",
+                                                "truncated udp",
+                                                "udp length",
+                                                "truncated icmp"};
+  static_assert(std::size(kNames) == kMalformedKinds);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 Decoder::Decoder() : fragments_(std::make_unique<std::array<Fragment, kFragments>>()) {}

@@ -4,6 +4,7 @@
 /// captured, and whatever is wrong is counted by its kind, never followed. Tunnels (VXLAN, GRE, IPsec, MPLS) are not
 /// looked into: they are a flow of their own.
 
+#include "base/enumerators.hpp"
 #include "net/packet.hpp"
 #include "survey/address.hpp"
 
@@ -38,7 +39,7 @@ enum class Malformed : std::uint8_t {
   udp_length,
   truncated_icmp,
 };
-inline constexpr std::size_t kMalformedKinds = static_cast<std::size_t>(Malformed::truncated_icmp) + 1;
+inline constexpr std::size_t kMalformedKinds = kEnumerators<Malformed>;
 /// "ipv4 header length"
 std::string_view to_string(Malformed kind);
 

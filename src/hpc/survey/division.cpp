@@ -16,19 +16,12 @@ const Service* Division::find(std::string_view name) const {
 }
 
 const Enumeration& description(Tag<Confidence>) {
-  static const Enumeration e = describe::enumeration<Confidence>(
-      "confidence", {{Confidence::low, "low"}, {Confidence::medium, "medium"}, {Confidence::high, "high"}});
+  static const Enumeration e = describe::enumeration<Confidence>("confidence");
   return e;
 }
 
 const Enumeration& description(Tag<OpenedBy>) {
-  static const Enumeration e = describe::enumeration<OpenedBy>("opened_by", {{OpenedBy::nobody, "nobody"},
-                                                                             {OpenedBy::nodes, "nodes"},
-                                                                             {OpenedBy::server, "server"},
-                                                                             {OpenedBy::both, "both"},
-                                                                             {OpenedBy::routed, "routed"},
-                                                                             {OpenedBy::outsiders, "outsiders"},
-                                                                             {OpenedBy::outward, "outward"}});
+  static const Enumeration e = describe::enumeration<OpenedBy>("opened_by");
   return e;
 }
 

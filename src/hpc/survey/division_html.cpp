@@ -82,32 +82,11 @@ std::string details(const Service& service) {
 }  // namespace
 
 std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')
-          out += "�";
-        else
-          out += c;
-    }
-  }
-  return is_utf8(out) ? out : escape_html(hex(text));
+  if (!is_utf8(text)) return hex(text);
+  std::string printable(text);
+  for (char& c : printable)
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') c = '\0';
+  return underway::escape_html(printable);
 }
 
 std::string division_html(const Division& division) {

@@ -1,8 +1,8 @@
 #include "survey/overrides.hpp"
 
-#include <charconv>
 #include <map>
 
+#include "base/numbers.hpp"
 #include "hcl/parser.hpp"
 #include "jobspec/decode.hpp"
 #include "jobspec/reference.hpp"
@@ -26,11 +26,8 @@ bool is_door(std::string_view text) {
   const auto slash = text.find('/');
   if (slash == std::string_view::npos) return false;
   const auto protocol = text.substr(0, slash);
-  const auto digits = text.substr(slash + 1);
-  std::uint16_t port = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  return (protocol == "tcp" || protocol == "udp") && failure == std::errc{} && end == digits.data() + digits.size() &&
-         port != 0;
+  const auto port = parse_number<std::uint16_t>(text.substr(slash + 1));
+  return (protocol == "tcp" || protocol == "udp") && port && *port != 0;
 }
 
 class OverridesReader {
@@ -98,9 +95,7 @@ const ServiceOverride* Overrides::find_program(std::string_view program) const {
 }
 
 const Enumeration& description(Tag<Verdict>) {
-  static const Enumeration e = describe::enumeration<Verdict>(
-      "verdict",
-      {{Verdict::time_critical, "time_critical"}, {Verdict::deferrable, "deferrable"}, {Verdict::unknown, "unknown"}});
+  static const Enumeration e = describe::enumeration<Verdict>("verdict");
   return e;
 }
 

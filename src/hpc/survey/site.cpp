@@ -1,8 +1,8 @@
 #include "survey/site.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "survey/detail/configured_needs.hpp"
 #include "survey/detail/root_view.hpp"
@@ -16,9 +16,8 @@ using detail::slurm_setting;
 constexpr std::size_t kMostSiteFile = 32U << 20;
 
 std::int64_t number_or(const std::string& text, std::int64_t otherwise) {
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc{} && end != text.data() && value >= 0 ? value : otherwise;
+  const auto value = leading_number_or<std::int64_t>(text, otherwise);
+  return value >= 0 ? value : otherwise;
 }
 
 /// The lines of a text without comments, blanks taken away; lines that end in a backslash are joined.

@@ -10,34 +10,19 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<Protocol>) {
-  static const Enumeration e = describe::enumeration<Protocol>("protocol", {{Protocol::tcp, "tcp"},
-                                                                            {Protocol::udp, "udp"},
-                                                                            {Protocol::icmp, "icmp"},
-                                                                            {Protocol::icmp6, "icmp6"},
-                                                                            {Protocol::arp, "arp"},
-                                                                            {Protocol::other, "other"}});
+  static const Enumeration e = describe::enumeration<Protocol>("protocol");
   return e;
 }
 const Enumeration& description(Tag<Part>) {
-  static const Enumeration e = describe::enumeration<Part>("part", {{Part::serves, "serves"},
-                                                                    {Part::opens, "opens"},
-                                                                    {Part::routes, "routes"},
-                                                                    {Part::hears, "hears"},
-                                                                    {Part::between, "between"}});
+  static const Enumeration e = describe::enumeration<Part>("part");
   return e;
 }
 const Enumeration& description(Tag<Pattern>) {
-  static const Enumeration e =
-      describe::enumeration<Pattern>("pattern", {{Pattern::connection, "connection"},
-                                                 {Pattern::request_response, "request_response"},
-                                                 {Pattern::one_way, "one_way"},
-                                                 {Pattern::broadcast, "broadcast"},
-                                                 {Pattern::multicast, "multicast"}});
+  static const Enumeration e = describe::enumeration<Pattern>("pattern");
   return e;
 }
 const Enumeration& description(Tag<Opening>) {
-  static const Enumeration e = describe::enumeration<Opening>(
-      "opening", {{Opening::seen, "seen"}, {Opening::inferred, "inferred"}, {Opening::mixed, "mixed"}});
+  static const Enumeration e = describe::enumeration<Opening>("opening");
   return e;
 }
 

@@ -1,7 +1,6 @@
 // Warewulf 4's configuration: YAML that administrators and programs write. It is read by the function of HCL, which
 // bounds what nesting and aliases can cost.
-#include <charconv>
-
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "hcl/context.hpp"
 #include "hcl/parser.hpp"
@@ -74,10 +73,8 @@ void parse_warewulf_conf(std::string_view text, WarewulfSite& site, std::vector<
   site.address = text_of(&*document, "ipaddr");
   site.netmask = text_of(&*document, "netmask");
   site.network = text_of(&*document, "network");
-  const std::string port = text_of(document->find("warewulf"), "port");
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (failure == std::errc{} && number > 0 && number < 65536) site.port = number;
+  if (const auto port = leading_number_or<std::uint16_t>(text_of(document->find("warewulf"), "port"), 0); port != 0)
+    site.port = port;
   site.dhcp_start = text_of(document->find("dhcp"), "range start");
   site.dhcp_end = text_of(document->find("dhcp"), "range end");
 }

@@ -7,54 +7,6 @@ namespace underway::acl {
 
 namespace {
 
-constexpr std::array<std::string_view, kCapabilities> kNames = {
-    "deny",
-    "list-jobs",
-    "parse-job",
-    "read-job",
-    "submit-job",
-    "register-job",
-    "revert-job",
-    "deregister-job",
-    "purge-job",
-    "evaluate-job",
-    "plan-job",
-    "tag-job-version",
-    "stable-job",
-    "fail-deployment",
-    "pause-deployment",
-    "promote-deployment",
-    "unblock-deployment",
-    "cancel-deployment",
-    "set-alloc-health-deployment",
-    "gc-allocation",
-    "force-periodic-job",
-    "delete-service-registration",
-    "dispatch-job",
-    "read-logs",
-    "read-fs",
-    "alloc-exec",
-    "alloc-node-exec",
-    "alloc-lifecycle",
-    "pause-allocation",
-    "sentinel-override",
-    "csi-register-plugin",
-    "csi-write-volume",
-    "csi-read-volume",
-    "csi-list-volume",
-    "csi-mount-volume",
-    "host-volume-create",
-    "host-volume-register",
-    "host-volume-read",
-    "host-volume-write",
-    "host-volume-delete",
-    "list-scaling-policies",
-    "read-scaling-policy",
-    "read-job-scaling",
-    "scale-job",
-    "submit-recommendation",
-};
-
 constexpr std::pair<Access, std::string_view> kAccesses[] = {{Access::deny, "deny"},
                                                              {Access::list, "list"},
                                                              {Access::read, "read"},
@@ -129,16 +81,19 @@ void Capabilities::add(Capability capability) {
   }
 }
 
-std::string_view spell(Capability capability) { return kNames.at(static_cast<std::size_t>(capability)); }
+std::string_view spell(Capability capability) {
+  return dashed_names<Capability>().at(static_cast<std::size_t>(capability));
+}
 
 std::optional<Capability> parse_capability(std::string_view text) {
-  const auto it = std::find(kNames.begin(), kNames.end(), text);
-  if (it == kNames.end()) return std::nullopt;
-  return static_cast<Capability>(it - kNames.begin());
+  const auto& names = dashed_names<Capability>();
+  const auto it = std::find(names.begin(), names.end(), text);
+  if (it == names.end()) return std::nullopt;
+  return static_cast<Capability>(it - names.begin());
 }
 
 const std::vector<std::string>& capability_names() {
-  static const std::vector<std::string> names(kNames.begin(), kNames.end());
+  static const std::vector<std::string> names(dashed_names<Capability>().begin(), dashed_names<Capability>().end());
   return names;
 }
 
@@ -165,13 +120,14 @@ std::optional<Access> parse_access(std::string_view text) {
 }
 
 const std::vector<std::string>& access_names() {
-  static const std::vector<std::string> names = {"deny", "list", "read", "write", "destroy"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const auto& [value, name] : kAccesses) out.emplace_back(name);
+    return out;
+  }();
   return names;
 }
 
-std::string_view spell(Level level) {
-  static constexpr std::array<std::string_view, 5> kLevels = {"none", "list", "read", "write", "deny"};
-  return kLevels.at(static_cast<std::size_t>(level));
-}
+std::string_view spell(Level level) { return name_of(level); }
 
 }  // namespace underway::acl

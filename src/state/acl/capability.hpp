@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enumerators.hpp"
+
 namespace underway::acl {
 
 /// What may be done in a namespace. Spelled with '-' in policies: "read-job".
@@ -61,7 +63,7 @@ enum class Capability : std::uint8_t {
   scale_job,
   submit_recommendation,
 };
-constexpr std::size_t kCapabilities = static_cast<std::size_t>(Capability::submit_recommendation) + 1;
+constexpr std::size_t kCapabilities = kEnumerators<Capability>;
 
 class Capabilities {
  public:

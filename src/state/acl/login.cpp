@@ -1,7 +1,5 @@
 #include "acl/login.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "filter/filter.hpp"

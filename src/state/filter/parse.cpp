@@ -1,8 +1,7 @@
 // Reads an expression in one pass: what go-bexpr's grammar finds by trying again is decided by looking ahead here.
-#include <charconv>
-
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "filter/detail/tree.hpp"
 
@@ -62,10 +61,7 @@ void append_utf8(std::string& out, std::uint32_t c) {
 
 /// `digits` of a number to `base`, at the front of `text`.
 std::optional<std::uint32_t> number_of(std::string_view text, std::size_t digits, int base) {
-  std::uint32_t value = 0;
-  if (text.size() < digits) return std::nullopt;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + digits, value, base);
-  return failed == std::errc{} && end == text.data() + digits ? std::optional(value) : std::nullopt;
+  return text.size() < digits ? std::nullopt : parse_number<std::uint32_t>(text.substr(0, digits), base);
 }
 
 /// Go's escapes (its language specification, "Rune literals"), between double quotes; nothing when one is wrong.
@@ -410,19 +406,15 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
     base = sign == 'x' ? 16 : sign == 'b' ? 2 : 8;
     text.remove_prefix(sign == 'x' || sign == 'b' || sign == 'o' ? 2 : 1);
   }
-  std::uint64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto value = parse_number<std::uint64_t>(text, base);
   const std::uint64_t most = (1ULL << 63) - (negative ? 0 : 1);
-  if (text.empty() || failed != std::errc{} || end != text.data() + text.size() || value > most) return std::nullopt;
-  return static_cast<std::int64_t>(negative ? 0 - value : value);
+  if (!value || *value > most) return std::nullopt;
+  return static_cast<std::int64_t>(negative ? 0 - *value : *value);
 }
 
 std::optional<double> real_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<double>(text);
 }
 
 /// As strconv.ParseBool.

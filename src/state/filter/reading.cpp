@@ -1,9 +1,8 @@
 #include "filter/detail/reading.hpp"
 
-#include <charconv>
-
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 
 #include <fmt/format.h>
 
@@ -22,13 +21,6 @@ Place json_place(const boost::json::value* value) {
 [[noreturn]] void fail(const Selector& selector, std::size_t at, const std::string& why) {
   throw Error(Code::invalid,
               fmt::format("error finding value in datum: {} at part {}: {}", selector.pointer(), at, why));
-}
-
-std::optional<std::size_t> index_of(std::string_view part) {
-  std::size_t index = 0;
-  const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), index);
-  return failed == std::errc{} && end == part.data() + part.size() && !part.empty() ? std::optional(index)
-                                                                                    : std::nullopt;
 }
 
 /// By its exact name, as a Go client spells it.
@@ -63,7 +55,7 @@ Place step_into_structure(const Place& from, const Selector& selector, std::size
 }
 
 std::size_t index_within(const Selector& selector, std::size_t at, std::size_t size) {
-  const auto index = index_of(selector.path[at]);
+  const auto index = parse_number<std::size_t>(selector.path[at]);
   if (!index) fail(selector, at, fmt::format("couldn't convert key \"{}\" to an index", selector.path[at]));
   if (*index >= size) fail(selector, at, fmt::format("index {} is out of range (length = {})", *index, size));
   return *index;

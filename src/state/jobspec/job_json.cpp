@@ -205,9 +205,7 @@ model::Job job_from_json(const boost::json::value& json) {
   Findings findings;
   find_refused(json, describe::kType<model::Job>, json::Place("Job"), findings);
   if (!findings.refused.empty()) {
-    Error error(Code::invalid, "the job asks for what is not supported");
-    for (auto& name : findings.refused) error.because(std::move(name));
-    throw error;
+    throw Error(Code::invalid, "the job asks for what is not supported").because(findings.refused);
   }
   auto job = json::decode<model::Job>(json, "Job");
   settle_cpu(job);

@@ -34,8 +34,7 @@ std::vector<std::string> problems(const AclRole& role) {
 }
 
 const Enumeration& description(Tag<AclTokenType>) {
-  static const Enumeration e = describe::enumeration<AclTokenType>(
-      "token type", {{AclTokenType::client, "client"}, {AclTokenType::management, "management"}});
+  static const Enumeration e = describe::enumeration<AclTokenType>("token type");
   return e;
 }
 

@@ -1,6 +1,6 @@
 #include "model/allocation.hpp"
 
-#include <charconv>
+#include "base/numbers.hpp"
 
 namespace underway::model {
 
@@ -11,9 +11,7 @@ using describe::Tag;
 
 std::int64_t Allocation::index() const {
   const std::size_t open = name.rfind('[');
-  std::int64_t number = -1;
-  if (open != std::string::npos) std::from_chars(name.data() + open + 1, name.data() + name.size(), number);
-  return number;
+  return open == std::string::npos ? -1 : leading_number_or<std::int64_t>(std::string_view(name).substr(open + 1), -1);
 }
 
 std::string allocation_name(std::string_view job_id, std::string_view group, std::int64_t index) {
@@ -26,24 +24,15 @@ DisconnectPolicy disconnect_policy(const Allocation& allocation) {
 }
 
 const Enumeration& description(Tag<DesiredStatus>) {
-  static const Enumeration e = describe::enumeration<DesiredStatus>(
-      "desired status", {{DesiredStatus::run, "run"}, {DesiredStatus::stop, "stop"}, {DesiredStatus::evict, "evict"}});
+  static const Enumeration e = describe::enumeration<DesiredStatus>("desired status");
   return e;
 }
 const Enumeration& description(Tag<ClientStatus>) {
-  static const Enumeration e =
-      describe::enumeration<ClientStatus>("client status", {{ClientStatus::pending, "pending"},
-                                                            {ClientStatus::running, "running"},
-                                                            {ClientStatus::complete, "complete"},
-                                                            {ClientStatus::failed, "failed"},
-                                                            {ClientStatus::lost, "lost"},
-                                                            {ClientStatus::unknown, "unknown"}});
+  static const Enumeration e = describe::enumeration<ClientStatus>("client status");
   return e;
 }
 const Enumeration& description(Tag<TaskRunState>) {
-  static const Enumeration e = describe::enumeration<TaskRunState>(
-      "task state",
-      {{TaskRunState::pending, "pending"}, {TaskRunState::running, "running"}, {TaskRunState::dead, "dead"}});
+  static const Enumeration e = describe::enumeration<TaskRunState>("task state");
   return e;
 }
 

@@ -78,20 +78,17 @@ std::vector<std::string> problems(const BindingRule& rule) {
 }
 
 const Enumeration& description(Tag<AuthMethodType>) {
-  static const Enumeration e = describe::enumeration<AuthMethodType>(
-      "auth method type", {{AuthMethodType::OIDC, "OIDC"}, {AuthMethodType::JWT, "JWT"}});
+  static const Enumeration e = describe::enumeration<AuthMethodType>("auth method type");
   return e;
 }
 
 const Enumeration& description(Tag<TokenLocality>) {
-  static const Enumeration e = describe::enumeration<TokenLocality>(
-      "token locality", {{TokenLocality::local, "local"}, {TokenLocality::global, "global"}});
+  static const Enumeration e = describe::enumeration<TokenLocality>("token locality");
   return e;
 }
 
 const Enumeration& description(Tag<BindType>) {
-  static const Enumeration e = describe::enumeration<BindType>(
-      "bind type", {{BindType::role, "role"}, {BindType::policy, "policy"}, {BindType::management, "management"}});
+  static const Enumeration e = describe::enumeration<BindType>("bind type");
   return e;
 }
 

@@ -8,9 +8,7 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<PayloadRule>) {
-  static const Enumeration e = describe::enumeration<PayloadRule>("payload", {{PayloadRule::optional, "optional"},
-                                                                              {PayloadRule::required, "required"},
-                                                                              {PayloadRule::forbidden, "forbidden"}});
+  static const Enumeration e = describe::enumeration<PayloadRule>("payload");
   return e;
 }
 

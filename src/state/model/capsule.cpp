@@ -36,34 +36,17 @@ const CapsuleReplica* Capsule::find_replica(std::string_view node) const {
 std::string capsule_key(std::string_view ns, std::string_view name) { return fmt::format("{}/{}", ns, name); }
 
 const Enumeration& description(Tag<CapsuleState>) {
-  static const Enumeration e =
-      describe::enumeration<CapsuleState>("capsule state", {{CapsuleState::free, "free"},
-                                                            {CapsuleState::held, "held"},
-                                                            {CapsuleState::moving, "moving"},
-                                                            {CapsuleState::failed, "failed"},
-                                                            {CapsuleState::waiting_for_fence, "waiting_for_fence"},
-                                                            {CapsuleState::upgrading, "upgrading"}});
+  static const Enumeration e = describe::enumeration<CapsuleState>("capsule state");
   return e;
 }
 
 const Enumeration& description(Tag<MoveKind>) {
-  static const Enumeration e =
-      describe::enumeration<MoveKind>("move kind", {{MoveKind::planned, "planned"}, {MoveKind::failover, "failover"}});
+  static const Enumeration e = describe::enumeration<MoveKind>("move kind");
   return e;
 }
 
 const Enumeration& description(Tag<MovePhase>) {
-  static const Enumeration e = describe::enumeration<MovePhase>("move phase", {{MovePhase::stage, "stage"},
-                                                                               {MovePhase::copy, "copy"},
-                                                                               {MovePhase::before_stop, "before_stop"},
-                                                                               {MovePhase::stop, "stop"},
-                                                                               {MovePhase::transfer, "transfer"},
-                                                                               {MovePhase::fence, "fence"},
-                                                                               {MovePhase::start, "start"},
-                                                                               {MovePhase::check, "check"},
-                                                                               {MovePhase::roll_back, "roll_back"},
-                                                                               {MovePhase::restore, "restore"},
-                                                                               {MovePhase::done, "done"}});
+  static const Enumeration e = describe::enumeration<MovePhase>("move phase");
   return e;
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::model {
@@ -39,13 +39,11 @@ const Field kYears{"year", 1970, 2099};
       .because(std::string(why));
 }
 
-int parse_number(const Field& field, std::string_view text, int least, int most, std::string_view item) {
-  int value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.front() == '-' || failed != std::errc{} || end != text.data() + text.size())
-    refuse(field, item, fmt::format("'{}' is not a number", text));
-  if (value < least || value > most) refuse(field, item, fmt::format("{} is not in {} to {}", value, least, most));
-  return value;
+int number_between(const Field& field, std::string_view text, int least, int most, std::string_view item) {
+  const auto value = parse_number<int>(text);
+  if (!value || text.front() == '-') refuse(field, item, fmt::format("'{}' is not a number", text));
+  if (*value < least || *value > most) refuse(field, item, fmt::format("{} is not in {} to {}", *value, least, most));
+  return *value;
 }
 
 int parse_value(const Field& field, std::string_view text, std::string_view item) {
@@ -53,7 +51,7 @@ int parse_value(const Field& field, std::string_view text, std::string_view item
     const auto name = field.names[i];
     if (text == name || text == name.substr(0, 3)) return field.least + static_cast<int>(i);
   }
-  return parse_number(field, text, field.least, field.most, item);
+  return number_between(field, text, field.least, field.most, item);
 }
 
 bool is_any(std::string_view field) { return field == "*" || field == "?"; }
@@ -66,7 +64,7 @@ void parse_item(const Field& field, std::string_view item, Take take) {
   const auto slash = item.find('/');
   if (slash != std::string_view::npos) {
     range = item.substr(0, slash);
-    step = parse_number(field, item.substr(slash + 1), 1, field.most, item);
+    step = number_between(field, item.substr(slash + 1), 1, field.most, item);
   }
   int first = field.least, last = field.most;
   const auto hyphen = range.find('-');
@@ -157,7 +155,7 @@ void Cron::parse_day_of_month(std::string_view field) {
     } else if (item == "lw" || item == "wl") {
       last_workday_ = true;
     } else if (item.ends_with('w')) {
-      const int day = parse_number(kDays, item.substr(0, item.size() - 1), 1, 31, item);
+      const int day = number_between(kDays, item.substr(0, item.size() - 1), 1, 31, item);
       workdays_nearest_ |= std::uint32_t{1} << day;
     } else {
       parse_item(kDays, item, [&](int day) { days_ |= std::uint32_t{1} << day; });
@@ -171,7 +169,7 @@ void Cron::parse_day_of_week(std::string_view field) {
   for (const auto& item : split(field, ',')) {
     const auto hash = item.find('#');
     if (hash != std::string::npos) {
-      const int nth = parse_number(kWeekdays, std::string_view(item).substr(hash + 1), 1, 5, item);
+      const int nth = number_between(kWeekdays, std::string_view(item).substr(hash + 1), 1, 5, item);
       nth_weekdays_[static_cast<std::size_t>(nth)] |=
           bit(parse_value(kWeekdays, std::string_view(item).substr(0, hash), item));
     } else if (item.size() > 1 && item.ends_with('l')) {

@@ -19,16 +19,7 @@ bool Deployment::requires_promotion() const {
 }
 
 const Enumeration& description(Tag<DeploymentStatus>) {
-  static const Enumeration e =
-      describe::enumeration<DeploymentStatus>("deployment status", {{DeploymentStatus::running, "running"},
-                                                                    {DeploymentStatus::paused, "paused"},
-                                                                    {DeploymentStatus::failed, "failed"},
-                                                                    {DeploymentStatus::successful, "successful"},
-                                                                    {DeploymentStatus::cancelled, "cancelled"},
-                                                                    {DeploymentStatus::pending, "pending"},
-                                                                    {DeploymentStatus::initializing, "initializing"},
-                                                                    {DeploymentStatus::blocked, "blocked"},
-                                                                    {DeploymentStatus::unblocking, "unblocking"}});
+  static const Enumeration e = describe::enumeration<DeploymentStatus>("deployment status");
   return e;
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::model {
@@ -83,20 +83,16 @@ DeviceAttribute parse_attribute(std::string_view text) {
     found.flag = trimmed == "true";
     return found;
   }
-  double number = 0;
-  const char* end = trimmed.data() + trimmed.size();
-  const auto [rest, failed] = std::from_chars(trimmed.data(), end, number);
-  const std::string_view unit = trim(std::string_view(rest, static_cast<std::size_t>(end - rest)));
-  if (failed != std::errc{} || !std::isfinite(number) || (!unit.empty() && !is_unit(unit))) {
+  const auto number = parse_leading_number<double>(trimmed);
+  const std::string_view unit = number ? trim(number->rest) : std::string_view();
+  if (!number || !std::isfinite(number->value) || (!unit.empty() && !is_unit(unit))) {
     found.text = std::string(text);
     return found;
   }
-  std::int64_t whole = 0;
-  const auto [stop, odd] = std::from_chars(trimmed.data(), rest, whole);
-  if (odd == std::errc{} && stop == rest)
-    found.integer = whole;
+  if (const auto whole = parse_number<std::int64_t>(trimmed.substr(0, trimmed.size() - number->rest.size())))
+    found.integer = *whole;
   else
-    found.number = number;
+    found.number = number->value;
   found.unit = std::string(unit);
   return found;
 }

@@ -8,36 +8,16 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<EvalStatus>) {
-  static const Enumeration e =
-      describe::enumeration<EvalStatus>("evaluation status", {{EvalStatus::blocked, "blocked"},
-                                                              {EvalStatus::pending, "pending"},
-                                                              {EvalStatus::complete, "complete"},
-                                                              {EvalStatus::failed, "failed"},
-                                                              {EvalStatus::canceled, "canceled"}});
+  static const Enumeration e = describe::enumeration<EvalStatus>("evaluation status");
   return e;
 }
 
 const Enumeration& description(Tag<EvalTrigger>) {
-  using T = EvalTrigger;
-  static const Enumeration e =
-      describe::enumeration<T>("trigger", {{T::job_register, "job-register"},
-                                           {T::job_deregister, "job-deregister"},
-                                           {T::node_drain, "node-drain"},
-                                           {T::node_update, "node-update"},
-                                           {T::alloc_stop, "alloc-stop"},
-                                           {T::alloc_failure, "alloc-failure"},
-                                           {T::queued_allocs, "queued-allocs"},
-                                           {T::max_plan_attempts, "max-plan-attempts"},
-                                           {T::failed_follow_up, "failed-follow-up"},
-                                           {T::periodic_job, "periodic-job"},
-                                           {T::scheduled, "scheduled"},
-                                           {T::rolling_update, "rolling-update"},
-                                           {T::deployment_watcher, "deployment-watcher"},
-                                           {T::max_disconnect_timeout, "max-disconnect-timeout"},
-                                           {T::reconnect, "reconnect"},
-                                           {T::alloc_reschedule, "alloc-reschedule"},
-                                           {T::preemption, "preemption"},
-                                           {T::job_scaling, "job-scaling"}});
+  static const Enumeration e = [] {
+    auto trigger = describe::enumeration<EvalTrigger>("trigger");
+    for (auto& [value, name] : trigger.values) name = dashed_names<EvalTrigger>().at(static_cast<std::size_t>(value));
+    return trigger;
+  }();
   return e;
 }
 

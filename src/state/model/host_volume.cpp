@@ -74,10 +74,7 @@ NodeVolume as_node_volume(const HostVolume& volume) {
 }
 
 const Enumeration& description(Tag<HostVolumeState>) {
-  static const Enumeration e =
-      describe::enumeration<HostVolumeState>("host volume state", {{HostVolumeState::pending, "pending"},
-                                                                   {HostVolumeState::ready, "ready"},
-                                                                   {HostVolumeState::unavailable, "unavailable"}});
+  static const Enumeration e = describe::enumeration<HostVolumeState>("host volume state");
   return e;
 }
 

@@ -17,9 +17,7 @@ std::string Identity::file_path() const {
 std::string Identity::variable() const { return is_default() ? "NOMAD_TOKEN" : "NOMAD_TOKEN_" + name; }
 
 const Enumeration& description(Tag<IdentityChange>) {
-  static const Enumeration e = describe::enumeration<IdentityChange>(
-      "identity change mode",
-      {{IdentityChange::noop, "noop"}, {IdentityChange::restart, "restart"}, {IdentityChange::signal, "signal"}});
+  static const Enumeration e = describe::enumeration<IdentityChange>("identity change mode");
   return e;
 }
 

@@ -8,44 +8,31 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<JobType>) {
-  static const Enumeration e = describe::enumeration<JobType>("job type", {{JobType::service, "service"},
-                                                                           {JobType::batch, "batch"},
-                                                                           {JobType::system, "system"},
-                                                                           {JobType::sysbatch, "sysbatch"}});
+  static const Enumeration e = describe::enumeration<JobType>("job type");
   return e;
 }
 const Enumeration& description(Tag<JobStatus>) {
-  static const Enumeration e = describe::enumeration<JobStatus>(
-      "job status", {{JobStatus::pending, "pending"}, {JobStatus::running, "running"}, {JobStatus::dead, "dead"}});
+  static const Enumeration e = describe::enumeration<JobStatus>("job status");
   return e;
 }
 const Enumeration& description(Tag<DependencyScope>) {
-  static const Enumeration e =
-      describe::enumeration<DependencyScope>("scope", {{DependencyScope::node, "node"}, {DependencyScope::any, "any"}});
+  static const Enumeration e = describe::enumeration<DependencyScope>("scope");
   return e;
 }
 const Enumeration& description(Tag<OnFailure>) {
-  static const Enumeration e = describe::enumeration<OnFailure>(
-      "on_failure", {{OnFailure::hold, "hold"}, {OnFailure::ignore, "ignore"}, {OnFailure::stop, "stop"}});
+  static const Enumeration e = describe::enumeration<OnFailure>("on_failure");
   return e;
 }
 const Enumeration& description(Tag<RestartMode>) {
-  static const Enumeration e =
-      describe::enumeration<RestartMode>("restart mode", {{RestartMode::fail, "fail"}, {RestartMode::delay, "delay"}});
+  static const Enumeration e = describe::enumeration<RestartMode>("restart mode");
   return e;
 }
 const Enumeration& description(Tag<LifecycleHook>) {
-  static const Enumeration e =
-      describe::enumeration<LifecycleHook>("lifecycle hook", {{LifecycleHook::prestart, "prestart"},
-                                                              {LifecycleHook::poststart, "poststart"},
-                                                              {LifecycleHook::poststop, "poststop"}});
+  static const Enumeration e = describe::enumeration<LifecycleHook>("lifecycle hook");
   return e;
 }
 const Enumeration& description(Tag<ChangeMode>) {
-  static const Enumeration e = describe::enumeration<ChangeMode>("change mode", {{ChangeMode::noop, "noop"},
-                                                                                 {ChangeMode::restart, "restart"},
-                                                                                 {ChangeMode::signal, "signal"},
-                                                                                 {ChangeMode::script, "script"}});
+  static const Enumeration e = describe::enumeration<ChangeMode>("change mode");
   return e;
 }
 

@@ -12,16 +12,11 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<NodeStatus>) {
-  static const Enumeration e =
-      describe::enumeration<NodeStatus>("node status", {{NodeStatus::initializing, "initializing"},
-                                                        {NodeStatus::ready, "ready"},
-                                                        {NodeStatus::down, "down"},
-                                                        {NodeStatus::disconnected, "disconnected"}});
+  static const Enumeration e = describe::enumeration<NodeStatus>("node status");
   return e;
 }
 const Enumeration& description(Tag<Eligibility>) {
-  static const Enumeration e = describe::enumeration<Eligibility>(
-      "eligibility", {{Eligibility::eligible, "eligible"}, {Eligibility::ineligible, "ineligible"}});
+  static const Enumeration e = describe::enumeration<Eligibility>("eligibility");
   return e;
 }
 
@@ -64,9 +59,7 @@ const Structure& description(Tag<NodeResources>) {
 }
 
 const Enumeration& description(Tag<DrainStatus>) {
-  static const Enumeration e = describe::enumeration<DrainStatus>(
-      "drain status",
-      {{DrainStatus::draining, "draining"}, {DrainStatus::complete, "complete"}, {DrainStatus::canceled, "canceled"}});
+  static const Enumeration e = describe::enumeration<DrainStatus>("drain status");
   return e;
 }
 
@@ -97,10 +90,7 @@ const Structure& description(Tag<DrainMetadata>) {
 }
 
 const Enumeration& description(Tag<SlurmDrainStatus>) {
-  static const Enumeration e =
-      describe::enumeration<SlurmDrainStatus>("drain status in Slurm", {{SlurmDrainStatus::asked, "asked"},
-                                                                        {SlurmDrainStatus::draining, "draining"},
-                                                                        {SlurmDrainStatus::drained, "drained"}});
+  static const Enumeration e = describe::enumeration<SlurmDrainStatus>("drain status in Slurm");
   return e;
 }
 

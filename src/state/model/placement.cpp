@@ -8,9 +8,7 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<NumaAffinity>) {
-  static const Enumeration e = describe::enumeration<NumaAffinity>(
-      "numa affinity",
-      {{NumaAffinity::none, "none"}, {NumaAffinity::prefer, "prefer"}, {NumaAffinity::require, "require"}});
+  static const Enumeration e = describe::enumeration<NumaAffinity>("numa affinity");
   return e;
 }
 

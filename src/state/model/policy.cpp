@@ -192,26 +192,17 @@ std::optional<Duration> DisconnectPolicy::unknown_for() const {
 }
 
 const Enumeration& description(Tag<HealthCheck>) {
-  static const Enumeration e = describe::enumeration<HealthCheck>(
-      "health check",
-      {{HealthCheck::checks, "checks"}, {HealthCheck::task_states, "task_states"}, {HealthCheck::manual, "manual"}});
+  static const Enumeration e = describe::enumeration<HealthCheck>("health check");
   return e;
 }
 
 const Enumeration& description(Tag<DelayFunction>) {
-  static const Enumeration e =
-      describe::enumeration<DelayFunction>("delay function", {{DelayFunction::constant, "constant"},
-                                                              {DelayFunction::exponential, "exponential"},
-                                                              {DelayFunction::fibonacci, "fibonacci"}});
+  static const Enumeration e = describe::enumeration<DelayFunction>("delay function");
   return e;
 }
 
 const Enumeration& description(Tag<Reconcile>) {
-  static const Enumeration e =
-      describe::enumeration<Reconcile>("reconcile", {{Reconcile::best_score, "best_score"},
-                                                     {Reconcile::keep_original, "keep_original"},
-                                                     {Reconcile::keep_replacement, "keep_replacement"},
-                                                     {Reconcile::longest_running, "longest_running"}});
+  static const Enumeration e = describe::enumeration<Reconcile>("reconcile");
   return e;
 }
 

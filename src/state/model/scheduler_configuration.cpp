@@ -39,8 +39,7 @@ const Structure& description(Tag<AutopilotConfiguration>) {
 }
 
 const describe::Enumeration& description(Tag<SchedulerAlgorithm>) {
-  static const describe::Enumeration e = describe::enumeration<SchedulerAlgorithm>(
-      "scheduler algorithm", {{SchedulerAlgorithm::binpack, "binpack"}, {SchedulerAlgorithm::spread, "spread"}});
+  static const describe::Enumeration e = describe::enumeration<SchedulerAlgorithm>("scheduler algorithm");
   return e;
 }
 

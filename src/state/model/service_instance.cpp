@@ -1,9 +1,9 @@
 #include "model/service_instance.hpp"
 
 #include <cctype>
-#include <charconv>
 
 #include "base/expand.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::model {
@@ -17,13 +17,6 @@ std::string address_of(const Node* node) {
 
 std::string with_port(const std::string& ip, std::int64_t port) {
   return ip.find(':') != std::string::npos ? fmt::format("[{}]:{}", ip, port) : fmt::format("{}:{}", ip, port);
-}
-
-/// A label or a number.
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failed == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 const std::string& job_name(const Allocation& allocation) {
@@ -93,7 +86,7 @@ std::optional<PortAddress> find_port(const Allocation& allocation, const std::st
     return PortAddress{port.host_ip.empty() ? address_of(node) : port.host_ip, port.value,
                        port.to > 0 ? port.to : port.value};
   }
-  if (const auto plain = number(label)) return PortAddress{address_of(node), *plain, *plain};
+  if (const auto plain = parse_number<std::int64_t>(label)) return PortAddress{address_of(node), *plain, *plain};
   return std::nullopt;
 }
 

@@ -180,37 +180,27 @@ std::string report_key(std::string_view node_id, std::string_view capsule) {
 }
 
 const Enumeration& description(Tag<SyncFileType>) {
-  static const Enumeration e = describe::enumeration<SyncFileType>("file type", {{SyncFileType::file, "file"},
-                                                                                 {SyncFileType::symlink, "symlink"},
-                                                                                 {SyncFileType::directory, "directory"},
-                                                                                 {SyncFileType::absent, "absent"},
-                                                                                 {SyncFileType::part, "part"}});
+  static const Enumeration e = describe::enumeration<SyncFileType>("file type");
   return e;
 }
 
 const Enumeration& description(Tag<DriftPolicy>) {
-  static const Enumeration e = describe::enumeration<DriftPolicy>(
-      "drift policy", {{DriftPolicy::correct, "correct"}, {DriftPolicy::report, "report"}});
+  static const Enumeration e = describe::enumeration<DriftPolicy>("drift policy");
   return e;
 }
 
 const Enumeration& description(Tag<RemovedPolicy>) {
-  static const Enumeration e = describe::enumeration<RemovedPolicy>(
-      "removed policy", {{RemovedPolicy::keep, "keep"}, {RemovedPolicy::remove, "remove"}});
+  static const Enumeration e = describe::enumeration<RemovedPolicy>("removed policy");
   return e;
 }
 
 const Enumeration& description(Tag<FileTemplate>) {
-  static const Enumeration e =
-      describe::enumeration<FileTemplate>("file template", {{FileTemplate::none, "none"}, {FileTemplate::go, "go"}});
+  static const Enumeration e = describe::enumeration<FileTemplate>("file template");
   return e;
 }
 
 const Enumeration& description(Tag<FileState>) {
-  static const Enumeration e = describe::enumeration<FileState>("file state", {{FileState::synced, "synced"},
-                                                                               {FileState::pending, "pending"},
-                                                                               {FileState::drifted, "drifted"},
-                                                                               {FileState::failed, "failed"}});
+  static const Enumeration e = describe::enumeration<FileState>("file state");
   return e;
 }
 
@@ -375,8 +365,7 @@ const Structure& description(Tag<FileReport>) {
 }
 
 const Enumeration& description(Tag<FileKeyAction>) {
-  static const Enumeration e = describe::enumeration<FileKeyAction>(
-      "file key action", {{FileKeyAction::introduce, "introduce"}, {FileKeyAction::withdraw, "withdraw"}});
+  static const Enumeration e = describe::enumeration<FileKeyAction>("file key action");
   return e;
 }
 

@@ -4,19 +4,13 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "base/enumerators.hpp"
 #include "base/text.hpp"
 
 namespace underway::model {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::pair<HostRight, std::string_view> kNames[] = {{HostRight::root, "root"},
-                                                             {HostRight::host_namespaces, "host_namespaces"},
-                                                             {HostRight::host_paths, "host_paths"},
-                                                             {HostRight::devices, "devices"},
-                                                             {HostRight::low_ports, "low_ports"},
-                                                             {HostRight::node, "node"}};
 
 /// Docker's: what a task may be given by `cap_add` and still be held.
 constexpr std::string_view kHarmless[] = {"audit_write", "chown",  "dac_override",     "fowner",  "fsetid",
@@ -203,11 +197,7 @@ class Reading {
 
 }  // namespace
 
-std::string_view to_string(HostRight right) {
-  const auto* at =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& each) { return each.first == right; });
-  return at->second;
-}
+std::string_view to_string(HostRight right) { return name_of(right); }
 
 const std::vector<HostRight>& listed_rights() {
   static const std::vector<HostRight> kListed = {HostRight::root, HostRight::host_namespaces, HostRight::host_paths,
@@ -217,8 +207,9 @@ const std::vector<HostRight>& listed_rights() {
 
 HostRights parse_rights(const std::vector<std::string>& words) {
   HostRights rights;
-  for (const auto& [right, name] : kNames) {
-    if (std::find(words.begin(), words.end(), name) != words.end()) rights.insert(right);
+  for (std::size_t i = 0; i < kEnumerators<HostRight>; ++i) {
+    if (std::find(words.begin(), words.end(), kNamesOf<HostRight>[i]) != words.end())
+      rights.insert(static_cast<HostRight>(i));
   }
   return rights;
 }

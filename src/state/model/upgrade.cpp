@@ -8,20 +8,7 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<UpgradePhase>) {
-  static const Enumeration e =
-      describe::enumeration<UpgradePhase>("upgrade phase", {{UpgradePhase::stage, "stage"},
-                                                            {UpgradePhase::rehearse, "rehearse"},
-                                                            {UpgradePhase::before_stop, "before_stop"},
-                                                            {UpgradePhase::stop, "stop"},
-                                                            {UpgradePhase::snapshot, "snapshot"},
-                                                            {UpgradePhase::install, "install"},
-                                                            {UpgradePhase::start, "start"},
-                                                            {UpgradePhase::check, "check"},
-                                                            {UpgradePhase::roll_back, "roll_back"},
-                                                            {UpgradePhase::restore, "restore"},
-                                                            {UpgradePhase::restart, "restart"},
-                                                            {UpgradePhase::recheck, "recheck"},
-                                                            {UpgradePhase::done, "done"}});
+  static const Enumeration e = describe::enumeration<UpgradePhase>("upgrade phase");
   return e;
 }
 

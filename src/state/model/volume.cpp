@@ -8,10 +8,8 @@ using describe::Structure;
 using describe::Tag;
 
 const Enumeration& description(Tag<Propagation>) {
-  static const Enumeration e =
-      describe::enumeration<Propagation>("propagation mode", {{Propagation::isolated, "private"},
-                                                              {Propagation::host_to_task, "host-to-task"},
-                                                              {Propagation::bidirectional, "bidirectional"}});
+  static const Enumeration e = describe::enumeration<Propagation>(
+      "propagation mode", {{Propagation::isolated, "private"}, {Propagation::host_to_task, "host-to-task"}});
   return e;
 }
 

@@ -2,8 +2,9 @@
 /// @file
 /// Tables whose rows are found by one key and listed in the order of keys. To add one: give its row create_index,
 /// modify_index and a description, specialise PlainTable, add it to PlainRows and its changes to Change, and its topic
-/// to Topic and kTopicNames. Everything else (store, load, waiters) follows.
+/// to Topic. Everything else (store, load, waiters) follows.
 
+#include "base/enumerators.hpp"
 #include "model/acl.hpp"
 #include "model/cluster.hpp"
 #include "model/deployment.hpp"
@@ -40,7 +41,7 @@ enum class Topic : std::uint8_t {
   acl_roles,
   records
 };
-constexpr std::size_t kTopicCount = 17;
+constexpr std::size_t kTopicCount = kEnumerators<Topic>;
 
 /// topic: of its waiters. prefix: of its keys in the store. key(row): what the row is found by.
 template <class T>

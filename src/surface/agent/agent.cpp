@@ -1,7 +1,5 @@
 #include "agent/agent.hpp"
 
-#include <boost/asio/signal_set.hpp>
-
 #include <unistd.h>
 
 #include <csignal>
@@ -9,6 +7,7 @@
 
 #include "agent/connection_limits.hpp"
 #include "agent/data_directory.hpp"
+#include "agent/early_signals.hpp"
 #include "agent/metrics_listener.hpp"
 #include "agent/node_parts.hpp"
 #include "agent/nomad_compat.hpp"
@@ -108,13 +107,11 @@ class ServerRoleRunner {
     link_http_->listen(link, trust_.tls());
     const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
     tasks_.spawn("keeping certificates fresh", keep_fresh(look_every));
-    if (config.addresses.http == "none") return;
-    http::Endpoint tcp;
-    tcp.host = config.http_host();
-    tcp.port = static_cast<std::uint16_t>(config.ports.http);
+    const auto tcp = config.http_endpoint();
+    if (!tcp) return;
     const auto tls = api_tls(config);
     log::info("agent: the HTTP API listens at {}://{}", tls ? "https" : "http",
-              http::to_string(http_->listen(tcp, tls)));
+              http::to_string(http_->listen(*tcp, tls)));
     if (config.tls.http == false) log::warn("agent: the HTTP API on TCP is plain, as tls.http = false asks for");
   }
 
@@ -268,8 +265,8 @@ class ServerRoleRunner {
     info.config = json::to_value(config);
     info.server = config.server.enabled;
     info.client = config.client.enabled;
-    info.http_address = config.addresses.http == "none" ? "unix:" + config.api_socket()
-                                                        : fmt::format("{}:{}", config.bind_addr, config.ports.http);
+    const auto tcp = config.http_endpoint();
+    info.http_address = tcp ? http::to_string(*tcp) : "unix:" + config.api_socket();
     return info;
   }
 
@@ -412,12 +409,14 @@ void tell(const std::vector<CompatLine>& lines) {
   }
 }
 
-async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths, ServerRoleRunner* server) {
-  asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+async::awaitable<void> wait_for_end(asio::signal_set& signals, const std::vector<std::string>& config_paths,
+                                    ServerRoleRunner* server) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals.add(signal);
   while (true) {
     const int signal = co_await signals.async_wait(asio::use_awaitable);
     if (signal != SIGHUP) {
       log::info("agent: {} received, stopping", signal == SIGINT ? "SIGINT" : "SIGTERM");
+      signals.clear();  // a second one ends it at once
       co_return;
     }
     try {
@@ -435,11 +434,14 @@ async::awaitable<void> wait_for_end(const std::vector<std::string>& config_paths
 
 void run(Config config, const std::vector<std::string>& config_paths) {
   if (config.name.empty()) config.name = hostname();
-  if (const auto wrong = problems(config); !wrong.empty()) {
-    Error error(Code::invalid, "the agent's configuration is not valid");
-    for (const auto& problem : wrong) error.because(problem);
-    throw error;
+  std::optional<HeldSignals> held;
+  std::optional<DevDirectory> directory;
+  if (config.dev && config.data_dir.empty()) {
+    held.emplace();
+    config.data_dir = directory.emplace().path();
   }
+  if (const auto wrong = problems(config); !wrong.empty())
+    throw Error(Code::invalid, "the agent's configuration is not valid").because(wrong);
   tell(compat_report(config));  // before the level that a file may set: nobody overhears what was given up
   set_log_level(config);
   ::signal(SIGPIPE, SIG_IGN);
@@ -452,6 +454,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   SystemClock clock;
   SystemIds ids;
   async::Loop loop;
+  asio::signal_set signals(loop.executor());
+  std::optional<HeardSignals> heard;
+  if (held) heard.emplace(signals, *held);
   async::Pool pool(kPoolThreads);
   std::optional<ServerRoleRunner> server;
   std::optional<host::LocalProvider> provider;
@@ -480,7 +485,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (!config.telemetry.listen.empty()) metrics.emplace(config, *node, loop, pool, clock);
   }
 
-  const auto life = [&]() -> async::awaitable<void> {
+  const auto start = [&]() -> async::awaitable<void> {
     // Hosts first: whoever asks is told of what there is, not of what there was before a crash.
     if (controller) co_await controller->start();
     if (server) server->start(config);
@@ -490,9 +495,17 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (node) co_await node->start();
     if (metrics) metrics->start();
     if (controller || node) chores.spawn("trash", collect_trash(config, pool));
+  };
+  const auto life = [&]() -> async::awaitable<void> {
+    Started started;
+    if (heard)
+      started = co_await start_until(signals, start());
+    else
+      co_await start();
+    if (!started.done) co_return;
     log::info("agent: underway {} ({}) runs as {}", version(), build_id(), config.name);
     notify_systemd("READY=1");
-    co_await wait_for_end(config_paths, server ? &*server : nullptr);
+    if (!started.told) co_await wait_for_end(signals, config_paths, server ? &*server : nullptr);
     notify_systemd("STOPPING=1");
     if (metrics) co_await metrics->stop();
     if (node) {

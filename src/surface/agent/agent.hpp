@@ -7,9 +7,9 @@
 
 namespace underway::agent {
 
-/// Runs until SIGTERM or SIGINT; SIGHUP reads the log level and certificates again from
-/// `config_paths`. Tasks go on running, unless
-/// config.dev. Throws what keeps it from starting.
+/// Runs until SIGTERM or SIGINT; SIGHUP reads the log level and certificates again from `config_paths`. Tasks go on
+/// running. With config.dev they do not; without a data_dir it then has one of its own, which is gone at the end, also
+/// when that comes while it starts. Throws what keeps it from starting.
 void run(Config config, const std::vector<std::string>& config_paths);
 
 /// Everything that hosts made by an agent with this data directory left on the machine, taken away; no agent may run.

@@ -1,16 +1,15 @@
 #include "agent/config.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "agent/nomad_keys.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "hcl/parser.hpp"
-#include "http/endpoint.hpp"
 #include "jobspec/decode.hpp"
 #include "network/network.hpp"
 #include "node/topology.hpp"
@@ -27,6 +26,12 @@ bool Config::raw_exec_enabled() const {
                plugin.config.is_object() ? plugin.config.get_object().if_contains("enabled") : nullptr;
            return plugin.name == "raw_exec" && enabled != nullptr && enabled->is_bool() && enabled->get_bool();
          });
+}
+
+std::optional<http::Endpoint> Config::http_endpoint() const {
+  if (addresses.http == "none") return std::nullopt;
+  return http::parse_listener(addresses.http.empty() ? bind_addr : addresses.http,
+                              static_cast<std::uint16_t>(ports.http));
 }
 
 namespace {
@@ -159,6 +164,12 @@ std::vector<std::string> problems(const Config& config) {
     out.push_back(fmt::format("data_dir '{}' is no absolute path", config.data_dir));
   if (config.ports.http < 0 || config.ports.http > 65535)
     out.push_back(fmt::format("ports.http {} is no port", config.ports.http));
+  try {
+    config.http_endpoint();
+  } catch (const Error& error) {
+    out.push_back(
+        fmt::format("{}: {}", config.addresses.http.empty() ? "bind_addr" : "addresses.http", error.one_line()));
+  }
   if (log::Level level; !log::parse_level(config.log_level, level))
     out.push_back(fmt::format("log_level '{}' is none of trace, debug, info, warn, error", config.log_level));
   if (config.client.enabled && !config.server.enabled && config.client.servers.empty())
@@ -230,9 +241,8 @@ std::vector<std::int64_t> parse_ports(const std::string& text) {
     std::int64_t range[2] = {0, 0};
     bool good = ends.size() <= 2;
     for (std::size_t i = 0; good && i < ends.size(); ++i) {
-      const std::string number(trim(ends[i]));
-      const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), range[i]);
-      good = failed == std::errc{} && end == number.data() + number.size() && range[i] >= 1 && range[i] <= 65535;
+      range[i] = parse_number<std::uint16_t>(trim(ends[i])).value_or(0);
+      good = range[i] >= 1;
     }
     if (ends.size() == 1) range[1] = range[0];
     if (!good || range[1] < range[0])
@@ -245,7 +255,9 @@ std::vector<std::int64_t> parse_ports(const std::string& text) {
 const Structure& description(Tag<Addresses>) {
   static const Structure s =
       Builder<Addresses>("addresses", "Where single services listen, when not at bind_addr.")
-          .attribute<&Addresses::http>("http", "http", "The HTTP API; `none`: only the unix socket.")
+          .attribute<&Addresses::http>("http", "http",
+                                       "The HTTP API: `10.0.0.7`, `10.0.0.7:4647`, `[fd00::7]:4647`; `none`: only the "
+                                       "unix socket.")
           .done();
   return s;
 }
@@ -487,7 +499,8 @@ const Structure& description(Tag<Config>) {
           .attribute<&Config::datacenter>("datacenter", "datacenter", "The datacenter.")
           .attribute<&Config::name>("name", "name", "The agent's name; the host's when not given.")
           .attribute<&Config::data_dir>("data_dir", "data_dir", "Where it keeps everything; absolute.")
-          .attribute<&Config::bind_addr>("bind_addr", "bind_addr", "Address to listen at.")
+          .attribute<&Config::bind_addr>("bind_addr", "bind_addr",
+                                         "Address to listen at; with a port, which is then that of the HTTP API.")
           .block<&Config::addresses>("addresses", "addresses", "Addresses of single services.")
           .block<&Config::ports>("ports", "ports", "Ports of the services.")
           .attribute<&Config::nomad_compat>(

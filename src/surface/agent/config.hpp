@@ -8,13 +8,14 @@
 
 #include "agent/template_settings.hpp"
 #include "base/describe.hpp"
+#include "http/endpoint.hpp"
 #include "model/job.hpp"
 #include "network/network.hpp"
 
 namespace underway::agent {
 
 struct Addresses {
-  std::string http;  ///< host or host:port; empty: bind_addr; "none": no TCP
+  std::string http;  ///< as http::parse_listener has it; empty: bind_addr; "none": no TCP
 };
 
 struct Ports {
@@ -197,8 +198,9 @@ struct Config {
   bool new_cluster = false;                ///< by flag only: this start may begin a cluster where there was one
 
   bool raw_exec_enabled() const;
-  /// Where the API listens on TCP: addresses.http, else bind_addr.
-  const std::string& http_host() const { return addresses.http.empty() ? bind_addr : addresses.http; }
+  /// Where the API listens on TCP: addresses.http, else bind_addr, and unless that has a port, ports.http. Nothing: no
+  /// TCP. Throws Error(invalid).
+  std::optional<http::Endpoint> http_endpoint() const;
   /// Whether nobody reaches the API on TCP from another machine.
   bool is_alone() const;
   /// Whether what files leave open is as Nomad has it: as they say; else as the program was called, on this machine

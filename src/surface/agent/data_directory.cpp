@@ -1,11 +1,14 @@
 #include "agent/data_directory.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "os/file.hpp"
 #include "os/trash.hpp"
 
 namespace underway::agent {
@@ -13,7 +16,29 @@ namespace {
 
 constexpr Duration kTrashInterval = std::chrono::hours(1);
 
+void remove(const std::string& path) {
+  try {
+    os::remove_tree(path);
+  } catch (const Error& error) {
+    log::warn("agent: {}", error.one_line());
+  }
+}
+
 }  // namespace
+
+DevDirectory::DevDirectory() : path_(fmt::format("/tmp/underway-dev-{}-XXXXXX", ::getpid())) {
+  if (::mkdtemp(path_.data()) == nullptr) throw errno_error(errno, "cannot make a directory for -dev");
+}
+
+DevDirectory::~DevDirectory() {
+  try {
+    // One by one: what cannot be removed does not keep the authority's key.
+    for (const auto& entry : os::list_directory(path_)) remove(path_ + "/" + entry.name);
+    remove(path_);
+  } catch (const Error& error) {
+    log::warn("agent: {}", error.one_line());
+  }
+}
 
 void make_directories(const Config& config) {
   for (const std::string& path : {config.data_dir, config.data_dir + "/run", config.link_directory()}) {

@@ -5,9 +5,8 @@
 namespace underway::agent {
 
 bool Config::is_alone() const {
-  const std::string& host = http_host();
-  return host == "none" || host.starts_with("127.") || host == "::1" || host.starts_with("[::1]") ||
-         host == "localhost" || host.starts_with("localhost:");
+  const auto listener = http_endpoint();
+  return !listener || listener->host.starts_with("127.") || listener->host == "::1" || listener->host == "localhost";
 }
 
 bool Config::nomad_compat_on() const { return nomad_compat.value_or(compat_by != CompatBy::nothing && is_alone()); }
@@ -39,11 +38,11 @@ std::string words(CompatBy by) {
 }
 
 /// "0.0.0.0, beyond this machine"
-std::string where(const Config& config) { return config.http_host() + ", beyond this machine"; }
+std::string where(const Config& config) { return config.http_endpoint().value().host + ", beyond this machine"; }
 
 class Report {
  public:
-  explicit Report(const Config& config) : config_(config), has_tcp_(config.http_host() != "none") {}
+  explicit Report(const Config& config) : config_(config), has_tcp_(config.http_endpoint().has_value()) {}
 
   std::vector<CompatLine> run() {
     quiet(fmt::format("on, by {}: what is not set is as in Nomad; `nomad_compat = false` has all of it back",

@@ -47,13 +47,13 @@ std::string hostname() {
 }
 
 std::vector<std::string> server_names(const Config& config) {
-  const std::string& host = config.http_host();
+  const auto listener = config.http_endpoint();
   std::vector<std::string> names = {hostname(), config.name};
-  if (host == "0.0.0.0" || host == "::") {
+  if (listener && (listener->host == "0.0.0.0" || listener->host == "::")) {
     const auto own = machine_addresses();
     names.insert(names.end(), own.begin(), own.end());
-  } else if (host != "none") {
-    names.push_back(host);
+  } else if (listener) {
+    names.push_back(listener->host);
   }
   std::vector<std::string> out;
   for (const auto& name : names) {

@@ -4,6 +4,8 @@
 /// queries (facts: Nomad's HTTP API, docs "API"); ours below `/v1/underway`. `add_routes` puts them all on a router;
 /// one file per group of paths.
 
+#include <set>
+
 #include "api/limiter.hpp"
 #include "api/meter.hpp"
 #include "http/router.hpp"
@@ -73,6 +75,7 @@ struct Api {
   std::function<void()> reload = {};
   std::shared_ptr<Meter> meter = std::make_shared<Meter>();
   async::Workers* workers = nullptr;  ///< null: what clients make costly is done on the loop, for tests
+  std::set<std::string> warned = {};  ///< what was refused to nodes, and logged, not long ago
 };
 
 /// What a node may reach before and with its certificate: joining, and its link.

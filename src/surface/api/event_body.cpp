@@ -8,6 +8,7 @@
 #include "api/volume_body.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 #include "model/spelled_policies.hpp"
 
 namespace underway::api {
@@ -172,7 +173,7 @@ void append_event_lines(std::string& out, const std::shared_ptr<const server::Ev
 
 std::string event_failure_line(const Error& error) {
   std::string line = R"({"Error":)";
-  json::append_string(line, error.one_line());
+  json::append_string(line, http::plain_text(error));
   return line + "}\n";
 }
 

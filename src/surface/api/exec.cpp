@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "base/json_member.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 #include "http/websocket.hpp"
 #include "node/messages.hpp"
 
@@ -88,7 +89,7 @@ awaitable<void> forward_output(std::shared_ptr<http::WebSocket> socket, std::sha
 
 awaitable<void> run_session(Api& api, std::string node_id, std::string method, node::ExecRequest request,
                             std::shared_ptr<http::WebSocket> socket) {
-  std::string failure;
+  std::optional<Error> failure;
   try {
     auto header = json::to_value(request);
     const auto stream = co_await api.server.open_stream(std::move(node_id), std::move(method), std::move(header));
@@ -98,7 +99,7 @@ awaitable<void> run_session(Api& api, std::string node_id, std::string method, n
     try {
       co_await forward_output(socket, stream);
     } catch (const Error& error) {
-      failure = error.one_line();
+      failure = error;
     } catch (...) {
       escaped = std::current_exception();
     }
@@ -106,13 +107,14 @@ awaitable<void> run_session(Api& api, std::string node_id, std::string method, n
     co_await input.wait();
     if (escaped) std::rethrow_exception(escaped);
   } catch (const Error& error) {
-    failure = error.one_line();
+    failure = error;
   }
   // A close frame's reason is at most 123 bytes (RFC 6455, section 5.5): the rest of a long text goes as stderr.
-  if (!failure.empty() && socket->is_open())
-    socket->try_write(frame({{"stderr", boost::json::object{{"data", base64_encode(failure + "\n")}}}}));
-  const auto code = failure.empty() ? http::CloseCode::normal : http::CloseCode::internal;
-  co_await socket->close(code, failure.substr(0, 120));
+  if (failure && socket->is_open())
+    socket->try_write(
+        frame({{"stderr", boost::json::object{{"data", base64_encode(http::plain_text(*failure) + "\n")}}}}));
+  const auto code = failure ? http::CloseCode::internal : http::CloseCode::normal;
+  co_await socket->close(code, failure ? failure->one_line().substr(0, 120) : std::string());
 }
 
 /// Those of each caller: a link carries 256 streams, and whoever took them all would keep out everybody who reads a log

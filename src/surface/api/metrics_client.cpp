@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "api/metrics_source.hpp"
+#include "base/numbers.hpp"
 #include "os/file.hpp"
 
 namespace underway::api {
@@ -137,14 +138,16 @@ void add_process_metrics(Exposition& to) {
   if (all.size() < 22) return;
   const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   // From the third field, the state, on.
-  to.counter("process_cpu_seconds_total", (std::stod(all[11]) + std::stod(all[12])) / ticks);
-  to.gauge("process_virtual_memory_bytes", std::stod(all[20]));
-  to.gauge("process_resident_memory_bytes", std::stod(all[21]) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+  to.counter("process_cpu_seconds_total", (leading_number_or(all[11], 0.0) + leading_number_or(all[12], 0.0)) / ticks);
+  to.gauge("process_virtual_memory_bytes", leading_number_or(all[20], 0.0));
+  to.gauge("process_resident_memory_bytes",
+           leading_number_or(all[21], 0.0) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   to.gauge("process_open_fds", static_cast<double>(os::list_directory("/proc/self/fd").size()));
   std::ifstream boot("/proc/stat");
   for (std::string line; std::getline(boot, line);) {
     if (line.starts_with("btime "))
-      to.gauge("process_start_time_seconds", std::stod(line.substr(6)) + std::stod(all[19]) / ticks);
+      to.gauge("process_start_time_seconds",
+               leading_number_or(line.substr(6), 0.0) + leading_number_or(all[19], 0.0) / ticks);
   }
   std::ifstream limits("/proc/self/limits");
   for (std::string line; std::getline(limits, line);) {

@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include "api/metrics_source.hpp"
+#include "base/enumerators.hpp"
 
 namespace underway::api {
 namespace {
 
 constexpr double kMilliseconds = 1000;
-constexpr std::array<std::string_view, 4> kTypes = {"service", "batch", "system", "sysbatch"};  // as model::JobType
+constexpr const auto& kTypes = kNamesOf<model::JobType>;
 
 /// What a group still wants, of each.
 struct WantedSeries {

@@ -121,10 +121,13 @@ object operation(const Documented& route, const array& parameters, Schemas& used
     if (route.list) schema = object{{"type", "array"}, {"items", std::move(schema)}};
     response["content"] = json_content(std::move(schema));
   }
-  object out{{"summary", route.summary},
-             {"parameters", parameters},
-             {"responses",
-              object{{"200", std::move(response)}, {"default", object{{"description", "a refusal, as plain text"}}}}}};
+  object out{
+      {"summary", route.summary},
+      {"parameters", parameters},
+      {"responses",
+       object{{"200", std::move(response)},
+              {"default", object{{"description",
+                                  "a refusal, as plain text, or as application/problem+json if that is accepted"}}}}}};
   if (route.request != nullptr)
     out["requestBody"] = object{{"required", true}, {"content", json_content(reference(*route.request, used))}};
   return out;

@@ -1,6 +1,5 @@
 #include "api/query.hpp"
 
-#include <charconv>
 #include <limits>
 #include <tuple>
 
@@ -8,7 +7,9 @@
 #include "async/watchdog.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 
 namespace underway::api {
 namespace {
@@ -18,13 +19,11 @@ constexpr Duration kLongestWait = std::chrono::minutes(5);
 /// "365d": whole days, which Go's durations lack.
 std::optional<Duration> parse_days(std::string_view text) {
   if (!text.ends_with('d')) return std::nullopt;
-  std::int64_t days = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size() - 1, days);
+  const auto days = parse_number<std::uint32_t>(text.substr(0, text.size() - 1));
   // Twice that is what TimePoint holds.
   constexpr std::int64_t kMostDays = 365 * 100;
-  if (failed != std::errc{} || end != text.data() + text.size() - 1 || days < 0 || days > kMostDays)
-    return std::nullopt;
-  return std::chrono::hours(24 * days);
+  if (!days || *days > kMostDays) return std::nullopt;
+  return std::chrono::hours(24 * *days);
 }
 
 /// Spreads the wake-ups of clients that began to wait together, as Nomad does: up to a sixteenth more.
@@ -60,12 +59,10 @@ std::string token_of(const Item& item) {
 /// Where a token points to in a list that goes by order, or by token alone.
 Item place_of(const std::string& token, bool ordered) {
   if (!ordered) return {token, {}};
-  const char* const end = token.data() + token.size();
-  model::Revision order = 0;
-  const auto [stop, failed] = std::from_chars(token.data(), end, order);
-  if (failed != std::errc{} || (stop != end && *stop != '.'))
+  const auto order = parse_leading_number<model::Revision>(token);
+  if (!order || (!order->rest.empty() && order->rest[0] != '.'))
     throw Error(Code::invalid, fmt::format("parameter 'next_token' is not of this list: '{}'", token));
-  return {.token = std::string(stop == end ? end : stop + 1, end), .json = {}, .order = order};
+  return {.token = std::string(order->rest.substr(order->rest.empty() ? 0 : 1)), .json = {}, .order = order->value};
 }
 
 awaitable<std::string> pretty_if_asked(Api& api, const Request& request, std::string body) {
@@ -89,13 +86,9 @@ awaitable<const tables::Tables*> awaited(Api& api, const Request& request, const
 std::int64_t integer_parameter(const Request& request, const char* name, std::int64_t otherwise) {
   const auto text = request.query.find(name);
   if (!text || text->empty()) return otherwise;
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (failed != std::errc{} || end != text->data() + text->size() || value < 0) {
-    throw Error(Code::invalid, fmt::format("parameter '{}' is no whole number", name))
-        .because(fmt::format("found '{}'", *text));
-  }
-  return value;
+  if (const auto value = parse_number<std::int64_t>(*text); value && *value >= 0) return *value;
+  throw Error(Code::invalid, fmt::format("parameter '{}' is no whole number", name))
+      .because(fmt::format("found '{}'", *text));
 }
 
 TimePoint since_parameter(const Request& request, TimePoint now) {
@@ -124,7 +117,7 @@ awaitable<Response> answer_made(Api& api, const Request& request, std::vector<ta
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
     // With an index, so that who waits for it to be there can ask again from here.
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   co_return response;
@@ -146,7 +139,7 @@ awaitable<Response> answer_apart(Api& api, const Request& request, std::vector<t
     response.body = co_await pretty_if_asked(api, request, std::move(response.body));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision);
   co_return response;
@@ -161,7 +154,7 @@ awaitable<Response> answer_read(Api& api, const Request& request, std::vector<ta
     response = http::json(co_await pretty_if_asked(api, request, body(*tables)));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   co_return response;
@@ -315,7 +308,7 @@ awaitable<Response> answer_list(Api& api, const Request& request, std::vector<ta
     response = http::json(co_await pretty_if_asked(api, request, std::move(out) + "]"));
   } catch (const Error& error) {
     if (error.code() != Code::not_found) throw;
-    response = http::text(404, error.one_line());
+    response = http::error_response(error, http::error_form(request.headers));
   }
   set_index(response, revision == 1 && trim(response.body) == "[]" ? least : revision);
   if (!next_token.empty()) response.headers.set("X-Nomad-NextToken", next_token);

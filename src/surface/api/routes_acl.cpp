@@ -1,6 +1,5 @@
 // Policies, tokens and roles. A token's secret is in the answer to the request that made it, and to those that come
 // with it; in others only where a site wants that.
-#include <charconv>
 #include <set>
 
 #include "acl/identity.hpp"
@@ -9,6 +8,7 @@
 #include "api/work.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
+#include "base/numbers.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
@@ -60,11 +60,7 @@ struct Own {
 std::optional<model::Revision> reset_index(const Api& api) {
   const std::string& path = api.access.bootstrap_reset_file;
   const auto written = path.empty() ? std::nullopt : os::find_file(path, 64);
-  if (!written) return std::nullopt;
-  const std::string text(trim(*written));
-  model::Revision index = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);
-  return failed == std::errc{} && end == text.data() + text.size() ? std::optional(index) : std::nullopt;
+  return written ? parse_number<model::Revision>(trim(*written)) : std::nullopt;
 }
 
 std::string bootstrap_secret(const Request& request) {

@@ -1,12 +1,11 @@
 // The agent and the servers: self, members, health, leader, peers, regions, collection,
 // and the link that nodes dial.
-#include <charconv>
-
 #include "api/openapi.hpp"
 #include "api/routes.hpp"
 #include "api/troubles.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
+#include "http/endpoint.hpp"
 #include "node/fingerprint.hpp"
 
 namespace underway::api {
@@ -25,12 +24,9 @@ awaitable<Response> static_read(Api& api, Request request, boost::json::value va
 /// The leader is who has the address of `status/leader`: Nomad's clients make it of `Addr` and the tag `port`, and ids
 /// and numbers are those of the Raft configuration.
 boost::json::value member(const Api& api) {
-  std::string address = api.agent.http_address;
-  std::int64_t port = 0;
-  if (const auto colon = address.rfind(':'); colon != std::string::npos) {
-    const auto digits = std::string_view(address).substr(colon + 1);
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), port).ec == std::errc{}) address.resize(colon);
-  }
+  const auto endpoint = http::parse_endpoint(api.agent.http_address);
+  const std::string address = endpoint.is_unix() ? api.agent.http_address : endpoint.host;
+  const std::int64_t port = endpoint.port;
   object tags{{"role", "nomad"},
               {"region", api.agent.region},
               {"dc", api.agent.datacenter},

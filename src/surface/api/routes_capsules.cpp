@@ -1,5 +1,6 @@
 // Capsules: who runs them, moves, upgrades, fences, standbys. Ours, below /v1/underway.
 #include "api/capsule_body.hpp"
+#include "api/capsule_limits.hpp"
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/slurm_versions.hpp"
@@ -52,7 +53,8 @@ awaitable<Response> plan_move(Api& api, Request request) {
   const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
   SeededIds unused{1};
   const auto* tables = co_await api.server.read();
-  const auto decision = move::decide_move(*tables, move_request(request, body), {api.clock.now(), unused});
+  const auto decision =
+      move::decide_move(*tables, move_request(request, body), capsule_limits(api), {api.clock.now(), unused});
   co_return http::json(json::encode(judged(api, *tables, decision.changes)));
 }
 
@@ -64,8 +66,8 @@ awaitable<Response> move_capsule(Api& api, Request request) {
     co_await api.capsules->rehearse(wanted);
     co_return http::json(json::encode(MovedCapsule{}));
   }
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return move::decide_move(tables, wanted, context);
+  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
+    return move::decide_move(tables, wanted, limits, context);
   };
   const auto* tables = co_await api.server.read();
   const auto target = tables->find_node(wanted.node);
@@ -120,8 +122,8 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
   }
   if (wanted.back && !body.loses && api.capsules != nullptr)
     co_await api.capsules->ask_what_is_lost(wanted.ns, wanted.name);
-  auto decide = [wanted](const server::Tables& tables, const server::Context& context) {
-    return move::decide_upgrade(tables, wanted, context);
+  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
+    return move::decide_upgrade(tables, wanted, limits, context);
   };
   auto note = noted(api, request,
                     wanted.back            ? fmt::format("take the upgrade of capsule '{}' back", wanted.name)
@@ -139,9 +141,9 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
 /// A decision about the capsule of the path, which answers nothing.
 template <class Decide>
 awaitable<Response> decide_about(Api& api, Request request, Decide decide) {
-  auto bound = [ns = namespace_of(request), name = request.param("name"), decide](const server::Tables& tables,
-                                                                                  const server::Context& context) {
-    return decide(tables, ns, name, context);
+  auto bound = [ns = namespace_of(request), name = request.param("name"), limits = capsule_limits(api), decide](
+                   const server::Tables& tables, const server::Context& context) {
+    return decide(tables, ns, name, limits, context);
   };
   co_await api.server.writer().submit(std::move(bound));
   co_return http::json("{}");
@@ -159,8 +161,8 @@ awaitable<Response> vouch(Api& api, Request request) {
 awaitable<Response> set_standby(Api& api, Request request) {
   const auto body = json::decode<CapsuleStandby>(boost::json::value(parse_body(request)));
   auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
-                       const server::Context& context) {
-    return move::decide_standby(tables, ns, name, body.node, body.every, body.rpo, context);
+                       const move::Limits& limits, const server::Context& context) {
+    return move::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);
   };
   co_return co_await decide_about(api, std::move(request), std::move(decide));
 }

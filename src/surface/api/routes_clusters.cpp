@@ -48,9 +48,7 @@ struct Declared {
 
 void refuse_problems(const std::vector<std::string>& wrong, const std::string& what) {
   if (wrong.empty()) return;
-  Error error(Code::invalid, what);
-  for (const auto& problem : wrong) error.because(problem);
-  throw error;
+  throw Error(Code::invalid, what).because(wrong);
 }
 
 /// The files that the directory declares, valid.

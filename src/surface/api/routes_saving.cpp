@@ -1,5 +1,6 @@
 // What is saved of capsules: snapshots, backups, drills, asked of the node that has the overlay. Ours, below
 // /v1/underway.
+#include "api/capsule_limits.hpp"
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "api/saving_body.hpp"
@@ -83,8 +84,8 @@ awaitable<Response> restore_capsule(Api& api, Request request) {
   RestoredCapsule restored;
   restored.snapshot = json::decode<overlay::Snapshot>(found);
   const move::RestoreOrder order{ns, name, restored.snapshot.id};
-  auto decide = [order](const server::Tables& tables, const server::Context& context) {
-    return move::decide_restore(tables, order, context);
+  auto decide = [order, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
+    return move::decide_restore(tables, order, limits, context);
   };
   auto note = noted(api, request, fmt::format("restore capsule '{}' to {}", name, restored.snapshot.id), ns);
   auto both = server::with_beside(std::move(decide), std::move(note));

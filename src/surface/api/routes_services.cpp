@@ -1,9 +1,8 @@
 // The catalogue of services, and what the checks of allocations say.
-#include <charconv>
-
 #include "api/routes.hpp"
 #include "api/stubs.hpp"
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "node/messages.hpp"
 #include "tables/services.hpp"
 
@@ -38,10 +37,8 @@ awaitable<Response> list_services(Api& api, Request request) {
 /// "3|key": how many, and for whom. Throws invalid.
 std::pair<std::size_t, std::string> parse_choice(const std::string& text) {
   const std::size_t bar = text.find('|');
-  std::size_t count = 0;
-  const char* end = text.data() + std::min(bar, text.size());
-  const auto [stop, failed] = std::from_chars(text.data(), end, count);
-  if (bar == std::string::npos || failed != std::errc{} || stop != end || count == 0 || bar + 1 == text.size())
+  const auto count = parse_number<std::size_t>(std::string_view(text).substr(0, bar)).value_or(0);
+  if (bar == std::string::npos || count == 0 || bar + 1 == text.size())
     throw Error(Code::invalid, fmt::format("choose '{}' is not understood", text))
         .advise("ask for \"<number>|<key>\": choose=2|web-1");
   return {count, text.substr(bar + 1)};

@@ -1,6 +1,4 @@
 // Who may link: the link of a node, joining, join tokens, and the server's authority.
-#include <set>
-
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -34,18 +32,17 @@ std::string shown(std::string_view name) {
 }
 
 /// Once for each certificate, or name and address, that is refused: a node dials every few seconds.
-void warn_once(const std::string& text) {
+void warn_once(Api& api, const std::string& text) {
   constexpr std::size_t kRemembered = 1000;
-  static std::set<std::string> told;
-  if (told.size() >= kRemembered) told.clear();
-  if (told.insert(text).second) log::warn("server: {}", text);
+  if (api.warned.size() >= kRemembered) api.warned.clear();
+  if (api.warned.insert(text).second) log::warn("server: {}", text);
 }
 
 trust::LinkIdentity identify(Api& api, const http::Peer& peer) {
   try {
     return trust::identify_node(peer, api.agent.region);
   } catch (const Error& error) {
-    warn_once(fmt::format("{}: {}", without_port(peer.address), error.one_line()));
+    warn_once(api, fmt::format("{}: {}", without_port(peer.address), error.one_line()));
     throw;
   }
 }
@@ -68,8 +65,8 @@ awaitable<Response> join_node(Api& api, Request request) {
     const auto certified = co_await api.server.join(body, request.remote.address);
     co_return http::json(json::encode(certified));
   } catch (const Error& error) {
-    warn_once(fmt::format("{}: node '{}' may not join: {}", without_port(request.remote.address), shown(body.name),
-                          error.one_line().substr(0, kToldOfReason)));
+    warn_once(api, fmt::format("{}: node '{}' may not join: {}", without_port(request.remote.address), shown(body.name),
+                               error.one_line().substr(0, kToldOfReason)));
     throw;
   }
 }

@@ -1,10 +1,9 @@
 // Versions of jobs: what each changed, names that keep them, the source of each. And the actions of a job's tasks.
-#include <charconv>
-
 #include "api/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
+#include "base/numbers.hpp"
 #include "model/diff.hpp"
 #include "model/spelled_policies.hpp"
 #include "server/version_decisions.hpp"
@@ -20,9 +19,8 @@ using Version = tables::Row<tables::JobVersion>;
 std::optional<std::int64_t> version_in(const Request& request, const char* key) {
   const auto text = request.query.find(key);
   if (!text || text->empty()) return std::nullopt;
-  std::int64_t version = -1;
-  const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), version);
-  if (failed != std::errc{} || end != text->data() + text->size() || version < 0)
+  const auto version = parse_number<std::int64_t>(*text);
+  if (!version || *version < 0)
     throw Error(Code::invalid, fmt::format("{}: '{}' is not a version of a job", key, *text));
   return version;
 }

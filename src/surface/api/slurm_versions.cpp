@@ -133,7 +133,7 @@ async::awaitable<void> check_slurm_versions(Api& api, image::Manifest manifest, 
       fmt::format("the Slurm in '{}' does not go with that of the nodes, of other capsules or of its own data, so "
                   "capsule '{}' is not upgraded to it",
                   manifest.reference(), capsule));
-  for (const auto& problem : found.problems) error.because(problem);
+  error.because(found.problems);
   // Clients are told the reasons alone.
   throw error.because(
       "slurmdbd may not be older than slurmctld, nor slurmctld than slurmd (slurm.schedmd.com/upgrades.html); upgrade "

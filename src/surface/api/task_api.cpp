@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "base/json.hpp"
+#include "http/plain_error.hpp"
 #include "link/relay.hpp"
 #include "node/task_api.hpp"
 
@@ -49,7 +50,7 @@ std::optional<Response> TaskApi::refusal(const http::Request& from) {
   try {
     if (auto too_much = gate_->enter(right::token(), request)) return too_much;
   } catch (const Error& error) {
-    return http::text(http_status(error.code()), error.one_line());
+    return http::error_response(error, http::error_form(request.headers));
   }
   if (request.caller().kind != acl::Identity::Kind::anonymous) return std::nullopt;
   // The status and the first word are Nomad's.

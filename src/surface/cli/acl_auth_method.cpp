@@ -8,13 +8,14 @@
 #include "cli/login_commands.hpp"
 #include "cli/loss.hpp"
 #include "cli/terminal.hpp"
+#include "http/plain_error.hpp"
 
 namespace underway::cli {
 
 boost::json::value ask(sdk::Client& client, const std::string& method, const std::string& path,
                        const boost::json::value& body) {
   const auto response = client.raw(method, path, body.is_null() ? "" : boost::json::serialize(body));
-  if (response.status >= 300) throw Error(http::code_of_status(response.status), std::string(trim(response.body)));
+  if (response.status >= 300) throw http::parse_plain_error(response.status, response.body);
   return trim(response.body).empty() ? boost::json::value() : json::parse(response.body);
 }
 

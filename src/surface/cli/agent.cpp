@@ -1,7 +1,6 @@
 #include "agent/agent.hpp"
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "agent/nomad_compat.hpp"
 #include "agent/nomad_keys.hpp"
@@ -13,14 +12,9 @@
 namespace underway::cli {
 namespace {
 
-agent::Config base_config(const Arguments& arguments, std::string& temporary) {
+agent::Config base_config(const Arguments& arguments) {
   agent::Config config;
-  if (!arguments.has("dev")) return config;
-  config.dev = true;
-  config.server.enabled = config.client.enabled = true;
-  std::string pattern = "/tmp/underway-dev-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) throw errno_error(errno, "cannot make a directory for -dev");
-  config.data_dir = temporary = pattern;
+  config.dev = config.server.enabled = config.client.enabled = arguments.has("dev");
   return config;
 }
 
@@ -64,15 +58,12 @@ int run_as_underway(const Arguments& arguments) { return run_agent(arguments, fa
 }  // namespace
 
 int run_agent(const Arguments& arguments, bool as_nomad) {
-  std::string temporary;
   std::vector<std::string> warnings;
-  auto config = agent::load(arguments.all("config"), base_config(arguments, temporary), &warnings);
+  auto config = agent::load(arguments.all("config"), base_config(arguments), &warnings);
   for (const auto& warning : warnings) log::warn("agent: {}", warning);
   apply_flags(config, arguments);
   config.compat_by = agent::compat_by_call(as_nomad, config.dev, std::getenv("UNDERWAY_NOMAD_COMPAT"));
   agent::run(std::move(config), arguments.all("config"));
-  std::error_code ignored;
-  if (!temporary.empty()) std::filesystem::remove_all(temporary, ignored);
   return kDone;
 }
 
@@ -96,8 +87,8 @@ const Command& agent_command() {
                 {"region", "NAME", "Its region."},
                 {"acl-enabled", "", "Requests need a token, or with =false none."},
                 {"network-interface", "NAME", "The interface whose address is the node's."},
-                {"bind", "ADDRESS", "Address to listen at; 127.0.0.1."},
-                {"http", "ADDRESS", "Address of the HTTP API, or `none` for the unix socket alone."},
+                {"bind", "ADDRESS", "Address to listen at: HOST, HOST:PORT or [IPV6]:PORT; 127.0.0.1."},
+                {"http", "ADDRESS", "Address of the HTTP API, in the same form, or `none` for the unix socket alone."},
                 {"servers", "ADDRESS", "A server to link to: HOST, HOST:PORT or a URL.", true},
                 {"join-token-file", "FILE", "A join token, for a node that has not joined yet."},
                 {"node-pool", "NAME", "The node's pool."},

@@ -59,7 +59,7 @@ int logs(const Arguments& arguments) {
     client.logs(id, task, type, follow, "start", 0, print_piece);
     return kDone;
   }
-  const auto lines = static_cast<std::size_t>(std::max(1, std::atoi(arguments.get("n", "10").c_str())));
+  const auto lines = static_cast<std::size_t>(std::max<std::int64_t>(1, arguments.number("n").value_or(10)));
   // Nomad's estimate of a line, 120 bytes, is where following begins; without it, exactly the last lines are shown.
   const auto estimate = static_cast<std::int64_t>(120 * lines);
   if (follow) {
@@ -171,7 +171,7 @@ const Command& alloc_logs_command() {
       .flags = {{"f", "", "Follows."},
                 {"stderr", "", "Standard error instead of standard output."},
                 {"tail", "", "Only the end."},
-                {"n", "LINES", "How much of the end; 10 lines."},
+                number_flag("n", "LINES", "How much of the end; 10 lines.", {0, 1'000'000}),
                 kJob,
                 kTask},
       .least = 1,

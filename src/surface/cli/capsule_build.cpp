@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "cli/capsule_keys_local.hpp"
 #include "cli/commands.hpp"
@@ -17,10 +18,11 @@ namespace {
 std::optional<std::int64_t> source_date_epoch() {
   const char* text = std::getenv("SOURCE_DATE_EPOCH");
   if (text == nullptr || *text == '\0') return {};
-  const std::string value(text);
-  if (value.size() > 12 || value.find_first_not_of("0123456789") != std::string::npos)
-    throw Error(Code::invalid, fmt::format("SOURCE_DATE_EPOCH '{}' is no number of seconds", value));
-  return std::stoll(value);
+  constexpr std::int64_t kLatest = 999'999'999'999;
+  const auto seconds = parse_number<std::int64_t>(text);
+  if (!seconds || *seconds < 0 || *seconds > kLatest)
+    throw Error(Code::invalid, fmt::format("SOURCE_DATE_EPOCH '{}' is no number of seconds", text));
+  return seconds;
 }
 
 hcl::Inputs variables_of(const Arguments& arguments, hcl::Diagnostics& diagnostics) {

@@ -42,10 +42,8 @@ int generate(const Arguments& arguments) {
   const std::string& name = arguments.positional().front();
   const std::string path = arguments.get("o", name + ".key");
   TimePoint expires = TimePoint::max();
-  const std::string days = arguments.get("days", "730");
-  if (days.empty() || days.size() > 5 || days.find_first_not_of("0123456789") != std::string::npos)
-    throw Error(Code::invalid, fmt::format("-days '{}' is no number of days", days));
-  if (days != "0") expires = SystemClock().now() + std::chrono::hours(24) * std::stoi(days);
+  const auto days = arguments.number("days").value_or(730);
+  if (days != 0) expires = SystemClock().now() + std::chrono::hours(24) * days;
   const std::string public_path = std::filesystem::path(path).replace_extension(".pub").string();
   if (os::exists(path) || os::exists(public_path))
     throw Error(Code::conflict, fmt::format("'{}' or '{}' is there already", path, public_path))
@@ -75,7 +73,7 @@ const Command& capsule_keys_generate_command() {
       .details = "The private key is a file that only its owner may read; its public half lies beside it as *.pub.",
       .examples = {"underway capsule keys generate operations", "underway capsule keys trust operations.pub"},
       .flags = {{"o", "FILE", "Where the private key goes; NAME.key."},
-                {"days", "N", "After which it is not trusted any more; 730, 0: never."}},
+                number_flag("days", "N", "After which it is not trusted any more; 730, 0: never.", {0, 99'999})},
       .least = 1,
       .most = 1,
       .talks_to_server = false,

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 
 #include "agent/config.hpp"
@@ -51,16 +50,6 @@ saving::Options options_of(const std::string& data_dir) {
   return options;
 }
 
-std::int64_t count_of(const Arguments& arguments, std::string_view flag) {
-  const auto text = arguments.find(flag);
-  if (!text) return 0;
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (failure != std::errc{} || *end != '\0' || value < 0 || value > 100'000)
-    throw Error(Code::invalid, fmt::format("-{} '{}' is no number", flag, *text));
-  return value;
-}
-
 }  // namespace
 
 std::vector<Flag> with_capsule_flags(std::vector<Flag> flags) {
@@ -80,11 +69,13 @@ std::vector<Flag> with_backup_flags(std::vector<Flag> flags) {
   return with_capsule_flags(std::move(flags));
 }
 
+constexpr Range kKept{0, 100'000};
+
 std::vector<Flag> with_keep_flags(std::vector<Flag> flags) {
-  flags.push_back({"keep-last", "N", "Keep the newest."});
-  flags.push_back({"keep-hourly", "N", "Keep the newest of each hour."});
-  flags.push_back({"keep-daily", "N", "Keep the newest of each day."});
-  flags.push_back({"keep-weekly", "N", "Keep the newest of each week."});
+  flags.push_back(number_flag("keep-last", "N", "Keep the newest.", kKept));
+  flags.push_back(number_flag("keep-hourly", "N", "Keep the newest of each hour.", kKept));
+  flags.push_back(number_flag("keep-daily", "N", "Keep the newest of each day.", kKept));
+  flags.push_back(number_flag("keep-weekly", "N", "Keep the newest of each week.", kKept));
   return flags;
 }
 
@@ -99,10 +90,10 @@ saving::Where where_of(const Arguments& arguments) {
 }
 
 std::optional<overlay::Retention> retention_of(const Arguments& arguments) {
-  const overlay::Retention keep{.last = count_of(arguments, "keep-last"),
-                                .hourly = count_of(arguments, "keep-hourly"),
-                                .daily = count_of(arguments, "keep-daily"),
-                                .weekly = count_of(arguments, "keep-weekly")};
+  const overlay::Retention keep{.last = arguments.number("keep-last").value_or(0),
+                                .hourly = arguments.number("keep-hourly").value_or(0),
+                                .daily = arguments.number("keep-daily").value_or(0),
+                                .weekly = arguments.number("keep-weekly").value_or(0)};
   return keep.last + keep.hourly + keep.daily + keep.weekly > 0 ? std::optional(keep) : std::nullopt;
 }
 

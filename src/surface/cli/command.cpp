@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 
 namespace underway::cli {
@@ -31,6 +32,11 @@ std::vector<std::string> Arguments::all(std::string_view flag) const {
     if (name == flag) out.push_back(value);
   }
   return out;
+}
+
+std::optional<std::int64_t> Arguments::number(std::string_view flag) const {
+  const auto text = find(flag);
+  return text ? parse_number<std::int64_t>(*text) : std::nullopt;
 }
 
 const std::vector<Flag>& server_flags() {
@@ -83,9 +89,20 @@ bool is_digest(const std::string& word) {
          });
 }
 
+bool takes(const Flag& flag, const std::string& value) {
+  if (!flag.number) return true;
+  const auto number = parse_number<std::int64_t>(value);
+  return number && *number >= flag.number->least && *number <= flag.number->most;
+}
+
 }  // namespace
 
-Arguments parse(const Command& command, const std::vector<std::string>& words) {
+Error no_number(const Flag& flag, const std::string& value) {
+  return Error(Code::invalid, fmt::format("-{} '{}' is no number that it takes", flag.name, value))
+      .because(fmt::format("a whole number from {} to {} is wanted", flag.number->least, flag.number->most));
+}
+
+Arguments parse(const Command& command, const std::vector<std::string>& words, NumberRefusal refusal) {
   const auto flags = flags_of(command);
   Arguments out;
   bool flags_over = false;
@@ -117,6 +134,7 @@ Arguments parse(const Command& command, const std::vector<std::string>& words) {
         throw Error(Code::invalid, fmt::format("flag -{} needs a value: {}", name, flag.value));
       value = words[++i];
     }
+    if (!takes(flag, *value)) throw refusal(flag, *value);
     out.flags_.emplace_back(std::move(name), std::move(*value));
   }
   const std::size_t count = out.positional_.size();

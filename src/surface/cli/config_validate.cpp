@@ -15,11 +15,8 @@ int validate_configuration(const Arguments& arguments) {
   std::vector<std::string> warnings;
   const auto config = agent::load(arguments.positional(), {}, &warnings);
   for (const auto& warning : warnings) say("warning: " + warning);
-  if (const auto wrong = agent::problems(config); !wrong.empty()) {
-    Error error(Code::invalid, "the agent's configuration is not valid");
-    for (const auto& problem : wrong) error.because(problem);
-    throw error;
-  }
+  if (const auto wrong = agent::problems(config); !wrong.empty())
+    throw Error(Code::invalid, "the agent's configuration is not valid").because(wrong);
   print("Configuration is valid!\n");
   return kDone;
 }

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -94,14 +93,6 @@ std::string resolve_deployment(sdk::Client& client, const std::string& prefix) {
   std::vector<std::string> ids;
   for (const auto& deployment : client.deployments(prefix)) ids.push_back(deployment.id);
   return choose("deployment", prefix, ids);
-}
-
-model::Revision parse_index(const std::string& text) {
-  model::Revision index = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (failed != std::errc{} || end != text.data() + text.size() || index < 0)
-    throw Error(Code::invalid, fmt::format("-check-index '{}' is no index", text));
-  return index;
 }
 
 void print_json(const boost::json::value& value) { print(json::pretty(value) + "\n"); }

@@ -24,9 +24,6 @@ std::string resolve_deployment(sdk::Client& client, const std::string& prefix);
 
 inline std::string short_id(const std::string& id) { return id.substr(0, 8); }
 
-/// -check-index. Throws invalid.
-model::Revision parse_index(const std::string& text);
-
 /// JSON, two blanks a level, to standard output.
 void print_json(const boost::json::value& value);
 

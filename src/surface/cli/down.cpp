@@ -71,9 +71,9 @@ void take_down(const std::vector<std::string>& names, sdk::Client& client) {
 void clean(const std::string& state) {
   const auto left = agent::clean_hosts(state);
   if (left.empty()) return;
-  Error error(Code::internal, "not everything could be taken away");
-  for (const auto& problem : left) error.because(problem);
-  throw error.advise("look at what holds it, and run `underway down -all` again");
+  throw Error(Code::internal, "not everything could be taken away")
+      .because(left)
+      .advise("look at what holds it, and run `underway down -all` again");
 }
 
 /// All that is there goes into the trash in one piece; without it, and where the disk has no room for it, away.

@@ -1,6 +1,5 @@
 #include <boost/json/serialize.hpp>
 
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
@@ -15,22 +14,12 @@ namespace {
 /// Between two attempts to reach a server that went away.
 constexpr auto kPause = std::chrono::seconds(1);
 
-model::Revision index_of(const Arguments& arguments) {
-  const std::string text = arguments.get("index", "0");
-  model::Revision index = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (failed != std::errc{} || end != text.data() + text.size() || index < 0)
-    throw Error(Code::invalid, fmt::format("-index '{}' is no index", text))
-        .advise("give a whole number, as in -index 1042");
-  return index;
-}
-
 /// One way through the stream and, with -follow, all that come after it.
 class Follower {
  public:
   Follower(sdk::Client& client, const Arguments& arguments)
       : client_(client),
-        query_{arguments.all("topic"), index_of(arguments)},
+        query_{arguments.all("topic"), arguments.number("index").value_or(0)},
         as_json_(arguments.has("json")),
         follow_(arguments.has("follow")) {}
 
@@ -119,7 +108,7 @@ const Command& events_command() {
                    "underway events -json -topic Node"},
       .flags = {{"topic", "TOPIC[:KEY]", "Only these.", true},
                 {"follow", "", "Goes on with what happens."},
-                {"index", "INDEX", "Begins at this index."},
+                number_flag("index", "INDEX", "Begins at this index."),
                 {"json", "", "A JSON object per line, as the server sends it."}},
       .least = 0,
       .most = 0,

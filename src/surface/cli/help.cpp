@@ -10,23 +10,25 @@ std::string flag_label(const Flag& flag) {
   return flag.value.empty() ? fmt::format("-{}", flag.name) : fmt::format("-{}={}", flag.name, flag.value);
 }
 
-std::string flag_lines(const std::vector<Flag>& flags) {
+std::string flag_lines(const std::vector<Flag>& flags, std::size_t width) {
   std::string out;
   for (const auto& flag : flags) {
     out += "  " + flag_label(flag) + "\n";
-    for (const auto& line : wrap(std::string(flag.doc) + (flag.repeated ? " May be given several times." : ""), 72))
-      out += "      " + line + "\n";
+    out += wrapped(std::string(flag.doc) + (flag.repeated ? " May be given several times." : ""), width, 6);
   }
   return out;
 }
 
 std::string_view noun_of(const Command& command) { return command.name.substr(0, command.name.find(' ')); }
 
-std::string command_lines(const std::vector<const Command*>& list) {
-  std::size_t width = 0;
-  for (const auto* command : list) width = std::max(width, command->name.size());
+std::string command_lines(const std::vector<const Command*>& list, std::size_t width) {
+  std::size_t longest = 0;
+  for (const auto* command : list) longest = std::max(longest, command->name.size());
   std::string out;
-  for (const auto* command : list) out += fmt::format("  {:<{}}  {}\n", command->name, width, command->summary);
+  for (const auto* command : list) {
+    const std::string name = fmt::format("  {:<{}}  ", command->name, longest);
+    out += name + wrapped(command->summary, width, name.size()).substr(name.size());
+  }
   return out;
 }
 
@@ -48,34 +50,36 @@ std::string troff(std::string_view text) {
 
 }  // namespace
 
-std::string overview() {
+std::string overview(std::size_t width) {
   return fmt::format(
              "underway {}: one control plane for an HPC cluster\n\n"
              "Usage: underway COMMAND [FLAGS] [ARGUMENTS]\n\n"
              "Commands:\n",
              version()) +
-         command_lines(commands()) + "\n`underway COMMAND -h` tells more.\n";
+         command_lines(commands(), width) + "\n`underway COMMAND -h` tells more.\n";
 }
 
-std::string help(std::string_view noun) {
+std::string help(std::string_view noun, std::size_t width) {
   std::vector<const Command*> own;
   for (const auto* command : commands()) {
     if (noun_of(*command) == noun) own.push_back(command);
   }
   return own.empty() ? std::string()
-                     : fmt::format("Usage: underway {} VERB [FLAGS] [ARGUMENTS]\n\n", noun) + command_lines(own);
+                     : fmt::format("Usage: underway {} VERB [FLAGS] [ARGUMENTS]\n\n", noun) + command_lines(own, width);
 }
 
-std::string help(const Command& command) {
-  std::string out = fmt::format("Usage: underway {} [FLAGS]{}{}\n\n{}\n", command.name,
-                                command.arguments.empty() ? "" : " ", command.arguments, command.summary);
-  if (!command.details.empty()) out += "\n" + std::string(command.details) + "\n";
+std::string help(const Command& command, std::size_t width) {
+  std::string out = fmt::format("Usage: underway {} [FLAGS]{}{}\n\n", command.name,
+                                command.arguments.empty() ? "" : " ", command.arguments);
+  out += wrapped(command.summary, width);
+  if (!command.details.empty()) out += "\n" + wrapped(command.details, width);
   if (!command.examples.empty()) {
     out += "\nExamples:\n";
     for (const auto& example : command.examples) out += fmt::format("  {}\n", example);
   }
-  if (!command.flags.empty()) out += "\nFlags:\n" + flag_lines(command.flags);
-  if (command.talks_to_server) out += "\nFlags of every command that talks to a server:\n" + flag_lines(server_flags());
+  if (!command.flags.empty()) out += "\nFlags:\n" + flag_lines(command.flags, width);
+  if (command.talks_to_server)
+    out += "\nFlags of every command that talks to a server:\n" + flag_lines(server_flags(), width);
   return out;
 }
 

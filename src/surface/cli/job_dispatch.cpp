@@ -20,14 +20,6 @@ model::StringMap parse_meta(const std::vector<std::string>& given) {
   return meta;
 }
 
-std::int64_t parse_dispatch_priority(const std::string& text) {
-  try {
-    return std::stoll(text);
-  } catch (const std::exception&) {
-    throw Error(Code::invalid, fmt::format("-priority '{}' is no number", text));
-  }
-}
-
 int dispatch(const Arguments& arguments) {
   auto client = make_client(arguments);
   sdk::Dispatch wanted;
@@ -36,7 +28,7 @@ int dispatch(const Arguments& arguments) {
   wanted.meta = parse_meta(arguments.all("meta"));
   wanted.id_prefix_template = arguments.get("id-prefix-template");
   wanted.idempotency_token = arguments.get("idempotency-token");
-  wanted.priority = arguments.has("priority") ? parse_dispatch_priority(arguments.get("priority")) : 0;
+  wanted.priority = arguments.number("priority").value_or(0);
   const auto started = client.dispatch_job(wanted);
   print(key_values({{"Dispatched Job ID", started.job_id},
                     {"Evaluation ID", started.eval_id.empty() ? "<none>" : short_id(started.eval_id)}}));
@@ -67,7 +59,7 @@ const Command& job_dispatch_command() {
       .flags = {{"meta", "KEY=VALUE", "Meta of the child, among what the job allows.", true},
                 {"id-prefix-template", "TEXT", "Comes in front of the time in the child's id."},
                 {"idempotency-token", "TEXT", "When a child was started with this token, it is the answer."},
-                {"priority", "NUMBER", "The child's priority; the job's when it is absent."},
+                number_flag("priority", "NUMBER", "The child's priority; the job's when it is absent."),
                 {"detach", "", "Returns once the child is registered."}},
       .least = 1,
       .most = 2,

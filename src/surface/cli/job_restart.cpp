@@ -1,7 +1,7 @@
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
@@ -29,11 +29,10 @@ bool chosen(const api::AllocationStub& allocation, const std::vector<std::string
 std::size_t parse_batch(std::string text, std::size_t count) {
   const bool share = text.ends_with('%');
   if (share) text.pop_back();
-  std::size_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc{} || end != text.data() + text.size() || number == 0)
+  const auto number = parse_number<std::uint32_t>(text);
+  if (!number || *number == 0)
     throw Error(Code::invalid, fmt::format("-batch-size '{}' is neither a number nor a percentage", text));
-  return share ? std::max<std::size_t>(1, (number * count + 99) / 100) : number;
+  return share ? std::max<std::size_t>(1, (*number * count + 99) / 100) : *number;
 }
 
 Plan plan_of(const Arguments& arguments, std::size_t count) {

@@ -1,5 +1,3 @@
-#include <charconv>
-
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
@@ -12,29 +10,14 @@
 namespace underway::cli {
 namespace {
 
-std::int64_t parse_priority(const std::string& text) {
-  std::int64_t priority = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), priority);
-  if (failed != std::errc{} || end != text.data() + text.size())
-    throw Error(Code::invalid, fmt::format("-eval-priority '{}' is no number", text));
-  return priority;
-}
-
 int run_job(const Arguments& arguments) {
   const auto loaded = load_job(arguments.positional().front(), arguments);
   auto client = make_client(arguments);
-  std::optional<model::Revision> enforce;
-  if (const auto index = arguments.find("check-index")) {
-    try {
-      enforce = std::stoll(*index);
-    } catch (const std::exception&) {
-      throw Error(Code::invalid, fmt::format("-check-index '{}' is no number", *index));
-    }
-  }
   warn_of_slurm(client, loaded.job);
   sdk::Registration registration{arguments.has("preserve-counts"), arguments.has("preserve-resources")};
-  if (const auto priority = arguments.find("eval-priority")) registration.eval_priority = parse_priority(*priority);
-  const auto registered = client.register_job(loaded.job, loaded.submission, enforce, registration);
+  if (const auto priority = arguments.number("eval-priority")) registration.eval_priority = *priority;
+  const auto registered =
+      client.register_job(loaded.job, loaded.submission, arguments.number("check-index"), registration);
   if (!registered.warnings.empty()) say("Job Warnings:\n" + registered.warnings);
   if (loaded.job.starts_others()) {
     print("Job registration successful\n");
@@ -71,12 +54,13 @@ const Command& job_run_command() {
           "the "
           "job was refused, 2 when something could not be placed.",
       .examples = {"underway job run munge.hcl", "underway job run -var datacenter=dc1 -detach slurmctld.hcl"},
-      .flags = with_variable_flags(
-          {{"detach", "", "Returns once the job is registered."},
-           {"preserve-counts", "", "Groups that are there already keep their counts."},
-           {"preserve-resources", "", "Tasks that are there already keep what they ask of a node."},
-           {"eval-priority", "NUMBER", "The priority of the evaluation alone."},
-           {"check-index", "INDEX", "Refuses when the job has changed since `job plan` printed this index."}}),
+      .flags =
+          with_variable_flags({{"detach", "", "Returns once the job is registered."},
+                               {"preserve-counts", "", "Groups that are there already keep their counts."},
+                               {"preserve-resources", "", "Tasks that are there already keep what they ask of a node."},
+                               number_flag("eval-priority", "NUMBER", "The priority of the evaluation alone."),
+                               number_flag("check-index", "INDEX",
+                                           "Refuses when the job has changed since `job plan` printed this index.")}),
       .least = 1,
       .most = 1,
       .run = run_job};

@@ -1,9 +1,8 @@
 // Counts of groups, and the policies within which they may be set.
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
+#include "base/numbers.hpp"
 #include "cli/commands.hpp"
 #include "cli/follow_evaluation.hpp"
 #include "cli/list_flags.hpp"
@@ -14,11 +13,8 @@ namespace underway::cli {
 namespace {
 
 std::int64_t parse_count(const std::string& text) {
-  std::int64_t count = -1;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (failed != std::errc{} || end != text.data() + text.size() || count < 0)
-    throw Error(Code::invalid, fmt::format("'{}' is not a count", text));
-  return count;
+  if (const auto count = parse_number<std::int64_t>(text); count && *count >= 0) return *count;
+  throw Error(Code::invalid, fmt::format("'{}' is not a count", text));
 }
 
 /// ID [GROUP] COUNT; without a group the only one is meant.

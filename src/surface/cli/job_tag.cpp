@@ -1,7 +1,6 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
@@ -16,8 +15,7 @@ std::string name_of(const Arguments& arguments) {
 int apply_tag(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string id = resolve_job(client, arguments.positional().front());
-  std::optional<std::int64_t> version;
-  if (const auto text = arguments.find("version")) version = parse_version(*text);
+  const auto version = arguments.number("version");
   client.tag_job_version(id, name_of(arguments), version, arguments.get("description"));
   print(fmt::format("Job version {} of \"{}\" tagged with name \"{}\"\n",
                     version ? std::to_string(*version) : "(the current one)", id, name_of(arguments)));
@@ -35,16 +33,17 @@ int unset(const Arguments& arguments) {
 }  // namespace
 
 const Command& job_tag_apply_command() {
-  static const Command command{.name = "job tag apply",
-                               .arguments = "ID",
-                               .summary = "Names a version of a job, which keeps it from being forgotten.",
-                               .examples = {"underway job tag apply -name golden -version 3 slurmd"},
-                               .flags = {{"name", "NAME", "The name; no other version may have it."},
-                                         {"version", "VERSION", "The version; the current one when it is absent."},
-                                         {"description", "TEXT", "What is worth knowing of it."}},
-                               .least = 1,
-                               .most = 1,
-                               .run = apply_tag};
+  static const Command command{
+      .name = "job tag apply",
+      .arguments = "ID",
+      .summary = "Names a version of a job, which keeps it from being forgotten.",
+      .examples = {"underway job tag apply -name golden -version 3 slurmd"},
+      .flags = {{"name", "NAME", "The name; no other version may have it."},
+                number_flag("version", "NUMBER", "The version; the current one when it is absent."),
+                {"description", "TEXT", "What is worth knowing of it."}},
+      .least = 1,
+      .most = 1,
+      .run = apply_tag};
   return command;
 }
 

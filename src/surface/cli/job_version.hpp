@@ -6,8 +6,6 @@
 
 namespace underway::cli {
 
-/// Throws invalid for what is no number.
-std::int64_t parse_version(const std::string& text);
 /// The number, or that of the version which has the tag. Throws not_found.
 std::int64_t resolve_version(sdk::Client& client, const std::string& job, const std::string& version_or_tag);
 

@@ -1,6 +1,5 @@
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
 #include "cli/follow_evaluation.hpp"
@@ -9,18 +8,8 @@
 
 namespace underway::cli {
 
-std::int64_t parse_version(const std::string& text) {
-  std::int64_t version = -1;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (failed != std::errc{} || end != text.data() + text.size() || version < 0)
-    throw Error(Code::invalid, fmt::format("'{}' is not a version of a job", text))
-        .advise("`underway job history` lists the versions");
-  return version;
-}
-
 std::int64_t resolve_version(sdk::Client& client, const std::string& job, const std::string& version_or_tag) {
-  const bool number = version_or_tag.find_first_not_of("0123456789") == std::string::npos;
-  if (number) return parse_version(version_or_tag);
+  if (const auto number = parse_number<std::uint32_t>(version_or_tag)) return *number;
   for (const auto& version : client.job_versions(job)) {
     if (version.version_tag && version.version_tag->name == version_or_tag) return version.version;
   }

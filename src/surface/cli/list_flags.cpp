@@ -1,7 +1,5 @@
 #include "cli/list_flags.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "cli/terminal.hpp"
 #include "gotemplate/execute.hpp"
@@ -52,7 +50,7 @@ std::vector<Flag> with_format_flags(std::vector<Flag> own) {
 
 std::vector<Flag> with_list_flags(std::vector<Flag> own) {
   own.push_back({"filter", "EXPRESSION", "Only what the expression wants: 'Status == \"running\"'."});
-  own.push_back({"per-page", "N", "At most so many."});
+  own.push_back(number_flag("per-page", "N", "At most so many."));
   own.push_back({"page-token", "TOKEN", "From there on: as the page before told."});
   add_format_flags(own);
   return own;
@@ -62,11 +60,7 @@ sdk::ListQuery list_query(const Arguments& arguments) {
   sdk::ListQuery query;
   query.filter = arguments.get("filter");
   query.page_token = arguments.get("page-token");
-  if (const auto text = arguments.find("per-page")) {
-    const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), query.per_page);
-    if (failed != std::errc{} || end != text->data() + text->size() || query.per_page < 0)
-      throw Error(Code::invalid, fmt::format("-per-page '{}' is no number", *text));
-  }
+  query.per_page = arguments.number("per-page").value_or(query.per_page);
   return query;
 }
 

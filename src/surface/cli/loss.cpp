@@ -12,7 +12,7 @@ ExitCode ask_before(const Loss& loss, bool yes, const std::function<std::string(
   if (loss.lost.empty() || yes) return kDone;
   if (!typed) {
     Error error(Code::invalid, loss.deed + ", and nobody is here to be asked");
-    for (const auto& line : loss.lost) error.because(line);
+    error.because(loss.lost);
     say(error.advise("type it at a terminal, or add -yes").text());
     return kUsage;
   }

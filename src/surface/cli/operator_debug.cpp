@@ -99,7 +99,7 @@ void take_state(Gathering& gathering, std::size_t round, const std::vector<std::
 std::vector<std::string> chosen_nodes(Api& api, const Arguments& arguments) {
   const auto wanted = split_list(arguments.get("node-id", "all"));
   const std::string node_class = arguments.get("node-class");
-  const auto most = static_cast<std::size_t>(std::max(0, std::atoi(arguments.get("max-nodes", "10").c_str())));
+  const auto most = static_cast<std::size_t>(arguments.number("max-nodes").value_or(10));
   std::vector<std::string> out;
   for (const auto& node : elements(api.get("/v1/nodes"))) {
     const std::string id = text(node, "ID");
@@ -193,8 +193,7 @@ class EventReader {
 
 /// -event-topic: none, all, or "Job,Node:ID"; absent for none.
 std::optional<sdk::EventQuery> events_wanted(const Arguments& arguments) {
-  sdk::EventQuery query{split_list(arguments.get("event-topic", "none")), 0};
-  if (const auto index = arguments.find("event-index")) query.index = parse_index(*index);
+  sdk::EventQuery query{split_list(arguments.get("event-topic", "none")), arguments.number("event-index").value_or(0)};
   const auto is = [&](const char* word) { return query.topics.size() == 1 && lower(query.topics.front()) == word; };
   if (query.topics.empty() || is("none")) return std::nullopt;
   if (is("all") || is("*")) query.topics.clear();
@@ -259,14 +258,14 @@ const Command& operator_debug_command() {
       .flags = {{"duration", "SPAN", "How long; 5m."},
                 {"interval", "SPAN", "How often the state is looked at; 30s."},
                 {"log-level", "LEVEL", "Of the log; TRACE."},
-                {"max-nodes", "N", "How many nodes at most; 10, and 0 for all."},
+                number_flag("max-nodes", "N", "How many nodes at most; 10, and 0 for all."),
                 {"node-id", "ID,…", "These nodes only; all."},
                 {"node-class", "CLASS", "Nodes of this class only."},
                 {"server-id", "NAME,…", "The server: there is one; all."},
                 {"stale", "BOOL", "From any server."},
                 {"output", "DIR", "Into a directory in there instead of an archive."},
                 {"event-topic", "TOPIC,…", "Events of these meanwhile, as TOPIC or TOPIC:KEY; none, and all."},
-                {"event-index", "INDEX", "With -event-topic: from that index on; else all that are kept."},
+                number_flag("event-index", "INDEX", "With -event-topic: from that index on; else all that are kept."),
                 {"verbose", "", "Lists the files that were gathered."}},
       .run = debug};
   return command;

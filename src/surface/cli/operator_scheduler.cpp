@@ -53,7 +53,7 @@ int set_config(const Arguments& arguments) {
   set_flag(arguments, "preempt-batch-scheduler", wanted.preemption.batch);
   set_flag(arguments, "preempt-sysbatch-scheduler", wanted.preemption.sysbatch);
   // What was not said is written as it was seen: another's change in between is not undone.
-  const auto index = arguments.has("check-index") ? parse_index(arguments.get("check-index")) : seen;
+  const auto index = arguments.number("check-index").value_or(seen);
   const auto answer = ask(client, "PUT", fmt::format("{}?cas={}", kPath, index), json::to_value(wanted));
   if (!answer.at("Updated").as_bool()) {
     say("Scheduler configuration could not be atomically updated, please try again");
@@ -79,7 +79,7 @@ const Command& operator_scheduler_set_config_command() {
       .summary = "Sets what is said of scheduling; the rest stays.",
       .examples = {"underway operator scheduler set-config -scheduler-algorithm spread",
                    "underway operator scheduler set-config -pause-eval-broker true"},
-      .flags = {{"check-index", "INDEX", "Only if it was last changed then."},
+      .flags = {number_flag("check-index", "INDEX", "Only if it was last changed then."),
                 {"scheduler-algorithm", "binpack|spread", "How nodes are preferred: filled up, or evenly."},
                 {"memory-oversubscription", "true|false", "Tasks may have up to memory_max."},
                 {"reject-job-registration", "true|false", "Only management tokens register jobs."},

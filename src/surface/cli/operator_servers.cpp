@@ -4,6 +4,7 @@
 #include "cli/list_flags.hpp"
 #include "cli/login_commands.hpp"
 #include "cli/terminal.hpp"
+#include "http/plain_error.hpp"
 #include "model/scheduler_configuration.hpp"
 
 namespace underway::cli {
@@ -63,13 +64,15 @@ int set_autopilot(const Arguments& arguments) {
   auto client = make_client(arguments);
   auto body = ask(client, "GET", kAutopilot).as_object();
   const auto index = body.at("ModifyIndex").to_number<std::int64_t>();
-  for (const auto& [flag, member] :
-       {std::pair("cleanup-dead-servers", "CleanupDeadServers"),
-        std::pair("enable-redundancy-zones", "EnableRedundancyZones"),
-        std::pair("disable-upgrade-migration", "DisableUpgradeMigration"),
-        std::pair("enable-custom-upgrades", "EnableCustomUpgrades"), std::pair("max-trailing-logs", "MaxTrailingLogs"),
-        std::pair("min-quorum", "MinQuorum")}) {
+  for (const auto& [flag, member] : {std::pair("cleanup-dead-servers", "CleanupDeadServers"),
+                                     std::pair("enable-redundancy-zones", "EnableRedundancyZones"),
+                                     std::pair("disable-upgrade-migration", "DisableUpgradeMigration"),
+                                     std::pair("enable-custom-upgrades", "EnableCustomUpgrades")}) {
     if (const auto value = arguments.find(flag)) body[member] = json::parse(*value);
+  }
+  for (const auto& [flag, member] :
+       {std::pair("max-trailing-logs", "MaxTrailingLogs"), std::pair("min-quorum", "MinQuorum")}) {
+    if (const auto value = arguments.number(flag)) body[member] = *value;
   }
   for (const auto& [flag, member] : {std::pair("last-contact-threshold", "LastContactThreshold"),
                                      std::pair("server-stabilization-time", "ServerStabilizationTime")}) {
@@ -86,8 +89,7 @@ int set_autopilot(const Arguments& arguments) {
 int health(const Arguments& arguments) {
   auto client = make_client(arguments);
   const auto response = client.raw("GET", "/v1/operator/autopilot/health");
-  if (response.status != 200 && response.status != 429)
-    throw Error(http::code_of_status(response.status), response.body);
+  if (response.status != 200 && response.status != 429) throw http::parse_plain_error(response.status, response.body);
   const auto answer = json::parse(response.body);
   if (print_formatted(arguments, answer)) return kDone;
   print(key_values({{"Healthy", text_of(answer.at("Healthy"))},
@@ -143,8 +145,8 @@ const Command& operator_autopilot_set_config_command() {
                                .summary = "Keeps it; with one server nothing acts on it.",
                                .flags = {{"cleanup-dead-servers", "true|false", "As in Nomad."},
                                          {"last-contact-threshold", "DURATION", "As in Nomad."},
-                                         {"max-trailing-logs", "NUMBER", "As in Nomad."},
-                                         {"min-quorum", "NUMBER", "As in Nomad."},
+                                         number_flag("max-trailing-logs", "NUMBER", "As in Nomad."),
+                                         number_flag("min-quorum", "NUMBER", "As in Nomad."),
                                          {"server-stabilization-time", "DURATION", "As in Nomad."},
                                          {"enable-redundancy-zones", "true|false", "As in Nomad."},
                                          {"disable-upgrade-migration", "true|false", "As in Nomad."},

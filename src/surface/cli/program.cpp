@@ -23,13 +23,15 @@ Found find_command(const std::vector<std::string>& words) {
   return found;
 }
 
+std::size_t width() { return static_cast<std::size_t>(terminal_width()); }
+
 bool is_help(const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; }
 
 int unknown(const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const auto* command : commands()) names.emplace_back(command->name);
   const std::string typed = words.size() > 1 && !words[1].starts_with('-') ? words[0] + " " + words[1] : words[0];
-  if (const auto verbs = help(words[0]); !verbs.empty()) {
+  if (const auto verbs = help(words[0], width()); !verbs.empty()) {
     if (words.size() > 1 && !is_help(words[1])) {
       const auto near = nearest(typed, names);
       say(fmt::format("error: there is no command '{}'\n  do:    {}\n", typed,
@@ -57,11 +59,11 @@ bool asks_for_help(const Command& command, const std::vector<std::string>& words
 
 int run_program(const std::vector<std::string>& words) {
   if (words.empty()) {
-    say(overview());
+    say(overview(width()));
     return kUsage;
   }
   if (is_help(words[0]) || words[0] == "help") {
-    print(overview());
+    print(overview(width()));
     return kDone;
   }
   if (words[0] == "-version" || words[0] == "--version" || words[0] == "-v") {
@@ -72,7 +74,7 @@ int run_program(const std::vector<std::string>& words) {
   if (found.command == nullptr) return unknown(words);
   const std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(found.words), words.end());
   if (asks_for_help(*found.command, rest)) {
-    print(help(*found.command));
+    print(help(*found.command, width()));
     return kDone;
   }
   Arguments arguments;

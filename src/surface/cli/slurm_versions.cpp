@@ -92,7 +92,7 @@ void refuse_slurm(sdk::Client& client, const api::ClusterPlan& plan, const api::
               fmt::format("this change of cluster '{}' brings releases of Slurm together that do not go "
                           "together; nothing was changed",
                           body.cluster.name));
-  for (const auto& problem : problems) error.because(problem);
+  error.because(problems);
   throw error.advise(
       "go in this order: slurmdbd, slurmctld (`underway capsule upgrade`), slurmd; -any-slurm-version goes on all the "
       "same");

@@ -64,6 +64,19 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  constexpr std::size_t kLeast = 20;
+  std::string out;
+  for (const auto& line : split(text, '\n')) {
+    const std::size_t own = std::min(line.find_first_not_of(' '), line.size());
+    const std::string before(indent + own, ' ');
+    const std::size_t room = std::max(width, before.size() + kLeast) - before.size();
+    for (const auto& part : wrap(std::string_view(line).substr(own), room))
+      out += (part.empty() ? "" : before) + part + "\n";
+  }
+  return out;
+}
+
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

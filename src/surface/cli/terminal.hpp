@@ -21,6 +21,8 @@ std::string paint(Colour colour, std::string_view text, int fd = 1);
 
 /// Breaks at blanks; a longer word stands by itself.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
+/// Each line broken to `width` columns, with its own blanks and `indent` more before all that becomes of it.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 /// Columns that a text takes: UTF-8 characters, without escape sequences.
 std::size_t display_width(std::string_view text);
 

@@ -26,11 +26,10 @@ AuthorityFiles authority_files(const Arguments& arguments) {
   return {domain + "-agent-ca.pem", domain + "-agent-ca-key.pem"};
 }
 
-Duration days_of(const Arguments& arguments, const char* otherwise) {
-  const std::string text = arguments.get("days", otherwise);
-  const bool number = !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string::npos;
-  if (!number || std::stoi(text) == 0) throw Error(Code::invalid, fmt::format("-days '{}' is no number of days", text));
-  return std::chrono::hours(24) * std::stoi(text);
+constexpr Range kDays{1, 99'999};
+
+Duration days_of(const Arguments& arguments, std::int64_t otherwise) {
+  return std::chrono::hours(24) * arguments.number("days").value_or(otherwise);
 }
 
 /// `what` it is, for whoever reads what was saved.
@@ -78,7 +77,7 @@ std::vector<std::string> permitted_domains(const Arguments& arguments) {
 
 int create_authority(const Arguments& arguments) {
   const auto files = authority_files(arguments);
-  const auto made = crypto::Authority::make(subject_of(arguments), days_of(arguments, "1825"), SystemClock().now(),
+  const auto made = crypto::Authority::make(subject_of(arguments), days_of(arguments, 1825), SystemClock().now(),
                                             permitted_domains(arguments));
   if (os::exists(files.certificate) || os::exists(files.key))
     throw Error(Code::conflict, "there is an authority in this directory already")
@@ -153,7 +152,7 @@ int create_certificate(const Arguments& arguments) {
   const std::string name = role.name(region, domain);
   crypto::Leaf leaf{.common_name = name, .names = {name, "localhost", "127.0.0.1"}};
   leaf.server = std::string_view(role.flag) == "server";
-  leaf.lifetime = days_of(arguments, "365");
+  leaf.lifetime = days_of(arguments, 365);
   for (const char* flag : {"additional-dnsname", "additional-ipaddress"}) {
     for (const auto& more : arguments.all(flag)) leaf.names.push_back(more);
   }
@@ -187,7 +186,7 @@ const Command& tls_ca_create_command() {
       .summary = "Makes an authority in the current directory, as files.",
       .details = "For a site that wants to keep its authority apart. A server without files makes its own by itself.",
       .flags = {{"common-name", "NAME", "Its name; Nomad Agent CA."},
-                {"days", "N", "How long it is good; 1825."},
+                number_flag("days", "N", "How long it is good; 1825.", kDays),
                 {"country", "CC", "Whose it is, as its certificate says: the country, by two letters."},
                 {"province", "NAME", "The province or state."},
                 {"locality", "NAME", "The town."},
@@ -227,7 +226,7 @@ const Command& tls_cert_create_command() {
                 {"domain", "NAME", "Instead of nomad at the end of the name, and in that of the authority's file."},
                 {"additional-dnsname", "NAME", "A further name.", true},
                 {"additional-ipaddress", "ADDRESS", "A further address.", true},
-                {"days", "N", "How long it is good; 365."},
+                number_flag("days", "N", "How long it is good; 365.", kDays),
                 {"ca", "FILE", "The authority's certificate."},
                 {"key", "FILE", "The authority's key."},
                 {"region", "NAME", "The region; global."},

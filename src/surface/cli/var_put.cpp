@@ -42,8 +42,8 @@ VariableSpec spec_of(const std::vector<std::string>& words) {
 
 std::optional<model::Revision> index_of(const Arguments& arguments, const VariableSpec& spec) {
   if (arguments.has("force")) return std::nullopt;
-  const auto given = arguments.find("check-index");
-  return given ? parse_index(*given) : spec.modify_index;
+  const auto given = arguments.number("check-index");
+  return given ? given : spec.modify_index;
 }
 
 [[noreturn]] void refuse_items(const std::string& path, const model::Variable& standing) {
@@ -95,7 +95,7 @@ const Command& var_put_command() {
           "specification that holds it, or with -force.",
       .examples = {"underway var put @spec.nv.hcl", "underway var put db/main user=slurm password=@/root/password",
                    "openssl rand -base64 32 | underway var put db/main password=-"},
-      .flags = {{"check-index", "INDEX", "Only if the variable's index is this; 0: only if there is none."},
+      .flags = {number_flag("check-index", "INDEX", "Only if the variable's index is this; 0: only if there is none."),
                 {"force", "", "Writes over whatever is there."},
                 {"out", "FORMAT", "Shows what was written: table, json, hcl or none."}},
       .least = 1,

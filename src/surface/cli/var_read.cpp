@@ -97,15 +97,13 @@ int init_variable_file(const Arguments& arguments) {
 int purge_variable(const Arguments& arguments) {
   auto client = make_client(arguments);
   const std::string& path = arguments.positional().front();
-  std::optional<model::Revision> cas;
-  if (const auto index = arguments.find("check-index")) cas = parse_index(*index);
   if (const auto agreed = ask_before({.deed = fmt::format("this deletes variable '{}' for good", path),
                                       .word = path,
                                       .lost = {fmt::format("what variable '{}' holds", path)}},
                                      arguments);
       agreed != kDone)
     return agreed;
-  const auto answer = client.delete_variable(path, cas);
+  const auto answer = client.delete_variable(path, arguments.number("check-index"));
   if (answer.conflict) {
     throw Error(Code::conflict, fmt::format("variable '{}' was not deleted", path))
         .because(answer.variable.row.lock ? "somebody holds its lock"
@@ -161,7 +159,7 @@ const Command& var_purge_command() {
                                .arguments = "PATH",
                                .summary = "Deletes a variable.",
                                .details = "It wants the path typed, or -yes.",
-                               .flags = {kYes, {"check-index", "INDEX", "Only if its index is still this."}},
+                               .flags = {kYes, number_flag("check-index", "INDEX", "Only if its index is still this.")},
                                .least = 1,
                                .most = 1,
                                .run = purge_variable};

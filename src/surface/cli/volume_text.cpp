@@ -1,9 +1,9 @@
 #include "cli/volume_text.hpp"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/terminal.hpp"
@@ -32,13 +32,13 @@ std::int64_t capacity_of(const hcl::Content& content, const char* name, const hc
 
 std::int64_t parse_capacity(const std::string& text) {
   const std::string bare(trim(text));
-  double number = 0;
-  const auto [end, failed] = std::from_chars(bare.data(), bare.data() + bare.size(), number);
-  std::string unit = lower(trim(std::string_view(end, bare.data() + bare.size())));
+  const auto read = parse_leading_number<double>(bare);
+  const double number = read ? read->value : -1;
+  std::string unit = read ? lower(trim(read->rest)) : std::string();
   const auto refuse = [&]() -> Error {
     return Error(Code::invalid, fmt::format("'{}' is no capacity", text)).advise("write it as \"10GiB\" or \"500MB\"");
   };
-  if (failed != std::errc{} || !(number >= 0)) throw refuse();
+  if (!(number >= 0)) throw refuse();
   if (unit.ends_with('b')) unit.pop_back();
   const bool binary = unit.ends_with('i');
   if (binary) unit.pop_back();

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
+#include "http/plain_error.hpp"
 
 namespace underway::cli {
 namespace {
@@ -19,6 +20,13 @@ const Json& nothing() {
 
 }  // namespace
 
+Error refusal_of(int status, std::string_view body) {
+  const auto told = http::parse_plain_error(status, body);
+  Error error(told.code(), fmt::format("Unexpected response code: {} ({})", status, told.message()));
+  if (!told.advice().empty()) error.advise(told.advice());
+  return error;
+}
+
 Api::Api(const Arguments& arguments) : client_(make_client(arguments)) {}
 
 void Api::use_namespace(const std::string& ns) { client_.use_namespace(ns); }
@@ -29,9 +37,7 @@ std::string Api::send(const std::string& method, const std::string& path, http::
   if (!address.region.empty()) query.add("region", address.region);
   const std::string target = query.empty() ? path : path + "?" + query.encode();
   auto response = client_.raw(method, target, std::move(body));
-  if (response.status >= 300)
-    throw Error(http::code_of_status(response.status),
-                fmt::format("Unexpected response code: {} ({})", response.status, trim(response.body)));
+  if (response.status >= 300) throw refusal_of(response.status, response.body);
   next_token_ = std::string(response.headers.find("X-Nomad-NextToken").value_or(""));
   return std::move(response.body);
 }

@@ -37,6 +37,9 @@ class Api {
   std::string next_token_;
 };
 
+/// What the server refused, with the status, as Nomad's client words it.
+Error refusal_of(int status, std::string_view body);
+
 /// As one part of a path.
 inline std::string part(const std::string& text) { return http::percent_encode(text); }
 

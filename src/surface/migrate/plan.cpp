@@ -326,12 +326,7 @@ class Planner {
 }  // namespace
 
 const describe::Enumeration& description(describe::Tag<Action>) {
-  static const auto e = describe::enumeration<Action>("action", {{Action::same, "same"},
-                                                                 {Action::create, "create"},
-                                                                 {Action::update, "update"},
-                                                                 {Action::start, "start"},
-                                                                 {Action::leave, "leave"},
-                                                                 {Action::refuse, "refuse"}});
+  static const auto e = describe::enumeration<Action>("action");
   return e;
 }
 

@@ -17,17 +17,17 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"node", "na
 const std::vector<Flag>& without_effect() {
   static const std::vector<Flag> flags = {
       {"alloc-dir", "DIR", "Without effect: its place is in -data-dir."},
-      {"bootstrap-expect", "N", "1: there is one server. More is refused."},
+      cli::number_flag("bootstrap-expect", "N", "1: there is one server. More is refused."),
       {"eventlog", "", "Without effect: that is Windows'."},
       {"eventlog-level", "LEVEL", "Without effect: that is Windows'."},
       {"log-include-location", "", "Without effect: lines have no places in the source."},
       {"log-json", "", "Without effect: the journal keeps the log."},
-      {"network-speed", "MBITS", "Without effect: what a network carries is not counted."},
+      cli::number_flag("network-speed", "MBITS", "Without effect: what a network carries is not counted."),
       {"plugin-dir", "DIR", "Without effect: drivers are built in."},
-      {"raft-protocol", "N", "Without effect: servers speak a protocol of their own."},
+      cli::number_flag("raft-protocol", "N", "Without effect: servers speak a protocol of their own."),
       {"rejoin", "", "Without effect: there is one server."},
       {"retry-interval", "SPAN", "Without effect: a node dials until it is answered."},
-      {"retry-max", "N", "Without effect: a node dials until it is answered."},
+      cli::number_flag("retry-max", "N", "Without effect: a node dials until it is answered."),
       {"state-dir", "DIR", "Without effect: its place is in -data-dir."}};
   return flags;
 }
@@ -97,7 +97,7 @@ std::vector<std::string> words_of(const Arguments& arguments, const Command& our
 }
 
 int run_agent(const Arguments& arguments) {
-  if (const auto servers = arguments.find("bootstrap-expect"); servers && *servers != "0" && *servers != "1") {
+  if (const auto servers = arguments.number("bootstrap-expect"); servers && *servers > 1) {
     throw Error(Code::invalid, fmt::format("-bootstrap-expect {} is more than 1", *servers))
         .because("this server would not wait for others: it is the only one");
   }

@@ -1,5 +1,4 @@
 // Allocations: logs, fs, exec, restart, signal, stop, checks, pause.
-#include <charconv>
 #include <thread>
 
 #include "base/error.hpp"
@@ -29,15 +28,6 @@ bool print_piece(std::string_view piece) {
   return true;
 }
 
-std::int64_t count_of(const Arguments& arguments, const char* flag) {
-  const std::string given = arguments.get(flag);
-  std::int64_t count = -1;
-  const auto [end, failed] = std::from_chars(given.data(), given.data() + given.size(), count);
-  if (failed != std::errc{} || end != given.data() + given.size() || count < 0)
-    throw Error(Code::invalid, fmt::format("-{} '{}' is no number", flag, given));
-  return count;
-}
-
 /// What -tail, -n and -c ask for. Lines are exact, but for what is followed.
 struct Tail {
   bool wanted = false;
@@ -50,8 +40,8 @@ struct Tail {
 Tail tail_of(const Arguments& arguments) {
   Tail tail;
   tail.wanted = arguments.has("tail") || arguments.find("n") || arguments.find("c");
-  if (arguments.find("n")) tail.lines = count_of(arguments, "n");
-  if (arguments.find("c")) tail.bytes = count_of(arguments, "c");
+  tail.lines = arguments.number("n").value_or(tail.lines);
+  tail.bytes = arguments.number("c");
   return tail;
 }
 
@@ -260,8 +250,8 @@ int checks(const Arguments& arguments) {
 
 constexpr Flag kGroup{"group", "NAME", "With -job: an allocation of this group.", false};
 constexpr Flag kTail{"tail", "", "Only the end; 10 lines.", false};
-constexpr Flag kLines{"n", "LINES", "How many lines of the end.", false};
-constexpr Flag kBytes{"c", "BYTES", "How many bytes of the end.", false};
+constexpr Flag kLines = cli::number_flag("n", "LINES", "How many lines of the end.");
+constexpr Flag kBytes = cli::number_flag("c", "BYTES", "How many bytes of the end.");
 
 }  // namespace
 

@@ -1,8 +1,7 @@
 // What changes jobs: run, plan, stop, start, eval, revert, scale, promote, dispatch, periodic force, restart.
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "cli/commands.hpp"
 #include "cli/job_version.hpp"
 #include "cli/terminal.hpp"
@@ -20,15 +19,6 @@ namespace {
 using boost::json::object;
 using cli::print;
 using cli::text;
-
-std::int64_t whole_number(const Arguments& arguments, const char* flag) {
-  const std::string given = arguments.get(flag);
-  std::int64_t out = 0;
-  const auto [end, failed] = std::from_chars(given.data(), given.data() + given.size(), out);
-  if (failed != std::errc{} || end != given.data() + given.size())
-    throw Error(Code::invalid, fmt::format("-{} '{}' is no number", flag, given));
-  return out;
-}
 
 /// When the clock starts it next.
 void tell_launch(const model::Job& job) {
@@ -64,11 +54,9 @@ int run_job(const Arguments& arguments) {
   }
   Api api(arguments);
   api.use_namespace(loaded.job.ns);
-  std::optional<model::Revision> enforce;
-  if (const auto index = arguments.find("check-index")) enforce = cli::parse_index(*index);
   sdk::Registration how{arguments.has("preserve-counts"), arguments.has("preserve-resources")};
-  if (arguments.find("eval-priority")) how.eval_priority = whole_number(arguments, "eval-priority");
-  const auto registered = register_it(api, loaded, enforce, how);
+  if (const auto priority = arguments.number("eval-priority")) how.eval_priority = *priority;
+  const auto registered = register_it(api, loaded, arguments.number("check-index"), how);
   if (!registered.warnings.empty())
     print(cli::paint(cli::Colour::yellow, "Job Warnings:\n" + registered.warnings) + "\n\n");
   if (arguments.has("detach") || loaded.job.starts_others()) {
@@ -91,8 +79,7 @@ int stop_one(Api& api, const std::string& given, const Arguments& arguments) {
   http::Query query;
   if (arguments.has("purge")) query.add("purge", "true");
   if (arguments.has("no-shutdown-delay")) query.add("no_shutdown_delay", "true");
-  if (arguments.find("eval-priority"))
-    query.add("eval_priority", std::to_string(whole_number(arguments, "eval-priority")));
+  if (const auto priority = arguments.number("eval-priority")) query.add("eval_priority", std::to_string(*priority));
   const std::string eval = text(api.remove(job_path(id), query), "EvalID");
   if (arguments.has("detach") && !eval.empty()) print(eval + "\n");
   return watch_unless_detached(api, arguments, eval);
@@ -164,18 +151,16 @@ int scale(const Arguments& arguments) {
   Api api(arguments);
   const auto& given = arguments.positional();
   const std::string id = find_job(api, given.front()), group = given.size() > 2 ? given[1] : only_group(api, id);
-  std::int64_t count = -1;
-  const auto [end, failed] = std::from_chars(given.back().data(), given.back().data() + given.back().size(), count);
-  if (failed != std::errc{} || end != given.back().data() + given.back().size() || count < 0)
-    throw Error(Code::invalid, fmt::format("'{}' is not a count", given.back()));
-  if (const auto index = arguments.find("check-index")) {
+  const auto count = parse_number<std::int64_t>(given.back());
+  if (!count || *count < 0) throw Error(Code::invalid, fmt::format("'{}' is not a count", given.back()));
+  if (const auto index = arguments.number("check-index")) {
     const auto now = cli::number(api.get(job_path(id)), "JobModifyIndex");
-    if (now != cli::parse_index(*index))
+    if (now != *index)
       throw Error(Code::conflict, fmt::format("Enforcing job modify index {}: job exists with conflicting job modify "
                                               "index: {}",
                                               *index, now));
   }
-  const auto scaled = api.client().scale_job(id, group, count, "submitted using the Nomad CLI");
+  const auto scaled = api.client().scale_job(id, group, *count, "submitted using the Nomad CLI");
   if (arguments.has("detach")) print(fmt::format("Evaluation ID: {}\n", scaled.eval_id));
   return watch_unless_detached(api, arguments, scaled.eval_id);
 }
@@ -203,7 +188,7 @@ int dispatch(const Arguments& arguments) {
   }
   wanted.id_prefix_template = arguments.get("id-prefix-template");
   wanted.idempotency_token = arguments.get("idempotency-token");
-  if (arguments.find("priority")) wanted.priority = whole_number(arguments, "priority");
+  wanted.priority = arguments.number("priority").value_or(wanted.priority);
   const auto started = api.client().dispatch_job(wanted);
   cli::Lines lines{{"Dispatched Job ID", started.job_id}};
   if (!started.eval_id.empty())
@@ -223,7 +208,7 @@ int force(const Arguments& arguments) {
 }
 
 constexpr Flag kJson{"json", "", "The file is JSON, as `job inspect` prints it.", false};
-constexpr Flag kPriority{"eval-priority", "NUMBER", "The priority of the evaluation alone.", false};
+constexpr Flag kPriority = cli::number_flag("eval-priority", "NUMBER", "The priority of the evaluation alone.");
 
 }  // namespace
 
@@ -259,9 +244,10 @@ void add_job_changes(Table& table) {
                    .run = start});
   table.push_back(with_run(shared(cli::job_eval_command(), {kVerbose}), evaluate));
   table.push_back(with_run(shared(cli::job_revert_command(), {kVerbose, kConsulToken, kVaultToken}), revert));
-  table.push_back(with_run(
-      shared(cli::job_scale_command(), {kVerbose, {"check-index", "INDEX", "Only if the job's modify index is this."}}),
-      scale));
+  table.push_back(
+      with_run(shared(cli::job_scale_command(),
+                      {kVerbose, cli::number_flag("check-index", "INDEX", "Only if the job's modify index is this.")}),
+               scale));
   table.push_back(with_run(shared(cli::job_promote_command(), {kVerbose}), promote_job));
   table.push_back(with_run(shared(cli::job_dispatch_command(), {kVerbose, kUi}), dispatch));
   table.push_back(with_run(shared(cli::job_periodic_force_command(), {kVerbose}), force));

@@ -104,12 +104,10 @@ int api(const Arguments& arguments) {
 bool has_servers(Api& session, const Arguments& arguments) {
   const auto known = static_cast<std::int64_t>(elements(session.get("/v1/status/peers")).size());
   for (const auto& [flag, count] : {std::pair("min-peers", known - 1), std::pair("min-servers", known)}) {
-    const auto given = arguments.find(flag);
-    if (!given) continue;
-    if (const auto wanted = cli::parse_index(*given); count < wanted) {
-      cli::say(fmt::format("-{} {}: {} known", flag, wanted, count));
-      return false;
-    }
+    const auto wanted = arguments.number(flag);
+    if (!wanted || count >= *wanted) continue;
+    cli::say(fmt::format("-{} {}: {} known", flag, *wanted, count));
+    return false;
   }
   return true;
 }
@@ -290,11 +288,12 @@ void add_operator_commands(Table& table) {
   table.push_back(with_run(
       shared(cli::server_members_command(), cli::with_format_flags({{"detailed", "", "All tags."}, kVerbose, kUi})),
       members));
-  table.push_back({.name = "check",
-                   .summary = "Exits 0 when the agent is well, and 2 when it is not: for monitoring systems.",
-                   .flags = {{"min-peers", "N", "So many servers beside this agent's must be known; there is one."},
-                             {"min-servers", "N", "So many servers must be known; there is one."}},
-                   .run = check});
+  table.push_back(
+      {.name = "check",
+       .summary = "Exits 0 when the agent is well, and 2 when it is not: for monitoring systems.",
+       .flags = {cli::number_flag("min-peers", "N", "So many servers beside this agent's must be known; there is one."),
+                 cli::number_flag("min-servers", "N", "So many servers must be known; there is one.")},
+       .run = check});
   table.push_back(shared(cli::operator_raft_list_peers_command(), {{"stale", "", "From any server."}}));
   table.push_back(shared(cli::operator_raft_remove_peer_command(), {{"peer-address", "ADDRESS", "Its address."}}));
   table.push_back(with_run(shared(cli::operator_root_keyring_list_command(), {kVerbose}), list_keys));

@@ -27,7 +27,11 @@ std::string lines_of(const std::vector<const Command*>& list) {
   std::size_t width = 0;
   for (const auto* command : list) width = std::max(width, command->name.size());
   std::string out;
-  for (const auto* command : list) out += fmt::format("    {:<{}}  {}\n", command->name, width, command->summary);
+  for (const auto* command : list) {
+    const std::string name = fmt::format("    {:<{}}  ", command->name, width);
+    out += name + cli::wrapped(command->summary, static_cast<std::size_t>(cli::terminal_width()), name.size())
+                      .substr(name.size());
+  }
   return out;
 }
 
@@ -53,14 +57,16 @@ std::string overview() {
 }
 
 std::string help_of(const Command& command) {
-  std::string out = fmt::format("Usage: nomad {} [options]{}{}\n\n  {}\n", command.name,
-                                command.arguments.empty() ? "" : " ", command.arguments, command.summary);
-  if (!command.details.empty()) out += "\n" + std::string(command.details) + "\n";
+  const auto width = static_cast<std::size_t>(cli::terminal_width());
+  std::string out = fmt::format("Usage: nomad {} [options]{}{}\n\n", command.name, command.arguments.empty() ? "" : " ",
+                                command.arguments);
+  out += cli::wrapped(command.summary, width, 2);
+  if (!command.details.empty()) out += "\n" + cli::wrapped(command.details, width);
   const auto flags = cli::flags_of(command);
   if (!flags.empty()) out += "\nOptions:\n";
   for (const auto& flag : flags) {
     out += fmt::format("\n  -{}{}\n", flag.name, flag.value.empty() ? "" : fmt::format("=<{}>", lower(flag.value)));
-    for (const auto& line : cli::wrap(flag.doc, 72)) out += "      " + line + "\n";
+    out += cli::wrapped(flag.doc, width, 6);
   }
   return out;
 }
@@ -173,10 +179,22 @@ void tell_idle_flags(const Command& command, const Arguments& arguments) {
   }
 }
 
+/// As Nomad words it: an index is read by its commands, other numbers by Go's package of flags.
+Error no_number(const Flag& flag, const std::string& value) {
+  const bool digits = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (flag.name == "check-index") {
+    return Error(Code::invalid, fmt::format("Error parsing check-index value \"{0}\": strconv.ParseUint: parsing "
+                                            "\"{0}\": {1}",
+                                            value, digits ? "value out of range" : "invalid syntax"));
+  }
+  return Error(Code::invalid, fmt::format("invalid value \"{}\" for flag -{}: {}", value, flag.name,
+                                          digits ? "value out of range" : "parse error"));
+}
+
 /// What is refused is refused for its reason, whatever stands behind it.
 Arguments understand(const Command& command, const std::vector<std::string>& words) {
   try {
-    return cli::parse(command, words);
+    return cli::parse(command, words, no_number);
   } catch (const Error&) {
     if (!is_refused(command.summary)) throw;
     throw Error(Code::invalid, std::string(command.summary));

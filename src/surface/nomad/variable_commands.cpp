@@ -140,9 +140,7 @@ int put(const Arguments& arguments) {
 int purge(const Arguments& arguments) {
   Api api(arguments);
   const std::string& path = arguments.positional().front();
-  std::optional<model::Revision> at;
-  if (const auto index = arguments.find("check-index")) at = cli::parse_index(*index);
-  const auto answer = api.client().delete_variable(path, at);
+  const auto answer = api.client().delete_variable(path, arguments.number("check-index"));
   if (answer.conflict)
     throw Error(Code::conflict, fmt::format("Error purging variable: variable '{}' was not deleted", path))
         .because(answer.variable.row.lock ? "somebody holds its lock"
@@ -159,7 +157,7 @@ void add_variable_commands(Table& table) {
   getting.examples = {};
   table.push_back(std::move(getting));
   table.push_back(with_run(shared(cli::var_list_command(), {{"filter", "EXPRESSION", "Only what the expression wants."},
-                                                            {"per-page", "N", "At most so many."},
+                                                            cli::number_flag("per-page", "N", "At most so many."),
                                                             {"page-token", "TOKEN", "From there on."},
                                                             kGoTemplate,
                                                             kUi}),

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 
 #include "base/json.hpp"
 #include "base/json_member.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "http/plain_error.hpp"
 #include "sdk/detail/path.hpp"
@@ -133,8 +133,7 @@ template <class T>
 At<T> Client::get_at(std::string_view path, http::Query query, Wait wait) {
   const auto response = send("GET", path, std::move(query), {}, wait);
   At<T> at{json::decode_text<T>(response.body, "answer"), 0};
-  if (const auto index = response.headers.find("X-Nomad-Index"))
-    std::from_chars(index->data(), index->data() + index->size(), at.index);
+  if (const auto index = response.headers.find("X-Nomad-Index")) at.index = leading_number_or(*index, at.index);
   // 0 is told of a list in which nothing ever was; from there nobody could wait.
   at.index = std::max<model::Revision>(at.index, 1);
   return at;

@@ -1,8 +1,7 @@
 // Capsules: who runs them, and moves.
-#include <charconv>
-
 #include "api/capsule_body.hpp"
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {
@@ -21,8 +20,7 @@ std::vector<model::Capsule> Client::capsules() {
 At<model::Capsule> Client::capsule(const std::string& name, Wait wait) {
   const auto response = send("GET", path_of(name), {}, {}, wait);
   At<model::Capsule> at{json::decode_text<model::Capsule>(response.body, "answer"), 0};
-  if (const auto index = response.headers.find("X-Nomad-Index"))
-    std::from_chars(index->data(), index->data() + index->size(), at.index);
+  if (const auto index = response.headers.find("X-Nomad-Index")) at.index = leading_number_or(*index, at.index);
   return at;
 }
 

@@ -3,8 +3,6 @@
 #include "sdk/client.hpp"
 
 namespace underway::sdk {
-namespace {}  // namespace
-
 void Client::logs(const std::string& allocation, const std::string& task, const std::string& type, bool follow,
                   const std::string& origin, std::int64_t offset, const std::function<bool(std::string_view)>& piece) {
   stream("/v1/client/fs/logs/" + http::percent_encode(allocation),

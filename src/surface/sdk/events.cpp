@@ -1,8 +1,8 @@
 // The stream of events, line by line.
-#include <charconv>
-
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
+#include "http/plain_error.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::sdk {
@@ -12,9 +12,7 @@ namespace {
 constexpr std::size_t kLongestLine = 256u << 20;
 
 model::Revision index_of(const http::Headers& headers, const char* name) {
-  model::Revision index = 0;
-  if (const auto text = headers.find(name)) std::from_chars(text->data(), text->data() + text->size(), index);
-  return index;
+  return leading_number_or<model::Revision>(headers.find(name).value_or(""), 0);
 }
 
 /// Puts lines together from pieces as they arrive.
@@ -53,7 +51,7 @@ void Client::events(const EventQuery& query, const std::function<void(const Even
     if (!value.is_object()) throw Error(Code::internal, "the event stream has a line that is no object");
     const auto& object = value.get_object();
     if (const auto* failure = object.if_contains("Error"); failure != nullptr && failure->is_string())
-      throw Error(Code::exhausted, std::string(std::string_view(failure->get_string())));
+      throw http::parse_plain_error(http_status(Code::exhausted), failure->get_string());
     const auto* events = object.if_contains("Events");
     if (events == nullptr || !events->is_array()) return idle();
     for (const auto& one : events->get_array()) {

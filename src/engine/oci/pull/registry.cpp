@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "crypto/hasher.hpp"
 #include "oci/challenge.hpp"
@@ -314,9 +315,8 @@ class Registry final : public Source {
                                                : "look at its name and at the credentials");
     if (status == 429 || status >= 500) {
       const std::lock_guard held(mutex_);
-      const std::string wait = answer.header("retry-after");
-      if (!wait.empty() && wait.size() < 6 && wait.find_first_not_of("0123456789") == std::string::npos)
-        retry_after_ = std::chrono::seconds(std::min<std::int64_t>(std::stoll(wait), kLongestRetryAfter));
+      if (const auto wait = parse_number<std::uint32_t>(answer.header("retry-after")))
+        retry_after_ = std::chrono::seconds(std::min<std::int64_t>(*wait, kLongestRetryAfter));
       return Error(Code::unavailable, fmt::format("cannot get '{}'", url)).because(complaint(answer));
     }
     return Error(Code::invalid, fmt::format("cannot get '{}'", url)).because(complaint(answer));

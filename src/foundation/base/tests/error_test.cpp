@@ -15,6 +15,12 @@ TEST(Error, PrintsWhatWhyWhileAndDo) {
   EXPECT_STREQ(e.what(), "cannot open 'x.hcl': No such file or directory (ENOENT)");
 }
 
+TEST(Error, TakesSeveralReasonsAtOnce) {
+  const std::vector<std::string> reasons = {"one", "another"};
+  EXPECT_EQ(Error(Code::invalid, "it is wrong").because(reasons).because("a third").one_line(),
+            "it is wrong: one: another: a third");
+}
+
 TEST(Error, MapsEveryReactionToOneHttpStatus) {
   EXPECT_EQ(http_status(Code::invalid), 400);
   EXPECT_EQ(http_status(errno_error(ENOSPC, "x").code()), 507);

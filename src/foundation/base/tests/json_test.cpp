@@ -8,8 +8,7 @@ namespace {
 
 enum class Colour { red, light_blue };
 const describe::Enumeration& description(describe::Tag<Colour>) {
-  static const auto e =
-      describe::enumeration<Colour>("colour", {{Colour::red, "red"}, {Colour::light_blue, "light-blue"}});
+  static const auto e = describe::enumeration<Colour>("colour", {{Colour::light_blue, "light-blue"}});
   return e;
 }
 
@@ -216,6 +215,21 @@ TEST(Json, TakesNullForAListAndAMapWithoutElements) {
   EXPECT_TRUE(json::decode_text<std::vector<std::int64_t>>("null").empty());
   EXPECT_TRUE((json::decode_text<std::map<std::string, std::string>>("null").empty()));
   EXPECT_THROW(json::decode_text<std::vector<Wheel>>("[null]"), Error) << "of structs there is none that is nothing";
+}
+
+TEST(JsonString, EscapesWhatTheStandardAsksFor) {
+  std::string out;
+  json::append_string(out, "\"\\\n\t\r\b\x01/<é\u2028");
+  EXPECT_EQ(out, "\"\\\"\\\\\\n\\t\\r\\u0008\\u0001/<é\u2028\"");
+}
+
+TEST(JsonString, OfGoIsSafeWithinAPage) {
+  std::string out;
+  json::append_go_string(out, "\"\\\n\b\f\x01/<>&é\u2028\u2029\xff");
+  EXPECT_EQ(out, R"("\"\\\n\b\f\u0001/\u003c\u003e\u0026é\u2028\u2029\ufffd")");
+  out.clear();
+  json::append_go_string(out, "<a>", false);
+  EXPECT_EQ(out, "\"<a>\"");
 }
 
 }  // namespace

@@ -50,5 +50,26 @@ TEST(Bytes, AreReadable) {
   EXPECT_EQ(human_bytes(1536ull << 20), "1.5 GiB");
 }
 
+TEST(Utf8, IsCountedByTheCharacter) {
+  EXPECT_EQ(utf8_size("a"), 1u);
+  EXPECT_EQ(utf8_size("é!"), 2u);
+  EXPECT_EQ(utf8_size("\u2028"), 3u);
+  EXPECT_EQ(utf8_size("\U0001F600"), 4u);
+  for (const char* bad : {"", "\x80", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"})
+    EXPECT_EQ(utf8_size(bad), 0u);
+}
+
+TEST(Html, IsEscapedForTextsAndAttributes) {
+  EXPECT_EQ(escape_html(std::string_view("<a href=\"x\">'&é\0", 17)), "&lt;a href=&#34;x&#34;&gt;&#39;&amp;é\uFFFD");
+}
+
+TEST(Hexadecimal, IsReadBack) {
+  const std::string bytes("\x00\xfe~", 3);
+  EXPECT_EQ(unhex(hex(bytes)), bytes);
+  EXPECT_EQ(unhex("C0ffee"), "\xc0\xff\xee");
+  EXPECT_EQ(unhex(""), "");
+  for (const char* bad : {"0", "0g", "-1", " 1", "+1"}) EXPECT_FALSE(unhex(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace underway

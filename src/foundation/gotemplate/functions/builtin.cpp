@@ -1,5 +1,6 @@
 // text/template's own functions.
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "gotemplate/detail/library.hpp"
 #include "gotemplate/detail/time.hpp"
 #include "gotemplate/detail/utf8.hpp"
@@ -155,32 +156,7 @@ std::string printed(const Call& call) {
 Value html(const Call& call) {
   const std::string text = printed(call);
   call.run.make(text.size() * 2);
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '\0':
-        out += "\uFFFD";
-        break;
-      case '"':
-        out += "&#34;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return escape_html(text);
 }
 
 Value js(const Call& call) {

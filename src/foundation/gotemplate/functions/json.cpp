@@ -1,4 +1,5 @@
 // JSON as Go's encoding/json writes it.
+#include "base/json.hpp"
 #include "base/error.hpp"
 #include "gotemplate/detail/format_number.hpp"
 #include "gotemplate/detail/library.hpp"
@@ -64,29 +65,7 @@ class Writer {
 
   void write_text(std::string_view text) {
     run_.make(text.size() + 2);
-    out_ += '"';
-    while (!text.empty()) {
-      const Rune rune = decode(text);
-      write_rune(rune, text.substr(0, rune.size));
-      text.remove_prefix(rune.size);
-    }
-    out_ += '"';
-  }
-
-  void write_rune(const Rune& rune, std::string_view bytes) {
-    static constexpr std::string_view kNamed = "\b\f\n\r\t\"\\";
-    static constexpr std::string_view kLetters = "bfnrt\"\\";
-    const char32_t c = rune.value;
-    const std::size_t named = c < 0x80 ? kNamed.find(static_cast<char>(c)) : std::string_view::npos;
-    const bool html = escape_html_ && (c == '<' || c == '>' || c == '&');
-    if (named != std::string_view::npos) {
-      out_ += '\\';
-      out_ += kLetters[named];
-    } else if (!rune.valid || c < ' ' || html || c == 0x2028 || c == 0x2029) {
-      fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out_ += bytes;
-    }
+    underway::json::append_go_string(out_, text, escape_html_);
   }
 
   void write_list(const List& items, unsigned depth) {

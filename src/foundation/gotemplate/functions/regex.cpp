@@ -1,5 +1,6 @@
 // Regular expressions, in RE2's syntax as in Go.
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "gotemplate/detail/library.hpp"
 #include "gotemplate/detail/utf8.hpp"
 
@@ -93,7 +94,7 @@ std::optional<std::string_view> reference(std::string_view& rest, const re2::RE2
   name = name.substr(0, size);
   std::size_t number = groups.size();
   if (name.find_first_not_of("0123456789") == std::string_view::npos) {
-    if (name.size() < 5) number = std::stoul(std::string(name));
+    if (name.size() < 5) number = leading_number_or(name, number);
   } else {
     const auto& names = regex.NamedCapturingGroups();
     const auto found = names.find(std::string(name));

@@ -16,7 +16,5 @@ std::optional<std::uint32_t> parse_hex(std::string_view digits, std::size_t coun
 std::vector<std::string_view> code_points(std::string_view text);
 /// As Go's %q: what cannot be printed is escaped.
 std::string go_quote(std::string_view text);
-/// As a JSON string in quotes; `<`, `>` and `&` are written as escapes, as Go's encoder does.
-std::string json_quote(std::string_view text);
 
 }  // namespace underway::hcl::detail

@@ -24,6 +24,33 @@ TEST(ParseEndpoint, RefusesWhatIsMalformed) {
   EXPECT_THROW(parse_endpoint("unix:/" + std::string(107, 'x')), Error);
 }
 
+TEST(ParseListener, TakesTheUsualPortUnlessTheTextHasOne) {
+  for (const auto& [text, host, port] :
+       {std::tuple("127.0.0.1", "127.0.0.1", 4646), std::tuple("127.0.0.1:80", "127.0.0.1", 80),
+        std::tuple("mgmt:0", "mgmt", 0), std::tuple("::1", "::1", 4646), std::tuple("[::1]", "::1", 4646),
+        std::tuple("[fd00::7]:80", "fd00::7", 80)}) {
+    const Endpoint expected{.host = host, .port = static_cast<std::uint16_t>(port)};
+    EXPECT_EQ(parse_listener(text, 4646), expected) << text;
+  }
+}
+
+TEST(ParseListener, SaysWhatIsWrong) {
+  for (const auto& [text, why] :
+       {std::pair("127.0.0.1:99999", "'99999' is no port (0 to 65535)"), std::pair("mgmt:http", "'http' is no port"),
+        std::pair("mgmt:", "'' is no port"), std::pair("mgmt:+80", "'+80' is no port"),
+        std::pair("10.0.0.1:80:81", "an IPv6 address is written in brackets"), std::pair("[::1", "a ']' is missing"),
+        std::pair("[::1]80", "the port is missing"), std::pair("", "the host is missing"),
+        std::pair("http://mgmt", "'//mgmt' is no port")}) {
+    SCOPED_TRACE(text);
+    try {
+      parse_listener(text, 4646);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_NE(error.one_line().find(why), std::string::npos) << error.one_line();
+    }
+  }
+}
+
 TEST(ParseUrl, KnowsItsSchemes) {
   EXPECT_EQ(parse_url("http://127.0.0.1:4646"), (Url{.endpoint = {.host = "127.0.0.1", .port = 4646}}));
   EXPECT_EQ(parse_url("https://host/prefix/"),

@@ -11,6 +11,28 @@ TEST(PlainError, HasItsAdviceOnALineOfItsOwnAfterTheText) {
   EXPECT_EQ(plain_text(Error(Code::not_found, "job not found")), "job not found") << "as Nomad says it";
 }
 
+TEST(ErrorResponse, IsATextUnlessProblemDetailsAreAskedFor) {
+  const auto error = Error(Code::conflict, "job 'web' was not changed")
+                         .because("its index is 7")
+                         .advise("read it again")
+                         .while_doing("registering job 'web'");
+  for (const Headers& asked : {Headers{}, Headers{{"Accept", "*/*"}}, Headers{{"Accept", "application/json"}},
+                               Headers{{"Accept", "application/problem+json;q=0"}}}) {
+    const auto response = error_response(error, error_form(asked));
+    EXPECT_EQ(response.status, 409);
+    EXPECT_EQ(response.body, "job 'web' was not changed: its index is 7\ndo: read it again");
+  }
+  const Headers asked{{"Accept", "application/json, application/problem+json"}};
+  const auto response = error_response(error, error_form(asked));
+  EXPECT_EQ(response.status, 409);
+  EXPECT_EQ(response.headers.find("Content-Type"), "application/problem+json");
+  EXPECT_EQ(
+      response.body,
+      R"({"type":"about:blank","title":"Conflict","status":409,"detail":"job 'web' was not changed: its index is 7",)"
+      R"("code":"conflict","reasons":["its index is 7"],"activities":["registering job 'web'"],)"
+      R"("advice":"read it again"})");
+}
+
 TEST(PlainError, IsReadBackWithItsAdvice) {
   const auto read = parse_plain_error(400, "job 'web' is not valid: count is 0\ndo: give it one\n");
   EXPECT_EQ(read.code(), Code::invalid);

@@ -88,6 +88,10 @@ TEST(Router, TurnsErrorsIntoAnswers) {
   router.add("GET", "/odd", "odd", failing(std::runtime_error("secret detail")));
   EXPECT_EQ(ask(router, "GET", "/lost").status, 404);
   EXPECT_EQ(ask(router, "GET", "/lost").body, "job not found: no 'x' in 'default'");
+  Request asking = request("GET", "/lost");
+  asking.headers.set("Accept", "application/problem+json");
+  async::Loop loop;
+  EXPECT_EQ(loop.run_until_done(router.handle(asking)).headers.find("Content-Type"), "application/problem+json");
   testing::internal::CaptureStderr();
   const Response odd = ask(router, "GET", "/odd");
   EXPECT_NE(testing::internal::GetCapturedStderr().find("secret detail"), std::string::npos);

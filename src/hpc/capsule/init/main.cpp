@@ -51,6 +51,7 @@ constexpr int kNotReachable = 75;
 
 enum class Phase : uint8_t { waiting, probing, starting, running, stopping };
 constexpr const char* kPhases[] = {"waiting", "probing", "starting", "running", "stopping"};
+static_assert(sizeof kPhases / sizeof kPhases[0] == static_cast<size_t>(Phase::stopping) + 1);
 
 Spec spec;
 Service services[kMaxServices];

@@ -72,6 +72,7 @@ void LogLines::drain() {
 
 const char* to_text(ServiceState state) {
   constexpr const char* kNames[] = {"waiting", "starting", "ready", "paused", "done", "failed", "stopping", "stopped"};
+  static_assert(sizeof kNames / sizeof kNames[0] == static_cast<size_t>(ServiceState::stopped) + 1);
   return kNames[static_cast<int>(state)];
 }
 

@@ -130,7 +130,7 @@ class Site {
   }
   std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
     const move::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
-    return findings([&](const Tables& t, const Context& c) { return move::decide_upgrade(t, request, c); });
+    return findings([&](const Tables& t, const Context& c) { return move::decide_upgrade(t, request, limits, c); });
   }
 
   server::testing::Desk desk;

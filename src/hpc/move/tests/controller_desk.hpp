@@ -217,20 +217,20 @@ class ControllerTest : public ::testing::Test {
   int owner() const { return std::stoi(find()->owner.substr(0, 8)); }
   int other() const { return owner() == 1 ? 2 : 1; }
   void begin_move(int node) {
-    auto decide = [node](const tables::Tables& tables, const server::Context& context) {
-      return decide_move(tables, {"default", "svc", uuid(node), false}, context);
+    auto decide = [this, node](const tables::Tables& tables, const server::Context& context) {
+      return decide_move(tables, {"default", "svc", uuid(node), false}, controller->limits(), context);
     };
     loop.run_until_done(server->writer().submit(std::move(decide)));
   }
   void begin_upgrade() {
-    auto decide = [](const tables::Tables& tables, const server::Context& context) {
-      return decide_upgrade(tables, {.name = "svc", .image = "svc:2"}, context);
+    auto decide = [this](const tables::Tables& tables, const server::Context& context) {
+      return decide_upgrade(tables, {.name = "svc", .image = "svc:2"}, controller->limits(), context);
     };
     loop.run_until_done(server->writer().submit(std::move(decide)));
   }
   void cancel() {
-    auto decide = [](const tables::Tables& tables, const server::Context& context) {
-      return decide_cancel(tables, "default", "svc", context);
+    auto decide = [this](const tables::Tables& tables, const server::Context& context) {
+      return decide_cancel(tables, "default", "svc", controller->limits(), context);
     };
     loop.run_until_done(server->writer().submit(std::move(decide)));
   }

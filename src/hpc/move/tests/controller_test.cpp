@@ -3,6 +3,11 @@
 namespace underway::move::testing {
 namespace {
 
+TEST_F(ControllerTest, TellsRequestsTheLimitsThatItWasGiven) {
+  EXPECT_EQ(controller->limits().lease, 100ms);
+  EXPECT_NE(Limits{}.lease, controller->limits().lease);
+}
+
 TEST_F(ControllerTest, MovesACapsuleOverTheLinks) {
   const int to = other();
   begin_move(to);
@@ -67,8 +72,8 @@ TEST_F(ControllerTest, AMoveGoesOnAfterTheServerWasRestarted) {
 
 TEST_F(ControllerTest, ADeadOwnerIsFencedAndItsStandbyTakesOver) {
   const int from = owner(), to = other();
-  auto decide = [to](const tables::Tables& tables, const server::Context& context) {
-    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, context);
+  auto decide = [this, to](const tables::Tables& tables, const server::Context& context) {
+    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, controller->limits(), context);
   };
   loop.run_until_done(server->writer().submit(std::move(decide)));
   until([&] { return find()->find_replica(uuid(to)) != nullptr; });
@@ -84,8 +89,8 @@ TEST_F(ControllerTest, ADeadOwnerIsFencedAndItsStandbyTakesOver) {
 
 TEST_F(ControllerTest, WithoutAnybodyToAskItWaits) {
   const int from = owner(), to = other();
-  auto decide = [to](const tables::Tables& tables, const server::Context& context) {
-    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, context);
+  auto decide = [this, to](const tables::Tables& tables, const server::Context& context) {
+    return decide_standby(tables, "default", "svc", uuid(to), 1h, Duration{0}, controller->limits(), context);
   };
   loop.run_until_done(server->writer().submit(std::move(decide)));
   until([&] { return find()->find_replica(uuid(to)) != nullptr; });
@@ -93,8 +98,8 @@ TEST_F(ControllerTest, WithoutAnybodyToAskItWaits) {
   loop.run_until_done(nodes.at(from)->stop());
   until([&] { return find()->state == CapsuleState::waiting_for_fence; });
   EXPECT_EQ(owner(), from);
-  auto vouch = [](const tables::Tables& tables, const server::Context& context) {
-    return decide_vouch(tables, "default", "svc", context);
+  auto vouch = [this](const tables::Tables& tables, const server::Context& context) {
+    return decide_vouch(tables, "default", "svc", controller->limits(), context);
   };
   loop.run_until_done(server->writer().submit(std::move(vouch)));
   until([&] { return at_rest(); });

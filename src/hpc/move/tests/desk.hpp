@@ -62,7 +62,7 @@ class CapsuleDesk : public ::testing::Test {
   bool may_start(const model::Allocation& row) { return server::gate_of(desk.tables, dependents, row).start; }
   std::string begin_move(int node, bool without_overlay = false) {
     return desk.run([&](const auto& t, const auto& c) {
-      return decide_move(t, {"default", "svc", uuid(node), without_overlay}, c);
+      return decide_move(t, {"default", "svc", uuid(node), without_overlay}, limits, c);
     });
   }
   /// The phase's action came to this.

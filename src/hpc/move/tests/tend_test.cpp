@@ -139,7 +139,7 @@ TEST_F(Move, ASourceThatFallsSilentInTheStopIsFenced) {
   EXPECT_EQ(todo().action, Action::fence);
   EXPECT_EQ(todo().node, uuid(from));
   desk.run([&](const auto& t, const auto& c) {
-    return decide_fenced(t, uuid(from), *silence_of(t, uuid(from)), "its host was taken away", c);
+    return decide_fenced(t, uuid(from), *silence_of(t, uuid(from)), "its host was taken away", limits, c);
   });
   tend();
   EXPECT_TRUE(todo().alone);
@@ -165,7 +165,7 @@ TEST_F(Move, CanBeCancelledUntilItGoesBack) {
   const int from = run();
   begin_move(another_than(from));
   const auto cancel = [&] {
-    desk.run([](const auto& t, const auto& c) { return decide_cancel(t, "default", "svc", c); });
+    desk.run([this](const auto& t, const auto& c) { return decide_cancel(t, "default", "svc", limits, c); });
   };
   cancel();
   EXPECT_FALSE(capsule().move);
@@ -197,12 +197,12 @@ class Failover : public CapsuleDesk {
   void replicate(int to) {
     desk.run([&](const auto& t, const auto& c) {
       return decide_replicated(t, "default/svc", uuid(to), capsule().epoch, {.begun_at = unix_nanos(desk.clock.now())},
-                               c);
+                               limits, c);
     });
   }
   void fenced(int node) {
     desk.run([&](const auto& t, const auto& c) {
-      return decide_fenced(t, uuid(node), *silence_of(t, uuid(node)), "its host was taken away", c);
+      return decide_fenced(t, uuid(node), *silence_of(t, uuid(node)), "its host was taken away", limits, c);
     });
     tend();
   }
@@ -260,7 +260,7 @@ TEST_F(Failover, AnOwnerThatIsHeardOfAgainKeepsIt) {
                                         {report(capsule().allocation, ClientStatus::running, true)});
   });
   // The fence's answer comes late.
-  desk.run([&](const auto& t, const auto& c) { return decide_fenced(t, uuid(from), *silence, "late", c); });
+  desk.run([&](const auto& t, const auto& c) { return decide_fenced(t, uuid(from), *silence, "late", limits, c); });
   tend();
   EXPECT_FALSE(capsule().move);
   EXPECT_EQ(capsule().owner, uuid(from));
@@ -298,14 +298,14 @@ TEST_F(Failover, WithoutAProviderItWaitsForAPersonsWord) {
   const int from = run();
   replicate(another_than(from));
   const auto vouch = [&] {
-    desk.run([](const auto& t, const auto& c) { return decide_vouch(t, "default", "svc", c); });
+    desk.run([this](const auto& t, const auto& c) { return decide_vouch(t, "default", "svc", limits, c); });
     tend();
   };
   EXPECT_EQ(refusal(vouch).code(), Code::conflict) << "its agent is heard of";
   silence(from);
   wait(limits.lease);
-  desk.run([](const auto& t, const auto& c) {
-    return decide_not_fenced(t, "default/svc", true, "the host of c1 has no provider", c);
+  desk.run([this](const auto& t, const auto& c) {
+    return decide_not_fenced(t, "default/svc", true, "the host of c1 has no provider", limits, c);
   });
   tend();
   EXPECT_EQ(capsule().state, CapsuleState::waiting_for_fence);
@@ -336,8 +336,9 @@ TEST_F(Failover, TheDeadNodeIsTheStandbyAgainWhenItIsBackAndNotBefore) {
   };
   const int from = run({{"standby", false}}), to = another_than(from);
   EXPECT_EQ(successor(), std::pair(std::string(), std::string("no node is chosen to keep copies")));
-  desk.run(
-      [&](const auto& t, const auto& c) { return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, c); });
+  desk.run([&](const auto& t, const auto& c) {
+    return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, limits, c);
+  });
   EXPECT_EQ(successor(), std::pair(std::string(), fmt::format("c{} has no copy yet", to)));
   replicate(to);
   EXPECT_EQ(successor(), std::pair(uuid(to), std::string()));
@@ -376,8 +377,9 @@ TEST_F(Failover, TheDeadNodeIsTheStandbyAgainWhenItIsBackAndNotBefore) {
 TEST_F(Failover, TheStandbyIsCopiedToWhenItIsTime) {
   const int from = run();
   const int to = another_than(from);
-  desk.run(
-      [&](const auto& t, const auto& c) { return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, c); });
+  desk.run([&](const auto& t, const auto& c) {
+    return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, limits, c);
+  });
   EXPECT_EQ(todo().action, Action::replicate);
   EXPECT_TRUE(time_matters(desk.tables));
   replicate(to);
@@ -436,8 +438,9 @@ TEST_F(Failover, TheJobFileSaysThatThereIsNoStandbyAndSomebodySaysOtherwise) {
   wait(2min);
   EXPECT_EQ(exposed(row, desk.clock.now()), "") << "it is as it was declared";
   const int to = another_than(from);
-  desk.run(
-      [&](const auto& t, const auto& c) { return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, c); });
+  desk.run([&](const auto& t, const auto& c) {
+    return decide_standby(t, "default", "svc", uuid(to), 30s, Duration{0}, limits, c);
+  });
   tend();
   EXPECT_EQ(todo().node, uuid(to));
   EXPECT_EQ(capsule().replicate_every, 30s);

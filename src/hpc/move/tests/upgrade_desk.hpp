@@ -25,11 +25,11 @@ class UpgradeDesk : public CapsuleDesk {
   std::string begin(UpgradeRequest request = {}) {
     request.name = "svc";
     if (request.image.empty()) request.image = "svc:2";
-    return desk.run([&](const auto& t, const auto& c) { return decide_upgrade(t, request, c); });
+    return desk.run([&](const auto& t, const auto& c) { return decide_upgrade(t, request, limits, c); });
   }
   std::string begin_restore(const std::string& snapshot) {
     const RestoreOrder request{.ns = "default", .name = "svc", .snapshot = snapshot};
-    return desk.run([&](const auto& t, const auto& c) { return decide_restore(t, request, c); });
+    return desk.run([&](const auto& t, const auto& c) { return decide_restore(t, request, limits, c); });
   }
   UpgradePhase phase() const { return capsule().upgrade->phase; }
   void done(UpgradeOutcome outcome = {}) {

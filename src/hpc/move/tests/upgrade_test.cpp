@@ -247,7 +247,7 @@ TEST_F(Upgrade, IsTakenBackWithImageAndOverlay) {
   const auto after = desk.only("svc")->id;
   desk.run([&](const auto& t, const auto& c) {
     return decide_replicated(t, "default/svc", uuid(another_than(owner())), capsule().epoch,
-                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, c);
+                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, limits, c);
   });
   EXPECT_EQ(capsule().replicas.size(), 1u);
   begin({.back = true});
@@ -273,7 +273,7 @@ TEST_F(Upgrade, ARestoreKeepsTheImageAndStopsWhatRuns) {
   const auto first = desk.only("svc");
   desk.run([&](const auto& t, const auto& c) {
     return decide_replicated(t, "default/svc", uuid(another_than(owner())), capsule().epoch,
-                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, c);
+                             {.begun_at = unix_nanos(desk.clock.now()), .consistent = true}, limits, c);
   });
   const UpgradeOutcome same{.looked = {"sha256:old", "sha256:old", "sha256:old"}};
   begin_restore("s7");

@@ -2,8 +2,7 @@
 
 #include <fcntl.h>
 
-#include <charconv>
-
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "net/address.hpp"
 
@@ -36,14 +35,6 @@ std::vector<std::string_view> words(std::string_view line, std::size_t most) {
   return out;
 }
 
-template <class T>
-std::optional<T> number(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// "0100007F:1A85": each group of eight digits is a word in the machine's byte order, which is little endian on every
 /// machine that we run on.
 bool parse_endpoint(std::string_view text, std::string& address, std::int64_t& port) {
@@ -51,11 +42,11 @@ bool parse_endpoint(std::string_view text, std::string& address, std::int64_t& p
   if (colon != 8 && colon != 32) return false;
   std::array<std::uint8_t, 16> bytes{};
   for (std::size_t group = 0; group * 8 < colon; ++group) {
-    const auto word = number<std::uint32_t>(text.substr(group * 8, 8), 16);
+    const auto word = parse_number<std::uint32_t>(text.substr(group * 8, 8), 16);
     if (!word) return false;
     for (std::size_t i = 0; i < 4; ++i) bytes[group * 4 + i] = static_cast<std::uint8_t>(*word >> (8 * i));
   }
-  const auto value = number<std::uint16_t>(text.substr(colon + 1), 16);
+  const auto value = parse_number<std::uint16_t>(text.substr(colon + 1), 16);
   if (!value) return false;
   port = *value;
   const auto v4 = [&](std::size_t at) {
@@ -82,8 +73,8 @@ std::vector<InetSocket> parse_inet_sockets(std::string_view text) {
     InetSocket socket;
     if (!parse_endpoint(parts[1], socket.local, socket.local_port)) return;
     if (!parse_endpoint(parts[2], socket.remote, socket.remote_port)) return;
-    const auto state = number<int>(parts[3], 16);
-    const auto inode = number<std::int64_t>(parts[9]);
+    const auto state = parse_number<int>(parts[3], 16);
+    const auto inode = parse_number<std::int64_t>(parts[9]);
     if (!state || !inode) return;
     socket.state = *state;
     socket.inode = *inode;
@@ -98,8 +89,8 @@ std::vector<UnixSocket> parse_unix_sockets(std::string_view text) {
   each_line(text, [&](std::string_view line) {
     const auto parts = words(line, 8);
     if (parts.size() < 7) return;
-    const auto flags = number<unsigned>(parts[3], 16);
-    const auto inode = number<std::int64_t>(parts[6]);
+    const auto flags = parse_number<unsigned>(parts[3], 16);
+    const auto inode = parse_number<std::int64_t>(parts[6]);
     if (!flags || !inode) return;
     UnixSocket socket{*inode, (*flags & kAccepts) != 0, {}};
     if (parts.size() == 8) socket.path = std::string(trim(parts[7]));
@@ -117,8 +108,8 @@ ProcessStatus parse_status(std::string_view text) {
     if (parts.size() < 2) return;
     if (parts[0] == "Name:") out.name = std::string(trim(line.substr(5)));
     if (parts[0] == "State:") out.ended = parts[1] == "Z" || parts[1] == "X";
-    if (parts[0] == "PPid:") out.parent = number<std::int64_t>(parts[1]).value_or(0);
-    if (parts[0] == "Uid:") out.uid = number<std::int64_t>(parts[1]).value_or(-1);
+    if (parts[0] == "PPid:") out.parent = parse_number<std::int64_t>(parts[1]).value_or(0);
+    if (parts[0] == "Uid:") out.uid = parse_number<std::int64_t>(parts[1]).value_or(-1);
   });
   return out;
 }
@@ -161,14 +152,14 @@ std::vector<std::string> parse_command_line(std::string_view text) {
 
 std::optional<std::int64_t> socket_inode(std::string_view link) {
   if (!link.starts_with("socket:[") || !link.ends_with("]")) return std::nullopt;
-  return number<std::int64_t>(link.substr(8, link.size() - 9));
+  return parse_number<std::int64_t>(link.substr(8, link.size() - 9));
 }
 
 bool opened_for_writing(std::string_view fdinfo) {
   bool writing = false;
   each_line(fdinfo, [&](std::string_view line) {
     if (!line.starts_with("flags:")) return;
-    const auto flags = number<unsigned>(trim(line.substr(6)), 8);
+    const auto flags = parse_number<unsigned>(trim(line.substr(6)), 8);
     writing = flags && (*flags & O_ACCMODE) != O_RDONLY;
   });
   return writing;

@@ -2,9 +2,8 @@
 
 #include <unistd.h>
 
-#include <charconv>
-
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "survey/detail/proc_text.hpp"
 
@@ -75,9 +74,10 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
   std::vector<Process> out;
   std::size_t hidden = 0;
   for (const auto& entry : os::list_directory("/proc")) {
+    const auto pid = parse_number<decltype(Process::pid)>(entry.name);
+    if (!pid || out.size() >= kMaxProcesses) continue;
     Process one;
-    const auto [end, failure] = std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), one.pid);
-    if (failure != std::errc{} || *end != '\0' || out.size() >= kMaxProcesses) continue;
+    one.pid = *pid;
     const std::string base = "/proc/" + entry.name;
     const auto status = parse_status(text_of(base + "/status"));
     const std::string its_network = link_of(base + "/ns/net");
@@ -106,10 +106,8 @@ std::map<std::int64_t, std::string> users_of(std::string_view passwd) {
   std::map<std::int64_t, std::string> out;
   for (const auto& line : split(passwd, '\n')) {
     const auto parts = split(line, ':');
-    std::int64_t uid = 0;
     if (parts.size() < 3) continue;
-    const auto [end, failure] = std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), uid);
-    if (failure == std::errc{} && *end == '\0') out.try_emplace(uid, parts[0]);
+    if (const auto uid = parse_number<std::int64_t>(parts[2])) out.try_emplace(*uid, parts[0]);
   }
   return out;
 }

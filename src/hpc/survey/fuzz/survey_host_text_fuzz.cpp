@@ -16,26 +16,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace underway;
   using namespace underway::survey;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const auto& socket : detail::parse_inet_sockets(text))
+  for (const auto& socket : survey::detail::parse_inet_sockets(text))
     if (socket.local.empty() || socket.local_port < 0 || socket.local_port > 65535) std::abort();
-  detail::parse_unix_sockets(text);
-  detail::parse_status(text);
-  detail::unit_of_cgroup(text);
-  detail::libraries_of_maps(text);
-  mask_secrets(detail::parse_command_line(text));
-  detail::socket_inode(text);
-  detail::opened_for_writing(text);
-  detail::users_of(text);
-  detail::Unit unit{.name = "fuzz.timer"};
-  detail::read_unit(text, unit);
-  detail::parse_crontab(text, "fuzz", true);
-  for (const auto& each : detail::parse_exports(text, "fuzz"))
+  survey::detail::parse_unix_sockets(text);
+  survey::detail::parse_status(text);
+  survey::detail::unit_of_cgroup(text);
+  survey::detail::libraries_of_maps(text);
+  mask_secrets(survey::detail::parse_command_line(text));
+  survey::detail::socket_inode(text);
+  survey::detail::opened_for_writing(text);
+  survey::detail::users_of(text);
+  survey::detail::Unit unit{.name = "fuzz.timer"};
+  survey::detail::read_unit(text, unit);
+  survey::detail::parse_crontab(text, "fuzz", true);
+  for (const auto& each : survey::detail::parse_exports(text, "fuzz"))
     if (each.path.empty() || each.path.front() != '/') std::abort();
-  for (const auto& each : detail::parse_ganesha(text, "fuzz").exports)
+  for (const auto& each : survey::detail::parse_ganesha(text, "fuzz").exports)
     if (each.path.empty() || each.path.front() != '/') std::abort();
-  detail::nat_lines(text);
-  detail::enables_forwarding(text);
-  detail::slurm_setting(text, "AuthType");
+  survey::detail::nat_lines(text);
+  survey::detail::enables_forwarding(text);
+  survey::detail::slurm_setting(text, "AuthType");
   ServiceBook(text).name_of_door("tcp/22");
   try {
     const auto survey = parse_host_survey(text);

@@ -35,7 +35,7 @@ struct Boat {
 };
 
 inline const describe::Enumeration& description(describe::Tag<Rig>) {
-  static const auto e = describe::enumeration<Rig>("rig", {{Rig::sloop, "sloop"}, {Rig::ketch, "ketch"}});
+  static const auto e = describe::enumeration<Rig>("rig");
   return e;
 }
 inline const describe::Structure& description(describe::Tag<Sailor>) {

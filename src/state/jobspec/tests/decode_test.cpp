@@ -36,8 +36,7 @@ struct Car {
 };
 
 const describe::Enumeration& description(describe::Tag<Colour>) {
-  static const describe::Enumeration e =
-      describe::enumeration<Colour>("colour", {{Colour::red, "red"}, {Colour::green, "green"}});
+  static const describe::Enumeration e = describe::enumeration<Colour>("colour");
   return e;
 }
 const describe::Structure& description(describe::Tag<Wheel>) {

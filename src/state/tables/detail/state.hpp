@@ -62,11 +62,8 @@ struct Setting {
   Revision modify_index = 0;
 };
 
-/// As in the key t/<topic>.
-constexpr std::array<std::string_view, kTopicCount> kTopicNames = {
-    "jobs",       "nodes",        "evaluations", "allocations", "clusters", "hosts",
-    "settings",   "deployments",  "join_tokens", "variables",   "leases",   "services",
-    "namespaces", "acl_policies", "acl_tokens",  "acl_roles",   "records"};
+/// As in the key t/<topic> of the store: who renames a topic renames keys of stores that there are.
+inline constexpr const auto& kTopicNames = kNamesOf<Topic>;
 template <class V>
 using TextMap = std::unordered_map<std::string, V, detail::TransparentHash, std::equal_to<>>;
 

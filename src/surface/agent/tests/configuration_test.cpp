@@ -154,6 +154,51 @@ TEST(Configuration, TheServersCertificateIsForWhereItIsDialled) {
   EXPECT_THAT(server_names(config), testing::Each(testing::AnyOf(hostname())));
 }
 
+TEST(Configuration, AnAddressMayHaveAPort) {
+  Config config;
+  config.data_dir = "/state";
+  config.server.enabled = true;
+  EXPECT_EQ(config.http_endpoint(), (http::Endpoint{.host = "127.0.0.1", .port = 4646}));
+  config.bind_addr = "10.0.0.1:4700";
+  EXPECT_EQ(config.http_endpoint(), (http::Endpoint{.host = "10.0.0.1", .port = 4700}));
+  config.addresses.http = "[fd00::7]:4800";
+  EXPECT_EQ(config.http_endpoint(), (http::Endpoint{.host = "fd00::7", .port = 4800}));
+  EXPECT_TRUE(problems(config).empty());
+  const auto names = server_names(config);
+  EXPECT_THAT(names, testing::Contains("fd00::7"));
+  EXPECT_THAT(names, testing::Not(testing::Contains(testing::HasSubstr("4800"))));
+  config.addresses.http = "::1";
+  config.ports.http = 80;
+  EXPECT_EQ(config.http_endpoint(), (http::Endpoint{.host = "::1", .port = 80}));
+  config.addresses.http = "none";
+  EXPECT_FALSE(config.http_endpoint());
+}
+
+TEST(Configuration, WhatIsNoAddressIsNamedWithWhy) {
+  Config config;
+  config.data_dir = "/state";
+  config.server.enabled = true;
+  config.bind_addr = "10.0.0.1:http";
+  EXPECT_THAT(problems(config),
+              testing::ElementsAre(testing::AllOf(testing::StartsWith("bind_addr: '10.0.0.1:http' is no address"),
+                                                  testing::HasSubstr("'http' is no port (0 to 65535)"))));
+  config.addresses.http = "127.0.0.1:99999";
+  EXPECT_THAT(problems(config), testing::ElementsAre(testing::AllOf(
+                                    testing::StartsWith("addresses.http: '127.0.0.1:99999' is no address"),
+                                    testing::HasSubstr("'99999' is no port (0 to 65535)"))));
+}
+
+TEST(Configuration, OnThisMachineAloneIsSeenThroughThePort) {
+  for (const auto& [address, alone] :
+       {std::pair("127.0.0.1:80", true), std::pair("[::1]:80", true), std::pair("localhost:80", true),
+        std::pair("none", true), std::pair("0.0.0.0:80", false), std::pair("[::]:80", false),
+        std::pair("[::1:2]:80", false)}) {
+    Config config;
+    config.addresses.http = address;
+    EXPECT_EQ(config.is_alone(), alone) << address;
+  }
+}
+
 TEST(Configuration, ANodeMayHaveSeveralNetworks) {
   const auto path = std::filesystem::temp_directory_path() / fmt::format("underway-config-{}.hcl", ::getpid());
   std::ofstream(path) << "client {\n  host_network \"fabric\" {\n    cidr = \"10.20.0.0/16\"\n  }\n"

@@ -21,6 +21,23 @@ std::vector<std::string> ids(const boost::json::value& list, const char* key = "
   return out;
 }
 
+TEST(Refusals, CarryTheNextStep) {
+  World world;
+  const auto plain = world.get("/v1/underway/capsule/db");
+  EXPECT_EQ(plain.status, 404);
+  EXPECT_TRUE(plain.body.starts_with("there is no capsule 'db' in namespace 'default'")) << plain.body;
+  EXPECT_NE(plain.body.find("\ndo: `underway capsule list`"), std::string::npos) << plain.body;
+  auto asking = World::request("GET", "/v1/underway/capsule/db");
+  asking.headers.set("Accept", "application/problem+json");
+  const auto details = world.loop.run_until_done(world.router.handle(std::move(asking)));
+  EXPECT_EQ(details.status, 404);
+  EXPECT_EQ(details.headers.find("Content-Type"), "application/problem+json");
+  const auto problem = json::parse(details.body);
+  EXPECT_EQ(problem.at("code").as_string(), "not_found");
+  EXPECT_TRUE(std::string_view(problem.at("advice").as_string()).starts_with("`underway capsule list`"));
+  EXPECT_EQ(world.get("/v1/job/nothing").body, "job not found") << "as Nomad's clients compare it";
+}
+
 TEST(Reads, CarryTheIndexThatIsNeverZero) {
   World world;
   for (const char* target : {"/v1/jobs", "/v1/nodes", "/v1/agent/self", "/v1/regions", "/v1/namespaces",

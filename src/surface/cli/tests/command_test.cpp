@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/terminal.hpp"
 
 #include <set>
@@ -75,16 +76,94 @@ TEST(Commands, AreCompleteAndUnique) {
   }
 }
 
+/// As many positional arguments as the command needs.
+std::vector<std::string> with_arguments(const Command& command, const std::string& flag) {
+  std::vector<std::string> words{flag};
+  words.resize(1 + command.least, "x");
+  return words;
+}
+
+TEST(Numbers, AreWholeInEveryFlagThatTakesOne) {
+  const std::set<std::string_view> kNumbers = {"N", "INDEX", "NUMBER", "LINES", "BYTES", "PID", "MBITS"};
+  std::size_t seen = 0;
+  for (const auto* command : commands()) {
+    for (const auto& flag : flags_of(*command)) {
+      const std::string name = fmt::format("-{}=", flag.name);
+      SCOPED_TRACE(fmt::format("{} {}", command->name, name));
+      EXPECT_EQ(flag.number.has_value(), kNumbers.contains(flag.value)) << "declared with number_flag()";
+      if (!flag.number) continue;
+      ++seen;
+      for (const auto good : {flag.number->least, flag.number->most}) {
+        const auto arguments = parse(*command, with_arguments(*command, name + std::to_string(good)));
+        EXPECT_EQ(arguments.number(flag.name), good);
+      }
+      for (const char* bad : {"", "x", "0abc", "1 ", " 1", "+1", "-1", "1.5", "0x10", "99999999999999999999"}) {
+        try {
+          parse(*command, with_arguments(*command, name + bad));
+          ADD_FAILURE() << "took '" << bad << "'";
+        } catch (const Error& error) {
+          EXPECT_EQ(error.message(), fmt::format("-{} '{}' is no number that it takes", flag.name, bad));
+        }
+      }
+      if (flag.number->least > 0) {
+        EXPECT_THROW(parse(*command, with_arguments(*command, name + "0")), Error);
+      }
+    }
+  }
+  EXPECT_GT(seen, 20u);
+}
+
+TEST(Numbers, ThatAreWrongAreToldWithWhatIsWanted) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_program({"survey", "host", "-samples", "0abc"}), kUsage);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: -samples '0abc' is no number that it takes\n  why:   a whole number from 1 to 100000 is wanted\n");
+}
+
 TEST(Help, NamesUsageFlagsAndExamples) {
   for (const auto* command : commands()) {
     SCOPED_TRACE(command->name);
-    const auto text = help(*command);
+    const auto text = help(*command, 80);
     EXPECT_TRUE(text.starts_with("Usage: underway " + std::string(command->name)));
     for (const auto& flag : command->flags)
       EXPECT_NE(text.find("-" + std::string(flag.name)), std::string::npos) << flag.name;
     EXPECT_TRUE(man_page(*command).starts_with(".TH UNDERWAY\\-") || man_page(*command).starts_with(".TH UNDERWAY-"));
   }
-  EXPECT_NE(help("job").find("job plan"), std::string::npos);
+  EXPECT_NE(help("job", 80).find("job plan"), std::string::npos);
+}
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const auto& word : split(text, ' '))
+    for (const auto& part : split(word, '\n'))
+      if (!part.empty()) out += part + " ";
+  return out;
+}
+
+TEST(Help, FitsTheTerminal) {
+  for (const std::size_t width : {60, 80, 132}) {
+    for (const auto* command : commands()) {
+      SCOPED_TRACE(fmt::format("{} in {} columns", command->name, width));
+      const auto text = help(*command, width);
+      EXPECT_NE(one_line(text).find(one_line(command->details)), std::string::npos) << "every word is there, in order";
+      for (const auto& line : split(text, '\n')) {
+        const bool is_typed =
+            line.starts_with("Usage:") || line.starts_with("  -") ||
+            std::ranges::any_of(command->examples, [&](const auto& example) { return trim(line) == example; });
+        const bool is_word = trim(line).find(' ') == std::string_view::npos;
+        EXPECT_TRUE(is_typed || is_word || display_width(line) <= width) << line;
+      }
+    }
+    for (const auto& line : split(overview(width), '\n'))
+      EXPECT_LE(display_width(line), std::max<std::size_t>(width, 70)) << line;
+  }
+}
+
+TEST(Wrapped, KeepsLinesAndTheirIndentation) {
+  EXPECT_EQ(wrapped("one two three four five six\n\n  indented as a list is", 20),
+            "one two three four\nfive six\n\n  indented as a list\n  is\n");
+  EXPECT_EQ(wrapped("a b", 20, 4), "    a b\n");
+  EXPECT_EQ(wrapped("grüße aus der stadt x", 20), "grüße aus der stadt\nx\n") << "columns, not bytes";
 }
 
 TEST(Completion, KnowsEveryCommand) {

@@ -10,6 +10,13 @@
 namespace underway::cli {
 namespace {
 
+TEST(Refusals, HaveTheStatusAndKeepTheAdvice) {
+  EXPECT_EQ(refusal_of(404, "capsule 'db' not found: no record\ndo: see `underway capsule list`").text(),
+            "error: Unexpected response code: 404 (capsule 'db' not found: no record)\n"
+            "  do:    see `underway capsule list`");
+  EXPECT_EQ(refusal_of(404, "job not found").text(), "error: Unexpected response code: 404 (job not found)");
+}
+
 TEST(Members, AreFoundByAPathAndMissingOnesAreNothing) {
   const auto value =
       json::parse(R"({"Job": {"ID": "web", "Priority": 50, "Stop": true, "Groups": [1, 2]}, "Nil": null})");

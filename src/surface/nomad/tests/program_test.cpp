@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/text.hpp"
 #include "nomad/table.hpp"
 #include "nomad/text.hpp"
 
@@ -64,6 +65,29 @@ TEST(ExitCodes, AreNomads) {
   EXPECT_EQ(ran({"run", "/no/such/file.hcl"}).code, 1);
   EXPECT_EQ(ran({"plan", "/no/such/file.hcl"}).code, 255);
   EXPECT_EQ(ran({"job", "plan", "-nonsense", "x"}).code, 255);
+}
+
+TEST(Numbers, AreWholeAndRefusedInNomadsWords) {
+  for (const auto& command : commands()) {
+    for (const auto& flag : cli::flags_of(command)) {
+      if (!flag.number || is_refused(command.summary)) continue;
+      auto words = split(command.name, ' ');
+      words.push_back(fmt::format("-{}=0abc", flag.name));
+      words.insert(words.end(), command.least, "x");
+      const auto refused = ran(words);
+      EXPECT_NE(refused.code, 0) << command.name;
+      EXPECT_NE(refused.err.find(flag.name == "check-index"
+                                     ? "Error parsing check-index value \"0abc\": strconv.ParseUint: parsing \"0abc\": "
+                                       "invalid syntax"
+                                     : fmt::format("invalid value \"0abc\" for flag -{}: parse error", flag.name)),
+                std::string::npos)
+          << command.name << ": " << refused.err;
+    }
+  }
+  const auto large = ran({"job", "run", "-check-index=99999999999999999999", "x"});
+  EXPECT_EQ(large.code, 1);
+  EXPECT_NE(large.err.find("strconv.ParseUint: parsing \"99999999999999999999\": value out of range"),
+            std::string::npos);
 }
 
 TEST(Switches, AreReadAsGoReadsThem) {

@@ -1,0 +1,43 @@
+#pragma once
+/// @file
+/// SIGINT and SIGTERM while an agent starts. They end it at once, as everybody's default is, unless there is something
+/// to tidy up: then they wait until the loop hears of them, and end the start where it waits.
+
+#include <boost/asio/signal_set.hpp>
+
+#include "async/loop.hpp"
+
+namespace underway::agent {
+
+/// Both wait while they are held, on this thread and on those that it makes meanwhile.
+class HeldSignals {
+ public:
+  HeldSignals() { hold(); }
+  ~HeldSignals() { release(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  void hold();
+  void release();
+};
+
+/// While it lives, `signals` has both; then they are held again.
+class HeardSignals {
+ public:
+  HeardSignals(asio::signal_set& signals, HeldSignals& held);
+  ~HeardSignals();
+  HeardSignals(const HeardSignals&) = delete;
+  HeardSignals& operator=(const HeardSignals&) = delete;
+
+ private:
+  asio::signal_set& signals_;
+  HeldSignals& held_;
+};
+
+struct Started {
+  bool done = true;   ///< false: a signal ended it before
+  bool told = false;  ///< a signal came, perhaps too late to end it
+};
+/// Throws what `start` does.
+async::awaitable<Started> start_until(asio::signal_set& signals, async::awaitable<void> start);
+
+}  // namespace underway::agent

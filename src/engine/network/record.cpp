@@ -45,16 +45,18 @@ std::vector<std::string> Records::pinned() const {
 }
 
 const describe::Structure& description(describe::Tag<Record>) {
-  static const describe::Structure s = describe::Builder<Record>("network record", "The network of an allocation.")
-                                           .wire<&Record::allocation>("Allocation", "")
-                                           .wire<&Record::mode>("Mode", "")
-                                           .wire<&Record::ports>("Ports", "")
-                                           .wire<&Record::cni_args>("CNIArgs", "")
-                                           .wire<&Record::status>("Status", "")
-                                           .wire<&Record::cni_config>("CNIConfig", "")
-                                           .wire<&Record::cni_result>("CNIResult", "")
-                                           .wire<&Record::ready>("Ready", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Record>("network record", "The network of an allocation.")
+          .wire<&Record::allocation>("Allocation", "ID of the allocation.")
+          .wire<&Record::mode>("Mode", "Of its group's network: `bridge`, or `cni/` and a network's name.")
+          .wire<&Record::ports>("Ports", "Ports of the node that lead into it.")
+          .wire<&Record::cni_args>("CNIArgs", "Arguments for the CNI plugins, by name.")
+          .wire<&Record::status>("Status", "Where the allocation is reached.")
+          .wire<&Record::cni_config>(
+              "CNIConfig", "The network's configuration as the CNI plugins were called with it; null: they were not.")
+          .wire<&Record::cni_result>("CNIResult", "What the CNI plugins answered; null: nothing.")
+          .wire<&Record::ready>("Ready", "Whether all of it stands; else it was being made.")
+          .done();
   return s;
 }
 

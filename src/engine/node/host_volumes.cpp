@@ -237,24 +237,26 @@ std::vector<model::NodeVolume> HostVolumes::restore() {
 }
 
 const Structure& description(Tag<VolumeOrder>) {
-  static const Structure s = Builder<VolumeOrder>("volume order", "A volume that the node shall have.")
-                                 .wire<&VolumeOrder::id>("ID", "")
-                                 .wire<&VolumeOrder::name>("Name", "")
-                                 .wire<&VolumeOrder::ns>("Namespace", "")
-                                 .wire<&VolumeOrder::plugin>("PluginID", "")
-                                 .wire<&VolumeOrder::node_pool>("NodePool", "")
-                                 .wire<&VolumeOrder::capacity_min>("CapacityMin", "")
-                                 .wire<&VolumeOrder::capacity_max>("CapacityMax", "")
-                                 .wire<&VolumeOrder::parameters>("Parameters", "")
-                                 .wire<&VolumeOrder::path>("Path", "")
-                                 .done();
+  static const Structure s =
+      Builder<VolumeOrder>("volume order", "A volume that the node shall have.")
+          .wire<&VolumeOrder::id>("ID", "UUID of the volume.")
+          .wire<&VolumeOrder::name>("Name", "The `source` of requests; unique on the node.")
+          .wire<&VolumeOrder::ns>("Namespace", "Namespace whose jobs may mount it.")
+          .wire<&VolumeOrder::plugin>(
+              "PluginID", "What makes it: `mkdir`, or a plugin of the node; empty: it is there and only registered.")
+          .wire<&VolumeOrder::node_pool>("NodePool", "Node pool of the node, told to the plugin.")
+          .wire<&VolumeOrder::capacity_min>("CapacityMin", "Bytes that it shall have at least; 0: the plugin's choice.")
+          .wire<&VolumeOrder::capacity_max>("CapacityMax", "Bytes that it may have at most; 0: the plugin's choice.")
+          .wire<&VolumeOrder::parameters>("Parameters", "The plugin's own.")
+          .wire<&VolumeOrder::path>("Path", "Where it is, of one that is registered; else empty.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<VolumeMade>) {
   static const Structure s = Builder<VolumeMade>("volume made", "Where the volume is, and how large.")
-                                 .wire<&VolumeMade::path>("Path", "")
-                                 .wire<&VolumeMade::bytes>("Bytes", "")
+                                 .wire<&VolumeMade::path>("Path", "Where it is on the node.")
+                                 .wire<&VolumeMade::bytes>("Bytes", "How large it is; 0: that is not limited.")
                                  .done();
   return s;
 }
@@ -265,12 +267,13 @@ const Enumeration& description(Tag<Stage>) {
 }
 
 const Structure& description(Tag<VolumeRecord>) {
-  static const Structure s = Builder<VolumeRecord>("volume record", "A volume of this node.")
-                                 .wire<&VolumeRecord::order>("Order", "")
-                                 .wire<&VolumeRecord::made>("Made", "")
-                                 .wire<&VolumeRecord::stage>("Stage", "")
-                                 .wire<&VolumeRecord::boot>("Boot", "")
-                                 .done();
+  static const Structure s =
+      Builder<VolumeRecord>("volume record", "A volume of this node.")
+          .wire<&VolumeRecord::order>("Order", "What the node was told to have.")
+          .wire<&VolumeRecord::made>("Made", "What the plugin answered; empty before it has.")
+          .wire<&VolumeRecord::stage>("Stage", "`making`, `made` or `deleting`.")
+          .wire<&VolumeRecord::boot>("Boot", "The boot of the machine in which it was made, or brought back.")
+          .done();
   return s;
 }
 

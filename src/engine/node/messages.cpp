@@ -115,45 +115,51 @@ const Structure& description(Tag<WatchRequest>) {
 }
 
 const Structure& description(Tag<KnownVariable>) {
-  static const Structure structure = Builder<KnownVariable>("known variable", "A variable, in the clear.")
-                                         .wire<&KnownVariable::ns>("Namespace", "")
-                                         .wire<&KnownVariable::path>("Path", "")
-                                         .wire<&KnownVariable::items>("Items", "")
-                                         .wire<&KnownVariable::create_index>("CreateIndex", "")
-                                         .wire<&KnownVariable::modify_index>("ModifyIndex", "")
-                                         .wire<&KnownVariable::create_time>("CreateTime", "")
-                                         .wire<&KnownVariable::modify_time>("ModifyTime", "")
-                                         .done();
+  static const Structure structure =
+      Builder<KnownVariable>("known variable", "A variable, in the clear.")
+          .wire<&KnownVariable::ns>("Namespace", "Its namespace.")
+          .wire<&KnownVariable::path>("Path", "Its path.")
+          .wire<&KnownVariable::items>("Items", "Its items; none in lists.")
+          .wire<&KnownVariable::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&KnownVariable::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .wire<&KnownVariable::create_time>("CreateTime", "Unix time in nanoseconds at which it was made.")
+          .wire<&KnownVariable::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
+          .done();
   return structure;
 }
 
 const Structure& description(Tag<KnownInstance>) {
-  static const Structure structure = Builder<KnownInstance>("known instance", "Where a service is found.")
-                                         .wire<&KnownInstance::id>("ID", "")
-                                         .wire<&KnownInstance::name>("ServiceName", "")
-                                         .wire<&KnownInstance::node>("Node", "")
-                                         .wire<&KnownInstance::address>("Address", "")
-                                         .wire<&KnownInstance::datacenter>("Datacenter", "")
-                                         .wire<&KnownInstance::job_id>("JobID", "")
-                                         .wire<&KnownInstance::alloc_id>("AllocID", "")
-                                         .wire<&KnownInstance::port>("Port", "")
-                                         .wire<&KnownInstance::tags>("Tags", "")
-                                         .wire<&KnownInstance::node_name>("NodeName", "")
-                                         .wire<&KnownInstance::node_address>("NodeAddress", "")
-                                         .wire<&KnownInstance::meta>("Meta", "")
-                                         .wire<&KnownInstance::unhealthy>("Unhealthy", "")
-                                         .done();
+  static const Structure structure =
+      Builder<KnownInstance>("known instance", "Where a service is found.")
+          .wire<&KnownInstance::id>("ID", "Names it among all instances.")
+          .wire<&KnownInstance::name>("ServiceName", "Name of the service.")
+          .wire<&KnownInstance::node>("Node", "ID of the node that it runs on.")
+          .wire<&KnownInstance::address>("Address", "Where it is reached.")
+          .wire<&KnownInstance::datacenter>("Datacenter", "Datacenter of that node.")
+          .wire<&KnownInstance::job_id>("JobID", "ID of the job that declares it.")
+          .wire<&KnownInstance::alloc_id>("AllocID", "ID of the allocation that provides it.")
+          .wire<&KnownInstance::port>("Port", "Port there; 0: it has none.")
+          .wire<&KnownInstance::tags>("Tags", "Its words; in a list of services those of all instances.")
+          .wire<&KnownInstance::node_name>("NodeName", "Name of that node.")
+          .wire<&KnownInstance::node_address>("NodeAddress", "The node's own address; empty: not known.")
+          .wire<&KnownInstance::meta>("Meta", "Its pairs.")
+          .wire<&KnownInstance::unhealthy>(
+              "Unhealthy", "Whether it does not work now; such ones come only where they were asked for.")
+          .done();
   return structure;
 }
 
 const Structure& description(Tag<DataValue>) {
-  static const Structure structure = Builder<DataValue>("data value", "The answer to a need.")
-                                         .wire<&DataValue::need>("Need", "To what.")
-                                         .wire<&DataValue::refused>("Refused", "Why it may not be known.")
-                                         .wire<&DataValue::variable>("Variable", "")
-                                         .wire<&DataValue::variables>("Variables", "")
-                                         .wire<&DataValue::instances>("Instances", "")
-                                         .done();
+  static const Structure structure =
+      Builder<DataValue>("data value", "The answer to a need.")
+          .wire<&DataValue::need>("Need", "To what.")
+          .wire<&DataValue::refused>("Refused", "Why it may not be known.")
+          .wire<&DataValue::variable>("Variable", "Of a need of kind `variable`; absent: there is none.")
+          .wire<&DataValue::variables>("Variables",
+                                       "Of a need of kind `variables`: those below the prefix, without items.")
+          .wire<&DataValue::instances>("Instances",
+                                       "Of a need of kind `service` its instances; of `services` one for each name.")
+          .done();
   return structure;
 }
 

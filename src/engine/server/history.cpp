@@ -18,10 +18,11 @@ const Epoch* find_epoch(const History& history, const std::string& id) {
 }  // namespace
 
 const describe::Structure& description(describe::Tag<Epoch>) {
-  static const describe::Structure s = describe::Builder<Epoch>("epoch", "A run of a server over a store.")
-                                           .wire<&Epoch::id>("ID", "")
-                                           .wire<&Epoch::last>("Last", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Epoch>("epoch", "A run of a server over a store.")
+          .wire<&Epoch::id>("ID", "Random; made when the server was started.")
+          .wire<&Epoch::last>("Last", "Revision of the store when it ended; 0: it goes on.")
+          .done();
   return s;
 }
 

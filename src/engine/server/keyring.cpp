@@ -31,14 +31,16 @@ struct KeyFile {
 };
 
 const describe::Structure& description(describe::Tag<KeyFile>) {
-  static const auto s = describe::Builder<KeyFile>("root key", "A root key, wrapped.")
-                            .wire<&KeyFile::id>("KeyID", "")
-                            .wire<&KeyFile::create_time>("CreateTime", "")
-                            .wire<&KeyFile::publish_time>("PublishTime", "")
-                            .wire<&KeyFile::prepublished>("Prepublished", "")
-                            .wire<&KeyFile::wrapped>("Wrapped", "")
-                            .wire<&KeyFile::rsa_wrapped>("RSAWrapped", "")
-                            .done();
+  static const auto s =
+      describe::Builder<KeyFile>("root key", "A root key, wrapped.")
+          .wire<&KeyFile::id>("KeyID", "Names the key, and its file; not secret.")
+          .wire<&KeyFile::create_time>("CreateTime", "Unix time in nanoseconds at which it was made.")
+          .wire<&KeyFile::publish_time>("PublishTime",
+                                        "Unix time in nanoseconds at which it becomes, or became, active; 0: at once.")
+          .wire<&KeyFile::prepublished>("Prepublished", "Whether it waits for that: others know it before it signs.")
+          .wire<&KeyFile::wrapped>("Wrapped", "The key, sealed by the wrapping key, in base64.")
+          .wire<&KeyFile::rsa_wrapped>("RSAWrapped", "Its RSA key, likewise; empty: it signs by EdDSA alone.")
+          .done();
   return s;
 }
 

@@ -132,10 +132,11 @@ bool selects(const std::string& expression, const Claims& claims) {
 }
 
 const describe::Structure& description(describe::Tag<Claims>) {
-  static const describe::Structure s = describe::Builder<Claims>("claims", "What is mapped of a token.")
-                                           .wire<&Claims::values>("value", "")
-                                           .wire<&Claims::lists>("list", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Claims>("claims", "What is mapped of a token.")
+          .wire<&Claims::values>("value", "By name, what ClaimMappings take of the token: `value.NAME` of selectors.")
+          .wire<&Claims::lists>("list", "By name, what ListClaimMappings take of the token: `list.NAME` of selectors.")
+          .done();
   return s;
 }
 

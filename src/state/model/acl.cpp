@@ -40,72 +40,79 @@ const Enumeration& description(Tag<AclTokenType>) {
 
 const Structure& description(Tag<JobAcl>) {
   static const Structure s = Builder<JobAcl>("job ACL", "The tasks that a policy is for.")
-                                 .wire<&JobAcl::ns>("Namespace", "")
-                                 .wire<&JobAcl::job_id>("JobID", "")
-                                 .wire<&JobAcl::group>("Group", "")
-                                 .wire<&JobAcl::task>("Task", "")
+                                 .wire<&JobAcl::ns>("Namespace", "Namespace of the jobs.")
+                                 .wire<&JobAcl::job_id>("JobID", "The job; empty: all of the namespace.")
+                                 .wire<&JobAcl::group>("Group", "The job's group; empty: all of the job.")
+                                 .wire<&JobAcl::task>("Task", "The group's task; empty: all of the group.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<AclPolicy>) {
-  static const Structure s = Builder<AclPolicy>("ACL policy", "A named set of rights.")
-                                 .wire<&AclPolicy::name>("Name", "")
-                                 .wire<&AclPolicy::description>("Description", "")
-                                 .wire<&AclPolicy::rules>("Rules", "HCL or JSON.")
-                                 .wire<&AclPolicy::job_acl>("JobACL", "Tasks that it is for.")
-                                 .wire<&AclPolicy::create_index>("CreateIndex", "")
-                                 .wire<&AclPolicy::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<AclPolicy>("ACL policy", "A named set of rights.")
+          .wire<&AclPolicy::name>(
+              "Name",
+              "Letters, digits, `-` and `_`, at most 128; what `anonymous` holds is for callers without a token.")
+          .wire<&AclPolicy::description>("Description", "For people.")
+          .wire<&AclPolicy::rules>("Rules", "HCL or JSON.")
+          .wire<&AclPolicy::job_acl>("JobACL", "Tasks that it is for.")
+          .wire<&AclPolicy::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&AclPolicy::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AclRoleLink>) {
   static const Structure s = Builder<AclRoleLink>("ACL role link", "A role that a token has.")
-                                 .wire<&AclRoleLink::id>("ID", "")
-                                 .wire<&AclRoleLink::name>("Name", "")
+                                 .wire<&AclRoleLink::id>("ID", "UUID of the role.")
+                                 .wire<&AclRoleLink::name>("Name", "The role's name, for people.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<AclToken>) {
   // The secret's hash has a name in the store; the API shows tokens through stubs that do not hold it.
-  static const Structure s = Builder<AclToken>("ACL token", "Who a caller is.")
-                                 .wire<&AclToken::accessor_id>("AccessorID", "")
-                                 .wire<&AclToken::secret_hash>("SecretHash", "")
-                                 .wire<&AclToken::key_id>("SealedBy", "")
-                                 .wire<&AclToken::sealed>("Sealed", "")
-                                 .wire<&AclToken::name>("Name", "")
-                                 .wire<&AclToken::type>("Type", "")
-                                 .wire<&AclToken::policies>("Policies", "")
-                                 .wire<&AclToken::roles>("Roles", "")
-                                 .wire<&AclToken::global>("Global", "")
-                                 .wire<&AclToken::create_time>("CreateTime", "")
-                                 .time()
-                                 .wire<&AclToken::expiration_time>("ExpirationTime", "")
-                                 .time()
-                                 .wire<&AclToken::expiration_ttl>("ExpirationTTL", "")
-                                 .wire<&AclToken::create_index>("CreateIndex", "")
-                                 .wire<&AclToken::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<AclToken>("ACL token", "Who a caller is.")
+          .wire<&AclToken::accessor_id>("AccessorID",
+                                        "UUID that names the token in lists and in the audit log; not secret.")
+          .wire<&AclToken::secret_hash>("SecretHash", "Hash of its secret; kept by the server, never shown.")
+          .wire<&AclToken::key_id>("SealedBy",
+                                   "ID of the root key under which Sealed is; empty: the secret is not kept.")
+          .wire<&AclToken::sealed>("Sealed",
+                                   "Its secret, sealed, in base64, where it is to be read again; never shown.")
+          .wire<&AclToken::name>("Name", "For people.")
+          .wire<&AclToken::type>("Type", "`client`: what its policies and roles allow; `management`: everything.")
+          .wire<&AclToken::policies>("Policies", "Names of its policies; none for management.")
+          .wire<&AclToken::roles>("Roles", "Its roles, whose policies it has besides its own.")
+          .wire<&AclToken::global>("Global", "Kept for Nomad's clients, which tell tokens of all regions by it.")
+          .wire<&AclToken::create_time>("CreateTime", "When it was made.")
+          .time()
+          .wire<&AclToken::expiration_time>("ExpirationTime", "When it ends; none: never.")
+          .time()
+          .wire<&AclToken::expiration_ttl>("ExpirationTTL", "How long it was to live when it was made; none: for ever.")
+          .wire<&AclToken::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&AclToken::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AclPolicyLink>) {
   static const Structure s = Builder<AclPolicyLink>("ACL policy link", "A policy that a role has.")
-                                 .wire<&AclPolicyLink::name>("Name", "")
+                                 .wire<&AclPolicyLink::name>("Name", "Name of the policy.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<AclRole>) {
   static const Structure s = Builder<AclRole>("ACL role", "Policies under one name.")
-                                 .wire<&AclRole::id>("ID", "")
-                                 .wire<&AclRole::name>("Name", "")
-                                 .wire<&AclRole::description>("Description", "")
-                                 .wire<&AclRole::policies>("Policies", "")
-                                 .wire<&AclRole::create_index>("CreateIndex", "")
-                                 .wire<&AclRole::modify_index>("ModifyIndex", "")
+                                 .wire<&AclRole::id>("ID", "UUID, made by the server.")
+                                 .wire<&AclRole::name>("Name", "Letters, digits, `-` and `_`, at most 128.")
+                                 .wire<&AclRole::description>("Description", "For people.")
+                                 .wire<&AclRole::policies>("Policies", "Its policies; at least one.")
+                                 .wire<&AclRole::create_index>("CreateIndex", "Revision in which it was made.")
+                                 .wire<&AclRole::modify_index>("ModifyIndex", "Revision in which it last changed.")
                                  .done();
   return s;
 }

@@ -37,183 +37,221 @@ const Enumeration& description(Tag<TaskRunState>) {
 }
 
 const Structure& description(Tag<TaskEvent>) {
-  static const Structure s = Builder<TaskEvent>("event", "Something that happened to a task.")
-                                 .wire<&TaskEvent::type>("Type", "")
-                                 .wire<&TaskEvent::time>("Time", "")
-                                 .wire<&TaskEvent::message>("DisplayMessage", "")
-                                 .wire<&TaskEvent::details>("Details", "")
-                                 .wire<&TaskEvent::exit_code>("ExitCode", "")
-                                 .wire<&TaskEvent::signal>("Signal", "")
-                                 .wire<&TaskEvent::fails_task>("FailsTask", "")
-                                 .done();
+  static const Structure s =
+      Builder<TaskEvent>("event", "Something that happened to a task.")
+          .wire<&TaskEvent::type>("Type", "What happened, in Nomad's words: `Received`, `Started`, `Terminated`, …")
+          .wire<&TaskEvent::time>("Time", "Unix time in nanoseconds.")
+          .wire<&TaskEvent::message>("DisplayMessage", "What happened, for people.")
+          .wire<&TaskEvent::details>("Details", "More about it, by name: `exit_code`, `signal`, `error`, …")
+          .wire<&TaskEvent::exit_code>("ExitCode", "Of the program that ended; 0 in events of other types.")
+          .wire<&TaskEvent::signal>("Signal", "Number of the signal that ended the program; 0: none did.")
+          .wire<&TaskEvent::fails_task>("FailsTask", "Whether the task has failed by it.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<TaskState>) {
-  static const Structure s = Builder<TaskState>("task state", "How a task goes.")
-                                 .wire<&TaskState::state>("State", "")
-                                 .wire<&TaskState::failed>("Failed", "")
-                                 .wire<&TaskState::restarts>("Restarts", "")
-                                 .wire<&TaskState::last_restart>("LastRestart", "")
-                                 .time()
-                                 .wire<&TaskState::started_at>("StartedAt", "")
-                                 .time()
-                                 .wire<&TaskState::finished_at>("FinishedAt", "")
-                                 .time()
-                                 .wire<&TaskState::events>("Events", "")
-                                 .done();
+  static const Structure s =
+      Builder<TaskState>("task state", "How a task goes.")
+          .wire<&TaskState::state>("State", "`pending`, `running` or `dead`; `dead`: it is not started again.")
+          .wire<&TaskState::failed>("Failed", "Whether it has ended as it should not.")
+          .wire<&TaskState::restarts>("Restarts", "How often it was restarted.")
+          .wire<&TaskState::last_restart>("LastRestart", "When it was last restarted; none: never.")
+          .time()
+          .wire<&TaskState::started_at>("StartedAt", "When it was last started; none: never.")
+          .time()
+          .wire<&TaskState::finished_at>("FinishedAt", "When it ended; none: it has not.")
+          .time()
+          .wire<&TaskState::events>("Events", "The newest ten, oldest first.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocatedPort>) {
-  static const Structure s = Builder<AllocatedPort>("port", "A port given to an allocation.")
-                                 .wire<&AllocatedPort::label>("Label", "")
-                                 .wire<&AllocatedPort::value>("Value", "")
-                                 .wire<&AllocatedPort::to>("To", "")
-                                 .wire<&AllocatedPort::host_ip>("HostIP", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocatedPort>("port", "A port given to an allocation.")
+          .wire<&AllocatedPort::label>("Label", "The port's label in the job.")
+          .wire<&AllocatedPort::value>("Value", "Port on the node.")
+          .wire<&AllocatedPort::to>("To", "Port inside the group's network that it leads to; 0: the same.")
+          .wire<&AllocatedPort::host_ip>("HostIP", "The node's address that the port is on.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<TaskResources>) {
-  static const Structure s = Builder<TaskResources>("resources", "What a task was given.")
-                                 .wire<&TaskResources::cpu>("Cpu.CpuShares", "")
-                                 .wire<&TaskResources::cores>("Cpu.ReservedCores", "")
-                                 .wire<&TaskResources::memory_mb>("Memory.MemoryMB", "")
-                                 .wire<&TaskResources::memory_max_mb>("Memory.MemoryMaxMB", "")
-                                 .wire<&TaskResources::devices>("Devices", "")
-                                 .done();
+  static const Structure s =
+      Builder<TaskResources>("resources", "What a task was given.")
+          .wire<&TaskResources::cpu>("Cpu.CpuShares", "MHz that the task was given.")
+          .wire<&TaskResources::cores>("Cpu.ReservedCores",
+                                       "IDs of the cores that it holds alone; none: it shares them.")
+          .wire<&TaskResources::memory_mb>("Memory.MemoryMB", "MiB that the task was given.")
+          .wire<&TaskResources::memory_max_mb>(
+              "Memory.MemoryMaxMB", "MiB that it may take at most where there is room; 0: what it was given.")
+          .wire<&TaskResources::devices>("Devices", "Devices that it holds alone.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocatedResources>) {
-  static const Structure s = Builder<AllocatedResources>("allocated resources", "What an allocation was given.")
-                                 .wire<&AllocatedResources::tasks>("Tasks", "")
-                                 .wire<&AllocatedResources::ports>("Shared.Ports", "")
-                                 .wire<&AllocatedResources::disk_mb>("Shared.DiskMB", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocatedResources>("allocated resources", "What an allocation was given.")
+          .wire<&AllocatedResources::tasks>("Tasks", "By the task's name.")
+          .wire<&AllocatedResources::ports>("Shared.Ports", "Ports of the group.")
+          .wire<&AllocatedResources::disk_mb>("Shared.DiskMB", "MiB of the node's disk that the group's tasks share.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<NodeScore>) {
-  static const Structure s = Builder<NodeScore>("score", "A node's score.")
-                                 .wire<&NodeScore::node_id>("NodeID", "")
-                                 .wire<&NodeScore::norm_score>("NormScore", "")
-                                 .wire<&NodeScore::scores>("Scores", "")
-                                 .done();
+  static const Structure s =
+      Builder<NodeScore>("score", "A node's score.")
+          .wire<&NodeScore::node_id>("NodeID", "ID of the node.")
+          .wire<&NodeScore::norm_score>("NormScore", "What the node was chosen by: the mean of the scores.")
+          .wire<&NodeScore::scores>("Scores", "By what was judged: `binpack`, `job-anti-affinity`, `node-affinity`, …")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocMetric>) {
-  static const Structure s = Builder<AllocMetric>("metrics", "How a placement was found, or why none was.")
-                                 .wire<&AllocMetric::nodes_evaluated>("NodesEvaluated", "")
-                                 .wire<&AllocMetric::nodes_filtered>("NodesFiltered", "")
-                                 .wire<&AllocMetric::nodes_in_pool>("NodesInPool", "")
-                                 .wire<&AllocMetric::nodes_available>("NodesAvailable", "")
-                                 .wire<&AllocMetric::class_filtered>("ClassFiltered", "")
-                                 .wire<&AllocMetric::constraint_filtered>("ConstraintFiltered", "")
-                                 .wire<&AllocMetric::nodes_exhausted>("NodesExhausted", "")
-                                 .wire<&AllocMetric::class_exhausted>("ClassExhausted", "")
-                                 .wire<&AllocMetric::dimension_exhausted>("DimensionExhausted", "")
-                                 .wire<&AllocMetric::quota_exhausted>("QuotaExhausted", "")
-                                 .wire<&AllocMetric::scores>("ScoreMetaData", "")
-                                 .wire<&AllocMetric::allocation_time>("AllocationTime", "")
-                                 .wire<&AllocMetric::coalesced_failures>("CoalescedFailures", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocMetric>("metrics", "How a placement was found, or why none was.")
+          .wire<&AllocMetric::nodes_evaluated>("NodesEvaluated",
+                                               "Ready nodes of the job's pool and datacenters, which were looked at.")
+          .wire<&AllocMetric::nodes_filtered>("NodesFiltered",
+                                              "Of those looked at, the ones that a constraint rules out.")
+          .wire<&AllocMetric::nodes_in_pool>("NodesInPool", "Ready nodes of the job's node pool.")
+          .wire<&AllocMetric::nodes_available>("NodesAvailable", "Ready nodes of the job's pool, by datacenter.")
+          .wire<&AllocMetric::class_filtered>("ClassFiltered", "Nodes that a constraint rules out, by node class.")
+          .wire<&AllocMetric::constraint_filtered>("ConstraintFiltered",
+                                                   "Nodes that a constraint rules out, by constraint, in words.")
+          .wire<&AllocMetric::nodes_exhausted>("NodesExhausted", "Nodes that would do and have too little left.")
+          .wire<&AllocMetric::class_exhausted>("ClassExhausted", "Nodes that have too little left, by node class.")
+          .wire<&AllocMetric::dimension_exhausted>("DimensionExhausted",
+                                                   "Nodes that have too little left, by what they lack, in words.")
+          .wire<&AllocMetric::quota_exhausted>(
+              "QuotaExhausted", "What the namespace's quota has too little of, in words; none: it has room.")
+          .wire<&AllocMetric::scores>("ScoreMetaData",
+                                      "The node that was chosen, with its scores; none: there was no place.")
+          .wire<&AllocMetric::allocation_time>("AllocationTime",
+                                               "Kept for Nomad's clients: always 0, it is not measured.")
+          .wire<&AllocMetric::coalesced_failures>("CoalescedFailures",
+                                                  "Further allocations of the group that failed the same way.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocHealth>) {
-  static const Structure s = Builder<AllocHealth>("health", "Health as the node found it.")
-                                 .wire<&AllocHealth::healthy>("Healthy", "")
-                                 .wire<&AllocHealth::timestamp>("Timestamp", "")
-                                 .time()
-                                 .wire<&AllocHealth::canary>("Canary", "")
-                                 .wire<&AllocHealth::description>("Description", "")
-                                 .wire<&AllocHealth::ready>("Ready", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocHealth>("health", "Health as the node found it.")
+          .wire<&AllocHealth::healthy>("Healthy", "What the node found of the version; null: nothing yet.")
+          .wire<&AllocHealth::timestamp>("Timestamp", "When that was found.")
+          .time()
+          .wire<&AllocHealth::canary>("Canary", "Whether it is a canary of its rollout; set by the server.")
+          .wire<&AllocHealth::description>("Description", "Why it is not healthy, for people; empty: nothing is wrong.")
+          .wire<&AllocHealth::ready>("Ready", "Whether its tasks run and its checks pass at this moment.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocNetworkStatus>) {
-  static const Structure s = Builder<AllocNetworkStatus>("allocation network status",
-                                                         "Where an allocation with a network of its own is reached.")
-                                 .wire<&AllocNetworkStatus::interface_name>("InterfaceName", "")
-                                 .wire<&AllocNetworkStatus::address>("Address", "")
-                                 .wire<&AllocNetworkStatus::address_ipv6>("AddressIPv6", "")
-                                 .wire<&AllocNetworkStatus::dns>("DNS", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocNetworkStatus>("allocation network status",
+                                  "Where an allocation with a network of its own is reached.")
+          .wire<&AllocNetworkStatus::interface_name>("InterfaceName",
+                                                     "The interface inside the group's network namespace.")
+          .wire<&AllocNetworkStatus::address>("Address", "Its IPv4 address; empty: none.")
+          .wire<&AllocNetworkStatus::address_ipv6>("AddressIPv6", "Its IPv6 address; empty: none.")
+          .wire<&AllocNetworkStatus::dns>("DNS", "What its tasks resolve names with; absent: what the node does.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<RescheduleEvent>) {
-  static const Structure s = Builder<RescheduleEvent>("reschedule event", "")
-                                 .wire<&RescheduleEvent::time>("RescheduleTime", "")
-                                 .wire<&RescheduleEvent::previous_allocation>("PrevAllocID", "")
-                                 .wire<&RescheduleEvent::previous_node>("PrevNodeID", "")
-                                 .wire<&RescheduleEvent::delay>("Delay", "")
-                                 .done();
+  static const Structure s =
+      Builder<RescheduleEvent>("reschedule event", "One replacement in the chain that led to an allocation.")
+          .wire<&RescheduleEvent::time>("RescheduleTime", "Unix time in nanoseconds of the replacement.")
+          .wire<&RescheduleEvent::previous_allocation>("PrevAllocID", "ID of the allocation that was replaced.")
+          .wire<&RescheduleEvent::previous_node>("PrevNodeID", "ID of the node on which that was.")
+          .wire<&RescheduleEvent::delay>("Delay", "How long the replacement was put off, in nanoseconds.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<DesiredTransition>) {
-  static const Structure s = Builder<DesiredTransition>("desired transition", "")
-                                 .wire<&DesiredTransition::migrate>("Migrate", "")
-                                 .wire<&DesiredTransition::reschedule>("Reschedule", "")
-                                 .wire<&DesiredTransition::no_shutdown_delay>("NoShutdownDelay", "")
-                                 .done();
+  static const Structure s =
+      Builder<DesiredTransition>("desired transition",
+                                 "What a drain, a person or a policy asked the scheduler to do with an allocation.")
+          .wire<&DesiredTransition::migrate>("Migrate", "Whether another takes its place, on a node that may have it.")
+          .wire<&DesiredTransition::reschedule>(
+              "Reschedule", "Whether it is replaced once it has failed, whatever its group's policy says.")
+          .wire<&DesiredTransition::no_shutdown_delay>("NoShutdownDelay",
+                                                       "Whether it is stopped without its shutdown delay.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Allocation>) {
-  static const Structure s = Builder<Allocation>("allocation", "One group placed on one node.")
-                                 .wire<&Allocation::id>("ID", "")
-                                 .wire<&Allocation::eval_id>("EvalID", "")
-                                 .wire<&Allocation::name>("Name", "")
-                                 .wire<&Allocation::ns>("Namespace", "")
-                                 .wire<&Allocation::node_id>("NodeID", "")
-                                 .wire<&Allocation::node_name>("NodeName", "")
-                                 .wire<&Allocation::job_id>("JobID", "")
-                                 .wire<&Allocation::job_version>("JobVersion", "")
-                                 .wire<&Allocation::group>("TaskGroup", "")
-                                 .wire<&Allocation::resources>("AllocatedResources", "")
-                                 .wire<&Allocation::desired_status>("DesiredStatus", "")
-                                 .wire<&Allocation::desired_description>("DesiredDescription", "")
-                                 .wire<&Allocation::client_status>("ClientStatus", "")
-                                 .wire<&Allocation::client_description>("ClientDescription", "")
-                                 .wire<&Allocation::task_states>("TaskStates", "")
-                                 .wire<&Allocation::health>("DeploymentStatus", "")
-                                 .wire<&Allocation::network_status>("NetworkStatus", "")
-                                 .wire<&Allocation::metrics>("Metrics", "")
-                                 .wire<&Allocation::previous_allocation>("PreviousAllocation", "")
-                                 .wire<&Allocation::next_allocation>("NextAllocation", "")
-                                 .wire<&Allocation::preempted>("PreemptedAllocations", "")
-                                 .wire<&Allocation::preempted_by>("PreemptedByAllocation", "")
-                                 .wire<&Allocation::deployment_id>("DeploymentID", "")
-                                 .wire<&Allocation::follow_up_eval>("FollowupEvalID", "")
-                                 .wire<&Allocation::transition>("DesiredTransition", "")
-                                 .wire<&Allocation::reschedules>("RescheduleTracker.Events", "")
-                                 .wire<&Allocation::unknown_since>("UnknownSince", "")
-                                 .wire<&Allocation::create_time>("CreateTime", "")
-                                 .wire<&Allocation::modify_time>("ModifyTime", "")
-                                 .wire<&Allocation::create_index>("CreateIndex", "")
-                                 .wire<&Allocation::modify_index>("ModifyIndex", "")
-                                 .wire<&Allocation::alloc_modify_index>("AllocModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<Allocation>("allocation", "One group placed on one node.")
+          .wire<&Allocation::id>("ID", "UUID.")
+          .wire<&Allocation::eval_id>("EvalID", "ID of the evaluation that placed it, or last gave it another version.")
+          .wire<&Allocation::name>("Name", "`<job>.<group>[<index>]`; the index counts from 0.")
+          .wire<&Allocation::ns>("Namespace", "Namespace of its job.")
+          .wire<&Allocation::node_id>("NodeID", "ID of the node that it was placed on.")
+          .wire<&Allocation::node_name>("NodeName", "Name of that node.")
+          .wire<&Allocation::job_id>("JobID", "ID of its job.")
+          .wire<&Allocation::job_version>("JobVersion", "Version of the job that it runs.")
+          .wire<&Allocation::group>("TaskGroup", "The group of the job that it runs.")
+          .wire<&Allocation::resources>("AllocatedResources", "What it was given of the node.")
+          .wire<&Allocation::desired_status>(
+              "DesiredStatus", "What the server wants: `run`, `stop`, or `evict`, as another took its place.")
+          .wire<&Allocation::desired_description>("DesiredDescription", "Why that is wanted, for people.")
+          .wire<&Allocation::client_status>("ClientStatus",
+                                            "How it goes: `pending`, `running`, `complete`, `failed`, `lost` with its "
+                                            "node, or `unknown` while it is silent.")
+          .wire<&Allocation::client_description>("ClientDescription", "Why it is so, for people.")
+          .wire<&Allocation::task_states>("TaskStates", "How its tasks go, by name; none before the node has told.")
+          .wire<&Allocation::health>("DeploymentStatus", "What the node found of its health.")
+          .wire<&Allocation::network_status>("NetworkStatus",
+                                             "Where it is reached; absent: its group has no network of its own.")
+          .wire<&Allocation::metrics>("Metrics", "Why it was placed where it is.")
+          .wire<&Allocation::previous_allocation>("PreviousAllocation", "ID of the one that it replaces; empty: none.")
+          .wire<&Allocation::next_allocation>("NextAllocation", "ID of the one that replaces it; empty: none.")
+          .wire<&Allocation::preempted>("PreemptedAllocations", "IDs of the allocations that made way for it.")
+          .wire<&Allocation::preempted_by>("PreemptedByAllocation",
+                                           "ID of the allocation that it made way for; empty: none.")
+          .wire<&Allocation::deployment_id>("DeploymentID", "ID of the rollout that it is part of; empty: none.")
+          .wire<&Allocation::follow_up_eval>("FollowupEvalID",
+                                             "ID of the evaluation that will replace it; empty: none.")
+          .wire<&Allocation::transition>("DesiredTransition", "What the scheduler was asked to do with it.")
+          .wire<&Allocation::reschedules>("RescheduleTracker.Events", "The replacements that led to it, oldest first.")
+          .wire<&Allocation::unknown_since>("UnknownSince",
+                                            "Unix time in nanoseconds since which its node is not heard of; 0: it is.")
+          .wire<&Allocation::create_time>("CreateTime", "Unix time in nanoseconds at which it was placed.")
+          .wire<&Allocation::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
+          .wire<&Allocation::create_index>("CreateIndex", "Revision in which it was placed.")
+          .wire<&Allocation::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .wire<&Allocation::alloc_modify_index>("AllocModifyIndex",
+                                                 "Revision in which the server, not the node, last changed it.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocationUpdate>) {
-  static const Structure s = Builder<AllocationUpdate>("allocation update", "What a node reports of an allocation.")
-                                 .wire<&AllocationUpdate::id>("ID", "")
-                                 .wire<&AllocationUpdate::client_status>("ClientStatus", "")
-                                 .wire<&AllocationUpdate::client_description>("ClientDescription", "")
-                                 .wire<&AllocationUpdate::task_states>("TaskStates", "")
-                                 .wire<&AllocationUpdate::health>("DeploymentStatus", "")
-                                 .wire<&AllocationUpdate::job_version>("JobVersion", "")
-                                 .wire<&AllocationUpdate::deployment_id>("DeploymentID", "")
-                                 .wire<&AllocationUpdate::network_status>("NetworkStatus", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocationUpdate>("allocation update", "What a node reports of an allocation.")
+          .wire<&AllocationUpdate::id>("ID", "ID of the allocation.")
+          .wire<&AllocationUpdate::client_status>("ClientStatus", "How it goes on the node.")
+          .wire<&AllocationUpdate::client_description>("ClientDescription", "Why it is so, for people.")
+          .wire<&AllocationUpdate::task_states>("TaskStates", "How its tasks go, by name.")
+          .wire<&AllocationUpdate::health>("DeploymentStatus", "What the node found of its health.")
+          .wire<&AllocationUpdate::job_version>(
+              "JobVersion", "Version of the job whose health was measured; absent: the present one.")
+          .wire<&AllocationUpdate::deployment_id>("DeploymentID",
+                                                  "ID of the rollout in which it was measured; empty: none.")
+          .wire<&AllocationUpdate::network_status>("NetworkStatus",
+                                                   "Where it is reached; absent: its group has no network of its own.")
+          .done();
   return s;
 }
 

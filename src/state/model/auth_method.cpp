@@ -149,42 +149,45 @@ const Structure& description(Tag<AuthMethodConfig>) {
 
 const Structure& description(Tag<AuthMethod>) {
   using M = AuthMethod;
-  static const Structure s = Builder<M>("ACL auth method", "Who vouches for people.")
-                                 .wire<&M::name>("Name", "")
-                                 .wire<&M::type>("Type", "")
-                                 .wire<&M::token_locality>("TokenLocality", "")
-                                 .wire<&M::token_name_format>("TokenNameFormat", "With ${value.x}.")
-                                 .wire<&M::max_token_ttl>("MaxTokenTTL", "How long the tokens live.")
-                                 .wire<&M::is_default>("Default", "Used when a login names none.")
-                                 .wire<&M::config>("Config", "")
-                                 .wire<&M::key_id>("SealedBy", "")
-                                 .wire<&M::sealed>("Sealed", "")
-                                 .wire<&M::create_time>("CreateTime", "")
-                                 .time()
-                                 .wire<&M::modify_time>("ModifyTime", "")
-                                 .time()
-                                 .wire<&M::create_index>("CreateIndex", "")
-                                 .wire<&M::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<M>("ACL auth method", "Who vouches for people.")
+          .wire<&M::name>("Name", "Letters, digits, `-` and `_`, at most 128.")
+          .wire<&M::type>("Type", "`OIDC`: people log in at the provider; `JWT`: a token is brought along.")
+          .wire<&M::token_locality>("TokenLocality", "`local` or `global`: Global of the tokens that logins get.")
+          .wire<&M::token_name_format>("TokenNameFormat", "With ${value.x}.")
+          .wire<&M::max_token_ttl>("MaxTokenTTL", "How long the tokens live.")
+          .wire<&M::is_default>("Default", "Used when a login names none.")
+          .wire<&M::config>("Config", "How those who log in are verified.")
+          .wire<&M::key_id>("SealedBy", "ID of the root key under which Sealed is; empty: there is no secret.")
+          .wire<&M::sealed>("Sealed", "Its secrets, sealed, in base64; never shown.")
+          .wire<&M::create_time>("CreateTime", "When it was made.")
+          .time()
+          .wire<&M::modify_time>("ModifyTime", "When it was last changed.")
+          .time()
+          .wire<&M::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&M::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<BindingRule>) {
   using R = BindingRule;
-  static const Structure s = Builder<R>("ACL binding rule", "What those may do who log in.")
-                                 .wire<&R::id>("ID", "")
-                                 .wire<&R::description>("Description", "")
-                                 .wire<&R::auth_method>("AuthMethod", "")
-                                 .wire<&R::selector>("Selector", "Over value and list; empty: everybody.")
-                                 .wire<&R::bind_type>("BindType", "")
-                                 .wire<&R::bind_name>("BindName", "With ${value.x}.")
-                                 .wire<&R::create_time>("CreateTime", "")
-                                 .time()
-                                 .wire<&R::modify_time>("ModifyTime", "")
-                                 .time()
-                                 .wire<&R::create_index>("CreateIndex", "")
-                                 .wire<&R::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<R>("ACL binding rule", "What those may do who log in.")
+          .wire<&R::id>("ID", "UUID, made by the server.")
+          .wire<&R::description>("Description", "For people.")
+          .wire<&R::auth_method>("AuthMethod", "Name of the auth method to whose logins it applies.")
+          .wire<&R::selector>("Selector", "Over value and list; empty: everybody.")
+          .wire<&R::bind_type>("BindType",
+                               "What a login gets: a `role`, a `policy`, or `management`, which is everything.")
+          .wire<&R::bind_name>("BindName", "With ${value.x}.")
+          .wire<&R::create_time>("CreateTime", "When it was made.")
+          .time()
+          .wire<&R::modify_time>("ModifyTime", "When it was last changed.")
+          .time()
+          .wire<&R::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&R::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

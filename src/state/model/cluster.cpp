@@ -192,26 +192,28 @@ const Structure& description(Tag<Cluster>) {
           .wire<&Cluster::jobs>("Jobs", "IDs of its jobs.")
           .wire<&Cluster::stop>("Stop", "Whether it is being taken down.")
           .wire<&Cluster::directory>("Directory", "Where it was declared.")
-          .wire<&Cluster::create_index>("CreateIndex", "")
-          .wire<&Cluster::modify_index>("ModifyIndex", "")
+          .wire<&Cluster::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&Cluster::modify_index>("ModifyIndex", "Revision in which it last changed.")
           .done();
   return s;
 }
 
 const Structure& description(Tag<Host>) {
-  static const Structure s = Builder<Host>("host", "What a provider made.")
-                                 .wire<&Host::name>("Name", "")
-                                 .wire<&Host::cluster>("Cluster", "")
-                                 .wire<&Host::pool>("Pool", "")
-                                 .wire<&Host::provider>("Provider", "")
-                                 .wire<&Host::addresses>("Addresses", "")
-                                 .wire<&Host::status>("Status", "")
-                                 .wire<&Host::status_description>("StatusDescription", "")
-                                 .wire<&Host::node_id>("NodeID", "")
-                                 .wire<&Host::created_at>("CreatedAt", "")
-                                 .wire<&Host::create_index>("CreateIndex", "")
-                                 .wire<&Host::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<Host>("host", "What a provider made.")
+          .wire<&Host::name>("Name", "Its name; unique in its cluster.")
+          .wire<&Host::cluster>("Cluster", "The cluster that it belongs to.")
+          .wire<&Host::pool>("Pool", "The pool of the cluster that it belongs to.")
+          .wire<&Host::provider>("Provider", "What makes it: `local`.")
+          .wire<&Host::addresses>("Addresses", "Its addresses, by the network's name.")
+          .wire<&Host::status>("Status", "`pending`, `creating`, `running`, `stopping` or `failed`.")
+          .wire<&Host::status_description>("StatusDescription",
+                                           "Why it is so, for people; empty: there is nothing to say.")
+          .wire<&Host::node_id>("NodeID", "ID of the node that it became; empty: its agent has not joined yet.")
+          .wire<&Host::created_at>("CreatedAt", "Unix time in nanoseconds at which it was asked for.")
+          .wire<&Host::create_index>("CreateIndex", "Revision in which it was asked for.")
+          .wire<&Host::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

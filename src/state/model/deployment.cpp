@@ -24,41 +24,50 @@ const Enumeration& description(Tag<DeploymentStatus>) {
 }
 
 const Structure& description(Tag<DeploymentState>) {
-  static const Structure s = Builder<DeploymentState>("deployment state", "")
-                                 .wire<&DeploymentState::auto_revert>("AutoRevert", "")
-                                 .wire<&DeploymentState::auto_promote>("AutoPromote", "")
-                                 .wire<&DeploymentState::promoted>("Promoted", "")
-                                 .wire<&DeploymentState::placed_canaries>("PlacedCanaries", "")
-                                 .wire<&DeploymentState::desired_canaries>("DesiredCanaries", "")
-                                 .wire<&DeploymentState::desired_total>("DesiredTotal", "")
-                                 .wire<&DeploymentState::placed_allocs>("PlacedAllocs", "")
-                                 .wire<&DeploymentState::healthy_allocs>("HealthyAllocs", "")
-                                 .wire<&DeploymentState::unhealthy_allocs>("UnhealthyAllocs", "")
-                                 .wire<&DeploymentState::progress_deadline>("ProgressDeadline", "")
-                                 .wire<&DeploymentState::require_progress_by>("RequireProgressBy", "")
-                                 .time()
-                                 .done();
+  static const Structure s =
+      Builder<DeploymentState>("deployment state", "How far the rollout of one group is.")
+          .wire<&DeploymentState::auto_revert>("AutoRevert",
+                                               "Whether the job goes back to its last stable version when this fails.")
+          .wire<&DeploymentState::auto_promote>("AutoPromote",
+                                                "Whether canaries are promoted once all of them are healthy.")
+          .wire<&DeploymentState::promoted>("Promoted", "Whether the canaries were promoted: the rest follows.")
+          .wire<&DeploymentState::placed_canaries>("PlacedCanaries", "IDs of the allocations that are canaries.")
+          .wire<&DeploymentState::desired_canaries>("DesiredCanaries", "How many canaries are wanted; 0: none are.")
+          .wire<&DeploymentState::desired_total>("DesiredTotal", "How many allocations of the new version are wanted.")
+          .wire<&DeploymentState::placed_allocs>("PlacedAllocs", "How many of them were placed.")
+          .wire<&DeploymentState::healthy_allocs>("HealthyAllocs", "How many of them were found healthy.")
+          .wire<&DeploymentState::unhealthy_allocs>("UnhealthyAllocs", "How many of them were found unhealthy.")
+          .wire<&DeploymentState::progress_deadline>(
+              "ProgressDeadline", "How long no allocation may become healthy, in nanoseconds; 0: for ever.")
+          .wire<&DeploymentState::require_progress_by>(
+              "RequireProgressBy", "When it fails without progress; none: nothing was placed yet, or no deadline.")
+          .time()
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Deployment>) {
-  static const Structure s = Builder<Deployment>("deployment", "")
-                                 .wire<&Deployment::id>("ID", "")
-                                 .wire<&Deployment::ns>("Namespace", "")
-                                 .wire<&Deployment::job_id>("JobID", "")
-                                 .wire<&Deployment::job_version>("JobVersion", "")
-                                 .wire<&Deployment::job_modify_index>("JobModifyIndex", "")
-                                 .wire<&Deployment::job_spec_modify_index>("JobSpecModifyIndex", "")
-                                 .wire<&Deployment::job_create_index>("JobCreateIndex", "")
-                                 .wire<&Deployment::groups>("TaskGroups", "")
-                                 .wire<&Deployment::status>("Status", "")
-                                 .wire<&Deployment::status_description>("StatusDescription", "")
-                                 .wire<&Deployment::eval_priority>("EvalPriority", "")
-                                 .wire<&Deployment::create_time>("CreateTime", "")
-                                 .wire<&Deployment::modify_time>("ModifyTime", "")
-                                 .wire<&Deployment::create_index>("CreateIndex", "")
-                                 .wire<&Deployment::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<Deployment>("deployment", "The rollout of one version of a job, being watched.")
+          .wire<&Deployment::id>("ID", "UUID.")
+          .wire<&Deployment::ns>("Namespace", "Namespace of the job.")
+          .wire<&Deployment::job_id>("JobID", "ID of the job.")
+          .wire<&Deployment::job_version>("JobVersion", "Version of the job that is rolled out.")
+          .wire<&Deployment::job_modify_index>("JobModifyIndex",
+                                               "Revision in which the job had last changed when it began.")
+          .wire<&Deployment::job_spec_modify_index>("JobSpecModifyIndex",
+                                                    "Revision in which that version was registered.")
+          .wire<&Deployment::job_create_index>(
+              "JobCreateIndex", "Revision in which the job was made: one of that name that was purged is another.")
+          .wire<&Deployment::groups>("TaskGroups", "How far its groups are, by name.")
+          .wire<&Deployment::status>("Status", "How it goes; `failed`, `successful` and `cancelled` are its ends.")
+          .wire<&Deployment::status_description>("StatusDescription", "Why it is so, for people.")
+          .wire<&Deployment::eval_priority>("EvalPriority", "Priority of the job when it began.")
+          .wire<&Deployment::create_time>("CreateTime", "Unix time in nanoseconds at which it began.")
+          .wire<&Deployment::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
+          .wire<&Deployment::create_index>("CreateIndex", "Revision in which it began.")
+          .wire<&Deployment::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

@@ -25,9 +25,9 @@ const Structure& description(Tag<JobUi>) {
 
 const Structure& description(Tag<VersionTag>) {
   static const Structure s = Builder<VersionTag>("version tag", "A name for a version of a job.")
-                                 .wire<&VersionTag::name>("Name", "")
-                                 .wire<&VersionTag::description>("Description", "")
-                                 .wire<&VersionTag::tagged_time>("TaggedTime", "")
+                                 .wire<&VersionTag::name>("Name", "The tag; unique in its job.")
+                                 .wire<&VersionTag::description>("Description", "For people.")
+                                 .wire<&VersionTag::tagged_time>("TaggedTime", "Unix time in nanoseconds.")
                                  .done();
   return s;
 }
@@ -63,7 +63,7 @@ const Structure& description(Tag<SecretRequest>) {
 const Structure& description(Tag<Scaling>) {
   static const Structure s =
       Builder<Scaling>("scaling", "Bounds within which the count is set by an autoscaler, or by hand.")
-          .wire<&Scaling::id>("ID", "")
+          .wire<&Scaling::id>("ID", "UUID, given by the server, and kept from version to version.")
           .attribute<&Scaling::type>("type", "Type", "`horizontal`: the group's count.")
           .attribute<&Scaling::min>("min", "Min", "The least; the count when that is not given.")
           .attribute<&Scaling::max>("max", "Max", "The most.")

@@ -96,29 +96,32 @@ const Structure& description(Tag<HostVolume>) {
           .block<&HostVolume::capabilities>("capability", "RequestedCapabilities", "How it may be used.")
           .block_or_attribute<&HostVolume::parameters>("parameters", "Parameters", "The plugin's.")
           .attribute<&HostVolume::host_path>("host_path", "HostPath", "Where it is, of one that is registered.")
-          .wire<&HostVolume::state>("State", "")
-          .wire<&HostVolume::deleting>("Deleting", "")
-          .wire<&HostVolume::create_index>("CreateIndex", "")
-          .wire<&HostVolume::create_time>("CreateTime", "")
-          .wire<&HostVolume::modify_index>("ModifyIndex", "")
-          .wire<&HostVolume::modify_time>("ModifyTime", "")
+          .wire<&HostVolume::state>(
+              "State", "`pending` until the node has it, `ready`, or `unavailable`: the node does not lend it.")
+          .wire<&HostVolume::deleting>("Deleting", "Whether the node is told to delete it, and has not done it yet.")
+          .wire<&HostVolume::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&HostVolume::create_time>("CreateTime", "Unix time in nanoseconds at which it was made.")
+          .wire<&HostVolume::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .wire<&HostVolume::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
           .done();
   return s;
 }
 
 const Structure& description(Tag<HostVolumeClaim>) {
-  static const Structure s = Builder<HostVolumeClaim>("volume claim", "The volume that an allocation is bound to.")
-                                 .wire<&HostVolumeClaim::id>("ID", "")
-                                 .wire<&HostVolumeClaim::ns>("Namespace", "")
-                                 .wire<&HostVolumeClaim::job_id>("JobID", "")
-                                 .wire<&HostVolumeClaim::group>("TaskGroupName", "")
-                                 .wire<&HostVolumeClaim::alloc_id>("AllocID", "")
-                                 .wire<&HostVolumeClaim::index>("AllocIndex", "")
-                                 .wire<&HostVolumeClaim::volume_id>("VolumeID", "")
-                                 .wire<&HostVolumeClaim::volume_name>("VolumeName", "")
-                                 .wire<&HostVolumeClaim::create_index>("CreateIndex", "")
-                                 .wire<&HostVolumeClaim::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<HostVolumeClaim>("volume claim", "The volume that an allocation is bound to.")
+          .wire<&HostVolumeClaim::id>("ID", "UUID.")
+          .wire<&HostVolumeClaim::ns>("Namespace", "Namespace of the job.")
+          .wire<&HostVolumeClaim::job_id>("JobID", "ID of the job.")
+          .wire<&HostVolumeClaim::group>("TaskGroupName", "The job's group.")
+          .wire<&HostVolumeClaim::alloc_id>("AllocID", "ID of the allocation that had it last.")
+          .wire<&HostVolumeClaim::index>("AllocIndex", "The number in that allocation's name, from 0.")
+          .wire<&HostVolumeClaim::volume_id>("VolumeID",
+                                             "ID of the volume: the next allocation of that number goes where it is.")
+          .wire<&HostVolumeClaim::volume_name>("VolumeName", "The `source` of the request.")
+          .wire<&HostVolumeClaim::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&HostVolumeClaim::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

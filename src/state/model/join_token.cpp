@@ -24,8 +24,8 @@ const Structure& description(Tag<JoinToken>) {
           .wire<&JoinToken::used_by_name>("UsedByName", "The name of that node.")
           .wire<&JoinToken::used_from>("UsedFrom", "The address of that node.")
           .wire<&JoinToken::used_key>("UsedKey", "Digest of that node's public key.")
-          .wire<&JoinToken::create_index>("CreateIndex", "")
-          .wire<&JoinToken::modify_index>("ModifyIndex", "")
+          .wire<&JoinToken::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&JoinToken::modify_index>("ModifyIndex", "Revision in which it last changed.")
           .done();
   return s;
 }

@@ -189,8 +189,8 @@ const Structure& description(Tag<Namespace>) {
                                                    "Whether its tasks may run as root by raw_exec, or be capsules; it "
                                                    "holds every right of `host_rights`.")
           .attribute<&Namespace::quota>("quota", "Quota", "Name of the quota that bounds it.")
-          .wire<&Namespace::create_index>("CreateIndex", "")
-          .wire<&Namespace::modify_index>("ModifyIndex", "")
+          .wire<&Namespace::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&Namespace::modify_index>("ModifyIndex", "Revision in which it last changed.")
           .done();
   return s;
 }

@@ -64,28 +64,34 @@ const Enumeration& description(Tag<DrainStatus>) {
 }
 
 const Structure& description(Tag<DrainStrategy>) {
-  static const Structure s = Builder<DrainStrategy>("drain", "")
-                                 .wire<&DrainStrategy::deadline>("Deadline", "")
-                                 .wire<&DrainStrategy::ignore_system_jobs>("IgnoreSystemJobs", "")
-                                 .wire<&DrainStrategy::ask_slurm>("AskSlurm", "")
-                                 .wire<&DrainStrategy::force_deadline>("ForceDeadline", "")
-                                 .time()
-                                 .wire<&DrainStrategy::started_at>("StartedAt", "")
-                                 .time()
-                                 .done();
+  static const Structure s =
+      Builder<DrainStrategy>("drain", "A drain under way: the node's allocations are moved away.")
+          .wire<&DrainStrategy::deadline>(
+              "Deadline",
+              "How long they may take, in nanoseconds; 0: as long as it takes; below 0: all are stopped at once.")
+          .wire<&DrainStrategy::ignore_system_jobs>("IgnoreSystemJobs", "Whether allocations of system jobs stay.")
+          .wire<&DrainStrategy::ask_slurm>("AskSlurm", "Whether the node's Slurm jobs are waited for first.")
+          .wire<&DrainStrategy::force_deadline>("ForceDeadline",
+                                                "When what is left is stopped, by the server's clock; none: never.")
+          .time()
+          .wire<&DrainStrategy::started_at>("StartedAt", "When it began.")
+          .time()
+          .done();
   return s;
 }
 
 const Structure& description(Tag<DrainMetadata>) {
-  static const Structure s = Builder<DrainMetadata>("last drain", "")
-                                 .wire<&DrainMetadata::status>("Status", "")
-                                 .wire<&DrainMetadata::started_at>("StartedAt", "")
-                                 .time()
-                                 .wire<&DrainMetadata::updated_at>("UpdatedAt", "")
-                                 .time()
-                                 .wire<&DrainMetadata::meta>("Meta", "")
-                                 .wire<&DrainMetadata::accessor_id>("AccessorID", "")
-                                 .done();
+  static const Structure s =
+      Builder<DrainMetadata>("last drain", "The newest drain of a node, also when it is over.")
+          .wire<&DrainMetadata::status>("Status", "`draining`, `complete` or `canceled`.")
+          .wire<&DrainMetadata::started_at>("StartedAt", "When it began.")
+          .time()
+          .wire<&DrainMetadata::updated_at>("UpdatedAt", "When it last changed.")
+          .time()
+          .wire<&DrainMetadata::meta>("Meta", "What was said of it by whoever asked for it, or ended it.")
+          .wire<&DrainMetadata::accessor_id>("AccessorID",
+                                             "Accessor ID of the token with which that was asked; empty: none.")
+          .done();
   return s;
 }
 
@@ -95,12 +101,15 @@ const Enumeration& description(Tag<SlurmDrainStatus>) {
 }
 
 const Structure& description(Tag<SlurmDrain>) {
-  static const Structure s = Builder<SlurmDrain>("drain in Slurm", "")
-                                 .wire<&SlurmDrain::status>("Status", "")
-                                 .wire<&SlurmDrain::description>("Description", "")
-                                 .wire<&SlurmDrain::updated_at>("UpdatedAt", "")
-                                 .time()
-                                 .done();
+  static const Structure s =
+      Builder<SlurmDrain>("drain in Slurm", "How far Slurm is with a node that a drain took from it.")
+          .wire<&SlurmDrain::status>(
+              "Status",
+              "`asked` until Slurm was told, `draining` while its jobs run, `drained` until it has the node back.")
+          .wire<&SlurmDrain::description>("Description", "What is waited for, for people.")
+          .wire<&SlurmDrain::updated_at>("UpdatedAt", "When it last changed.")
+          .time()
+          .done();
   return s;
 }
 
@@ -117,35 +126,43 @@ const Structure& description(Tag<NodeEvent>) {
 }
 
 const Structure& description(Tag<Node>) {
-  static const Structure s = Builder<Node>("node", "A machine that runs the agent in the node role.")
-                                 .wire<&Node::id>("ID", "")
-                                 .wire<&Node::name>("Name", "")
-                                 .wire<&Node::datacenter>("Datacenter", "")
-                                 .wire<&Node::node_class>("NodeClass", "")
-                                 .wire<&Node::node_pool>("NodePool", "")
-                                 .wire<&Node::attributes>("Attributes", "")
-                                 .wire<&Node::meta>("Meta", "")
-                                 .wire<&Node::resources>("NodeResources", "")
-                                 .wire<&Node::reserved>("ReservedResources", "")
-                                 .wire<&Node::networks>("HostAddresses", "")
-                                 .wire<&Node::drivers>("Drivers", "")
-                                 .wire<&Node::volumes>("HostVolumes", "")
-                                 .wire<&Node::http_addr>("HTTPAddr", "")
-                                 .wire<&Node::host>("Host", "")
-                                 .wire<&Node::cluster>("Cluster", "")
-                                 .wire<&Node::status>("Status", "")
-                                 .wire<&Node::status_description>("StatusDescription", "")
-                                 .wire<&Node::eligibility>("SchedulingEligibility", "")
-                                 .wire<&Node::drain>("DrainStrategy", "")
-                                 .wire<&Node::last_drain>("LastDrain", "")
-                                 .wire<&Node::slurm_drain>("SlurmDrain", "")
-                                 .wire<&Node::status_updated_at>("StatusUpdatedAt", "")
-                                 .wire<&Node::last_start>("LastStart", "")
-                                 .wire<&Node::events>("Events", "")
-                                 .wire<&Node::computed_class>("ComputedClass", "")
-                                 .wire<&Node::create_index>("CreateIndex", "")
-                                 .wire<&Node::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<Node>("node", "A machine that runs the agent in the node role.")
+          .wire<&Node::id>("ID", "UUID; made by its agent, and kept on its disk.")
+          .wire<&Node::name>("Name", "Its name, the machine's unless its configuration says otherwise.")
+          .wire<&Node::datacenter>("Datacenter", "Its datacenter, by which jobs choose nodes; `dc1` unless said.")
+          .wire<&Node::node_class>("NodeClass", "Its class, `${node.class}` of constraints; empty: none.")
+          .wire<&Node::node_pool>("NodePool", "Its node pool; `default` unless said.")
+          .wire<&Node::attributes>("Attributes", "What its agent found out, by Nomad's names without `attr.`.")
+          .wire<&Node::meta>("Meta", "Pairs that were set for it, `${meta.…}` of constraints.")
+          .wire<&Node::resources>("NodeResources", "What it has.")
+          .wire<&Node::reserved>("ReservedResources", "What of that is kept back from tasks.")
+          .wire<&Node::networks>("HostAddresses", "Its addresses, on which tasks have ports.")
+          .wire<&Node::drivers>("Drivers", "Its task drivers, by name.")
+          .wire<&Node::volumes>("HostVolumes", "Directories that it lends to tasks, by name.")
+          .wire<&Node::http_addr>("HTTPAddr", "Address of its agent's API; empty: it tells none.")
+          .wire<&Node::host>("Host", "Name of the host that it is, when a provider made it; else empty.")
+          .wire<&Node::cluster>("Cluster", "The cluster that it belongs to; empty: none.")
+          .wire<&Node::status>(
+              "Status",
+              "`initializing`, `ready`, `down`, or `disconnected`: not heard of, though tasks may go on there.")
+          .wire<&Node::status_description>("StatusDescription",
+                                           "Why it is so, for people; empty: there is nothing to say.")
+          .wire<&Node::eligibility>("SchedulingEligibility",
+                                    "Whether new allocations may go there: `eligible` or `ineligible`.")
+          .wire<&Node::drain>("DrainStrategy", "The drain that is under way; absent: none.")
+          .wire<&Node::last_drain>("LastDrain", "The newest drain, also when it is over; absent: there was none.")
+          .wire<&Node::slurm_drain>(
+              "SlurmDrain", "How far Slurm is with keeping off; absent: it was not asked, or has the node back.")
+          .wire<&Node::status_updated_at>("StatusUpdatedAt", "Unix time in seconds at which Status last changed.")
+          .wire<&Node::last_start>("LastStart", "Unix time in nanoseconds at which its agent was started.")
+          .wire<&Node::events>("Events", "Its history: the newest events, oldest first.")
+          .wire<&Node::computed_class>(
+              "ComputedClass",
+              "Hash of what placement may depend on: nodes with the same one are alike but for `unique.` attributes.")
+          .wire<&Node::create_index>("CreateIndex", "Revision in which it first registered.")
+          .wire<&Node::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

@@ -50,8 +50,8 @@ const Structure& description(Tag<NodePool>) {
                                      "node_identity_ttl", "NodeIdentityTTL",
                                      "How long the certificates of its nodes are good, if that is shorter than "
                                      "`tls.node_certificate_ttl`.")
-                                 .wire<&NodePool::create_index>("CreateIndex", "")
-                                 .wire<&NodePool::modify_index>("ModifyIndex", "")
+                                 .wire<&NodePool::create_index>("CreateIndex", "Revision in which it was made.")
+                                 .wire<&NodePool::modify_index>("ModifyIndex", "Revision in which it last changed.")
                                  .done();
   return s;
 }

@@ -100,7 +100,7 @@ const Structure& description(Tag<QuotaLimit>) {
           .block<&QuotaLimit::region_limit>("region_limit", "RegionLimit", "What may be had there.")
           .attribute<&QuotaLimit::variables_limit>("variables_limit", "VariablesLimit",
                                                    "Old spelling of `storage { variables }`.")
-          .wire<&QuotaLimit::hash>("Hash", "")
+          .wire<&QuotaLimit::hash>("Hash", "Of region and limit, in base64; set by the server.")
           .done();
   return s;
 }
@@ -110,19 +110,20 @@ const Structure& description(Tag<Quota>) {
                                  .label<&Quota::name>("name", "Name", "Letters, digits, `-` and `_`.")
                                  .attribute<&Quota::description>("description", "Description", "For people.")
                                  .block<&Quota::limits>("limit", "Limits", "What holds in a region.")
-                                 .wire<&Quota::create_index>("CreateIndex", "")
-                                 .wire<&Quota::modify_index>("ModifyIndex", "")
+                                 .wire<&Quota::create_index>("CreateIndex", "Revision in which it was made.")
+                                 .wire<&Quota::modify_index>("ModifyIndex", "Revision in which it last changed.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<QuotaUsage>) {
-  static const Structure s = Builder<QuotaUsage>("quota usage", "What the namespaces of a quota have now.")
-                                 .wire<&QuotaUsage::name>("Name", "")
-                                 .wire<&QuotaUsage::used>("Used", "")
-                                 .wire<&QuotaUsage::create_index>("CreateIndex", "")
-                                 .wire<&QuotaUsage::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<QuotaUsage>("quota usage", "What the namespaces of a quota have now.")
+          .wire<&QuotaUsage::name>("Name", "Name of the quota.")
+          .wire<&QuotaUsage::used>("Used", "What is used of each limit, by the limit's Hash.")
+          .wire<&QuotaUsage::create_index>("CreateIndex", "Revision in which the quota was made.")
+          .wire<&QuotaUsage::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

@@ -11,8 +11,8 @@ const Structure& description(Tag<Record>) {
                                  .wire<&Record::kind>("Kind", "What it is.")
                                  .wire<&Record::name>("Name", "Its name, unique within its kind.")
                                  .wire<&Record::body>("Body", "What it says.")
-                                 .wire<&Record::create_index>("CreateIndex", "")
-                                 .wire<&Record::modify_index>("ModifyIndex", "")
+                                 .wire<&Record::create_index>("CreateIndex", "Revision in which it was made.")
+                                 .wire<&Record::modify_index>("ModifyIndex", "Revision in which it last changed.")
                                  .done();
   return s;
 }

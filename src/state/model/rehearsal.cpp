@@ -23,32 +23,35 @@ std::string Rehearsal::problem() const {
 }
 
 const Structure& description(Tag<RehearsalScript>) {
-  static const Structure s = Builder<RehearsalScript>("rehearsal script", "")
-                                 .wire<&RehearsalScript::name>("Name", "")
-                                 .wire<&RehearsalScript::content>("Content", "")
-                                 .done();
+  static const Structure s =
+      Builder<RehearsalScript>("rehearsal script", "A program of the site's that is run in a clone of a capsule.")
+          .wire<&RehearsalScript::name>("Name", "Names it in what was found.")
+          .wire<&RehearsalScript::content>("Content", "Its text, with its `#!` line; at most 1 MiB.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<RehearsalFinding>) {
-  static const Structure s = Builder<RehearsalFinding>("rehearsal finding", "")
-                                 .wire<&RehearsalFinding::name>("Name", "")
-                                 .wire<&RehearsalFinding::passed>("Passed", "")
-                                 .wire<&RehearsalFinding::result>("Result", "")
-                                 .wire<&RehearsalFinding::output>("Output", "")
-                                 .wire<&RehearsalFinding::took>("Took", "")
-                                 .done();
+  static const Structure s =
+      Builder<RehearsalFinding>("rehearsal finding", "One thing that was tried with a clone.")
+          .wire<&RehearsalFinding::name>("Name", "`start`, `check`, or the name of a script.")
+          .wire<&RehearsalFinding::passed>("Passed", "Whether it worked.")
+          .wire<&RehearsalFinding::result>("Result", "Exit code; 128 and a signal's number; 124: it took too long.")
+          .wire<&RehearsalFinding::output>("Output", "The end of what it said, at most 4 KiB.")
+          .wire<&RehearsalFinding::took>("Took", "How long it took, in nanoseconds.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Rehearsal>) {
-  static const Structure s = Builder<Rehearsal>("rehearsal", "")
-                                 .wire<&Rehearsal::image>("Image", "")
-                                 .wire<&Rehearsal::digest>("Digest", "")
-                                 .wire<&Rehearsal::snapshot>("Snapshot", "")
-                                 .wire<&Rehearsal::at>("At", "")
-                                 .wire<&Rehearsal::findings>("Findings", "")
-                                 .done();
+  static const Structure s =
+      Builder<Rehearsal>("rehearsal", "What became of a clone of a capsule that was started apart from everything.")
+          .wire<&Rehearsal::image>("Image", "The image that was tried: `<name>:<version>`.")
+          .wire<&Rehearsal::digest>("Digest", "Digest of that image.")
+          .wire<&Rehearsal::snapshot>("Snapshot", "The snapshot whose data it had; of a backup its ID.")
+          .wire<&Rehearsal::at>("At", "Unix time in nanoseconds at which it ended.")
+          .wire<&Rehearsal::findings>("Findings", "What was tried, in order.")
+          .done();
   return s;
 }
 

@@ -24,16 +24,23 @@ const Structure& description(Tag<AutopilotConfiguration>) {
   using A = AutopilotConfiguration;
   static const Structure s =
       Builder<A>("autopilot configuration", "Kept for Nomad's clients; with one server nothing acts on it.")
-          .wire<&A::cleanup_dead_servers>("CleanupDeadServers", "")
-          .wire<&A::last_contact_threshold>("LastContactThreshold", "")
-          .wire<&A::max_trailing_logs>("MaxTrailingLogs", "")
-          .wire<&A::min_quorum>("MinQuorum", "")
-          .wire<&A::server_stabilization_time>("ServerStabilizationTime", "")
-          .wire<&A::enable_redundancy_zones>("EnableRedundancyZones", "")
-          .wire<&A::disable_upgrade_migration>("DisableUpgradeMigration", "")
-          .wire<&A::enable_custom_upgrades>("EnableCustomUpgrades", "")
-          .wire<&A::create_index>("CreateIndex", "")
-          .wire<&A::modify_index>("ModifyIndex", "")
+          .wire<&A::cleanup_dead_servers>("CleanupDeadServers",
+                                          "In Nomad: whether dead servers are removed when a new one joins.")
+          .wire<&A::last_contact_threshold>("LastContactThreshold",
+                                            "In Nomad: how long a healthy server may be without contact to the leader.")
+          .wire<&A::max_trailing_logs>("MaxTrailingLogs",
+                                       "In Nomad: how many log entries a healthy server may be behind.")
+          .wire<&A::min_quorum>("MinQuorum", "In Nomad: how many servers stay at least when dead ones are removed.")
+          .wire<&A::server_stabilization_time>("ServerStabilizationTime",
+                                               "In Nomad: how long a new server must be healthy before it votes.")
+          .wire<&A::enable_redundancy_zones>("EnableRedundancyZones",
+                                             "In Nomad Enterprise: whether one server of each zone votes.")
+          .wire<&A::disable_upgrade_migration>(
+              "DisableUpgradeMigration", "In Nomad Enterprise: whether newer servers do not take over from older ones.")
+          .wire<&A::enable_custom_upgrades>(
+              "EnableCustomUpgrades", "In Nomad Enterprise: whether a version of the site's own tells which is newer.")
+          .wire<&A::create_index>("CreateIndex", "Revision in which it was first written.")
+          .wire<&A::modify_index>("ModifyIndex", "Revision in which it last changed.")
           .done();
   return s;
 }
@@ -64,8 +71,8 @@ const Structure& description(Tag<SchedulerConfiguration>) {
           .wire<&C::reject_job_registration>("RejectJobRegistration", "Only management tokens register jobs.")
           .wire<&C::pause_eval_broker>("PauseEvalBroker", "Evaluations are kept, and none is scheduled.")
           .wire<&C::node_limit>("NodeLimitForFeasibilityChecks", "Kept for Nomad's clients: all nodes are looked at.")
-          .wire<&C::create_index>("CreateIndex", "")
-          .wire<&C::modify_index>("ModifyIndex", "")
+          .wire<&C::create_index>("CreateIndex", "Revision in which it was first written.")
+          .wire<&C::modify_index>("ModifyIndex", "Revision in which it last changed.")
           .done();
   return s;
 }

@@ -102,18 +102,20 @@ const Structure& description(Tag<Service>) {
 }
 
 const Structure& description(Tag<CheckResult>) {
-  static const Structure s = Builder<CheckResult>("check result", "")
-                                 .wire<&CheckResult::id>("ID", "")
-                                 .wire<&CheckResult::check>("Check", "")
-                                 .wire<&CheckResult::service>("Service", "")
-                                 .wire<&CheckResult::task>("Task", "")
-                                 .wire<&CheckResult::group>("Group", "")
-                                 .wire<&CheckResult::mode>("Mode", "")
-                                 .wire<&CheckResult::status>("Status", "")
-                                 .wire<&CheckResult::status_code>("StatusCode", "")
-                                 .wire<&CheckResult::output>("Output", "")
-                                 .wire<&CheckResult::timestamp>("Timestamp", "")
-                                 .done();
+  static const Structure s =
+      Builder<CheckResult>("check result", "The newest result of one check of an allocation.")
+          .wire<&CheckResult::id>("ID", "Made of allocation, service and check: the same as long as these are.")
+          .wire<&CheckResult::check>("Check", "Name of the check.")
+          .wire<&CheckResult::service>("Service", "Name of the service that it is of.")
+          .wire<&CheckResult::task>("Task", "The task whose service it is; empty: the group's.")
+          .wire<&CheckResult::group>("Group", "The group of the allocation.")
+          .wire<&CheckResult::mode>("Mode",
+                                    "`healthiness`: it counts for the allocation's health; `readiness`: it does not.")
+          .wire<&CheckResult::status>("Status", "`pending` before the first test, `success` or `failure`.")
+          .wire<&CheckResult::status_code>("StatusCode", "http: the response's; script: the exit code.")
+          .wire<&CheckResult::output>("Output", "What the test said, at most 3 KiB.")
+          .wire<&CheckResult::timestamp>("Timestamp", "Unix time in seconds of the test; 0: there was none yet.")
+          .done();
   return s;
 }
 

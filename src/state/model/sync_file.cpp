@@ -244,7 +244,7 @@ const Structure& description(Tag<SyncFile>) {
                         "A file that is the same wherever it is wanted. A block beside `cluster`, in "
                         "`cluster.hcl` or in any `*.files.hcl`.")
           .label<&SyncFile::name>("name", "Name", "Its path on the nodes; or a name of its own, beside `path`.")
-          .wire<&SyncFile::cluster>("Cluster", "")
+          .wire<&SyncFile::cluster>("Cluster", "The cluster whose nodes get it; empty: nodes that are in none.")
           .attribute<&SyncFile::path>("path", "Path", "Where it is put, when the label does not say it.")
           .attribute<&SyncFile::type>("type", "Type",
                                       "`file`, `symlink`, `directory`, `absent` (removed where it is) or `part` (only "
@@ -277,10 +277,10 @@ const Structure& description(Tag<SyncFile>) {
           .wire<&SyncFile::content_id>("ContentID", "Where its bytes are kept.")
           .wire<&SyncFile::size>("Size", "Bytes of its master.")
           .wire<&SyncFile::from_directory>("FromDirectory", "Whether the cluster's directory declares it.")
-          .wire<&SyncFile::modify_time>("ModifyTime", "")
+          .wire<&SyncFile::modify_time>("ModifyTime", "When it was last changed.")
           .time()
-          .wire<&SyncFile::create_index>("CreateIndex", "")
-          .wire<&SyncFile::modify_index>("ModifyIndex", "")
+          .wire<&SyncFile::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&SyncFile::modify_index>("ModifyIndex", "Revision in which it last changed.")
           .done();
   return s;
 }
@@ -297,70 +297,78 @@ const Structure& description(Tag<SentBytes>) {
 }
 
 const Structure& description(Tag<FileContent>) {
-  static const Structure s = Builder<FileContent>("file content", "The bytes of a file.")
-                                 .wire<&FileContent::id>("ID", "")
-                                 .wire<&FileContent::key_id>("KeyID", "")
-                                 .wire<&FileContent::data>("Data", "Base64.")
-                                 .wire<&FileContent::pieces>("Pieces", "")
-                                 .wire<&FileContent::create_index>("CreateIndex", "")
-                                 .wire<&FileContent::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<FileContent>("file content", "The bytes of a file.")
+          .wire<&FileContent::id>("ID", "`sha256-<hex>` of plain bytes; of secret ones a name that says nothing.")
+          .wire<&FileContent::key_id>("KeyID", "ID of the root key under which Data is sealed; empty: it is plain.")
+          .wire<&FileContent::data>("Data", "Base64.")
+          .wire<&FileContent::pieces>("Pieces", "IDs of the pieces, in order; none: Data has all of it.")
+          .wire<&FileContent::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&FileContent::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<FilePiece>) {
-  static const Structure s = Builder<FilePiece>("file piece", "A part of the bytes of a large file.")
-                                 .wire<&FilePiece::id>("ID", "")
-                                 .wire<&FilePiece::key_id>("KeyID", "")
-                                 .wire<&FilePiece::data>("Data", "Base64.")
-                                 .wire<&FilePiece::at>("At", "")
-                                 .time()
-                                 .wire<&FilePiece::create_index>("CreateIndex", "")
-                                 .wire<&FilePiece::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<FilePiece>("file piece", "A part of the bytes of a large file.")
+          .wire<&FilePiece::id>("ID", "`sha256-<hex>` of plain bytes; of secret ones a name that says nothing.")
+          .wire<&FilePiece::key_id>("KeyID", "ID of the root key under which Data is sealed; empty: it is plain.")
+          .wire<&FilePiece::data>("Data", "Base64.")
+          .wire<&FilePiece::at>("At", "When it was last sent; one that no file names goes an hour later.")
+          .time()
+          .wire<&FilePiece::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&FilePiece::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<FileProblem>) {
-  static const Structure s = Builder<FileProblem>("file problem", "A file that is not as its master.")
-                                 .wire<&FileProblem::path>("Path", "")
-                                 .wire<&FileProblem::state>("State", "")
-                                 .wire<&FileProblem::reason>("Reason", "")
-                                 .wire<&FileProblem::since>("Since", "")
-                                 .time()
-                                 .done();
+  static const Structure s =
+      Builder<FileProblem>("file problem", "A file that is not as its master.")
+          .wire<&FileProblem::path>("Path", "Where the file is; empty: it is about all of them.")
+          .wire<&FileProblem::state>("State", "`pending`, `drifted` (changed where it is) or `failed`.")
+          .wire<&FileProblem::reason>("Reason", "Why, for people.")
+          .wire<&FileProblem::since>("Since", "Since when it is so.")
+          .time()
+          .done();
   return s;
 }
 
 const Structure& description(Tag<FileEvent>) {
-  static const Structure s = Builder<FileEvent>("file event", "What a node did with a file, or found.")
-                                 .wire<&FileEvent::at>("At", "")
-                                 .time()
-                                 .wire<&FileEvent::path>("Path", "")
-                                 .wire<&FileEvent::what>("What", "")
-                                 .wire<&FileEvent::detail>("Detail", "")
-                                 .done();
+  static const Structure s =
+      Builder<FileEvent>("file event", "What a node did with a file, or found.")
+          .wire<&FileEvent::at>("At", "When.")
+          .time()
+          .wire<&FileEvent::path>("Path", "Where the file is.")
+          .wire<&FileEvent::what>(
+              "What",
+              "`created`, `replaced`, `removed`, `corrected`, `drifted`, `failed`, `before`, `after` or `reload`.")
+          .wire<&FileEvent::detail>("Detail", "More about it, for people; empty: there is nothing to say.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<FileReport>) {
-  static const Structure s = Builder<FileReport>("file report", "What a node says of its files.")
-                                 .wire<&FileReport::node_id>("NodeID", "")
-                                 .wire<&FileReport::node>("Node", "")
-                                 .wire<&FileReport::capsule>("Capsule", "")
-                                 .wire<&FileReport::epoch>("Epoch", "")
-                                 .wire<&FileReport::revision>("Revision", "")
-                                 .wire<&FileReport::manifest>("Manifest", "")
-                                 .wire<&FileReport::refused>("Refused", "")
-                                 .wire<&FileReport::key_serial>("KeySerial", "")
-                                 .wire<&FileReport::files>("Files", "")
-                                 .wire<&FileReport::applied_at>("AppliedAt", "")
-                                 .time()
-                                 .wire<&FileReport::problems>("Problems", "")
-                                 .wire<&FileReport::events>("Events", "")
-                                 .wire<&FileReport::create_index>("CreateIndex", "")
-                                 .wire<&FileReport::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<FileReport>("file report", "What a node says of its files.")
+          .wire<&FileReport::node_id>("NodeID", "ID of the node.")
+          .wire<&FileReport::node>("Node", "Name of the node.")
+          .wire<&FileReport::capsule>("Capsule",
+                                      "The capsule on the node whose files it is about; empty: the node's own.")
+          .wire<&FileReport::epoch>("Epoch", "Epoch of the manifest that was applied.")
+          .wire<&FileReport::revision>("Revision", "Revision of the manifest that was applied.")
+          .wire<&FileReport::manifest>("Manifest", "Digest of that manifest.")
+          .wire<&FileReport::refused>("Refused", "Why a newer manifest was not taken; empty: it was.")
+          .wire<&FileReport::key_serial>("KeySerial", "Serial of the newest step of keys that the node follows.")
+          .wire<&FileReport::files>("Files", "How many files that manifest has.")
+          .wire<&FileReport::applied_at>("AppliedAt", "When something last changed there.")
+          .time()
+          .wire<&FileReport::problems>("Problems", "Files that are not as their masters.")
+          .wire<&FileReport::events>("Events", "The newest last, at most 40.")
+          .wire<&FileReport::create_index>("CreateIndex", "Revision in which it was first told.")
+          .wire<&FileReport::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
@@ -371,40 +379,44 @@ const Enumeration& description(Tag<FileKeyAction>) {
 
 const Structure& description(Tag<FileKey>) {
   static const Structure s = Builder<FileKey>("file key", "A key that signs manifests.")
-                                 .wire<&FileKey::key>("Key", "")
-                                 .wire<&FileKey::key_id>("KeyID", "")
-                                 .wire<&FileKey::seed>("Seed", "")
-                                 .wire<&FileKey::since>("Since", "")
+                                 .wire<&FileKey::key>("Key", "Its public half, in base64.")
+                                 .wire<&FileKey::key_id>("KeyID", "ID of the root key under which Seed is sealed.")
+                                 .wire<&FileKey::seed>("Seed", "Its private half, sealed, in base64; never shown.")
+                                 .wire<&FileKey::since>("Since", "Since when there is this key.")
                                  .time()
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<FileKeyStep>) {
-  static const Structure s = Builder<FileKeyStep>("file key step", "What becomes of the keys that sign manifests.")
-                                 .wire<&FileKeyStep::serial>("Serial", "")
-                                 .wire<&FileKeyStep::action>("Action", "")
-                                 .wire<&FileKeyStep::from>("From", "")
-                                 .wire<&FileKeyStep::to>("To", "")
-                                 .wire<&FileKeyStep::by_from>("ByFrom", "")
-                                 .wire<&FileKeyStep::by_to>("ByTo", "")
-                                 .done();
+  static const Structure s =
+      Builder<FileKeyStep>("file key step", "What becomes of the keys that sign manifests.")
+          .wire<&FileKeyStep::serial>("Serial", "Counts the steps, from 1 without a gap.")
+          .wire<&FileKeyStep::action>(
+              "Action", "`introduce`: To is believed beside From; `withdraw`: From is not believed any more.")
+          .wire<&FileKeyStep::from>("From", "Public half of the key that is believed before, in base64.")
+          .wire<&FileKeyStep::to>("To", "Public half of the key that is believed after, in base64.")
+          .wire<&FileKeyStep::by_from>("ByFrom", "Signature of the step by From, in base64; of an introduction only.")
+          .wire<&FileKeyStep::by_to>("ByTo", "Signature of the step by To, in base64.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<FileSettings>) {
-  static const Structure s = Builder<FileSettings>("file settings", "What signs manifests.")
-                                 .wire<&FileSettings::key>("Key", "")
-                                 .wire<&FileSettings::key_id>("KeyID", "")
-                                 .wire<&FileSettings::seed>("Seed", "")
-                                 .wire<&FileSettings::key_since>("KeySince", "")
-                                 .time()
-                                 .wire<&FileSettings::next>("Next", "")
-                                 .wire<&FileSettings::steps>("Steps", "")
-                                 .wire<&FileSettings::epoch>("Epoch", "")
-                                 .wire<&FileSettings::create_index>("CreateIndex", "")
-                                 .wire<&FileSettings::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<FileSettings>("file settings", "What signs manifests.")
+          .wire<&FileSettings::key>("Key", "Public half of the key that signs now, in base64.")
+          .wire<&FileSettings::key_id>("KeyID", "ID of the root key under which Seed is sealed.")
+          .wire<&FileSettings::seed>("Seed", "Private half of the key that signs now, sealed, in base64; never shown.")
+          .wire<&FileSettings::key_since>("KeySince", "Since when that key signs; none: from the beginning.")
+          .time()
+          .wire<&FileSettings::next>("Next", "The key that nodes learn to believe, and that signs then; absent: none.")
+          .wire<&FileSettings::steps>("Steps", "What became of the keys so far, in order.")
+          .wire<&FileSettings::epoch>(
+              "Epoch", "Raised when an older store was restored, and nodes shall follow it nevertheless; from 1.")
+          .wire<&FileSettings::create_index>("CreateIndex", "Revision in which it was first written.")
+          .wire<&FileSettings::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

@@ -65,30 +65,33 @@ const Structure& description(Tag<VariableLock>) {
 }
 
 const Structure& description(Tag<Variable>) {
-  static const Structure s = Builder<Variable>("variable", "A variable, sealed.")
-                                 .wire<&Variable::ns>("Namespace", "Its namespace.")
-                                 .wire<&Variable::path>("Path", "Its path.")
-                                 .wire<&Variable::key_id>("KeyID", "The root key under which it is sealed.")
-                                 .wire<&Variable::sealed>("Data", "Its items, sealed.")
-                                 .wire<&Variable::lock>("Lock", "Who holds it.")
-                                 .wire<&Variable::create_time>("CreateTime", "")
-                                 .wire<&Variable::modify_time>("ModifyTime", "")
-                                 .wire<&Variable::create_index>("CreateIndex", "")
-                                 .wire<&Variable::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<Variable>("variable", "A variable, sealed.")
+          .wire<&Variable::ns>("Namespace", "Its namespace.")
+          .wire<&Variable::path>("Path", "Its path.")
+          .wire<&Variable::key_id>("KeyID", "The root key under which it is sealed.")
+          .wire<&Variable::sealed>("Data", "Its items, sealed.")
+          .wire<&Variable::lock>("Lock", "Who holds it.")
+          .wire<&Variable::create_time>("CreateTime", "Unix time in nanoseconds at which it was made.")
+          .wire<&Variable::modify_time>("ModifyTime", "Unix time in nanoseconds at which it last changed.")
+          .wire<&Variable::create_index>("CreateIndex", "Revision in which it was made.")
+          .wire<&Variable::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<VariableLease>) {
-  static const Structure s = Builder<VariableLease>("variable lease", "Until when a lock is good.")
-                                 .wire<&VariableLease::ns>("Namespace", "")
-                                 .wire<&VariableLease::path>("Path", "")
-                                 .wire<&VariableLease::lock_id>("LockID", "")
-                                 .wire<&VariableLease::until>("Until", "")
-                                 .wire<&VariableLease::lock_delay>("LockDelay", "")
-                                 .wire<&VariableLease::create_index>("CreateIndex", "")
-                                 .wire<&VariableLease::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<VariableLease>("variable lease", "Until when a lock is good.")
+          .wire<&VariableLease::ns>("Namespace", "Namespace of the variable.")
+          .wire<&VariableLease::path>("Path", "Path of the variable.")
+          .wire<&VariableLease::lock_id>("LockID",
+                                         "ID of the lock; empty: it was lost, and nobody may take it before Until.")
+          .wire<&VariableLease::until>("Until", "Unix time in nanoseconds until which the lock is good.")
+          .wire<&VariableLease::lock_delay>("LockDelay", "How long after Until nobody gets the lock, in nanoseconds.")
+          .wire<&VariableLease::create_index>("CreateIndex", "Revision in which the lock was taken.")
+          .wire<&VariableLease::modify_index>("ModifyIndex", "Revision in which it last changed.")
+          .done();
   return s;
 }
 

@@ -83,14 +83,16 @@ const Structure& description(Tag<HostVolumeCapability>) {
 }
 
 const Structure& description(Tag<NodeVolume>) {
-  static const Structure s = Builder<NodeVolume>("host volume", "A directory that a node lends to tasks.")
-                                 .wire<&NodeVolume::name>("Name", "")
-                                 .wire<&NodeVolume::path>("Path", "")
-                                 .wire<&NodeVolume::read_only>("ReadOnly", "")
-                                 .wire<&NodeVolume::id>("ID", "")
-                                 .wire<&NodeVolume::ns>("Namespace", "")
-                                 .wire<&NodeVolume::capabilities>("Capabilities", "")
-                                 .done();
+  static const Structure s =
+      Builder<NodeVolume>("host volume", "A directory that a node lends to tasks.")
+          .wire<&NodeVolume::name>("Name", "The `source` of requests.")
+          .wire<&NodeVolume::path>("Path", "Where it is on the node.")
+          .wire<&NodeVolume::read_only>("ReadOnly", "Whether tasks may only read it.")
+          .wire<&NodeVolume::id>("ID",
+                                 "ID of the dynamic host volume that it is; empty: from the agent's configuration.")
+          .wire<&NodeVolume::ns>("Namespace", "Namespace whose jobs may mount it; empty: any.")
+          .wire<&NodeVolume::capabilities>("Capabilities", "How it may be used; none: in any way.")
+          .done();
   return s;
 }
 

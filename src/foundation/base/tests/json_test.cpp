@@ -34,12 +34,12 @@ struct Journey {
 };
 const describe::Structure& description(describe::Tag<Journey>) {
   static const auto s = describe::Builder<Journey>("journey", "A journey.")
-                            .wire<&Journey::name>("Name", "")
-                            .wire<&Journey::near>("Way.Near", "")
-                            .wire<&Journey::far>("Way.Far", "")
-                            .wire<&Journey::left_at>("LeftAt", "")
+                            .wire<&Journey::name>("Name", "What it is called.")
+                            .wire<&Journey::near>("Way.Near", "Kilometres to the nearest stop.")
+                            .wire<&Journey::far>("Way.Far", "Kilometres to the farthest stop.")
+                            .wire<&Journey::left_at>("LeftAt", "When it began.")
                             .time()
-                            .wire<&Journey::stops>("Rest.Stops", "")
+                            .wire<&Journey::stops>("Rest.Stops", "How many stops there are.")
                             .done();
   return s;
 }
@@ -56,14 +56,14 @@ struct Cart {
 };
 const describe::Structure& description(describe::Tag<Cart>) {
   static const auto s = describe::Builder<Cart>("cart", "A cart.")
-                            .attribute<&Cart::open>("open", "Open", "")
-                            .attribute<&Cart::weight>("weight", "Weight", "")
-                            .attribute<&Cart::wait>("wait", "Wait", "")
-                            .attribute<&Cart::colour>("colour", "Colour", "")
-                            .block<&Cart::spare>("spare", "Spare", "")
-                            .block<&Cart::wheels>("wheel", "Wheels", "")
-                            .block_or_attribute<&Cart::meta>("meta", "Meta", "")
-                            .block_or_attribute<&Cart::config>("config", "Config", "")
+                            .attribute<&Cart::open>("open", "Open", "Whether it has no roof.")
+                            .attribute<&Cart::weight>("weight", "Weight", "Kilograms.")
+                            .attribute<&Cart::wait>("wait", "Wait", "How long it stands before it goes on.")
+                            .attribute<&Cart::colour>("colour", "Colour", "What it is painted in.")
+                            .block<&Cart::spare>("spare", "Spare", "The wheel that it carries; absent: none.")
+                            .block<&Cart::wheels>("wheel", "Wheels", "The wheels that it goes on.")
+                            .block_or_attribute<&Cart::meta>("meta", "Meta", "Free pairs.")
+                            .block_or_attribute<&Cart::config>("config", "Config", "Anything.")
                             .done();
   return s;
 }

@@ -39,31 +39,31 @@ inline const describe::Enumeration& description(describe::Tag<Rig>) {
   return e;
 }
 inline const describe::Structure& description(describe::Tag<Sailor>) {
-  static const auto s = describe::Builder<Sailor>("sailor", "")
-                            .wire<&Sailor::name>("Name", "")
-                            .wire<&Sailor::age>("Age", "")
-                            .wire<&Sailor::skills>("Skills", "")
+  static const auto s = describe::Builder<Sailor>("sailor", "One who sails a boat.")
+                            .wire<&Sailor::name>("Name", "What he is called.")
+                            .wire<&Sailor::age>("Age", "Years.")
+                            .wire<&Sailor::skills>("Skills", "What he can do.")
                             .done();
   return s;
 }
 inline const describe::Structure& description(describe::Tag<Boat>) {
-  static const auto s = describe::Builder<Boat>("boat", "")
-                            .wire<&Boat::name>("Name", "")
-                            .wire<&Boat::rig>("Rig", "")
-                            .wire<&Boat::crew>("Crew", "")
-                            .wire<&Boat::length>("Length", "")
-                            .wire<&Boat::at_sea>("AtSea", "")
-                            .wire<&Boat::watch>("Watch", "")
-                            .wire<&Boat::launched>("Launched", "")
+  static const auto s = describe::Builder<Boat>("boat", "A boat, with one member of every kind.")
+                            .wire<&Boat::name>("Name", "What it is called.")
+                            .wire<&Boat::rig>("Rig", "How it carries its sails.")
+                            .wire<&Boat::crew>("Crew", "How many sail it.")
+                            .wire<&Boat::length>("Length", "Metres.")
+                            .wire<&Boat::at_sea>("AtSea", "Whether it has left the port.")
+                            .wire<&Boat::watch>("Watch", "How long a watch is.")
+                            .wire<&Boat::launched>("Launched", "When it was first in the water.")
                             .time()
-                            .wire<&Boat::hold>("Space.HoldMB", "")
-                            .wire<&Boat::ports>("Ports", "")
-                            .wire<&Boat::sailors>("Sailors", "")
-                            .wire<&Boat::meta>("Meta", "")
-                            .wire<&Boat::posts>("Posts", "")
-                            .wire<&Boat::captain>("Captain", "")
-                            .wire<&Boat::insured>("Insured", "")
-                            .wire<&Boat::papers>("Papers", "")
+                            .wire<&Boat::hold>("Space.HoldMB", "What its hold takes.")
+                            .wire<&Boat::ports>("Ports", "Where it calls, in order.")
+                            .wire<&Boat::sailors>("Sailors", "Those on board.")
+                            .wire<&Boat::meta>("Meta", "Free pairs.")
+                            .wire<&Boat::posts>("Posts", "Who stands where, by post.")
+                            .wire<&Boat::captain>("Captain", "Who commands it; absent: nobody.")
+                            .wire<&Boat::insured>("Insured", "Whether it is; absent: not known.")
+                            .wire<&Boat::papers>("Papers", "Anything that is written of it.")
                             .done();
   return s;
 }

@@ -55,23 +55,24 @@ const describe::Structure& description(describe::Tag<Engine>) {
   return s;
 }
 const describe::Structure& description(describe::Tag<Car>) {
-  static const describe::Structure s = describe::Builder<Car>("car", "A car.")
-                                           .label<&Car::maker>("maker", "Maker", "Who made it.")
-                                           .attribute<&Car::fast>("fast", "Fast", "")
-                                           .attribute<&Car::doors>("doors", "Doors", "")
-                                           .attribute<&Car::length>("length", "Length", "")
-                                           .attribute<&Car::warranty>("warranty", "Warranty", "")
-                                           .attribute<&Car::colour>("colour", "Colour", "")
-                                           .attribute<&Car::year>("year", "Year", "")
-                                           .attribute<&Car::owners>("owners", "Owners", "")
-                                           .block_or_attribute<&Car::tags>("tags", "Tags", "")
-                                           .attribute<&Car::limits>("limits", "Limits", "")
-                                           .block_or_attribute<&Car::extra>("extra", "Extra", "")
-                                           .block<&Car::engine>("engine", "Engine", "")
-                                           .block<&Car::spare>("spare", "Spare", "")
-                                           .block<&Car::wheels>("wheel", "Wheels", "")
-                                           .block<&Car::lamps>("lamp", "Lamps", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Car>("car", "A car.")
+          .label<&Car::maker>("maker", "Maker", "Who made it.")
+          .attribute<&Car::fast>("fast", "Fast", "Whether it is one for races.")
+          .attribute<&Car::doors>("doors", "Doors", "How many it has.")
+          .attribute<&Car::length>("length", "Length", "Metres.")
+          .attribute<&Car::warranty>("warranty", "Warranty", "How long its maker stands for it.")
+          .attribute<&Car::colour>("colour", "Colour", "What it is painted in.")
+          .attribute<&Car::year>("year", "Year", "When it was made; absent: not known.")
+          .attribute<&Car::owners>("owners", "Owners", "Who had it, oldest first.")
+          .block_or_attribute<&Car::tags>("tags", "Tags", "Free pairs.")
+          .attribute<&Car::limits>("limits", "Limits", "Numbers, by what they bound.")
+          .block_or_attribute<&Car::extra>("extra", "Extra", "Anything.")
+          .block<&Car::engine>("engine", "Engine", "What drives it.")
+          .block<&Car::spare>("spare", "Spare", "A second engine; absent: none.")
+          .block<&Car::wheels>("wheel", "Wheels", "What it goes on.")
+          .block<&Car::lamps>("lamp", "Lamps", "By where they are.")
+          .done();
   return s;
 }
 

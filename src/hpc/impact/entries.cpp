@@ -92,27 +92,30 @@ std::map<std::string, Tally> by_month(const std::vector<Entry>& entries) {
 const describe::Structure& description(describe::Tag<Entry>) {
   static const describe::Structure s =
       describe::Builder<Entry>("change entry", "A change that was made, and what those who use the cluster noticed.")
-          .wire<&Entry::number>("Number", "")
-          .wire<&Entry::at>("Time", "")
+          .wire<&Entry::number>("Number", "1, 2, … in the order in which changes were made; none is given out twice.")
+          .wire<&Entry::at>("Time", "When it was made, by the server's clock.")
           .time()
-          .wire<&Entry::who>("Who", "")
-          .wire<&Entry::request_id>("RequestID", "")
-          .wire<&Entry::what>("What", "")
-          .wire<&Entry::ns>("Namespace", "")
-          .wire<&Entry::impact>("Class", "")
-          .wire<&Entry::why>("Why", "")
-          .wire<&Entry::create_index>("CreateIndex", "")
+          .wire<&Entry::who>("Who", "Name of the token that made it, or its accessor where it has no name.")
+          .wire<&Entry::request_id>("RequestID",
+                                    "Of the request that made it, as in the audit log; empty: there is none.")
+          .wire<&Entry::what>("What", "What was asked for, for people: \"apply cluster 'demo'\".")
+          .wire<&Entry::ns>("Namespace", "Namespace that it concerns; empty: it is of no single one.")
+          .wire<&Entry::impact>("Class", "The worst that it does: none, brief, drain or outage.")
+          .wire<&Entry::why>("Why", "What it does of that class, in one line; of many the first few.")
+          .wire<&Entry::create_index>("CreateIndex", "Revision of the store that has both the change and this entry.")
           .done();
   return s;
 }
 
 const describe::Structure& description(describe::Tag<Tally>) {
-  static const describe::Structure s = describe::Builder<Tally>("change tally", "Changes by their class.")
-                                           .wire<&Tally::none>("None", "")
-                                           .wire<&Tally::brief>("Brief", "")
-                                           .wire<&Tally::drain>("Drain", "")
-                                           .wire<&Tally::outage>("Outage", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Tally>("change tally", "Changes by their class.")
+          .wire<&Tally::none>("None", "How many changes nobody noticed.")
+          .wire<&Tally::brief>(
+              "Brief", "How many took a service away for seconds and ended no work; they count as no-impact, too.")
+          .wire<&Tally::drain>("Drain", "How many kept new work off nodes until they were empty.")
+          .wire<&Tally::outage>("Outage", "How many ended work that ran, or left a service without a way to go on.")
+          .done();
   return s;
 }
 

@@ -398,13 +398,14 @@ void Ground::make(const Change& change, const os::Fd& bytes) {
 }
 
 const describe::Structure& description(describe::Tag<Stamp>) {
-  static const describe::Structure s = describe::Builder<Stamp>("stamp", "A file that was read.")
-                                           .wire<&Stamp::inode>("Inode", "")
-                                           .wire<&Stamp::size>("Size", "")
-                                           .wire<&Stamp::mtime>("Mtime", "")
-                                           .wire<&Stamp::ctime>("Ctime", "")
-                                           .wire<&Stamp::digest>("Digest", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Stamp>("stamp", "A file that was read.")
+          .wire<&Stamp::inode>("Inode", "Its inode number.")
+          .wire<&Stamp::size>("Size", "Its size in bytes.")
+          .wire<&Stamp::mtime>("Mtime", "When its content was last changed, Unix time in nanoseconds.")
+          .wire<&Stamp::ctime>("Ctime", "When its inode was last changed, Unix time in nanoseconds.")
+          .wire<&Stamp::digest>("Digest", "SHA-256 of what it held when it was read, hexadecimal.")
+          .done();
   return s;
 }
 

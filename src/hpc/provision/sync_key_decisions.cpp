@@ -106,10 +106,11 @@ const describe::Structure& description(describe::Tag<KeyState>) {
   static const describe::Structure s =
       describe::Builder<KeyState>("key of manifests", "How the key that signs manifests of files stands.")
           .wire<&KeyState::key>("Key", "Thumbprint of the key that signs.")
-          .wire<&KeyState::since>("Since", "")
+          .wire<&KeyState::since>("Since", "Since when it signs; zero: from the beginning.")
           .time()
           .wire<&KeyState::next>("Next", "Thumbprint of the key that nodes learn to believe; empty: none.")
-          .wire<&KeyState::next_since>("NextSince", "")
+          .wire<&KeyState::next_since>("NextSince",
+                                       "Since when nodes learn to believe the next one; zero: there is none.")
           .time()
           .wire<&KeyState::serial>("Serial", "Of the newest step.")
           .wire<&KeyState::waiting>("Waiting", "Nodes that are alive and have not taken it.")

@@ -174,12 +174,15 @@ const describe::Enumeration& description(describe::Tag<Action>) {
 }
 
 const describe::Structure& description(describe::Tag<Change>) {
-  static const describe::Structure s = describe::Builder<Change>("change", "What is done to a file.")
-                                           .wire<&Change::entry>("Entry", "")
-                                           .wire<&Change::action>("Action", "")
-                                           .wire<&Change::why>("Why", "")
-                                           .wire<&Change::drift>("Drift", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Change>("change", "What is done to a file.")
+          .wire<&Change::entry>("Entry", "The file as the target shall have it; of a removal: as it had it.")
+          .wire<&Change::action>(
+              "Action",
+              "create, replace (other bytes, link or kind), adjust (owner, mode and attributes only) or remove.")
+          .wire<&Change::why>("Why", "How what is there differs, in words: \"mode 0600 instead of 0644\".")
+          .wire<&Change::drift>("Drift", "Whether it was as wanted before, and somebody changed it at the target.")
+          .done();
   return s;
 }
 

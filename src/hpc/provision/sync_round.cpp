@@ -254,46 +254,55 @@ void Rounds::finish(const Round& round, const SyncTarget& target, const Outcome&
 void Rounds::save() { os::write_file(directory_ + "/state.json", json::encode(state_, json::Encoding::compact), 0600); }
 
 const describe::Structure& description(describe::Tag<RoundHook>) {
-  static const describe::Structure s = describe::Builder<RoundHook>("round hook", "A command of a round.")
-                                           .wire<&RoundHook::hook>("Hook", "")
-                                           .wire<&RoundHook::paths>("Paths", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<RoundHook>("round hook", "A command of a round.")
+          .wire<&RoundHook::hook>("Hook", "The command; it runs once, for however many files.")
+          .wire<&RoundHook::paths>("Paths", "Paths of the files for whose change it runs.")
+          .done();
   return s;
 }
 
 const describe::Structure& description(describe::Tag<RoundReload>) {
-  static const describe::Structure s = describe::Builder<RoundReload>("round reload", "A task to tell.")
-                                           .wire<&RoundReload::reload>("Reload", "")
-                                           .wire<&RoundReload::paths>("Paths", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<RoundReload>("round reload", "A task to tell.")
+          .wire<&RoundReload::reload>("Reload", "Which job's tasks get which signal.")
+          .wire<&RoundReload::paths>("Paths", "Paths of the files for whose change they are told.")
+          .done();
   return s;
 }
 
 const describe::Structure& description(describe::Tag<Round>) {
-  static const describe::Structure s = describe::Builder<Round>("round", "What is being done to a target.")
-                                           .wire<&Round::id>("ID", "")
-                                           .wire<&Round::manifest>("Manifest", "")
-                                           .wire<&Round::changes>("Changes", "")
-                                           .wire<&Round::before>("Before", "")
-                                           .wire<&Round::after>("After", "")
-                                           .wire<&Round::reloads>("Reloads", "")
-                                           .wire<&Round::problems>("Problems", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Round>("round", "What is being done to a target.")
+          .wire<&Round::id>("ID", "UUID; requests of the round are known by it when they are repeated.")
+          .wire<&Round::manifest>("Manifest", "What the target follows when the round is over.")
+          .wire<&Round::changes>("Changes", "What is done to files, in this order.")
+          .wire<&Round::before>(
+              "Before", "Commands that run before anything is changed; what one that fails is for stays as it is.")
+          .wire<&Round::after>("After", "Commands that run after the changes, with those that an earlier round owes.")
+          .wire<&Round::reloads>("Reloads", "Tasks that are told last, with those that an earlier round owes.")
+          .wire<&Round::problems>("Problems", "Files that the round leaves as they are, each with its reason.")
+          .done();
   return s;
 }
 
 const describe::Structure& description(describe::Tag<Remembered>) {
-  static const describe::Structure s = describe::Builder<Remembered>("remembered files", "What a target has.")
-                                           .wire<&Remembered::manifest>("Manifest", "")
-                                           .wire<&Remembered::key>("Key", "")
-                                           .wire<&Remembered::applied>("Applied", "")
-                                           .wire<&Remembered::stamps>("Stamps", "")
-                                           .wire<&Remembered::owed>("Owed", "")
-                                           .wire<&Remembered::owed_reloads>("OwedReloads", "")
-                                           .wire<&Remembered::problems>("Problems", "")
-                                           .wire<&Remembered::events>("Events", "")
-                                           .wire<&Remembered::applied_at>("AppliedAt", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Remembered>("remembered files", "What a target has.")
+          .wire<&Remembered::manifest>("Manifest", "The last one that was followed.")
+          .wire<&Remembered::key>(
+              "Key", "Public half of the key that signed it, base64; empty: an older agent did not note it.")
+          .wire<&Remembered::applied>("Applied", "Files as they were last made true, by path.")
+          .wire<&Remembered::stamps>("Stamps",
+                                     "By which files are known not to have been touched since they were read, by path.")
+          .wire<&Remembered::owed>("Owed", "Commands that failed after a change, and run again in the next round.")
+          .wire<&Remembered::owed_reloads>("OwedReloads",
+                                           "Tasks that could not be told, and are told in the next round.")
+          .wire<&Remembered::problems>("Problems", "Files that are not as their master, each with its reason.")
+          .wire<&Remembered::events>("Events", "What was done and found, the newest last; at most 40 are kept.")
+          .wire<&Remembered::applied_at>("AppliedAt",
+                                         "When something was last changed, Unix time in nanoseconds; 0: never.")
+          .done();
   return s;
 }
 

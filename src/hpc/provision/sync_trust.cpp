@@ -89,11 +89,14 @@ Trust parse_trust(std::string_view text) {
 }
 
 const describe::Structure& description(describe::Tag<Trust>) {
-  static const describe::Structure s = describe::Builder<Trust>("trust", "Keys that are believed.")
-                                           .wire<&Trust::serial>("Serial", "")
-                                           .wire<&Trust::trusted>("Trusted", "")
-                                           .wire<&Trust::withdrawn>("Withdrawn", "")
-                                           .done();
+  static const describe::Structure s =
+      describe::Builder<Trust>("trust", "Keys that are believed.")
+          .wire<&Trust::serial>("Serial", "Of the newest step that was taken; 0: none.")
+          .wire<&Trust::trusted>(
+              "Trusted",
+              "Public halves of the keys that are believed, base64; none: whichever signs the first manifest.")
+          .wire<&Trust::withdrawn>("Withdrawn", "Public halves of keys that are never believed again, base64.")
+          .done();
   return s;
 }
 

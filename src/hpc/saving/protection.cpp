@@ -141,9 +141,9 @@ void look_for_nodes(std::vector<Protection>& protections, const tables::Tables& 
 const describe::Structure& description(describe::Tag<Protection>) {
   static const describe::Structure s =
       describe::Builder<Protection>("protection", "How what a capsule keeps is protected.")
-          .wire<&Protection::ns>("Namespace", "")
-          .wire<&Protection::job>("JobID", "")
-          .wire<&Protection::capsule>("Capsule", "")
+          .wire<&Protection::ns>("Namespace", "Namespace of the job and of the capsule.")
+          .wire<&Protection::job>("JobID", "ID of the job that the capsule belongs to.")
+          .wire<&Protection::capsule>("Capsule", "Name of the capsule, within its namespace.")
           .wire<&Protection::pool>("NodePool", "Of the nodes that it may run on.")
           .wire<&Protection::keeps_nothing>("KeepsNothing", "It starts elsewhere with nothing.")
           .wire<&Protection::standby>("Standby", "Another node is to have a copy of what it keeps, and takes over.")

@@ -40,7 +40,8 @@ const Structure& description(Tag<UpgradeCapsule>) {
 
 const Structure& description(Tag<UpgradedCapsule>) {
   static const Structure s = Builder<UpgradedCapsule>("UpgradedCapsule", "An upgrade that has begun.")
-                                 .wire<&UpgradedCapsule::upgrade_id>("UpgradeID", "")
+                                 .wire<&UpgradedCapsule::upgrade_id>(
+                                     "UpgradeID", "ID of the upgrade, by which it is followed in the capsule's record.")
                                  .done();
   return s;
 }

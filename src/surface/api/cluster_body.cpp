@@ -79,90 +79,116 @@ std::vector<impact::Prospect> prospects_of(const tables::Tables& tables, const s
 }
 
 const Structure& description(Tag<JobWithSource>) {
-  static const Structure s = Builder<JobWithSource>("job with source", "A job and the text it came from.")
-                                 .wire<&JobWithSource::job>("Job", "")
-                                 .wire<&JobWithSource::submission>("Submission", "")
-                                 .done();
+  static const Structure s =
+      Builder<JobWithSource>("job with source", "A job and the text it came from.")
+          .wire<&JobWithSource::job>("Job", "The job, with all that its file says.")
+          .wire<&JobWithSource::submission>(
+              "Submission", "Text and variables of its file, kept beside the job's version; absent: nothing is kept.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<ClusterBody>) {
-  static const Structure s = Builder<ClusterBody>("cluster body", "A cluster with all of its jobs.")
-                                 .wire<&ClusterBody::cluster>("Cluster", "")
-                                 .wire<&ClusterBody::jobs>("Jobs", "")
-                                 .wire<&ClusterBody::namespaces>("Namespaces", "")
-                                 .wire<&ClusterBody::files>("Files", "")
-                                 .done();
+  static const Structure s =
+      Builder<ClusterBody>("cluster body", "A cluster with all of its jobs.")
+          .wire<&ClusterBody::cluster>("Cluster", "Its networks, shares, pools, directories and secrets.")
+          .wire<&ClusterBody::jobs>("Jobs",
+                                    "All jobs that its directory declares; those that it declares no more are stopped.")
+          .wire<&ClusterBody::namespaces>("Namespaces",
+                                          "The namespaces that its directory says something of, as they shall be.")
+          .wire<&ClusterBody::files>(
+              "Files",
+              "All files that its directory declares; those that it declares no more are not synchronised any more.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<DesiredUpdates>) {
-  static const Structure s = Builder<DesiredUpdates>("desired updates", "What a plan does to a group.")
-                                 .wire<&DesiredUpdates::ignore>("Ignore", "")
-                                 .wire<&DesiredUpdates::place>("Place", "")
-                                 .wire<&DesiredUpdates::migrate>("Migrate", "")
-                                 .wire<&DesiredUpdates::stop>("Stop", "")
-                                 .wire<&DesiredUpdates::in_place>("InPlaceUpdate", "")
-                                 .wire<&DesiredUpdates::destructive>("DestructiveUpdate", "")
-                                 .wire<&DesiredUpdates::canary>("Canary", "")
-                                 .wire<&DesiredUpdates::preemptions>("Preemptions", "")
-                                 .done();
+  static const Structure s =
+      Builder<DesiredUpdates>("desired updates", "What a plan does to a group.")
+          .wire<&DesiredUpdates::ignore>("Ignore", "How many allocations stay as they are.")
+          .wire<&DesiredUpdates::place>("Place", "How many are placed anew, with those for which there is no room yet.")
+          .wire<&DesiredUpdates::migrate>("Migrate",
+                                          "Nomad's count of those that leave a node that is drained; always 0 here.")
+          .wire<&DesiredUpdates::stop>("Stop", "How many are stopped, with those that were lost with their node.")
+          .wire<&DesiredUpdates::in_place>("InPlaceUpdate", "How many get the new version without being restarted.")
+          .wire<&DesiredUpdates::destructive>("DestructiveUpdate",
+                                              "How many are stopped and replaced by one of the new version.")
+          .wire<&DesiredUpdates::canary>("Canary",
+                                         "How many are placed as canaries, to be judged before the others follow.")
+          .wire<&DesiredUpdates::preemptions>("Preemptions", "How many allocations of other jobs make way.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Touched>) {
-  static const Structure s = Builder<Touched>("touched", "An allocation that a plan touches.")
-                                 .wire<&Touched::name>("Name", "")
-                                 .wire<&Touched::node>("Node", "")
-                                 .wire<&Touched::what>("What", "")
-                                 .wire<&Touched::scores>("Scores", "")
-                                 .done();
+  static const Structure s =
+      Builder<Touched>("touched", "An allocation that a plan touches.")
+          .wire<&Touched::name>("Name", "Name of the allocation: job.group[index].")
+          .wire<&Touched::node>("Node", "Name of the node that it is on, or would be placed on.")
+          .wire<&Touched::what>("What", "What becomes of it: place, canary, replace, stop or update in place.")
+          .wire<&Touched::scores>("Scores",
+                                  "Of what is placed: how the node that it would be on was scored; else empty.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Evicted>) {
   static const Structure s = Builder<Evicted>("evicted", "An allocation that makes way for the job's.")
-                                 .wire<&Evicted::id>("ID", "")
-                                 .wire<&Evicted::name>("Name", "")
-                                 .wire<&Evicted::ns>("Namespace", "")
-                                 .wire<&Evicted::job_id>("JobID", "")
-                                 .wire<&Evicted::group>("TaskGroup", "")
-                                 .wire<&Evicted::node_id>("NodeID", "")
-                                 .wire<&Evicted::node>("NodeName", "")
+                                 .wire<&Evicted::id>("ID", "ID of the allocation that makes way.")
+                                 .wire<&Evicted::name>("Name", "Name of it: job.group[index].")
+                                 .wire<&Evicted::ns>("Namespace", "Namespace of its job.")
+                                 .wire<&Evicted::job_id>("JobID", "ID of its job.")
+                                 .wire<&Evicted::group>("TaskGroup", "Its group in the job.")
+                                 .wire<&Evicted::node_id>("NodeID", "ID of the node that it runs on.")
+                                 .wire<&Evicted::node>("NodeName", "Name of the node that it runs on.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<JobChange>) {
-  static const Structure s = Builder<JobChange>("job change", "What a plan does to a job.")
-                                 .wire<&JobChange::id>("ID", "")
-                                 .wire<&JobChange::diff>("Diff", "")
-                                 .wire<&JobChange::updates>("DesiredTGUpdates", "")
-                                 .wire<&JobChange::touched>("Touched", "")
-                                 .wire<&JobChange::evicted>("PreemptedAllocs", "")
-                                 .wire<&JobChange::failed>("FailedTGAllocs", "")
-                                 .wire<&JobChange::job_modify_index>("JobModifyIndex", "")
-                                 .wire<&JobChange::impact>("Impact", "")
-                                 .wire<&JobChange::prospects>("Prospects", "")
-                                 .wire<&JobChange::protections>("Protections", "")
-                                 .wire<&JobChange::warnings>("Warnings", "")
-                                 .done();
+  static const Structure s =
+      Builder<JobChange>("job change", "What a plan does to a job.")
+          .wire<&JobChange::id>("ID", "ID of the job.")
+          .wire<&JobChange::diff>("Diff",
+                                  "What differs from the job as it is registered; of one that is new, all of it.")
+          .wire<&JobChange::updates>("DesiredTGUpdates",
+                                     "How many allocations are placed, stopped and replaced, by group.")
+          .wire<&JobChange::touched>("Touched", "The allocations that are placed, stopped or updated, by name.")
+          .wire<&JobChange::evicted>("PreemptedAllocs", "Allocations of other jobs that would make way.")
+          .wire<&JobChange::failed>("FailedTGAllocs",
+                                    "Why what cannot be placed cannot be, by group; empty: all can be.")
+          .wire<&JobChange::job_modify_index>(
+              "JobModifyIndex", "Of the job as it stands, to be enforced when it is registered; 0: there is none.")
+          .wire<&JobChange::impact>("Impact", "What those who use the job would notice.")
+          .wire<&JobChange::prospects>(
+              "Prospects", "How what is replaced is rolled out, and what is true if that fails; one for each group.")
+          .wire<&JobChange::protections>(
+              "Protections", "How what its capsules keep is protected; in the plan of a cluster empty here.")
+          .wire<&JobChange::warnings>(
+              "Warnings", "What is doubtful in its templates; empty: nothing, or it is part of a cluster's plan.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<ClusterPlan>) {
-  static const Structure s = Builder<ClusterPlan>("cluster plan", "What applying a directory would do.")
-                                 .wire<&ClusterPlan::cluster>("Cluster", "")
-                                 .wire<&ClusterPlan::jobs>("Jobs", "")
-                                 .wire<&ClusterPlan::unchanged>("Unchanged", "")
-                                 .wire<&ClusterPlan::stopped>("Stopped", "")
-                                 .wire<&ClusterPlan::namespaces>("Namespaces", "")
-                                 .wire<&ClusterPlan::files>("Files", "")
-                                 .wire<&ClusterPlan::changes>("Changes", "")
-                                 .wire<&ClusterPlan::impact>("Impact", "")
-                                 .wire<&ClusterPlan::shortfalls>("Shortfalls", "")
-                                 .wire<&ClusterPlan::protections>("Protections", "")
-                                 .done();
+  static const Structure s =
+      Builder<ClusterPlan>("cluster plan", "What applying a directory would do.")
+          .wire<&ClusterPlan::cluster>("Cluster", "What differs in the cluster itself, and which hosts come and go.")
+          .wire<&ClusterPlan::jobs>("Jobs",
+                                    "The jobs that change, with what is done to each; each is planned by itself.")
+          .wire<&ClusterPlan::unchanged>("Unchanged", "IDs of the jobs that stay as they are.")
+          .wire<&ClusterPlan::stopped>(
+              "Stopped", "IDs of the jobs that the directory does not declare any more, and that are stopped.")
+          .wire<&ClusterPlan::namespaces>("Namespaces", "What changes in namespaces, one line for each.")
+          .wire<&ClusterPlan::files>("Files", "What changes in the files that are synchronised, one line for each.")
+          .wire<&ClusterPlan::changes>("Changes", "Whether applying it would change anything.")
+          .wire<&ClusterPlan::impact>("Impact", "What those who use the cluster would notice.")
+          .wire<&ClusterPlan::shortfalls>(
+              "Shortfalls", "Jobs that do not run as they are declared, or whose declaration failed before.")
+          .wire<&ClusterPlan::protections>("Protections",
+                                           "How what its capsules keep is protected, of all that it declares.")
+          .done();
   return s;
 }
 

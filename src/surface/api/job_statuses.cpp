@@ -67,76 +67,94 @@ JobStatusEntry status_entry(const tables::Tables& tables, const model::Job& job)
 
 const Structure& description(Tag<NamespacedId>) {
   static const Structure s = Builder<NamespacedId>("namespaced id", "A job, by name.")
-                                 .wire<&NamespacedId::id>("ID", "")
-                                 .wire<&NamespacedId::ns>("Namespace", "")
+                                 .wire<&NamespacedId::id>("ID", "ID of the job.")
+                                 .wire<&NamespacedId::ns>("Namespace", "Its namespace; empty: default.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<JobStatusesBody>) {
-  static const Structure s = Builder<JobStatusesBody>("job statuses request", "Which jobs.")
-                                 .wire<&JobStatusesBody::jobs>("Jobs", "None: all.")
-                                 .wire<&JobStatusesBody::include_children>("IncludeChildren", "")
-                                 .done();
+  static const Structure s =
+      Builder<JobStatusesBody>("job statuses request", "Which jobs.")
+          .wire<&JobStatusesBody::jobs>("Jobs", "None: all.")
+          .wire<&JobStatusesBody::include_children>(
+              "IncludeChildren", "Without effect: jobs that another job has started are listed like all others.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<AllocationHealth>) {
-  static const Structure s = Builder<AllocationHealth>("allocation health", "What a rollout makes of an allocation.")
-                                 .wire<&AllocationHealth::canary>("Canary", "")
-                                 .wire<&AllocationHealth::healthy>("Healthy", "")
-                                 .done();
+  static const Structure s =
+      Builder<AllocationHealth>("allocation health", "What a rollout makes of an allocation.")
+          .wire<&AllocationHealth::canary>("Canary", "It is tried before the others follow.")
+          .wire<&AllocationHealth::healthy>("Healthy", "The verdict on it; absent: there is none yet.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<JobStatusAllocation>) {
-  static const Structure s = Builder<JobStatusAllocation>("job status allocation", "An allocation of a job.")
-                                 .wire<&JobStatusAllocation::id>("ID", "")
-                                 .wire<&JobStatusAllocation::group>("Group", "")
-                                 .wire<&JobStatusAllocation::client_status>("ClientStatus", "")
-                                 .wire<&JobStatusAllocation::node_id>("NodeID", "")
-                                 .wire<&JobStatusAllocation::health>("DeploymentStatus", "")
-                                 .wire<&JobStatusAllocation::job_version>("JobVersion", "")
-                                 .wire<&JobStatusAllocation::follow_up_eval>("FollowupEvalID", "")
-                                 .wire<&JobStatusAllocation::has_paused_task>("HasPausedTask", "")
-                                 .done();
+  static const Structure s =
+      Builder<JobStatusAllocation>("job status allocation", "An allocation of a job.")
+          .wire<&JobStatusAllocation::id>("ID", "ID of the allocation.")
+          .wire<&JobStatusAllocation::group>("Group", "Its group in the job.")
+          .wire<&JobStatusAllocation::client_status>(
+              "ClientStatus", "How it goes on its node: pending, running, complete, failed, lost or unknown.")
+          .wire<&JobStatusAllocation::node_id>("NodeID", "ID of the node that it is on.")
+          .wire<&JobStatusAllocation::health>("DeploymentStatus", "What its rollout makes of it.")
+          .wire<&JobStatusAllocation::job_version>("JobVersion", "Version of the job that it runs.")
+          .wire<&JobStatusAllocation::follow_up_eval>("FollowupEvalID",
+                                                      "ID of the evaluation that will replace it; empty: none.")
+          .wire<&JobStatusAllocation::has_paused_task>("HasPausedTask",
+                                                       "Always false: no task is paused by a schedule here.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<JobStatusDeployment>) {
-  static const Structure s = Builder<JobStatusDeployment>("job status deployment", "The newest rollout of a job.")
-                                 .wire<&JobStatusDeployment::id>("ID", "")
-                                 .wire<&JobStatusDeployment::active>("IsActive", "")
-                                 .wire<&JobStatusDeployment::job_version>("JobVersion", "")
-                                 .wire<&JobStatusDeployment::status>("Status", "")
-                                 .wire<&JobStatusDeployment::status_description>("StatusDescription", "")
-                                 .wire<&JobStatusDeployment::all_auto_promote>("AllAutoPromote", "")
-                                 .wire<&JobStatusDeployment::requires_promotion>("RequiresPromotion", "")
-                                 .done();
+  static const Structure s =
+      Builder<JobStatusDeployment>("job status deployment", "The newest rollout of a job.")
+          .wire<&JobStatusDeployment::id>("ID", "ID of the rollout.")
+          .wire<&JobStatusDeployment::active>("IsActive", "Whether it is not over.")
+          .wire<&JobStatusDeployment::job_version>("JobVersion", "Version of the job that is rolled out.")
+          .wire<&JobStatusDeployment::status>(
+              "Status", "running, paused, failed, successful, cancelled, pending, initializing, blocked or unblocking.")
+          .wire<&JobStatusDeployment::status_description>("StatusDescription", "The same for people, with the reason.")
+          .wire<&JobStatusDeployment::all_auto_promote>(
+              "AllAutoPromote", "Whether the canaries of all its groups are promoted by themselves.")
+          .wire<&JobStatusDeployment::requires_promotion>("RequiresPromotion",
+                                                          "Whether it has canaries that were not promoted yet.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<JobStatusEntry>) {
-  static const Structure s = Builder<JobStatusEntry>("job status entry", "A job with what runs of it.")
-                                 .wire<&JobStatusEntry::id>("ID", "")
-                                 .wire<&JobStatusEntry::ns>("Namespace", "")
-                                 .wire<&JobStatusEntry::name>("Name", "")
-                                 .wire<&JobStatusEntry::type>("Type", "")
-                                 .wire<&JobStatusEntry::node_pool>("NodePool", "")
-                                 .wire<&JobStatusEntry::datacenters>("Datacenters", "")
-                                 .wire<&JobStatusEntry::priority>("Priority", "")
-                                 .wire<&JobStatusEntry::version>("Version", "")
-                                 .wire<&JobStatusEntry::submit_time>("SubmitTime", "")
-                                 .wire<&JobStatusEntry::status>("Status", "")
-                                 .wire<&JobStatusEntry::stop>("Stop", "")
-                                 .wire<&JobStatusEntry::parent_id>("ParentID", "")
-                                 .wire<&JobStatusEntry::child_statuses>("ChildStatuses", "")
-                                 .wire<&JobStatusEntry::group_count_sum>("GroupCountSum", "")
-                                 .wire<&JobStatusEntry::allocations>("Allocs", "")
-                                 .wire<&JobStatusEntry::latest_deployment>("LatestDeployment", "")
-                                 .wire<&JobStatusEntry::create_index>("CreateIndex", "")
-                                 .wire<&JobStatusEntry::modify_index>("ModifyIndex", "")
-                                 .done();
+  static const Structure s =
+      Builder<JobStatusEntry>("job status entry", "A job with what runs of it.")
+          .wire<&JobStatusEntry::id>("ID", "ID of the job.")
+          .wire<&JobStatusEntry::ns>("Namespace", "Namespace of the job.")
+          .wire<&JobStatusEntry::name>("Name", "Name of the job, for people; its ID where its file says nothing else.")
+          .wire<&JobStatusEntry::type>("Type", "service, batch, system or sysbatch.")
+          .wire<&JobStatusEntry::node_pool>("NodePool", "Pool of the nodes that it may run on.")
+          .wire<&JobStatusEntry::datacenters>(
+              "Datacenters", "Datacenters that it may run in, as patterns: * stands for any run of characters.")
+          .wire<&JobStatusEntry::priority>("Priority", "Higher is placed first; 50 where its file says nothing else.")
+          .wire<&JobStatusEntry::version>("Version", "The registered version, counted from 0.")
+          .wire<&JobStatusEntry::submit_time>("SubmitTime",
+                                              "When this version was registered, Unix time in nanoseconds.")
+          .wire<&JobStatusEntry::status>("Status", "pending, running or dead.")
+          .wire<&JobStatusEntry::stop>("Stop", "Whether the job was stopped.")
+          .wire<&JobStatusEntry::parent_id>("ParentID",
+                                            "Always empty: which job has started it is told by the list of jobs.")
+          .wire<&JobStatusEntry::child_statuses>(
+              "ChildStatuses", "Always empty: jobs that it has started are listed as jobs of their own.")
+          .wire<&JobStatusEntry::group_count_sum>("GroupCountSum", "How many allocations its groups ask for together.")
+          .wire<&JobStatusEntry::allocations>("Allocs",
+                                              "Its allocations, without those of an earlier job of the same ID.")
+          .wire<&JobStatusEntry::latest_deployment>("LatestDeployment", "Its newest rollout; absent: it has none.")
+          .wire<&JobStatusEntry::create_index>("CreateIndex", "Revision of its creation.")
+          .wire<&JobStatusEntry::modify_index>(
+              "ModifyIndex", "Revision of the last change of the job, its allocations or its newest rollout.")
+          .done();
   return s;
 }
 

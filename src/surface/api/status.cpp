@@ -283,69 +283,82 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
 }
 
 const Structure& description(Tag<ServiceStatus>) {
-  static const Structure s = Builder<ServiceStatus>("service status", "How a job goes.")
-                                 .wire<&ServiceStatus::id>("ID", "")
-                                 .wire<&ServiceStatus::cluster>("Cluster", "")
-                                 .wire<&ServiceStatus::type>("Type", "")
-                                 .wire<&ServiceStatus::status>("Status", "")
-                                 .wire<&ServiceStatus::version>("Version", "")
-                                 .wire<&ServiceStatus::wanted>("Wanted", "")
-                                 .wire<&ServiceStatus::running>("Running", "")
-                                 .wire<&ServiceStatus::healthy>("Healthy", "")
-                                 .wire<&ServiceStatus::nodes>("Nodes", "")
-                                 .wire<&ServiceStatus::waits>("Waits", "")
-                                 .wire<&ServiceStatus::depends_on>("DependsOn", "")
-                                 .done();
+  static const Structure s =
+      Builder<ServiceStatus>("service status", "How a job goes.")
+          .wire<&ServiceStatus::id>("ID", "ID of the job.")
+          .wire<&ServiceStatus::cluster>("Cluster", "The cluster whose directory declares it; empty: it is of none.")
+          .wire<&ServiceStatus::type>("Type", "service, batch, system or sysbatch.")
+          .wire<&ServiceStatus::status>("Status", "pending, running or dead.")
+          .wire<&ServiceStatus::version>("Version", "The registered version.")
+          .wire<&ServiceStatus::wanted>("Wanted",
+                                        "How many allocations shall run now, with those that have no place yet.")
+          .wire<&ServiceStatus::running>("Running", "How many of them run.")
+          .wire<&ServiceStatus::healthy>("Healthy", "How many of them run with all their checks passing now.")
+          .wire<&ServiceStatus::nodes>("Nodes", "Names of the nodes that they are on.")
+          .wire<&ServiceStatus::waits>("Waits", "What keeps the others from running, in words.")
+          .wire<&ServiceStatus::depends_on>("DependsOn", "IDs of the jobs that it, or a group of it, waits for.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<HostState>) {
-  static const Structure s = Builder<HostState>("host state", "How a host goes.")
-                                 .wire<&HostState::name>("Name", "")
-                                 .wire<&HostState::cluster>("Cluster", "")
-                                 .wire<&HostState::pool>("Pool", "")
-                                 .wire<&HostState::address>("Address", "")
-                                 .wire<&HostState::node_id>("NodeID", "")
-                                 .wire<&HostState::status>("Status", "")
-                                 .wire<&HostState::status_description>("StatusDescription", "")
-                                 .wire<&HostState::node_status>("NodeStatus", "")
-                                 .wire<&HostState::linked>("Linked", "")
-                                 .done();
+  static const Structure s =
+      Builder<HostState>("host state", "How a host goes.")
+          .wire<&HostState::name>("Name", "Name of the host, within its cluster.")
+          .wire<&HostState::cluster>("Cluster", "The cluster that it belongs to.")
+          .wire<&HostState::pool>("Pool", "The pool of the cluster that it belongs to.")
+          .wire<&HostState::address>("Address",
+                                     "Its address in the first of its networks by name; empty: it has none yet.")
+          .wire<&HostState::node_id>("NodeID", "ID of the node that it became; empty: its agent has not joined yet.")
+          .wire<&HostState::status>("Status", "pending, creating, running, stopping or failed.")
+          .wire<&HostState::status_description>(
+              "StatusDescription", "Why it is not as it shall be, for people; empty: nothing is to be said.")
+          .wire<&HostState::node_status>("NodeStatus",
+                                         "initializing, ready, down or disconnected; absent: it is no node yet.")
+          .wire<&HostState::linked>("Linked", "Whether its agent is connected now.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<CapsuleStatus>) {
-  static const Structure s = Builder<CapsuleStatus>("capsule status", "What would be lost of a capsule with its host.")
-                                 .wire<&CapsuleStatus::name>("Name", "")
-                                 .wire<&CapsuleStatus::owner>("Owner", "")
-                                 .wire<&CapsuleStatus::standby>("Standby", "")
-                                 .wire<&CapsuleStatus::why>("Why", "")
-                                 .wire<&CapsuleStatus::loses>("Loses", "")
-                                 .wire<&CapsuleStatus::keeps_nothing>("KeepsNothing", "")
-                                 .done();
+  static const Structure s =
+      Builder<CapsuleStatus>("capsule status", "What would be lost of a capsule with its host.")
+          .wire<&CapsuleStatus::name>("Name", "Name of the capsule.")
+          .wire<&CapsuleStatus::owner>("Owner", "Name of the node that runs it, or may; empty: none.")
+          .wire<&CapsuleStatus::standby>("Standby", "Name of the node that would take over now; empty: nobody.")
+          .wire<&CapsuleStatus::why>(
+              "Why", "Why that is not the chosen standby, or nobody, for people; empty: it is the chosen one.")
+          .wire<&CapsuleStatus::loses>("Loses", "What was written for so long would be lost with its host.")
+          .wire<&CapsuleStatus::keeps_nothing>("KeepsNothing",
+                                               "It starts elsewhere with nothing, so that nothing can be lost.")
+          .done();
   return s;
 }
 
 const Structure& description(Tag<Attention>) {
   static const Structure s = Builder<Attention>("attention", "Something to look at.")
-                                 .wire<&Attention::what>("What", "")
-                                 .wire<&Attention::why>("Why", "")
-                                 .wire<&Attention::advice>("Do", "")
+                                 .wire<&Attention::what>("What", "What is the matter, for people.")
+                                 .wire<&Attention::why>("Why", "What it comes of; empty: it is not known.")
+                                 .wire<&Attention::advice>("Do", "A command that helps or tells more, or what to do.")
                                  .done();
   return s;
 }
 
 const Structure& description(Tag<Status>) {
-  static const Structure s = Builder<Status>("status", "Everything for one screen.")
-                                 .wire<&Status::clusters>("Clusters", "")
-                                 .wire<&Status::hosts>("Hosts", "")
-                                 .wire<&Status::nodes>("Nodes", "")
-                                 .wire<&Status::services>("Services", "")
-                                 .wire<&Status::capsules>("Capsules", "")
-                                 .wire<&Status::attention>("Attention", "")
-                                 .wire<&Status::writable>("Writable", "")
-                                 .wire<&Status::settled>("Settled", "")
-                                 .done();
+  static const Structure s =
+      Builder<Status>("status", "Everything for one screen.")
+          .wire<&Status::clusters>(
+              "Clusters",
+              "All clusters, or the one that was asked for; empty for those who may not read nodes, as the next two.")
+          .wire<&Status::hosts>("Hosts", "The hosts of these clusters.")
+          .wire<&Status::nodes>("Nodes", "Their nodes; without a cluster in the request all that there are.")
+          .wire<&Status::services>("Services", "The jobs that are not stopped, as far as the token may read them.")
+          .wire<&Status::capsules>("Capsules", "What would be lost of each capsule if its host died now.")
+          .wire<&Status::attention>("Attention", "What somebody should look at; empty: nothing.")
+          .wire<&Status::writable>("Writable", "False: the server cannot write to its disk, and refuses changes.")
+          .wire<&Status::settled>("Settled",
+                                  "Every host runs, every allocation that is wanted is healthy, and nothing waits.")
+          .done();
   return s;
 }
 

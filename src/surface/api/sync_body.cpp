@@ -40,7 +40,7 @@ SyncFileBody body_of(model::SyncFile file) {
 
 const Structure& description(Tag<SyncFileBody>) {
   static const Structure s = Builder<SyncFileBody>("sync file", "A synchronised file with its bytes.")
-                                 .wire<&SyncFileBody::file>("File", "")
+                                 .wire<&SyncFileBody::file>("File", "Its declaration, without its bytes.")
                                  .wire<&SyncFileBody::content>("Content", "Base64; without it the bytes stay.")
                                  .wire<&SyncFileBody::sent>("Sent", "In place of Content: pieces that were sent ahead.")
                                  .done();
@@ -48,8 +48,9 @@ const Structure& description(Tag<SyncFileBody>) {
 }
 
 const Structure& description(Tag<SyncFilesBody>) {
-  static const Structure s =
-      Builder<SyncFilesBody>("sync files", "Synchronised files.").wire<&SyncFilesBody::files>("Files", "").done();
+  static const Structure s = Builder<SyncFilesBody>("sync files", "Synchronised files.")
+                                 .wire<&SyncFilesBody::files>("Files", "The declarations, each with its bytes.")
+                                 .done();
   return s;
 }
 
@@ -61,10 +62,12 @@ const Structure& description(Tag<SyncPiece>) {
 }
 
 const Structure& description(Tag<SyncNowBody>) {
-  static const Structure s = Builder<SyncNowBody>("sync now", "Who shall look at once.")
-                                 .wire<&SyncNowBody::nodes>("Nodes", "IDs; none: all.")
-                                 .wire<&SyncNowBody::accept_restored>("AcceptRestored", "")
-                                 .done();
+  static const Structure s =
+      Builder<SyncNowBody>("sync now", "Who shall look at once.")
+          .wire<&SyncNowBody::nodes>("Nodes", "IDs; none: all.")
+          .wire<&SyncNowBody::accept_restored>(
+              "AcceptRestored", "Nodes that have files of a newer store follow this one nevertheless, after a restore.")
+          .done();
   return s;
 }
 

@@ -49,9 +49,13 @@ function(underway_install_files directory destination component)
     endif()
   endforeach()
 endfunction()
-install(FILES README.md DESTINATION share/doc/underway-cli COMPONENT cli)
-underway_install_files(docs share/doc/underway-cli cli)
+# As they lie in the repository, so that their links hold.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md DESTINATION share/doc/underway-cli COMPONENT cli)
+underway_install_files(docs share/doc/underway-cli/docs cli)
 underway_install_files(examples share/doc/underway-control/examples control)
+foreach(component cli node control)
+  install(FILES packaging/debian/copyright DESTINATION share/doc/underway-${component} COMPONENT ${component})
+endforeach()
 install(FILES packaging/underway.service packaging/underway-server.service DESTINATION lib/systemd/system COMPONENT node)
 # Below the prefix, but for /usr, whose configuration is in /etc. Decided when it is installed, as the prefix is. A file
 # that is there belongs to the site.

@@ -1,5 +1,5 @@
 # Configuration of `underway agent`. The keys are Nomad's; all of them, with their defaults, are in
-# /usr/share/doc/underway-cli/reference/agent-configuration.md. The agent is started with
+# /usr/share/doc/underway-cli/docs/reference/agent-configuration.md. The agent is started with
 #     systemctl enable --now underway            # or, where no jobs shall run: underway-server
 
 # Everything that must survive a restart.

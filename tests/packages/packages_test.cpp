@@ -15,6 +15,7 @@ namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
+using testing::ElementsAre;
 using testing::ElementsAreArray;
 
 /// Lies over a directory of the checkout, in this test's own mounts: what is written there, nobody else sees.
@@ -75,7 +76,7 @@ TEST_F(Packages, OfAUsedCheckoutHaveTheRepositorysFilesAndNoOthers) {
   const std::string out = scratch_.path() + "/packages";
   const auto made =
       shell("cd " UNDERWAY_BINARY_DIR
-            " && cpack -G DEB -D CPACK_COMPONENTS_ALL='cli;control' -D "
+            " && cpack -G DEB -D CPACK_COMPONENTS_ALL='cli;node;control' -D "
             "CPACK_STRIP_FILES=OFF -D CPACK_DEBIAN_COMPRESSION_TYPE=none -D CPACK_DEBIAN_PACKAGE_SHLIBDEPS=OFF -B " +
                 out,
             seconds(120));
@@ -83,10 +84,11 @@ TEST_F(Packages, OfAUsedCheckoutHaveTheRepositorysFilesAndNoOthers) {
   const std::string control = out + "/underway-control*.deb", cli = out + "/underway-cli*.deb";
   EXPECT_THAT(packed(control, "usr/share/doc/underway-control/examples", "examples"),
               ElementsAreArray(of_repository("examples")));
-  // The README of the whole is no part of docs/.
-  auto documents = packed(cli, "usr/share/doc/underway-cli", "docs");
-  EXPECT_EQ(std::erase(documents, "100644 docs/README.md"), 1U);
-  EXPECT_THAT(documents, ElementsAreArray(of_repository("docs")));
+  EXPECT_THAT(packed(cli, "usr/share/doc/underway-cli/docs", "docs"), ElementsAreArray(of_repository("docs")));
+  for (const std::string package : {"underway-cli", "underway-node", "underway-control"}) {
+    const std::string copyright = "usr/share/doc/" + package + "/copyright";
+    EXPECT_THAT(packed(out + "/" + package + "*.deb", copyright, copyright), ElementsAre("100644 " + copyright));
+  }
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ const Command& namespace_apply_command() {
       .summary = "Makes or changes a namespace, and what its tasks may do to the machines.",
       .details =
           "Given a name, only what flags say is changed. Given a file, the namespace becomes what the file says: name, "
-          "description, meta, capabilities { enabled_task_drivers, disabled_task_drivers }, allowed_users, "
+          "description, quota, meta, capabilities { enabled_task_drivers, disabled_task_drivers }, allowed_users, "
           "host_rights, raw_exec_as_root. What a job may do to its host is a right that its namespace gives: root (run "
           "as root by exec, or be root of the host in a container), host_namespaces (pid_mode, ipc_mode, uts_mode "
           "\"host\"), host_paths (volumes and images of the host), devices, low_ports (ports below 1024 of the host's "

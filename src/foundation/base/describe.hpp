@@ -76,6 +76,18 @@ enum class Form : std::uint8_t {
 /// What a change of the field means for running allocations (facts: `tasksUpdated`).
 enum class Change : std::uint8_t { in_place, destructive };
 
+/// What something is, for OpenAPI, help and reference. It says something: the compiler refuses an empty one.
+class Sentence {
+ public:
+  consteval Sentence(const char* text) : text_(text) {  // NOLINT(google-explicit-constructor): literals are sentences
+    if (text_.empty()) throw "a description says something";
+  }
+  constexpr operator std::string_view() const { return text_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::string_view text_;
+};
+
 struct Field {
   std::string_view hcl;  ///< name in HCL; empty for Form::wire
   /// Name on the wire; empty when the field never travels. "Shared.DiskMB" is DiskMB in an object Shared: the wire may
@@ -238,7 +250,7 @@ struct MemberOf<V C::*> {
 template <class T>
 class Builder {
  public:
-  Builder(std::string_view name, std::string_view doc) {
+  Builder(std::string_view name, Sentence doc) {
     structure_.name = name;
     structure_.doc = doc;
     structure_.defaults = []() -> const void* {
@@ -248,25 +260,25 @@ class Builder {
   }
 
   template <auto Member>
-  Builder& label(std::string_view hcl, std::string_view json, std::string_view doc) {
+  Builder& label(std::string_view hcl, std::string_view json, Sentence doc) {
     add<Member>(hcl, json, doc, Form::label);
     structure_.fields.back().required = true;
     return *this;
   }
   template <auto Member>
-  Builder& attribute(std::string_view hcl, std::string_view json, std::string_view doc) {
+  Builder& attribute(std::string_view hcl, std::string_view json, Sentence doc) {
     return add<Member>(hcl, json, doc, Form::attribute);
   }
   template <auto Member>
-  Builder& block(std::string_view hcl, std::string_view json, std::string_view doc) {
+  Builder& block(std::string_view hcl, std::string_view json, Sentence doc) {
     return add<Member>(hcl, json, doc, Form::block);
   }
   template <auto Member>
-  Builder& block_or_attribute(std::string_view hcl, std::string_view json, std::string_view doc) {
+  Builder& block_or_attribute(std::string_view hcl, std::string_view json, Sentence doc) {
     return add<Member>(hcl, json, doc, Form::block_or_attribute);
   }
   template <auto Member>
-  Builder& wire(std::string_view json, std::string_view doc) {
+  Builder& wire(std::string_view json, Sentence doc) {
     return add<Member>({}, json, doc, Form::wire);
   }
   /// The field added last must be given in HCL.
@@ -288,7 +300,7 @@ class Builder {
 
  private:
   template <auto Member>
-  Builder& add(std::string_view hcl, std::string_view json, std::string_view doc, Form form) {
+  Builder& add(std::string_view hcl, std::string_view json, Sentence doc, Form form) {
     using Value = typename detail::MemberOf<decltype(Member)>::Value;
     Field field;
     field.hcl = hcl;

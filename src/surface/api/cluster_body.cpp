@@ -16,6 +16,7 @@ std::map<std::string, std::int64_t> counted(const DesiredUpdates& updates) {
   std::map<std::string, std::int64_t> out{{"ignore", updates.ignore},
                                           {"create", updates.place},
                                           {"destroy", updates.stop},
+                                          {"migrate", updates.migrate},
                                           {"in-place update", updates.in_place},
                                           {"create/destroy update", updates.destructive},
                                           {"canary", updates.canary}};
@@ -43,6 +44,7 @@ JobChange describe_plan(const server::JobPlan& plan) {
     const auto queued = plan.plan.evaluation.queued.find(group);
     updates.place = counts.place + (queued == plan.plan.evaluation.queued.end() ? 0 : queued->second);
     updates.stop = counts.stop + counts.lost;
+    updates.migrate = counts.migrate;
     updates.in_place = counts.in_place;
     updates.destructive = counts.destructive;
     updates.canary = counts.canary;
@@ -108,8 +110,7 @@ const Structure& description(Tag<DesiredUpdates>) {
       Builder<DesiredUpdates>("desired updates", "What a plan does to a group.")
           .wire<&DesiredUpdates::ignore>("Ignore", "How many allocations stay as they are.")
           .wire<&DesiredUpdates::place>("Place", "How many are placed anew, with those for which there is no room yet.")
-          .wire<&DesiredUpdates::migrate>("Migrate",
-                                          "Nomad's count of those that leave a node that is drained; always 0 here.")
+          .wire<&DesiredUpdates::migrate>("Migrate", "How many leave a node that is drained.")
           .wire<&DesiredUpdates::stop>("Stop", "How many are stopped, with those that were lost with their node.")
           .wire<&DesiredUpdates::in_place>("InPlaceUpdate", "How many get the new version without being restarted.")
           .wire<&DesiredUpdates::destructive>("DestructiveUpdate",

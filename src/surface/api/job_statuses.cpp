@@ -42,6 +42,7 @@ JobStatusEntry status_entry(const tables::Tables& tables, const model::Job& job)
   out.id = job.id;
   out.ns = job.ns;
   out.name = job.name;
+  out.parent_id = job.parent_id;
   out.type = job.type;
   out.node_pool = job.node_pool;
   out.datacenters = job.datacenters;
@@ -143,8 +144,7 @@ const Structure& description(Tag<JobStatusEntry>) {
                                               "When this version was registered, Unix time in nanoseconds.")
           .wire<&JobStatusEntry::status>("Status", "pending, running or dead.")
           .wire<&JobStatusEntry::stop>("Stop", "Whether the job was stopped.")
-          .wire<&JobStatusEntry::parent_id>("ParentID",
-                                            "Always empty: which job has started it is told by the list of jobs.")
+          .wire<&JobStatusEntry::parent_id>("ParentID", "ID of the job that has started it; empty: none.")
           .wire<&JobStatusEntry::child_statuses>(
               "ChildStatuses", "Always empty: jobs that it has started are listed as jobs of their own.")
           .wire<&JobStatusEntry::group_count_sum>("GroupCountSum", "How many allocations its groups ask for together.")

@@ -124,7 +124,7 @@ TEST(Watching, EventsAreFollowedThroughARestartOfTheServer) {
   const auto wrong = machine.underway({"events", "-topic", "Jobs"});
   EXPECT_EQ(wrong.exit_code, 1);
   EXPECT_HAS(wrong.err, "did you mean Job?");
-  EXPECT_EQ(machine.underway({"events", "-index", "x"}).exit_code, 1);
+  EXPECT_EQ(machine.underway({"events", "-index", "x"}).exit_code, 2) << "the flag takes a number";
 }
 
 TEST(Watching, StoppingAJobNamesWhoDependsOnIt) {

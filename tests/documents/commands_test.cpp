@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/error.hpp"
 #include "cli/command.hpp"
@@ -66,11 +67,20 @@ bool names_no_command(const CommandLine& line) {
 
 std::string problem_of(const CommandLine& line);
 
+/// NODE, <node>, …
+bool is_placeholder(const std::string& word) {
+  const auto stands_for = [](unsigned char c) {
+    return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '-' || c >= 0x80;
+  };
+  return word.starts_with('<') || (!word.starts_with('-') && std::all_of(word.begin(), word.end(), stands_for));
+}
+
 std::string problem_of_arguments(Command command, Words words, const CommandLine& line) {
   if (!line.whole) {
     command.least = 0;
     command.most = 1000;
-    words.emplace_back("VALUE");  // of the last flag
+    words.emplace_back("VALUE");                                       // of the last flag
+    std::replace_if(words.begin(), words.end(), is_placeholder, "1");  // which may be a number
   }
   std::erase(words, "-h");
   const auto arguments = cli::parse(command, words);

@@ -97,7 +97,8 @@ foreach(component cli node control)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME underway-${component})
 endforeach()
-set(CPACK_DEBIAN_NODE_PACKAGE_DEPENDS "underway-cli (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CLI_PACKAGE_RECOMMENDS nftables)  # a survey of a machine's rules
+set(CPACK_DEBIAN_NODE_PACKAGE_DEPENDS "underway-cli (= ${PROJECT_VERSION}), nftables")
 set(CPACK_DEBIAN_NODE_PACKAGE_RECOMMENDS ca-certificates)  # artifacts by https
 set(CPACK_DEBIAN_CONTROL_PACKAGE_DEPENDS "underway-node (= ${PROJECT_VERSION})")
 # What the example cluster runs.

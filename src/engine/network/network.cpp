@@ -242,7 +242,7 @@ std::vector<std::string> problems(const Options& options) {
 model::StringMap fingerprint(const Options& options) {
   model::StringMap out;
   if (::geteuid() != 0) return out;
-  out["network.bridge"] = "1";
+  if (net::is_installed(net::Nft{})) out["network.bridge"] = "1";  // its ports are rules
   out["network.none"] = "1";
   for (const auto& name : cni::list_configurations(options.cni_config_dir)) out["network.cni." + name] = "1";
   return out;

@@ -1,77 +1,46 @@
 #include "net/nftables.hpp"
 
-#include <fcntl.h>
-#include <nftables/libnftables.h>
 #include <sched.h>
-#include <sys/wait.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "os/fd.hpp"
+#include "os/process.hpp"
 
 namespace underway::net {
 namespace {
 
 namespace json = boost::json;
 
-struct Answer {
-  bool ok = false;
-  std::string text;  ///< output, or the error message
-};
+/// All the rules of a machine with thousands of containers.
+constexpr std::size_t kLongestAnswer = 64U << 20;
+constexpr std::size_t kMostWords = 2000;
 
-void write_all(int fd, const char* data, std::size_t size) {
-  while (size > 0) {
-    const auto n = ::write(fd, data, size);
-    if (n <= 0) return;
-    data += n;
-    size -= static_cast<std::size_t>(n);
-  }
+os::Output run(const Namespace& in, const std::string& document, const Nft& nft) {
+  // A file and no pipe: what is no JSON nft reads once more, as its other language. Of a pipe nothing would be left,
+  // and nothing is what it then does, without a complaint.
+  const os::Fd input = os::sealed_memory("nftables", document);
+  os::SpawnSpec spec{.argv = {"nft", "-j", "-f", "-"}};
+  spec.env = {"PATH=" + nft.path, "LC_ALL=C"};
+  spec.in = input.get();
+  spec.setup.enter_namespaces(in.fd(), CLONE_NEWNET);
+  // What Ctrl-C interrupts is the agent, which undoes things before it ends: with rules.
+  spec.new_session = true;
+  // An agent that is started again writes its rules anew: those of the one before must not come later.
+  spec.parent_death_signal = SIGKILL;
+  return os::run_program(std::move(spec), nft.within, kLongestAnswer);
 }
 
-/// The child: enters the namespace, runs the command, writes one status byte and the text, and is gone.
-[[noreturn]] void answer_in_child(int fd, int network, const char* command) {
-  if (::setns(network, CLONE_NEWNET) != 0) {
-    const char* problem = ::strerrordesc_np(errno);
-    write_all(fd, "E", 1);
-    write_all(fd, problem, std::strlen(problem));
-    ::_exit(1);
-  }
-  nft_ctx* context = nft_ctx_new(NFT_CTX_DEFAULT);
-  nft_ctx_output_set_flags(context, NFT_CTX_OUTPUT_JSON);
-  nft_ctx_buffer_output(context);
-  nft_ctx_buffer_error(context);
-  const bool ok = nft_run_cmd_from_buffer(context, command) == 0;
-  const char* text = ok ? nft_ctx_get_output_buffer(context) : nft_ctx_get_error_buffer(context);
-  write_all(fd, ok ? "K" : "E", 1);
-  if (text != nullptr) write_all(fd, text, std::strlen(text));
-  ::_exit(0);
-}
-
-Answer ask(const Namespace& in, const std::string& command) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw errno_error(errno, "cannot open a pipe for nftables");
-  const pid_t child = ::fork();
-  if (child == 0) answer_in_child(ends[1], in.fd(), command.c_str());
-  const int problem = errno;
-  ::close(ends[1]);
-  std::string received;
-  if (child > 0) {
-    char block[4096];
-    for (;;) {
-      const auto n = ::read(ends[0], block, sizeof block);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) break;
-      received.append(block, static_cast<std::size_t>(n));
-    }
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  ::close(ends[0]);
-  if (child < 0) throw errno_error(problem, "cannot start a process for nftables");
-  if (received.empty()) return {false, "the nftables process died"};
-  return {received[0] == 'K', received.substr(1)};
+/// nft's own words, on one line; behind its verdict comes a copy of what it read.
+std::string complaint(const os::Output& output) {
+  auto lines = split(output.err, '\n');
+  std::erase_if(lines, [](const std::string& line) { return trim(line).empty(); });
+  if (lines.empty()) return os::to_string(output.status);
+  return join(lines, " ").substr(0, kMostWords);
 }
 
 json::object table_object(const std::string& table) { return {{"family", "ip"}, {"name", table}}; }
@@ -85,13 +54,30 @@ json::object in_prefix(const Cidr& cidr, bool inside, std::string_view field) {
 
 }  // namespace
 
-std::string run_nftables(const Namespace& in, const std::string& json) {
-  auto answer = ask(in, json);
-  if (!answer.ok) {
-    throw Error(Code::invalid, fmt::format("nftables refused a change in network namespace '{}'", in.label()))
-        .because(std::string(trim(answer.text)));
+bool is_installed(const Nft& nft) {
+  return std::ranges::any_of(os::command_candidates("nft", nft.path),
+                             [](const std::string& program) { return ::access(program.c_str(), X_OK) == 0; });
+}
+
+std::string run_nftables(const Namespace& in, const std::string& json, const Nft& nft) {
+  os::Output output;
+  try {
+    output = run(in, json, nft);
+  } catch (Error& failed) {
+    // Not not_found: to those who undo things that means that nothing is left to be undone.
+    if (failed.code() == Code::not_found) {
+      throw Error(Code::unsupported, fmt::format("cannot change nftables in network namespace '{}'", in.label()))
+          .because(failed.one_line())
+          .advise("install the package nftables");
+    }
+    failed.while_doing(fmt::format("changing nftables in network namespace '{}'", in.label()));
+    throw;
   }
-  return std::move(answer.text);
+  if (!output.status.success()) {
+    throw Error(Code::invalid, fmt::format("nftables refused a change in network namespace '{}'", in.label()))
+        .because(complaint(output));
+  }
+  return std::move(output.out);
 }
 
 void set_masquerade(const Namespace& in, const std::string& table, const std::vector<Cidr>& sources) {

@@ -96,7 +96,10 @@ Prepared prepare(const SpawnSpec& spec, Parent parent) {
   if (spec.no_new_privileges) plan.no_new_privileges();
   if (spec.parent_death_signal) plan.parent_death_signal(*spec.parent_death_signal);
   const std::string& program = spec.program.empty() ? spec.argv.front() : spec.program;
-  plan.exec(command_candidates(program, path_of(spec.env)), spec.argv, spec.env);
+  const auto candidates = command_candidates(program, path_of(spec.env));
+  if (candidates.empty())
+    throw Error(Code::not_found, fmt::format("cannot run '{}'", program)).because("its PATH names no directory");
+  plan.exec(candidates, spec.argv, spec.env);
   return prepared;
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "net/namespace.hpp"
 #include "net/netlink.hpp"
 #include "net/nftables.hpp"
@@ -241,6 +242,24 @@ TEST_F(NetworkTest, ASubnetThatTheNodeHasElsewhereIsRefused) {
   EXPECT_EQ(networks->find(kFirst), std::nullopt);
   EXPECT_FALSE(os::exists(options.directory + "/ns/" + kFirst));
   here.remove_link("office0");
+}
+
+TEST_F(NetworkTest, ANodeWithoutNftOffersNoBridge) {
+  EXPECT_TRUE(fingerprint(options).contains("network.bridge"));
+  const std::string program(trim(shell("command -v nft")));
+  ASSERT_EQ(shell("mount --bind /dev/null " + program + " && echo hidden"), "hidden\n") << program;
+  const auto attributes = fingerprint(options);
+  std::string why;
+  try {
+    bridge(kFirst, 21001);
+  } catch (const Error& error) {
+    why = error.text();
+  }
+  shell("umount " + program);
+  EXPECT_FALSE(attributes.contains("network.bridge"));
+  EXPECT_TRUE(attributes.contains("network.none"));
+  EXPECT_THAT(why, HasSubstr("changing nftables in network namespace 'this machine'"));
+  EXPECT_EQ(networks->find(kFirst), std::nullopt);
 }
 
 TEST_F(NetworkTest, TheBridgeSendsBackWhenItIsToldSo) {

@@ -37,6 +37,16 @@ TEST(Spawn, NamesEveryPlaceWhereAMissingCommandWasLookedFor) {
   }
 }
 
+TEST(Spawn, NothingIsFoundAlongAnEmptyPath) {
+  try {
+    spawn({.argv = {"ls"}, .env = {"PATH="}});
+    ADD_FAILURE() << "it was found";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::not_found);
+    EXPECT_EQ(e.one_line(), "cannot run 'ls': its PATH names no directory");
+  }
+}
+
 TEST(Spawn, SaysWhichStepFailedAndOnWhat) {
   SpawnSpec spec{.argv = {"true"}};
   spec.setup.write_file("/no/such/file", "0");

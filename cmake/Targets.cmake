@@ -63,9 +63,9 @@ function(underway_library name)
   endif()
   set_property(GLOBAL APPEND PROPERTY UNDERWAY_LIBRARIES ${name})
 
-  # The link check: every object of the library, nothing but its DEPENDS.
+  # The link check: every object of the library, nothing but its DEPENDS. What is thrown away would not be looked at.
   add_executable(linkcheck_${name} ${CMAKE_BINARY_DIR}/generated/main_empty.cpp)
-  target_link_libraries(linkcheck_${name} PRIVATE underway_options
+  target_link_libraries(linkcheck_${name} PRIVATE underway_options -Wl,--no-gc-sections
     -Wl,--whole-archive $<TARGET_FILE:${target}> -Wl,--no-whole-archive ${ARG_DEPENDS} fmt::fmt Threads::Threads ${ARG_LINK})
   add_dependencies(linkcheck_${name} ${target})
   add_test(NAME includes.${name} COMMAND ${CMAKE_COMMAND} -DLIBRARY=${name} -DDIR=${CMAKE_CURRENT_SOURCE_DIR}

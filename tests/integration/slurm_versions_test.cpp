@@ -277,8 +277,10 @@ TEST_P(SlurmVersions, TellHowJobsEnded) {
   // And as it stands in the logs of their nodes.
   std::vector<std::string> read = {"/bin/sh", "-c", slurm::kEndsScript, "sh", good + "," + bad + "," + killed, "0"};
   for (const auto* node : {"n1", "n2"}) read.push_back(slurm::slurmd_log(config(), "ctl", node));
-  auto told = slurm::parse_ends(ask(read));
-  ASSERT_TRUE(told) << ask(read);
+  const auto logs = ask(read);
+  auto told = slurm::parse_ends(logs);
+  ASSERT_TRUE(told) << logs;
+  SCOPED_TRACE(logs + line("sacct -X -o JobIDRaw,JobID,State,ExitCode,Start,End"));
   for (const auto& job : {good, bad, killed}) {
     auto& end = (*told)[job];
     EXPECT_TRUE(end.of_batch) << job;

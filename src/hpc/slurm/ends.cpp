@@ -28,6 +28,8 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
 
 /// SIG_OOM of slurm's slurm_protocol_defs.h: what slurmstepd tells of a job that had no memory left (sacct: "0:125").
 constexpr int kOutOfMemory = 253;
+/// Of a status as wait(2) has it: a core was dumped. The accounting does not have it.
+constexpr int kCoreDumped = 0x80;
 
 std::string state_of(int status) {
   if ((status & 0xff) == kOutOfMemory) return "OUT_OF_MEMORY";
@@ -61,6 +63,7 @@ class Story {
     out.sent_back = sent_back_;
     const auto& status = out.of_batch ? status_ : step_status_;
     out.status = static_cast<int>(status.value_or(0));
+    if ((out.status & 0xff) != kOutOfMemory) out.status &= ~kCoreDumped;
     if (out.end == 0) return out;
     if (!stopped_.empty()) {
       out.state = stopped_;

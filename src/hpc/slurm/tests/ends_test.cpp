@@ -81,6 +81,13 @@ TEST(Ends, AJobWithoutMemoryIsSoAndNoFailure) {
   EXPECT_EQ(ends.at("20").status, 253);
 }
 
+TEST(Ends, WhoDumpedItsCoreEndedByItsSignal) {
+  const auto ends = read({"Launching batch job 20 for UID 0",
+                          "[20.batch] job 20 completed with slurm_rc = 0, job_rc = 139", "[20.batch] done with job"});
+  EXPECT_EQ(ends.at("20").state, "FAILED");
+  EXPECT_EQ(ends.at("20").status, 11);
+}
+
 TEST(Ends, AnAllocationEndsWithItsSteps) {
   const auto ends = read({"launch task StepId=29.0 request from UID:0 GID:0 HOST:10.0.0.1 PORT:49432",
                           "[29.0] task 1 (1087) exited with exit code 4.",

@@ -83,6 +83,9 @@ std::string problem_of_arguments(Command command, Words words, const CommandLine
     std::replace_if(words.begin(), words.end(), is_placeholder, "1");  // which may be a number
   }
   std::erase(words, "-h");
+  for (auto& word : words) {
+    if (word.starts_with("$")) word = "1";  // what only a shell knows: good as a number, too
+  }
   const auto arguments = cli::parse(command, words);
   for (const auto& flag : command.flags) {
     if (line.whole && nomad::is_refused(flag.doc) && arguments.find(flag.name))

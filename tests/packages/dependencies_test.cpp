@@ -97,7 +97,8 @@ TEST(Dependencies, ThatAreLinkedHaveALicenceThatGoesWithOurs) {
 }
 
 TEST(Dependencies, AreAllThatTheProgramsAreLinkedWith) {
-  if (shell("command -v dpkg-query && command -v readelf").exit_code != 0) GTEST_SKIP() << "needs dpkg-query and readelf";
+  if (shell("command -v dpkg-query && command -v readelf").exit_code != 0)
+    GTEST_SKIP() << "needs dpkg-query and readelf";
   std::set<std::string> libraries;
   for (const auto& program : kPrograms) libraries.merge(libraries_of(program));
   const auto owners = packages_of(libraries);

@@ -48,8 +48,8 @@ class AllocationNetworks {
  public:
   virtual ~AllocationNetworks() = default;
   /// What it has already is found again; what is half made is made anew, with the address that it had.
-  /// Errors: unsupported (not root, no `nft`, no such CNI network), conflict (the subnet is in use), exhausted (no address is
-  /// left), and what kernel and plugins say.
+  /// Errors: unsupported (not root, no `nft`, no such CNI network), conflict (the subnet is in use), exhausted (no
+  /// address is left), and what kernel and plugins say.
   virtual Attachment attach(const Request& request) = 0;
   /// What was made and still stands; nothing when it never was, or is gone with the machine's last boot.
   virtual std::optional<Attachment> find(const std::string& allocation) = 0;

@@ -330,8 +330,7 @@ awaitable<void> Reconciler::compare(Place place, std::string config) {
   const auto known = tables::find_record<SlurmReport>(*tables, place.key()).value_or(report_of(place));
   const auto unknown = made.unknown_up_to > 0 ? made.unknown_up_to + 1 : 0;
   Hold left{.timeout = {}, .partitions_down = false};
-  left.first_job =
-      std::max(unknown, first_job_after(parse_next_job(config), next_job_[place.key()], known.job_bound));
+  left.first_job = std::max(unknown, first_job_after(parse_next_job(config), next_job_[place.key()], known.job_bound));
   co_await put_hold(place, left);
   std::vector<std::string> forget = {"/bin/sh", "-c", kForgetAcceptedScript, "sh",
                                      setting(config, "StateSaveLocation")};

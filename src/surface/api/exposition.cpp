@@ -143,11 +143,10 @@ std::string Exposition::list(MetricKind kind, double up) const {
       const double k = one.scale, sum = t != nullptr ? t->sum * k : one.value;
       const double some = one.value > 0 ? 1 : 0;
       const auto count = t != nullptr ? t->count : static_cast<std::uint64_t>(std::ceil(one.value));
-      out += fmt::format(R"("Count":{},"Rate":{},"Sum":{},"SumSq":{},"Min":{},"Max":{},"Mean":{},"Stddev":{}}})",
-                         count, up > 0 ? sum / up : 0.0, sum,
-                         t != nullptr ? t->sum_of_squares * k * k : one.value, t != nullptr ? t->least * k : some,
-                         t != nullptr ? t->most * k : some, t != nullptr ? t->mean() * k : some,
-                         t != nullptr ? t->deviation() * k : 0.0);
+      out += fmt::format(R"("Count":{},"Rate":{},"Sum":{},"SumSq":{},"Min":{},"Max":{},"Mean":{},"Stddev":{}}})", count,
+                         up > 0 ? sum / up : 0.0, sum, t != nullptr ? t->sum_of_squares * k * k : one.value,
+                         t != nullptr ? t->least * k : some, t != nullptr ? t->most * k : some,
+                         t != nullptr ? t->mean() * k : some, t != nullptr ? t->deviation() * k : 0.0);
     }
   }
   return out;

@@ -9,7 +9,7 @@ namespace underway::survey::detail {
 namespace {
 
 constexpr std::size_t kMostTable = 256U << 20;  // a line has 150 bytes: more than a million sockets
-constexpr int kEstablished = 1;                // linux/tcp_states.h
+constexpr int kEstablished = 1;                 // linux/tcp_states.h
 constexpr int kListening = 10;
 
 }  // namespace

@@ -73,8 +73,8 @@ class Caller {
     };
     EXPECT_TRUE(harness::eventually(seconds(20), once))
         << method << " " << target << " never was as awaited: " << got.status << boost::json::serialize(got.body);
-    remember(call, got.body);
     keep_only(call, got.body);
+    remember(call, got.body);
     return got;
   }
 

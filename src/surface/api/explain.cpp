@@ -6,6 +6,7 @@
 #include "api/status.hpp"
 #include "api/stubs.hpp"
 #include "base/allowance.hpp"
+#include "base/text.hpp"
 #include "model/first_cause.hpp"
 #include "model/policy.hpp"
 #include "move/capsules.hpp"

@@ -74,7 +74,7 @@ TEST(Nftables, AMachineWithoutNftIsToldWhichPackageHasIt) {
       // not_found would tell whoever undoes a table that there is none.
       EXPECT_EQ(e.code(), Code::unsupported) << e.text();
       EXPECT_NE(e.message().find("router"), std::string::npos) << e.text();
-      EXPECT_NE(e.one_line().find("'nft'"), std::string::npos) << e.text();
+      EXPECT_NE(e.one_line().find("nft'"), std::string::npos) << e.text();
       EXPECT_EQ(e.advice(), "install the package nftables");
     }
   }

@@ -1,6 +1,6 @@
 // How fast job files are read: what `underway plan` of a large directory, and PUT /v1/jobs/parse, wait for.
 #include "jobspec/jobspec.hpp"
-#include "model/diff.hpp"
+#include "model/diff/diff.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

@@ -21,11 +21,11 @@ if(NOT DEFINED UNDERWAY_COROUTINES_SOUND)
   set(UNDERWAY_COROUTINES_SOUND ON CACHE INTERNAL "the compiler passed cmake/coroutine_probe.cpp")
 endif()
 
+# Two checkouts share what was compiled: nothing that the compiler is given names the checkout (paths below it are made
+# relative), and of a precompiled header, which does, the cache looks at a sum (cmake/cached).
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Sloppiness as ccache(1) asks for precompiled headers; the base directory lets two checkouts share results.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/cached ${CMAKE_SOURCE_DIR} ${CCACHE})
 endif()
 
 add_library(underway_options INTERFACE)
@@ -37,6 +37,8 @@ if(UNDERWAY_TIME_TRACE)
   target_compile_options(underway_options INTERFACE -ftime-trace)
 endif()
 target_compile_definitions(underway_options INTERFACE _GNU_SOURCE SPDLOG_FMT_EXTERNAL)
+# For "src/…" and "cmake/…" in the files that this build makes.
+target_compile_options(underway_options INTERFACE "SHELL:-iquote ${CMAKE_SOURCE_DIR}")
 # Each function is a section of its own, so that a program has no more of a library than it calls: an idle agent's memory is
 # mostly pages of its program.
 target_compile_options(underway_options INTERFACE -ffunction-sections -fdata-sections)

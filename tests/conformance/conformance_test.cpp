@@ -2,16 +2,17 @@
 /// and each flag of the command line looked up. The result is a page of the reference, and a line that was "yes" and is
 /// no more fails this test.
 
-#include "api/openapi.hpp"
+#include "api/openapi/openapi.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "conformance/lines.hpp"
 #include "conformance/stanza.hpp"
 #include "conformance/table.hpp"
 #include "gotemplate/functions.hpp"
+#include "harness/places.hpp"
 #include "hcl/functions.hpp"
 #include "jobspec/jobspec.hpp"
-#include "model/spelled_policies.hpp"
+#include "model/job/spelled_policies.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
 #include "scheduler/constraint.hpp"
@@ -307,11 +308,11 @@ TEST(CommandLine, SwallowsNoFlagInSilence) {
 }
 
 TEST(Conformance, IsWhatThePageSays) {
-  std::ifstream differences(std::string(UNDERWAY_SOURCE_DIR) + "/tests/conformance/differences.md");
+  std::ifstream differences(source_dir() + "/tests/conformance/differences.md");
   const std::string text{std::istreambuf_iterator<char>(differences), {}};
   const std::string generated =
       page({attributes(), functions(), template_functions(), operators(), paths(), flags()}, text);
-  const auto path = std::filesystem::path(UNDERWAY_SOURCE_DIR) / "docs/reference/compatibility.md";
+  const auto path = std::filesystem::path(source_dir()) / "docs/reference/compatibility.md";
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) std::ofstream(path) << generated;
   std::ifstream in(path);
   const std::string committed{std::istreambuf_iterator<char>(in), {}};

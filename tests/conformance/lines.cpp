@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "harness/places.hpp"
 
 #include <fstream>
 
@@ -23,7 +24,7 @@ Line fields_of(const std::string& text) {
 }  // namespace
 
 std::vector<Line> read_lines(const std::string& name, std::size_t fields) {
-  const std::string path = std::string(UNDERWAY_SOURCE_DIR) + "/tests/conformance/" + name;
+  const std::string path = source_dir() + "/tests/conformance/" + name;
   std::ifstream in(path);
   if (!in) throw Error(Code::not_found, path + " cannot be read");
   std::vector<Line> lines;

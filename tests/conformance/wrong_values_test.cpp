@@ -6,7 +6,7 @@
 #include "conformance/lines.hpp"
 #include "conformance/stanza.hpp"
 #include "jobspec/jobspec.hpp"
-#include "model/validate.hpp"
+#include "model/validate/validate.hpp"
 
 #include <gtest/gtest.h>
 

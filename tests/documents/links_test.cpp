@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "documents/pages.hpp"
+#include "harness/places.hpp"
 
 namespace underway::documents {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::string> broken_links(const std::vector<Page>& pages) {
     for (const auto& link : links_of(page)) {
       const auto [path, anchor] = destination_of(page, link);
       const auto target = std::find_if(pages.begin(), pages.end(), [&](const Page& to) { return to.path == path; });
-      const bool there = std::filesystem::exists(UNDERWAY_SOURCE_DIR "/" + path);
+      const bool there = std::filesystem::exists(source_dir() + "/" + path);
       const bool found = anchor.empty() ? there : target != pages.end() && anchors_of(*target).contains(anchor);
       if (!found) broken.push_back(page.path + ":" + std::to_string(link.line) + ": " + link.target);
     }

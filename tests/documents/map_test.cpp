@@ -7,6 +7,7 @@
 
 #include "documents/pages.hpp"
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::documents {
 namespace {
@@ -26,7 +27,7 @@ std::vector<std::string> columns_of(const std::string& line) {
 
 Map drawn() {
   Map map;
-  const auto page = parse_page("README.md", harness::read_text(UNDERWAY_SOURCE_DIR "/README.md"));
+  const auto page = parse_page("README.md", harness::read_text(source_dir() + "/README.md"));
   for (const auto& block : page.blocks) {
     std::string floor;
     for (const auto& line : block.lines) {
@@ -42,7 +43,7 @@ Map drawn() {
 
 Map built() {
   Map map;
-  const std::filesystem::path root = UNDERWAY_SOURCE_DIR;
+  const std::filesystem::path root = source_dir();
   for (const auto& floor : std::filesystem::directory_iterator(root / "src")) {
     if (!floor.is_directory()) continue;
     for (const auto& library : std::filesystem::directory_iterator(floor)) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::documents {
 namespace {
@@ -71,12 +72,12 @@ Page parse_page(std::string path, const std::string& text) {
 std::optional<std::vector<Page>> find_pages() {
   // Root asks about a checkout that may be another's.
   const auto listed =
-      harness::run({.argv = {"git", "-c", "safe.directory=*", "-C", UNDERWAY_SOURCE_DIR, "ls-files", "*.md"}});
+      harness::run({.argv = {"git", "-c", "safe.directory=*", "-C", source_dir(), "ls-files", "*.md"}});
   if (listed.exit_code != 0) return std::nullopt;
   std::vector<Page> pages;
   std::istringstream paths(listed.out);
   for (std::string path; std::getline(paths, path);)
-    pages.push_back(parse_page(path, harness::read_text(UNDERWAY_SOURCE_DIR "/" + path)));
+    pages.push_back(parse_page(path, harness::read_text(source_dir() + "/" + path)));
   return pages;
 }
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "harness/examples.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -48,7 +49,7 @@ Cluster::Cluster(const std::string& example)
     : example_(example),
       state_(directory_.path() + "/state"),
       examples_(directory_.path() + "/examples"),
-      program_(UNDERWAY_BINARY_DIR "/bin/underway"),
+      program_(binary_dir() + "/bin/underway"),
       name_("test-" + std::to_string(::getpid())) {
   copy_examples(examples_);
   // A name of its own: another cluster may be up on this machine.
@@ -64,8 +65,8 @@ Cluster::~Cluster() {
 }
 
 void Cluster::build_images() const {
-  const std::string source = UNDERWAY_SOURCE_DIR "/examples/" + example_ + "/images";
-  const std::string built = UNDERWAY_BINARY_DIR "/examples/" + example_ + "/images";
+  const std::string source = source_dir() + "/examples/" + example_ + "/images";
+  const std::string built = binary_dir() + "/examples/" + example_ + "/images";
   if (!std::filesystem::exists(source + "/build")) return;
   std::filesystem::create_directories(built);
   // Of several tests that need them one builds them, and the others wait for it.

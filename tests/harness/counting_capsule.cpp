@@ -1,4 +1,5 @@
 #include "harness/counting_capsule.hpp"
+#include "harness/places.hpp"
 
 #include <filesystem>
 #include <stdexcept>
@@ -128,7 +129,7 @@ void CountingCapsule::build() const {
   const std::string root = files_.path() + "/root";
   for (const auto* part : {"/bin", "/etc", "/srv", "/home"}) fs::create_directories(root + part);
   fs::copy_file("/bin/busybox", root + "/bin/busybox");
-  fs::copy_file(UNDERWAY_BINARY_DIR "/tests/counting_service", root + "/bin/counting_service");
+  fs::copy_file(binary_dir() + "/tests/counting_service", root + "/bin/counting_service");
   for (const auto* applet : {"sh", "cat", "grep", "sleep", "dd"})
     fs::create_symlink("busybox", root + "/bin/" + applet);
   write_text(root + "/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n");

@@ -1,4 +1,5 @@
 #include "harness/examples.hpp"
+#include "harness/places.hpp"
 
 #include <filesystem>
 
@@ -15,7 +16,7 @@ bool is_built(const fs::path& name) {
 }  // namespace
 
 void copy_examples(const std::string& to, const std::string& source) {
-  const fs::path from = source.empty() ? UNDERWAY_SOURCE_DIR "/examples" : source;
+  const fs::path from = source.empty() ? source_dir() + "/examples" : source;
   fs::create_directories(to);
   for (const auto& entry : fs::recursive_directory_iterator(from)) {
     const auto here = to / entry.path().lexically_relative(from);

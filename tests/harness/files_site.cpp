@@ -1,4 +1,5 @@
 #include "harness/files_site.hpp"
+#include "harness/places.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,7 +14,7 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 #include "harness/machine.hpp"
+#include "harness/places.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -68,7 +69,7 @@ void Machine::kill_agent() {
 }
 
 Command Machine::command(std::vector<std::string> arguments) const {
-  arguments.insert(arguments.begin(), UNDERWAY_BINARY_DIR "/bin/underway");
+  arguments.insert(arguments.begin(), binary_dir() + "/bin/underway");
   return {.argv = std::move(arguments), .env = {{"UNDERWAY_STATE", state()}, {"NO_COLOR", "1"}}, .limit = seconds(60)};
 }
 

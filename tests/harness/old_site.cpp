@@ -1,4 +1,5 @@
 #include "harness/old_site.hpp"
+#include "harness/places.hpp"
 
 #include <filesystem>
 #include <regex>
@@ -54,7 +55,7 @@ void OldSite::take_installed_packages(const std::string& image) const {
   text = std::regex_replace(text, std::regex("  from debian[^}]*\\}\n"), "  from directory \"" + root + "\" {}\n");
   text = std::regex_replace(text, std::regex("  packages = .*\n"), "");
   write_text(file, text);
-  require(shell(UNDERWAY_SOURCE_DIR "/examples/decoupled/images/installed-root " + plan() + "/images/" + root + " " +
+  require(shell(source_dir() + "/examples/decoupled/images/installed-root " + plan() + "/images/" + root + " " +
                     list + " iproute2 procps util-linux",
                 seconds(120)),
           "no root directory");

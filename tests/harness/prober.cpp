@@ -1,3 +1,4 @@
+#include "harness/places.hpp"
 #include "harness/prober.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 namespace underway::harness {
 namespace {
 
-const std::string kProgram = UNDERWAY_BINARY_DIR "/tests/service_prober";
+const std::string kProgram = binary_dir() + "/tests/service_prober";
 
 constexpr std::chrono::milliseconds kPatience{5000};
 

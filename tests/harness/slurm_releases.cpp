@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/places.hpp"
 #include "harness/slurm_releases_site.hpp"
 
 namespace underway::harness {
@@ -15,9 +16,9 @@ namespace {
 using std::chrono::seconds;
 namespace fs = std::filesystem;
 
-constexpr const char* kSource = UNDERWAY_SOURCE_DIR "/tests/integration/slurm_upgrade";
-constexpr const char* kBuilt = UNDERWAY_BINARY_DIR "/examples/slurm-upgrade";
-constexpr const char* kDebian11 = UNDERWAY_SOURCE_DIR "/build/roots/bullseye";
+constexpr const char* kSource = source_dir() + "/tests/integration/slurm_upgrade";
+constexpr const char* kBuilt = binary_dir() + "/examples/slurm-upgrade";
+constexpr const char* kDebian11 = source_dir() + "/build/roots/bullseye";
 
 std::string with(std::string text, const std::string& what, const std::string& value) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += value.size())
@@ -84,7 +85,7 @@ void SlurmReleases::bring_images() const {
   for (const auto& [release, root] : {std::pair<std::string, std::string>{"20.11", kDebian11}, {"22.05", "/"}}) {
     const std::vector<std::string> build = {"flock", built + ".lock", std::string(kSource) + "/build", release, root,
                                             built};
-    must(run({.argv = build, .env = {{"UNDERWAY", UNDERWAY_BINARY_DIR "/bin/underway"}}, .limit = seconds(400)}),
+    must(run({.argv = build, .env = {{"UNDERWAY", binary_dir() + "/bin/underway"}}, .limit = seconds(400)}),
          "building the images of " + release);
   }
   must(cluster_.underway({"capsule", "keys", "trust", built + "/capsules.pub"}), "trusting the key");

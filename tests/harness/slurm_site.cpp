@@ -1,3 +1,4 @@
+#include "harness/places.hpp"
 #include "harness/slurm_site.hpp"
 
 #include <unistd.h>
@@ -10,7 +11,7 @@ namespace underway::harness {
 using std::chrono::seconds;
 
 std::vector<SlurmRelease> slurm_releases() {
-  const std::string roots = std::filesystem::path(UNDERWAY_BINARY_DIR).parent_path() / "roots";
+  const std::string roots = std::filesystem::path(binary_dir()).parent_path() / "roots";
   return {{"20.11", roots + "/bullseye", ""},
           {"22.05", "/", "CgroupPlugin=cgroup/v1"},
           {"24.11", roots + "/trixie", "CgroupPlugin=cgroup/v1"}};
@@ -19,7 +20,7 @@ std::vector<SlurmRelease> slurm_releases() {
 SlurmSite::SlurmSite(const SlurmRelease& release) {
   process_ = std::make_unique<Background>(Command{
       .argv = {"unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child",
-               UNDERWAY_SOURCE_DIR "/tests/harness/slurm-site", directory_.path(), release.root, release.cgroup}});
+               source_dir() + "/tests/harness/slurm-site", directory_.path(), release.root, release.cgroup}});
   const std::string pid = std::to_string(process_->pid());
   const bool ready = eventually(seconds(60), [&] {
     init_ = read_text("/proc/" + pid + "/task/" + pid + "/children");

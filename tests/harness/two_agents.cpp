@@ -1,3 +1,4 @@
+#include "harness/places.hpp"
 #include "harness/two_agents.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 
 }  // namespace
 

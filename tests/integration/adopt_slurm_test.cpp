@@ -13,6 +13,7 @@
 
 #include "harness/farm.hpp"
 #include "harness/old_site.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -21,7 +22,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+const std::string kProgram = binary_dir() + "/bin/underway";
 const std::vector<std::string> kHosts = {"sms", "c1", "c2", "infra1", "infra2"};
 
 constexpr const char* kSlurmCluster = R"(

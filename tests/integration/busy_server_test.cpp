@@ -9,13 +9,14 @@
 #include <regex>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 
 /// Each of them used to take the server for seconds up to minutes.
 const std::vector<std::string>& costly_jobs() {

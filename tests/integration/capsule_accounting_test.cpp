@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "harness/machine.hpp"
+#include "harness/places.hpp"
 
 #include <gtest/gtest.h>
 
@@ -136,7 +137,7 @@ class CapsuleAccounting : public testing::Test {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
     if (::access("/usr/sbin/mariadbd", X_OK) != 0) GTEST_SKIP() << "needs mariadb-server";
     fs::create_directories(at("site"));
-    const std::string make = UNDERWAY_SOURCE_DIR "/examples/decoupled/images/installed-root";
+    const std::string make = source_dir() + "/examples/decoupled/images/installed-root";
     const auto root = shell(make + " " + at("root") + " mariadb-server && mkdir -p " + at("root/site"), seconds(120));
     ASSERT_EQ(root.exit_code, 0) << root.err;
     write_text(at("mariadb"), kMariadb);

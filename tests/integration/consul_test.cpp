@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "harness/machine.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -12,7 +13,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 /// packaging/slurm-roots brings it.
-const std::string kConsul = std::string(UNDERWAY_SOURCE_DIR) + "/build/roots/bullseye/usr/bin/consul";
+const std::string kConsul = source_dir() + "/build/roots/bullseye/usr/bin/consul";
 
 std::string job(const std::string& id, const std::string& data) {
   return "job \"" + id +

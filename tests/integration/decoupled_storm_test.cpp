@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "harness/places.hpp"
 #include "integration/decoupled.hpp"
 
 namespace underway::harness {
@@ -96,7 +97,7 @@ class DecoupledStorm : public DecoupledCluster {
         "exec 2>>{}/complaints; cd {} && for i in $(seq {}); do ( d=$(mktemp -d ./node-XXXXXX) && "
         "busybox tftp -g -b 1408 -r loader -l $d/loader {} && cmp $d/loader loader && "
         "{} capsule pull node -o $d/image && cmp $d/image node && echo whole >> fetched.{}; rm -rf $d ) & done; wait",
-        work_.path(), work_.path(), count, mgmt.substr(0, mgmt.find('\n')), UNDERWAY_BINARY_DIR "/bin/underway", host);
+        work_.path(), work_.path(), count, mgmt.substr(0, mgmt.find('\n')), binary_dir() + "/bin/underway", host);
     return Background(
         {.argv = {"nsenter", "--net", "--target", std::to_string(cluster_.agent_of(host)), "sh", "-c", line},
          .env = {{"UNDERWAY_STATE", cluster_.state()}}});
@@ -132,7 +133,7 @@ class DecoupledStorm : public DecoupledCluster {
     const auto begin = std::chrono::steady_clock::now();
     const std::string said = work_.path() + "/flood";
     Background flood({.argv = {"nsenter", "--net", "--target", std::to_string(cluster_.agent_of("c1")), "sh", "-c",
-                               fmt::format("exec {}/tests/service_prober flood {} {} {} > {}", UNDERWAY_BINARY_DIR,
+                               fmt::format("exec {}/tests/service_prober flood {} {} {} > {}", binary_dir(),
                                            outside.address, size, ports, said)}});
     const auto much = cluster_.enter(
         "c2", fmt::format("head -c 60000000 /dev/zero | busybox nc {} {} | wc -c", outside.address, outside.port));

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "harness/files_site.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using std::chrono::seconds;
 namespace fs = std::filesystem;
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 constexpr int kNodes = 6;
 constexpr int kFiles = 160;
 

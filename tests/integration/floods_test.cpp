@@ -6,6 +6,7 @@
 #include <csignal>
 #include <regex>
 
+#include "harness/places.hpp"
 #include "harness/two_agents.hpp"
 
 namespace underway::harness {
@@ -15,7 +16,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 
 class Floods : public testing::Test {
  protected:

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr const char* kProgram = UNDERWAY_BINARY_DIR "/bin/underway";
+constexpr const char* kProgram = binary_dir() + "/bin/underway";
 
 /// Agents have a network of their own, and what the server keeps lies on a tmpfs.
 class FullDisk : public testing::Test {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -15,12 +16,12 @@ class StateThatIsPurged : public testing::Test {
     write_text(state_ + "/server/state.db", "accounting");
   }
   Finished underway(std::vector<std::string> words) const {
-    words.insert(words.begin(), UNDERWAY_BINARY_DIR "/bin/underway");
+    words.insert(words.begin(), binary_dir() + "/bin/underway");
     return run({.argv = std::move(words), .env = {{"UNDERWAY_STATE", state_}}});
   }
   /// At a terminal, where somebody types.
   Finished at_terminal(const std::string& line, const std::string& typed) const {
-    return run({.argv = {"script", "-qec", UNDERWAY_BINARY_DIR "/bin/underway " + line, "/dev/null"},
+    return run({.argv = {"script", "-qec", binary_dir() + "/bin/underway " + line, "/dev/null"},
                 .env = {{"UNDERWAY_STATE", state_}},
                 .input = typed + "\n"});
   }

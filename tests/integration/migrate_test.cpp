@@ -8,6 +8,7 @@
 #include <boost/json/parse.hpp>
 
 #include "harness/machine.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -219,7 +220,7 @@ TEST(Export, IsReadByAnotherControlPlane) {
     auto command = other.command({});
     command.argv = {"/bin/sh", directory + "/restore.sh"};
     if (!what.empty()) command.argv.push_back(what);
-    command.env["NOMAD"] = UNDERWAY_BINARY_DIR "/bin/underway";
+    command.env["NOMAD"] = binary_dir() + "/bin/underway";
     return run(command);
   };
   must(script(""));

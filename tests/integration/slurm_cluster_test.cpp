@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "harness/cluster.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -159,7 +160,7 @@ TEST_F(SlurmCluster, IsBroughtUpAfterInterruptionsAtAnyStep) {
 
 TEST_F(SlurmCluster, AcceptsThePapersListingsAsTheyStand) {
   cluster_.up();
-  const std::string listings = UNDERWAY_SOURCE_DIR "/src/state/jobspec/tests/listings/";
+  const std::string listings = source_dir() + "/src/state/jobspec/tests/listings/";
   for (const char* file : {"slurmctld.hcl", "munge.hcl", "slurmd.hcl"}) {
     SCOPED_TRACE(file);
     const auto plan =

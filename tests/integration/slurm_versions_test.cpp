@@ -11,6 +11,7 @@
 #include <regex>
 #include <utility>
 
+#include "harness/places.hpp"
 #include "harness/slurm_site.hpp"
 #include "slurm/drain.hpp"
 #include "slurm/ends.hpp"
@@ -93,7 +94,7 @@ class SlurmVersions : public testing::TestWithParam<SlurmRelease> {
   }
   /// The words after `-c` of the only task or step of that name in a file of the examples.
   static std::string script_of(const std::string& file, const std::string& name) {
-    const std::string text = read_text(UNDERWAY_SOURCE_DIR "/examples/" + file);
+    const std::string text = read_text(source_dir() + "/examples/" + file);
     const std::regex pattern(name + R"rx(" \{[\s\S]*?"-c", "((?:[^"\\]|\\.)*)")rx");
     std::smatch found;
     EXPECT_TRUE(std::regex_search(text, found, pattern)) << file;
@@ -348,7 +349,7 @@ TEST_P(SlurmVersions, AnswerWhatTheExamplesAsk) {
     EXPECT_EQ(ready("n8").exit_code, 124) << "it was never started";
   }
   // examples/decoupled/nodes/observe
-  const std::string observe = read_text(UNDERWAY_SOURCE_DIR "/examples/decoupled/nodes/observe");
+  const std::string observe = read_text(source_dir() + "/examples/decoupled/nodes/observe");
   std::smatch counts;
   ASSERT_TRUE(std::regex_search(observe, counts, std::regex(R"rx(slurmd=\$\((pgrep .*)\)\n)rx")));
   EXPECT_EQ(line(counts[1].str()), "10\n") << counts[1] << "\n" << line("ps ax -o comm | sort | uniq -c");
@@ -367,7 +368,7 @@ TEST_P(SlurmVersions, AnswerWhatTheExamplesAsk) {
 // examples/decoupled/images/files/slurm/enter-end
 TEST_P(SlurmVersions, HaveStartsEnteredWithWhatWasGiven) {
   ASSERT_TRUE(eventually(seconds(60), [&] { return host_jobs().empty(); })) << line("squeue");
-  const std::string script = read_text(UNDERWAY_SOURCE_DIR "/examples/decoupled/images/files/slurm/enter-end");
+  const std::string script = read_text(source_dir() + "/examples/decoupled/images/files/slurm/enter-end");
   const auto account = [&](const std::string& statement) {
     return ask({"mariadb", "--no-defaults", "--socket=/run/mysqld/mysqld.sock", "-u", "root", "-N", "-B",
                 "slurm_acct_db", "-e", statement});
@@ -436,15 +437,15 @@ TEST(SlurmReaders, AreAllKnown) {
       {"src/hpc/survey/detail/slurm_draft.cpp", "AnswerWhatTheExamplesAsk"},
       {"src/hpc/survey/detail/slurm_step.cpp", "AnswerWhatTheExamplesAsk"},
       {"src/hpc/survey/site.cpp", "says nothing: scontrol reconfigure"},
-      {"src/surface/api/status.cpp", "for people"},
-      {"src/surface/cli/cluster_losses.cpp", "TellOfNodesInEveryState"},
-      {"src/surface/cli/file_add.cpp", "for people"},
-      {"src/surface/cli/host_exec.cpp", "for people"},
+      {"src/surface/api/cluster/status.cpp", "for people"},
+      {"src/surface/cli/impact/cluster_losses.cpp", "TellOfNodesInEveryState"},
+      {"src/surface/cli/file/add.cpp", "for people"},
+      {"src/surface/cli/host/exec.cpp", "for people"},
   };
   // Not in comments.
   constexpr const char* kWords = "(^|[^/a-z])(scontrol|squeue|sinfo|sacct|sacctmgr|scancel|sdiag|sprio|sreport)[\" ]";
   const auto found =
-      shell("cd " UNDERWAY_SOURCE_DIR
+      shell("cd " + source_dir() +
             " && find examples src -type f | "
             "grep -vE '/tests/|/fuzz/|/testing/|\\.(md|hpp)$' | sort | xargs awk '/^ *(\\/\\/|#)/ { next } /" +
             std::string(kWords) + "/ { print FILENAME; nextfile }'");
@@ -453,8 +454,8 @@ TEST(SlurmReaders, AreAllKnown) {
     EXPECT_TRUE(known.contains(file)) << file << " asks Slurm something: see above";
   for (const auto& [file, where] : known) EXPECT_THAT(found.out, HasSubstr(file + "\n")) << "asks nothing any more";
   // And each command of ours is given above.
-  const std::string here = read_text(UNDERWAY_SOURCE_DIR "/tests/integration/slurm_versions_test.cpp");
-  std::istringstream commands(shell("grep -rhoE '[a-z_]+_command\\(' " UNDERWAY_SOURCE_DIR "/src/hpc/slurm/*.hpp").out);
+  const std::string here = read_text(source_dir() + "/tests/integration/slurm_versions_test.cpp");
+  std::istringstream commands(shell("grep -rhoE '[a-z_]+_command\\(' " + source_dir() + "/src/hpc/slurm/*.hpp").out);
   for (std::string name; std::getline(commands, name);)
     EXPECT_NE(here.find("slurm::" + name), std::string::npos) << name << ") is not tried with each release";
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "harness/machine.hpp"
+#include "harness/places.hpp"
 #include "os/fd.hpp"
 
 namespace underway::harness {
@@ -62,7 +63,7 @@ class Strangers : public testing::Test {
   }
   std::string state() const { return directory_.path() + "/state"; }
   Command command(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), UNDERWAY_BINARY_DIR "/bin/underway");
+    arguments.insert(arguments.begin(), binary_dir() + "/bin/underway");
     return {
         .argv = std::move(arguments), .env = {{"UNDERWAY_STATE", state()}, {"NO_COLOR", "1"}}, .limit = seconds(20)};
   }

@@ -11,6 +11,7 @@
 
 #include "harness/command.hpp"
 #include "harness/examples.hpp"
+#include "harness/places.hpp"
 
 namespace underway {
 namespace {
@@ -180,7 +181,7 @@ class Tutorial : public testing::Test {
     for (const auto& [_, name] : kExamples) replace_all(text, "-cluster=" + name, "-cluster=" + name_of(name));
     const char* path = std::getenv("PATH");
     return harness::run({.argv = {"/bin/sh", "-c", text},
-                         .env = {{"PATH", std::string(UNDERWAY_BINARY_DIR "/bin:") + (path != nullptr ? path : "")},
+                         .env = {{"PATH", std::string(binary_dir() + "/bin:") + (path != nullptr ? path : "")},
                                  {"UNDERWAY_STATE", state_.path()},
                                  {"LC_ALL", "C.UTF-8"}},
                          .directory = work_.path(),
@@ -193,7 +194,7 @@ class Tutorial : public testing::Test {
 };
 
 void Tutorial::execute(const std::string& tutorial) {
-  const auto steps = steps_of(harness::read_text(UNDERWAY_SOURCE_DIR "/docs/" + tutorial));
+  const auto steps = steps_of(harness::read_text(source_dir() + "/docs/" + tutorial));
   ASSERT_GT(steps.size(), 10U);
   for (const auto& step : steps) {
     std::string out;

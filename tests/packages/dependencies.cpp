@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -51,11 +52,11 @@ std::vector<Dependency> parse_dependencies(const std::string& page) {
 }
 
 std::vector<Dependency> dependencies() {
-  return parse_dependencies(read_text(UNDERWAY_SOURCE_DIR "/docs/dependencies.md"));
+  return parse_dependencies(read_text(source_dir() + "/docs/dependencies.md"));
 }
 
 std::vector<std::string> packages_of_setup() {
-  const std::string script = read_text(UNDERWAY_SOURCE_DIR "/packaging/setup");
+  const std::string script = read_text(source_dir() + "/packaging/setup");
   std::vector<std::string> packages;
   for (const std::string variable : {"\nbuild=\"", "\nrun=\""}) {
     const std::size_t begin = script.find(variable) + variable.size();

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 #include "packages/dependencies.hpp"
 
 namespace underway::harness {
@@ -29,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// "libcurl.so.4" and others: what its header says that it needs.
 std::set<std::string> libraries_of(const std::string& program) {
-  const auto said = run({.argv = {"readelf", "--dynamic", "--wide", UNDERWAY_BINARY_DIR "/bin/" + program}});
+  const auto said = run({.argv = {"readelf", "--dynamic", "--wide", binary_dir() + "/bin/" + program}});
   EXPECT_EQ(said.exit_code, 0) << said.err;
   std::set<std::string> libraries;
   for (const auto& line : lines_of(said.out)) {
@@ -131,7 +132,7 @@ TEST(Licences, GoWithOursByOneSideOfAnOrAndBothOfAnAnd) {
 TEST(Licences, OursIsTheWholeText) {
   const std::string genuine = read_text("/usr/share/common-licenses/Apache-2.0");
   if (genuine.empty()) GTEST_SKIP() << "this machine has no text to compare with";
-  EXPECT_EQ(read_text(UNDERWAY_SOURCE_DIR "/LICENSE"), genuine);
+  EXPECT_EQ(read_text(source_dir() + "/LICENSE"), genuine);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 #include "packages/repository.hpp"
 
 namespace underway::harness {
@@ -14,7 +15,7 @@ TEST(Packaging, ListsTheFilesOfTheRepository) {
   if (!files) GTEST_SKIP() << "this is no git checkout";
   std::string expected;
   for (const auto& file : *files) expected += file + "\n";
-  const std::string path = UNDERWAY_SOURCE_DIR "/packaging/files";
+  const std::string path = source_dir() + "/packaging/files";
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) write_text(path, expected);
   EXPECT_EQ(read_text(path), expected) << path << " is out of date: run this test with UNDERWAY_ACCEPT=1";
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 #include "packages/repository.hpp"
 
 namespace underway::harness {
@@ -34,15 +35,15 @@ class Packages : public testing::Test {
     // overlayfs takes no directory of another overlay that is as deep as /tmp may be in a container: memory is none.
     ASSERT_EQ(shell("mount -t tmpfs tmpfs " + scratch_.path()).exit_code, 0);
     for (const char* directory : {"docs", "examples"})
-      write_over(UNDERWAY_SOURCE_DIR "/" + std::string(directory), scratch_.path() + "/" + directory);
+      write_over(source_dir() + "/" + std::string(directory), scratch_.path() + "/" + directory);
     for (const char* file :
          {"/examples/decoupled/images/capsules.key", "/examples/decoupled/images/capsules.pub",
           "/examples/decoupled/images/chrony.capsule", "/examples/decoupled/images/chrony.capsule.new",
           "/examples/slurm/site.key", "/examples/slurm/underway.vars.hcl", "/docs/how-to/.tutorial.md.swp"})
-      write_text(UNDERWAY_SOURCE_DIR + std::string(file), "of this machine");
+      write_text(source_dir() + std::string(file), "of this machine");
   }
   void TearDown() override {
-    shell("umount -l " UNDERWAY_SOURCE_DIR "/docs " UNDERWAY_SOURCE_DIR "/examples " + scratch_.path());
+    shell("umount -l " + source_dir() + "/docs " + source_dir() + "/examples " + scratch_.path());
   }
 
   /// "100644 examples/…" for each file of the package below `directory`, by path.
@@ -75,7 +76,7 @@ class Packages : public testing::Test {
 TEST_F(Packages, OfAUsedCheckoutHaveTheRepositorysFilesAndNoOthers) {
   const std::string out = scratch_.path() + "/packages";
   const auto made =
-      shell("cd " UNDERWAY_BINARY_DIR
+      shell("cd " + binary_dir() +
             " && cpack -G DEB -D CPACK_COMPONENTS_ALL='cli;node;control' -D "
             "CPACK_STRIP_FILES=OFF -D CPACK_DEBIAN_COMPRESSION_TYPE=none -D CPACK_DEBIAN_PACKAGE_SHLIBDEPS=OFF -B " +
                 out,

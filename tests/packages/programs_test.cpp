@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/places.hpp"
+
 namespace underway::harness {
 namespace {
 
@@ -43,7 +45,7 @@ class Program {
   mutable std::ifstream file_;
 };
 
-std::string path_of(const std::string& name) { return UNDERWAY_BINARY_DIR "/bin/" + name; }
+std::string path_of(const std::string& name) { return binary_dir() + "/bin/" + name; }
 
 TEST(Programs, ChooseTheirAddressesAndCloseTheirTables) {
   for (const char* name :

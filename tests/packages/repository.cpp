@@ -3,13 +3,14 @@
 #include <sstream>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 
 std::optional<std::vector<std::string>> find_repository_files() {
   // Root asks about a checkout that may be another's.
   const auto said =
-      run({.argv = {"git", "-c", "safe.directory=*", "-C", UNDERWAY_SOURCE_DIR, "ls-files", "-s", "docs", "examples"}});
+      run({.argv = {"git", "-c", "safe.directory=*", "-C", source_dir(), "ls-files", "-s", "docs", "examples"}});
   if (said.exit_code != 0) return std::nullopt;
   std::vector<std::string> files;
   std::istringstream lines(said.out);

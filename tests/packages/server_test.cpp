@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
@@ -14,7 +15,7 @@ TEST(ServerUnit, AServerNeedsNoRightsAndNoDiskButItsState) {
   const auto confined =
       shell("mkdir " + state + " && mount -t tmpfs tmpfs " + state + " && mount -o remount,bind,ro /");
   ASSERT_EQ(confined.exit_code, 0) << confined.err;
-  const std::string program = UNDERWAY_BINARY_DIR "/bin/underway";
+  const std::string program = binary_dir() + "/bin/underway";
   {
     const Background server(
         {.argv = {"/bin/sh", "-c",

@@ -5,11 +5,12 @@
 #include <filesystem>
 
 #include "harness/command.hpp"
+#include "harness/places.hpp"
 
 namespace underway::harness {
 namespace {
 
-const std::string kUnits = UNDERWAY_SOURCE_DIR "/packaging/";
+const std::string kUnits = source_dir() + "/packaging/";
 
 class Units : public testing::Test {
  protected:

@@ -1,7 +1,7 @@
 // What people do to a cluster: jobs that come, change and go, nodes that are drained, rules that change.
-#include "server/namespace_decisions.hpp"
-#include "server/operator_decisions.hpp"
-#include "server/quota_decisions.hpp"
+#include "server/access/namespace_decisions.hpp"
+#include "server/storage/operator_decisions.hpp"
+#include "server/access/quota_decisions.hpp"
 #include "sim/control_plane.hpp"
 
 namespace underway::sim {

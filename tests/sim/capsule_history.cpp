@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "server/drain_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 
 namespace underway::sim {
 

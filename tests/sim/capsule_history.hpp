@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "move/upgrade.hpp"
-#include "server/orders.hpp"
+#include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::sim {

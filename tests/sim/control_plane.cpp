@@ -1,8 +1,8 @@
 #include "sim/control_plane.hpp"
 
 #include "base/json.hpp"
-#include "node/origin.hpp"
-#include "server/dependencies.hpp"
+#include "node/allocation/origin.hpp"
+#include "server/job/dependencies.hpp"
 
 namespace underway::sim {
 

@@ -6,10 +6,10 @@
 
 #include <random>
 
-#include "server/drain_decisions.hpp"
-#include "server/orders.hpp"
-#include "server/orphan_decisions.hpp"
-#include "server/start_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
+#include "server/node/orders.hpp"
+#include "server/node/orphan_decisions.hpp"
+#include "server/job/start_decisions.hpp"
 #include "server/testing/desk.hpp"
 #include "server/writer.hpp"
 #include "tables/orphans.hpp"

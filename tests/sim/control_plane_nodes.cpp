@@ -1,5 +1,5 @@
 // The machines of a ControlPlane: what they do with orders, and what they tell.
-#include "node/origin.hpp"
+#include "node/allocation/origin.hpp"
 #include "sim/control_plane.hpp"
 
 namespace underway::sim {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "server/drain_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 
 namespace underway::sim {
 

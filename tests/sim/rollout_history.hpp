@@ -7,8 +7,8 @@
 
 #include <random>
 
-#include "server/deployment_decisions.hpp"
-#include "server/orders.hpp"
+#include "server/job/deployment_decisions.hpp"
+#include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::sim {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/machine.hpp"
+#include "harness/places.hpp"
 #include "strangers/compare.hpp"
 #include "strangers/genuine.hpp"
 #include "strangers/server.hpp"
@@ -21,7 +22,7 @@ using boost::json::value;
 using harness::read_text;
 using std::chrono::seconds;
 
-std::string place(const std::string& name) { return UNDERWAY_SOURCE_DIR "/tests/strangers/" + name; }
+std::string place(const std::string& name) { return source_dir() + "/tests/strangers/" + name; }
 value parsed_file(const std::string& name) { return boost::json::parse(read_text(place(name))); }
 boost::json::array listed(const std::string& name) { return parsed_file(name).as_array(); }
 std::string text_of(const object& from, const char* key) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "model/extras.hpp"
+#include "model/job/extras.hpp"
 
 namespace underway::network {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "link/connection.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 
 namespace underway::node {
 

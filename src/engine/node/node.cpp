@@ -1,7 +1,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "node/detail/node_impl.hpp"
-#include "node/topology.hpp"
+#include "node/fingerprint/topology.hpp"
 
 #include <unistd.h>
 

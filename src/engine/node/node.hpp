@@ -13,9 +13,9 @@
 #include "crypto/secret.hpp"
 #include "http/tls.hpp"
 #include "model/allocation.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 #include "network/network.hpp"
-#include "node/devices.hpp"
+#include "node/fingerprint/devices.hpp"
 #include "sources/settings.hpp"
 
 namespace underway::driver {

@@ -12,10 +12,10 @@
 
 #include "async/loop.hpp"
 #include "model/allocation.hpp"
-#include "model/task_rights.hpp"
-#include "node/allocation_directory.hpp"
-#include "node/environment.hpp"
-#include "node/volumes.hpp"
+#include "model/validate/task_rights.hpp"
+#include "node/allocation/allocation_directory.hpp"
+#include "node/task/environment.hpp"
+#include "node/volume/volumes.hpp"
 
 namespace underway::node {
 

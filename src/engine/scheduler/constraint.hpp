@@ -3,7 +3,7 @@
 /// Constraints: whether a node satisfies one, and whether one makes sense at all. Every operator of Nomad's job
 /// specification; `distinct_hosts` and `distinct_property` concern a job's other allocations and are the scheduler's.
 
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "scheduler/detail/device_match.hpp"
 
 #include "base/text.hpp"
-#include "model/device_attribute.hpp"
+#include "model/node/device_attribute.hpp"
 #include "scheduler/constraint.hpp"
 
 namespace underway::scheduler::detail {

@@ -1,7 +1,7 @@
 #include "scheduler/quota.hpp"
 
 #include "base/text.hpp"
-#include "model/memory.hpp"
+#include "model/job/memory.hpp"
 
 namespace underway::scheduler {
 

@@ -2,7 +2,7 @@
 /// @file
 /// What allocations use of what quotas bound.
 
-#include "model/quota.hpp"
+#include "model/access/quota.hpp"
 #include "tables/tables.hpp"
 
 namespace underway::scheduler {

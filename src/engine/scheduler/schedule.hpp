@@ -3,7 +3,7 @@
 /// From state and an evaluation to a plan. Deterministic: the same state, evaluation, `now` and ids give the same plan.
 
 #include "base/random.hpp"
-#include "model/host_volume.hpp"
+#include "model/node/host_volume.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "scheduler/fleet.hpp"
 #include "scheduler/quota.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/volume_name.hpp"
+#include "model/job/volume_name.hpp"
 
 namespace underway::scheduler::detail {
 namespace {

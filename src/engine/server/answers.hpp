@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "server/dependencies.hpp"
+#include "server/job/dependencies.hpp"
 
 namespace underway::server {
 

@@ -7,9 +7,9 @@
 
 #include "async/event.hpp"
 #include "base/clock.hpp"
-#include "model/auth_method.hpp"
-#include "model/host_volume.hpp"
-#include "model/node_pool.hpp"
+#include "model/access/auth_method.hpp"
+#include "model/node/host_volume.hpp"
+#include "model/node/node_pool.hpp"
 #include "model/service_instance.hpp"
 #include "tables/observer.hpp"
 

@@ -3,9 +3,9 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
-#include "server/node_pool_decisions.hpp"
-#include "server/orphan_decisions.hpp"
-#include "server/periodic.hpp"
+#include "server/node/node_pool_decisions.hpp"
+#include "server/node/orphan_decisions.hpp"
+#include "server/job/periodic.hpp"
 #include "tables/orphans.hpp"
 #include "trust/join_token.hpp"
 

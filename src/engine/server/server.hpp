@@ -5,21 +5,21 @@
 
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
-#include "node/messages.hpp"
+#include "node/server/messages.hpp"
 #include "scheduler/judge.hpp"
 #include "server/beside.hpp"
-#include "server/collect_decisions.hpp"
-#include "server/drain_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
 #include "server/guard.hpp"
-#include "server/host_volumes.hpp"
-#include "server/job_decisions.hpp"
-#include "server/join_decisions.hpp"
-#include "server/node_decisions.hpp"
-#include "server/preview.hpp"
-#include "server/snapshots.hpp"
-#include "server/variables.hpp"
+#include "server/node/host_volumes.hpp"
+#include "server/job/job_decisions.hpp"
+#include "server/node/join_decisions.hpp"
+#include "server/node/node_decisions.hpp"
+#include "server/job/preview.hpp"
+#include "server/storage/snapshots.hpp"
+#include "server/variable/variables.hpp"
 #include "server/writer.hpp"
 #include "trust/messages.hpp"
 
@@ -85,7 +85,7 @@ class Server {
   const Measures& measures() const { return measures_; }
   HostVolumes& host_volumes() { return host_volumes_; }
 
-  /// See server/snapshots.hpp. `restore_snapshot` first calls `about_to_become` of the options.
+  /// See server/storage/snapshots.hpp. `restore_snapshot` first calls `about_to_become` of the options.
   async::awaitable<std::shared_ptr<const SavedSnapshot>> save_snapshot();
   async::awaitable<RestoredSnapshot> restore_snapshot(std::string archive, bool force);
   /// A file of this server's own, for a snapshot that comes; gone with the last that has it.
@@ -179,7 +179,7 @@ class Server {
   Keyring keyring_;
   Variables variables_;
   SystemIds identity_ids_;                          ///< of tokens: never repeated, by whatever seed
-  const std::string epoch_ = identity_ids_.uuid();  ///< this run over the store; see server/history.hpp
+  const std::string epoch_ = identity_ids_.uuid();  ///< this run over the store; see server/storage/history.hpp
   SeededIds preview_ids_{1};                        ///< what a preview makes is thrown away
   async::TaskGroup tasks_;
   TimePoint started_at_;

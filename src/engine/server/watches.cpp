@@ -1,6 +1,6 @@
 // What a Server does without being asked: heartbeats, drains, losses, deadlines, collection.
 #include "base/log.hpp"
-#include "server/deployment_decisions.hpp"
+#include "server/job/deployment_decisions.hpp"
 #include "server/detail/links.hpp"
 
 namespace underway::server {

@@ -2,10 +2,10 @@
 
 #include "async/watchdog.hpp"
 #include "base/log.hpp"
-#include "server/host_volume_decisions.hpp"
-#include "server/job_decisions.hpp"
-#include "server/node_decisions.hpp"
-#include "server/quota_decisions.hpp"
+#include "server/node/host_volume_decisions.hpp"
+#include "server/job/job_decisions.hpp"
+#include "server/node/node_decisions.hpp"
+#include "server/access/quota_decisions.hpp"
 
 namespace underway::server {
 namespace {

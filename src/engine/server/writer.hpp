@@ -16,7 +16,7 @@
 #include "async/group.hpp"
 #include "base/allowance.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/clock_decisions.hpp"
+#include "server/job/clock_decisions.hpp"
 #include "server/decision.hpp"
 #include "server/measures.hpp"
 #include "server/trouble.hpp"

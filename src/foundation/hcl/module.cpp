@@ -1,6 +1,6 @@
 #include "hcl/module.hpp"
 
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 
 #include "base/describe.hpp"
 #include "capsule/running.hpp"
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 #include "overlay/shelf.hpp"
 
 namespace underway::capsule {

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "host/addresses.hpp"
-#include "server/job_decisions.hpp"
+#include "server/job/job_decisions.hpp"
 
 namespace underway::host {
 namespace {

@@ -1,7 +1,7 @@
 #include "imagebuild/definition.hpp"
 
 #include "base/text.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
 #include "jobspec/reference.hpp"
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "impact/detail/parts.hpp"
-#include "model/capsule_name.hpp"
+#include "model/capsule/capsule_name.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/job_decisions.hpp"
+#include "server/job/job_decisions.hpp"
 
 namespace underway::impact {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "impact/detail/parts.hpp"
-#include "model/capsule_name.hpp"
+#include "model/capsule/capsule_name.hpp"
 #include "move/capsules.hpp"
 
 namespace underway::impact::detail {

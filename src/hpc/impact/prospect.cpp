@@ -5,8 +5,8 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "impact/detail/parts.hpp"
-#include "model/capsule_name.hpp"
-#include "model/policy.hpp"
+#include "model/capsule/capsule_name.hpp"
+#include "model/job/policy.hpp"
 #include "scheduler/schedule.hpp"
 
 namespace underway::impact {

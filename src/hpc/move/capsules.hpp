@@ -3,8 +3,8 @@
 /// Capsules in the tables: their records, and what the engine is told of them.
 
 #include "capsule/config.hpp"
-#include "model/capsule.hpp"
-#include "model/capsule_name.hpp"
+#include "model/capsule/capsule.hpp"
+#include "model/capsule/capsule_name.hpp"
 #include "server/guard.hpp"
 #include "tables/records.hpp"
 

@@ -2,7 +2,7 @@
 #include "move/detail/case.hpp"
 
 #include "base/error.hpp"
-#include "server/job_decisions.hpp"
+#include "server/job/job_decisions.hpp"
 
 namespace underway::move::detail {
 

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
-#include "model/capsule_name.hpp"
+#include "model/capsule/capsule_name.hpp"
 #include "provision/sync_pieces.hpp"
 
 namespace underway::provision {

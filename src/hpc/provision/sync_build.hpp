@@ -7,7 +7,7 @@
 
 #include "provision/sync_messages.hpp"
 #include "provision/sync_template.hpp"
-#include "server/keyring.hpp"
+#include "server/variable/keyring.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {

@@ -9,7 +9,7 @@
 
 #include "gotemplate/value.hpp"
 #include "model/cluster.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 #include "provision/sync_select.hpp"
 
 namespace underway::provision {

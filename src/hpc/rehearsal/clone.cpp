@@ -15,7 +15,7 @@
 #include "capsule/config.hpp"
 #include "keeper/client.hpp"
 #include "net/netlink.hpp"
-#include "node/interpolate.hpp"
+#include "node/task/interpolate.hpp"
 #include "os/mount.hpp"
 #include "overlay/overlay.hpp"
 #include "overlay/transfer.hpp"

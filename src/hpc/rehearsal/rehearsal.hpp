@@ -20,9 +20,9 @@
 #include "base/describe.hpp"
 #include "base/error.hpp"
 #include "capsule/capsule.hpp"
-#include "model/job.hpp"
-#include "model/node.hpp"
-#include "model/rehearsal.hpp"
+#include "model/job/job.hpp"
+#include "model/node/node.hpp"
+#include "model/capsule/rehearsal.hpp"
 
 namespace underway::rehearsal {
 

@@ -12,7 +12,7 @@
 ///
 /// And what a node tells its server: the call "saving.report", a model::CapsuleSaving.
 
-#include "model/rehearsal.hpp"
+#include "model/capsule/rehearsal.hpp"
 #include "overlay/shelf.hpp"
 
 namespace underway::saving {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "capsule/config.hpp"
-#include "model/capsule_name.hpp"
+#include "model/capsule/capsule_name.hpp"
 #include "saving/defaults.hpp"
 #include "saving/server_side.hpp"
 

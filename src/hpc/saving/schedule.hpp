@@ -6,7 +6,7 @@
 ///     <capsules>/<namespace>/<name>/saved.json     model::CapsuleSaving
 
 #include "capsule/saving.hpp"
-#include "model/saving.hpp"
+#include "model/capsule/saving.hpp"
 #include "saving/saver.hpp"
 
 namespace underway::saving {

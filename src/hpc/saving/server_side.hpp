@@ -3,7 +3,7 @@
 /// The server's part of saving: it keeps what nodes tell of how it went, and asks the node of a capsule for what
 /// somebody wants.
 
-#include "model/saving.hpp"
+#include "model/capsule/saving.hpp"
 #include "move/capsules.hpp"
 #include "saving/messages.hpp"
 #include "server/server.hpp"

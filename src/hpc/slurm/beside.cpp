@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "node/messages.hpp"
+#include "node/server/messages.hpp"
 
 namespace underway::slurm {
 namespace {

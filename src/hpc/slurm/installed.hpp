@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 #include "slurm/version.hpp"
 
 namespace underway::slurm {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/numbers.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
 #include "jobspec/reference.hpp"
 #include "net/address.hpp"

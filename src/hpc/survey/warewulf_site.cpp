@@ -3,7 +3,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "hcl/context.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "survey/site.hpp"
 
 namespace underway::survey {

@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
-#include "model/variable.hpp"
+#include "model/access/variable.hpp"
 
 namespace underway::acl {
 

@@ -3,7 +3,7 @@
 /// What a login is worth: from the verified claims of who logs in, and the binding rules of the auth method, to roles
 /// and policies. Pure.
 
-#include "model/auth_method.hpp"
+#include "model/access/auth_method.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {

@@ -1,6 +1,6 @@
 #include "acl/policy.hpp"
 
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
 
 namespace underway::acl {

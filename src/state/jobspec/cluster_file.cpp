@@ -1,7 +1,7 @@
 #include "jobspec/cluster_file.hpp"
 
 #include "base/text.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
 #include "jobspec/detail/masters.hpp"
 #include "jobspec/detail/parse.hpp"

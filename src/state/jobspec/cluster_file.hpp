@@ -8,7 +8,7 @@
 
 #include "jobspec/jobspec.hpp"
 #include "model/cluster.hpp"
-#include "model/namespace.hpp"
+#include "model/access/namespace.hpp"
 #include "model/sync_file.hpp"
 
 #include <functional>

@@ -4,7 +4,7 @@
 /// `count = 1` was said or is the default, and whoever parses a file to fill in the rest himself asks just that.
 
 #include "base/describe.hpp"
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 #include <map>
 #include <set>

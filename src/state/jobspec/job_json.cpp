@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "jobspec/detail/parse.hpp"
-#include "model/spelled_policies.hpp"
+#include "model/job/spelled_policies.hpp"
 
 namespace underway::jobspec {
 namespace {

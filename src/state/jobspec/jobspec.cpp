@@ -1,7 +1,7 @@
 #include "jobspec/jobspec.hpp"
 
 #include "base/text.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 #include "jobspec/detail/parse.hpp"
 

@@ -6,8 +6,8 @@
 #include "hcl/diagnostic.hpp"
 #include "hcl/value.hpp"
 #include "jobspec/given.hpp"
-#include "model/job.hpp"
-#include "model/validate.hpp"
+#include "model/job/job.hpp"
+#include "model/validate/validate.hpp"
 
 #include <filesystem>
 #include <functional>

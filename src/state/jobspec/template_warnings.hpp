@@ -3,7 +3,7 @@
 /// What can be told of a job's templates before a node renders them: syntax errors, functions that are refused, and
 /// those of Consul and Vault, which read something else here.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "model/variable.hpp"
+#include "model/access/variable.hpp"
 
 namespace underway::model {
 

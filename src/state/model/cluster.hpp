@@ -3,7 +3,7 @@
 /// A cluster: networks + pools + jobs, in one directory of HCL files. A pool's hosts are made by a provider; a host
 /// becomes a node when its agent joins.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 

@@ -2,7 +2,7 @@
 /// @file
 /// A deployment: the rollout of one version of a job, being watched.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 

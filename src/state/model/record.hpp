@@ -3,7 +3,7 @@
 /// A row whose meaning the engine need not know: capabilities keep theirs as records, each kind with a described struct
 /// of its own (tables/records.hpp), so that a new one touches no table.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 

@@ -3,7 +3,7 @@
 /// What operators set of scheduling for the whole cluster, as Nomad's API has it (documentation "Scheduler Operator
 /// HTTP API"). There is one; until somebody writes it, the defaults hold.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 

@@ -4,7 +4,7 @@
 /// stored, so they cannot outlive what they stand for. The index of who provides what is in tables/services.hpp.
 
 #include "model/allocation.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 
 namespace underway::model {
 

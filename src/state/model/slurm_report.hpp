@@ -2,7 +2,7 @@
 /// @file
 /// What was found when a slurmctld that had been started from an older state was compared with its nodes.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 

@@ -4,7 +4,7 @@
 /// (FileContent), and what a node says of its files (FileReport). Masters are declared in a cluster's directory (`file`
 /// blocks) or by `underway file add`.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::model {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/host_volume.hpp"
+#include "model/node/host_volume.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {

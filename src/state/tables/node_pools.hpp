@@ -2,7 +2,7 @@
 /// @file
 /// Node pools as records. The two that always are have no row until somebody changes them.
 
-#include "model/node_pool.hpp"
+#include "model/node/node_pool.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {

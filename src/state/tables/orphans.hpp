@@ -2,7 +2,7 @@
 /// @file
 /// Records of the kind "orphans", one per node that has some, by the node's id.
 
-#include "model/orphans.hpp"
+#include "model/node/orphans.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {

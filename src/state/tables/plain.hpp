@@ -5,13 +5,13 @@
 /// to Topic. Everything else (store, load, waiters) follows.
 
 #include "base/enumerators.hpp"
-#include "model/acl.hpp"
+#include "model/access/acl.hpp"
 #include "model/cluster.hpp"
 #include "model/deployment.hpp"
-#include "model/join_token.hpp"
-#include "model/namespace.hpp"
+#include "model/access/join_token.hpp"
+#include "model/access/namespace.hpp"
 #include "model/record.hpp"
-#include "model/variable.hpp"
+#include "model/access/variable.hpp"
 
 #include <cstdint>
 #include <map>

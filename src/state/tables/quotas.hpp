@@ -2,8 +2,8 @@
 /// @file
 /// Quotas as records, and the namespaces that they bound.
 
-#include "model/namespace.hpp"
-#include "model/quota.hpp"
+#include "model/access/namespace.hpp"
+#include "model/access/quota.hpp"
 #include "tables/records.hpp"
 
 namespace underway::tables {

@@ -8,7 +8,7 @@
 /// and in-flight responses keep what they hold.
 
 #include "model/evaluation.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 #include "store/store.hpp"
 #include "tables/plain.hpp"
 

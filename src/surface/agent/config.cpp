@@ -9,10 +9,10 @@
 #include "base/log.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 #include "jobspec/decode.hpp"
 #include "network/network.hpp"
-#include "node/topology.hpp"
+#include "node/fingerprint/topology.hpp"
 
 namespace underway::agent {
 

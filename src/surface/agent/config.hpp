@@ -9,7 +9,7 @@
 #include "agent/template_settings.hpp"
 #include "base/describe.hpp"
 #include "http/endpoint.hpp"
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 #include "network/network.hpp"
 
 namespace underway::agent {

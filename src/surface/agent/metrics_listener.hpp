@@ -5,7 +5,7 @@
 /// counts.
 
 #include "agent/config.hpp"
-#include "api/metrics_source.hpp"
+#include "api/operator/metrics_source.hpp"
 #include "async/loop.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"

@@ -6,11 +6,11 @@
 
 #include <set>
 
-#include "api/limiter.hpp"
-#include "api/meter.hpp"
+#include "api/access/limiter.hpp"
+#include "api/operator/meter.hpp"
 #include "http/router.hpp"
-#include "server/acl_decisions.hpp"
-#include "server/audit.hpp"
+#include "server/access/acl_decisions.hpp"
+#include "server/access/audit.hpp"
 #include "server/server.hpp"
 #include "trust/server_trust.hpp"
 

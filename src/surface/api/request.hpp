@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "acl/identity.hpp"
-#include "api/audit_note.hpp"
-#include "api/right.hpp"
+#include "api/access/audit_note.hpp"
+#include "api/access/right.hpp"
 
 namespace underway::api {
 

@@ -1,6 +1,6 @@
 #include "api/routes.hpp"
 
-#include "api/doorman.hpp"
+#include "api/access/doorman.hpp"
 #include "async/watchdog.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"

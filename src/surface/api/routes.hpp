@@ -1,11 +1,11 @@
 #pragma once
 /// @file
 /// How routes are registered. One function per group of paths; only add_routes calls them. Each route says what it asks
-/// of its caller (api/right.hpp), how much it reads at most, and whether it changes anything.
+/// of its caller (api/access/right.hpp), how much it reads at most, and whether it changes anything.
 
-#include "api/gate.hpp"
-#include "api/query.hpp"
-#include "api/trust_body.hpp"
+#include "api/access/gate.hpp"
+#include "api/search/query.hpp"
+#include "api/access/trust_body.hpp"
 #include "api/work.hpp"
 
 namespace underway::api {

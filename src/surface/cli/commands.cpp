@@ -1,6 +1,6 @@
 #include "cli/commands.hpp"
-#include "cli/login_commands.hpp"
-#include "cli/operator_commands.hpp"
+#include "cli/acl/login_commands.hpp"
+#include "cli/operator/commands.hpp"
 
 namespace underway::cli {
 

@@ -11,7 +11,7 @@
 #include "agent/config.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/job_url.hpp"
+#include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "drivers/config_problems.hpp"
 #include "host/reconcile.hpp"

@@ -2,7 +2,7 @@
 /// @file
 /// What commands share: the client from the flags, ids from prefixes, output as JSON, directories of HCL files.
 
-#include "api/cluster_body.hpp"
+#include "api/cluster/cluster_body.hpp"
 #include "cli/command.hpp"
 #include "jobspec/cluster_file.hpp"
 #include "sdk/client.hpp"

@@ -2,7 +2,7 @@
 /// @file
 /// What is wrong with a task's `config`, by the driver that it names. Pure.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::drivers {
 

@@ -3,7 +3,7 @@
 /// What a control plane holds, read through Nomad's HTTP API: of a Nomad, or of an Underway, which answers alike. The
 /// bodies hold secrets (variables above all): they are for the plan and its requests, never for a log or a screen.
 
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 #include <boost/json/object.hpp>
 

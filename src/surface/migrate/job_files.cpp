@@ -6,7 +6,7 @@
 #include "migrate/job_reading.hpp"
 #include "migrate/kinds.hpp"
 #include "migrate/nomad_names.hpp"
-#include "model/spelled_policies.hpp"
+#include "model/job/spelled_policies.hpp"
 
 #include <map>
 

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "jobspec/jobspec.hpp"
 #include "migrate/kinds.hpp"
-#include "model/validate.hpp"
+#include "model/validate/validate.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include "http/message.hpp"
 #include "migrate/job_reading.hpp"
 #include "migrate/kinds.hpp"
-#include "model/namespace.hpp"
+#include "model/access/namespace.hpp"
 
 #include <boost/json/serialize.hpp>
 

@@ -1,11 +1,11 @@
 #include "migrate/kinds.hpp"
 
 #include "base/text.hpp"
-#include "model/acl.hpp"
-#include "model/auth_method.hpp"
-#include "model/namespace.hpp"
-#include "model/node_pool.hpp"
-#include "model/quota.hpp"
+#include "model/access/acl.hpp"
+#include "model/access/auth_method.hpp"
+#include "model/access/namespace.hpp"
+#include "model/node/node_pool.hpp"
+#include "model/access/quota.hpp"
 #include "model/scheduler_configuration.hpp"
 
 #include <algorithm>

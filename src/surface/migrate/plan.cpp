@@ -7,12 +7,12 @@
 #include "http/message.hpp"
 #include "migrate/detail/job_steps.hpp"
 #include "migrate/kinds.hpp"
-#include "model/auth_method.hpp"
-#include "model/namespace.hpp"
-#include "model/node_pool.hpp"
-#include "model/quota.hpp"
+#include "model/access/auth_method.hpp"
+#include "model/access/namespace.hpp"
+#include "model/node/node_pool.hpp"
+#include "model/access/quota.hpp"
 #include "model/scheduler_configuration.hpp"
-#include "model/variable.hpp"
+#include "model/access/variable.hpp"
 
 #include <boost/json/serialize.hpp>
 

@@ -4,7 +4,7 @@
 /// read, nothing is asked and nothing is changed.
 
 #include "migrate/inventory.hpp"
-#include "model/diff.hpp"
+#include "model/diff/diff.hpp"
 
 namespace underway::migrate {
 

@@ -4,7 +4,7 @@
 /// reviewers of that client know.
 
 #include "cli/wire.hpp"
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::nomad {
 

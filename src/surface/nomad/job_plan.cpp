@@ -5,11 +5,11 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "cli/job_url.hpp"
+#include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
 #include "nomad/job_diff.hpp"
-#include "nomad/monitor.hpp"
+#include "nomad/commands/monitor.hpp"
 #include "nomad/text.hpp"
 
 namespace underway::nomad {

@@ -6,10 +6,10 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
-#include "model/cron.hpp"
-#include "model/job.hpp"
+#include "model/job/cron.hpp"
+#include "model/job/job.hpp"
 #include "nomad/find.hpp"
-#include "nomad/monitor.hpp"
+#include "nomad/commands/monitor.hpp"
 #include "nomad/rows.hpp"
 #include "nomad/text.hpp"
 

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/terminal.hpp"
-#include "node/fingerprint.hpp"
+#include "node/fingerprint/fingerprint.hpp"
 #include "nomad/table.hpp"
 #include "os/file.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "cli/loss.hpp"
+#include "cli/impact/loss.hpp"
 
 namespace underway::nomad {
 

@@ -1,5 +1,5 @@
 // Capsules: who runs them, and moves.
-#include "api/capsule_body.hpp"
+#include "api/capsule/capsule_body.hpp"
 #include "base/json.hpp"
 #include "base/numbers.hpp"
 #include "sdk/client.hpp"

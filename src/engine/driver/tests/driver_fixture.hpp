@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "driver/driver.hpp"
+#include "harness/places.hpp"
 #include "os/file.hpp"
 
 namespace underway::driver {
@@ -40,7 +41,7 @@ class DriverTest : public testing::Test {
     os::make_directories(path_ + "/precious");
     os::write_file(path_ + "/precious/file", "secret");
     ledger_.emplace(path_ + "/ledger");
-    options_.keeper_program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
+    options_.keeper_program = binary_dir() + "/bin/underway-keeper";
     options_.ledger = &*ledger_;
     options_.hidden = {path_};
     parent_ = fmt::format("underway-test-{}", ::getpid());

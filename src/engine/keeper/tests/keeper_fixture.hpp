@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.hpp"
+#include "harness/places.hpp"
 #include "keeper/client.hpp"
 #include "os/file.hpp"
 
@@ -43,7 +44,7 @@ class Keeper : public testing::Test {
 
   LaunchSpec spec(const std::string& script) {
     LaunchSpec spec;
-    spec.program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
+    spec.program = binary_dir() + "/bin/underway-keeper";
     spec.directory = path_ + "/keeper";
     spec.description = "test/web";
     spec.logs = {.directory = path_ + "/logs", .name = "web"};

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "harness/places.hpp"
 #include "keeper_fixture.hpp"
 #include "os/mount.hpp"
 
@@ -333,7 +334,7 @@ TEST_F(Keeper, FullDiskCostsOutputButNeitherTaskNorResult) {
 }
 
 TEST_F(Keeper, TypedByHandSaysWhatItIsAndEnds) {
-  const auto output = os::run_program({.argv = {UNDERWAY_BINARY_DIR "/bin/underway-keeper"}}, seconds{20});
+  const auto output = os::run_program({.argv = {binary_dir() + "/bin/underway-keeper"}}, seconds{20});
   EXPECT_EQ(output.status.code, 2);
   EXPECT_THAT(output.err, testing::HasSubstr("is started by underway"));
 }

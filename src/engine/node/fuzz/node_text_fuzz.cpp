@@ -3,10 +3,10 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "node/environment.hpp"
-#include "node/fetch_request.hpp"
-#include "node/file_access.hpp"
-#include "node/template_renderer.hpp"
+#include "node/task/environment.hpp"
+#include "node/task/fetch_request.hpp"
+#include "node/task/file_access.hpp"
+#include "node/template/template_renderer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace underway;

@@ -1,4 +1,4 @@
-#include "node/allocation_directory.hpp"
+#include "node/allocation/allocation_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "node/devices.hpp"
+#include "node/fingerprint/devices.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

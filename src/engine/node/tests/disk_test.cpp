@@ -1,7 +1,7 @@
 // Ephemeral disks that follow their allocation.
-#include "node/disk.hpp"
-#include "model/first_cause.hpp"
-#include "node/task_event.hpp"
+#include "node/allocation/disk.hpp"
+#include "model/validate/first_cause.hpp"
+#include "node/task/task_event.hpp"
 #include "runner_fixture.hpp"
 
 namespace underway::node {

@@ -1,7 +1,7 @@
-#include "node/environment.hpp"
+#include "node/task/environment.hpp"
 #include "fixture.hpp"
-#include "node/fingerprint.hpp"
-#include "node/template_renderer.hpp"
+#include "node/fingerprint/fingerprint.hpp"
+#include "node/template/template_renderer.hpp"
 
 namespace underway::node {
 namespace {

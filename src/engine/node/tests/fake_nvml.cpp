@@ -1,4 +1,4 @@
-// Stands for NVIDIA's library: the functions that node/nvidia.cpp calls, on a machine with two GPUs of one model and a
+// Stands for NVIDIA's library: the functions that node/fingerprint/nvidia.cpp calls, on a machine with two GPUs of one model and a
 // third that MIG divides in two.
 #include <cstdio>
 #include <cstring>

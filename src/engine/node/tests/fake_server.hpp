@@ -8,7 +8,7 @@
 #include "fixture.hpp"
 #include "http/server.hpp"
 #include "link/connection.hpp"
-#include "node/messages.hpp"
+#include "node/server/messages.hpp"
 #include "os/cgroup.hpp"
 #include "os/process.hpp"
 

@@ -8,7 +8,8 @@
 
 #include "base/json.hpp"
 #include "fixture.hpp"
-#include "node/fetch_request.hpp"
+#include "harness/places.hpp"
+#include "node/task/fetch_request.hpp"
 #include "os/process.hpp"
 
 namespace underway::node {
@@ -71,7 +72,7 @@ class FetchTest : public ::testing::Test {
   /// What it says; empty when it succeeds.
   std::string fetch() {
     os::SpawnSpec spec;
-    spec.argv = {std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-fetch"};
+    spec.argv = {binary_dir() + "/bin/underway-fetch"};
     const os::Fd input = os::sealed_memory("request", json::encode(request, json::Encoding::compact));
     ::lseek(input.get(), 0, SEEK_SET);
     os::Pipe out = os::open_pipe();
@@ -150,7 +151,7 @@ TEST_F(FetchTest, ADiskIsPackedAndUnpackedAsItWasWithoutWhatMeansNothingElsewher
   ASSERT_EQ(::mkfifo((from + "/alloc/data/pipe").c_str(), 0600), 0);
   ASSERT_EQ(::chmod((from + "/alloc/data/deep/db").c_str(), 0640), 0);
   ASSERT_EQ(::chown((from + "/alloc/data/deep/db").c_str(), 1234, 1234), ::geteuid() == 0 ? 0 : -1);
-  const std::string program = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-fetch";
+  const std::string program = binary_dir() + "/bin/underway-fetch";
   const std::string line = program + " pack " + from + " alloc/data main/local | " + program + " unpack " + to;
   ASSERT_EQ(::system(line.c_str()), 0);
   EXPECT_EQ(os::read_file(to + "/alloc/data/inside"), "rows");
@@ -168,7 +169,7 @@ TEST_F(FetchTest, ADiskThatLeadsOutsideIsRefused) {
   const std::string archive = directory.path() + "/disk.tar", to = directory.path() + "/after";
   os::make_directories(to);
   pack(archive, "tar", {{"alloc/data/l", AE_IFLNK, "../../../victim"}});
-  const std::string line = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-fetch unpack " + to + " < " + archive;
+  const std::string line = binary_dir() + "/bin/underway-fetch unpack " + to + " < " + archive;
   EXPECT_NE(::system((line + " 2>/dev/null").c_str()), 0);
   EXPECT_FALSE(os::exists(to + "/alloc/data/l"));
 }

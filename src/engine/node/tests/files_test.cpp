@@ -2,10 +2,10 @@
 
 #include "base/json.hpp"
 #include "fixture.hpp"
-#include "node/artifact.hpp"
-#include "node/file_access.hpp"
-#include "node/log_reader.hpp"
-#include "node/state_file.hpp"
+#include "node/task/artifact.hpp"
+#include "node/task/file_access.hpp"
+#include "node/task/log_reader.hpp"
+#include "node/allocation/state_file.hpp"
 
 namespace underway::node {
 namespace {

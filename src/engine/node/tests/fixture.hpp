@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "node/allocation_directory.hpp"
-#include "node/allocation_runner.hpp"
+#include "node/allocation/allocation_directory.hpp"
+#include "node/allocation/allocation_runner.hpp"
 #include "node/testing/fake_runtime.hpp"
 #include "os/file.hpp"
 

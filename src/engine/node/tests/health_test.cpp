@@ -1,4 +1,4 @@
-#include "node/health.hpp"
+#include "node/allocation/health.hpp"
 #include "runner_fixture.hpp"
 
 namespace underway::node {

@@ -1,4 +1,4 @@
-#include "node/host_volumes.hpp"
+#include "node/volume/host_volumes.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "node/volume_plugin.hpp"
+#include "node/volume/volume_plugin.hpp"
 #include "os/file.hpp"
 
 namespace underway::node {

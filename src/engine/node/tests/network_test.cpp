@@ -1,5 +1,5 @@
 // Allocations with a network of their own, on a node whose networks are fakes.
-#include "node/task_event.hpp"
+#include "node/task/task_event.hpp"
 #include "runner_fixture.hpp"
 
 namespace underway::node {

@@ -7,12 +7,13 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "fake_server.hpp"
+#include "harness/places.hpp"
 
 namespace underway::node {
 
 using model::ClientStatus;
 
-inline const std::string kBin = std::string(UNDERWAY_BINARY_DIR) + "/bin";
+inline const std::string kBin = binary_dir() + "/bin";
 
 class NodeTest : public ::testing::Test {
  protected:

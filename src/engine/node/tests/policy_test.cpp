@@ -1,5 +1,5 @@
 #include "fixture.hpp"
-#include "node/restart_tracker.hpp"
+#include "node/allocation/restart_tracker.hpp"
 
 namespace underway::node {
 namespace {

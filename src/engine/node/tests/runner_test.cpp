@@ -1,6 +1,6 @@
 #include <csignal>
 
-#include "node/task_event.hpp"
+#include "node/task/task_event.hpp"
 #include "runner_fixture.hpp"
 
 namespace underway::node {

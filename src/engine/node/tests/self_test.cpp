@@ -6,9 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "node/dynamic_meta.hpp"
-#include "node/host_stats.hpp"
-#include "node/task_stats.hpp"
+#include "node/fingerprint/dynamic_meta.hpp"
+#include "node/fingerprint/host_stats.hpp"
+#include "node/task/task_stats.hpp"
 #include "node/testing/fake_runtime.hpp"
 #include "os/file.hpp"
 

@@ -1,4 +1,4 @@
-#include "node/server_data.hpp"
+#include "node/server/server_data.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "node/task_api.hpp"
+#include "node/task/task_api.hpp"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

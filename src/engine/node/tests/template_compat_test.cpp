@@ -1,7 +1,7 @@
 // Consul's and Vault's functions over the catalogue and over variables, with no more than the task may read.
-#include "node/template_compat.hpp"
+#include "node/template/template_compat.hpp"
 #include "fixture.hpp"
-#include "node/template_renderer.hpp"
+#include "node/template/template_renderer.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,8 +2,8 @@
 #include <csignal>
 
 #include "fixture.hpp"
-#include "node/task_event.hpp"
-#include "node/template_renderer.hpp"
+#include "node/task/task_event.hpp"
+#include "node/template/template_renderer.hpp"
 
 namespace underway::node {
 namespace {

@@ -1,4 +1,4 @@
-#include "node/topology.hpp"
+#include "node/fingerprint/topology.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "node/core_partition.hpp"
+#include "node/fingerprint/core_partition.hpp"
 #include "os/file.hpp"
 
 namespace underway::node {

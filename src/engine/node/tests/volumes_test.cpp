@@ -1,4 +1,4 @@
-#include "node/volumes.hpp"
+#include "node/volume/volumes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 
 #include "fake_registry.hpp"
 #include "fixture.hpp"
+#include "harness/places.hpp"
 #include "oci/store.hpp"
 #include "os/process.hpp"
 #include "real_registry.hpp"
@@ -32,7 +33,7 @@ class Registries : public InDirectory {
 
   const std::string big_ = noise(1 << 20);
   const MadeImage image_ = make_image({tar_of({{"a", AE_IFREG, "a"}}), tar_of({{"big", AE_IFREG, big_}})});
-  Store store_{at("store"), std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-pull"};
+  Store store_{at("store"), binary_dir() + "/bin/underway-pull"};
   PullOptions options_;
 };
 

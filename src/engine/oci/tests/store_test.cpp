@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "fixture.hpp"
+#include "harness/places.hpp"
 #include "maker.hpp"
 #include "oci/confine.hpp"
 #include "oci/user.hpp"
@@ -22,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string kProgram = std::string(UNDERWAY_BINARY_DIR) + "/bin/underway-pull";
+const std::string kProgram = binary_dir() + "/bin/underway-pull";
 
 class Stores : public InDirectory {
  protected:

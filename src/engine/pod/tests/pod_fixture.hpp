@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "driver/driver.hpp"
+#include "harness/places.hpp"
 #include "oci/store.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
@@ -27,8 +28,8 @@ class PodFixture {
     path_ = "/var/lib/underway-pod-XXXXXX";
     ASSERT_NE(::mkdtemp(path_.data()), nullptr);
     ledger_.emplace(path_ + "/ledger");
-    store_ = std::make_shared<oci::Store>(path_ + "/store", UNDERWAY_BINARY_DIR "/bin/underway-pull");
-    options.driver.keeper_program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
+    store_ = std::make_shared<oci::Store>(path_ + "/store", binary_dir() + "/bin/underway-pull");
+    options.driver.keeper_program = binary_dir() + "/bin/underway-keeper";
     options.driver.ledger = &*ledger_;
     options.store = store_;
     cgroups_ = options.driver.cgroups;

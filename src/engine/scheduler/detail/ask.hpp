@@ -2,7 +2,7 @@
 /// @file
 /// What one allocation of a group asks of a node, drawn together from job, group and tasks.
 
-#include "model/host_volume.hpp"
+#include "model/node/host_volume.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "scheduler/detail/fleet_index.hpp"
 

@@ -2,7 +2,7 @@
 /// @file
 /// Which devices a `device` block means: by name, by constraints over `${device.…}`, and which of them rather.
 
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 
 namespace underway::scheduler::detail {
 

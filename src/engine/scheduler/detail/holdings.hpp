@@ -6,7 +6,7 @@
 #include <map>
 
 #include "model/allocation.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 
 namespace underway::scheduler::detail {
 

@@ -4,8 +4,8 @@
 
 #include "base/random.hpp"
 #include "model/allocation.hpp"
-#include "model/host_volume.hpp"
-#include "model/node.hpp"
+#include "model/node/host_volume.hpp"
+#include "model/node/node.hpp"
 
 namespace underway::scheduler::detail {
 

@@ -5,9 +5,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "server/data_feed.hpp"
-#include "server/dependencies.hpp"
-#include "server/orders.hpp"
+#include "server/node/data_feed.hpp"
+#include "server/job/dependencies.hpp"
+#include "server/node/orders.hpp"
 #include "server/server.hpp"
 
 namespace underway::server {

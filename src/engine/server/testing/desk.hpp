@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/job_decisions.hpp"
-#include "server/node_decisions.hpp"
+#include "server/job/job_decisions.hpp"
+#include "server/node/node_decisions.hpp"
 #include "store/memory_store.hpp"
 
 namespace underway::server::testing {

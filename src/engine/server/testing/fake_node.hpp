@@ -4,7 +4,7 @@
 /// everything above the server.
 
 #include "link/testing/socket_pair.hpp"
-#include "node/messages.hpp"
+#include "node/server/messages.hpp"
 #include "server/server.hpp"
 
 #include "base/json.hpp"

@@ -1,6 +1,6 @@
-#include "server/acl_decisions.hpp"
+#include "server/access/acl_decisions.hpp"
 
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

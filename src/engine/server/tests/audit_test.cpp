@@ -1,4 +1,4 @@
-#include "server/audit.hpp"
+#include "server/access/audit.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>

@@ -1,6 +1,6 @@
-#include "server/clock_decisions.hpp"
+#include "server/job/clock_decisions.hpp"
 
-#include "server/drain_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

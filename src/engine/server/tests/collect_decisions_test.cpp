@@ -1,4 +1,4 @@
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 
 #include "server/testing/desk.hpp"
 

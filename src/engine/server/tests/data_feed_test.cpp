@@ -1,4 +1,4 @@
-#include "server/data_feed.hpp"
+#include "server/node/data_feed.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "server/dependencies.hpp"
+#include "server/job/dependencies.hpp"
 
-#include "server/operator_decisions.hpp"
-#include "server/orders.hpp"
+#include "server/storage/operator_decisions.hpp"
+#include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

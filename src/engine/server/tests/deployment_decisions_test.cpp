@@ -1,8 +1,8 @@
-#include "server/deployment_decisions.hpp"
+#include "server/job/deployment_decisions.hpp"
 
 #include <gtest/gtest.h>
 
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

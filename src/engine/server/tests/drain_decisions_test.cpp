@@ -1,4 +1,4 @@
-#include "server/drain_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 
 #include "server/testing/desk.hpp"
 

@@ -1,4 +1,4 @@
-#include "server/evaluation_decisions.hpp"
+#include "server/job/evaluation_decisions.hpp"
 
 #include <gtest/gtest.h>
 

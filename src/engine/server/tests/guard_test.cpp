@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/orders.hpp"
+#include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

@@ -1,4 +1,4 @@
-#include "server/history.hpp"
+#include "server/storage/history.hpp"
 
 #include "server/testing/desk.hpp"
 

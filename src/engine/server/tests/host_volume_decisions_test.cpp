@@ -1,4 +1,4 @@
-#include "server/host_volume_decisions.hpp"
+#include "server/node/host_volume_decisions.hpp"
 
 #include "server/testing/desk.hpp"
 

@@ -1,7 +1,7 @@
-#include "server/host_volumes.hpp"
+#include "server/node/host_volumes.hpp"
 
 #include "base/json.hpp"
-#include "node/volume_messages.hpp"
+#include "node/volume/volume_messages.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 

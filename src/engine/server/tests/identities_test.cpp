@@ -1,4 +1,4 @@
-#include "server/identities.hpp"
+#include "server/access/identities.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/identity_providers.hpp"
+#include "server/access/identity_providers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

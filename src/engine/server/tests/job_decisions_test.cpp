@@ -1,6 +1,6 @@
-#include "server/job_decisions.hpp"
+#include "server/job/job_decisions.hpp"
 
-#include "server/preview.hpp"
+#include "server/job/preview.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

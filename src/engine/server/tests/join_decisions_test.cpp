@@ -1,4 +1,4 @@
-#include "server/join_decisions.hpp"
+#include "server/node/join_decisions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

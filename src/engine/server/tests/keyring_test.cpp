@@ -1,4 +1,4 @@
-#include "server/keyring.hpp"
+#include "server/variable/keyring.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

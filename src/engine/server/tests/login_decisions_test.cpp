@@ -1,10 +1,10 @@
-#include "server/login_decisions.hpp"
+#include "server/access/login_decisions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "server/one_time_tokens.hpp"
+#include "server/access/one_time_tokens.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

@@ -1,5 +1,5 @@
 // What nobody hears of: the node's silence, its return, and what is kept for it meanwhile.
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

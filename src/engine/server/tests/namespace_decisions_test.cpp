@@ -1,4 +1,4 @@
-#include "server/namespace_decisions.hpp"
+#include "server/access/namespace_decisions.hpp"
 
 #include "server/testing/desk.hpp"
 

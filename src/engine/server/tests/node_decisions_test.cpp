@@ -1,4 +1,4 @@
-#include "server/node_decisions.hpp"
+#include "server/node/node_decisions.hpp"
 
 #include "server/testing/desk.hpp"
 

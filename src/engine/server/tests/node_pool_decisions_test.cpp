@@ -1,4 +1,4 @@
-#include "server/node_pool_decisions.hpp"
+#include "server/node/node_pool_decisions.hpp"
 
 #include "base/error.hpp"
 #include "server/testing/desk.hpp"

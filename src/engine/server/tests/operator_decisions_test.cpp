@@ -1,4 +1,4 @@
-#include "server/operator_decisions.hpp"
+#include "server/storage/operator_decisions.hpp"
 
 #include <gtest/gtest.h>
 

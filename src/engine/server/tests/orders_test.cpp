@@ -1,6 +1,6 @@
-#include "server/orders.hpp"
+#include "server/node/orders.hpp"
 
-#include "server/namespace_decisions.hpp"
+#include "server/access/namespace_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server::testing {

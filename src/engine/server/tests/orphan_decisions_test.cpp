@@ -1,4 +1,4 @@
-#include "server/orphan_decisions.hpp"
+#include "server/node/orphan_decisions.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,12 @@
-#include "server/quota_decisions.hpp"
+#include "server/access/quota_decisions.hpp"
 
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
-#include "server/host_volume_decisions.hpp"
-#include "server/namespace_decisions.hpp"
+#include "server/node/host_volume_decisions.hpp"
+#include "server/access/namespace_decisions.hpp"
 #include "server/testing/desk.hpp"
-#include "server/variable_decisions.hpp"
+#include "server/variable/variable_decisions.hpp"
 
 namespace underway::server {
 namespace {

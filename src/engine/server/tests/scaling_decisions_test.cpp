@@ -1,9 +1,9 @@
-#include "server/scaling_decisions.hpp"
+#include "server/job/scaling_decisions.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "server/deployment_decisions.hpp"
+#include "server/job/deployment_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

@@ -1,12 +1,12 @@
-#include "server/snapshots.hpp"
+#include "server/storage/snapshots.hpp"
 
 #include <filesystem>
 
 #include "os/file.hpp"
-#include "server/snapshot_losses.hpp"
+#include "server/storage/snapshot_losses.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
-#include "server/variables.hpp"
+#include "server/variable/variables.hpp"
 
 namespace underway::server::testing {
 namespace {

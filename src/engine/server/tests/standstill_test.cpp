@@ -1,8 +1,8 @@
-#include "server/standstill.hpp"
+#include "server/job/standstill.hpp"
 
 #include <gtest/gtest.h>
 
-#include "server/deployment_decisions.hpp"
+#include "server/job/deployment_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

@@ -1,10 +1,10 @@
-#include "server/start_decisions.hpp"
+#include "server/job/start_decisions.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::server {

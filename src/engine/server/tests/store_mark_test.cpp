@@ -1,4 +1,4 @@
-#include "server/store_mark.hpp"
+#include "server/storage/store_mark.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "server/variable_decisions.hpp"
+#include "server/variable/variable_decisions.hpp"
 
 #include <gtest/gtest.h>
 

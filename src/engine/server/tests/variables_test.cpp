@@ -1,4 +1,4 @@
-#include "server/variables.hpp"
+#include "server/variable/variables.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/version_decisions.hpp"
+#include "server/job/version_decisions.hpp"
 
 #include <gtest/gtest.h>
 

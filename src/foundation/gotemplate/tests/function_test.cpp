@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include "base/text.hpp"
+#include "harness/places.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -41,7 +42,7 @@ std::string tables() {
 }
 
 TEST(Functions, AreAllInTheReference) {
-  const std::string path = std::string(UNDERWAY_SOURCE_DIR) + "/docs/reference/templates.md";
+  const std::string path = source_dir() + "/docs/reference/templates.md";
   std::ifstream in(path);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const std::size_t begin = text.find("\n## In every template");

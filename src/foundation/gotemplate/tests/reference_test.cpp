@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include "base/json.hpp"
+#include "harness/places.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -50,7 +51,7 @@ std::string outcome(const boost::json::object& test, const FunctionSet& function
 
 /// Each case ends as in Go, or as "ours" says.
 void check(const std::string& file, const FunctionSet& functions, const std::string& name) {
-  std::ifstream in(std::string(UNDERWAY_TEST_DIR) + "/reference/" + file);
+  std::ifstream in(test_dir() + "/reference/" + file);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto cases = json::parse(text);
   ASSERT_GT(cases.as_array().size(), 50U);
@@ -71,7 +72,7 @@ void check(const std::string& file, const FunctionSet& functions, const std::str
 
 /// What once differed, found by tests/differential/templates: each is as there, or fails as there.
 void check_cured(const std::string& file, const FunctionSet& functions, MissingKey missing_key) {
-  std::ifstream in(std::string(UNDERWAY_TEST_DIR) + "/reference/" + file);
+  std::ifstream in(test_dir() + "/reference/" + file);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto cases = json::parse(text);
   for (const auto& entry : cases.as_array()) {

@@ -7,7 +7,7 @@
 #include "hcl/detail/lexer.hpp"
 #include "hcl/detail/tree.hpp"
 #include "hcl/diagnostic.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <initializer_list>
 #include <optional>

@@ -1,6 +1,6 @@
 // Formats any bytes; what parses must still parse, say the same, and be left alone the second time.
 #include "hcl/format.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <cstdint>
 #include <cstdlib>

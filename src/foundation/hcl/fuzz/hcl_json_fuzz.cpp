@@ -1,7 +1,7 @@
 // Parses any bytes as HCL-JSON and reads it both ways: by a schema and as a free-form value.
 #include "hcl/functions.hpp"
 #include "hcl/module.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <cstdint>
 

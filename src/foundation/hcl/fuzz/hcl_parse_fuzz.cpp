@@ -2,7 +2,7 @@
 // wrong with it. Nothing may crash, hang or throw.
 #include "hcl/functions.hpp"
 #include "hcl/module.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <boost/json/serialize.hpp>
 

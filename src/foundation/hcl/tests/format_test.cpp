@@ -1,6 +1,7 @@
 #include "hcl/format.hpp"
 
-#include "hcl/parser.hpp"
+#include "harness/places.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +61,7 @@ TEST(Format, LeavesTextsCommentsAndBlankLinesAlone) {
 TEST(Format, ChangesNothingThatIsRead) {
   int files = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(UNDERWAY_SOURCE_DIR) + "/examples")) {
+       std::filesystem::recursive_directory_iterator(source_dir() + "/examples")) {
     if (entry.path().extension() != ".hcl") continue;
     SCOPED_TRACE(entry.path().string());
     std::ifstream in(entry.path());

@@ -1,7 +1,7 @@
 #pragma once
 // What the tests of this library share: evaluating a text and showing what came of it.
 #include "hcl/functions.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

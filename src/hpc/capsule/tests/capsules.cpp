@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/text.hpp"
+#include "harness/places.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
 
@@ -92,9 +93,9 @@ void Capsules::restart_agent() {
 
 Options Capsules::options() {
   Options options;
-  options.driver.keeper_program = UNDERWAY_BINARY_DIR "/bin/underway-keeper";
+  options.driver.keeper_program = binary_dir() + "/bin/underway-keeper";
   options.driver.ledger = &*ledger_;
-  options.init_program = UNDERWAY_BINARY_DIR "/bin/underway-capsule-init";
+  options.init_program = binary_dir() + "/bin/underway-capsule-init";
   options.capsules = directory_ + "/capsules";
   options.images = directory_ + "/images";
   options.keys = {directory_ + "/keys"};

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "harness/places.hpp"
 #include "tests/synced.hpp"
 
 namespace underway::capsule {
@@ -16,7 +17,7 @@ class SyncedThreads : public Synced {
   /// `first` or `other` (saving_threads.cpp), and what it executes.
   TaskSpec threads(const std::string& which, const std::string& program) {
     const auto image = pack_image("threads", [](const std::string& root) {
-      std::filesystem::copy_file(UNDERWAY_BINARY_DIR "/bin/saving_threads", root + "/bin/saving_threads");
+      std::filesystem::copy_file(binary_dir() + "/bin/saving_threads", root + "/bin/saving_threads");
       os::make_directories(root + "/interpreter");
       std::filesystem::copy_file("/bin/busybox", root + "/interpreter/sh");
       os::write_file(root + "/bin/script", "#!/interpreter/sh\ntrue\n", 0755);

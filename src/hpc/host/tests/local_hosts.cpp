@@ -4,6 +4,7 @@
 #include <future>
 
 #include "base/text.hpp"
+#include "harness/places.hpp"
 #include "host/detail/groups.hpp"
 #include "host/detail/layout.hpp"
 #include "host/exec.hpp"
@@ -93,7 +94,7 @@ void LocalHosts::start() {
 
 LocalOptions LocalHosts::options() const {
   return {.state_dir = state_dir_,
-          .init_program = UNDERWAY_BINARY_DIR "/bin/underway-init",
+          .init_program = binary_dir() + "/bin/underway-init",
           .visible = {state_dir_ + "/socket"}};
 }
 

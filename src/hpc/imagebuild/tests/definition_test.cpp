@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "harness/places.hpp"
 #include "imagebuild/detail/rpm.hpp"
 
 namespace underway::imagebuild {
@@ -161,7 +162,7 @@ TEST(Definition, ReadsSizes) {
 }
 
 TEST(DefinitionReference, IsWhatTheDescriptionsSay) {
-  const auto path = std::filesystem::path(UNDERWAY_SOURCE_DIR) / "docs/reference/capsule-definition.md";
+  const auto path = std::filesystem::path(source_dir()) / "docs/reference/capsule-definition.md";
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) std::ofstream(path) << definition_reference();
   std::ifstream in(path);
   const std::string committed{std::istreambuf_iterator<char>(in), {}};

@@ -7,7 +7,7 @@
 #include "impact/judge.hpp"
 #include "move/upgrade.hpp"
 #include "provision/sync_decisions.hpp"
-#include "server/drain_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::impact::testing {

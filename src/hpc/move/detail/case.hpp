@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 #include "move/tend.hpp"
 
 namespace underway::move::detail {

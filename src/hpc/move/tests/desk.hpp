@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "move/tend.hpp"
-#include "server/orders.hpp"
+#include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
 namespace underway::move::testing {

@@ -1,7 +1,7 @@
 #include "move/tend.hpp"
 
 #include "desk.hpp"
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 
 namespace underway::move::testing {
 namespace {

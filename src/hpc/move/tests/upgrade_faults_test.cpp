@@ -1,5 +1,5 @@
 // Upgrades while hosts die, are drained, or somebody thinks better of it.
-#include "server/drain_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 #include "upgrade_desk.hpp"
 
 namespace underway::move::testing {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "driver/driver.hpp"
-#include "model/rehearsal.hpp"
+#include "model/capsule/rehearsal.hpp"
 
 namespace underway::rehearsal::detail {
 

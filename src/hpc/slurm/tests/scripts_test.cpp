@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/places.hpp"
+
 namespace underway::slurm {
 namespace {
 
@@ -61,7 +63,7 @@ class Scripts : public testing::Test {
 
   /// Runs a script of the example as it is, except that what is asked whether it is installed is.
   std::string run(const std::string& interpreter, const std::string& name, const std::string& arguments) {
-    auto text = read(UNDERWAY_SOURCE_DIR "/examples/decoupled/images/files/slurm/" + name);
+    auto text = read(source_dir() + "/examples/decoupled/images/files/slurm/" + name);
     for (const std::string program : {"/usr/sbin/mariadbd", "/usr/sbin/slurmctld"}) {
       for (std::size_t at = 0; (at = text.find(program, at)) != text.npos;) text.replace(at, program.size(), "/bin/sh");
     }

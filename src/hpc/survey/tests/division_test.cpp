@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "harness/places.hpp"
 #include "survey/testing/paper_site.hpp"
 
 namespace underway::survey {
@@ -255,7 +256,7 @@ TEST(Division, RulesAllHaveANameAndASentence) {
 }
 
 TEST(Division, ExplanationHasAllRulesInTheirOrder) {
-  std::ifstream in(std::string(UNDERWAY_SOURCE_DIR) + "/docs/explanation/survey.md");
+  std::ifstream in(source_dir() + "/docs/explanation/survey.md");
   const std::string page{std::istreambuf_iterator<char>(in), {}};
   std::size_t at = 0;
   for (const auto& rule : rules()) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text.hpp"
+#include "harness/places.hpp"
 #include "survey/division.hpp"
 #include "survey/survey_host.hpp"
 #include "tests/lab.hpp"
@@ -39,7 +40,7 @@ std::string advice(const Division& division, const char* service) {
 /// The program that examples/decoupled has for it: a line of figures in the node's log, and nothing that listens.
 void observe_by_syslog(Lab& lab) {
   lab.file("bin/logger", fmt::format("#!/bin/sh\nexec /usr/bin/logger -u {} \"$@\"\n", lab.path("syslog/log")), 0755);
-  const std::string observe = UNDERWAY_SOURCE_DIR "/examples/decoupled/nodes/observe";
+  const std::string observe = source_dir() + "/examples/decoupled/nodes/observe";
   const std::string path = fmt::format("PATH={}:/usr/sbin:/usr/bin:/sbin:/bin", lab.path("bin"));
   lab.daemon(lab.node, {"env", "INTERVAL=1", path, "unshare", "--mount", "sh", "-c",
                         fmt::format("mount -t tmpfs none /run && exec sh {}", observe)});

@@ -1,3 +1,4 @@
+#include "harness/places.hpp"
 #include "survey/overrides.hpp"
 
 #include <cstdlib>
@@ -51,7 +52,7 @@ TEST(Overrides, OneDoorIsOfOneService) {
 }
 
 TEST(Overrides, ReferenceIsWhatTheDescriptionsSay) {
-  const std::string path = std::string(UNDERWAY_SOURCE_DIR) + "/docs/reference/survey-overrides.md";
+  const std::string path = source_dir() + "/docs/reference/survey-overrides.md";
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) std::ofstream(path) << overrides_reference();
   std::ifstream in(path);
   const std::string committed{std::istreambuf_iterator<char>(in), {}};

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// What the job language has beyond the descriptions of model/job.hpp.
+/// What the job language has beyond the descriptions of model/job/job.hpp.
 
 #include "jobspec/decode.hpp"
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 #include <map>
 #include <span>

@@ -1,10 +1,10 @@
 #pragma once
 /// @file
 /// How the jobs of a cluster's directory are rolled out where they do not say it themselves. A job file that is run by
-/// itself keeps Nomad's defaults (model/policy.hpp).
+/// itself keeps Nomad's defaults (model/job/policy.hpp).
 
 #include "model/cluster.hpp"
-#include "model/job.hpp"
+#include "model/job/job.hpp"
 
 namespace underway::jobspec::detail {
 

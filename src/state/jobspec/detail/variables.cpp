@@ -1,7 +1,7 @@
 #include "jobspec/detail/variables.hpp"
 
 #include "base/allowance.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 namespace underway::jobspec::detail {
 namespace {

@@ -1,7 +1,7 @@
 #include "jobspec/decode.hpp"
 
 #include "base/json.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 namespace underway::jobspec {
 

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "harness/places.hpp"
 #include "jobspec/detail/job_dialect.hpp"
 
 #include <fstream>
@@ -10,7 +11,7 @@ namespace underway::jobspec {
 namespace {
 
 std::string listing(const std::string& name) {
-  std::ifstream in(std::string(UNDERWAY_TEST_DIR) + "/listings/" + name);
+  std::ifstream in(test_dir() + "/listings/" + name);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -433,7 +434,7 @@ TEST(Files, AreOutOfReachWithoutADirectory) {
   const auto got = errors(text);
   EXPECT_NE(got.find("one may not call the function 'file'"), std::string::npos) << got;
   Inputs inputs;
-  inputs.base_dir = UNDERWAY_TEST_DIR;
+  inputs.base_dir = test_dir();
   const auto parsed =
       accept(job("", "", "template {\n destination = \"local/a\"\n data = file(\"listings/munge.hcl\")\n}"), inputs);
   EXPECT_EQ(parsed.groups.at(0).tasks.at(0).templates.at(0).data, listing("munge.hcl"));

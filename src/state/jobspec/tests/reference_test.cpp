@@ -1,3 +1,4 @@
+#include "harness/places.hpp"
 #include "jobspec/reference.hpp"
 
 #include <cstdlib>
@@ -10,7 +11,7 @@ namespace {
 
 /// Holds a committed file against what is generated; UNDERWAY_ACCEPT=1 rewrites it.
 void expect_file(const std::string& name, const std::string& generated) {
-  const auto path = std::filesystem::path(UNDERWAY_SOURCE_DIR) / "docs/reference" / name;
+  const auto path = std::filesystem::path(source_dir()) / "docs/reference" / name;
   if (std::getenv("UNDERWAY_ACCEPT") != nullptr) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << generated;

@@ -2,7 +2,7 @@
 /// @file
 /// The parts of validate(): what each looks at, and where it reports.
 
-#include "model/validate.hpp"
+#include "model/validate/validate.hpp"
 
 #include <fmt/format.h>
 

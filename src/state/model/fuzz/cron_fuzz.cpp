@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "model/cron.hpp"
+#include "model/job/cron.hpp"
 
 using namespace underway;
 

@@ -1,4 +1,4 @@
-#include "model/cron.hpp"
+#include "model/job/cron.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/device_attribute.hpp"
+#include "model/node/device_attribute.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/diff.hpp"
+#include "model/diff/diff.hpp"
 
 #include "base/json.hpp"
 #include "base/text.hpp"

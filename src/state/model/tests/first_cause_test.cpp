@@ -1,4 +1,4 @@
-#include "model/first_cause.hpp"
+#include "model/validate/first_cause.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/host_volume.hpp"
+#include "model/node/host_volume.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include "model/cluster.hpp"
 #include "model/evaluation.hpp"
-#include "model/node.hpp"
+#include "model/node/node.hpp"
 
 #include "base/json.hpp"
-#include "model/spelled_policies.hpp"
+#include "model/job/spelled_policies.hpp"
 
 namespace underway::model {
 namespace {

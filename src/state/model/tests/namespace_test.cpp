@@ -1,8 +1,8 @@
-#include "model/namespace.hpp"
+#include "model/access/namespace.hpp"
 
 #include <gmock/gmock.h>
 
-#include "model/acl.hpp"
+#include "model/access/acl.hpp"
 
 namespace underway::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/quota.hpp"
+#include "model/access/quota.hpp"
 
 #include <gmock/gmock.h>
 

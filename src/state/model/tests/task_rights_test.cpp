@@ -1,10 +1,10 @@
-#include "model/task_rights.hpp"
+#include "model/validate/task_rights.hpp"
 
 #include <gmock/gmock.h>
 
 #include <boost/json/parse.hpp>
 
-#include "model/namespace.hpp"
+#include "model/access/namespace.hpp"
 
 namespace underway::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/validate.hpp"
+#include "model/validate/validate.hpp"
 
 namespace underway::model {
 namespace {

@@ -9,11 +9,12 @@
 #include "agent/reference.hpp"
 #include "agent/server_names.hpp"
 #include "base/error.hpp"
+#include "harness/places.hpp"
 
 namespace underway::agent {
 namespace {
 
-const std::filesystem::path kSource = UNDERWAY_SOURCE_DIR;
+const std::filesystem::path kSource = source_dir();
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream in(path);

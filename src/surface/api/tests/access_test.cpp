@@ -1,7 +1,7 @@
 // Every route, without a token, with too little right and with the right one; and who callers are.
 #include "access.hpp"
 
-#include "server/identities.hpp"
+#include "server/access/identities.hpp"
 
 namespace underway::api::testing {
 namespace {

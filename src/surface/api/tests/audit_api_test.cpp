@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "access.hpp"
-#include "server/namespace_decisions.hpp"
+#include "server/access/namespace_decisions.hpp"
 
 namespace underway::api::testing {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "api/testing/world.hpp"
 #include "golden.hpp"
+#include "harness/places.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -47,7 +48,7 @@ class Deployments : public ::testing::Test {
 TEST_F(Deployments, AreReadAsNomadWritesThem) {
   const auto response = world.get("/v1/deployment/" + id());
   EXPECT_EQ(response.status, 200) << response.body;
-  expect_golden_json(std::string(UNDERWAY_TEST_DIR) + "/golden/deployment.json", response.body);
+  expect_golden_json(test_dir() + "/golden/deployment.json", response.body);
 }
 
 TEST_F(Deployments, AreListedByPrefixByJobAndByTheirAllocations) {

@@ -1,5 +1,5 @@
 // Bodies over real connections: strangers send nothing, and what is held for all is bounded.
-#include "api/doorman.hpp"
+#include "api/access/doorman.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>

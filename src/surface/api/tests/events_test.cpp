@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "acl/login.hpp"
-#include "api/event_body.hpp"
+#include "api/search/event_body.hpp"
 #include "api/testing/world.hpp"
 #include "api/tests/access.hpp"
 #include "async/group.hpp"
 #include "golden.hpp"
+#include "harness/places.hpp"
 #include "tables/host_volumes.hpp"
 #include "tables/node_pools.hpp"
 
@@ -78,7 +79,7 @@ TEST_F(EventStream, IsAsNomadWritesIt) {
   follow("/v1/event/stream?topic=Job&topic=Node", body);
   std::string pretty;
   for (const auto& line : body.lines()) pretty += json::pretty(line) + "\n";
-  expect_golden(std::string(UNDERWAY_TEST_DIR) + "/golden/event_stream.txt", pretty);
+  expect_golden(test_dir() + "/golden/event_stream.txt", pretty);
 }
 
 TEST_F(EventStream, TellsWhatIsKeptThenAHeartbeatThenWhatHappens) {

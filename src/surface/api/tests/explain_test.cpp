@@ -1,11 +1,11 @@
-#include "api/explain.hpp"
+#include "api/job/explain.hpp"
 
 #include <gtest/gtest.h>
 
 #include "api/testing/world.hpp"
 #include "base/allowance.hpp"
-#include "server/deployment_decisions.hpp"
-#include "server/drain_decisions.hpp"
+#include "server/job/deployment_decisions.hpp"
+#include "server/node/drain_decisions.hpp"
 
 namespace underway::api::testing {
 namespace {

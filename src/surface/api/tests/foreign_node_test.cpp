@@ -2,7 +2,7 @@
 // for nothing.
 #include "access.hpp"
 
-#include "server/identities.hpp"
+#include "server/access/identities.hpp"
 
 namespace underway::api::testing {
 namespace {

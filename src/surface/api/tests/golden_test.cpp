@@ -2,8 +2,9 @@
 
 #include <regex>
 
-#include "api/openapi.hpp"
+#include "api/openapi/openapi.hpp"
 #include "api/testing/world.hpp"
+#include "harness/places.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -35,7 +36,7 @@ class GoldenTest : public ::testing::Test {
     expect_golden_json(golden(name), response.body);
   }
   static std::string golden(const std::string& name) {
-    return std::string(UNDERWAY_TEST_DIR) + "/golden/" + name + ".json";
+    return test_dir() + "/golden/" + name + ".json";
   }
   World world;
 };
@@ -97,7 +98,7 @@ TEST_F(GoldenTest, Search) {
 TEST(OpenApi, DocumentIsAsItWasLastLookedAt) {
   auto document = json::parse(openapi_document());
   document.at("info").as_object()["version"] = "";
-  expect_golden_json(std::string(UNDERWAY_SOURCE_DIR) + "/docs/reference/openapi.json",
+  expect_golden_json(source_dir() + "/docs/reference/openapi.json",
                      boost::json::serialize(document));
 }
 

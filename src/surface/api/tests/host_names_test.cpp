@@ -1,5 +1,5 @@
 // Who may not speak through somebody's browser to a server that asks for no token.
-#include "api/host_names.hpp"
+#include "api/access/host_names.hpp"
 
 #include <gtest/gtest.h>
 

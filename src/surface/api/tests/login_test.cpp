@@ -3,7 +3,7 @@
 
 #include "acl/login.hpp"
 #include "api/tests/access.hpp"
-#include "server/identity_providers.hpp"
+#include "server/access/identity_providers.hpp"
 #include "server/testing/identity_provider.hpp"
 
 namespace underway::api {

@@ -1,5 +1,5 @@
 // What dashboards ask of /v1/metrics, on real values; and who sees what of it.
-#include "api/metrics.hpp"
+#include "api/operator/metrics.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,8 @@
 
 #include "access.hpp"
 #include "golden.hpp"
-#include "node/client_messages.hpp"
+#include "harness/places.hpp"
+#include "node/server/client_messages.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -138,7 +139,7 @@ Asked read_expression(const std::string& expression) {
 
 TEST_F(MetricsTest, HaveWhatPublicDashboardsAskForWithTheLabelsThatTheyUse) {
   const Points points = scrape("root");
-  std::ifstream table(std::string(UNDERWAY_SOURCE_DIR) + "/src/surface/api/tests/dashboards.txt");
+  std::ifstream table(source_dir() + "/src/surface/api/tests/dashboards.txt");
   int asked = 0, missing = 0;
   for (std::string line; std::getline(table, line);) {
     if (line.empty() || line.starts_with('#')) continue;
@@ -344,7 +345,7 @@ TEST(Exposition, CountsInWholeOnesAndSumsWhatWasCounted) {
 }
 
 TEST(MetricsReference, IsAsTheTableIs) {
-  expect_golden(std::string(UNDERWAY_SOURCE_DIR) + "/docs/reference/metrics.md", metrics_reference());
+  expect_golden(source_dir() + "/docs/reference/metrics.md", metrics_reference());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Bodies as Nomad's servers write them: null for nothing, and no member that its clients look at without asking first.
-#include "api/nomad_body.hpp"
+#include "api/nomad/nomad_body.hpp"
 
 #include "access.hpp"
 #include "api/testing/world.hpp"

@@ -1,4 +1,4 @@
-#include "api/openapi.hpp"
+#include "api/openapi/openapi.hpp"
 #include "api/testing/world.hpp"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,14 @@
-#include "api/rights_reference.hpp"
+#include "api/access/rights_reference.hpp"
 #include "api/testing/world.hpp"
 #include "golden.hpp"
+#include "harness/places.hpp"
 
 namespace underway::api::testing {
 namespace {
 
 TEST(RightsReference, IsAsTheRoutesAre) {
   const World world;
-  expect_golden(std::string(UNDERWAY_SOURCE_DIR) + "/docs/reference/acl.md", rights_reference(world.routes));
+  expect_golden(source_dir() + "/docs/reference/acl.md", rights_reference(world.routes));
 }
 
 }  // namespace

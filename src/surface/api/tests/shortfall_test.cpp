@@ -1,9 +1,9 @@
-#include "api/shortfall.hpp"
+#include "api/job/shortfall.hpp"
 
 #include <gtest/gtest.h>
 
 #include "api/testing/world.hpp"
-#include "model/first_cause.hpp"
+#include "model/validate/first_cause.hpp"
 
 namespace underway::api::testing {
 namespace {

@@ -1,9 +1,9 @@
-#include "api/status.hpp"
+#include "api/cluster/status.hpp"
 
 #include <gtest/gtest.h>
 
 #include "api/testing/world.hpp"
-#include "server/collect_decisions.hpp"
+#include "server/storage/collect_decisions.hpp"
 
 namespace underway::api::testing {
 namespace {

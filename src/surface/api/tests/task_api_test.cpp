@@ -1,10 +1,10 @@
-#include "api/task_api.hpp"
+#include "api/allocation/task_api.hpp"
 
 #include <gtest/gtest.h>
 
 #include "access.hpp"
-#include "node/task_api.hpp"
-#include "server/identities.hpp"
+#include "node/task/task_api.hpp"
+#include "server/access/identities.hpp"
 
 namespace underway::api::testing {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "api/testing/world.hpp"
 #include "api/tests/access.hpp"
-#include "node/volume_messages.hpp"
+#include "node/volume/volume_messages.hpp"
 
 namespace underway::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/sync_body.hpp"
+#include "api/file/sync_body.hpp"
 #include "provision/sync_server.hpp"
 
 namespace underway::api::testing {

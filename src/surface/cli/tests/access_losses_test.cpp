@@ -1,4 +1,4 @@
-#include "cli/access_losses.hpp"
+#include "cli/acl/access_losses.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

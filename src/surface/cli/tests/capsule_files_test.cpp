@@ -1,4 +1,4 @@
-#include "cli/capsule_files.hpp"
+#include "cli/capsule/files.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

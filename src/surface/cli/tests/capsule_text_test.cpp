@@ -1,4 +1,4 @@
-#include "cli/capsule_text.hpp"
+#include "cli/capsule/text.hpp"
 
 #include <gtest/gtest.h>
 

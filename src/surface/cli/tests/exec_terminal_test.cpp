@@ -1,4 +1,4 @@
-#include "cli/exec_terminal.hpp"
+#include "cli/alloc/exec_terminal.hpp"
 
 #include <gtest/gtest.h>
 

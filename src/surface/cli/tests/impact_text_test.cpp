@@ -1,4 +1,4 @@
-#include "cli/impact_text.hpp"
+#include "cli/impact/impact_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/job_url.hpp"
+#include "cli/job/url.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-#include "cli/loss.hpp"
+#include "cli/impact/loss.hpp"
 
 #include <gmock/gmock.h>
 
-#include "cli/cluster_losses.hpp"
+#include "cli/impact/cluster_losses.hpp"
 
 namespace underway::cli {
 namespace {

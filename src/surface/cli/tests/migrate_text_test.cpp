@@ -1,4 +1,4 @@
-#include "cli/migrate_text.hpp"
+#include "cli/migrate/text.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "cli/order.hpp"
+#include "cli/impact/order.hpp"
 
 namespace underway::cli {
 namespace {

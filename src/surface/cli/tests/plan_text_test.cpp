@@ -1,8 +1,8 @@
-#include "cli/plan.hpp"
+#include "cli/cluster/plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cli/impact_text.hpp"
+#include "cli/impact/impact_text.hpp"
 
 namespace underway::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/protection_text.hpp"
+#include "cli/capsule/protection_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/standstill.hpp"
+#include "cli/impact/standstill.hpp"
 
 #include <gtest/gtest.h>
 

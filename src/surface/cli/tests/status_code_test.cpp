@@ -1,4 +1,4 @@
-#include "cli/status_code.hpp"
+#include "cli/cluster/status_code.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/variable_text.hpp"
+#include "cli/variable/variable_text.hpp"
 
 #include <gtest/gtest.h>
 

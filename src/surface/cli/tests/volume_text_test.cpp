@@ -1,4 +1,4 @@
-#include "cli/volume_text.hpp"
+#include "cli/volume/text.hpp"
 
 #include <gtest/gtest.h>
 

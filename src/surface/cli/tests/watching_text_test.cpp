@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "cli/dependents.hpp"
-#include "cli/deployment_text.hpp"
-#include "cli/event_text.hpp"
-#include "cli/explanation_text.hpp"
-#include "cli/failing_tasks.hpp"
-#include "cli/rollouts_of_change.hpp"
+#include "cli/impact/dependents.hpp"
+#include "cli/deployment/text.hpp"
+#include "cli/event/event_text.hpp"
+#include "cli/job/explanation_text.hpp"
+#include "cli/alloc/failing_tasks.hpp"
+#include "cli/cluster/rollouts_of_change.hpp"
 
 namespace underway::cli {
 namespace {

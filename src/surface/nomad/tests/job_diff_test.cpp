@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
-#include "model/diff.hpp"
+#include "model/diff/diff.hpp"
 #include "nomad/job_plan.hpp"
 
 namespace underway::nomad {

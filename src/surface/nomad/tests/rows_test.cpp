@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "base/json.hpp"
-#include "nomad/monitor.hpp"
+#include "nomad/commands/monitor.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -3,7 +3,7 @@
 #include "hcl/body.hpp"
 #include "hcl/detail/access.hpp"
 #include "hcl/format.hpp"
-#include "hcl/parser.hpp"
+#include "hcl/parse/parser.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>

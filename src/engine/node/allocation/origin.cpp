@@ -1,0 +1,11 @@
+#include "node/allocation/origin.hpp"
+
+namespace underway::node {
+
+bool is_in_history(const Origin& origin, const std::map<std::string, model::Revision>& epochs) {
+  if (origin.epoch.empty()) return true;
+  const auto epoch = epochs.find(origin.epoch);
+  return epoch != epochs.end() && origin.revision <= epoch->second;
+}
+
+}  // namespace underway::node

@@ -1,0 +1,447 @@
+#include "node/task/task_runner.hpp"
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "node/task/artifact.hpp"
+#include "node/fingerprint/devices.hpp"
+#include "node/task/task_event.hpp"
+#include "os/process.hpp"
+
+namespace underway::node {
+
+using model::TaskRunState;
+
+const model::TaskGroup& group_of(const model::Allocation& allocation) {
+  const model::TaskGroup* group = allocation.job ? allocation.job->find_group(allocation.group) : nullptr;
+  if (group == nullptr)
+    throw Error(Code::not_found, fmt::format("allocation {} belongs to group '{}', which job '{}' does not have",
+                                             allocation.id, allocation.group, allocation.job_id));
+  return *group;
+}
+
+TaskRunner::TaskRunner(RunnerContext& context, std::shared_ptr<const model::Allocation> allocation, std::string task,
+                       TaskRecord record, std::function<void()> changed)
+    : context_(context),
+      allocation_(std::move(allocation)),
+      task_(group_of(*allocation_).find_task(task)),
+      record_(std::move(record)),
+      changed_callback_(std::move(changed)),
+      directory_(context.options.data_dir, allocation_->id),
+      tracker_({}, {record_.restart_count, record_.restart_interval_start}),
+      shutdown_delay_skipped_(allocation_->transition.no_shutdown_delay),
+      side_(context.runtime.executor(), "task " + task) {
+  if (task_ == nullptr)
+    throw Error(Code::not_found, fmt::format("group '{}' has no task '{}'", allocation_->group, task));
+  tracker_.set_policy(policy());
+}
+
+const model::TaskGroup& TaskRunner::group() const { return group_of(*allocation_); }
+
+model::RestartPolicy TaskRunner::policy() const {
+  if (task_->restart) return *task_->restart;
+  if (group().restart) return *group().restart;
+  return model::RestartPolicy::for_type(allocation_->job->type);
+}
+
+Duration TaskRunner::kill_timeout() const { return std::min(task_->kill_timeout, context_.options.max_kill_timeout); }
+
+std::string TaskRunner::kill_signal() const { return task_->kill_signal.empty() ? "SIGINT" : task_->kill_signal; }
+
+void TaskRunner::record_event(model::TaskEvent event) {
+  event.message = without_secrets(std::move(event.message));
+  for (auto& [name, text] : event.details) text = without_secrets(std::move(text));
+  event::append(record_.state, std::move(event), context_.runtime.now());
+  changed();
+}
+
+void TaskRunner::changed() {
+  if (held_) return;
+  record_.restart_count = tracker_.counters().count;
+  record_.restart_interval_start = tracker_.counters().interval_start;
+  changed_callback_();
+}
+
+void TaskRunner::become(TaskRunState state) {
+  record_.state.state = state;
+  const std::int64_t now = unix_nanos(context_.runtime.now());
+  if (state == TaskRunState::running && record_.state.started_at == 0) record_.state.started_at = now;
+  if (state == TaskRunState::dead) record_.state.finished_at = now;
+}
+
+// --- requests
+
+void TaskRunner::permit() {
+  waiting_for_.clear();
+  if (permitted_) return;
+  permitted_ = true;
+  wake_.notify_all();
+}
+
+void TaskRunner::hold(const std::string& what, bool stop_now) {
+  if (dead() || kill_) return;
+  permitted_ = false;
+  waiting_for_ = what;
+  if (!running()) return tell_wait();
+  if (stop_now && process_ && !restart_asked_) restart(fmt::format("Stopped, waiting for {}", what));
+}
+
+/// Once, although orders are repeated.
+void TaskRunner::tell_wait() {
+  if (waiting_for_.empty()) return;
+  const std::string text = "Waiting for " + waiting_for_;
+  const auto& events = record_.state.events;
+  if (!events.empty() && events.back().type == event::kWaiting && events.back().message == text) return;
+  record_event(event::make(event::kWaiting, text));
+}
+
+void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
+  if (dead()) return;
+  if (kill_) {
+    kill_->fails |= fails;
+    return;
+  }
+  kill_ = Kill{std::move(reason), fails};
+  if (kill_->reason) record_event(*kill_->reason);
+  if (fetching_) fetching_->kill();
+  if (process_) begin_stop();
+  wake_.notify_all();
+}
+
+void TaskRunner::begin_stop() {
+  // Written first: an agent that dies now must not start it again when it comes back.
+  record_.stopping = kill_.has_value();
+  if (task_->shutdown_delay > Duration{0} && !shutdown_delay_skipped_) {
+    record_event(event::make(event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
+                                                          human_duration(task_->shutdown_delay))));
+    shutdown_timer_ = context_.runtime.after(task_->shutdown_delay, [this] { stop_now(); });
+  } else {
+    stop_now();
+  }
+}
+
+void TaskRunner::stop_now() {
+  shutdown_timer_.reset();
+  if (!process_) return;
+  record_event(event::killing(kill_signal(), kill_timeout()));
+  process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
+}
+
+void TaskRunner::skip_shutdown_delay() {
+  shutdown_delay_skipped_ = true;
+  if (shutdown_timer_) stop_now();
+}
+
+void TaskRunner::restart(const std::string& reason) {
+  if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
+  if (kill_) throw Error(Code::invalid, fmt::format("task '{}' is being stopped", task_->name));
+  ask_restart(EndKind::asked_restart, reason);
+}
+
+void TaskRunner::restart_unhealthy(const std::string& reason) {
+  if (!process_ || kill_ || restart_asked_) return;
+  unhealthy_reason_ = reason;
+  ask_restart(EndKind::unhealthy, reason);
+}
+
+bool TaskRunner::begin_anew(const std::string& reason) {
+  permitted_ = false;
+  waiting_for_.clear();
+  if (!dead()) {
+    stop_at_start_ = record_.launched && !process_;
+    if (process_ && !restart_asked_) ask_restart(EndKind::asked_restart, reason);
+    return false;
+  }
+  kill_.reset();
+  record_.stopping = false;
+  record_.state.failed = false;
+  ++record_.state.restarts;
+  record_.state.last_restart = unix_nanos(context_.runtime.now());
+  become(TaskRunState::pending);
+  record_event(event::make(event::kRestartSignaled, reason));
+  return true;
+}
+
+void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
+  record_event(event::make(event::kRestartSignaled, reason));
+  restart_asked_ = kind;
+  process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
+}
+
+int get_signal(const std::string& name) {
+  if (const auto number = os::find_signal(name)) return *number;
+  throw Error(Code::invalid, fmt::format("invalid signal '{}'", name)).advise("name it as in `kill -l`: SIGHUP");
+}
+
+void TaskRunner::signal(const std::string& name, const std::string& reason) {
+  const int number = get_signal(name);
+  if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
+  record_event(
+      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
+  process_->signal(number);
+}
+
+void TaskRunner::fail(model::TaskEvent event) {
+  event.fails_task = true;
+  note_failure(event.message);
+  record_event(std::move(event));
+  finish(true);
+}
+
+// --- the story
+
+awaitable<void> TaskRunner::let_go() {
+  watch_.reset();
+  secrets_watch_.reset();
+  settle_timer_.reset();
+  if (api_) co_await api_->stop();
+  co_await side_.stop();
+}
+
+awaitable<void> TaskRunner::until_permitted() {
+  if (!permitted_ && !kill_) tell_wait();
+  while (!permitted_ && !kill_) co_await wake_.wait();
+}
+
+awaitable<void> TaskRunner::pause(Duration span) {
+  if (span <= Duration{0}) co_return;
+  bool over = false;
+  const auto timer = context_.runtime.after(span, [this, &over] {
+    over = true;
+    wake_.notify_all();
+  });
+  while (!over && !kill_) co_await wake_.wait();
+}
+
+awaitable<void> TaskRunner::reattach() {
+  if (!record_.launched) {
+    // What ended may not have been cleared away before the agent died.
+    if (record_.attempt > 0) co_await context_.drivers.discard(launch_spec());
+    co_return;
+  }
+  if (dead()) co_return;
+  build_interpolation();
+  // Nobody can say what runs while the driver fails to answer, and starting a second one would be worse than waiting.
+  constexpr int kRecoveryTries = 5;
+  for (int attempt = 1; attempt <= kRecoveryTries; ++attempt) {
+    std::optional<Error> failed;
+    try {
+      process_ = co_await context_.drivers.recover(launch_spec(), record_.handle);
+      break;
+    } catch (const Error& error) {
+      failed = error;
+    }
+    if (attempt == kRecoveryTries) {
+      note_failure(failed->one_line());
+      record_event(event::failure(event::kDriverFailure, failed->while_doing("re-attaching to the task")));
+      finish(true);
+      co_return;
+    }
+    co_await pause(std::chrono::milliseconds{200} * attempt);
+  }
+  if (!process_) {
+    // The agent died before the driver had done anything.
+    record_.launched = false;
+    become(TaskRunState::pending);
+    changed();
+    co_return;
+  }
+  permitted_ = true;
+  record_.handle = process_->handle();
+  if (!running()) {
+    become(TaskRunState::running);
+    record_event(event::make(event::kStarted, "Task started by client"));
+  }
+  co_await open_api();
+  if (record_.stopping) kill(std::nullopt, false);
+}
+
+awaitable<void> TaskRunner::run() {
+  // What an earlier call ended may still be cleared away.
+  while (in_run_) co_await wake_.wait();
+  if (dead()) co_return;
+  in_run_ = true;
+  const auto returned = std::shared_ptr<void>(nullptr, [this](void*) {
+    in_run_ = false;
+    wake_.notify_all();
+  });
+  if (record_.state.events.empty()) record_event(event::make(event::kReceived, "Task received by client"));
+  if (process_) {
+    side_.spawn("templates", apply_update());
+    side_.spawn("identities", keep_identities());
+  }
+  while (true) {
+    std::optional<EndKind> failed;
+    if (!process_) {
+      co_await until_permitted();
+      if (!kill_) failed = co_await launch();
+    }
+    std::optional<Duration> delay;
+    if (process_) {
+      const std::shared_ptr<RunningTask> process = process_;
+      const TaskEnd end = co_await process->wait();
+      delay = ended(end);
+      // Only now that its end and what follows are on disk.
+      co_await process->forget();
+    } else {
+      delay = decide(failed.value_or(EndKind::start_failed), false);
+    }
+    if (!delay) co_return;
+    co_await pause(*delay);
+  }
+}
+
+std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
+  // One write for all of it: an agent that dies in between must find either a task to re-attach or a decision.
+  held_ = true;
+  shutdown_timer_.reset();
+  side_.cancel();
+  process_ = nullptr;
+  record_.launched = false;
+  record_.handle = nullptr;
+  record_event(event::terminated(end));
+  if (end.oom_killed) ++oom_kills_;
+  if (!end.left_running.empty()) record_event(event::left_running(end.left_running));
+  const EndKind kind = std::exchange(restart_asked_, std::nullopt).value_or(EndKind::exited);
+  const bool as_it_should = end.success() && !runs_forever(allocation_->job->type, *task_);
+  if (!kill_ && kind == EndKind::exited && !as_it_should) note_failure(event::in_words(end));
+  if (!kill_ && kind == EndKind::unhealthy) note_failure(unhealthy_reason_);
+  const auto delay = decide(kind, end.success());
+  held_ = false;
+  changed();
+  return delay;
+}
+
+std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
+  if (kill_) {
+    if (kill_->fails && kill_->reason) note_failure(kill_->reason->message);
+    record_event(event::make(event::kKilled, "Task successfully killed"));
+    finish(kill_->fails);
+    return std::nullopt;
+  }
+  const bool forever = runs_forever(allocation_->job->type, *task_);
+  const auto decision = tracker_.decide(kind, success, forever, context_.runtime.now(), context_.runtime.jitter());
+  if (decision.kind == RestartKind::done) {
+    finish(false);
+    return std::nullopt;
+  }
+  if (decision.kind == RestartKind::refuse) {
+    model::TaskEvent event = event::make(event::kNotRestarting, decision.reason);
+    event.fails_task = true;
+    if (kind == EndKind::start_failed || kind == EndKind::invalid) ++record_.failures.count;
+    record_event(std::move(event));
+    finish(true);
+    return std::nullopt;
+  }
+  ++record_.state.restarts;
+  ++context_.stats.task_restarts;
+  record_.state.last_restart = unix_nanos(context_.runtime.now());
+  become(TaskRunState::pending);
+  record_event(event::restarting(decision.delay, decision.reason));
+  return decision.delay;
+}
+
+void TaskRunner::note_failure(std::string what) {
+  ++record_.failures.count;
+  record_.failures.last = without_secrets(std::move(what));
+}
+
+void TaskRunner::finish(bool failed) {
+  record_.state.failed = failed;
+  record_.launched = false;
+  record_.handle = nullptr;
+  secrets_watch_.reset();
+  if (api_) api_->close();
+  become(TaskRunState::dead);
+  changed();
+}
+
+awaitable<std::optional<EndKind>> TaskRunner::launch() {
+  std::string_view step = event::kSetupFailure;
+  std::optional<Error> failed;
+  const std::shared_ptr<const model::Allocation> version = allocation_;
+  try {
+    co_await prepare();
+    co_await until_permitted();  // its turn may have been taken back meanwhile
+    if (kill_) co_return EndKind::start_failed;
+    step = event::kDriverFailure;
+    ++record_.attempt;
+    record_.launched = true;
+    record_.handle = nullptr;
+    stop_at_start_ = false;
+    changed();
+    LaunchSpec spec = launch_spec();
+    if (const auto given = allocation_->resources.tasks.find(task_->name); given != allocation_->resources.tasks.end())
+      spec.devices = devices_of(context_.node, given->second.devices).paths;
+    static const std::map<std::string, model::NodeVolume> kNoVolumes;
+    spec.volumes = volumes_of(context_.node, *allocation_, *task_, interpolation_,
+                              context_.host_volumes != nullptr ? *context_.host_volumes : kNoVolumes);
+    process_ = co_await context_.drivers.start(std::move(spec));
+    record_.handle = process_->handle();
+    ++context_.stats.task_starts;
+    ++starts_;
+    become(TaskRunState::running);
+    record_event(event::make(event::kStarted, "Task started by client"));
+    if (const auto less = process_->shortfalls(); !less.empty())
+      record_event(event::make(event::kDriver, "Has less than it asks for: " + join(less, ", ")));
+    if (kill_) {
+      begin_stop();
+      co_return std::nullopt;
+    }
+    if (std::exchange(stop_at_start_, false)) {
+      ask_restart(EndKind::asked_restart, "Its turn comes again");
+      co_return std::nullopt;
+    }
+    if (allocation_ != version) side_.spawn("templates", apply_update());
+    side_.spawn("identities", keep_identities());
+    co_return std::nullopt;
+  } catch (const Error& error) {
+    failed = error;
+  }
+  record_.launched = false;
+  if (kill_) co_return EndKind::start_failed;
+  if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
+    step = event::kFailedArtifactDownload;
+  record_.failures.last = without_secrets(failed->one_line());  // counted when it is not tried again
+  record_event(event::failure(step, *failed));
+  const bool hopeless =
+      step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||
+                                                 failed->code() == Code::denied || failed->code() == Code::unsupported);
+  co_return hopeless ? EndKind::invalid : EndKind::start_failed;
+}
+
+LaunchSpec TaskRunner::launch_spec() const {
+  LaunchSpec spec;
+  spec.driver = task_->driver;
+  spec.allocation_id = allocation_->id;
+  spec.ns = allocation_->ns;
+  spec.job_id = allocation_->job_id;
+  spec.group = allocation_->group;
+  spec.task = task_->name;
+  spec.node_name = context_.node.name;
+  spec.attempt = record_.attempt;
+  spec.allocation_root = directory_.root();
+  spec.shared_dir = directory_.shared();
+  spec.log_dir = directory_.logs();
+  spec.task_dir = directory_.task(task_->name);
+  spec.config = interpolation_.apply_to(task_->config);
+  spec.environment = interpolation_.environment();
+  spec.user = interpolation_.apply(task_->user);
+  spec.rights = rights_;
+  spec.low_ports = model::asks_low_ports(group());
+  spec.beside_container = model::has_container(group());
+  const auto given = allocation_->resources.tasks.find(task_->name);
+  const bool known = given != allocation_->resources.tasks.end();
+  spec.cpu = known ? given->second.cpu : task_->resources.cpu;
+  spec.memory_mb = known ? given->second.memory_mb : task_->resources.memory_mb;
+  spec.memory_max_mb = known ? given->second.memory_max_mb : task_->resources.memory_max_mb;
+  if (known) spec.cores = given->second.cores;
+  spec.pids = task_->resources.pids > 0 ? task_->resources.pids : context_.options.default_pids;
+  spec.log_files = task_->logs.max_files;
+  spec.log_file_bytes = task_->logs.max_file_size_mb * 1024 * 1024;
+  spec.log_disabled = task_->logs.disabled;
+  spec.cgroup_parent = context_.options.cgroup_parent;
+  spec.network = network_;
+  return spec;
+}
+
+}  // namespace underway::node

@@ -1,0 +1,29 @@
+#pragma once
+/// @file
+/// Decisions about namespaces, and whether a job may stand in its own.
+
+#include "model/access/namespace.hpp"
+#include "server/decision.hpp"
+
+namespace underway::server {
+
+/// `default` always is, as if it had been made with nothing said.
+std::optional<model::Namespace> find_namespace(const Tables&, const std::string& name);
+/// `default`, those with a row, in the order of their names.
+std::vector<model::Namespace> namespaces(const Tables&);
+
+/// A new namespace, or the one of this name changed. Throws invalid with all problems.
+Decision<Nothing> decide_put_namespace(const Tables&, const model::Namespace&, const Context&);
+/// Throws not_found; conflict for `default`, and while jobs in it are not over.
+Decision<Nothing> decide_delete_namespace(const Tables&, const std::string& name, const Context&);
+
+/// Throws invalid when the job's namespace does not exist; denied, with every reason and what would allow it, when the
+/// namespace does not allow a task its driver, its user, or to be root by raw_exec. `coming` stand for those in the
+/// tables: they are made together with the job.
+void refuse_by_namespace(const Tables&, const model::Job& job, const std::vector<model::Namespace>& coming,
+                         const Context&);
+
+/// What differs, if anything: indexes aside.
+bool same_namespace(const model::Namespace& a, const model::Namespace& b);
+
+}  // namespace underway::server

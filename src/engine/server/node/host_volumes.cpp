@@ -1,0 +1,183 @@
+#include "server/node/host_volumes.hpp"
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "node/volume/volume_messages.hpp"
+#include "server/server.hpp"
+
+namespace underway::server {
+namespace {
+
+/// A plugin has a minute, and another call of the same volume may come before it.
+constexpr Duration kPatience = std::chrono::seconds(150);
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+
+/// Whether the node has answered, and will answer the same again.
+bool is_answer(const Error& error) { return error.code() != Code::unavailable && error.code() != Code::timeout; }
+
+node::VolumeOrder order_of(const model::HostVolume& volume) {
+  node::VolumeOrder order;
+  order.id = volume.id;
+  order.name = volume.name;
+  order.ns = volume.ns;
+  order.plugin = volume.plugin_id;
+  order.node_pool = volume.node_pool;
+  order.capacity_min = volume.capacity_min;
+  order.capacity_max = volume.capacity_max;
+  order.parameters = volume.parameters;
+  order.path = volume.host_path;
+  return order;
+}
+
+/// Before the id of a volume stands nothing; this stands before the name of a volume that has none yet.
+constexpr std::string_view kDeciding = "deciding ";
+
+/// Whether somebody is about to ask a node for a volume that is being written down.
+bool somebody_decides(const std::set<std::string>& busy) {
+  const auto it = busy.lower_bound(std::string(kDeciding));
+  return it != busy.end() && it->starts_with(kDeciding);
+}
+
+/// While a call of the volume is under way.
+class Busy {
+ public:
+  Busy(std::set<std::string>& all, const std::string& id) : all_(all), id_(id) {
+    if (!all_.insert(id_).second) {
+      throw Error(Code::conflict, fmt::format("volume '{}' is being made, changed or deleted", id_))
+          .advise("try again in a moment");
+    }
+  }
+  ~Busy() { all_.erase(id_); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::set<std::string>& all_;
+  std::string id_;
+};
+
+}  // namespace
+
+async::awaitable<HostVolumes::Answer> HostVolumes::put(PutHostVolume request) {
+  if (busy_.contains(request.volume.id)) const Busy refused(busy_, request.volume.id);
+  auto decide = [request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_put_host_volume(tables, request, context);
+  };
+  // Whoever tends what is pending hears of it at the same time as we do.
+  std::optional<Busy> deciding(std::in_place, busy_, std::string(kDeciding) + SystemIds().uuid());
+  const auto volume = co_await server_.writer().submit(std::move(decide));
+  Answer answer;
+  const Busy busy(busy_, volume.id);
+  deciding.reset();
+  try {
+    co_await make(volume);
+  } catch (const Error& error) {
+    if (is_answer(error)) throw;
+    answer.warning = error.one_line();
+  }
+  const auto row = tables::find_record<model::HostVolume>(*co_await server_.read(), volume.id);
+  answer.volume = row.value_or(volume);
+  co_return answer;
+}
+
+async::awaitable<void> HostVolumes::make(model::HostVolume volume) {
+  std::optional<Error> refused;
+  node::VolumeMade made;
+  try {
+    const auto body = json::to_value(order_of(volume));
+    const char* method = volume.plugin_id.empty() ? "volume.register" : "volume.create";
+    made = json::decode<node::VolumeMade>(co_await server_.call_node(volume.node_id, method, body, kPatience));
+  } catch (const Error& error) {
+    if (!is_answer(error)) throw;
+    refused = error;
+  }
+  if (!refused) {
+    auto decide = [id = volume.id, made](const Tables& tables, const Context& context) {
+      return decide_host_volume_ready(tables, id, made.path, made.bytes, context);
+    };
+    co_await server_.writer().submit(std::move(decide));
+    co_return;
+  }
+  auto decide = [id = volume.id](const Tables& tables, const Context& context) {
+    return decide_host_volume_failed(tables, id, context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+  throw std::move(
+      refused->while_doing(fmt::format("making volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
+}
+
+async::awaitable<void> HostVolumes::remove(std::string id, bool force) {
+  const Busy busy(busy_, id);
+  auto decide = [id](const Tables& tables, const Context& context) {
+    return decide_delete_host_volume(tables, id, context);
+  };
+  const auto volume = co_await server_.writer().submit(std::move(decide));
+  std::optional<Error> failure;
+  try {
+    co_await erase(volume);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  if (!failure) co_return;
+  if (!force) {
+    if (!is_answer(*failure)) failure->advise("it is deleted when the node is back; -force forgets it now");
+    throw std::move(*failure);
+  }
+  auto forget = [id](const Tables& tables, const Context&) { return decide_host_volume_gone(tables, id); };
+  co_await server_.writer().submit(std::move(forget));
+}
+
+async::awaitable<void> HostVolumes::erase(model::HostVolume volume) {
+  std::optional<Error> refused;
+  try {
+    const auto body = json::to_value(order_of(volume));
+    co_await server_.call_node(volume.node_id, "volume.delete", body, kPatience);
+  } catch (const Error& error) {
+    // A node that is forgotten is not asked any more.
+    if (error.code() != Code::not_found || server_.writer().tables().find_node(volume.node_id)) refused = error;
+  }
+  if (refused && !is_answer(*refused)) throw std::move(*refused);
+  auto decide = [id = volume.id, stays = refused.has_value()](const Tables& tables, const Context& context) {
+    return stays ? decide_host_volume_stays(tables, id, context) : decide_host_volume_gone(tables, id);
+  };
+  co_await server_.writer().submit(std::move(decide));
+  if (refused)
+    throw std::move(
+        refused->while_doing(fmt::format("deleting volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
+}
+
+/// True when something is left to do.
+async::awaitable<bool> HostVolumes::carry_on() {
+  bool left = false;
+  for (auto& volume : tables::records<model::HostVolume>(*co_await server_.read())) {
+    if (!volume.deleting && volume.state != model::HostVolumeState::pending) continue;
+    left = true;
+    if (busy_.contains(volume.id) || somebody_decides(busy_) || !server_.linked(volume.node_id)) continue;
+    const Busy busy(busy_, volume.id);
+    const std::string name = volume.name;
+    try {
+      if (volume.deleting)
+        co_await erase(std::move(volume));
+      else
+        co_await make(std::move(volume));
+    } catch (const Error& error) {
+      log::warn("server: volume '{}': {}", name, error.one_line());
+    }
+  }
+  co_return left;
+}
+
+async::awaitable<void> HostVolumes::tend() {
+  while (true) {
+    const auto seen = server_.writer().tables().revision_of(tables::records_scope());
+    const bool left = co_await carry_on();
+    std::vector<tables::Scope> scopes{tables::records_scope()};
+    const auto until = async::deadline_in(left ? kLookAgain : Duration(std::chrono::hours(1)));
+    if (left)
+      co_await async::sleep_until(until);
+    else
+      co_await server_.changed_since(std::move(scopes), seen, until);
+  }
+}
+
+}  // namespace underway::server

@@ -1,0 +1,283 @@
+// Nodes that are linked: what they ask, and what they are told.
+#include "server/detail/links.hpp"
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "server/access/identities.hpp"
+#include "server/node/node_pool_decisions.hpp"
+#include "server/node/orphan_decisions.hpp"
+
+namespace underway::server {
+namespace {
+
+async::awaitable<void> ask_to_renew(std::shared_ptr<link::Connection> connection) {
+  try {
+    co_await connection->notify("renew", boost::json::object{});
+  } catch (const Error&) {  // the link ends: the node renews when it is linked again
+  }
+}
+
+}  // namespace
+
+async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socket,
+                                          std::optional<trust::LinkIdentity> papers) {
+  const auto linked = std::make_shared<Linked>();
+  linked->papers = std::move(papers);
+  link::Handlers handlers;
+  handlers.call = [this, linked](std::string method, boost::json::value body) -> async::awaitable<boost::json::value> {
+    co_return co_await answer_node(*linked, std::move(method), std::move(body));
+  };
+  handlers.stream = [this, linked](std::string method, boost::json::value header,
+                                   std::shared_ptr<link::Stream> stream) -> async::awaitable<void> {
+    co_await serve_node(*linked, std::move(method), std::move(header), std::move(stream));
+  };
+  handlers.notify = [linked](std::string method, boost::json::value) {
+    if (method == "heartbeat" && linked->session) linked->session->heard = std::chrono::steady_clock::now();
+  };
+  const auto connection =
+      link::Connection::make(executor_, std::move(socket), link::Side::acceptor, std::move(handlers));
+  linked->connection = connection;
+  std::exception_ptr failure;
+  try {
+    co_await connection->run();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const auto session = linked->session;
+  if (session) end_session(*session);
+  if (failure && !async::is_cancellation(failure)) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      log::info("server: the link of node {} ended: {}", session ? session->node_id.substr(0, 8) : "(unregistered)",
+                error.one_line());
+    }
+  } else if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void Server::end_session(Session& session) {
+  const auto it = links_->sessions.find(session.node_id);
+  if (it == links_->sessions.end() || it->second.get() != &session) return;  // a newer link took its place
+  links_->silent_since[session.node_id] = session.heard + options_.heartbeat_ttl + options_.heartbeat_grace;
+  it->second->something_to_send.notify_all();
+  it->second->data_needs.notify_all();
+  links_->sessions.erase(it);
+}
+
+const Extension* Server::extension_for(std::string_view method) const {
+  for (const auto& [prefix, extension] : extensions_)
+    if (method.starts_with(prefix)) return &extension;
+  return nullptr;
+}
+
+async::awaitable<void> Server::serve_node(Linked& linked, std::string method, boost::json::value header,
+                                          std::shared_ptr<link::Stream> stream) {
+  const auto session = linked.session;
+  if (!session) throw Error(Code::denied, "the node has to register first");
+  if (method == "disk.read") {
+    auto allocation = json::decode<node::FileRequest>(header).alloc;
+    co_await serve_disk(session->node_id, std::move(allocation), std::move(stream));
+    co_return;
+  }
+  const auto* extension = extension_for(method);
+  if (extension == nullptr || !extension->stream)
+    throw Error(Code::unsupported, fmt::format("the server has no stream '{}'", method));
+  co_await extension->stream(session->node_id, std::move(method), std::move(header), std::move(stream));
+}
+
+async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::string method, boost::json::value body) {
+  if (linked.session) linked.session->heard = std::chrono::steady_clock::now();
+  if (method == "register") co_return co_await register_node(linked, std::move(body));
+  const auto session = linked.session;
+  if (!session) throw Error(Code::denied, "the node has to register first");
+  if (const auto* extension = extension_for(method))
+    co_return co_await extension->call(session->node_id, std::move(method), std::move(body));
+  if (method == "certificate") co_return renew_certificate(*session, body);
+  if (method == "update") {
+    auto request = json::decode<node::UpdateRequest>(body);
+    auto decide = [node_id = session->node_id, request = std::move(request)](const Tables& tables,
+                                                                             const Context& context) {
+      return decide_allocation_updates(tables, node_id, request.updates, context);
+    };
+    co_await writer_.submit(std::move(decide));
+    co_return boost::json::object{};
+  }
+  if (method == "template.watch") {
+    session->data.watch(json::decode<node::WatchRequest>(body).needs);
+    session->data_needs.notify_all();
+    if (!std::exchange(session->feeding, true)) tasks_.spawn("data for templates", send_data(session));
+    co_return boost::json::object{};
+  }
+  if (method == "identity.sign")
+    co_return co_await sign_identity(session->node_id, json::decode<node::IdentityRequest>(body));
+  throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
+}
+
+async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost::json::value body) {
+  auto& session = linked.session;
+  const auto connection = linked.connection.lock();
+  auto request = json::decode<node::RegisterRequest>(body);
+  if (session && session->node_id != request.node.id)
+    throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
+  if (linked.papers) {
+    check_identity(linked.papers->identity, request.node);
+    enter_cluster(linked.papers->identity, request.node);
+  }
+  const std::string name = request.node.name;
+  auto decide = [epoch = epoch_, request = std::move(request)](const Tables& tables, const Context& context) {
+    return decide_enrol_node(tables, request, epoch, context);
+  };
+  const auto enrolled = co_await writer_.submit(std::move(decide));
+  const auto& registered = enrolled.node;
+  // The link may have ended meanwhile, and the node may have a new one.
+  if (!connection || !connection->is_open()) throw Error(Code::unavailable, "the link has ended");
+  if (!session) {
+    session = std::make_shared<Session>(registered.id, connection, variables_, options_.root_by_raw_exec);
+    session->papers = linked.papers;
+    auto& slot = links_->sessions[registered.id];
+    if (slot) {  // the node came back before its old link was known to be dead
+      slot->connection->abort();
+      slot->something_to_send.notify_all();
+      slot->data_needs.notify_all();
+    }
+    slot = session;
+    links_->silent_since.erase(registered.id);
+    links_->linked.notify_all();
+    session->epochs = enrolled.epochs;
+    tasks_.spawn("sending to node " + name, send_orders(session));
+    log::info("server: node {} ({}) is linked", name, registered.id.substr(0, 8));
+  }
+  node::RegisterReply reply;
+  reply.node_id = registered.id;
+  reply.heartbeat_ttl = options_.heartbeat_ttl;
+  co_return json::to_value(reply);
+}
+
+/// What the new certificate says is what the old one said: a node cannot become another one by renewing.
+boost::json::value Server::renew_certificate(Session& session, const boost::json::value& body) {
+  if (!session.papers || session.papers->identity.node_id.empty() || !options_.certify)
+    throw Error(Code::unsupported, "this link has no certificate of this server");
+  const auto request = json::decode<trust::CertificateRequest>(body);
+  const auto node = tables_.find_node(session.node_id);
+  const auto& identity = session.papers->identity;
+  const auto made = options_.certify(identity, node ? node->name : session.node_id, request.request,
+                                     lifetime_in_pool(tables_, node ? node->node_pool : identity.pool));
+  session.papers->until = crypto::describe_certificate(made.certificate).not_after;
+  return json::to_value(made);
+}
+
+void Server::ask_for_renewal() {
+  for (const auto& [id, session] : links_->sessions) {
+    if (session->papers) tasks_.spawn("asking for renewal", ask_to_renew(session->connection));
+  }
+}
+
+async::awaitable<void> Server::send_orders(std::shared_ptr<Session> session) {
+  const auto current = [&] {
+    const auto it = links_->sessions.find(session->node_id);
+    return it != links_->sessions.end() && it->second == session;
+  };
+  try {
+    while (current()) {
+      const auto* tables = co_await writer_.settled();
+      session->dirty = false;
+      if (auto message = session->orders.next(*tables, links_->dependents)) {
+        message->origin = {epoch_, tables->revision()};
+        if (message->full) message->epochs = session->epochs;
+        co_await session->connection->notify("allocations", json::to_value(*message, json::Encoding::compact));
+      }
+      while (current() && !session->dirty) co_await session->something_to_send.wait();
+    }
+  } catch (const Error& error) {
+    session->connection->abort();  // what was sent is uncertain: the node links again and is told everything
+    log::debug("server: sending to node {}: {}", session->node_id, error.one_line());
+  }
+}
+
+async::awaitable<void> Server::send_data(std::shared_ptr<Session> session) {
+  const auto current = [&] {
+    const auto it = links_->sessions.find(session->node_id);
+    return it != links_->sessions.end() && it->second == session;
+  };
+  try {
+    while (current()) {
+      const auto* tables = co_await writer_.settled();
+      if (const auto message = session->data.next(*tables)) {
+        const auto body = json::to_value(*message, json::Encoding::compact);
+        co_await session->connection->notify("template.data", body);
+      }
+      if (session->data.outdated(tables_)) continue;
+      const auto waiter = tables_.wait(session->data.scopes(tables_), [&] { session->data_needs.notify_all(); });
+      if (current()) co_await session->data_needs.wait();
+    }
+  } catch (const Error& error) {
+    session->connection->abort();  // as in send_orders
+    log::debug("server: sending data to node {}: {}", session->node_id, error.one_line());
+  }
+}
+
+async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, node::IdentityRequest request) {
+  const auto* tables = co_await writer_.settled();
+  const auto allocation = tables->find_allocation(request.alloc);
+  if (!allocation || allocation->node_id != node_id || allocation->client_terminal())
+    throw Error(Code::denied, fmt::format("allocation {} does not run on this node", request.alloc.substr(0, 8)));
+  const Context context{clock_.now(), identity_ids_};
+  const auto made = identity_claims(*allocation, request.task, request.identity, options_.oidc_issuer, context);
+  // A copy: the key may be rotated away meanwhile. Ten thousand tasks that start at once take seconds of RSA, and the
+  // links of their nodes must not wait for it.
+  auto sign = [key = keyring_.signing(), &made] { return key.sign(made.claims); };
+  const bool slow = keyring_.signing().algorithm() == "RS256";
+  std::string token = slow ? co_await async::on_pool(beside_, sign) : sign();
+  node::IdentityReply reply{std::move(token), unix_nanos(made.issued), unix_nanos(made.expires)};
+  co_return json::to_value(reply);
+}
+
+void Server::send_differences() {
+  if (links_->needs_care) links_->care.notify_all();
+  for (const auto& event : std::exchange(links_->changes, {}))
+    links_->dependents.collect(tables_, event, links_->dirty);
+  for (const auto& id : std::exchange(links_->ended_with_successor, {})) {
+    if (const auto successor = tables_.find_allocation(id)) links_->dirty.insert(successor->node_id);
+  }
+  for (const auto& id : std::exchange(links_->dirty, {})) {
+    const auto it = links_->sessions.find(id);
+    if (it == links_->sessions.end()) continue;
+    it->second->dirty = true;
+    it->second->something_to_send.notify_all();
+  }
+}
+
+bool Server::linked(const std::string& node_id) const { return links_->sessions.contains(node_id); }
+std::size_t Server::linked_nodes() const { return links_->sessions.size(); }
+
+/// After a start of ours, nodes that are ready in the tables need a moment to dial again.
+async::awaitable<std::shared_ptr<link::Connection>> Server::connection_of(std::string node_id) {
+  const auto deadline = async::deadline_in(options_.link_patience);
+  tables::Row<model::Node> node;
+  do {
+    const auto it = links_->sessions.find(node_id);
+    if (it != links_->sessions.end()) co_return it->second->connection;
+    node = tables_.find_node(node_id);
+    if (!node) throw Error(Code::not_found, "node not found");
+    if (node->status != model::NodeStatus::ready) break;
+  } while (co_await links_->linked.wait_until(deadline));
+  throw Error(Code::unavailable, fmt::format("node '{}' is not linked", node->name))
+      .because(fmt::format("its status is {}", describe::spell(node->status)))
+      .advise("look at its agent: `journalctl -u underway` there, or the host's console log");
+}
+
+async::awaitable<boost::json::value> Server::call_node(std::string node_id, std::string method, boost::json::value body,
+                                                       std::optional<Duration> timeout) {
+  const auto connection = co_await connection_of(std::move(node_id));
+  co_return co_await connection->call(std::move(method), std::move(body), timeout);
+}
+
+async::awaitable<std::shared_ptr<link::Stream>> Server::open_stream(std::string node_id, std::string method,
+                                                                    boost::json::value header) {
+  const auto connection = co_await connection_of(std::move(node_id));
+  co_return co_await connection->open(std::move(method), std::move(header));
+}
+
+}  // namespace underway::server

@@ -1,0 +1,144 @@
+// Allocations: list, read, stop, and what their node does with them: restart, signal, statistics, collection.
+#include "api/allocation/allocation_body.hpp"
+#include "api/cluster/change_note.hpp"
+#include "api/nomad/nomad_body.hpp"
+#include "api/routes.hpp"
+#include "api/nomad/stubs.hpp"
+#include "base/json.hpp"
+#include "base/json_member.hpp"
+#include "node/server/messages.hpp"
+
+namespace underway::api {
+namespace {
+
+using acl::Capability;
+using tables::Scope;
+using tables::Topic;
+
+/// With the job that it is of, which stands beside it.
+filter::Datum datum_of(const model::Allocation& allocation) {
+  return filter::datum_of(allocation, filter::extra_of("Job", allocation.job.get()));
+}
+
+/// `resources` adds what an allocation has; `task_states=false` leaves its tasks out.
+awaitable<Response> list_allocations(Api& api, Request request) {
+  const std::string prefix = uuid_prefix_of(request);
+  const bool resources = request.query.flag("resources");
+  const bool tasks = !request.query.has("task_states") || request.query.flag("task_states");
+  std::vector<Scope> scopes{{Topic::allocations, ""}};
+  const auto list = [&](const tables::Tables& tables) {
+    std::vector<Item> items;
+    Shown shown(request);
+    for (const auto& allocation : tables.allocations(prefix)) {
+      if (!shown(allocation->ns)) continue;
+      items.push_back({allocation->id,
+                       [&tables, allocation, resources, tasks] {
+                         auto row = stub(tables, *allocation);
+                         if (!tasks) row.task_states.reset();
+                         std::string text = nomad_json(row);
+                         if (!resources) return text;
+                         text.pop_back();
+                         return text + ",\"AllocatedResources\":" + allocated_json(*allocation) + "}";
+                       },
+                       datum_of(*allocation), prefix.empty() ? allocation->create_index : 0});
+    }
+    return items;
+  };
+  co_return co_await answer_list(api, request, std::move(scopes), list, kNothingYet);
+}
+
+awaitable<Response> read_allocation(Api& api, Request request) {
+  const std::string id = request.param("id");
+  std::vector<Scope> scopes{{Topic::allocations, id}};
+  const Gathering gather = [&](const tables::Tables& tables) {
+    return [row = get_allocation(tables, id)] { return allocation_json(*row); };
+  };
+  co_return co_await answer_made(api, request, std::move(scopes), gather);
+}
+
+awaitable<Response> stop_allocation(Api& api, Request request) {
+  const auto* tables = co_await api.server.read();
+  const auto row = get_allocation(*tables, request.param("id"));
+  auto note = noted(api, request, fmt::format("stop allocation '{}'", row->name), row->ns);
+  server::StopAllocation stop{row->id, request.query.flag("no_shutdown_delay"), request.query.flag("reschedule")};
+  const std::string eval = co_await api.server.stop_allocation(std::move(stop), std::move(note));
+  tables = co_await api.server.read();
+  const model::Revision index = tables->revision_of({Topic::allocations, request.param("id")});
+  co_return written(boost::json::serialize(boost::json::object{{"EvalID", eval}, {"Index", index}}), index);
+}
+
+/// Asks the allocation's node. An empty body is fine.
+awaitable<boost::json::value> ask_node(Api& api, const Request& request, const char* method) {
+  const auto* tables = co_await api.server.read();
+  const auto allocation = get_allocation(*tables, request.param("id"));
+  node::TaskRequest ask;
+  ask.id = allocation->id;
+  if (!request.body.empty()) {
+    const auto body = parse_body(request);
+    const auto text = [&](const char* key) {
+      const auto* value = json::find_member(body, key);
+      return value != nullptr && value->is_string() ? std::string(std::string_view(value->get_string()))
+                                                    : std::string();
+    };
+    ask.task = !text("TaskName").empty() ? text("TaskName") : text("Task");
+    ask.signal = text("Signal");
+    const auto* all = json::find_member(body, "AllTasks");
+    ask.all_tasks = all != nullptr && all->is_bool() && all->get_bool();
+  }
+  if (const auto task = request.query.find("task"); task && ask.task.empty()) ask.task = *task;
+  if (ask.all_tasks && !ask.task.empty())
+    throw Error(Code::invalid, "AllTasks and a task's name exclude each other")
+        .because(fmt::format("all tasks and task '{}' are asked for", ask.task));
+  co_return co_await api.server.call_node(allocation->node_id, method, json::to_value(ask));
+}
+
+awaitable<Response> restart_allocation(Api& api, Request request) {
+  request.tell("tasks restarted");
+  co_await ask_node(api, request, "alloc.restart");
+  const auto* tables = co_await api.server.read();
+  const auto row = get_allocation(*tables, request.param("id"));
+  auto finding = impact::disturbed(*row, "is restarted where it is");
+  co_await note_change(api, request, fmt::format("restart allocation '{}'", row->name), row->ns, std::move(finding));
+  co_return http::json("{}");
+}
+
+awaitable<Response> signal_allocation(Api& api, Request request) {
+  request.tell("tasks signalled");
+  co_await ask_node(api, request, "alloc.signal");
+  co_return http::json("{}");
+}
+
+awaitable<Response> allocation_stats(Api& api, Request request) {
+  const auto stats = co_await ask_node(api, request, "alloc.stats");
+  co_return http::json(boost::json::serialize(stats));
+}
+
+awaitable<Response> collect_allocation(Api& api, Request request) {
+  request.tell("files removed");
+  co_await ask_node(api, request, "alloc.gc");
+  co_return http::json("");  // Nomad's Go library can do nothing with a body here
+}
+
+}  // namespace
+
+void add_allocation_routes(Routes& routes, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  routes.add("GET", "/v1/allocations", "list allocations", right::ns(Capability::read_job), with(list_allocations));
+  routes.add("GET", "/v1/allocation/:id", "read allocation", right::ns(Capability::read_job, of_allocation),
+             with(read_allocation));
+  routes.add("PUT|POST", "/v1/allocation/:id/stop", "stop allocation",
+             right::ns(Capability::alloc_lifecycle, of_allocation), with(stop_allocation));
+  routes.add("PUT|POST", "/v1/client/allocation/:id/restart", "restart allocation",
+             right::ns(Capability::alloc_lifecycle, of_allocation), with(restart_allocation));
+  routes.add("PUT|POST", "/v1/client/allocation/:id/signal", "signal allocation",
+             right::ns(Capability::alloc_lifecycle, of_allocation), with(signal_allocation));
+  routes.add("GET", "/v1/client/allocation/:id/stats", "allocation statistics",
+             right::ns(Capability::read_job, of_allocation), with(allocation_stats));
+  routes.add("GET", "/v1/client/allocation/:id/gc", "collect allocation",
+             right::ns(Capability::gc_allocation, of_allocation), with(collect_allocation),
+             {.effect = Effect::changes});
+}
+
+}  // namespace underway::api

@@ -1,0 +1,189 @@
+// Capsules: who runs them, moves, upgrades, fences, standbys. Ours, below /v1/underway.
+#include "api/capsule/capsule_body.hpp"
+#include "api/capsule/capsule_limits.hpp"
+#include "api/cluster/change_note.hpp"
+#include "api/routes.hpp"
+#include "api/cluster/slurm_versions.hpp"
+#include "base/json.hpp"
+#include "imageshare/server_images.hpp"
+#include "move/controller.hpp"
+
+namespace underway::api {
+namespace {
+
+using acl::Capability;
+using model::Capsule;
+
+/// With who would take over, by what is known now.
+void complete(const Api& api, const tables::Tables& tables, Capsule& capsule) {
+  if (api.capsules != nullptr) api.capsules->complete(capsule);
+  capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+}
+
+awaitable<Response> list_capsules(Api& api, Request request) {
+  std::vector<tables::Scope> scopes{tables::records_scope()};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    Shown shown(request);
+    std::vector<Capsule> visible;
+    for (auto& capsule : tables::records<Capsule>(tables)) {
+      if (!shown(capsule.ns)) continue;
+      complete(api, tables, capsule);
+      visible.push_back(std::move(capsule));
+    }
+    return json_list(visible, [](const auto& capsule) { return json::encode(capsule); });
+  });
+}
+
+awaitable<Response> read_capsule(Api& api, Request request) {
+  const std::string ns = namespace_of(request), name = request.param("name");
+  std::vector<tables::Scope> scopes{tables::record_scope<Capsule>(model::capsule_key(ns, name))};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    auto capsule = move::get_capsule(tables, ns, name);
+    complete(api, tables, capsule);
+    return json::encode(capsule);
+  });
+}
+
+move::MoveRequest move_request(const Request& request, const MoveCapsule& body) {
+  return {namespace_of(request), request.param("name"), body.node, body.without_overlay};
+}
+
+/// By the decision that would begin it; nothing is looked at on the target. Throws what the decision throws.
+awaitable<Response> plan_move(Api& api, Request request) {
+  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  SeededIds unused{1};
+  const auto* tables = co_await api.server.read();
+  const auto decision =
+      move::decide_move(*tables, move_request(request, body), capsule_limits(api), {api.clock.now(), unused});
+  co_return http::json(json::encode(judged(api, *tables, decision.changes)));
+}
+
+awaitable<Response> move_capsule(Api& api, Request request) {
+  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  const auto wanted = move_request(request, body);
+  if (body.dry_run) {
+    if (api.capsules == nullptr) throw Error(Code::unsupported, "this server moves no capsules");
+    co_await api.capsules->rehearse(wanted);
+    co_return http::json(json::encode(MovedCapsule{}));
+  }
+  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
+    return move::decide_move(tables, wanted, limits, context);
+  };
+  const auto* tables = co_await api.server.read();
+  const auto target = tables->find_node(wanted.node);
+  auto note =
+      noted(api, request, fmt::format("move capsule '{}' to {}", wanted.name, target ? target->name : wanted.node),
+            wanted.ns);
+  auto both = server::with_beside(std::move(decide), std::move(note));
+  MovedCapsule moved{co_await api.server.writer().submit(std::move(both))};
+  request.tell(fmt::format("capsule {} moves to node {}", wanted.name, wanted.node.substr(0, 8)));
+  co_return http::json(json::encode(moved));
+}
+
+/// With its version: what is pushed later under the same name is another image. A path is its node's business.
+awaitable<std::pair<std::string, std::string>> resolve_image(Api& api, std::string reference) {
+  if (reference.empty()) throw Error(Code::invalid, "no image is named");
+  if (reference.front() == '/' || api.images == nullptr) co_return std::pair(reference, std::string());
+  const auto image = co_await api.images->get(reference);
+  if (reference == image.name) reference = image.name + ":" + image.version;
+  co_return std::pair(reference, image.digest);
+}
+
+/// Of the image that an upgrade would be taken back to; empty when the store does not have it.
+awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string name) {
+  const auto* tables = co_await api.server.read();
+  const auto capsule = move::get_capsule(*tables, ns, name);
+  if (!capsule.way_back || api.images == nullptr) co_return std::string();
+  const std::string image = capsule.way_back->image;
+  for (const auto& one : co_await api.images->list()) {
+    if (image == one.digest || image == one.name + ":" + one.version) co_return one.digest;
+  }
+  co_return std::string();
+}
+
+awaitable<Response> upgrade_capsule(Api& api, Request request) {
+  auto body = json::decode<UpgradeCapsule>(boost::json::value(parse_body(request)));
+  move::UpgradeRequest wanted;
+  wanted.ns = namespace_of(request);
+  wanted.name = request.param("name");
+  wanted.back = body.revert;
+  if (!body.revert) {
+    const auto [image, digest] = co_await resolve_image(api, body.image);
+    wanted.image = image;
+    wanted.digest = digest;
+    wanted.scripts = std::move(body.scripts);
+    wanted.rehearse_only = body.rehearse_only;
+  } else {
+    wanted.digest = co_await digest_of_way_back(api, wanted.ns, wanted.name);
+  }
+  if (!wanted.digest.empty() && !body.any_slurm_version) {
+    auto manifest = co_await api.images->manifest(wanted.digest);
+    co_await check_slurm_versions(api, std::move(manifest), wanted.ns, wanted.name, wanted.back);
+  }
+  if (wanted.back && !body.loses && api.capsules != nullptr)
+    co_await api.capsules->ask_what_is_lost(wanted.ns, wanted.name);
+  auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
+    return move::decide_upgrade(tables, wanted, limits, context);
+  };
+  auto note = noted(api, request,
+                    wanted.back            ? fmt::format("take the upgrade of capsule '{}' back", wanted.name)
+                    : wanted.rehearse_only ? fmt::format("rehearse capsule '{}' with '{}'", wanted.name, wanted.image)
+                                           : fmt::format("upgrade capsule '{}' to '{}'", wanted.name, wanted.image),
+                    wanted.ns);
+  auto both = server::with_beside(std::move(decide), std::move(note));
+  UpgradedCapsule begun{co_await api.server.writer().submit(std::move(both))};
+  request.tell(wanted.back            ? fmt::format("the upgrade of capsule {} is taken back", wanted.name)
+               : wanted.rehearse_only ? fmt::format("capsule {} is rehearsed with {}", wanted.name, wanted.image)
+                                      : fmt::format("capsule {} is upgraded to {}", wanted.name, wanted.image));
+  co_return http::json(json::encode(begun));
+}
+
+/// A decision about the capsule of the path, which answers nothing.
+template <class Decide>
+awaitable<Response> decide_about(Api& api, Request request, Decide decide) {
+  auto bound = [ns = namespace_of(request), name = request.param("name"), limits = capsule_limits(api), decide](
+                   const server::Tables& tables, const server::Context& context) {
+    return decide(tables, ns, name, limits, context);
+  };
+  co_await api.server.writer().submit(std::move(bound));
+  co_return http::json("{}");
+}
+
+awaitable<Response> cancel_move(Api& api, Request request) {
+  co_return co_await decide_about(api, std::move(request), move::decide_cancel);
+}
+
+awaitable<Response> vouch(Api& api, Request request) {
+  request.tell("a person says that the host of its owner is off");
+  co_return co_await decide_about(api, std::move(request), move::decide_vouch);
+}
+
+awaitable<Response> set_standby(Api& api, Request request) {
+  const auto body = json::decode<CapsuleStandby>(boost::json::value(parse_body(request)));
+  auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
+                       const move::Limits& limits, const server::Context& context) {
+    return move::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);
+  };
+  co_return co_await decide_about(api, std::move(request), std::move(decide));
+}
+
+}  // namespace
+
+void add_capsule_routes(Routes& routes, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  const auto read = right::ns(Capability::read_job), change = right::ns(Capability::register_job);
+  routes.add("GET", "/v1/underway/capsules", "list capsules", read, with(list_capsules));
+  routes.add("GET", "/v1/underway/capsule/:name", "read capsule", read, with(read_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/move", "move capsule", change, with(move_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/move/plan", "plan move of capsule", change, with(plan_move),
+             {.effect = Effect::reads});
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/upgrade", "upgrade capsule", change, with(upgrade_capsule));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/cancel", "cancel move of capsule", change, with(cancel_move));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/standby", "set standby of capsule", change, with(set_standby));
+  routes.add("PUT|POST", "/v1/underway/capsule/:name/host-is-off", "vouch for a fence", right::management(),
+             with(vouch));
+}
+
+}  // namespace underway::api

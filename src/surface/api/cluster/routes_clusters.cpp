@@ -1,0 +1,250 @@
+// Clusters and hosts: ours, below /v1/underway.
+#include "api/cluster/change_note.hpp"
+#include "api/cluster/cluster_body.hpp"
+#include "api/job/config_refusal.hpp"
+#include "api/routes.hpp"
+#include "base/json.hpp"
+#include "host/provider.hpp"
+#include "host/reconcile.hpp"
+#include "jobspec/jobspec.hpp"
+#include "provision/sync_server.hpp"
+#include "server/access/namespace_decisions.hpp"
+
+namespace underway::api {
+namespace {
+
+using acl::Capability;
+using acl::Level;
+using tables::Scope;
+using tables::Topic;
+
+awaitable<Response> list_clusters(Api& api, Request request) {
+  std::vector<Scope> scopes{{Topic::clusters, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [](const tables::Tables& tables) {
+    return json_list(tables.clusters(), [](const auto& cluster) { return json::encode(*cluster); });
+  });
+}
+
+tables::Row<model::Cluster> get_cluster(const tables::Tables& tables, const std::string& name) {
+  auto row = tables.find_cluster(name);
+  if (!row) throw Error(Code::not_found, fmt::format("cluster '{}' not found", name));
+  return row;
+}
+
+awaitable<Response> read_cluster(Api& api, Request request) {
+  const std::string name = request.param("name");
+  std::vector<Scope> scopes{{Topic::clusters, name}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json::encode(*get_cluster(tables, name));
+  });
+}
+
+/// What the body of a cluster declares.
+struct Declared {
+  server::ApplyCluster cluster;
+  std::vector<model::SyncFile> files;
+  std::vector<saving::Protection> protections;
+};
+
+void refuse_problems(const std::vector<std::string>& wrong, const std::string& what) {
+  if (wrong.empty()) return;
+  throw Error(Code::invalid, what).because(wrong);
+}
+
+/// The files that the directory declares, valid.
+std::vector<model::SyncFile> valid_files(const ClusterBody& body) {
+  auto files = files_of(body.files);
+  std::vector<std::string> wrong = model::problems(files);
+  for (const auto& file : files) {
+    for (auto& problem : model::problems(file)) wrong.push_back(std::move(problem));
+  }
+  refuse_problems(wrong, "the files of the cluster are not valid");
+  return files;
+}
+
+Declared parse_cluster(const Request& request) {
+  const boost::json::value text = parse_body(request);
+  auto body = json::decode<ClusterBody>(text);
+  if (body.cluster.name != request.param("name"))
+    throw Error(Code::invalid, "the cluster's name does not match the path");
+  refuse_problems(host::problems(host::cluster_spec(body.cluster)),
+                  fmt::format("cluster '{}' is not valid", body.cluster.name));
+  Declared out;
+  out.files = valid_files(body);
+  out.cluster.cluster = body.cluster;
+  out.cluster.namespaces = std::move(body.namespaces);
+  for (std::size_t i = 0; i < body.jobs.size(); ++i) {
+    const boost::json::object entry{{"Job", text.at("Jobs").at(i).at("Job")}};
+    out.cluster.jobs.push_back({job_of(request, entry), std::move(body.jobs[i].submission), std::nullopt});
+  }
+  std::vector<const model::Job*> jobs;
+  for (const auto& entry : out.cluster.jobs) jobs.push_back(&entry.job);
+  refuse_configs(jobs);
+  for (const auto* job : jobs) {
+    for (auto& one : saving::protections_of(*job)) out.protections.push_back(std::move(one));
+  }
+  return out;
+}
+
+awaitable<Declared> declared_by(Api& api, const Request& request) {
+  auto read = [&request] { return parse_cluster(request); };
+  co_return co_await computed(api, request, "reading the cluster", read);
+}
+
+/// The cluster's files beside the decision that applies it, so that both are one commit. `put`: what becomes of them.
+awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vector<model::SyncFile> files, bool dry,
+                                        std::shared_ptr<provision::FilesPut> put) {
+  if (api.files == nullptr) co_return server::Beside();
+  auto request = co_await api.files->prepare_put(std::move(cluster), std::move(files), true, dry);
+  request.coming = true;
+  co_return [request = std::move(request), put](const tables::Tables& tables, const server::Context& context,
+                                                std::vector<server::Change>& changes) {
+    auto decision = provision::decide_put_files(tables, request, context);
+    std::move(decision.changes.begin(), decision.changes.end(), std::back_inserter(changes));
+    *put = std::move(decision.result);
+  };
+}
+
+std::vector<std::string> file_changes(const provision::FilesPut& put) {
+  std::vector<std::string> out;
+  for (const auto& name : put.added) out.push_back(fmt::format("file {}: added", name));
+  for (const auto& name : put.changed) out.push_back(fmt::format("file {}: changed", name));
+  for (const auto& name : put.removed) out.push_back(fmt::format("file {}: not synchronised any more", name));
+  return out;
+}
+
+/// "namespace default: RawExecAsRoot: false -> true", for plans and the audit log.
+std::vector<std::string> namespace_changes(const tables::Tables& tables, const std::vector<model::Namespace>& wanted) {
+  std::vector<std::string> out;
+  for (const auto& ns : wanted) {
+    const auto current = server::find_namespace(tables, ns.name);
+    if (current && server::same_namespace(*current, ns)) continue;
+    const auto before = current ? std::optional(json::to_value(*current)) : std::nullopt;
+    for (const auto& line : differences(before, json::to_value(ns)))
+      out.push_back(fmt::format("namespace {}: {}", ns.name, line));
+  }
+  return out;
+}
+
+awaitable<Response> apply_cluster(Api& api, Request request) {
+  auto declared = co_await declared_by(api, request);
+  auto& wanted = declared.cluster;
+  auto& files = declared.files;
+  if (!files.empty()) request.require(right::management());
+  const std::string cluster = wanted.cluster.name;
+  for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
+  if (!wanted.namespaces.empty()) request.require(right::management());
+  for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
+  const auto put = std::make_shared<provision::FilesPut>();
+  auto files_too = co_await putting_files(api, cluster, std::move(files), false, put);
+  auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster));
+  auto both = server::one_after_another(std::move(files_too), std::move(note));
+  auto beside = registering(request, std::move(both));
+  const auto applied = co_await api.server.apply_cluster(std::move(wanted), std::move(beside));
+  for (const auto& line : file_changes(*put)) request.tell(line);
+  boost::json::array registered, stopped;
+  for (const auto& id : applied.registered) registered.emplace_back(id);
+  for (const auto& id : applied.stopped) stopped.emplace_back(id);
+  for (const auto& id : applied.registered) request.tell("registered job " + id);
+  for (const auto& id : applied.stopped) request.tell("stopped job " + id);
+  co_return http::json(boost::json::serialize(boost::json::object{
+      {"Registered", std::move(registered)}, {"Stopped", std::move(stopped)}, {"Index", applied.revision}}));
+}
+
+/// What applying would do, by the decision that would do it. Throws what that throws.
+server::Decision<server::AppliedCluster> preview(const Api& api, const tables::Tables& tables,
+                                                 const server::ApplyCluster& wanted, server::Beside beside) {
+  SeededIds ids{1};  // what a preview makes is thrown away
+  const server::Context context{api.clock.now(), ids, tables.revision() + 1, api.server.options().root_by_raw_exec};
+  const auto decide = [&wanted](const tables::Tables& now, const server::Context& at) {
+    return server::decide_apply_cluster(now, wanted, at);
+  };
+  return server::with_beside(decide, std::move(beside))(tables, context);
+}
+
+void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
+  if (one) list.push_back(*std::move(one));
+}
+
+/// Every job is planned against the cluster as it stands, by itself.
+awaitable<Response> plan_cluster(Api& api, Request request) {
+  auto body = co_await declared_by(api, request);
+  auto& wanted = body.cluster;
+  for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
+  ClusterPlan plan;
+  const auto whole = wanted;
+  for (auto& entry : wanted.jobs) {
+    entry.job.cluster = wanted.cluster.name;
+    const std::string id = entry.job.id;
+    const auto job_plan = co_await api.server.plan_job(std::move(entry.job), wanted.namespaces);
+    if (job_plan.current && server::same_specification(*job_plan.current, job_plan.proposed)) {
+      plan.unchanged.push_back(id);
+      add_to(plan.shortfalls, shortfall_of(api.server.writer().tables(), *job_plan.current, api.clock.now()));
+    } else {
+      plan.jobs.push_back(describe_plan(job_plan));
+      plan.jobs.back().impact = impact_of(api, job_plan);
+      plan.jobs.back().prospects = prospects_of(api.server.writer().tables(), job_plan);
+      add_to(plan.shortfalls, failed_before(api.server.writer().tables(), job_plan.proposed));
+    }
+    entry.job = job_plan.proposed;
+  }
+  const auto put = std::make_shared<provision::FilesPut>();
+  auto files_too = co_await putting_files(api, wanted.cluster.name, std::move(body.files), true, put);
+  const auto* tables = co_await api.server.read();
+  const auto current = tables->find_cluster(wanted.cluster.name);
+  plan.cluster = model::diff(current && !current->stop ? current.get() : nullptr, &wanted.cluster);
+  auto decided = preview(api, *tables, whole, std::move(files_too));
+  plan.stopped = std::move(decided.result.stopped);
+  plan.namespaces = namespace_changes(*tables, wanted.namespaces);
+  plan.files = file_changes(*put);
+  plan.impact = judged(api, *tables, decided.changes);
+  plan.protections = std::move(body.protections);
+  saving::look_for_nodes(plan.protections, api.server.writer().tables(), &whole.cluster);
+  plan.changes = !plan.namespaces.empty() || !plan.files.empty() || !plan.jobs.empty() || !plan.stopped.empty() ||
+                 plan.cluster.object.type != model::DiffType::none;
+  co_return http::json(json::encode(plan));
+}
+
+awaitable<Response> stop_cluster(Api& api, Request request) {
+  auto note = noted(api, request, fmt::format("take cluster '{}' down", request.param("name")));
+  co_await api.server.stop_cluster(request.param("name"), std::move(note));
+  co_return http::json("{}");
+}
+
+awaitable<Response> list_hosts(Api& api, Request request) {
+  const std::string cluster = request.query.find("cluster").value_or("");
+  std::vector<Scope> scopes{{Topic::hosts, ""}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    return json_list(tables.hosts(cluster), [](const auto& host) { return json::encode(*host); });
+  });
+}
+
+awaitable<Response> read_host(Api& api, Request request) {
+  const std::string cluster = request.param("cluster"), name = request.param("name");
+  std::vector<Scope> scopes{{Topic::hosts, cluster + "/" + name}};
+  co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    const auto host = tables.find_host(cluster, name);
+    if (!host) throw Error(Code::not_found, "host not found");
+    return json::encode(*host);
+  });
+}
+
+}  // namespace
+
+void add_cluster_routes(Routes& routes, Api& api) {
+  const auto with = [&api](auto handler) {
+    return [&api, handler](Request request) { return handler(api, std::move(request)); };
+  };
+  routes.add("GET", "/v1/underway/clusters", "list clusters", right::node(Level::read), with(list_clusters));
+  routes.add("GET", "/v1/underway/cluster/:name", "read cluster", right::node(Level::read), with(read_cluster));
+  routes.add("PUT|POST", "/v1/underway/cluster/:name", "apply cluster", right::operators(Level::write),
+             with(apply_cluster), {.body_limit = kClusterBodyLimit});
+  routes.add("DELETE", "/v1/underway/cluster/:name", "take cluster down", right::operators(Level::write),
+             with(stop_cluster));
+  routes.add("PUT|POST", "/v1/underway/cluster/:name/plan", "plan cluster", right::operators(Level::read),
+             with(plan_cluster), {.body_limit = kClusterBodyLimit, .effect = Effect::reads});
+  routes.add("GET", "/v1/underway/hosts", "list hosts", right::node(Level::read), with(list_hosts));
+  routes.add("GET", "/v1/underway/host/:cluster/:name", "read host", right::node(Level::read), with(read_host));
+}
+
+}  // namespace underway::api

@@ -1,0 +1,51 @@
+// One screen: `underway status`, and what `up` follows (a blocking query).
+#include "api/routes.hpp"
+#include "api/cluster/status.hpp"
+#include "api/cluster/troubles.hpp"
+#include "base/json.hpp"
+#include "move/controller.hpp"
+#include "provision/sync_status.hpp"
+
+namespace underway::api {
+namespace {
+
+using acl::Capability;
+using acl::Level;
+using tables::Topic;
+
+awaitable<Response> read_status(Api& api, Request request) {
+  const std::string cluster = request.query.find("cluster").value_or("");
+  std::vector<tables::Scope> scopes{{Topic::clusters, ""}, {Topic::hosts, ""},       {Topic::nodes, ""},
+                                    {Topic::jobs, ""},     {Topic::allocations, ""}, {Topic::evaluations, ""}};
+  co_return co_await answer_made(api, request, std::move(scopes), [&](const tables::Tables& tables) {
+    Sight sight{[&](const std::string& ns) { return request.may(ns, Capability::read_job); },
+                request.rights().node(Level::read), api.clock.now()};
+    if (api.capsules != nullptr)
+      sight.copies = [&api](model::Capsule& capsule) { return api.capsules->complete(capsule); };
+    const auto linked = [&api](const std::string& id) { return api.server.linked(id); };
+    auto status = status_of(tables, cluster, linked, sight);
+    auto troubles = troubles_of(api);
+    status.writable = troubles.writable;
+    // What keeps everything else from being mended comes first.
+    status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),
+                            std::make_move_iterator(troubles.attention.end()));
+    if (api.files != nullptr && sight.nodes) {
+      for (auto& one : provision::attention(provision::target_states(tables, *api.files, cluster, linked)))
+        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+      for (auto& one : provision::waiting_masters(tables, cluster, linked))
+        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+      for (auto& one : provision::waiting_rotation(tables, sight.now))
+        status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
+    }
+    return [status = std::move(status)] { return json::encode(status); };
+  });
+}
+
+}  // namespace
+
+void add_status_routes(Routes& routes, Api& api) {
+  routes.add("GET", "/v1/underway/status", "status", right::something(),
+             [&api](Request request) { return read_status(api, std::move(request)); });
+}
+
+}  // namespace underway::api

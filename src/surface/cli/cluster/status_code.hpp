@@ -1,0 +1,14 @@
+#pragma once
+/// @file
+/// What `status` ends with, for who asks by the clock: a cron line, a monitoring plugin.
+
+#include "api/cluster/status.hpp"
+
+namespace underway::cli {
+
+/// Beyond kDone and kFailed: something needs somebody, and a service is away.
+inline constexpr int kServiceAway = 2;
+
+int code_of(const api::Status& status);
+
+}  // namespace underway::cli

@@ -1,0 +1,18 @@
+#include "cli/impact/impact_text.hpp"
+
+namespace underway::cli {
+
+std::string impact_line(const std::vector<impact::Judgement>& parts) {
+  std::vector<impact::Finding> findings;
+  for (const auto& part : parts) findings.push_back({part.impact, part.why});
+  return "Impact: " + impact::sentence(impact::judgement_of(findings));
+}
+
+std::string prospects_text(const std::vector<impact::Prospect>& prospects) {
+  std::string out;
+  for (const auto& one : prospects)
+    out += fmt::format("  {}: {}\n    if it fails: {}\n", one.what, one.rollout, one.if_it_fails);
+  return out;
+}
+
+}  // namespace underway::cli

@@ -1,0 +1,12 @@
+#pragma once
+/// @file
+/// What `job explain` prints.
+
+#include "api/job/explain.hpp"
+
+namespace underway::cli {
+
+/// `width` of the tables; 0: as wide as they get.
+std::string explanation_text(const api::Explanation& explanation, std::size_t width);
+
+}  // namespace underway::cli

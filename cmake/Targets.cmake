@@ -188,6 +188,10 @@ function(underway_program name)
   target_link_libraries(${name} PRIVATE underway_options ${ARG_DEPENDS})
   target_link_options(${name} PRIVATE -pie)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  # Four fifths of it are lines for debuggers, which find them in NAME.debug beside it.
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.debug
+    COMMAND ${CMAKE_OBJCOPY} --strip-debug --add-gnu-debuglink=$<TARGET_FILE:${name}>.debug $<TARGET_FILE:${name}>)
 endfunction()
 
 # Small, resident once per task, host or capsule, or the first process of a root that has no libraries: static, with no

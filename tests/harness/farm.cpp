@@ -17,7 +17,7 @@ constexpr seconds kSoon{60};
 
 /// The job: DIRECTORY, seconds to last (0: until DIRECTORY/release exists), exit code. It needs perl-base alone, which
 /// every Debian has, and asks nothing of the network.
-constexpr const char* kProgram = R"perl(#!/usr/bin/perl
+constexpr const char* kFarmProgram = R"perl(#!/usr/bin/perl
 use strict;
 my ($directory, $lasting, $code) = @ARGV;
 my $id = $ENV{SLURM_JOB_ID};
@@ -63,7 +63,7 @@ Farm::Farm(const Cluster& cluster, Options options) : options_(std::move(options
 
 int Farm::plant(int count, seconds lasting) {
   // One line for each job: its id, or nothing when sbatch failed.
-  std::string line = fmt::format("cat > /tmp/{0}.pl <<'EOF'\n{1}EOF\n", options_.name, kProgram);
+  std::string line = fmt::format("cat > /tmp/{0}.pl <<'EOF'\n{1}EOF\n", options_.name, kFarmProgram);
   const std::size_t first = planted_.size();
   std::vector<int> codes;
   for (int i = 0; i < count; ++i) {

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kSiteProgram = binary_dir() + "/bin/underway";
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void FilesSite::start_node(int number, const std::string& more) {
 /// All of them are in one network of their own.
 Command FilesSite::in_network(const std::vector<std::string>& arguments, const std::string& log,
                               const std::string& before) {
-  std::string line = before + "exec " + kProgram;
+  std::string line = before + "exec " + kSiteProgram;
   for (const auto& argument : arguments) line += " " + argument;
   return {.argv = {"nsenter", "--net", "--target", std::to_string(network_.pid()), "unshare", "--mount", "/bin/sh",
                    "-c", line + " >>" + file(log + ".log") + " 2>&1"}};
@@ -71,7 +71,7 @@ bool FilesSite::are_ready(int nodes) const {
 }
 
 Command FilesSite::command(std::vector<std::string> arguments) const {
-  arguments.insert(arguments.begin(), kProgram);
+  arguments.insert(arguments.begin(), kSiteProgram);
   return {.argv = std::move(arguments), .env = {{"UNDERWAY_STATE", place_}}, .directory = directory_.path()};
 }
 

@@ -1,5 +1,5 @@
-#include "harness/places.hpp"
 #include "harness/prober.hpp"
+#include "harness/places.hpp"
 
 #include <fmt/format.h>
 
@@ -12,14 +12,14 @@
 namespace underway::harness {
 namespace {
 
-const std::string kProgram = binary_dir() + "/tests/service_prober";
+const std::string kProber = binary_dir() + "/tests/service_prober";
 
 constexpr std::chrono::milliseconds kPatience{5000};
 
 /// The machine's files, the host's network.
 std::vector<std::string> in_network_of(const Cluster& cluster, const std::string& host,
                                        std::vector<std::string> arguments) {
-  std::vector<std::string> argv{"nsenter", "--net", "--target", std::to_string(cluster.agent_of(host)), kProgram};
+  std::vector<std::string> argv{"nsenter", "--net", "--target", std::to_string(cluster.agent_of(host)), kProber};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;
 }

@@ -16,9 +16,9 @@ namespace {
 using std::chrono::seconds;
 namespace fs = std::filesystem;
 
-constexpr const char* kSource = source_dir() + "/tests/integration/slurm_upgrade";
-constexpr const char* kBuilt = binary_dir() + "/examples/slurm-upgrade";
-constexpr const char* kDebian11 = source_dir() + "/build/roots/bullseye";
+const std::string kSource = source_dir() + "/tests/integration/slurm_upgrade";
+const std::string kBuilt = binary_dir() + "/examples/slurm-upgrade";
+const std::string kDebian11 = source_dir() + "/build/roots/bullseye";
 
 std::string with(std::string text, const std::string& what, const std::string& value) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += value.size())

@@ -1,5 +1,5 @@
-#include "harness/places.hpp"
 #include "harness/two_agents.hpp"
+#include "harness/places.hpp"
 
 #include <fmt/format.h>
 #include <sys/mount.h>
@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kAgentProgram = binary_dir() + "/bin/underway";
 
 }  // namespace
 
@@ -78,13 +78,13 @@ std::vector<std::string> TwoAgents::in_network() const {
 Command TwoAgents::agent(const std::string& name) const {
   Command command{.argv = in_network(), .limit = seconds(600)};
   const auto line =
-      fmt::format("exec {} agent -config {} >>{} 2>&1", kProgram, file(name + ".hcl"), file(name + ".log"));
+      fmt::format("exec {} agent -config {} >>{} 2>&1", kAgentProgram, file(name + ".hcl"), file(name + ".log"));
   for (const auto& word : {std::string("/bin/sh"), std::string("-c"), line}) command.argv.push_back(word);
   return command;
 }
 
 Finished TwoAgents::underway(std::vector<std::string> arguments, seconds limit) const {
-  arguments.insert(arguments.begin(), kProgram);
+  arguments.insert(arguments.begin(), kAgentProgram);
   return run(
       {.argv = std::move(arguments), .env = {{"UNDERWAY_STATE", file("server")}, {"NO_COLOR", "1"}}, .limit = limit});
 }

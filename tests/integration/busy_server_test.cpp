@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kProgram = binary_dir() + "/bin/underway";
 
 /// Each of them used to take the server for seconds up to minutes.
 const std::vector<std::string>& costly_jobs() {

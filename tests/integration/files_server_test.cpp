@@ -17,7 +17,7 @@ namespace {
 using std::chrono::seconds;
 namespace fs = std::filesystem;
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kProgram = binary_dir() + "/bin/underway";
 constexpr int kNodes = 6;
 constexpr int kFiles = 160;
 

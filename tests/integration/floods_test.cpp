@@ -16,7 +16,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kProgram = binary_dir() + "/bin/underway";
 
 class Floods : public testing::Test {
  protected:

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kProgram = binary_dir() + "/bin/underway";
 
 /// Agents have a network of their own, and what the server keeps lies on a tmpfs.
 class FullDisk : public testing::Test {

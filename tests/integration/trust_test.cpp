@@ -19,7 +19,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr const char* kProgram = binary_dir() + "/bin/underway";
+const std::string kProgram = binary_dir() + "/bin/underway";
 
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -39,8 +39,9 @@ job "slurmd" {
           # slurmd gives up after some seconds when nobody gives it its configuration.
           until timeout 1 bash -c '</dev/tcp/${local.slurm}/6817' 2>/dev/null; do sleep 0.3; done
           # Nor does it bear one that comes as it registers: 22.05 has died of that. A hold ends with one, for all nodes.
-          held() { SLURM_CONF_SERVER=${local.slurm}:6817 scontrol show config 2>/dev/null | grep -q '^SlurmdTimeout .* 65533 '; }
-          for try in $(seq 100); do held || break; sleep 0.3; done
+          export SLURM_CONF=$NOMAD_TASK_DIR/slurm.conf # who asks needs no more than this
+          held() { timeout 2 scontrol show config 2>/dev/null | grep -q '^SlurmdTimeout .* 65533 '; }
+          for try in $(seq 60); do held || break; sleep 0.3; done
           [ -e /sys/fs/cgroup/cgroup.controllers ] || exit 0
           mkdir -p /sys/fs/cgroup/system.slice
           for controller in $(cat /sys/fs/cgroup/system.slice/cgroup.controllers); do
@@ -50,6 +51,10 @@ job "slurmd" {
         ]
       }
 
+      template {
+        destination = "local/slurm.conf"
+        data        = "ClusterName=apart\nSlurmctldHost=ctl(${local.slurm})\nAuthType=auth/munge\n"
+      }
       template {
         destination = "local/users"
         data        = join("", [for name, uid in local.users : "${name}:x:${uid}:${uid}::/home/${name}:/bin/bash\n"])

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "os/file.hpp"
 #include "os/mount.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 
 namespace underway::overlay {
 

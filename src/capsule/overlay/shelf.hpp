@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "os/file.hpp"
-#include "overlay/backup.hpp"
+#include "overlay/backup/backup.hpp"
 
 namespace underway::overlay {
 

@@ -4,7 +4,7 @@
 
 #include "model/capsule/capsule.hpp"
 #include "model/capsule/capsule_name.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 #include "server/guard.hpp"
 #include "tables/records.hpp"
 

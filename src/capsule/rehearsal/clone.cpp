@@ -17,9 +17,9 @@
 #include "node/task/interpolate.hpp"
 #include "os/mount.hpp"
 #include "overlay/overlay.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 #include "rehearsal/detail/script.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 
 namespace underway::rehearsal::detail {
 namespace {

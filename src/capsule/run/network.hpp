@@ -19,7 +19,7 @@
 #include "net/namespace.hpp"
 #include "net/netlink.hpp"
 #include "os/ledger.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 
 namespace underway::run {
 

@@ -10,7 +10,7 @@
 
 #include "os/capability.hpp"
 #include "os/launch_plan.hpp"
-#include "run/layer.hpp"
+#include "run/root/layer.hpp"
 
 namespace underway::run {
 

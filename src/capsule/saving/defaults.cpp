@@ -4,8 +4,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "overlay/snapshot_method.hpp"
-#include "run/config.hpp"
+#include "overlay/snapshot/method.hpp"
+#include "run/config/config.hpp"
 #include "run/running.hpp"
 
 namespace underway::saving {

@@ -3,7 +3,7 @@
 /// What is saved of a capsule whose job says nothing of it: snapshots, as often as they cost little, and never on a
 /// disk that they could fill.
 
-#include "overlay/snapshot.hpp"
+#include "overlay/snapshot/snapshot.hpp"
 #include "run/saving.hpp"
 #include "saving/messages.hpp"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "model/capsule/capsule_name.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 #include "saving/defaults.hpp"
 #include "saving/server_side.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/cluster.hpp"
-#include "overlay/snapshot.hpp"
+#include "overlay/snapshot/snapshot.hpp"
 #include "tables/tables.hpp"
 
 namespace underway::saving {

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 #include "run/saving.hpp"
 #include "run/shelf.hpp"
 

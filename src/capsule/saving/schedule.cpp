@@ -7,7 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "overlay/snapshot_method.hpp"
+#include "overlay/snapshot/method.hpp"
 #include "run/saving.hpp"
 #include "saving/defaults.hpp"
 

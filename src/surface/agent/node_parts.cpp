@@ -4,7 +4,7 @@
 
 #include "base/log.hpp"
 #include "image/verified.hpp"
-#include "ownership/node_side.hpp"
+#include "ownership/node/node_side.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/pod.hpp"
 #include "provision/sync_node.hpp"

@@ -6,7 +6,7 @@
 #include "os/capability.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/config.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 
 namespace underway::drivers {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "os/file.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using underway::overlay::Party;

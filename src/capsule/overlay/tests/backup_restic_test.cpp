@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "os/process.hpp"
-#include "overlay/backup.hpp"
+#include "overlay/backup/backup.hpp"
 #include "trees.hpp"
 
 namespace underway::overlay {

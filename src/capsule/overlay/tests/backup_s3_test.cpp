@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "os/process.hpp"
-#include "overlay/backup.hpp"
+#include "overlay/backup/backup.hpp"
 #include "trees.hpp"
 
 namespace underway::overlay {

@@ -1,10 +1,10 @@
-#include "overlay/backup.hpp"
+#include "overlay/backup/backup.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/error.hpp"
-#include "overlay/detail/restic.hpp"
+#include "overlay/backup/detail/restic.hpp"
 #include "places.hpp"
 
 namespace underway::overlay {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "overlay/listener.hpp"
+#include "overlay/transfer/listener.hpp"
 #include "places.hpp"
 
 namespace underway::overlay {

@@ -1,5 +1,5 @@
 // What is heard of below a directory.
-#include "overlay/listener.hpp"
+#include "overlay/transfer/listener.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

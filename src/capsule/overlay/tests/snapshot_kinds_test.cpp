@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 
 #include "base/error.hpp"
-#include "overlay/detail/snapshot.hpp"
-#include "overlay/snapshot.hpp"
+#include "overlay/snapshot/detail/snapshot.hpp"
+#include "overlay/snapshot/snapshot.hpp"
 #include "trees.hpp"
 #include "writer.hpp"
 

@@ -1,10 +1,10 @@
-#include "overlay/snapshot.hpp"
+#include "overlay/snapshot/snapshot.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/error.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 #include "trees.hpp"
 #include "writer.hpp"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "overlay/detail/copy.hpp"
+#include "overlay/transfer/detail/copy.hpp"
 #include "trees.hpp"
 
 namespace underway::overlay {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 #include "trees.hpp"
 
 namespace underway::overlay {

@@ -1,4 +1,4 @@
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

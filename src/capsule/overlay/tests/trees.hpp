@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 #include "places.hpp"
 
 namespace underway::overlay {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "controller_desk.hpp"
-#include "ownership/detail/ears.hpp"
+#include "ownership/node/detail/ears.hpp"
 
 namespace underway::ownership::testing {
 namespace {

@@ -1,5 +1,5 @@
 // What a capsule wrote where it ran, and nobody has, is put aside before a copy comes.
-#include "ownership/left_behind.hpp"
+#include "ownership/node/left_behind.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "os/file.hpp"
 #include "os/trash.hpp"
 #include "overlay/overlay.hpp"
-#include "overlay/transfer.hpp"
+#include "overlay/transfer/transfer.hpp"
 
 namespace underway::ownership {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "base/error.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
+#include "run/config/init_text.hpp"
 #include "run/control.hpp"
-#include "run/init_text.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace underway;

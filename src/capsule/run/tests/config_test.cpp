@@ -1,4 +1,4 @@
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "run/layer.hpp"
-#include "run/overlay_spec.hpp"
+#include "run/config/overlay_spec.hpp"
+#include "run/root/layer.hpp"
 
 namespace underway::run {
 namespace {

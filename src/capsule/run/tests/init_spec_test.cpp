@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "run/config/init_text.hpp"
 #include "run/init/spec.hpp"
-#include "run/init_text.hpp"
 
 namespace underway::run {
 namespace {

@@ -3,7 +3,7 @@
 /// A capsule with `sync`, whose copies a test makes.
 #include "base/text.hpp"
 #include "os/file.hpp"
-#include "run/config.hpp"
+#include "run/config/config.hpp"
 #include "run/sync.hpp"
 #include "tests/capsules.hpp"
 

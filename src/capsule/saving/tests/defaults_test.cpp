@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "os/file.hpp"
-#include "overlay/snapshot_method.hpp"
+#include "overlay/snapshot/method.hpp"
 #include "saving/schedule.hpp"
 
 namespace underway::saving {

@@ -4,7 +4,7 @@
 /// full, the caller is given the one that has been silent longest among the next few, to fold it early.
 
 #include "survey/decoder.hpp"
-#include "survey/open_index.hpp"
+#include "survey/detail/open_index.hpp"
 
 #include <array>
 #include <cstdint>
@@ -46,7 +46,7 @@ static_assert(sizeof(Flow) == 128);
 
 class FlowTable {
  public:
-  static constexpr std::uint32_t kNone = OpenIndex::kNone;
+  static constexpr std::uint32_t kNone = detail::OpenIndex::kNone;
 
   explicit FlowTable(std::size_t most) : most_(most), index_(1024) {
     flows_.reserve(std::min<std::size_t>(most, 1024));
@@ -108,7 +108,7 @@ class FlowTable {
   std::size_t most_;
   std::vector<Flow> flows_;
   std::vector<std::uint32_t> free_;
-  OpenIndex index_;
+  detail::OpenIndex index_;
   std::uint32_t hand_ = 0;
 };
 

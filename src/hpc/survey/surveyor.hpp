@@ -81,7 +81,7 @@ class Surveyor {
   Decoder decoder_;
   Tally tally_;
   FlowTable flows_;
-  OpenIndex doors_;
+  detail::OpenIndex doors_;
   std::vector<std::array<std::uint64_t, 3>> door_list_;
   std::array<Expected, 64> expected_{};
   std::size_t next_expected_ = 0;

@@ -52,7 +52,7 @@ Surveyor::Door Surveyor::find_udp_door(const Frame& frame) const {
 bool Surveyor::known_door(const Address& server, std::uint16_t port, std::uint8_t protocol) const {
   const std::array<std::uint64_t, 3> door{server.high, server.low, (std::uint64_t{protocol} << 16U) | port};
   return doors_.find(mix(mix(door[0], door[1]), door[2]), [&](std::uint32_t at) { return door_list_[at] == door; }) !=
-         OpenIndex::kNone;
+         detail::OpenIndex::kNone;
 }
 
 void Surveyor::note_door(const Address& server, std::uint16_t port, std::uint8_t protocol) {

@@ -5,8 +5,8 @@
 /// goes beyond a limit is summed up under a door without a name, and told as a problem.
 
 #include "survey/decoder.hpp"
+#include "survey/detail/open_index.hpp"
 #include "survey/intervals.hpp"
-#include "survey/open_index.hpp"
 #include "survey/traffic.hpp"
 
 #include <array>
@@ -52,7 +52,7 @@ struct Totals {
 
 class Tally {
  public:
-  static constexpr std::uint32_t kNone = OpenIndex::kNone;
+  static constexpr std::uint32_t kNone = detail::OpenIndex::kNone;
 
   struct Service {
     ServiceKey key;
@@ -134,7 +134,7 @@ class Tally {
   std::vector<Service> services_;
   std::vector<Client> clients_;
   std::vector<Speaker> stations_;
-  OpenIndex by_door_, by_client_, by_mac_;
+  detail::OpenIndex by_door_, by_client_, by_mac_;
   Seen seen_;
   bool services_full_ = false, clients_full_ = false;
 };

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace underway::survey {
+namespace underway::survey::detail {
 
 class OpenIndex {
  public:
@@ -90,4 +90,4 @@ class OpenIndex {
   std::size_t used_ = 0;
 };
 
-}  // namespace underway::survey
+}  // namespace underway::survey::detail

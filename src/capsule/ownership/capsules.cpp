@@ -1,13 +1,12 @@
 #include "ownership/capsules.hpp"
 
 #include "base/error.hpp"
+#include "ownership/phases.hpp"
 
 namespace underway::ownership {
 
 using model::Allocation;
 using model::Capsule;
-using model::MovePhase;
-using model::UpgradePhase;
 
 std::string image_of(const model::Job& job, const std::string& group) {
   const auto* found = job.find_group(group);
@@ -111,16 +110,6 @@ const model::TaskGroup* group_of(const Allocation& allocation) {
   return group != nullptr && capsule_task(*group) != nullptr ? group : nullptr;
 }
 
-/// Between these nobody may begin: one has to end first.
-bool in_between(MovePhase phase) {
-  return phase == MovePhase::stop || phase == MovePhase::transfer || phase == MovePhase::roll_back;
-}
-/// The same of an upgrade: its overlay is at work on.
-bool in_between(UpgradePhase phase) {
-  return phase == UpgradePhase::stop || phase == UpgradePhase::snapshot || phase == UpgradePhase::install ||
-         phase == UpgradePhase::roll_back || phase == UpgradePhase::restore;
-}
-
 }  // namespace
 
 bool CapsuleGuard::concerns(const Allocation& allocation) const { return group_of(allocation) != nullptr; }
@@ -136,10 +125,10 @@ std::optional<std::string> CapsuleGuard::holds(const tables::Tables& tables, con
   if (capsule->owner != allocation.node_id)
     return fmt::format("the capsule, which is {}'s", capsule->owner_name.empty() ? "nobody" : capsule->owner_name);
   if (capsule->fenced) return fmt::format("{} to be known to be back", capsule->owner_name);
-  if (capsule->move && in_between(capsule->move->phase))
+  if (capsule->move && row_of(capsule->move->phase).held)
     return fmt::format("the move of the capsule to {}", capsule->move->target_name);
   const bool upgraded_here = capsule->upgrade && capsule->upgrade->node == allocation.node_id;
-  if (upgraded_here && in_between(capsule->upgrade->phase))
+  if (upgraded_here && row_of(capsule->upgrade->phase).held)
     return fmt::format("the upgrade of the capsule: {}", describe::spell(capsule->upgrade->phase));
   if (capsule->allocation != allocation.id) return "the end of the capsule's allocation before it";
   return std::nullopt;
@@ -149,8 +138,8 @@ std::optional<std::string> CapsuleGuard::home(const tables::Tables& tables, cons
                                               const model::TaskGroup& group) const {
   if (capsule_task(group) == nullptr) return std::nullopt;
   const auto capsule = find_capsule(tables, job, group);
-  if (!capsule || capsule->home().empty()) return std::nullopt;
-  return capsule->home();
+  if (!capsule || home_of(*capsule).empty()) return std::nullopt;
+  return home_of(*capsule);
 }
 
 }  // namespace underway::ownership

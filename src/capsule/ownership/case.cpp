@@ -11,8 +11,6 @@ using model::Capsule;
 using model::CapsuleState;
 using model::ClientStatus;
 using model::MoveKind;
-using model::MovePhase;
-using model::UpgradePhase;
 
 Case::Case(const tables::Tables& tables, const Limits& limits, const server::Context& context,
            std::optional<Capsule> record, tables::Row<model::Job> job, std::string group)
@@ -217,15 +215,15 @@ void Case::tend() {
   // One phase may be over as soon as it begins.
   for (int i = 0; i < 8 && c_.move; ++i) {
     const auto phase = c_.move->phase;
-    step();
+    look_at_move();
     if (c_.move && c_.move->phase == phase) break;
   }
   for (int i = 0; i < 16 && c_.upgrade; ++i) {
     const auto phase = c_.upgrade->phase;
-    step_upgrade();
+    look_at_upgrade();
     if (c_.upgrade && c_.upgrade->phase == phase) break;
   }
-  if (!c_.move && !(c_.upgrade && c_.upgrade->phase >= UpgradePhase::stop)) held();
+  if (!c_.move && !(c_.upgrade && !stop_is_ahead(*c_.upgrade))) held();
   expel_strays();
   settle_state();
 }
@@ -300,8 +298,7 @@ void Case::look_for_another() {
   const bool anywhere = !c_.ran || c_.keeps_nothing;
   if (!anywhere && replica == nullptr) return;
   begin_move(MoveKind::failover, anywhere ? "" : replica->node, false);
-  step();
-  if (c_.move) step();
+  for (int i = 0; i < 2 && c_.move; ++i) look_at_move();
 }
 
 /// A drain cannot move it by itself: it is placed at home. To a node that has a copy it goes as if it was asked for.
@@ -324,14 +321,14 @@ void Case::follow_drain() {
 /// What is not at home is not wanted where it is. What runs by the record's leave goes by way of the scheduler, which
 /// stops it only when there is a place for the next one.
 void Case::expel_strays() {
-  const std::string home = c_.home();
+  const std::string home = home_of(c_);
   if (home.empty()) return;
-  const bool stopping = c_.move && c_.move->phase == MovePhase::stop;
+  const bool replaces = c_.move && move_work().row.replaces;
   for (const auto& row : rows()) {
     const bool over = row->server_terminal() || (row->client_terminal() && row->client_status != ClientStatus::failed);
     if (over || row->node_id == home) continue;
     Allocation changed = *row;
-    if (stopping && row->id == c_.allocation && !row->client_terminal()) {
+    if (replaces && row->id == c_.allocation && !row->client_terminal()) {
       if (row->transition.migrate) continue;
       changed.transition.migrate = true;
     } else {
@@ -360,7 +357,7 @@ void Case::settle_state() {
     return;
   }
   if (c_.upgrade) {
-    const bool stuck = c_.upgrade->phase == UpgradePhase::restore && c_.upgrade->attempts >= limits_.attempts;
+    const bool stuck = upgrade_work().row.effort == Effort::until_done && c_.upgrade->attempts >= limits_.attempts;
     c_.state = stuck || owner_gone() ? CapsuleState::failed : CapsuleState::upgrading;
     return;
   }

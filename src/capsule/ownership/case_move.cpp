@@ -1,4 +1,4 @@
-// The phases of a move: docs/explanation/move.md.
+// What is done in the phases of a move, whose table is in move_phases.cpp.
 #include "ownership/detail/case.hpp"
 
 #include "base/clock.hpp"
@@ -20,7 +20,7 @@ void Case::begin_move(MoveKind kind, const std::string& target, bool without_ove
   move.without_overlay = without_overlay;
   move.started_at = now();
   if (kind == MoveKind::failover) move.stopped_at = c_.silent_since;
-  enter(kind == MoveKind::failover ? MovePhase::fence : MovePhase::stage);
+  enter(first_phase(move));
 }
 
 void Case::enter(MovePhase phase) {
@@ -44,10 +44,17 @@ void Case::finish(const std::string& error, bool rolled_back) {
   c_.description.clear();
 }
 
+void Case::advance_move() {
+  const auto next = next_phase(*c_.move);
+  if (next == MovePhase::done) return finish(c_.move->error, move_work().row.stretch == Stretch::back);
+  enter(next);
+}
+
 void Case::go_back(const std::string& error) {
-  if (c_.move->phase < MovePhase::stop) return finish(error, false);
+  const auto otherwise = move_work().row.otherwise;
+  if (otherwise == MovePhase::done) return finish(error, false);
   c_.move->error = error;
-  enter(MovePhase::roll_back);
+  enter(otherwise);
 }
 
 void Case::fail_forward(const std::string& error) {
@@ -57,29 +64,8 @@ void Case::fail_forward(const std::string& error) {
   c_.description = error;
 }
 
-void Case::step() {
-  switch (c_.move->phase) {
-    case MovePhase::stage:
-    case MovePhase::copy:
-    case MovePhase::before_stop:
-      return before_the_stop();
-    case MovePhase::stop:
-      return stopping();
-    case MovePhase::transfer:
-      return transferring();
-    case MovePhase::fence:
-      return fencing();
-    case MovePhase::start:
-      return starting();
-    case MovePhase::check:
-      return checking();
-    case MovePhase::roll_back:
-      return going_back();
-    case MovePhase::restore:
-      return restoring();
-    case MovePhase::done:
-      return;
-  }
+void Case::look_at_move() {
+  if (const auto look = move_work().look; look != nullptr) (this->*look)();
 }
 
 void Case::before_the_stop() {
@@ -89,11 +75,11 @@ void Case::before_the_stop() {
 }
 
 void Case::stopping() {
-  if (ended()) return enter(MovePhase::transfer);
+  if (ended()) return advance_move();
   const auto row = may_run();
   if (row && row->server_terminal()) return;
   if (!heard_of(c_.move->target)) return go_back(fmt::format("{} is not heard of", c_.move->target_name));
-  if (past(c_.move->phase_at, limits_.place))
+  if (move_is_late())
     go_back(fmt::format("{} has no place for it: `underway job status {}` says why", c_.move->target_name, c_.job));
 }
 
@@ -104,8 +90,8 @@ void Case::transferring() {
   if (gone(move.target)) return fail_forward(fmt::format("{} is not heard of", move.target_name));
   if (!failover && source_left() && c_.find_replica(move.target) == nullptr)
     return go_back(fmt::format("{} is not heard of, and {} has no copy", move.source_name, move.target_name));
-  if (past(move.phase_at, limits_.transfer))
-    fail_forward(fmt::format("the last difference was not copied within {}", human_duration(limits_.transfer)));
+  if (move_is_late())
+    fail_forward(fmt::format("the last difference was not copied within {}", human_duration(move_limit())));
 }
 
 /// There is no last difference to be had.
@@ -124,7 +110,7 @@ void Case::fencing() {
   }
   if (!ended()) return;
   if (move.target.empty()) return release_unused();
-  enter(MovePhase::transfer);
+  advance_move();
 }
 
 /// It never ran: nothing is lost, and any node will do.
@@ -142,23 +128,23 @@ void Case::release_unused() {
 
 void Case::starting() {
   if (c_.allocation.empty()) adopt();
-  if (runs()) return enter(MovePhase::check);
+  if (runs()) return advance_move();
   if (owner_gone()) return fail_forward(fmt::format("{} is not heard of", c_.owner_name));
   const auto row = may_run();
   if (row && row->client_terminal()) {
     return fail_forward(fmt::format("it did not start on {}: {}", c_.owner_name,
                                     row->client_description.empty() ? "its tasks ended" : row->client_description));
   }
-  if (past(c_.move->phase_at, limits_.start))
-    fail_forward(fmt::format("it did not start on {} within {}", c_.owner_name, human_duration(limits_.start)));
+  if (move_is_late())
+    fail_forward(fmt::format("it did not start on {} within {}", c_.owner_name, human_duration(move_limit())));
 }
 
 void Case::checking() {
   if (owner_gone()) return fail_forward(fmt::format("{} is not heard of", c_.owner_name));
   const auto row = may_run();
   if (!row || row->client_terminal()) return fail_forward(fmt::format("it ended on {}", c_.owner_name));
-  if (past(c_.move->phase_at, limits_.check)) {
-    fail_forward(fmt::format("its check did not pass within {}{}{}", human_duration(limits_.check),
+  if (move_is_late()) {
+    fail_forward(fmt::format("its check did not pass within {}{}{}", human_duration(move_limit()),
                              c_.description.empty() ? "" : ": ", c_.description));
   }
 }
@@ -171,18 +157,18 @@ void Case::going_back() {
       return finish(fmt::format("{}; {} is not heard of, so that it stays", move.error, move.source_name), false);
     if (!ended()) return;
     switch_to(move.source);
-    return enter(MovePhase::restore);
+    return advance_move();
   }
-  if (ended()) return enter(MovePhase::restore);
+  if (ended()) return advance_move();
   const auto row = may_run();
   if (row && !row->server_terminal()) finish(move.error, false);
 }
 
 void Case::restoring() {
   adopt();
-  if (runs()) return finish(c_.move->error, true);
+  if (runs()) return advance_move();
   if (owner_gone()) return finish(fmt::format("{}; and {} is not heard of", c_.move->error, c_.owner_name), true);
-  if (!past(c_.move->phase_at, limits_.start)) return;
+  if (!move_is_late()) return;
   const std::string error = fmt::format("{}; and it does not start again on {}", c_.move->error, c_.owner_name);
   finish(error, true);
   c_.state = CapsuleState::failed;
@@ -191,10 +177,70 @@ void Case::restoring() {
 
 /// Of what an upgrade has stopped none are made until it is over: they would hold what a failed image wrote.
 bool Case::copies() const {
-  const bool upgraded = c_.upgrade && c_.upgrade->phase >= model::UpgradePhase::stop;
+  const bool upgraded = c_.upgrade && !stop_is_ahead(*c_.upgrade);
   return c_.replicate_every > Duration{0} && !c_.move && !upgraded && !c_.standby.empty() && c_.standby != c_.owner &&
          heard_of(c_.standby) && heard_of(c_.owner) && runs();
 }
+
+// --- what was done
+
+void Case::note(const Outcome& outcome) {
+  const auto done = move_work().done;
+  if (done != nullptr && (this->*done)(outcome)) advance_move();
+}
+
+bool Case::staged(const Outcome& outcome) {
+  if (!outcome.snapshot.empty())
+    c_.last_snapshot = fmt::format("{} on {} (before move)", outcome.snapshot, c_.move->source_name);
+  c_.move->note = outcome.note;
+  return true;
+}
+
+bool Case::copied(const Outcome& outcome) {
+  const bool last = enough(*c_.move, limits_);
+  c_.move->rounds.push_back(outcome.round);
+  if (outcome.consistent) keep_replica(c_.move->target, outcome.begun_at, c_.epoch);
+  return last;
+}
+
+bool Case::told_what_comes(const Outcome&) {
+  c_.move->stopped_at = now();
+  return true;
+}
+
+bool Case::transferred(const Outcome& outcome) {
+  auto& move = *c_.move;
+  if (outcome.consistent) {
+    move.rounds.push_back(outcome.round);
+    keep_replica(move.target, now(), c_.epoch);
+  } else if (move.kind == MoveKind::planned) {
+    if (!move.note.empty()) move.note += "; ";
+    move.note += fmt::format("{} was gone before the last difference was copied: what was written after {} is lost",
+                             move.source_name, format_time(from_unix_nanos(c_.find_replica(move.target)->at)));
+  }
+  const auto* copy = c_.find_replica(move.target);
+  if (move.kind == MoveKind::failover && copy != nullptr && !move.without_overlay)
+    move.note = fmt::format("it starts from the copy of {}: what was written later is lost",
+                            format_time(from_unix_nanos(copy->at)));
+  // What an upgrade left half done there can be started from by nobody.
+  if (c_.upgrade)
+    forget_replica(move.source);
+  else if (move.kind == MoveKind::failover)
+    keep_replica(move.source, c_.silent_since, c_.epoch);
+  switch_to(move.target);
+  return true;
+}
+
+bool Case::checked(const Outcome&) {
+  auto& move = *c_.move;
+  move.gap = Duration(now() - move.stopped_at);
+  if (move.kind == MoveKind::planned) keep_replica(move.source, move.stopped_at, c_.epoch);
+  // Of a failover, too: copies go there again when it is back.
+  if (c_.standby.empty() || !c_.standby_chosen || c_.standby == move.target) stand_by(move.source, move.source_name);
+  return true;
+}
+
+// --- what is to be done
 
 Todo Case::todo() const {
   if (!c_.move && c_.upgrade) return upgrade_todo();
@@ -202,43 +248,22 @@ Todo Case::todo() const {
     const auto* replica = c_.find_replica(c_.standby);
     // What follows has to be begun, after a start of the server; how often it is copied is its own business.
     const bool due = !replica || past(replica->at, std::min<Duration>(c_.replicate_every, std::chrono::seconds(10)));
-    return due && copies() ? Todo{.action = Action::replicate, .node = c_.standby, .consistent = true} : Todo{};
+    if (!due || !copies()) return {};
+    return {.action = Action::replicate, .who = Who::both, .node = c_.standby, .consistent = true};
   }
   const auto& move = *c_.move;
-  const bool both = heard_of(move.source) && heard_of(move.target);
-  const auto when = [&](bool possible, Action action) {
-    return possible ? Todo{.action = action, .node = move.target} : Todo{};
-  };
-  switch (move.phase) {
-    case MovePhase::stage:
-      return when(both, Action::stage);
-    case MovePhase::copy: {
-      Todo todo = when(both, Action::copy);
-      todo.consistent = enough(move, limits_);
-      return todo;
-    }
-    case MovePhase::before_stop:
-      return when(both, Action::before_stop);
-    case MovePhase::transfer:
-      if (move.kind == MoveKind::failover || source_left()) {
-        Todo todo = when(heard_of(move.target), Action::transfer);
-        todo.alone = true;
-        return todo;
-      }
-      return when(both, Action::transfer);
-    case MovePhase::check:
-      return when(heard_of(c_.owner), Action::check);
-    case MovePhase::fence:
-    case MovePhase::stop:
-    case MovePhase::roll_back:
-      if (!owner_gone() || ended() || c_.state == CapsuleState::waiting_for_fence) return {};
-      return {.action = Action::fence, .node = c_.owner};
-    case MovePhase::start:
-    case MovePhase::restore:
-    case MovePhase::done:
-      break;
+  const auto& row = move_work().row;
+  if (row.awaits_end) {
+    if (!owner_gone() || ended() || c_.state == CapsuleState::waiting_for_fence) return {};
+    return {.action = Action::fence, .who = Who::provider, .node = c_.owner};
   }
-  return {};
+  if (row.does == Action::none) return {};
+  Todo todo{.action = row.does, .who = row.who, .node = move.target};
+  todo.alone = row.does == Action::transfer && (move.kind == MoveKind::failover || source_left());
+  if (todo.alone) todo.who = Who::target;
+  todo.consistent = row.does == Action::copy && enough(move, limits_);
+  const bool there = heard_of(move.target) && (todo.who == Who::target || heard_of(move.source));
+  return there ? todo : Todo{};
 }
 
 }  // namespace underway::ownership::detail

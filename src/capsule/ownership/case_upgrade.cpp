@@ -1,4 +1,4 @@
-// The phases of an upgrade: docs/explanation/upgrade.md.
+// What is done in the phases of an upgrade, whose table is in upgrade_phases.cpp.
 #include "ownership/detail/case.hpp"
 
 #include "base/clock.hpp"
@@ -15,7 +15,7 @@ void Case::begin_upgrade(model::CapsuleUpgrade upgrade) {
   upgrade.from_image = upgrade.back_image = image_of(*job_);
   upgrade.started_at = now();
   c_.upgrade = std::move(upgrade);
-  enter(UpgradePhase::stage);
+  enter(first_phase(*c_.upgrade));
 }
 
 void Case::enter(UpgradePhase phase) {
@@ -41,32 +41,26 @@ void Case::finish_upgrade(const std::string& error, bool rolled_back) {
   c_.description.clear();
 }
 
-void Case::upgraded() {
-  auto& upgrade = *c_.upgrade;
-  upgrade.gap = Duration(now() - upgrade.stopped_at);
-  if (upgrade.data.empty()) {
-    c_.way_back = {upgrade.node,     upgrade.node_name, upgrade.back_image, upgrade.from_digest,
-                   upgrade.to_image, upgrade.snapshot,  upgrade.snapshot_at};
-  } else {
-    // What copies hold of a time that a restore has undone must not come back by a failover.
-    forget_replicas(upgrade.restores ? 0 : c_.way_back ? c_.way_back->at : upgrade.started_at);
-    c_.way_back.reset();
-  }
-  finish_upgrade("", false);
+void Case::advance_upgrade() {
+  const auto next = next_phase(*c_.upgrade);
+  if (next == UpgradePhase::done) return finish_upgrade(c_.upgrade->error, upgrade_work().row.stretch == Stretch::back);
+  enter(next);
 }
 
 void Case::forget_replicas(std::int64_t since) {
   std::erase_if(c_.replicas, [&](const auto& one) { return one.at >= since; });
 }
 
-void Case::begin_stop() {
+bool Case::begin_stop() {
   const auto at = node(c_.owner);
-  if (!at || !at->ready())
-    return finish_upgrade(fmt::format("{} is drained, or takes no new allocations", c_.owner_name), false);
+  if (!at || !at->ready()) {
+    finish_upgrade(fmt::format("{} is drained, or takes no new allocations", c_.owner_name), false);
+    return false;
+  }
   c_.upgrade->stopped_at = now();
   ask_for(c_.upgrade->to_image);
-  enter(UpgradePhase::stop);
   stop_it();
+  return true;
 }
 
 /// Of a restore, whose job stays as it is: nothing else would stop what runs.
@@ -87,19 +81,14 @@ void Case::note_running(const std::string& digest) {
   upgrade.back_image = same ? upgrade.from_image : digest;
 }
 
-void Case::go_on_with(const std::string& digest) {
-  const std::string before = c_.upgrade->back_image;
-  note_running(digest);
-  if (wanted() && image_of(*job_) == before) ask_for(c_.upgrade->back_image);
-}
-
 void Case::give_up(const std::string& error) {
   auto& upgrade = *c_.upgrade;
-  if (upgrade.phase < UpgradePhase::stop) return finish_upgrade(error, false);
+  const auto otherwise = upgrade_work().row.otherwise;
+  if (otherwise == UpgradePhase::done) return finish_upgrade(error, false);
   upgrade.error = error;
   // What somebody else made of the job meanwhile is left as it is: he gets it, with the data from before.
   if (wanted() && image_of(*job_) == upgrade.to_image) ask_for(upgrade.back_image);
-  enter(UpgradePhase::roll_back);
+  enter(otherwise);
   stop_it();
 }
 
@@ -127,56 +116,35 @@ std::string Case::spoiled(const std::string& wanted_image) const {
   return {};
 }
 
-void Case::step_upgrade() {
+void Case::look_at_upgrade() {
   auto& upgrade = *c_.upgrade;
   if (c_.owner != upgrade.node) {
     return finish_upgrade(fmt::format("{}; {} runs it, from the copy there", upgrade.error, c_.owner_name), true);
   }
   if (c_.move) return;  // a failover has the word
-  switch (upgrade.phase) {
-    case UpgradePhase::stage:
-    case UpgradePhase::rehearse:
-    case UpgradePhase::before_stop:
-      return before_the_upgrade();
-    case UpgradePhase::stop:
-      return upgrade_stops();
-    case UpgradePhase::snapshot:
-    case UpgradePhase::install:
-      // Without a limit of time: what is done to the overlay ends by itself, and nothing may start before it has.
-      if (const auto why = spoiled(upgrade.to_image); !why.empty()) give_up(why);
-      return;
-    case UpgradePhase::start:
-      return upgrade_starts();
-    case UpgradePhase::check:
-      return upgrade_is_checked();
-    case UpgradePhase::roll_back:
-    case UpgradePhase::restore:
-      return upgrade_goes_back();
-    case UpgradePhase::restart:
-      return starts_again();
-    case UpgradePhase::recheck:
-      return is_checked_again();
-    case UpgradePhase::done:
-      return;
-  }
+  if (const auto look = upgrade_work().look; look != nullptr) (this->*look)();
 }
 
 void Case::before_the_upgrade() {
   adopt();
-  if (const auto why = spoiled(c_.upgrade->from_image); !why.empty()) return finish_upgrade(why, false);
-  // What does not run has nothing to flush.
-  if (c_.upgrade->phase == UpgradePhase::before_stop && heard_of(c_.owner) && !runs()) begin_stop();
+  if (const auto why = spoiled(c_.upgrade->from_image); !why.empty()) finish_upgrade(why, false);
+}
+
+/// What does not run has nothing to flush.
+void Case::about_to_stop() {
+  before_the_upgrade();
+  if (c_.upgrade && heard_of(c_.owner) && !runs() && begin_stop()) advance_upgrade();
 }
 
 void Case::upgrade_stops() {
   if (const auto why = spoiled(c_.upgrade->to_image); !why.empty()) return give_up(why);
   if (ended()) {
     leave_it();
-    return enter(UpgradePhase::snapshot);
+    return advance_upgrade();
   }
   const auto row = may_run();
   if (row && row->server_terminal()) return;
-  if (past(c_.upgrade->phase_at, limits_.place))
+  if (past(c_.upgrade->phase_at, upgrade_limit()))
     give_up(fmt::format("{} has no place for it: `underway job status {}` says why", c_.owner_name, c_.job));
 }
 
@@ -193,18 +161,23 @@ void Case::leave_it() {
   c_.allocation.clear();
 }
 
+/// Without a limit of time: what is done to the overlay ends by itself, and nothing may start before it has.
+void Case::overlay_at_work() {
+  if (const auto why = spoiled(c_.upgrade->to_image); !why.empty()) give_up(why);
+}
+
 void Case::upgrade_starts() {
   const auto& upgrade = *c_.upgrade;
   if (const auto why = spoiled(upgrade.to_image); !why.empty()) return give_up(why);
   const auto fits = [&](const model::Allocation& row) { return row.job && image_of(*row.job) == upgrade.to_image; };
   if (c_.allocation.empty()) adopt(fits);
-  if (runs()) return enter(UpgradePhase::check);
+  if (runs()) return advance_upgrade();
   const auto row = may_run();
   if (row && row->client_terminal()) {
     return give_up(fmt::format("it did not start: {}",
                                row->client_description.empty() ? "its tasks ended" : row->client_description));
   }
-  const auto limit = patience(limits_.start);
+  const auto limit = patience(upgrade_limit());
   if (past(upgrade.phase_at, limit)) give_up(fmt::format("it did not start within {}", human_duration(limit)));
 }
 
@@ -212,24 +185,26 @@ void Case::upgrade_is_checked() {
   if (const auto why = spoiled(c_.upgrade->to_image); !why.empty()) return give_up(why);
   const auto row = may_run();
   if (!row || row->client_terminal()) return give_up("it ended before its check passed");
-  const auto limit = patience(limits_.check);
+  const auto limit = patience(upgrade_limit());
   if (past(c_.upgrade->phase_at, limit)) {
     give_up(fmt::format("its check did not pass within {}{}{}", human_duration(limit),
                         c_.description.empty() ? "" : ": ", c_.description));
   }
 }
 
-void Case::upgrade_goes_back() {
+void Case::upgrade_rolls_back() {
   const auto& upgrade = *c_.upgrade;
-  if (upgrade.phase == UpgradePhase::roll_back) {
-    const auto row = may_run();
-    const bool untouched = upgrade.snapshot.empty() && row && !row->server_terminal() && !row->client_terminal();
-    if (untouched) return finish_upgrade(upgrade.error, false);
-    if (ended()) {
-      leave_it();
-      return enter(UpgradePhase::restore);
-    }
+  const auto row = may_run();
+  const bool untouched = upgrade.snapshot.empty() && row && !row->server_terminal() && !row->client_terminal();
+  if (untouched) return finish_upgrade(upgrade.error, false);
+  if (ended()) {
+    leave_it();
+    return advance_upgrade();
   }
+  overlay_goes_back();
+}
+
+void Case::overlay_goes_back() {
   if (!owner_gone()) return;
   c_.description = fmt::format(
       "{} is not heard of, and has what the upgrade left; it goes back when {} is, or another node has a copy from "
@@ -246,10 +221,10 @@ void Case::starts_again() {
   };
   adopt(fits);
   const auto row = may_run();
-  if (runs() && fits(*row)) return enter(UpgradePhase::recheck);
+  if (runs() && fits(*row)) return advance_upgrade();
   if (owner_gone())
     return finish_upgrade(fmt::format("{}; and {} is not heard of", upgrade.error, c_.owner_name), true);
-  if (!past(upgrade.phase_at, limits_.start)) return;
+  if (!past(upgrade.phase_at, upgrade_limit())) return;
   const std::string error = fmt::format("{}; and it does not start again", upgrade.error);
   finish_upgrade(error, true);
   c_.state = CapsuleState::failed;
@@ -264,40 +239,109 @@ void Case::is_checked_again() {
     return finish_upgrade(fmt::format("{}; and {} is not heard of", upgrade.error, c_.owner_name), true);
   if (!row || row->client_terminal())
     return finish_upgrade(fmt::format("{}; and it ended again before its check passed", upgrade.error), true);
-  if (past(upgrade.phase_at, limits_.check))
+  if (past(upgrade.phase_at, upgrade_limit()))
     finish_upgrade(fmt::format("{}; and its check does not pass again: {}", upgrade.error, c_.description), true);
 }
 
+// --- what was done
+
+void Case::note(const UpgradeOutcome& outcome) {
+  const auto done = upgrade_work().done;
+  if (done != nullptr && (this->*done)(outcome)) advance_upgrade();
+}
+
+bool Case::looked(const UpgradeOutcome& outcome) {
+  auto& upgrade = *c_.upgrade;
+  const auto& found = outcome.looked;
+  upgrade.from_means = found.from;
+  note_running(found.running);
+  upgrade.to_digest = found.to;
+  if (upgrade.restores && found.to != found.running && !found.running.empty()) {
+    finish_upgrade(fmt::format("'{}' means another image than the one that it runs: upgrade it before, or after",
+                               upgrade.to_image),
+                   false);
+    return false;
+  }
+  if (upgrade.data.empty() && found.to == found.running && !upgrade.rehearse_only) {
+    finish_upgrade(fmt::format("it runs '{}' already", upgrade.to_image), false);
+    return false;
+  }
+  return true;
+}
+
+bool Case::rehearsed(const UpgradeOutcome& outcome) {
+  if (!outcome.rehearsal) return false;
+  auto& upgrade = *c_.upgrade;
+  const auto& found = *outcome.rehearsal;
+  upgrade.rehearsal = found;
+  upgrade.scripts.clear();
+  std::string refused;
+  if (!found.passed())
+    refused = fmt::format("in the rehearsal {}", found.problem());
+  else if (!upgrade.rehearse_only && found.digest != upgrade.to_digest)
+    refused = fmt::format("'{}' means another image since it was looked at", upgrade.to_image);
+  if (refused.empty() && !upgrade.rehearse_only) return true;
+  finish_upgrade(refused, false);
+  return false;
+}
+
+bool Case::told_of_the_upgrade(const UpgradeOutcome& outcome) {
+  auto& upgrade = *c_.upgrade;
+  if (outcome.looked.to != upgrade.to_digest) {
+    finish_upgrade(fmt::format("'{}' means another image since the rehearsal", upgrade.to_image), false);
+    return false;
+  }
+  upgrade.from_means = outcome.looked.from;
+  note_running(outcome.looked.running);
+  return begin_stop();
+}
+
+bool Case::saved(const UpgradeOutcome& outcome) {
+  c_.upgrade->snapshot = outcome.saved.snapshot;
+  c_.upgrade->snapshot_at = outcome.saved.at;
+  note_running(outcome.saved.running);
+  return true;
+}
+
+bool Case::installed(const UpgradeOutcome&) { return true; }
+
+bool Case::upgraded(const UpgradeOutcome&) {
+  auto& upgrade = *c_.upgrade;
+  upgrade.gap = Duration(now() - upgrade.stopped_at);
+  if (upgrade.data.empty()) {
+    c_.way_back = {upgrade.node,     upgrade.node_name, upgrade.back_image, upgrade.from_digest,
+                   upgrade.to_image, upgrade.snapshot,  upgrade.snapshot_at};
+  } else {
+    // What copies hold of a time that a restore has undone must not come back by a failover.
+    forget_replicas(upgrade.restores ? 0 : c_.way_back ? c_.way_back->at : upgrade.started_at);
+    c_.way_back.reset();
+  }
+  return true;
+}
+
+/// Nothing was saved yet: what ran last is known only now, and the job asks for the way back already.
+bool Case::overlay_is_back(const UpgradeOutcome& outcome) {
+  if (!c_.upgrade->snapshot.empty()) return true;
+  const std::string before = c_.upgrade->back_image;
+  note_running(outcome.saved.running);
+  if (wanted() && image_of(*job_) == before) ask_for(c_.upgrade->back_image);
+  return true;
+}
+
+bool Case::works_again(const UpgradeOutcome&) {
+  c_.upgrade->gap = Duration(now() - c_.upgrade->stopped_at);
+  return true;
+}
+
+// --- what is to be done
+
 Todo Case::upgrade_todo() const {
   const auto& upgrade = *c_.upgrade;
-  if (!heard_of(upgrade.node)) return {};
-  const auto on_it = [&](Action action, const std::string& snapshot = {}) {
-    return Todo{.action = action, .node = upgrade.node, .upgrade = true, .snapshot = snapshot};
-  };
-  switch (upgrade.phase) {
-    case UpgradePhase::stage:
-      return on_it(Action::look);
-    case UpgradePhase::rehearse:
-      return on_it(Action::rehearse);
-    case UpgradePhase::before_stop:
-      return on_it(Action::before_stop);
-    case UpgradePhase::snapshot:
-      return on_it(Action::snapshot);
-    case UpgradePhase::install:
-      return on_it(Action::restore, upgrade.data);
-    case UpgradePhase::restore:
-      return on_it(Action::restore, upgrade.snapshot);
-    case UpgradePhase::check:
-    case UpgradePhase::recheck:
-      return on_it(Action::check);
-    case UpgradePhase::stop:
-    case UpgradePhase::start:
-    case UpgradePhase::roll_back:
-    case UpgradePhase::restart:
-    case UpgradePhase::done:
-      break;
-  }
-  return {};
+  const auto& work = upgrade_work();
+  if (work.row.does == Action::none || !heard_of(upgrade.node)) return {};
+  Todo todo{.action = work.row.does, .who = work.row.who, .node = upgrade.node, .upgrade = true};
+  if (work.snapshot != nullptr) todo.snapshot = upgrade.*work.snapshot;
+  return todo;
 }
 
 }  // namespace underway::ownership::detail

@@ -26,7 +26,7 @@ class Held {
 
 /// The old image runs on as if there was no upgrade.
 bool before_its_stop(const Capsule& capsule) {
-  return !capsule.move && capsule.upgrade && capsule.upgrade->phase < model::UpgradePhase::stop;
+  return !capsule.move && capsule.upgrade && stop_is_ahead(*capsule.upgrade);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void Controller::copy_beside(const tables::Tables& tables, Errand errand) {
   const auto& capsule = errand.capsule;
   if (busy_.contains(errand.key)) return;
   if (!copies_go_on(tables, capsule, capsule.standby, capsule.epoch, options_.limits)) return;
-  errand.todo = {.action = Action::replicate, .node = capsule.standby, .consistent = true};
+  errand.todo = {.action = Action::replicate, .who = Who::both, .node = capsule.standby, .consistent = true};
   if (reachable(errand.todo, capsule.owner)) begin_following(std::move(errand));
 }
 
@@ -115,26 +115,9 @@ void Controller::begin_following(Errand errand) {
 }
 
 bool Controller::reachable(const Todo& todo, const std::string& owner) const {
-  switch (todo.action) {
-    case Action::stage:
-    case Action::copy:
-    case Action::replicate:
-      return server_.linked(todo.node) && server_.linked(owner);
-    case Action::transfer:
-      return server_.linked(todo.node) && (todo.alone || server_.linked(owner));
-    case Action::before_stop:
-      return server_.linked(owner);
-    case Action::check:
-    case Action::look:
-    case Action::rehearse:
-    case Action::snapshot:
-    case Action::restore:
-      return server_.linked(todo.node);
-    case Action::fence:
-    case Action::none:
-      break;
-  }
-  return true;
+  const bool both = todo.who == Who::both;
+  if ((both || todo.who == Who::owner) && !server_.linked(owner)) return false;
+  return !(both || todo.who == Who::target) || server_.linked(todo.node);
 }
 
 /// One at a time for each capsule; the next one is found when this one's outcome has become durable.

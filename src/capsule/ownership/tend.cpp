@@ -83,7 +83,7 @@ namespace {
 void failed(Case& one, const Outcome& outcome, const Limits& limits) {
   auto& capsule = one.record();
   auto& move = *capsule.move;
-  if (move.phase == MovePhase::check) {  // until its time is over
+  if (row_of(move.phase).effort == Effort::until_late) {
     capsule.description = *outcome.error;
     return;
   }
@@ -106,70 +106,6 @@ bool enough(const model::CapsuleMove& move, const Limits& limits) {
   return rounds.size() > 2 && rounds.back().bytes > rounds[rounds.size() - 2].bytes / 10 * 8;
 }
 
-namespace {
-
-void succeeded(Case& one, const Outcome& outcome, const Limits& limits, const Context& context) {
-  auto& capsule = one.record();
-  auto& move = *capsule.move;
-  switch (move.phase) {
-    case MovePhase::stage:
-      if (!outcome.snapshot.empty())
-        capsule.last_snapshot = fmt::format("{} on {} (before move)", outcome.snapshot, move.source_name);
-      move.note = outcome.note;
-      return one.enter(MovePhase::copy);
-    case MovePhase::copy: {
-      const bool last = enough(move, limits);
-      move.rounds.push_back(outcome.round);
-      if (outcome.consistent) one.keep_replica(move.target, outcome.begun_at, capsule.epoch);
-      if (last) one.enter(MovePhase::before_stop);
-      return;
-    }
-    case MovePhase::before_stop:
-      move.stopped_at = unix_nanos(context.now);
-      return one.enter(MovePhase::stop);
-    case MovePhase::transfer: {
-      const std::string target = move.target;
-      if (outcome.consistent) {
-        move.rounds.push_back(outcome.round);
-        one.keep_replica(target, unix_nanos(context.now), capsule.epoch);
-      } else if (move.kind == MoveKind::planned) {
-        if (!move.note.empty()) move.note += "; ";
-        move.note += fmt::format("{} was gone before the last difference was copied: what was written after {} is lost",
-                                 move.source_name, format_time(from_unix_nanos(capsule.find_replica(target)->at)));
-      }
-      const auto* copy = capsule.find_replica(target);
-      if (move.kind == MoveKind::failover && copy != nullptr && !move.without_overlay)
-        move.note = fmt::format("it starts from the copy of {}: what was written later is lost",
-                                format_time(from_unix_nanos(copy->at)));
-      // What an upgrade left half done there can be started from by nobody.
-      if (capsule.upgrade)
-        one.forget_replica(move.source);
-      else if (move.kind == MoveKind::failover)
-        one.keep_replica(move.source, capsule.silent_since, capsule.epoch);
-      one.switch_to(target);
-      return one.enter(MovePhase::start);
-    }
-    case MovePhase::check:
-      move.gap = Duration(unix_nanos(context.now) - move.stopped_at);
-      if (move.kind == MoveKind::planned) {
-        one.keep_replica(move.source, move.stopped_at, capsule.epoch);
-      }
-      // Of a failover, too: copies go there again when it is back.
-      if (capsule.standby.empty() || !capsule.standby_chosen || capsule.standby == move.target)
-        one.stand_by(move.source, move.source_name);
-      return one.finish("", false);
-    case MovePhase::stop:
-    case MovePhase::fence:
-    case MovePhase::start:
-    case MovePhase::roll_back:
-    case MovePhase::restore:
-    case MovePhase::done:
-      return;
-  }
-}
-
-}  // namespace
-
 Decision<Nothing> decide_outcome(const Tables& tables, const std::string& key, const std::string& move_id,
                                  MovePhase phase, const Outcome& outcome, const Limits& limits,
                                  const Context& context) {
@@ -179,7 +115,7 @@ Decision<Nothing> decide_outcome(const Tables& tables, const std::string& key, c
   if (outcome.error)
     failed(one, outcome, limits);
   else
-    succeeded(one, outcome, limits, context);
+    one.note(outcome);
   return concluded(one);
 }
 
@@ -273,7 +209,7 @@ Decision<std::string> decide_move(const Tables& tables, const MoveRequest& reque
         .advise("wait for it, or accept that what it wrote is lost: -without-overlay");
   Case one = case_of(tables, std::move(capsule), limits, context);
   if (one.record().silent_since == 0 && !heard) one.record().silent_since = unix_nanos(context.now);
-  if (one.record().upgrade && one.record().upgrade->phase < model::UpgradePhase::roll_back)
+  if (one.record().upgrade && row_of(one.record().upgrade->phase).stretch < Stretch::back)
     one.give_up(fmt::format("{} is not heard of, and it is started elsewhere", one.record().owner_name));
   one.begin_move(heard ? MoveKind::planned : MoveKind::failover, request.node, request.without_overlay);
   Decision<std::string> decision;
@@ -286,7 +222,7 @@ Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, con
                                 const Limits& limits, const Context& context) {
   Capsule capsule = get_capsule(tables, ns, name);
   if (capsule.upgrade && !capsule.move) {
-    if (capsule.upgrade->phase >= model::UpgradePhase::roll_back)
+    if (row_of(capsule.upgrade->phase).stretch == Stretch::back)
       throw Error(Code::conflict, fmt::format("the upgrade of capsule '{}' cannot be cancelled now", name))
           .because("it goes back already");
     Case one = case_of(tables, std::move(capsule), limits, context);
@@ -294,10 +230,10 @@ Decision<Nothing> decide_cancel(const Tables& tables, const std::string& ns, con
     return {one.take(), {}};
   }
   if (!capsule.move) throw Error(Code::conflict, fmt::format("capsule '{}' neither moves nor is upgraded", name));
-  const auto phase = capsule.move->phase;
-  if (capsule.move->kind == MoveKind::failover || phase >= MovePhase::roll_back)
+  const bool back = row_of(capsule.move->phase).stretch == Stretch::back;
+  if (capsule.move->kind == MoveKind::failover || back)
     throw Error(Code::conflict, fmt::format("the move of capsule '{}' cannot be cancelled now", name))
-        .because(phase >= MovePhase::roll_back ? "it goes back already" : "there is nowhere to go back to");
+        .because(back ? "it goes back already" : "there is nowhere to go back to");
   Case one = case_of(tables, std::move(capsule), limits, context);
   one.go_back("it was cancelled");
   return {one.take(), {}};

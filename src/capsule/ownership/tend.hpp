@@ -4,21 +4,10 @@
 /// rule, the phases and what happens at each crash: docs/explanation/move.md.
 
 #include "ownership/capsules.hpp"
+#include "ownership/phases.hpp"
 #include "server/decision.hpp"
 
 namespace underway::ownership {
-
-struct Limits {
-  Duration lease = std::chrono::seconds(10);      ///< of an owner's silence, from when its node was declared silent
-  Duration place = std::chrono::seconds(15);      ///< for the target's allocation to be placed
-  Duration start = std::chrono::seconds(90);      ///< for it to run
-  Duration check = std::chrono::seconds(60);      ///< for its check to pass
-  Duration transfer = std::chrono::seconds(120);  ///< for the last difference, while both nodes are there
-  std::int64_t attempts = 3;                      ///< of what may be tried again before the stop
-  std::int64_t most_rounds = 8;
-  std::int64_t small_round = std::int64_t{4} << 20;  ///< bytes: what is left may be sent while the capsule stands
-  Duration calm = std::chrono::minutes(1);           ///< before a drain tries again what failed
-};
 
 /// Everything that follows from the tables and the clock alone: grants, ends, silence, timeouts, the next phase. To be
 /// asked for whenever something changed, and once a second while time_matters().
@@ -27,23 +16,10 @@ server::Decision<server::Nothing> decide_tend(const tables::Tables& tables, cons
 /// Whether something waits for time to pass.
 bool time_matters(const tables::Tables& tables);
 
-/// What has to be done outside of the tables.
-enum class Action : std::uint8_t {
-  none,
-  stage,
-  copy,
-  before_stop,
-  transfer,
-  check,
-  fence,
-  replicate,
-  look,      ///< of an upgrade: whether its image is there and may run
-  rehearse,  ///< on a clone
-  snapshot,  ///< of the overlay that nobody writes
-  restore    ///< the overlay becomes what it was in `snapshot`
-};
+/// What has to be done outside of the tables now.
 struct Todo {
   Action action = Action::none;
+  Who who = Who::engine;
   std::string node;    ///< fence: this one; others: to this one
   bool alone = false;  ///< transfer: the source is gone, what the target has is made its overlay
   bool consistent =

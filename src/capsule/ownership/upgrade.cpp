@@ -151,78 +151,13 @@ void failed(Case& one, const UpgradeOutcome& outcome, const Limits& limits) {
   auto& upgrade = *capsule.upgrade;
   const std::string why = causes(capsule.description, upgrade.attempts, *outcome.error);
   capsule.description = *outcome.error;
-  if (upgrade.phase == UpgradePhase::check || upgrade.phase == UpgradePhase::recheck) return;  // until its time is over
+  const auto effort = row_of(upgrade.phase).effort;
+  if (effort == Effort::until_late) return;
   if (outcome.busy) return;
   ++upgrade.attempts;
   capsule.description = fmt::format("tried {} times: {}", upgrade.attempts, why);
-  // There is nothing else to go back to than what it was before: that is tried until it is done.
-  if (upgrade.phase == UpgradePhase::restore) return;
+  if (effort == Effort::until_done) return;
   if (outcome.final || upgrade.attempts >= limits.attempts) one.give_up(why);
-}
-
-void looked(Case& one, const Looked& found) {
-  auto& upgrade = *one.record().upgrade;
-  upgrade.from_means = found.from;
-  one.note_running(found.running);
-  upgrade.to_digest = found.to;
-  if (upgrade.restores && found.to != found.running && !found.running.empty())
-    return one.finish_upgrade(
-        fmt::format("'{}' means another image than the one that it runs: upgrade it before, or after",
-                    upgrade.to_image),
-        false);
-  if (!upgrade.data.empty()) return one.enter(UpgradePhase::before_stop);
-  if (found.to == found.running && !upgrade.rehearse_only)
-    return one.finish_upgrade(fmt::format("it runs '{}' already", upgrade.to_image), false);
-  one.enter(UpgradePhase::rehearse);
-}
-
-void rehearsed(Case& one, const model::Rehearsal& found) {
-  auto& upgrade = *one.record().upgrade;
-  upgrade.rehearsal = found;
-  upgrade.scripts.clear();
-  if (!found.passed()) return one.finish_upgrade(fmt::format("in the rehearsal {}", found.problem()), false);
-  if (upgrade.rehearse_only) return one.finish_upgrade("", false);
-  if (found.digest != upgrade.to_digest)
-    return one.finish_upgrade(fmt::format("'{}' means another image since it was looked at", upgrade.to_image), false);
-  one.enter(UpgradePhase::before_stop);
-}
-
-void succeeded(Case& one, const UpgradeOutcome& outcome, const Context& context) {
-  auto& upgrade = *one.record().upgrade;
-  switch (upgrade.phase) {
-    case UpgradePhase::stage:
-      return looked(one, outcome.looked);
-    case UpgradePhase::rehearse:
-      if (outcome.rehearsal) rehearsed(one, *outcome.rehearsal);
-      return;
-    case UpgradePhase::before_stop:
-      if (outcome.looked.to != upgrade.to_digest)
-        return one.finish_upgrade(fmt::format("'{}' means another image since the rehearsal", upgrade.to_image), false);
-      upgrade.from_means = outcome.looked.from;
-      one.note_running(outcome.looked.running);
-      return one.begin_stop();
-    case UpgradePhase::snapshot:
-      upgrade.snapshot = outcome.saved.snapshot;
-      upgrade.snapshot_at = outcome.saved.at;
-      one.note_running(outcome.saved.running);
-      return one.enter(upgrade.data.empty() ? UpgradePhase::start : UpgradePhase::install);
-    case UpgradePhase::install:
-      return one.enter(UpgradePhase::start);
-    case UpgradePhase::check:
-      return one.upgraded();
-    case UpgradePhase::restore:
-      if (upgrade.snapshot.empty()) one.go_on_with(outcome.saved.running);
-      return one.enter(UpgradePhase::restart);
-    case UpgradePhase::recheck:
-      upgrade.gap = Duration(unix_nanos(context.now) - upgrade.stopped_at);
-      return one.finish_upgrade(upgrade.error, true);
-    case UpgradePhase::stop:
-    case UpgradePhase::start:
-    case UpgradePhase::roll_back:
-    case UpgradePhase::restart:
-    case UpgradePhase::done:
-      return;
-  }
 }
 
 }  // namespace
@@ -239,7 +174,7 @@ Decision<Nothing> decide_upgrade_outcome(const Tables& tables, const std::string
   if (outcome.error)
     failed(one, outcome, limits);
   else
-    succeeded(one, outcome, context);
+    one.note(outcome);
   one.tend();
   return {one.take(), {}};
 }

@@ -4,9 +4,10 @@
 /// end.
 
 #include <map>
+#include <span>
 
 #include "model/node/node.hpp"
-#include "ownership/tend.hpp"
+#include "ownership/detail/phase_work.hpp"
 
 namespace underway::ownership::detail {
 
@@ -22,13 +23,17 @@ class Case {
   /// What was changed.
   std::vector<server::Change> take();
 
+  static std::span<const MovePhaseWork> move_phases();
+  static std::span<const UpgradePhaseWork> upgrade_phases();
+
   // What outcomes and requests do.
   model::Capsule& record() { return c_; }
   void begin_move(model::MoveKind kind, const std::string& target, bool without_overlay);
-  void enter(model::MovePhase phase);
+  /// The action of the phase that the move is in was done.
+  void note(const Outcome& outcome);
   /// Ends the move where it is; with an error it came to nothing.
   void finish(const std::string& error, bool rolled_back);
-  /// Before the stop: nothing has happened. Later: back to the source.
+  /// As the row of its phase says: it is given up, or goes back to the source.
   void go_back(const std::string& error);
   void keep_replica(const std::string& node, std::int64_t at, std::int64_t epoch);
   /// Copies are made there from now on.
@@ -42,19 +47,9 @@ class Case {
 
   // The same for upgrades.
   void begin_upgrade(model::CapsuleUpgrade upgrade);
-  void enter(model::UpgradePhase phase);
-  /// It stops, and starts with the other image; not when its node is being emptied.
-  void begin_stop();
-  /// An image without a version, or one that was pushed anew, means something else tomorrow: what ran last is what is
-  /// gone back to.
-  void note_running(const std::string& digest);
-  /// The same, of one that goes back already.
-  void go_on_with(const std::string& digest);
-  /// Before the stop: nothing has happened. Later: back to the image before.
+  void note(const UpgradeOutcome& outcome);
+  /// As the row of its phase says: it is refused, or goes back to the image before.
   void give_up(const std::string& error);
-  void upgraded();
-  void finish_upgrade(const std::string& error, bool rolled_back);
-  void forget_replicas(std::int64_t since);
   void forget_replica(const std::string& node);
 
  private:
@@ -95,7 +90,14 @@ class Case {
   void follow_drain();
   void release_unused();
 
-  void step();
+  // A move: what its table names.
+  const MovePhaseWork& move_work() const { return move_phases()[static_cast<std::size_t>(c_.move->phase)]; }
+  Duration move_limit() const { return limits_.*move_work().row.within; }
+  bool move_is_late() const { return past(c_.move->phase_at, move_limit()); }
+  void enter(model::MovePhase phase);
+  /// The phase is over, and the next one begins.
+  void advance_move();
+  void look_at_move();
   void before_the_stop();
   void stopping();
   void transferring();
@@ -106,17 +108,45 @@ class Case {
   void going_back();
   void restoring();
   void fail_forward(const std::string& error);
+  bool staged(const Outcome& outcome);
+  bool copied(const Outcome& outcome);
+  bool told_what_comes(const Outcome& outcome);
+  bool transferred(const Outcome& outcome);
+  bool checked(const Outcome& outcome);
 
-  void step_upgrade();
+  // An upgrade: the same.
+  const UpgradePhaseWork& upgrade_work() const { return upgrade_phases()[static_cast<std::size_t>(c_.upgrade->phase)]; }
+  Duration upgrade_limit() const { return limits_.*upgrade_work().row.within; }
+  void enter(model::UpgradePhase phase);
+  void advance_upgrade();
+  /// An image without a version, or one that was pushed anew, means something else tomorrow: what ran last is what is
+  /// gone back to.
+  void note_running(const std::string& digest);
+  void finish_upgrade(const std::string& error, bool rolled_back);
+  void forget_replicas(std::int64_t since);
+  void look_at_upgrade();
   void before_the_upgrade();
+  void about_to_stop();
+  /// It is to stop, and to start with the other image; false: its node is being emptied, which has ended the upgrade.
+  bool begin_stop();
   void upgrade_stops();
+  void overlay_at_work();
   void leave_it();
   void stop_it();
   void upgrade_starts();
   void upgrade_is_checked();
-  void upgrade_goes_back();
+  void upgrade_rolls_back();
+  void overlay_goes_back();
   void starts_again();
   void is_checked_again();
+  bool looked(const UpgradeOutcome& outcome);
+  bool rehearsed(const UpgradeOutcome& outcome);
+  bool told_of_the_upgrade(const UpgradeOutcome& outcome);
+  bool saved(const UpgradeOutcome& outcome);
+  bool installed(const UpgradeOutcome& outcome);
+  bool upgraded(const UpgradeOutcome& outcome);
+  bool overlay_is_back(const UpgradeOutcome& outcome);
+  bool works_again(const UpgradeOutcome& outcome);
   /// What happened meanwhile that an upgrade does not survive; empty: nothing.
   std::string spoiled(const std::string& wanted_image) const;
   /// The job asks for that image from its next version on.

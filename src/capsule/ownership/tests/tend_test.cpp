@@ -34,7 +34,7 @@ TEST_F(Move, GoesThroughItsPhasesAndMeasuresTheGap) {
   const auto first = desk.only("svc");
   begin_move(to);
   EXPECT_EQ(todo().action, Action::stage);
-  EXPECT_EQ(capsule().home(), uuid(from));
+  EXPECT_EQ(home_of(capsule()), uuid(from));
   done();
   EXPECT_EQ(todo().action, Action::copy);
   done({.begun_at = 1, .round = {.bytes = 100 << 20}});

@@ -10,7 +10,7 @@ using model::CapsuleState;
 using model::ClientStatus;
 using model::MoveKind;
 using model::MovePhase;
-using move::Action;
+using ownership::Action;
 using server::Context;
 using server::testing::make_node;
 using namespace std::chrono_literals;
@@ -55,7 +55,7 @@ CapsuleHistory::CapsuleHistory(Seed seed) {
   // Copies of any age will do: what is lost is told, and looked at where nothing may be.
   for (int i = 0; i < 4; ++i) step(false);
   act([this](const Tables& t, const Context& c) {
-    return move::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_, c);
+    return ownership::decide_standby(t, "default", "svc", "", Duration{0}, std::chrono::hours(24 * 365), limits_, c);
   });
 }
 
@@ -124,12 +124,12 @@ void CapsuleHistory::crash_server() {
   story_.push_back(fmt::format("{}: the server dies", steps_));
   // What was asked for may be done all the same.
   if (errand_ && now(0.5)) {
-    move::Outcome unheard;
+    ownership::Outcome unheard;
     if (errand_->todo.action == Action::fence) {
       auto* machine = machine_of(errand_->todo.node);
       if (machine != nullptr && machine->can_be_fenced && machine->power) cut_power(*machine);
     } else if (errand_->todo.upgrade) {
-      move::UpgradeOutcome nobody_hears;
+      ownership::UpgradeOutcome nobody_hears;
       do_upgrade(*errand_, nobody_hears, false);
     } else {
       do_errand(*errand_, unheard, false);
@@ -234,7 +234,7 @@ void CapsuleHistory::restore_power(Machine& machine) {
 
 void CapsuleHistory::begin_move(int machine) {
   act([this, id = machines_[static_cast<std::size_t>(machine)].node.id](const Tables& t, const Context& c) {
-    return move::decide_move(t, {"default", "svc", id, false}, limits_, c);
+    return ownership::decide_move(t, {"default", "svc", id, false}, limits_, c);
   });
 }
 
@@ -248,12 +248,13 @@ void CapsuleHistory::administrate() {
       const bool anyway = chance(0.1);
       story_.push_back(fmt::format("{}: move to {}", steps_, id.substr(0, 8)));
       return act([&](const Tables& t, const Context& c) {
-        return move::decide_move(t, {"default", "svc", id, anyway}, limits_, c);
+        return ownership::decide_move(t, {"default", "svc", id, anyway}, limits_, c);
       });
     }
     case 4:
-      return act(
-          [this](const Tables& t, const Context& c) { return move::decide_cancel(t, "default", "svc", limits_, c); });
+      return act([this](const Tables& t, const Context& c) {
+        return ownership::decide_cancel(t, "default", "svc", limits_, c);
+      });
     case 5:
       return act([v = ++versions_](const Tables& t, const Context& c) {
         return server::decide_register(t, {capsule_job(v), {}, {}}, c);
@@ -282,7 +283,7 @@ void CapsuleHistory::administrate() {
                              chance(0.1));
     default:
       return act([this, id = any_machine().node.id](const Tables& t, const Context& c) {
-        return move::decide_standby(t, "default", "svc", id, 20s, Duration{0}, limits_, c);
+        return ownership::decide_standby(t, "default", "svc", id, 20s, Duration{0}, limits_, c);
       });
   }
 }
@@ -293,7 +294,7 @@ void CapsuleHistory::vouch() {
   if (!row || row->state != CapsuleState::waiting_for_fence) return;
   const auto* machine = machine_of(row->owner);
   if (machine != nullptr && machine->power) return;
-  act([this](const Tables& t, const Context& c) { return move::decide_vouch(t, "default", "svc", limits_, c); });
+  act([this](const Tables& t, const Context& c) { return ownership::decide_vouch(t, "default", "svc", limits_, c); });
 }
 
 // --- time
@@ -361,7 +362,7 @@ bool CapsuleHistory::settle(bool owner_stays_off) {
         machine_of(now_is->owner) == nullptr) {
       const auto id = any_machine().node.id;
       act([&](const Tables& t, const Context& c) {
-        return move::decide_move(t, {"default", "svc", id, true}, limits_, c);
+        return ownership::decide_move(t, {"default", "svc", id, true}, limits_, c);
       });
     }
     step(false);

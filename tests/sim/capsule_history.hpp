@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "move/upgrade.hpp"
+#include "ownership/upgrade.hpp"
 #include "server/node/orders.hpp"
 #include "server/testing/desk.hpp"
 
@@ -93,14 +93,14 @@ class CapsuleHistory {
     std::map<std::string, std::pair<std::int64_t, int>> snapshots;  ///< data and format
     std::string ran;                                                ///< the image of its last run
     int turn = 0;                                                   ///< of what is done to its overlay
-    std::optional<std::pair<int, move::Todo>> late;  ///< given up by the server, and done by the node all the same
+    std::optional<std::pair<int, ownership::Todo>> late;  ///< given up by the server, and done by the node all the same
     std::unique_ptr<server::Orders> orders;
     std::map<std::string, Local> locals;
     bool reachable() const { return power && agent && link && registered; }
   };
   /// What the controller has asked for and not heard of yet.
   struct Errand {
-    move::Todo todo;
+    ownership::Todo todo;
     std::string move_id;
     model::MovePhase phase = model::MovePhase::done;
     std::string upgrade_id;
@@ -131,11 +131,11 @@ class CapsuleHistory {
   void give_up_silent();
   void control(bool faults);
   void perform(const Errand& errand, bool faults);
-  bool do_errand(const Errand& errand, move::Outcome& outcome, bool faults);
+  bool do_errand(const Errand& errand, ownership::Outcome& outcome, bool faults);
   void do_fence(const Errand& errand, bool faults);
   void perform_upgrade(const Errand& errand, bool faults);
-  void do_upgrade(const Errand& errand, move::UpgradeOutcome& outcome, bool faults);
-  void work_on_overlay(Machine& machine, const move::Todo& todo, const std::string& upgrade_id);
+  void do_upgrade(const Errand& errand, ownership::UpgradeOutcome& outcome, bool faults);
+  void work_on_overlay(Machine& machine, const ownership::Todo& todo, const std::string& upgrade_id);
   void do_late(Machine& machine, bool faults);
   void check_start(const Machine& machine, const Local& local);
   void ask_for_upgrade(NewImage image, bool rehearse_only);
@@ -156,10 +156,10 @@ class CapsuleHistory {
   }
 
   std::optional<std::mt19937_64> random_;
-  move::CapsuleGuard guard_;
+  ownership::CapsuleGuard guard_;
   server::testing::Desk desk_;
   server::Dependents dependents_{&guard_};
-  move::Limits limits_;
+  ownership::Limits limits_;
   std::vector<Machine> machines_;
   std::optional<Errand> errand_;
   bool server_ = true;

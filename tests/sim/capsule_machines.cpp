@@ -8,7 +8,7 @@ using model::CapsuleState;
 using model::ClientStatus;
 using model::MoveKind;
 using model::MovePhase;
-using move::Action;
+using ownership::Action;
 using server::Context;
 using tables::Tables;
 
@@ -109,7 +109,7 @@ void CapsuleHistory::begin(Machine& machine, Local& local) {
   if (lossless && row->owner == machine.node.id && machine.data != latest_)
     wrong(fmt::format("a planned move lost writes {} to {}", machine.data, latest_));
   check_start(machine, local);
-  machine.ran = move::image_of(*local.order.allocation.job, "g");
+  machine.ran = ownership::image_of(*local.order.allocation.job, "g");
   latest_ = machine.data;  // what others wrote and it has not is lost
 }
 
@@ -123,14 +123,14 @@ void CapsuleHistory::work(Machine& machine, bool faults) {
       if (!local.order.start || local.held || !now(0.7)) continue;
       event();
       if (!machine.power || !machine.agent) return;
-      const auto bad = bad_.find(number_of(move::image_of(*local.order.allocation.job, "g")));
+      const auto bad = bad_.find(number_of(ownership::image_of(*local.order.allocation.job, "g")));
       if ((faults && chance(0.1)) || (bad != bad_.end() && bad->second == NewImage::does_not_start))
         local.status = ClientStatus::failed;
       else
         begin(machine, local);
     } else if (local.status == ClientStatus::running) {
       machine.data = latest_ = ++writes_;
-      machine.format = number_of(move::image_of(*local.order.allocation.job, "g"));
+      machine.format = number_of(ownership::image_of(*local.order.allocation.job, "g"));
       if (faults && chance(0.01)) local.status = ClientStatus::failed;
     }
     if (local.status != before) local.told = false;
@@ -170,12 +170,12 @@ void CapsuleHistory::give_up_silent() {
 // --- the controller
 
 void CapsuleHistory::control(bool faults) {
-  act([this](const Tables& t, const Context& c) { return move::decide_tend(t, limits_, c); });
+  act([this](const Tables& t, const Context& c) { return ownership::decide_tend(t, limits_, c); });
   if (!server_) return;
   const auto row = capsule();
   if (!row) return;
   if (!errand_) {
-    const auto todo = move::todo_of(desk_.tables, *row, limits_, desk_.clock.now());
+    const auto todo = ownership::todo_of(desk_.tables, *row, limits_, desk_.clock.now());
     if (todo.action == Action::none) return;
     Errand errand;
     errand.todo = todo;
@@ -185,7 +185,7 @@ void CapsuleHistory::control(bool faults) {
     if (row->upgrade) errand.upgrade_phase = row->upgrade->phase;
     errand.begun_at = unix_nanos(desk_.clock.now());
     errand.epoch = row->epoch;
-    errand.silence = move::silence_of(desk_.tables, todo.node).value_or(-1);
+    errand.silence = ownership::silence_of(desk_.tables, todo.node).value_or(-1);
     if (const auto* source = machine_of(row->owner)) {
       errand.seen = source->data;
       errand.format = source->format;
@@ -203,7 +203,7 @@ void CapsuleHistory::control(bool faults) {
 void CapsuleHistory::perform(const Errand& errand, bool faults) {
   if (errand.todo.action == Action::fence) return do_fence(errand, faults);
   if (errand.todo.upgrade) return perform_upgrade(errand, faults);
-  move::Outcome outcome;
+  ownership::Outcome outcome;
   outcome.begun_at = errand.begun_at;
   do_errand(errand, outcome, faults);
   story_.push_back(fmt::format("{}: errand {} in {}: {}; c1 {} c2 {} c3 {}", steps_,
@@ -214,15 +214,15 @@ void CapsuleHistory::perform(const Errand& errand, bool faults) {
   if (!server_) return;
   if (errand.todo.action == Action::replicate) {
     return act([&](const Tables& t, const Context& c) {
-      return move::decide_replicated(t, "default/svc", errand.todo.node, errand.epoch, outcome, limits_, c);
+      return ownership::decide_replicated(t, "default/svc", errand.todo.node, errand.epoch, outcome, limits_, c);
     });
   }
   act([&](const Tables& t, const Context& c) {
-    return move::decide_outcome(t, "default/svc", errand.move_id, errand.phase, outcome, limits_, c);
+    return ownership::decide_outcome(t, "default/svc", errand.move_id, errand.phase, outcome, limits_, c);
   });
 }
 
-bool CapsuleHistory::do_errand(const Errand& errand, move::Outcome& outcome, bool faults) {
+bool CapsuleHistory::do_errand(const Errand& errand, ownership::Outcome& outcome, bool faults) {
   const auto row = capsule();
   auto* target = machine_of(errand.todo.node);
   auto* source = row && row->move ? machine_of(row->move->source) : row ? machine_of(row->owner) : nullptr;
@@ -267,12 +267,12 @@ void CapsuleHistory::do_fence(const Errand& errand, bool faults) {
   auto* machine = machine_of(errand.todo.node);
   if (machine != nullptr && !machine->can_be_fenced) {
     return act([this](const Tables& t, const Context& c) {
-      return move::decide_not_fenced(t, "default/svc", true, "its host has no provider", limits_, c);
+      return ownership::decide_not_fenced(t, "default/svc", true, "its host has no provider", limits_, c);
     });
   }
   if (faults && chance(0.3)) {
     return act([this](const Tables& t, const Context& c) {
-      return move::decide_not_fenced(t, "default/svc", false, "the provider does not answer", limits_, c);
+      return ownership::decide_not_fenced(t, "default/svc", false, "the provider does not answer", limits_, c);
     });
   }
   if (machine != nullptr && machine->power) cut_power(*machine);
@@ -286,7 +286,7 @@ void CapsuleHistory::do_fence(const Errand& errand, bool faults) {
     work(*machine, faults);
   }
   act([&](const Tables& t, const Context& c) {
-    return move::decide_fenced(t, errand.todo.node, errand.silence, "its host was taken away", limits_, c);
+    return ownership::decide_fenced(t, errand.todo.node, errand.silence, "its host was taken away", limits_, c);
   });
 }
 

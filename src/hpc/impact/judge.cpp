@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "impact/detail/parts.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "provision/sync_build.hpp"
 
 namespace underway::impact {

@@ -13,10 +13,10 @@
 #include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
-#include "api/api.hpp"
 #include "api/access/doorman.hpp"
 #include "api/access/host_names.hpp"
 #include "api/allocation/task_api.hpp"
+#include "api/api.hpp"
 #include "async/group.hpp"
 #include "async/watchdog.hpp"
 #include "async/workers.hpp"
@@ -24,18 +24,18 @@
 #include "base/log.hpp"
 #include "base/version.hpp"
 #include "host/controller.hpp"
+#include "host/fence.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
 #include "imageshare/server_images.hpp"
-#include "move/controller.hpp"
-#include "move/host_fence.hpp"
-#include "move/link_plane.hpp"
+#include "node/fingerprint/topology.hpp"
 #include "node/node.hpp"
 #include "node/task/task_api.hpp"
-#include "node/fingerprint/topology.hpp"
 #include "os/descriptor_limit.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
+#include "ownership/controller.hpp"
+#include "ownership/link_plane.hpp"
 #include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
 #include "server/storage/store_mark.hpp"
@@ -134,7 +134,7 @@ class ServerRoleRunner {
   }
 
   server::Server& server() { return server_; }
-  void set_capsules(move::Controller& capsules) { api_.capsules = &capsules; }
+  void set_capsules(ownership::Controller& capsules) { api_.capsules = &capsules; }
   /// For a node in this process, and for hosts of ours.
   async::awaitable<std::string> make_join_token(server::NewJoinToken request) {
     return api::make_join_token(api_, std::move(request));
@@ -229,7 +229,7 @@ class ServerRoleRunner {
       return trust_.certify_node(identity, name, request, at_most);
     };
     options.root_by_raw_exec = config.raw_exec_as_root();
-    options.guard = std::make_shared<const move::CapsuleGuard>();
+    options.guard = std::make_shared<const ownership::CapsuleGuard>();
     return options;
   }
   static api::AccessOptions access_options(const Config& config) {
@@ -389,9 +389,9 @@ struct Capsules {
                    {.limits = {.lease = config.capsule_lease, .check = config.capsule_check_timeout}}) {
     server.set_capsules(controller);
   }
-  move::LinkPlane plane;
-  move::HostFence fence;
-  move::Controller controller;
+  ownership::LinkPlane plane;
+  host::HostFence fence;
+  ownership::Controller controller;
 };
 
 void set_log_level(const Config& config) {

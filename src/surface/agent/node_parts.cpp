@@ -3,16 +3,16 @@
 #include <filesystem>
 
 #include "base/log.hpp"
-#include "capsule/capsule.hpp"
-#include "capsule/extension.hpp"
-#include "capsule/running.hpp"
 #include "image/verified.hpp"
-#include "move/node_side.hpp"
+#include "ownership/node/node_side.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/pod.hpp"
 #include "provision/sync_node.hpp"
 #include "provision/sync_target.hpp"
 #include "rehearsal/node_side.hpp"
+#include "run/capsule.hpp"
+#include "run/extension.hpp"
+#include "run/running.hpp"
 #include "saving/node_side.hpp"
 
 namespace underway::agent {
@@ -29,9 +29,9 @@ constexpr const char* kSiteKeys = "/etc/underway/capsule-keys";
 
 std::string capsule_directory(const Config& config) { return config.data_dir + "/capsules"; }
 
-capsule::Options capsule_options(const Config& config, const driver::Options& common,
-                                 std::shared_ptr<imageshare::NodeImages> images) {
-  capsule::Options options;
+run::Options capsule_options(const Config& config, const driver::Options& common,
+                             std::shared_ptr<imageshare::NodeImages> images) {
+  run::Options options;
   options.driver = common;
   options.init_program = helper("underway-capsule-init");
   options.capsules = capsule_directory(config);
@@ -40,7 +40,7 @@ capsule::Options capsule_options(const Config& config, const driver::Options& co
   options.fetch = [images](const std::string& reference) { return images->fetch_blocking(reference); };
   images->keep([capsules = options.capsules] {
     std::set<std::string> digests;
-    for (const auto& run : capsule::list_runs(capsules)) digests.insert(run.digest);
+    for (const auto& run : run::list_runs(capsules)) digests.insert(run.digest);
     return digests;
   });
   return options;
@@ -106,17 +106,17 @@ async::awaitable<std::string> bring_image(std::shared_ptr<imageshare::NodeImages
 /// What this node does when capsules move here or away.
 std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger& ledger, async::Pool& pool,
                                                std::shared_ptr<imageshare::NodeImages> images) {
-  move::NodeOptions options;
+  ownership::NodeOptions options;
   options.capsules = capsule_directory(config);
   options.trash = config.data_dir + "/trash";
   options.ledger = &ledger;
   options.bring_image = [images, &pool](std::string reference) {
     return bring_image(images, pool, std::move(reference));
   };
-  return std::make_shared<move::NodeSide>(std::move(options));
+  return std::make_shared<ownership::NodeSide>(std::move(options));
 }
 
-/// Tries capsules out beside those that run (hpc/rehearsal).
+/// Tries capsules out beside those that run (capsule/rehearsal).
 rehearsal::Options rehearsal_options(const Config& config, os::Ledger& ledger,
                                      std::shared_ptr<imageshare::NodeImages> images) {
   rehearsal::Options options;
@@ -155,7 +155,7 @@ std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& node_op
                                             .store = containers,
                                             .auth_file = pod_options(config, options, "podman", containers).auth_file,
                                             .program = {}}));
-  drivers.push_back(capsule::make_capsule(capsule_options(config, options, std::move(images))));
+  drivers.push_back(run::make_capsule(capsule_options(config, options, std::move(images))));
   return drivers;
 }
 
@@ -163,7 +163,7 @@ void add_capsule_extensions(node::Options& options, const Config& config, os::Le
                             std::shared_ptr<imageshare::NodeImages> images) {
   auto& extensions = options.extensions;
   extensions.push_back(images);
-  extensions.push_back(std::make_shared<capsule::CapsuleExtension>(capsule_directory(config)));
+  extensions.push_back(std::make_shared<run::CapsuleExtension>(capsule_directory(config)));
   extensions.push_back(capsule_mover(config, ledger, pool, images));
   auto rehearsals = rehearsal_options(config, ledger, std::move(images));
   extensions.push_back(std::make_shared<rehearsal::NodeSide>(rehearsals));
@@ -175,7 +175,7 @@ std::shared_ptr<node::Extension> file_extension(const Config& config) {
   options.every = config.client.files.interval;
   options.capsules = [directory = capsule_directory(config)] {
     std::vector<std::shared_ptr<provision::SyncTarget>> targets;
-    for (const auto& run : capsule::list_runs(directory)) {
+    for (const auto& run : run::list_runs(directory)) {
       const os::ProcessIdentity init{static_cast<pid_t>(run.pid), static_cast<std::uint64_t>(run.start_time)};
       if (run.running()) targets.push_back(std::make_shared<provision::ProcessTarget>(run.name, init));
     }

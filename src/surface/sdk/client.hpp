@@ -6,23 +6,23 @@
 
 #include <functional>
 
+#include "api/access/trust_body.hpp"
 #include "api/capsule/capsule_body.hpp"
-#include "api/cluster/cluster_body.hpp"
-#include "api/job/explain.hpp"
 #include "api/capsule/saving_body.hpp"
+#include "api/cluster/cluster_body.hpp"
 #include "api/cluster/slurm_versions.hpp"
 #include "api/cluster/status.hpp"
-#include "api/access/trust_body.hpp"
+#include "api/job/explain.hpp"
 #include "api/variable/variable_body.hpp"
 #include "http/client.hpp"
 #include "image/store.hpp"
 #include "impact/entries.hpp"
 #include "model/access/acl.hpp"
-#include "model/evaluation.hpp"
 #include "model/access/namespace.hpp"
+#include "model/capsule/saving.hpp"
+#include "model/evaluation.hpp"
 #include "model/node/node.hpp"
 #include "model/node/orphans.hpp"
-#include "model/capsule/saving.hpp"
 #include "model/service_instance.hpp"
 #include "node/server/client_messages.hpp"
 #include "provision/sync_status.hpp"
@@ -392,7 +392,7 @@ class Client {
   /// "<name>-<version>.capsule").
   image::StoredImage pull_image(const std::string& reference, const std::string& out, TimePoint now,
                                 const Transferred& progress = {});
-  /// Of the capsule of an allocation, asked of its node: capsule::Changes, capsule::Services.
+  /// Of the capsule of an allocation, asked of its node: run::Changes, run::Services.
   boost::json::value capsule_changes(const std::string& allocation);
   boost::json::value capsule_services(const std::string& allocation);
   std::vector<image::KeyRecord> capsule_keys();

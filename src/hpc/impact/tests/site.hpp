@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "impact/judge.hpp"
-#include "move/upgrade.hpp"
+#include "ownership/upgrade.hpp"
 #include "provision/sync_decisions.hpp"
 #include "server/node/drain_decisions.hpp"
 #include "server/testing/desk.hpp"
@@ -68,7 +68,7 @@ class Site {
   void tend() {
     for (model::Revision before = -1; before != desk.store.revision();) {
       before = desk.store.revision();
-      desk.run([this](const auto& t, const auto& c) { return move::decide_tend(t, limits, c); });
+      desk.run([this](const auto& t, const auto& c) { return ownership::decide_tend(t, limits, c); });
     }
   }
   void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},
@@ -129,13 +129,14 @@ class Site {
         [&](const Tables& t, const Context& c) { return provision::decide_put_files(t, files(std::move(some)), c); });
   }
   std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
-    const move::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
-    return findings([&](const Tables& t, const Context& c) { return move::decide_upgrade(t, request, limits, c); });
+    const ownership::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};
+    return findings(
+        [&](const Tables& t, const Context& c) { return ownership::decide_upgrade(t, request, limits, c); });
   }
 
   server::testing::Desk desk;
-  move::CapsuleGuard guard;
-  move::Limits limits;
+  ownership::CapsuleGuard guard;
+  ownership::Limits limits;
 };
 
 inline std::string told(const std::vector<Finding>& findings) {

@@ -2,11 +2,11 @@
 #include "api/capsule/capsule_body.hpp"
 #include "api/capsule/capsule_limits.hpp"
 #include "api/cluster/change_note.hpp"
-#include "api/routes.hpp"
 #include "api/cluster/slurm_versions.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
-#include "move/controller.hpp"
+#include "ownership/controller.hpp"
 
 namespace underway::api {
 namespace {
@@ -17,7 +17,7 @@ using model::Capsule;
 /// With who would take over, by what is known now.
 void complete(const Api& api, const tables::Tables& tables, Capsule& capsule) {
   if (api.capsules != nullptr) api.capsules->complete(capsule);
-  capsule.successor = move::successor_of(tables, capsule, api.clock.now());
+  capsule.successor = ownership::successor_of(tables, capsule, api.clock.now());
 }
 
 awaitable<Response> list_capsules(Api& api, Request request) {
@@ -38,13 +38,13 @@ awaitable<Response> read_capsule(Api& api, Request request) {
   const std::string ns = namespace_of(request), name = request.param("name");
   std::vector<tables::Scope> scopes{tables::record_scope<Capsule>(model::capsule_key(ns, name))};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    auto capsule = move::get_capsule(tables, ns, name);
+    auto capsule = ownership::get_capsule(tables, ns, name);
     complete(api, tables, capsule);
     return json::encode(capsule);
   });
 }
 
-move::MoveRequest move_request(const Request& request, const MoveCapsule& body) {
+ownership::MoveRequest move_request(const Request& request, const MoveCapsule& body) {
   return {namespace_of(request), request.param("name"), body.node, body.without_overlay};
 }
 
@@ -54,7 +54,7 @@ awaitable<Response> plan_move(Api& api, Request request) {
   SeededIds unused{1};
   const auto* tables = co_await api.server.read();
   const auto decision =
-      move::decide_move(*tables, move_request(request, body), capsule_limits(api), {api.clock.now(), unused});
+      ownership::decide_move(*tables, move_request(request, body), capsule_limits(api), {api.clock.now(), unused});
   co_return http::json(json::encode(judged(api, *tables, decision.changes)));
 }
 
@@ -67,7 +67,7 @@ awaitable<Response> move_capsule(Api& api, Request request) {
     co_return http::json(json::encode(MovedCapsule{}));
   }
   auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_move(tables, wanted, limits, context);
+    return ownership::decide_move(tables, wanted, limits, context);
   };
   const auto* tables = co_await api.server.read();
   const auto target = tables->find_node(wanted.node);
@@ -92,7 +92,7 @@ awaitable<std::pair<std::string, std::string>> resolve_image(Api& api, std::stri
 /// Of the image that an upgrade would be taken back to; empty when the store does not have it.
 awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string name) {
   const auto* tables = co_await api.server.read();
-  const auto capsule = move::get_capsule(*tables, ns, name);
+  const auto capsule = ownership::get_capsule(*tables, ns, name);
   if (!capsule.way_back || api.images == nullptr) co_return std::string();
   const std::string image = capsule.way_back->image;
   for (const auto& one : co_await api.images->list()) {
@@ -103,7 +103,7 @@ awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string 
 
 awaitable<Response> upgrade_capsule(Api& api, Request request) {
   auto body = json::decode<UpgradeCapsule>(boost::json::value(parse_body(request)));
-  move::UpgradeRequest wanted;
+  ownership::UpgradeRequest wanted;
   wanted.ns = namespace_of(request);
   wanted.name = request.param("name");
   wanted.back = body.revert;
@@ -123,7 +123,7 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
   if (wanted.back && !body.loses && api.capsules != nullptr)
     co_await api.capsules->ask_what_is_lost(wanted.ns, wanted.name);
   auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_upgrade(tables, wanted, limits, context);
+    return ownership::decide_upgrade(tables, wanted, limits, context);
   };
   auto note = noted(api, request,
                     wanted.back            ? fmt::format("take the upgrade of capsule '{}' back", wanted.name)
@@ -150,19 +150,19 @@ awaitable<Response> decide_about(Api& api, Request request, Decide decide) {
 }
 
 awaitable<Response> cancel_move(Api& api, Request request) {
-  co_return co_await decide_about(api, std::move(request), move::decide_cancel);
+  co_return co_await decide_about(api, std::move(request), ownership::decide_cancel);
 }
 
 awaitable<Response> vouch(Api& api, Request request) {
   request.tell("a person says that the host of its owner is off");
-  co_return co_await decide_about(api, std::move(request), move::decide_vouch);
+  co_return co_await decide_about(api, std::move(request), ownership::decide_vouch);
 }
 
 awaitable<Response> set_standby(Api& api, Request request) {
   const auto body = json::decode<CapsuleStandby>(boost::json::value(parse_body(request)));
   auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
-                       const move::Limits& limits, const server::Context& context) {
-    return move::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);
+                       const ownership::Limits& limits, const server::Context& context) {
+    return ownership::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);
   };
   co_return co_await decide_about(api, std::move(request), std::move(decide));
 }

@@ -1,11 +1,11 @@
 // What is saved of capsules: snapshots, backups, drills, asked of the node that has the overlay. Ours, below
 // /v1/underway.
 #include "api/capsule/capsule_limits.hpp"
+#include "api/capsule/saving_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "api/capsule/saving_body.hpp"
 #include "base/json.hpp"
-#include "move/upgrade.hpp"
+#include "ownership/upgrade.hpp"
 #include "saving/server_side.hpp"
 
 namespace underway::api {
@@ -83,9 +83,9 @@ awaitable<Response> restore_capsule(Api& api, Request request) {
   const auto found = co_await saving::ask_its_node(api.server, ns, name, "saving.find", std::move(find));
   RestoredCapsule restored;
   restored.snapshot = json::decode<overlay::Snapshot>(found);
-  const move::RestoreOrder order{ns, name, restored.snapshot.id};
+  const ownership::RestoreOrder order{ns, name, restored.snapshot.id};
   auto decide = [order, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_restore(tables, order, limits, context);
+    return ownership::decide_restore(tables, order, limits, context);
   };
   auto note = noted(api, request, fmt::format("restore capsule '{}' to {}", name, restored.snapshot.id), ns);
   auto both = server::with_beside(std::move(decide), std::move(note));
@@ -98,7 +98,7 @@ awaitable<Response> read_saving(Api& api, Request request) {
   const std::string ns = namespace_of(request), name = request.param("name");
   std::vector<tables::Scope> scopes{tables::record_scope<model::CapsuleSaving>(model::capsule_key(ns, name))};
   co_return co_await answer_read(api, request, std::move(scopes), [&](const tables::Tables& tables) {
-    move::get_capsule(tables, ns, name);
+    ownership::get_capsule(tables, ns, name);
     auto saved = tables::find_record<model::CapsuleSaving>(tables, model::capsule_key(ns, name));
     if (!saved) saved = model::CapsuleSaving{.ns = ns, .name = name};
     return json::encode(*saved);

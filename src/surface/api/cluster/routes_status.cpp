@@ -1,9 +1,9 @@
 // One screen: `underway status`, and what `up` follows (a blocking query).
-#include "api/routes.hpp"
 #include "api/cluster/status.hpp"
 #include "api/cluster/troubles.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
-#include "move/controller.hpp"
+#include "ownership/controller.hpp"
 #include "provision/sync_status.hpp"
 
 namespace underway::api {

@@ -8,7 +8,7 @@
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "slurm/installed.hpp"
 
 namespace underway::api {
@@ -35,7 +35,7 @@ awaitable<std::vector<slurm::ServicesElsewhere>> services_of_capsules(Api& api, 
   std::vector<std::pair<std::string, std::string>> asked;
   for (const auto& capsule : tables::records<model::Capsule>(*tables)) {
     const auto job = capsule.ns == ns ? tables->find_job(capsule.ns, capsule.job) : nullptr;
-    if (job && !job->stop) asked.emplace_back(capsule.name, move::image_of(*job, capsule.group));
+    if (job && !job->stop) asked.emplace_back(capsule.name, ownership::image_of(*job, capsule.group));
   }
   for (const auto& [name, image] : asked) {
     const auto services = co_await services_in_store(api, image);

@@ -6,7 +6,7 @@
 #include "api/job/shortfall.hpp"
 #include "base/text.hpp"
 #include "model/validate/first_cause.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "saving/server_side.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/answers.hpp"
@@ -29,7 +29,7 @@ namespace {
 /// The newest allocation of the job on each node decides; older ones are history.
 void look_at_allocations(server::Answers& answers, const model::Job& job, ServiceStatus& service,
                          std::vector<Attention>& attention) {
-  static const move::CapsuleGuard guard;
+  static const ownership::CapsuleGuard guard;
   std::set<std::string> nodes, waits;
   std::int64_t failed = 0;
   std::string why;
@@ -172,7 +172,7 @@ bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& clus
 }
 
 CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Sight& sight) {
-  capsule.successor = move::successor_of(tables, capsule, sight.now);
+  capsule.successor = ownership::successor_of(tables, capsule, sight.now);
   return {capsule.name,           capsule.owner_name,       capsule.successor->node_name,
           capsule.successor->why, capsule.successor->loses, capsule.keeps_nothing};
 }
@@ -238,7 +238,7 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
     status.settled = status.settled && !capsule.move && !capsule.upgrade;
     const auto out_of_sync = sight.copies(capsule);
     if (job && !job->stop && sight.now != TimePoint{}) status.capsules.push_back(protected_by(tables, capsule, sight));
-    if (const auto why = move::exposed(capsule, sight.now); !why.empty() && job && !job->stop)
+    if (const auto why = ownership::exposed(capsule, sight.now); !why.empty() && job && !job->stop)
       status.attention.push_back({fmt::format("capsule '{}' is not protected as its job asks for", capsule.name), why,
                                   fmt::format("underway capsule status {}", capsule.name)});
     if (!out_of_sync.empty() && job && !job->stop)

@@ -59,7 +59,7 @@ struct Sight {
   std::function<bool(const std::string& ns)> jobs = [](const std::string&) { return true; };
   bool nodes = true;  ///< and hosts, and clusters
   TimePoint now{};    ///< by which something is overdue; without: nothing is
-  /// Puts in what is known of a capsule's copies beside the tables; move::Controller::complete().
+  /// Puts in what is known of a capsule's copies beside the tables; ownership::Controller::complete().
   std::function<std::string(model::Capsule&)> copies = [](model::Capsule&) { return std::string(); };
 };
 

@@ -7,9 +7,9 @@
 #include "api/nomad/stubs.hpp"
 #include "base/allowance.hpp"
 #include "base/text.hpp"
-#include "model/validate/first_cause.hpp"
 #include "model/job/policy.hpp"
-#include "move/capsules.hpp"
+#include "model/validate/first_cause.hpp"
+#include "ownership/capsules.hpp"
 #include "server/answers.hpp"
 #include "server/job/dependencies.hpp"
 
@@ -401,7 +401,7 @@ class GroupExplainer {
   using ByState = std::map<std::string, Alike>;
   const tables::Tables& tables_;
   server::Answers answers_{tables_};
-  move::CapsuleGuard guard_;
+  ownership::CapsuleGuard guard_;
   const model::Job& job_;
   const model::TaskGroup& group_;
   const Rows& rows_;

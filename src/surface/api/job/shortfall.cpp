@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "model/validate/first_cause.hpp"
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "server/job/job_decisions.hpp"
 #include "server/job/standstill.hpp"
 
@@ -128,7 +128,7 @@ Shortfall of_rollout(const tables::Tables& tables, const model::Job& job, const 
   const std::string others = picture.others(job.version);
   Shortfall out{
       .job = job.id, .version = job.version, .needs_you = true, .what = {}, .why = picture.cause, .advice = {}};
-  static const move::CapsuleGuard guard;
+  static const ownership::CapsuleGuard guard;
   std::int64_t healthy = 0, desired = 0;
   for (const auto& [name, state] : rollout.groups) {
     healthy += state.healthy_allocs;

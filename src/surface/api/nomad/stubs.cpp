@@ -1,6 +1,6 @@
 #include "api/nomad/stubs.hpp"
 
-#include "move/capsules.hpp"
+#include "ownership/capsules.hpp"
 #include "server/job/dependencies.hpp"
 #include "server/job/start_decisions.hpp"
 
@@ -80,7 +80,7 @@ JobStub stub(const tables::Tables& tables, const model::Job& job) {
 }
 
 std::optional<std::string> waiting_for(const tables::Tables& tables, const model::Allocation& allocation) {
-  static const move::CapsuleGuard guard;
+  static const ownership::CapsuleGuard guard;
   return server::waiting_for(tables, allocation, &guard);
 }
 

@@ -1,30 +1,30 @@
 // What is said of each route: in the order of the reference.
+#include "api/access/trust_body.hpp"
 #include "api/capsule/capsule_body.hpp"
-#include "api/cluster/cluster_body.hpp"
-#include "api/job/explain.hpp"
-#include "api/job/job_statuses.hpp"
-#include "api/openapi/openapi.hpp"
 #include "api/capsule/saving_body.hpp"
+#include "api/cluster/cluster_body.hpp"
 #include "api/cluster/slurm_versions.hpp"
 #include "api/cluster/status.hpp"
-#include "api/nomad/stubs.hpp"
 #include "api/file/sync_body.hpp"
-#include "api/access/trust_body.hpp"
-#include "capsule/extension.hpp"
+#include "api/job/explain.hpp"
+#include "api/job/job_statuses.hpp"
+#include "api/nomad/stubs.hpp"
+#include "api/openapi/openapi.hpp"
 #include "image/store.hpp"
 #include "impact/entries.hpp"
 #include "model/access/auth_method.hpp"
+#include "model/access/quota.hpp"
+#include "model/capsule/saving.hpp"
 #include "model/evaluation.hpp"
 #include "model/node/host_volume.hpp"
 #include "model/node/node.hpp"
 #include "model/node/node_pool.hpp"
 #include "model/node/orphans.hpp"
-#include "model/access/quota.hpp"
-#include "model/capsule/saving.hpp"
 #include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
 #include "node/server/client_messages.hpp"
 #include "provision/sync_status.hpp"
+#include "run/extension.hpp"
 #include "trust/messages.hpp"
 
 namespace underway::api {
@@ -290,9 +290,9 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/underway/tls", "The authority and the server's certificate."},
       {"PUT|POST", "/v1/underway/tls/rotate", "A new certificate for the server; with `authority`, a new authority."},
       {"GET", "/v1/underway/allocation/:id/capsule/changes",
-       "What the allocation's capsule has changed since its image.", nullptr, &structure_of<capsule::Changes>()},
+       "What the allocation's capsule has changed since its image.", nullptr, &structure_of<run::Changes>()},
       {"GET", "/v1/underway/allocation/:id/capsule/services", "The services of the allocation's capsule.", nullptr,
-       &structure_of<capsule::Services>()},
+       &structure_of<run::Services>()},
       {"GET", "/v1/underway/images", "Lists capsule images, newest first.", nullptr,
        &structure_of<image::StoredImage>(), true},
       {"GET", "/v1/underway/image/:reference", "Reads an image, by digest, name or name:version, with its manifest."},

@@ -10,9 +10,9 @@
 #include "agent/config.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "capsule/shelf.hpp"
 #include "os/file.hpp"
 #include "os/process.hpp"
+#include "run/shelf.hpp"
 #include "sdk/client.hpp"
 
 namespace underway::cli {
@@ -114,7 +114,7 @@ std::vector<model::RehearsalScript> scripts_of(const std::vector<std::string>& f
 LocalSaver::LocalSaver(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
   auto options = options_of(data_dir_of(arguments));
-  const auto run = capsule::find_run(options.rehearsal.driver.capsules, name.ns, name.name);
+  const auto run = run::find_run(options.rehearsal.driver.capsules, name.ns, name.name);
   saver_.emplace(std::move(options));
   if (!run || !run->running()) return;
   auto pipe = os::open_pipe();
@@ -129,7 +129,7 @@ LocalSaver::LocalSaver(const Arguments& arguments) {
   char done = 0;
   if (::read(pipe.read.get(), &done, 1) != 1) {
     try {
-      capsule::let_go_on(*run);
+      run::let_go_on(*run);
     } catch (const Error&) {
       // It has ended meanwhile.
     }

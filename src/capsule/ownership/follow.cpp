@@ -1,0 +1,193 @@
+// Copies that follow what a capsule writes to its standby. They are no errands: a move or an upgrade does not wait
+// until there is something new, only for the copy that is just made.
+#include "base/log.hpp"
+#include "ownership/controller.hpp"
+#include "ownership/detail/case.hpp"
+
+namespace underway::ownership {
+
+using async::awaitable;
+
+namespace {
+
+/// Writers stand still for at most a twentieth of the time.
+constexpr int kPace = 20;
+/// For half of it when one of them waits for a copy.
+constexpr int kUrgentPace = 2;
+/// A pause is no longer than this part of `rpo`.
+constexpr int kOfRpo = 3;
+/// As a capsule's init has it (capsule/init/saves.hpp).
+constexpr auto kSavesPatience = std::chrono::seconds(5);
+
+std::int64_t now_ns() { return unix_nanos(SystemClock().now()); }
+
+}  // namespace
+
+awaitable<bool> Controller::goes_on(const Errand& errand) {
+  const auto* tables = co_await server_.read();
+  const auto capsule = tables::find_record<model::Capsule>(*tables, errand.key);
+  const auto& owner = errand.capsule.owner;
+  co_return capsule && capsule->owner == owner&& server_.linked(owner) && server_.linked(errand.todo.node) &&
+      copies_go_on(*tables, *capsule, errand.todo.node, errand.capsule.epoch, options_.limits);
+}
+
+/// Until the record, the nodes or a failure end it; the next look at the tables begins it again.
+awaitable<void> Controller::follow(Errand errand) {
+  auto& following = following_[errand.key];
+  if (following.node != errand.todo.node || following.epoch != errand.capsule.epoch) following = {};
+  following.node = errand.todo.node;
+  following.epoch = errand.capsule.epoch;
+  following.sync = errand.job && protection_of(*errand.job, errand.capsule.group).sync;
+  following.running = true;
+  struct Running {
+    bool& running;
+    ~Running() { running = false; }
+  };
+  Duration pause{0};
+  {
+    const Running running{following.running};
+    std::optional<Error> failure;
+    try {
+      co_await copy_on(errand, following);
+    } catch (const Error& error) {
+      failure = error;
+    }
+    // How recent the newest is may be what a failover asks for next.
+    try {
+      if (following.at > following.noted_at) co_await note_copy(errand, following);
+    } catch (const Error& error) {
+      log::error("capsules: how recent the copy of {} is cannot be written down: {}", errand.key, error.one_line());
+    }
+    bool wanted = false;
+    try {
+      wanted = failure && co_await goes_on(errand);
+    } catch (const Error&) {  // the same, seen again by whoever looks next
+    }
+    if (wanted) {
+      const std::string problem = failure->one_line();
+      if (problem != following.problem) log::warn("capsules: {} has no new copy: {}", errand.key, problem);
+      following.problem = problem;
+      pause = std::min(options_.retry_copy, options_.retry_after * (1 << std::min(following.failures++, 10)));
+      co_await async::sleep_for(pause);
+    }
+  }
+  try {
+    co_await tend();
+  } catch (const Error& error) {
+    log::error("capsules: cannot be tended: {}", error.one_line());
+  }
+}
+
+/// What has changed is brought there while writers go on, if it is too much to be read while they stand still: the
+/// first copy of all, above all. `at`: when the one that counts was begun.
+awaitable<Copied> Controller::copy_once(const Errand& errand, CopyKind kind, std::int64_t& at) {
+  const auto copy = [this, &errand](CopyKind how) {
+    return async::within(options_.copy_patience, "copying",
+                         plane_.copy(errand.capsule, errand.job, errand.todo.node, how));
+  };
+  std::optional<Error> failure;
+  try {
+    co_return co_await copy(kind);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  if (failure->code() != Code::too_large) throw *failure;
+  model::CapsuleMove rounds;
+  while (!enough(rounds, options_.limits)) {
+    auto copied = co_await copy(CopyKind::running);
+    rounds.rounds.push_back(std::move(copied.round));
+  }
+  at = now_ns();
+  co_return co_await copy(CopyKind::consistent);
+}
+
+awaitable<void> Controller::copy_on(const Errand& errand, Following& following) {
+  const auto& [key, capsule, job, todo, silence] = errand;
+  if (!job) throw Error(Code::invalid, fmt::format("the job of capsule '{}' is gone", capsule.name));
+  struct Busy {
+    std::set<std::string>& all;
+    const std::string& key;
+    ~Busy() { all.erase(key); }
+  };
+  while (!busy_.contains(key) && co_await goes_on(errand)) {
+    Copied copied;
+    const auto begun = std::chrono::steady_clock::now();
+    {
+      busy_.insert(key);
+      const Busy busy{busy_, key};
+      if (!following.staged)
+        co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
+      following.staged = true;
+      auto at = now_ns();
+      const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
+      const bool whole = at - following.whole_at >= whole_every.count();
+      copied = co_await copy_once(errand, whole ? CopyKind::whole : CopyKind::following, at);
+      following.at = at;
+      following.behind_since = copied.behind < Duration{0} ? 0 : now_ns() - copied.behind.count();
+      if (whole) following.whole_at = at;
+      following.problem.clear();
+      following.failures = 0;
+    }
+    if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
+    // A move that has begun meanwhile waits for nothing else.
+    if (!co_await goes_on(errand)) co_return;
+    // However dear the last one was: older than this share of what a failover starts from no copy becomes for it.
+    const auto pause = std::min<Duration>(std::max<Duration>(kPace * copied.held, options_.copy_share * copied.cost),
+                                          capsule.rpo / kOfRpo);
+    co_await async::sleep_until(begun +
+                                (following.sync ? std::min<Duration>(pause, kUrgentPace * copied.held) : pause));
+    if (!co_await next_is_due(errand, following, copied, begun, begun + pause)) co_return;
+  }
+}
+
+/// Waits until there is something to be copied. False: this is over.
+awaitable<bool> Controller::next_is_due(const Errand& errand, Following& following, Copied copied,
+                                        async::SteadyTime begun, async::SteadyTime rested) {
+  const auto& capsule = errand.capsule;
+  const auto unchanged = [&following](Duration ago) { following.at = now_ns() - ago.count(); };
+  const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
+  while (!busy_.contains(errand.key) && co_await goes_on(errand)) {
+    if (now_ns() - following.whole_at >= whole_every.count()) co_return true;
+    const auto now = std::chrono::steady_clock::now();
+    const auto every = std::max<Duration>(begun + capsule.replicate_every - now, Duration{0});
+    const auto rest = std::max<Duration>(rested - now, Duration{0});
+    if (co_await plane_.watch(capsule, errand.job, copied.seen, every, rest, options_.note_every, unchanged))
+      co_return true;
+    if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
+  }
+  co_return false;
+}
+
+awaitable<void> Controller::note_copy(const Errand& errand, Following& following) {
+  Outcome outcome;
+  outcome.begun_at = following.at;
+  auto decide = [errand, outcome, this](const tables::Tables& tables, const server::Context& context) {
+    return decide_replicated(tables, errand.key, errand.todo.node, errand.capsule.epoch, outcome, options_.limits,
+                             context);
+  };
+  co_await server_.writer().submit(std::move(decide));
+  following.noted_at = outcome.begun_at;
+}
+
+std::string Controller::complete(model::Capsule& capsule) const {
+  const auto found = following_.find(model::capsule_key(capsule.ns, capsule.name));
+  if (found == following_.end()) return {};
+  const auto& following = found->second;
+  if (following.epoch != capsule.epoch) return {};
+  for (auto& replica : capsule.replicas) {
+    if (replica.node == following.node) replica.at = std::max(replica.at, following.at);
+  }
+  if (capsule.state == model::CapsuleState::held && capsule.description.empty() && !following.problem.empty())
+    capsule.description = fmt::format("its standby has no new copy: {}", following.problem);
+  // Without copies services go on after a while, and nobody can be asked since when.
+  const bool none = now_ns() - following.at > Duration(kSavesPatience).count();
+  const auto last = following.at != 0 ? following.at : capsule.held_since;
+  const auto since = following.behind_since != 0 ? following.behind_since : none ? last : 0;
+  if (!following.sync || capsule.state != model::CapsuleState::held || since == 0) return {};
+  const auto why = fmt::format("not in sync since {}: services go on before what they save is on the standby",
+                               format_time(from_unix_nanos(since)));
+  if (capsule.description.empty()) capsule.description = why;
+  return why;
+}
+
+}  // namespace underway::ownership

@@ -1,0 +1,75 @@
+#include "ownership/node/detail/ears.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
+
+namespace underway::ownership::detail {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// Without a listener it is looked at, which costs more, so that is tried again.
+constexpr auto kTryAgain = std::chrono::minutes(1);
+/// One whose server has not asked for so long has moved away, or is not copied any more.
+constexpr auto kForgotten = std::chrono::minutes(5);
+
+}  // namespace
+
+Ear::Ear(const std::string& upper)
+    : id(fmt::format("{:x}", steady_clock::now().time_since_epoch().count())), listener(upper) {}
+
+std::shared_ptr<Ear> Ears::at(const std::string& upper) {
+  const std::lock_guard lock(mutex_);
+  const auto now = steady_clock::now();
+  std::erase_if(slots_, [&](const auto& slot) { return now - slot.second.asked > kForgotten; });
+  const auto [found, fresh] = slots_.try_emplace(upper);
+  auto& slot = found->second;
+  slot.asked = now;
+  struct stat place = {};
+  const std::pair<dev_t, ino_t> of =
+      ::stat(upper.c_str(), &place) == 0 ? std::pair(place.st_dev, place.st_ino) : std::pair<dev_t, ino_t>();
+  if (slot.of != of) slot.ear.reset();
+  slot.of = of;
+  if (slot.ear || (!fresh && now - slot.failed < kTryAgain)) return slot.ear;
+  try {
+    slot.ear = std::make_shared<Ear>(upper);
+  } catch (const Error& error) {
+    if (fresh) log::warn("node: {}", error.one_line());
+    slot.failed = now;
+  }
+  return slot.ear;
+}
+
+void Ears::give_up(const std::string& upper, const Error& error) {
+  if (error.code() == Code::unavailable) return forget(upper);
+  const std::lock_guard lock(mutex_);
+  auto& slot = slots_[upper];
+  if (std::exchange(slot.ear, nullptr)) log::warn("node: {}", error.one_line());
+  slot.asked = slot.failed = steady_clock::now();
+}
+
+void Ears::forget(const std::string& upper) {
+  const std::lock_guard lock(mutex_);
+  slots_.erase(upper);
+}
+
+std::string Seen::text() const { return ear.empty() ? look : fmt::format("{} {} {}", look, ear, heard); }
+
+Seen Seen::parse(const std::string& text) {
+  const auto parts = split(text, ' ');
+  Seen seen;
+  seen.look = parts[0];
+  if (parts.size() != 3) return seen;
+  seen.ear = parts[1];
+  seen.heard = leading_number_or(parts[2], seen.heard);
+  return seen;
+}
+
+}  // namespace underway::ownership::detail

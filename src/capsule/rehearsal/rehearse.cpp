@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "rehearsal/detail/clone.hpp"
+#include "rehearsal/rehearsal.hpp"
+#include "run/shelf.hpp"
+
+namespace underway::rehearsal {
+
+bool is_under_way(const Error& error) { return error.code() == Code::conflict && error.message() == detail::kUnderWay; }
+
+model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request,
+                          const std::function<void(const std::string& upper)>& fill) {
+  model::Rehearsal told;
+  try {
+    detail::Clone clone(options, request);
+    clone.fill(fill);
+    if (auto stopped = clone.stop_what_ran()) told.findings.push_back(std::move(*stopped));
+    if (told.findings.empty() || told.findings.back().passed) told.findings.push_back(clone.start());
+    told.image = clone.image();
+    told.digest = clone.digest();
+    if (told.findings.back().passed) told.findings.push_back(clone.check());
+    if (told.findings.back().passed) {
+      for (auto& finding : clone.run_scripts()) told.findings.push_back(std::move(finding));
+    }
+  } catch (Error& e) {
+    e.while_doing(fmt::format("rehearsing capsule '{}' on node '{}'", request.name, options.self.name));
+    throw;
+  }
+  told.at = unix_nanos(SystemClock().now());
+  return told;
+}
+
+namespace {
+
+/// A snapshot that is there for the rehearsal alone.
+class Borrowed {
+ public:
+  Borrowed(overlay::Shelf& shelf, std::string given) : shelf_(shelf), id_(std::move(given)) {
+    if (!id_.empty()) return;
+    id_ = shelf_.take("rehearsal").id;
+    ours_ = true;
+  }
+  Borrowed(const Borrowed&) = delete;
+  ~Borrowed() { give_back(); }
+  const std::string& id() const { return id_; }
+  void give_back() {
+    if (!std::exchange(ours_, false)) return;
+    try {
+      shelf_.remove(id_);
+    } catch (const Error& e) {
+      log::warn("rehearsal: the snapshot {} stays: {}", id_, e.one_line());
+    }
+  }
+
+ private:
+  overlay::Shelf& shelf_;
+  std::string id_;
+  bool ours_ = false;
+};
+
+}  // namespace
+
+model::Rehearsal rehearse(const Options& options, const RehearsalRequest& request) {
+  auto run = run::find_run(options.driver.capsules, request.ns, request.name);
+  if (!run) run = run::Run{.ns = request.ns, .name = request.name};
+  auto shelf = run::shelf_of(options.driver.capsules, *run);
+  std::string snapshot;
+  auto told = rehearse(options, request, [&](const std::string& upper) {
+    Borrowed borrowed(shelf, request.snapshot);
+    snapshot = borrowed.id();
+    shelf.extract(snapshot, upper);
+  });
+  told.snapshot = snapshot;
+  return told;
+}
+
+}  // namespace underway::rehearsal

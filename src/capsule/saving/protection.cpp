@@ -1,0 +1,168 @@
+#include "saving/protection.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "model/capsule/capsule_name.hpp"
+#include "run/config/config.hpp"
+#include "saving/defaults.hpp"
+#include "saving/server_side.hpp"
+
+namespace underway::saving {
+namespace {
+
+/// Which way it would be where nobody has looked at the disk.
+overlay::Method likely_method(const std::optional<run::OverlayConfig>& config) {
+  const auto kind = config.value_or(run::OverlayConfig()).kind;
+  const bool btrfs = kind == overlay::Kind::btrfs || kind == overlay::Kind::raid1;
+  return btrfs ? overlay::Method::subvolume : overlay::Method::copy;
+}
+
+void add_saved(Protection& out, const model::TaskGroup& group, const run::Config& config) {
+  run::Saving saving;
+  saving.snapshot = config.snapshot;
+  saving.job.groups.push_back(group);
+  const auto plan = snapshots_of(saving, likely_method(config.overlay));
+  out.snapshots_every = plan.schedule.every;
+  out.snapshots_kept = plan.schedule.keep.value_or(overlay::Retention());
+  out.snapshots_by_default = plan.by_default && plan.schedule.every > Duration{0};
+  if (!config.backup) return;
+  out.repository = config.backup->repository;
+  out.backups_every = config.backup->every;
+  out.backups_kept = config.backup->keep.value_or(overlay::Retention());
+  out.drills_every = config.backup->drill_every;
+}
+
+/// How many nodes can run capsules, by pool and datacenter; of a planned cluster as many as its pools are to have.
+class Places {
+ public:
+  Places(const tables::Tables& tables, const model::Cluster* planned) {
+    std::set<std::string> unable;
+    for (const auto& row : tables.nodes()) {
+      const bool able = row->drivers.contains(std::string(model::kCapsuleDriver));
+      const auto* pool = planned != nullptr && row->cluster == planned->name && !row->host.empty()
+                             ? planned->find_pool(row->node_pool)
+                             : nullptr;
+      if (pool == nullptr && able) ++count_[{row->node_pool, row->datacenter}];
+      if (pool != nullptr && !able) unable.insert(pool->name);
+    }
+    if (planned == nullptr) return;
+    for (const auto& pool : planned->pools) {
+      if (!unable.contains(pool.name)) count_[{pool.name, planned->datacenter}] += pool.size;
+    }
+  }
+  /// Beside one that it runs on.
+  std::int64_t others_in(const std::string& pool) const {
+    std::int64_t most = 0;
+    for (const auto& [place, count] : count_) {
+      if (place.first == pool) most = std::max(most, count);
+    }
+    return std::max<std::int64_t>(0, most - 1);
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::int64_t> count_;
+};
+
+void follow(Protection& one, const model::Capsule& capsule) {
+  one.standby_chosen = capsule.standby_chosen;
+  if (capsule.standby_chosen) {
+    one.standby = !capsule.standby.empty();
+    one.copies_every = capsule.replicate_every;
+    one.loss = capsule.loss;
+    one.rpo = capsule.rpo;
+  }
+  if (one.standby && capsule.standby != capsule.owner) one.standby_node = capsule.standby_name;
+}
+
+std::vector<std::string> warnings_of(const Protection& one) {
+  std::vector<std::string> out;
+  if (one.keeps_nothing) return out;
+  const bool backed_up = one.backups_every > Duration{0};
+  const std::string rest = backed_up ? "what it wrote since its last backup is lost if that does not come back"
+                                     : "all that it keeps is lost if that does not come back";
+  if (!one.standby) {
+    out.push_back(fmt::format("it has no standby: it waits for its host, and {}", rest));
+  } else if (one.others == 0 && one.standby_node.empty()) {
+    out.push_back(fmt::format("no other node of pool '{}' can take it: it waits for its host, and {}", one.pool, rest));
+  }
+  if (one.snapshots_every <= Duration{0} && !backed_up)
+    out.emplace_back("it has neither snapshots nor backups: what a mistake spoils stays spoiled");
+  return out;
+}
+
+}  // namespace
+
+std::vector<Protection> protections_of(const model::Job& job) {
+  std::vector<Protection> out;
+  for (const auto& group : job.groups) {
+    const auto* task = model::capsule_task(group);
+    if (task == nullptr || !run::problems(task->config).empty()) continue;
+    const auto config = run::parse_config(task->config);
+    const auto asked = run::protection_of(task->config);
+    Protection one;
+    one.ns = job.ns;
+    one.job = job.id;
+    one.capsule = model::capsule_name(job, group);
+    one.pool = job.node_pool;
+    one.keeps_nothing = asked.keeps_nothing;
+    one.standby = asked.standby && !asked.keeps_nothing;
+    if (one.standby) {
+      one.copies_every = asked.every;
+      one.loss = asked.loss;
+      one.rpo = asked.rpo;
+    }
+    add_saved(one, group, config);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+void look_for_nodes(std::vector<Protection>& protections, const tables::Tables& tables, const model::Cluster* planned) {
+  if (protections.empty()) return;
+  const Places places(tables, planned);
+  for (auto& one : protections) {
+    const auto key = model::capsule_key(one.ns, one.capsule);
+    one.others = places.others_in(one.pool);
+    if (const auto capsule = tables::find_record<model::Capsule>(tables, key); capsule && capsule->job == one.job)
+      follow(one, *capsule);
+    const auto saved = tables::find_record<model::CapsuleSaving>(tables, key);
+    if (saved && one.snapshots_by_default && saved->snapshot.every > Duration{0}) {
+      const auto told =
+          by_default(saved->snapshot.every < std::chrono::hours{24} ? overlay::Method::clone : overlay::Method::copy);
+      one.snapshots_every = told.every;
+      one.snapshots_kept = told.keep.value_or(overlay::Retention());
+    }
+    one.warnings = warnings_of(one);
+  }
+}
+
+const describe::Structure& description(describe::Tag<Protection>) {
+  static const describe::Structure s =
+      describe::Builder<Protection>("protection", "How what a capsule keeps is protected.")
+          .wire<&Protection::ns>("Namespace", "Namespace of the job and of the capsule.")
+          .wire<&Protection::job>("JobID", "ID of the job that the capsule belongs to.")
+          .wire<&Protection::capsule>("Capsule", "Name of the capsule, within its namespace.")
+          .wire<&Protection::pool>("NodePool", "Of the nodes that it may run on.")
+          .wire<&Protection::keeps_nothing>("KeepsNothing", "It starts elsewhere with nothing.")
+          .wire<&Protection::standby>("Standby", "Another node is to have a copy of what it keeps, and takes over.")
+          .wire<&Protection::standby_node>("StandbyNode", "Which one; empty: the server has not chosen yet.")
+          .wire<&Protection::standby_chosen>("StandbyChosen", "Somebody has chosen it, not the server.")
+          .wire<&Protection::others>("OtherNodes", "How many could have the copy.")
+          .wire<&Protection::copies_every>("CopiesEvery", "For what is written in place; the rest is copied at once.")
+          .wire<&Protection::loss>("Loss", "That a copy is older is told.")
+          .wire<&Protection::rpo>("RPO", "From an older copy nothing is started.")
+          .wire<&Protection::snapshots_every>("SnapshotsEvery", "0: only by hand, and before a change.")
+          .wire<&Protection::snapshots_kept>("SnapshotsKept", "How many; all 0: all.")
+          .wire<&Protection::snapshots_by_default>("SnapshotsByDefault", "The job says nothing of them.")
+          .wire<&Protection::repository>("BackupRepository", "Where backups are; empty: no place is named.")
+          .wire<&Protection::backups_every>("BackupsEvery", "0: only by hand.")
+          .wire<&Protection::backups_kept>("BackupsKept", "How many; all 0: all.")
+          .wire<&Protection::drills_every>("DrillsEvery", "How often the newest is tried; 0: only by hand.")
+          .wire<&Protection::warnings>("Warnings", "What nothing protects from.")
+          .done();
+  return s;
+}
+
+}  // namespace underway::saving

@@ -13,16 +13,17 @@
 #include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
-#include "api/api.hpp"
 #include "api/access/doorman.hpp"
 #include "api/access/host_names.hpp"
 #include "api/allocation/task_api.hpp"
+#include "api/api.hpp"
 #include "async/group.hpp"
 #include "async/watchdog.hpp"
 #include "async/workers.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "files/masters/service.hpp"
 #include "host/controller.hpp"
 #include "host/local.hpp"
 #include "http/server.hpp"
@@ -30,13 +31,12 @@
 #include "move/controller.hpp"
 #include "move/host_fence.hpp"
 #include "move/link_plane.hpp"
+#include "node/fingerprint/topology.hpp"
 #include "node/node.hpp"
 #include "node/task/task_api.hpp"
-#include "node/fingerprint/topology.hpp"
 #include "os/descriptor_limit.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
-#include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
 #include "server/storage/store_mark.hpp"
 #include "slurm/drain.hpp"
@@ -274,7 +274,7 @@ class ServerRoleRunner {
   trust::ServerTrust trust_;
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   server::Server server_;
-  provision::FileService files_;
+  files::FileService files_;
   std::optional<server::AuditLog> audit_;
   async::Workers workers_;
   api::Api api_;

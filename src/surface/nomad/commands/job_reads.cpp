@@ -6,13 +6,13 @@
 #include "cli/terminal.hpp"
 #include "model/diff/diff.hpp"
 #include "nomad/find.hpp"
-#include "nomad/job_diff.hpp"
-#include "nomad/job_plan.hpp"
-#include "nomad/job_status.hpp"
-#include "nomad/commands/monitor.hpp"
 #include "nomad/program.hpp"
-#include "nomad/rows.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text/deployment_text.hpp"
+#include "nomad/text/job_diff.hpp"
+#include "nomad/text/job_plan.hpp"
+#include "nomad/text/job_status.hpp"
+#include "nomad/text/rows.hpp"
 #include "os/file.hpp"
 
 namespace underway::nomad {

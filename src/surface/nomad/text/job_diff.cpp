@@ -1,10 +1,10 @@
-#include "nomad/job_diff.hpp"
+#include "nomad/text/job_diff.hpp"
 
 #include <algorithm>
 
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,4 +1,4 @@
-#include "nomad/job_status.hpp"
+#include "nomad/text/job_status.hpp"
 
 #include <map>
 
@@ -9,9 +9,10 @@
 #include "model/job/cron.hpp"
 #include "model/job/job.hpp"
 #include "nomad/find.hpp"
-#include "nomad/commands/monitor.hpp"
-#include "nomad/rows.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/deployment_text.hpp"
+#include "nomad/text/group_failure.hpp"
+#include "nomad/text/rows.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,4 +1,4 @@
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "nomad/rows.hpp"
+#include "nomad/text/rows.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "nomad/job_plan.hpp"
+#include "nomad/text/job_plan.hpp"
 
 #include <map>
 
@@ -8,9 +8,9 @@
 #include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
-#include "nomad/job_diff.hpp"
-#include "nomad/commands/monitor.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/group_failure.hpp"
+#include "nomad/text/job_diff.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,4 +1,4 @@
-#include "nomad/alloc_status.hpp"
+#include "nomad/text/alloc_status.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,10 @@
 #include "cli/terminal.hpp"
 #include "model/allocation.hpp"
 #include "nomad/find.hpp"
-#include "nomad/job_status.hpp"
-#include "nomad/commands/monitor.hpp"
-#include "nomad/rows.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/group_failure.hpp"
+#include "nomad/text/job_status.hpp"
+#include "nomad/text/rows.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,4 +1,4 @@
-#include "nomad/node_status.hpp"
+#include "nomad/text/node_status.hpp"
 
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "cli/terminal.hpp"
 #include "nomad/find.hpp"
-#include "nomad/rows.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/rows.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

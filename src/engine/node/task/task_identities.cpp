@@ -1,11 +1,11 @@
-// The tokens of a task: fetched before it starts, renewed while it runs.
+#include "node/task/task_identities.hpp"
+
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "crypto/digest.hpp"
 #include "node/task/destination.hpp"
 #include "node/task/file_access.hpp"
 #include "node/task/task_event.hpp"
-#include "node/task/task_runner.hpp"
 
 namespace underway::node {
 namespace {
@@ -39,42 +39,41 @@ std::optional<TimePoint> end_of(const std::string& token) {
 
 }  // namespace
 
-std::string TaskRunner::identity_path(const model::Identity& identity) const {
-  const auto view = context_.drivers.paths(task_->driver, directory_, task_->name);
-  return resolve_destination(interpolation_.apply(identity.file_path()), task_->name, directory_.root(), view);
+std::string TaskIdentities::path_of(const model::Identity& identity) const {
+  const model::Task& task = subject_.task();
+  return resolve_destination(environment_.interpolation().apply(identity.file_path()), task.name,
+                             environment_.directory().root(), environment_.paths_of(task));
 }
 
-/// Asks the server until it answers: a task that wants its token does not start without one. What an earlier start left
-/// in memory serves while it is good.
-awaitable<void> TaskRunner::fetch_identities() {
-  identity_environment_.clear();
+awaitable<void> TaskIdentities::fetch() {
+  environment_.added.tokens.clear();
   const auto has_token = [this](const std::string& name, Duration for_longer_than) {
     const auto it = tokens_.find(name);
     return it != tokens_.end() && !it->second.token.empty() &&
            it->second.expires - context_.runtime.now() > for_longer_than;
   };
   bool told = false;
-  for (const auto& identity : identities_of(*task_)) {
+  for (const auto& identity : identities_of(subject_.task())) {
     const std::string name = name_of(identity);
-    while (!kill_) {
+    while (!subject_.killed()) {
       if (has_token(name, identity.lifetime() / 2)) break;
-      const std::string problem = co_await renew_identity(identity);
+      const std::string problem = co_await renew(identity);
       if (problem.empty() || has_token(name, Duration{0})) break;
-      if (!told) record_event(event::make(event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
+      if (!told) subject_.tell(event::make(event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
       told = true;
-      co_await pause(kRetry);
+      co_await subject_.pause(kRetry);
     }
-    if (kill_) co_return;
-    if (identity.env) identity_environment_[identity.variable()] = tokens_.at(name).token;
-    if (identity.file) co_await write_identity(identity);
+    if (subject_.killed()) co_return;
+    if (identity.env) environment_.added.tokens[identity.variable()] = tokens_.at(name).token;
+    if (identity.file) co_await write(identity);
   }
 }
 
 /// Empty, or why there is no new token now. Throws what will not be different another time.
-awaitable<std::string> TaskRunner::renew_identity(model::Identity identity) {
+awaitable<std::string> TaskIdentities::renew(model::Identity identity) {
   if (context_.server == nullptr) throw Error(Code::unsupported, "there is no server that signs identities");
   try {
-    const IdentityRequest request{allocation_->id, task_->name, name_of(identity)};
+    const IdentityRequest request{subject_.allocation()->id, subject_.task().name, name_of(identity)};
     const auto reply = co_await context_.server->sign(request);
     tokens_[request.identity] = {reply.token, from_unix_nanos(reply.issued), from_unix_nanos(reply.expires)};
     co_return std::string();
@@ -85,21 +84,23 @@ awaitable<std::string> TaskRunner::renew_identity(model::Identity identity) {
   }
 }
 
-awaitable<void> TaskRunner::write_identity(model::Identity identity) {
-  const std::string path = identity_path(identity), token = tokens_.at(name_of(identity)).token;
-  const os::Owner owner{user_.uid, user_.gid};
-  co_await blocking(context_.runtime, [&] { Beneath(directory_.root()).write(path, token, 0600, owner); });
+awaitable<void> TaskIdentities::write(model::Identity identity) {
+  const std::string path = path_of(identity), token = tokens_.at(name_of(identity)).token;
+  const os::Owner owner = environment_.owner();
+  const auto put = [&] { Beneath(environment_.directory().root()).write(path, token, 0600, owner); };
+  co_await blocking(context_.runtime, put);
 }
 
 /// After a restart of the agent: when what the task has in its files ends.
-awaitable<void> TaskRunner::recall_identities() {
-  build_interpolation();
-  co_await find_user();
-  for (const auto& identity : identities_of(*task_)) {
+awaitable<void> TaskIdentities::recall() {
+  environment_.rebuild();
+  co_await environment_.find_user();
+  for (const auto& identity : identities_of(subject_.task())) {
     if (!identity.file || tokens_.contains(name_of(identity))) continue;
-    const std::string path = identity_path(identity);
+    const std::string path = path_of(identity);
     std::optional<std::string> text;
-    co_await blocking(context_.runtime, [&] { text = Beneath(directory_.root()).find(path); });
+    const auto read = [&] { text = Beneath(environment_.directory().root()).find(path); };
+    co_await blocking(context_.runtime, read);
     if (!text) continue;
     if (const auto end = end_of(*text)) tokens_[name_of(identity)] = {*text, *end - identity.lifetime(), *end};
   }
@@ -107,36 +108,36 @@ awaitable<void> TaskRunner::recall_identities() {
 
 /// When half of its time is over. One that only the environment of a process from before our restart holds is taken as
 /// begun now.
-TimePoint TaskRunner::renewal_of(const model::Identity& identity) {
+TimePoint TaskIdentities::renewal_of(const model::Identity& identity) {
   auto& token = tokens_[name_of(identity)];
   if (token.expires == TimePoint{}) token.expires = context_.runtime.now() + identity.lifetime();
   return token.expires - identity.lifetime() / 2;
 }
 
-awaitable<void> TaskRunner::keep_identities() {
-  const std::shared_ptr<RunningTask> process = process_;
-  const auto identities = identities_of(*task_);
+awaitable<void> TaskIdentities::keep() {
+  const std::shared_ptr<RunningTask> process = subject_.process();
+  const auto identities = identities_of(subject_.task());
   if (identities.empty()) co_return;
-  co_await recall_identities();
-  while (process_ == process && !kill_) {
+  co_await recall();
+  while (subject_.process() == process && !subject_.killed()) {
     const auto* next = &identities.front();
     for (const auto& identity : identities)
       if (renewal_of(identity) < renewal_of(*next)) next = &identity;
     const Duration wait = renewal_of(*next) - context_.runtime.now();
     if (wait > Duration{0}) {
-      co_await pause(std::max(wait, kShortestWait));
+      co_await subject_.pause(std::max(wait, kShortestWait));
       continue;
     }
-    if (const std::string problem = co_await renew_identity(*next); !problem.empty()) {
-      log::debug("node: task '{}' of {} keeps its token: {}", task_->name, allocation_->id, problem);
-      co_await pause(kRetry);
+    if (const std::string problem = co_await renew(*next); !problem.empty()) {
+      log::debug("node: task '{}' of {} keeps its token: {}", subject_.task().name, subject_.allocation()->id, problem);
+      co_await subject_.pause(kRetry);
       continue;
     }
-    if (process_ != process || kill_) co_return;
-    if (next->file) co_await write_identity(*next);
-    if (process_ != process || kill_ || restart_asked_) co_return;
-    if (next->change_mode == model::IdentityChange::restart) restart("Identity renewed");
-    if (next->change_mode == model::IdentityChange::signal) signal(next->change_signal, "Identity renewed");
+    if (subject_.process() != process || subject_.killed()) co_return;
+    if (next->file) co_await write(*next);
+    if (subject_.process() != process || subject_.killed() || subject_.restarting()) co_return;
+    if (next->change_mode == model::IdentityChange::restart) subject_.restart("Identity renewed");
+    if (next->change_mode == model::IdentityChange::signal) subject_.signal(next->change_signal, "Identity renewed");
   }
 }
 

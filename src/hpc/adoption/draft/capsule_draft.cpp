@@ -38,7 +38,7 @@ bool is_to_be_eliminated(const Service& service) {
                      [](const std::string& advice) { return advice.starts_with("Eliminate"); });
 }
 
-void add_once(std::vector<std::string>& list, std::string_view word) {
+void add_missing(std::vector<std::string>& list, std::string_view word) {
   if (std::find(list.begin(), list.end(), word) == list.end()) list.emplace_back(word);
 }
 
@@ -154,7 +154,7 @@ class Drafter {
       if (!program.package.empty()) service.packages = {program.package};
     }
     service.state = program.state_directories;
-    for (const auto& file : program.configuration) add_once(service.configuration, file);
+    for (const auto& file : program.configuration) add_missing(service.configuration, file);
     const auto masked = [](const std::string& word) { return word.find("…") != std::string::npos; };
     if (std::any_of(service.command.begin(), service.command.end(), masked))
       service.notes.emplace_back("its command line holds a secret, which was not copied: give it by a file");
@@ -181,7 +181,7 @@ class Drafter {
       for (const auto& need : program->needs) {
         const auto found = names.find(need.program);
         if (found == names.end() || found->second == service.name) continue;
-        if (!reaches(capsule, found->second, service.name)) add_once(service.depends_on, found->second);
+        if (!reaches(capsule, found->second, service.name)) add_missing(service.depends_on, found->second);
       }
     }
   }

@@ -10,7 +10,7 @@
 namespace underway::inspection::detail {
 namespace {
 
-constexpr std::size_t kMaxText = 8U << 20;
+constexpr std::size_t kMaxProcText = 8U << 20;
 constexpr std::size_t kMaxProcesses = 100'000;
 constexpr std::size_t kMaxWrittenFiles = 200;
 
@@ -22,9 +22,9 @@ std::string link_of(const std::string& path) {
 }
 
 /// The text of a file of /proc; empty when it may not be read or the process is gone.
-std::string text_of(const std::string& path) {
+std::string text_at(const std::string& path) {
   try {
-    return os::find_file(path, kMaxText).value_or("");
+    return os::find_file(path, kMaxProcText).value_or("");
   } catch (const Error&) {
     return {};  // a process that ends while it is looked at, or one that we may not look at: the caller counts these
   }
@@ -57,7 +57,7 @@ void read_descriptors(const std::string& base, Process& process) {
     if (const auto inode = socket_inode(target)) {
       process.sockets.insert(*inode);
     } else if (is_state(target) && process.written_files.size() < kMaxWrittenFiles &&
-               opened_for_writing(text_of(base + "/fdinfo/" + entry.name))) {
+               opened_for_writing(text_at(base + "/fdinfo/" + entry.name))) {
       process.written_files.insert(target);
     }
   }
@@ -79,7 +79,7 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
     Process one;
     one.pid = *pid;
     const std::string base = "/proc/" + entry.name;
-    const auto status = parse_status(text_of(base + "/status"));
+    const auto status = parse_status(text_at(base + "/status"));
     const std::string its_network = link_of(base + "/ns/net");
     if (its_network.empty() && !status.name.empty() && !status.ended && status.parent != 2 && one.pid != 2) ++hidden;
     if (its_network != network) continue;
@@ -89,11 +89,11 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
     one.parent = status.parent;
     one.uid = status.uid;
     one.name = one.executable.substr(one.executable.rfind('/') + 1);
-    const auto words = parse_command_line(text_of(base + "/cmdline"));
+    const auto words = parse_command_line(text_at(base + "/cmdline"));
     one.name = name_of(one.name, words);
     one.command = mask_secrets(words);
-    one.unit = unit_of_cgroup(text_of(base + "/cgroup"));
-    one.libraries = libraries_of_maps(text_of(base + "/maps"));
+    one.unit = unit_of_cgroup(text_at(base + "/cgroup"));
+    one.libraries = libraries_of_maps(text_at(base + "/maps"));
     read_descriptors(base, one);
     out.push_back(std::move(one));
   }

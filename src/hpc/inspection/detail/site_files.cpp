@@ -44,9 +44,9 @@ std::string masked_command(std::string_view text) {
 }
 
 /// Reads files and directories below a root, and notes what it could not read.
-class SiteReader {
+class SiteFilesReader {
  public:
-  SiteReader(const RootView& root, HostSurvey& survey) : root_(root), survey_(survey) {}
+  SiteFilesReader(const RootView& root, HostSurvey& survey) : root_(root), survey_(survey) {}
 
   void read() {
     cron();
@@ -237,6 +237,6 @@ bool enables_forwarding(std::string_view text) {
   return on;
 }
 
-void read_site_files(const RootView& root, HostSurvey& survey) { SiteReader(root, survey).read(); }
+void read_site_files(const RootView& root, HostSurvey& survey) { SiteFilesReader(root, survey).read(); }
 
 }  // namespace underway::inspection::detail

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 /// A time of any year, and the zone that it is told in.
 struct Instant {
@@ -90,4 +90,4 @@ Value time_value(TimePoint time);
 /// The time that a value is, one that a function returned.
 const Instant* time_of(const Value& value);
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -6,7 +6,7 @@
 
 #include <boost/multiprecision/cpp_int.hpp>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 /// coefficient × 10^exponent, exactly. Each operation charges the rendering for its digits.
 class Decimal {
@@ -33,4 +33,4 @@ class Decimal {
   std::int64_t exponent_ = 0;
 };
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

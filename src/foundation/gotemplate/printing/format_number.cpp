@@ -1,4 +1,4 @@
-#include "gotemplate/detail/format_number.hpp"
+#include "gotemplate/printing/format_number.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::string format_real(double value, char verb, int precision, bool sharp) {
   return text;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,6 +1,6 @@
-#include "gotemplate/detail/utf8.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 Rune decode(std::string_view text) {
   if (text.empty()) return {kReplacement, 0, false};
@@ -23,4 +23,4 @@ std::size_t prefix_size(std::string_view text, std::size_t runes) {
   return at;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 struct Flags {
   bool plus = false;
@@ -54,4 +54,4 @@ std::string quoted(std::string_view text, bool ascii);
 /// Text between back quotes can hold it unchanged.
 bool can_backquote(std::string_view text);
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

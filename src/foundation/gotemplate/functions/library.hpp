@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 std::vector<Function> builtin_functions();
 std::vector<Function> string_functions();
@@ -82,4 +82,4 @@ std::string digest(std::string_view algorithm, std::string_view text);
 /// `url` is the alphabet for URLs. Throws Error(invalid) in Go's words for what is none.
 std::string base64_bytes(std::string_view text, bool url);
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

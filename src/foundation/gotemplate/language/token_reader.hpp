@@ -5,10 +5,10 @@
 
 #include <array>
 
-#include "gotemplate/detail/lexer.hpp"
-#include "gotemplate/detail/program.hpp"
+#include "gotemplate/language/lexer.hpp"
+#include "gotemplate/language/program.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 class TokenReader {
  protected:
@@ -36,4 +36,4 @@ class TokenReader {
   std::size_t held_ = 0;  ///< how many of them are still to be read
 };
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

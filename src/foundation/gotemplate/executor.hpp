@@ -2,7 +2,7 @@
 /// @file
 /// Walks a program. `at` remembers the node that an error would show, at the same places as Go's executor does.
 
-#include "gotemplate/detail/program.hpp"
+#include "gotemplate/language/program.hpp"
 #include "gotemplate/run.hpp"
 
 #include "base/error.hpp"
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 class Executor final : public Run {
  public:
@@ -117,4 +117,4 @@ class Executor::Scope {
   std::size_t mark_;
 };
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

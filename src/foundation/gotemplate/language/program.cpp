@@ -1,10 +1,10 @@
-#include "gotemplate/detail/program.hpp"
+#include "gotemplate/language/program.hpp"
 
 #include "gotemplate/format.hpp"
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::string excerpt(std::string_view text, std::size_t position, std::size_t siz
                      line.substr(mark_end, end - mark_end), end < line.size() ? "…" : "");
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,11 +1,11 @@
 // Layouts of times: their pieces, and writing.
-#include "gotemplate/detail/time.hpp"
+#include "gotemplate/time/time.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 const std::array<std::string_view, 12> kMonths = {"January",   "February", "March",    "April",
                                                   "May",       "June",     "July",     "August",
@@ -212,4 +212,4 @@ std::string format_layout(const Instant& time, std::string_view layout) {
   return out;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,5 +1,5 @@
 // Time zones, from the machine's /usr/share/zoneinfo (RFC 8536).
-#include "gotemplate/detail/time.hpp"
+#include "gotemplate/time/time.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -253,4 +253,4 @@ std::optional<Instant> in_zone(Instant time, const std::string& zone) {
   return time;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,15 +1,15 @@
-#include "gotemplate/detail/printer.hpp"
+#include "gotemplate/printing/printer.hpp"
 
 #include "base/error.hpp"
-#include "gotemplate/detail/format_number.hpp"
-#include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/printing/format_number.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -260,7 +260,7 @@ void Printer::text(std::string_view text, char32_t verb) {
     raw += text;
     return pad(raw + '`');
   }
-  pad(detail::quoted(text, flags_.plus && verb == 'q'));
+  pad(quoted(text, flags_.plus && verb == 'q'));
 }
 
 void Printer::hex(std::string_view bytes, bool upper) {
@@ -324,11 +324,7 @@ void Printer::map(const Value& value, char32_t verb, unsigned depth) {
   out_ += source ? '}' : ']';
 }
 
-}  // namespace underway::gotemplate::detail
-
-namespace underway::gotemplate {
-
-std::string quote(std::string_view text) { return detail::quoted(text, false); }
-std::string real_text(double value) { return detail::format_real(value, 'g', -1); }
+std::string quote(std::string_view text) { return quoted(text, false); }
+std::string real_text(double value) { return format_real(value, 'g', -1); }
 
 }  // namespace underway::gotemplate

@@ -2,15 +2,15 @@
 /// @file
 /// Go's literals.
 
-#include "gotemplate/detail/lexer.hpp"
-#include "gotemplate/detail/program.hpp"
+#include "gotemplate/language/lexer.hpp"
+#include "gotemplate/language/program.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 /// strconv.Unquote of a token with its quotes; nothing when it is malformed.
 std::optional<std::string> unquote(std::string_view quoted);
@@ -24,4 +24,4 @@ std::optional<std::uint64_t> parse_natural(std::string_view text, unsigned base)
 /// strconv.ParseFloat.
 std::optional<double> parse_real(std::string_view text);
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

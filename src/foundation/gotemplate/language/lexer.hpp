@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 enum class Token : std::uint8_t {
   error,
@@ -105,4 +105,4 @@ class Lexer {
   bool failed_ = false;
 };
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -2,15 +2,13 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/literal.hpp"
-#include "gotemplate/detail/token_reader.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/language/literal.hpp"
+#include "gotemplate/language/token_reader.hpp"
 
 #include <algorithm>
 
 namespace underway::gotemplate {
-
-namespace detail {
 
 namespace {
 
@@ -432,8 +430,6 @@ NodePtr Parser::term() {
 
 }  // namespace
 
-}  // namespace detail
-
 const std::string& Template::name() const { return program_->name; }
 
 std::vector<std::string> Template::names() const {
@@ -443,14 +439,14 @@ std::vector<std::string> Template::names() const {
 }
 
 Template parse(std::string name, std::string text, const FunctionSet& functions, const ParseOptions& options) {
-  if (text.size() > detail::kLongestText)
-    throw Error(Code::too_large, fmt::format("template '{}' is larger than {} bytes", name, detail::kLongestText));
-  auto program = std::make_shared<detail::Program>(detail::Program{std::move(name), std::move(text), {}, {}});
+  if (text.size() > kLongestText)
+    throw Error(Code::too_large, fmt::format("template '{}' is larger than {} bytes", name, kLongestText));
+  auto program = std::make_shared<Program>(Program{std::move(name), std::move(text), {}, {}});
   const std::string left = options.left_delimiter.empty() ? "{{" : options.left_delimiter;
   const std::string right = options.right_delimiter.empty() ? "}}" : options.right_delimiter;
-  detail::Shared shared{*program, functions, detail::Lexer(program->text, left, right), options.accept_refused};
+  Shared shared{*program, functions, Lexer(program->text, left, right), options.accept_refused};
   try {
-    detail::Parser(shared).parse_text();
+    Parser(shared).parse_text();
   } catch (const Error&) {
     if (options.failed_at != nullptr) *options.failed_at = program->failed_at;
     throw;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 enum class NodeKind : std::uint8_t {
   text,
@@ -134,4 +134,4 @@ unsigned line_of(std::string_view text, std::size_t position);
 /// Bytes since the line's beginning, as Go counts.
 std::size_t column_of(std::string_view text, std::size_t position);
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 /// Fields by name, in the order of Go's struct. Without `text` it is printed as Go prints a pointer to a struct;
 /// without `plain` JSON and the like see the fields.
@@ -32,4 +32,4 @@ Value key_value(const KeyPair& pair, std::string_view key);
 /// .Data, .LeaseID, .LeaseDuration, .Renewable, .RequestID, .Warnings. Charged to the rendering.
 Value secret_value(const Secret& secret, Run& run);
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

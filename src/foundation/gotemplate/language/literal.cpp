@@ -1,14 +1,14 @@
-#include "gotemplate/detail/literal.hpp"
+#include "gotemplate/language/literal.hpp"
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
-#include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <charconv>
 #include <cmath>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -202,4 +202,4 @@ std::unique_ptr<ConstantNode> parse_number(const Item& item) {
   return node;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,9 +1,9 @@
-#include "gotemplate/detail/token_reader.hpp"
+#include "gotemplate/language/token_reader.hpp"
 
 #include "base/error.hpp"
 #include "gotemplate/format.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 Item TokenReader::next() {
   if (held_ > 0)
@@ -68,4 +68,4 @@ void TokenReader::unexpected(const Item& item, std::string_view context) const {
   fail(message, &item);
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

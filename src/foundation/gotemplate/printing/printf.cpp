@@ -1,6 +1,6 @@
-#include "gotemplate/detail/printer.hpp"
-#include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/printing/printer.hpp"
+#include "gotemplate/printing/utf8.hpp"
 #include "gotemplate/run.hpp"
 
 namespace underway::gotemplate {
@@ -44,7 +44,7 @@ class Formatter {
       out_ += "%!(NOVERB)";
       return;
     }
-    const detail::Rune verb = detail::decode(rest_);
+    const Rune verb = decode(rest_);
     rest_.remove_prefix(verb.size);
     if (verb.value == '%')
       out_ += '%';
@@ -61,12 +61,12 @@ class Formatter {
       flags_.sharp_v = std::exchange(flags_.sharp, false);
       flags_.plus = false;  // "%+v" names the fields of structs, and there are none
     }
-    detail::Printer(out_, run_, flags_).value(values_[next_++], verb, 0);
+    Printer(out_, run_, flags_).value(values_[next_++], verb, 0);
   }
 
   void complain(char32_t verb, std::string_view what) {
     out_ += "%!";
-    detail::append(out_, verb);
+    append(out_, verb);
     out_ += what;
   }
 
@@ -198,7 +198,7 @@ class Formatter {
   std::string_view rest_;
   std::span<const Value> values_;
   Run& run_;
-  detail::Flags flags_;
+  Flags flags_;
   std::size_t next_ = 0;
   bool good_index_ = true;
   bool after_index_ = false;

@@ -1,13 +1,13 @@
-#include "gotemplate/detail/lexer.hpp"
+#include "gotemplate/language/lexer.hpp"
 
-#include "gotemplate/detail/printer.hpp"
-#include "gotemplate/detail/utf8.hpp"
 #include "gotemplate/format.hpp"
+#include "gotemplate/printing/printer.hpp"
+#include "gotemplate/printing/utf8.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -305,4 +305,4 @@ bool Lexer::scan_number() {
   return false;
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,5 +1,5 @@
 // What a template calls, without running it.
-#include "gotemplate/detail/program.hpp"
+#include "gotemplate/language/program.hpp"
 #include "gotemplate/parse.hpp"
 
 #include <algorithm>
@@ -7,8 +7,6 @@
 namespace underway::gotemplate {
 
 namespace {
-
-using namespace detail;
 
 /// Each function with its place in the text. The parser bounds the depth.
 class Finder {

@@ -8,7 +8,7 @@
 
 #include "unicode/unicode.hpp"
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 inline constexpr char32_t kReplacement = 0xFFFD;
 
@@ -39,4 +39,4 @@ using unicode::to_lower;
 using unicode::to_title;
 using unicode::to_upper;
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -1,12 +1,12 @@
 // Times read by a layout, as Go's time.Parse does it.
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "gotemplate/detail/time.hpp"
+#include "gotemplate/time/time.hpp"
 
 #include <algorithm>
 #include <initializer_list>
 
-namespace underway::gotemplate::detail {
+namespace underway::gotemplate {
 
 namespace {
 
@@ -321,4 +321,4 @@ std::optional<Instant> parse_layout(std::string_view text, std::string_view layo
   return reader.result();
 }
 
-}  // namespace underway::gotemplate::detail
+}  // namespace underway::gotemplate

@@ -364,5 +364,4 @@ void advise(Gathered& gathered, const inspection::HostSurvey* host, const Surrou
   }
 }
 
-}  // namespace detail
 }  // namespace underway::adoption

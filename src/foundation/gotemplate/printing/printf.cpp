@@ -8,7 +8,7 @@ namespace underway::gotemplate {
 namespace {
 
 /// Widths and precisions from arguments have this bound in Go; those in the format may have one digit more.
-constexpr int kLargest = 1'000'000;
+constexpr int kLargestWidth = 1'000'000;
 
 /// Reads a format and prints its values, as fmt's doPrintf.
 class Formatter {
@@ -101,7 +101,7 @@ class Formatter {
     int number = 0;
     std::size_t digits = 0;
     for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
-      if (number > kLargest) return std::nullopt;
+      if (number > kLargestWidth) return std::nullopt;
       number = number * 10 + (text[digits] - '0');
     }
     text.remove_prefix(digits);
@@ -135,7 +135,7 @@ class Formatter {
     const Value& value = values_[next_++];
     if (value.kind() != Kind::integer) return std::nullopt;
     const std::int64_t number = value.as_integer();
-    if (number > kLargest || number < -kLargest) return std::nullopt;
+    if (number > kLargestWidth || number < -kLargestWidth) return std::nullopt;
     return static_cast<int>(number);
   }
 

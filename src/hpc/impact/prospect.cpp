@@ -7,6 +7,7 @@
 #include "impact/detail/parts.hpp"
 #include "model/capsule/capsule_name.hpp"
 #include "model/job/policy.hpp"
+#include "scheduler/reconcile/update.hpp"
 #include "scheduler/schedule.hpp"
 
 namespace underway::impact {

@@ -23,6 +23,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "files/masters/service.hpp"
 #include "host/controller.hpp"
 #include "host/fence.hpp"
 #include "host/local.hpp"
@@ -36,7 +37,6 @@
 #include "os/ledger.hpp"
 #include "ownership/controller.hpp"
 #include "ownership/link_plane.hpp"
-#include "provision/sync_server.hpp"
 #include "saving/server_side.hpp"
 #include "server/storage/store_mark.hpp"
 #include "slurm/drain.hpp"
@@ -274,7 +274,7 @@ class ServerRoleRunner {
   trust::ServerTrust trust_;
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   server::Server server_;
-  provision::FileService files_;
+  files::FileService files_;
   std::optional<server::AuditLog> audit_;
   async::Workers workers_;
   api::Api api_;

@@ -3,12 +3,12 @@
 #include <filesystem>
 
 #include "base/log.hpp"
+#include "files/targets/extension.hpp"
+#include "files/targets/target.hpp"
 #include "image/verified.hpp"
 #include "ownership/node/node_side.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/pod.hpp"
-#include "provision/sync_node.hpp"
-#include "provision/sync_target.hpp"
 #include "rehearsal/node_side.hpp"
 #include "run/capsule.hpp"
 #include "run/extension.hpp"
@@ -171,17 +171,17 @@ void add_capsule_extensions(node::Options& options, const Config& config, os::Le
 }
 
 std::shared_ptr<node::Extension> file_extension(const Config& config) {
-  provision::FileOptions options;
+  files::FileOptions options;
   options.every = config.client.files.interval;
   options.capsules = [directory = capsule_directory(config)] {
-    std::vector<std::shared_ptr<provision::SyncTarget>> targets;
+    std::vector<std::shared_ptr<files::FileTarget>> targets;
     for (const auto& run : run::list_runs(directory)) {
       const os::ProcessIdentity init{static_cast<pid_t>(run.pid), static_cast<std::uint64_t>(run.start_time)};
-      if (run.running()) targets.push_back(std::make_shared<provision::ProcessTarget>(run.name, init));
+      if (run.running()) targets.push_back(std::make_shared<files::ProcessTarget>(run.name, init));
     }
     return targets;
   };
-  return std::make_shared<provision::FileExtension>(std::move(options));
+  return std::make_shared<files::FileExtension>(std::move(options));
 }
 
 }  // namespace underway::agent

@@ -20,7 +20,7 @@ class ServerImages;
 namespace underway::ownership {
 class Controller;
 }  // namespace underway::ownership
-namespace underway::provision {
+namespace underway::files {
 class FileService;
 }
 namespace underway::async {
@@ -69,7 +69,7 @@ struct Api {
   server::AuditLog* audit = nullptr;           ///< null: changes are not logged
   trust::ServerTrust* trust = nullptr;         ///< the built-in authority; absent in tests that need none
   imageshare::ServerImages* images = nullptr;  ///< null: capsule images are not kept here
-  provision::FileService* files = nullptr;     ///< null: no files are synchronised
+  files::FileService* files = nullptr;         ///< null: no files are synchronised
   ownership::Controller* capsules = nullptr;   ///< null: no capsules are moved
   /// Has the agent read again what may change of its configuration while it runs; absent where there is no agent.
   std::function<void()> reload = {};

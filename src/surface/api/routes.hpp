@@ -4,8 +4,8 @@
 /// of its caller (api/access/right.hpp), how much it reads at most, and whether it changes anything.
 
 #include "api/access/gate.hpp"
-#include "api/search/query.hpp"
 #include "api/access/trust_body.hpp"
+#include "api/search/query.hpp"
 #include "api/work.hpp"
 
 namespace underway::api {
@@ -79,7 +79,7 @@ void add_node_routes(Routes& routes, Api& api);
 void add_node_pool_routes(Routes& routes, Api& api);
 void add_allocation_routes(Routes& routes, Api& api);
 void add_service_routes(Routes& routes, Api& api);
-void add_file_routes(Routes& routes, Api& api);
+void add_allocation_file_routes(Routes& routes, Api& api);
 void add_exec_routes(Routes& routes, Api& api);
 void add_deployment_routes(Routes& routes, Api& api);
 void add_evaluation_routes(Routes& routes, Api& api);
@@ -101,7 +101,7 @@ void add_change_routes(Routes& routes, Api& api);
 void add_namespace_routes(Routes& routes, Api& api);
 void add_quota_routes(Routes& routes, Api& api);
 void add_image_routes(Routes& routes, Api& api);
-void add_sync_file_routes(Routes& routes, Api& api);
+void add_declared_file_routes(Routes& routes, Api& api);
 void add_capsule_state_routes(Routes& routes, Api& api);
 void add_saving_routes(Routes& routes, Api& api);
 void add_slurm_routes(Routes& routes, Api& api);

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "nomad/rows.hpp"
+#include "nomad/text/rows.hpp"
 
 namespace underway::nomad {
 

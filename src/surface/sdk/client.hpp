@@ -14,6 +14,7 @@
 #include "api/cluster/status.hpp"
 #include "api/job/explain.hpp"
 #include "api/variable/variable_body.hpp"
+#include "files/masters/status.hpp"
 #include "http/client.hpp"
 #include "image/store.hpp"
 #include "impact/entries.hpp"
@@ -25,7 +26,6 @@
 #include "model/node/orphans.hpp"
 #include "model/service_instance.hpp"
 #include "node/server/client_messages.hpp"
-#include "provision/sync_status.hpp"
 
 namespace underway::sdk {
 
@@ -352,20 +352,20 @@ class Client {
   void delete_namespace(const std::string& name);
 
   // --- synchronised files; `cluster` empty: of nodes that are in none
-  std::vector<model::SyncFile> sync_files(const std::string& cluster = {});  ///< empty: all
-  model::SyncFile sync_file(const std::string& cluster, const std::string& name);
+  std::vector<model::FileDeclaration> declared_files(const std::string& cluster = {});  ///< empty: all
+  model::FileDeclaration declared_file(const std::string& cluster, const std::string& name);
   /// Large files go ahead, in pieces.
-  provision::FilesPut put_sync_files(const std::string& cluster, std::vector<api::SyncFileBody> files);
-  void remove_sync_file(const std::string& cluster, const std::string& name);
+  files::FilesPut put_files(const std::string& cluster, std::vector<api::FileBody> files);
+  void remove_file(const std::string& cluster, const std::string& name);
   /// Its master; with `node` (an id) as that node gets it. Throws denied for a secret.
-  std::string sync_file_content(const std::string& cluster, const std::string& name, const std::string& node = {});
+  std::string file_content(const std::string& cluster, const std::string& name, const std::string& node = {});
   /// As it is there now.
-  provision::ReadReply sync_file_actual(const std::string& node, const std::string& capsule, const std::string& path);
+  files::ReadReply actual_file(const std::string& node, const std::string& capsule, const std::string& path);
   /// Returns how many nodes were told.
-  provision::KeyState sync_key();
-  provision::KeyState rotate_sync_key(bool force);
+  files::KeyState file_key();
+  files::KeyState rotate_file_key(bool force);
   std::int64_t sync_now(const std::string& cluster, const api::SyncNowBody& request);
-  std::vector<provision::TargetStatus> sync_status(const std::string& cluster = {});
+  std::vector<files::TargetStatus> file_targets(const std::string& cluster = {});
 
   /// Lines of the audit log, oldest first, until `line` returns false; `follow`: goes on with new ones.
   void audit(const std::string& since, const std::string& who, bool follow,
@@ -436,7 +436,7 @@ class Client {
   void use_namespace(std::string ns) { address_.ns = std::move(ns); }
 
  private:
-  void send_pieces(const std::string& cluster, std::vector<api::SyncFileBody>& files);
+  void send_pieces(const std::string& cluster, std::vector<api::FileBody>& files);
   http::Response send(const std::string& method, std::string_view path, http::Query query = {}, std::string body = {},
                       std::optional<Wait> wait = {}, std::optional<Duration> within = {});
   /// As send, and 409 is an answer.

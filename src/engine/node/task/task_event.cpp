@@ -74,6 +74,15 @@ model::TaskEvent failure(std::string_view type, const Error& error) {
   return event;
 }
 
+model::TaskEvent missing(const std::vector<std::string>& what) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> shown(what.begin(),
+                                       what.begin() + static_cast<std::ptrdiff_t>(std::min(what.size(), kShown)));
+  std::string text = "Missing: " + join(shown, ", ");
+  if (what.size() > kShown) text += fmt::format(", and {} more", what.size() - kShown);
+  return make(kTemplate, text);
+}
+
 void append(model::TaskState& state, model::TaskEvent event, TimePoint now) {
   constexpr std::size_t kKept = 10;  // as Nomad: maxTaskEvents
   event.time = unix_nanos(now);

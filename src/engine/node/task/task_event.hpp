@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/allocation.hpp"
 #include "node/runtime.hpp"
@@ -46,6 +47,9 @@ model::TaskEvent killing(std::string_view signal, Duration timeout);
 model::TaskEvent restarting(Duration delay, const std::string& reason);
 /// A failure that ended an attempt; `type` tells which step failed.
 model::TaskEvent failure(std::string_view type, const Error& error);
+
+/// "Missing: variable 'a', …": what templates or secrets wait for; the first three are named.
+model::TaskEvent missing(const std::vector<std::string>& what);
 
 /// Appends and keeps the newest ten.
 void append(model::TaskState& state, model::TaskEvent event, TimePoint now);

@@ -1,3 +1,4 @@
+#include "scheduler/reconcile/update.hpp"
 #include "tests/world.hpp"
 
 namespace underway::scheduler {

@@ -1,4 +1,4 @@
-#include "scheduler/detail/volumes.hpp"
+#include "scheduler/feasibility/volumes.hpp"
 
 #include "tests/world.hpp"
 
@@ -45,20 +45,20 @@ TEST(Volumes, AreLentAsTheyWereMadeToBeUsed) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.why);
-    EXPECT_EQ(detail::has_volume(lending(make_node("a"), one.offered), one.request, 0, "default"), one.fits);
+    EXPECT_EQ(has_volume(lending(make_node("a"), one.offered), one.request, 0, "default"), one.fits);
   }
   const Node elsewhere = lending(make_node("a"), writer, "physics");
-  EXPECT_FALSE(detail::has_volume(elsewhere, {.source = "data"}, 0, "default"));
-  EXPECT_TRUE(detail::has_volume(elsewhere, {.source = "data"}, 0, "physics"));
+  EXPECT_FALSE(has_volume(elsewhere, {.source = "data"}, 0, "default"));
+  EXPECT_TRUE(has_volume(elsewhere, {.source = "data"}, 0, "physics"));
 }
 
 TEST(Volumes, OfTheConfigurationAreLentToAllButCannotBeSticky) {
   Node node = make_node("a");
   node.volumes["data"] = {"data", "/srv/data", false, ""};
-  EXPECT_TRUE(detail::has_volume(node, {.source = "data"}, 0, "physics"));
-  EXPECT_TRUE(detail::has_volume(node, {.source = "data", .access_mode = model::kSingleWriter}, 0, "default"));
-  EXPECT_FALSE(detail::has_volume(node, {.source = "data", .sticky = true}, 0, "default"));
-  EXPECT_FALSE(detail::has_volume(node, {.source = "data", .access_mode = model::kReaderOnly}, 0, "default"));
+  EXPECT_TRUE(has_volume(node, {.source = "data"}, 0, "physics"));
+  EXPECT_TRUE(has_volume(node, {.source = "data", .access_mode = model::kSingleWriter}, 0, "default"));
+  EXPECT_FALSE(has_volume(node, {.source = "data", .sticky = true}, 0, "default"));
+  EXPECT_FALSE(has_volume(node, {.source = "data", .access_mode = model::kReaderOnly}, 0, "default"));
 }
 
 TEST(Volumes, HaveOneSingleWriterAtATime) {

@@ -3,7 +3,7 @@
 /// A cluster that consists of rows only: nodes and jobs are put in by hand, evaluations are scheduled, plans applied,
 /// and the fleet follows, as the server and the tables do it.
 
-#include "scheduler/constraint.hpp"
+#include "scheduler/feasibility/constraint.hpp"
 #include "scheduler/schedule.hpp"
 
 #include <random>

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/validate/validate.hpp"
+#include "scheduler/reconcile/update.hpp"
 #include "scheduler/schedule.hpp"
 #include "server/access/namespace_decisions.hpp"
 #include "server/job/scaling_decisions.hpp"

@@ -5,10 +5,10 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/job/volume_name.hpp"
-#include "scheduler/constraint.hpp"
+#include "scheduler/feasibility/constraint.hpp"
+#include "server/access/quota_decisions.hpp"
 #include "server/job/evaluation_decisions.hpp"
 #include "server/node/node_decisions.hpp"
-#include "server/access/quota_decisions.hpp"
 
 namespace underway::server {
 

@@ -143,10 +143,9 @@ TEST_F(JudgeTest, OfFilesItCountsWhatTheyStir) {
             "brief: file /etc/slurm/slurm.conf changes: `scontrol reconfigure` runs");
   EXPECT_EQ(told(site.put({site.edited("/etc/chrony/chrony.conf")})),
             "brief: file /etc/chrony/chrony.conf changes: job 'chrony' gets SIGHUP");
-  EXPECT_EQ(site.judged([&](const Tables& t, const Context& c) {
-    return provision::decide_remove_file(t, "", "/etc/motd", c);
-  }),
-            "none: file /etc/motd is not synchronised any more");
+  EXPECT_EQ(
+      site.judged([&](const Tables& t, const Context& c) { return files::decide_remove_file(t, "", "/etc/motd", c); }),
+      "none: file /etc/motd is not synchronised any more");
 }
 
 TEST_F(JudgeTest, OfAClusterWhatItsPoolsDo) {

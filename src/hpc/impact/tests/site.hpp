@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "files/masters/decisions.hpp"
 #include "impact/judge.hpp"
 #include "ownership/upgrade.hpp"
-#include "provision/sync_decisions.hpp"
 #include "server/node/drain_decisions.hpp"
 #include "server/testing/desk.hpp"
 
@@ -74,23 +74,23 @@ class Site {
   void file(const std::string& path, const std::string& content, std::optional<model::FileHook> after = {},
             std::vector<model::FileReload> reloads = {}) {
     desk.run([&](const auto& t, const auto& c) {
-      return provision::decide_put_files(t, files({declared(path, content, std::move(after), std::move(reloads))}), c);
+      return files::decide_put_files(t, files({declared(path, content, std::move(after), std::move(reloads))}), c);
     });
   }
-  static provision::NewFile declared(const std::string& path, const std::string& content,
-                                     std::optional<model::FileHook> after = {},
-                                     std::vector<model::FileReload> reloads = {}) {
-    model::SyncFile file;
+  static files::NewFile declared(const std::string& path, const std::string& content,
+                                 std::optional<model::FileHook> after = {},
+                                 std::vector<model::FileReload> reloads = {}) {
+    model::FileDeclaration file;
     file.name = path;
     file.after = std::move(after);
     file.reloads = std::move(reloads);
     file.content_id = "sha256-" + content;
     return {file, model::FileContent{.id = file.content_id, .key_id = {}, .data = {}}};
   }
-  static provision::PutFiles files(std::vector<provision::NewFile> some) { return {"", std::move(some), false, false}; }
+  static files::PutFiles files(std::vector<files::NewFile> some) { return {"", std::move(some), false, false}; }
   /// The same declaration with other bytes.
-  provision::NewFile edited(const std::string& path) const {
-    auto file = *tables::find_record<model::SyncFile>(desk.tables, model::file_key("", path));
+  files::NewFile edited(const std::string& path) const {
+    auto file = *tables::find_record<model::FileDeclaration>(desk.tables, model::file_key("", path));
     file.content_id += "-edited";
     return {file, model::FileContent{.id = file.content_id, .key_id = {}, .data = {}}};
   }
@@ -124,9 +124,9 @@ class Site {
     return findings(
         [&](const Tables& t, const Context& c) { return server::decide_deregister(t, {"default", id}, c); });
   }
-  std::vector<Finding> put(std::vector<provision::NewFile> some) {
+  std::vector<Finding> put(std::vector<files::NewFile> some) {
     return findings(
-        [&](const Tables& t, const Context& c) { return provision::decide_put_files(t, files(std::move(some)), c); });
+        [&](const Tables& t, const Context& c) { return files::decide_put_files(t, files(std::move(some)), c); });
   }
   std::vector<Finding> upgraded(const std::string& capsule, const std::string& image) {
     const ownership::UpgradeRequest request{.ns = "default", .name = capsule, .image = image};

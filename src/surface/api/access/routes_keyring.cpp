@@ -1,6 +1,6 @@
 // The root keys, and the keys with which others verify the tokens of tasks.
 #include "api/routes.hpp"
-#include "provision/sync_server.hpp"
+#include "files/masters/service.hpp"
 #include "server/access/identity_providers.hpp"
 #include "server/access/login_decisions.hpp"
 #include "server/access/token_secrets.hpp"

@@ -2,8 +2,8 @@
 /// @file
 /// What `underway plan`, `apply` and `up` send: a cluster with all of its jobs; and what a plan of it answers.
 
-#include "api/job/shortfall.hpp"
 #include "api/file/sync_body.hpp"
+#include "api/job/shortfall.hpp"
 #include "impact/impact.hpp"
 #include "impact/prospect.hpp"
 #include "model/diff/diff.hpp"
@@ -21,7 +21,7 @@ struct ClusterBody {
   model::Cluster cluster;
   std::vector<JobWithSource> jobs;
   std::vector<model::Namespace> namespaces;  ///< what its directory says of them
-  std::vector<SyncFileBody> files;           ///< all that its directory declares
+  std::vector<FileBody> files;               ///< all that its directory declares
 };
 
 /// Nomad's DesiredUpdates (structs.go), and ours below.

@@ -4,10 +4,10 @@
 #include "api/job/config_refusal.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "files/masters/service.hpp"
 #include "host/provider.hpp"
 #include "host/reconcile.hpp"
 #include "jobspec/jobspec.hpp"
-#include "provision/sync_server.hpp"
 #include "server/access/namespace_decisions.hpp"
 
 namespace underway::api {
@@ -42,7 +42,7 @@ awaitable<Response> read_cluster(Api& api, Request request) {
 /// What the body of a cluster declares.
 struct Declared {
   server::ApplyCluster cluster;
-  std::vector<model::SyncFile> files;
+  std::vector<model::FileDeclaration> files;
   std::vector<saving::Protection> protections;
 };
 
@@ -52,7 +52,7 @@ void refuse_problems(const std::vector<std::string>& wrong, const std::string& w
 }
 
 /// The files that the directory declares, valid.
-std::vector<model::SyncFile> valid_files(const ClusterBody& body) {
+std::vector<model::FileDeclaration> valid_files(const ClusterBody& body) {
   auto files = files_of(body.files);
   std::vector<std::string> wrong = model::problems(files);
   for (const auto& file : files) {
@@ -92,20 +92,20 @@ awaitable<Declared> declared_by(Api& api, const Request& request) {
 }
 
 /// The cluster's files beside the decision that applies it, so that both are one commit. `put`: what becomes of them.
-awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vector<model::SyncFile> files, bool dry,
-                                        std::shared_ptr<provision::FilesPut> put) {
+awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vector<model::FileDeclaration> files,
+                                        bool dry, std::shared_ptr<files::FilesPut> put) {
   if (api.files == nullptr) co_return server::Beside();
   auto request = co_await api.files->prepare_put(std::move(cluster), std::move(files), true, dry);
   request.coming = true;
   co_return [request = std::move(request), put](const tables::Tables& tables, const server::Context& context,
                                                 std::vector<server::Change>& changes) {
-    auto decision = provision::decide_put_files(tables, request, context);
+    auto decision = files::decide_put_files(tables, request, context);
     std::move(decision.changes.begin(), decision.changes.end(), std::back_inserter(changes));
     *put = std::move(decision.result);
   };
 }
 
-std::vector<std::string> file_changes(const provision::FilesPut& put) {
+std::vector<std::string> file_changes(const files::FilesPut& put) {
   std::vector<std::string> out;
   for (const auto& name : put.added) out.push_back(fmt::format("file {}: added", name));
   for (const auto& name : put.changed) out.push_back(fmt::format("file {}: changed", name));
@@ -135,7 +135,7 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
   if (!wanted.namespaces.empty()) request.require(right::management());
   for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
-  const auto put = std::make_shared<provision::FilesPut>();
+  const auto put = std::make_shared<files::FilesPut>();
   auto files_too = co_await putting_files(api, cluster, std::move(files), false, put);
   auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster));
   auto both = server::one_after_another(std::move(files_too), std::move(note));
@@ -188,7 +188,7 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     }
     entry.job = job_plan.proposed;
   }
-  const auto put = std::make_shared<provision::FilesPut>();
+  const auto put = std::make_shared<files::FilesPut>();
   auto files_too = co_await putting_files(api, wanted.cluster.name, std::move(body.files), true, put);
   const auto* tables = co_await api.server.read();
   const auto current = tables->find_cluster(wanted.cluster.name);

@@ -3,8 +3,8 @@
 #include "api/cluster/troubles.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
+#include "files/masters/status.hpp"
 #include "ownership/controller.hpp"
-#include "provision/sync_status.hpp"
 
 namespace underway::api {
 namespace {
@@ -30,11 +30,11 @@ awaitable<Response> read_status(Api& api, Request request) {
     status.attention.insert(status.attention.begin(), std::make_move_iterator(troubles.attention.begin()),
                             std::make_move_iterator(troubles.attention.end()));
     if (api.files != nullptr && sight.nodes) {
-      for (auto& one : provision::attention(provision::target_states(tables, *api.files, cluster, linked)))
+      for (auto& one : files::attention(files::target_states(tables, *api.files, cluster, linked)))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
-      for (auto& one : provision::waiting_masters(tables, cluster, linked))
+      for (auto& one : files::waiting_masters(tables, cluster, linked))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
-      for (auto& one : provision::waiting_rotation(tables, sight.now))
+      for (auto& one : files::waiting_rotation(tables, sight.now))
         status.attention.push_back({std::move(one.what), std::move(one.why), std::move(one.advice)});
     }
     return [status = std::move(status)] { return json::encode(status); };

@@ -10,8 +10,8 @@ using describe::Builder;
 using describe::Structure;
 using describe::Tag;
 
-std::vector<model::SyncFile> files_of(std::vector<SyncFileBody> bodies) {
-  std::vector<model::SyncFile> out;
+std::vector<model::FileDeclaration> files_of(std::vector<FileBody> bodies) {
+  std::vector<model::FileDeclaration> out;
   for (auto& body : bodies) {
     try {
       if (body.content) body.file.content = base64_decode(*body.content);
@@ -24,8 +24,8 @@ std::vector<model::SyncFile> files_of(std::vector<SyncFileBody> bodies) {
   return out;
 }
 
-SyncFileBody body_of(model::SyncFile file) {
-  SyncFileBody out;
+FileBody body_of(model::FileDeclaration file) {
+  FileBody out;
   if (file.content && file.content->size() > model::kPieceBytes) {
     out.sent =
         model::SentBytes{hex(crypto::sha256(*file.content)), static_cast<std::int64_t>(file.content->size()), {}};
@@ -38,25 +38,25 @@ SyncFileBody body_of(model::SyncFile file) {
   return out;
 }
 
-const Structure& description(Tag<SyncFileBody>) {
-  static const Structure s = Builder<SyncFileBody>("sync file", "A synchronised file with its bytes.")
-                                 .wire<&SyncFileBody::file>("File", "Its declaration, without its bytes.")
-                                 .wire<&SyncFileBody::content>("Content", "Base64; without it the bytes stay.")
-                                 .wire<&SyncFileBody::sent>("Sent", "In place of Content: pieces that were sent ahead.")
+const Structure& description(Tag<FileBody>) {
+  static const Structure s = Builder<FileBody>("declared file", "A synchronised file with its bytes.")
+                                 .wire<&FileBody::file>("File", "Its declaration, without its bytes.")
+                                 .wire<&FileBody::content>("Content", "Base64; without it the bytes stay.")
+                                 .wire<&FileBody::sent>("Sent", "In place of Content: pieces that were sent ahead.")
                                  .done();
   return s;
 }
 
-const Structure& description(Tag<SyncFilesBody>) {
-  static const Structure s = Builder<SyncFilesBody>("sync files", "Synchronised files.")
-                                 .wire<&SyncFilesBody::files>("Files", "The declarations, each with its bytes.")
+const Structure& description(Tag<FilesBody>) {
+  static const Structure s = Builder<FilesBody>("declared files", "Synchronised files.")
+                                 .wire<&FilesBody::files>("Files", "The declarations, each with its bytes.")
                                  .done();
   return s;
 }
 
-const Structure& description(Tag<SyncPiece>) {
-  static const Structure s = Builder<SyncPiece>("sync piece", "A piece of a large file that the server has.")
-                                 .wire<&SyncPiece::id>("ID", "Names it in the declaration of its file.")
+const Structure& description(Tag<FilePieceBody>) {
+  static const Structure s = Builder<FilePieceBody>("file piece", "A piece of a large file that the server has.")
+                                 .wire<&FilePieceBody::id>("ID", "Names it in the declaration of its file.")
                                  .done();
   return s;
 }

@@ -2,23 +2,23 @@
 /// @file
 /// What clients and the API say about synchronised files.
 
-#include "model/sync_file.hpp"
+#include "model/file.hpp"
 
 namespace underway::api {
 
 /// A declaration with its bytes.
-struct SyncFileBody {
-  model::SyncFile file;
+struct FileBody {
+  model::FileDeclaration file;
   std::optional<std::string> content;    ///< base64; absent, with `sent`: the bytes that the server has stay
   std::optional<model::SentBytes> sent;  ///< in place of `content`, of a large file
 };
 
-struct SyncFilesBody {
-  std::vector<SyncFileBody> files;
+struct FilesBody {
+  std::vector<FileBody> files;
 };
 
 /// A piece of a large file that the server has now.
-struct SyncPiece {
+struct FilePieceBody {
   std::string id;
 };
 
@@ -34,13 +34,13 @@ struct MasterBody {
 };
 
 /// The files as a decision takes them; throws invalid for what is no base64.
-std::vector<model::SyncFile> files_of(std::vector<SyncFileBody> bodies);
+std::vector<model::FileDeclaration> files_of(std::vector<FileBody> bodies);
 /// Of a large file the body says only which bytes it has: they stay in `file.content` and go ahead in pieces.
-SyncFileBody body_of(model::SyncFile file);
+FileBody body_of(model::FileDeclaration file);
 
-const describe::Structure& description(describe::Tag<SyncFileBody>);
-const describe::Structure& description(describe::Tag<SyncFilesBody>);
-const describe::Structure& description(describe::Tag<SyncPiece>);
+const describe::Structure& description(describe::Tag<FileBody>);
+const describe::Structure& description(describe::Tag<FilesBody>);
+const describe::Structure& description(describe::Tag<FilePieceBody>);
 const describe::Structure& description(describe::Tag<SyncNowBody>);
 const describe::Structure& description(describe::Tag<MasterBody>);
 

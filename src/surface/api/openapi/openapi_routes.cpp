@@ -10,6 +10,7 @@
 #include "api/job/job_statuses.hpp"
 #include "api/nomad/stubs.hpp"
 #include "api/openapi/openapi.hpp"
+#include "files/masters/status.hpp"
 #include "image/store.hpp"
 #include "impact/entries.hpp"
 #include "model/access/auth_method.hpp"
@@ -23,7 +24,6 @@
 #include "model/scheduler_configuration.hpp"
 #include "model/service_instance.hpp"
 #include "node/server/client_messages.hpp"
-#include "provision/sync_status.hpp"
 #include "run/extension.hpp"
 #include "trust/messages.hpp"
 
@@ -353,27 +353,28 @@ const std::vector<Documented>& documented_routes() {
       {"GET", "/v1/underway/hosts", "Lists hosts.", nullptr, &structure_of<model::Host>(), true},
       {"GET", "/v1/underway/host/:cluster/:name", "Reads a host.", nullptr, &structure_of<model::Host>()},
       {"GET", "/v1/underway/files", "Lists synchronised files, without their bytes; ?cluster.", nullptr,
-       &structure_of<model::SyncFile>(), true},
-      {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<SyncFilesBody>(),
-       &structure_of<provision::FilesPut>()},
+       &structure_of<model::FileDeclaration>(), true},
+      {"PUT|POST", "/v1/underway/files", "Declares files of ?cluster; ?dry-run.", &structure_of<FilesBody>(),
+       &structure_of<files::FilesPut>()},
       {"PUT|POST", "/v1/underway/files/piece",
        "Keeps a piece of a large file, 1 MiB of plain bytes at most, for the declaration that follows; ?secret seals "
        "it.",
-       nullptr, &structure_of<SyncPiece>()},
+       nullptr, &structure_of<FilePieceBody>()},
       {"PUT|POST", "/v1/underway/files/sync", "Nodes look at their files now.", &structure_of<SyncNowBody>()},
       {"GET", "/v1/underway/files/status", "How files stand on nodes and in capsules; ?cluster.", nullptr,
-       &structure_of<provision::TargetStatus>(), true},
+       &structure_of<files::TargetStatus>(), true},
       {"GET", "/v1/underway/files/key", "How the key that signs manifests stands, and its rotation.", nullptr,
-       &structure_of<provision::KeyState>()},
+       &structure_of<files::KeyState>()},
       {"PUT|POST", "/v1/underway/files/key/rotate",
        "Has another key sign manifests once every node that is alive believes it; with ?force at once.", nullptr,
-       &structure_of<provision::KeyState>()},
-      {"GET", "/v1/underway/file", "Reads a declaration: ?cluster, name.", nullptr, &structure_of<model::SyncFile>()},
+       &structure_of<files::KeyState>()},
+      {"GET", "/v1/underway/file", "Reads a declaration: ?cluster, name.", nullptr,
+       &structure_of<model::FileDeclaration>()},
       {"DELETE", "/v1/underway/file", "Removes a declaration: ?cluster, name."},
       {"GET", "/v1/underway/file/content", "Reads a master: ?cluster, name; ?node renders it for that node.", nullptr,
        &structure_of<MasterBody>()},
       {"GET", "/v1/underway/file/actual", "Reads a file as it is: ?node, path; ?capsule.", nullptr,
-       &structure_of<provision::ReadReply>()},
+       &structure_of<files::ReadReply>()},
       {"GET", "/v1/underway/job/*id/explain", "Why a job is as it is; ?nodes asks every node.", nullptr,
        &structure_of<Explanation>()},
       {"GET", "/v1/underway/changes",

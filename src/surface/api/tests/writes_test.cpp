@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/file/sync_body.hpp"
-#include "provision/sync_server.hpp"
+#include "files/masters/service.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -338,15 +338,15 @@ TEST(Clusters, ArePlannedAsTheyWouldBeApplied) {
 TEST(Clusters, AndTheirFilesAreOneCommit) {
   World world;
   async::Pool pool{1};
-  provision::FileService files(world.server, world.loop.executor(), pool, world.ids);
+  files::FileService files(world.server, world.loop.executor(), pool, world.ids);
   world.api.files = &files;
-  const auto with = [](const SyncFileBody& file) {
+  const auto with = [](const FileBody& file) {
     auto body = json::parse(cluster_body({make_job("munge")}));
     body.as_object()["Files"] = boost::json::array{json::to_value(file)};
     return boost::json::serialize(body);
   };
   const std::string path = "/v1/underway/cluster/hpc";
-  SyncFileBody motd;
+  FileBody motd;
   motd.file.name = "/etc/motd";
   motd.sent = model::SentBytes{std::string(64, 'a'), 5'000'000, {"never-sent"}};
   const auto refused = world.put(path, with(motd));
@@ -358,7 +358,7 @@ TEST(Clusters, AndTheirFilesAreOneCommit) {
   const auto plan = json::parse(world.put(path + "/plan", with(motd)).body);
   EXPECT_EQ(strings(plan.at("Files")), (std::vector<std::string>{"file /etc/motd: added"}));
   ASSERT_EQ(world.put(path, with(motd)).status, 200);
-  const auto kept = tables::find_record<model::SyncFile>(world.tables(), model::file_key("hpc", "/etc/motd"));
+  const auto kept = tables::find_record<model::FileDeclaration>(world.tables(), model::file_key("hpc", "/etc/motd"));
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->create_index, world.tables().find_cluster("hpc")->modify_index);
 }

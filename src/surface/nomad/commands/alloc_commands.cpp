@@ -2,15 +2,15 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "cli/commands.hpp"
 #include "cli/alloc/exec_terminal.hpp"
+#include "cli/commands.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/alloc_status.hpp"
-#include "nomad/find.hpp"
 #include "nomad/commands/monitor.hpp"
+#include "nomad/find.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/alloc_status.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -3,12 +3,13 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/deployment_status.hpp"
-#include "nomad/find.hpp"
+#include "nomad/commands/deployment_status.hpp"
 #include "nomad/commands/monitor.hpp"
+#include "nomad/find.hpp"
 #include "nomad/program.hpp"
-#include "nomad/rows.hpp"
 #include "nomad/table.hpp"
+#include "nomad/text/deployment_text.hpp"
+#include "nomad/text/rows.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,12 +1,13 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
-#include "nomad/deployment_status.hpp"
-#include "nomad/find.hpp"
+#include "nomad/commands/deployment_status.hpp"
 #include "nomad/commands/monitor.hpp"
-#include "nomad/rows.hpp"
+#include "nomad/find.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/group_failure.hpp"
+#include "nomad/text/rows.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

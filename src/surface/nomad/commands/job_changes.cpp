@@ -6,12 +6,12 @@
 #include "cli/job/version.hpp"
 #include "cli/terminal.hpp"
 #include "model/job/cron.hpp"
-#include "nomad/find.hpp"
-#include "nomad/job_plan.hpp"
 #include "nomad/commands/monitor.hpp"
+#include "nomad/find.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/job_plan.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -8,14 +8,14 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/commands.hpp"
 #include "cli/acl/login_commands.hpp"
+#include "cli/commands.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 #include "os/file.hpp"
 #include "snapshot/archive.hpp"
 

@@ -9,7 +9,7 @@
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
-#include "nomad/text.hpp"
+#include "nomad/text/text.hpp"
 
 namespace underway::nomad {
 namespace {

@@ -1,10 +1,10 @@
-#include "nomad/job_diff.hpp"
+#include "nomad/text/job_diff.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/json.hpp"
 #include "model/diff/diff.hpp"
-#include "nomad/job_plan.hpp"
+#include "nomad/text/job_plan.hpp"
 
 namespace underway::nomad {
 namespace {

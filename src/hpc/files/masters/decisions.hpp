@@ -1,0 +1,53 @@
+#pragma once
+/// @file
+/// Decisions about masters: what is declared is put or removed as a whole, with the bytes that nothing names any more.
+
+#include "files/masters/build.hpp"
+#include "server/decision.hpp"
+
+namespace underway::files {
+
+/// A declaration on its way into the store. Its content_id is set, and `content` is what it names, if that is news.
+struct NewFile {
+  model::FileDeclaration file;
+  std::optional<model::FileContent> content;
+};
+
+/// The node on which the master of `file` lies; nothing when there is none of that name.
+tables::Row<model::Node> node_of_master(const tables::Tables& tables, const model::FileDeclaration& file);
+
+/// Throws invalid with all that is wrong with them.
+void require_valid(const std::vector<model::FileDeclaration>& files);
+
+struct PutFiles {
+  std::string cluster;  ///< empty: for nodes that are in none
+  std::vector<NewFile> files;
+  bool directory = false;  ///< these are all that the cluster's directory declares: others of it go
+  bool plan = false;       ///< bytes need not be here yet
+  bool coming = false;     ///< nor need the cluster: it is made in the same commit
+};
+
+struct FilesPut {
+  std::vector<std::string> added, changed, removed;  ///< names
+  std::int64_t unchanged = 0;
+};
+
+/// Errors: not_found (no such cluster), invalid with all problems, conflict (bytes that are not here), too_large (all
+/// files together).
+server::Decision<FilesPut> decide_put_files(const tables::Tables& tables, const PutFiles& request,
+                                            const server::Context& context);
+/// Errors: not_found; conflict for what a directory declares.
+server::Decision<server::Nothing> decide_remove_file(const tables::Tables& tables, const std::string& cluster,
+                                                     const std::string& name, const server::Context& context);
+/// Takes over the bytes that were read on the node where the master lies; nothing when it is declared otherwise now.
+server::Decision<server::Nothing> decide_follow_master(const tables::Tables& tables, const NewFile& read,
+                                                       const server::Context& context);
+/// What belongs to clusters and nodes that are not there any more goes.
+server::Decision<server::Nothing> decide_collect_files(const tables::Tables& tables, const server::Context& context);
+
+/// Pieces that were sent, and that no file names after kUnnamedPieces, go.
+server::Decision<server::Nothing> decide_collect_pieces(const tables::Tables& tables, const server::Context& context);
+
+const describe::Structure& description(describe::Tag<FilesPut>);
+
+}  // namespace underway::files

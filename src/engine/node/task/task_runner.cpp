@@ -2,8 +2,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "node/task/artifact.hpp"
 #include "node/fingerprint/devices.hpp"
+#include "node/task/artifact.hpp"
 #include "node/task/task_event.hpp"
 #include "os/process.hpp"
 
@@ -48,8 +48,8 @@ Duration TaskRunner::kill_timeout() const { return std::min(task_->kill_timeout,
 std::string TaskRunner::kill_signal() const { return task_->kill_signal.empty() ? "SIGINT" : task_->kill_signal; }
 
 void TaskRunner::record_event(model::TaskEvent event) {
-  event.message = without_secrets(std::move(event.message));
-  for (auto& [name, text] : event.details) text = without_secrets(std::move(text));
+  event.message = redact(std::move(event.message));
+  for (auto& [name, text] : event.details) text = redact(std::move(text));
   event::append(record_.state, std::move(event), context_.runtime.now());
   changed();
 }
@@ -342,7 +342,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
 
 void TaskRunner::note_failure(std::string what) {
   ++record_.failures.count;
-  record_.failures.last = without_secrets(std::move(what));
+  record_.failures.last = redact(std::move(what));
 }
 
 void TaskRunner::finish(bool failed) {
@@ -401,7 +401,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   if (kill_) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = event::kFailedArtifactDownload;
-  record_.failures.last = without_secrets(failed->one_line());  // counted when it is not tried again
+  record_.failures.last = redact(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
   const bool hopeless =
       step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||

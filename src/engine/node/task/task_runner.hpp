@@ -12,11 +12,11 @@
 #include "async/group.hpp"
 #include "network/network.hpp"
 #include "node/allocation/disk.hpp"
-#include "node/node.hpp"
 #include "node/allocation/restart_tracker.hpp"
+#include "node/allocation/state_file.hpp"
+#include "node/node.hpp"
 #include "node/runtime.hpp"
 #include "node/server/server_data.hpp"
-#include "node/allocation/state_file.hpp"
 #include "node/task/task_api.hpp"
 #include "node/template/template_renderer.hpp"
 
@@ -162,7 +162,7 @@ class TaskRunner {
   /// Those of `task`, if all are there; else what is missing. Nothing: the server has not answered for all of them yet.
   std::optional<std::vector<std::string>> take_secrets(const model::Task& task, const TemplateAsker& asker);
   /// The text without values of secrets.
-  std::string without_secrets(std::string text) const;
+  std::string redact(std::string text) const;
 
   /// Renders again, and does what the templates want done when they change. One at a time.
   awaitable<void> apply_update();

@@ -1,6 +1,7 @@
 // `secret` blocks: variables that the task's environment, templates and config see as ${secret.<name>.<item>}.
 #include <boost/json/object.hpp>
 
+#include "base/redact.hpp"
 #include "node/server/cluster_data.hpp"
 #include "node/task/task_event.hpp"
 #include "node/task/task_runner.hpp"
@@ -8,8 +9,7 @@
 namespace underway::node {
 namespace {
 
-/// What is shorter stands in too many words to be taken out of them.
-constexpr std::size_t kShortestHidden = 4;
+constexpr std::size_t kShortestRedacted = 4;
 
 /// Where the block's variable is; empty: the job's own namespace.
 std::string namespace_of(const model::SecretRequest& secret, const Interpolation& interpolation) {
@@ -77,14 +77,10 @@ awaitable<void> TaskRunner::fetch_secrets() {
   }
 }
 
-std::string TaskRunner::without_secrets(std::string text) const {
-  for (const auto& [name, value] : secrets_) {
-    if (value.size() < kShortestHidden) continue;
-    const std::string instead = "${" + name + "}";
-    for (std::size_t at = text.find(value); at != std::string::npos; at = text.find(value, at + instead.size()))
-      text.replace(at, value.size(), instead);
-  }
-  return text;
+std::string TaskRunner::redact(std::string text) const {
+  std::vector<SecretValue> secrets;
+  for (const auto& [name, value] : secrets_) secrets.push_back({value, "${" + name + "}"});
+  return redact_values(std::move(text), secrets, kShortestRedacted);
 }
 
 }  // namespace underway::node

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/redact.hpp"
 #include "survey/detail/configured_needs.hpp"
 #include "survey/detail/ganesha_exports.hpp"
 #include "survey/detail/proc_text.hpp"
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   survey::detail::parse_status(text);
   survey::detail::unit_of_cgroup(text);
   survey::detail::libraries_of_maps(text);
-  mask_secrets(survey::detail::parse_command_line(text));
+  redact_command(survey::detail::parse_command_line(text));
   survey::detail::socket_inode(text);
   survey::detail::opened_for_writing(text);
   survey::detail::users_of(text);

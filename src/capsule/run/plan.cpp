@@ -4,17 +4,11 @@
 #include <signal.h>
 #include <sys/mount.h>
 
+#include "os/new_root.hpp"
 #include "run/init/spec.hpp"
 
 namespace underway::run {
 namespace {
-
-// MOUNT_ATTR_RDONLY of linux/mount.h, which clashes with sys/mount.h in glibc 2.36.
-constexpr std::uint64_t kReadOnly = 1;
-constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-constexpr std::string_view kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
-/// Parts of /proc that root in the capsule could change the host through.
-constexpr std::string_view kReadOnlyProc[] = {"sys", "sysrq-trigger", "irq", "bus", "fs"};
 
 class Builder {
  public:
@@ -24,7 +18,7 @@ class Builder {
     enter();
     mount_root();
     mount_kernel();
-    mount_devices();
+    os::mount_devices(plan_, root_ + "/dev", "1m");
     mount_private();
     mount_given();
     plan_.pivot_root(root_);
@@ -52,41 +46,20 @@ class Builder {
   }
 
   void mount_kernel() {
-    plan_.mount("proc", root_ + "/proc", "proc", kQuiet);
-    for (const auto& name : kReadOnlyProc) {
-      const auto path = fmt::format("{}/proc/{}", root_, name);
-      plan_.optionally().bind(path, path).optionally().set_mount_attributes(path, kReadOnly, false);
-    }
-    plan_.mount("sysfs", root_ + "/sys", "sysfs", kQuiet | MS_RDONLY);  // of the capsule's network
-    const auto groups = root_ + "/sys/fs/cgroup";
-    plan_.optionally().mount("tmpfs", groups, "tmpfs", kQuiet, "mode=755,size=64k");
+    os::mount_proc(plan_, root_ + "/proc");
+    os::guard_proc(plan_, root_ + "/proc");
+    os::mount_sysfs(plan_, root_ + "/sys", true);
+    os::mount_cgroup_directory(plan_.optionally(), root_ + "/sys/fs/cgroup");
     for (const auto& [group, mount] : in_.cgroups) {
       if (!mount.starts_with("/sys/fs/cgroup")) continue;
       if (mount != "/sys/fs/cgroup") plan_.optionally().make_directory(root_ + mount, 0755);
       plan_.optionally().bind(group, root_ + mount);
-      plan_.optionally().set_mount_attributes(root_ + mount, kReadOnly, false);
+      plan_.optionally().set_mount_attributes(root_ + mount, MOUNT_ATTR_RDONLY, false);
     }
-  }
-
-  void mount_devices() {
-    const auto dev = root_ + "/dev";
-    plan_.mount("tmpfs", dev, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=1m");
-    for (const auto& name : kDevices) {
-      const auto device = fmt::format("/{}", name);
-      plan_.touch(dev + device, 0666).bind("/dev" + device, dev + device);
-    }
-    plan_.make_directory(dev + "/pts", 0755).make_directory(dev + "/shm", 01777).make_directory(dev + "/mqueue", 01777);
-    plan_.mount("devpts", dev + "/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=666,mode=620,gid=5");
-    plan_.mount("tmpfs", dev + "/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
-    plan_.optionally().mount("mqueue", dev + "/mqueue", "mqueue", kQuiet);
-    plan_.make_symlink("pts/ptmx", dev + "/ptmx").make_symlink("/proc/self/fd", dev + "/fd");
-    plan_.make_symlink("/proc/self/fd/0", dev + "/stdin").make_symlink("/proc/self/fd/1", dev + "/stdout");
-    plan_.make_symlink("/proc/self/fd/2", dev + "/stderr");
   }
 
   void mount_private() {
-    plan_.mount("tmpfs", root_ + "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755");
-    plan_.mount("tmpfs", root_ + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+    os::mount_run_and_tmp(plan_, root_);
     plan_.make_directory(root_ + "/run/lock", 01777);
     for (const auto& directory : in_.run_directories) {
       for (auto slash = directory.path.find('/', 5); slash != std::string::npos;
@@ -100,7 +73,7 @@ class Builder {
     const auto control = root_ + init::kDirectory;
     plan_.make_directory(control, 0700).bind(in_.directory + "/control", control);
     plan_.bind(in_.init_program, root_ + init::kProgram);
-    plan_.set_mount_attributes(root_ + init::kProgram, kReadOnly, false);
+    plan_.set_mount_attributes(root_ + init::kProgram, MOUNT_ATTR_RDONLY, false);
   }
 
   void mount_given() {
@@ -109,7 +82,7 @@ class Builder {
     for (const auto& bind : in_.binds) {
       make_point(bind);
       plan_.bind(bind.source, root_ + bind.target, true);
-      if (bind.read_only) plan_.set_mount_attributes(root_ + bind.target, kReadOnly, true);
+      if (bind.read_only) plan_.set_mount_attributes(root_ + bind.target, MOUNT_ATTR_RDONLY, true);
     }
   }
 

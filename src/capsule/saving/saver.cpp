@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/redact.hpp"
 #include "overlay/transfer/transfer.hpp"
 #include "run/saving.hpp"
 #include "run/shelf.hpp"
@@ -47,7 +48,8 @@ overlay::Repository Saver::repository(const CapsuleName& capsule, const Where& w
   auto repository = schedule.where();
   const auto wrong = overlay::problems(repository);
   if (wrong.empty()) return repository;
-  throw Error(Code::invalid, fmt::format("cannot use the backups in '{}'", overlay::shown(repository))).because(wrong);
+  throw Error(Code::invalid, fmt::format("cannot use the backups in '{}'", redact_url(repository.url, UrlUser::hidden)))
+      .because(wrong);
 }
 
 overlay::Snapshot Saver::snapshot(const SnapshotRequest& request) const {

@@ -40,54 +40,6 @@ HostSurvey parse_host_survey(std::string_view text) {
   return json::decode_text<HostSurvey>(text, "HostSurvey");
 }
 
-namespace {
-
-constexpr const char* kMask = "…";
-
-/// Whether what stands under this name is nobody's business.
-bool names_a_secret(std::string_view word) {
-  const std::string text = lower(word);
-  for (const char* part : {"passw", "secret", "token", "apikey", "api-key", "api_key", "credential"})
-    if (text.find(part) != std::string::npos) return true;
-  return false;
-}
-
-/// "x=y" and "http://user:password@host" inside one word.
-std::string masked(const std::string& word) {
-  const auto equals = word.find('=');
-  if (equals != std::string::npos && names_a_secret(std::string_view(word).substr(0, equals)))
-    return word.substr(0, equals + 1) + kMask;
-  const auto scheme = word.find("://");
-  const auto at = word.find('@');
-  if (scheme == std::string::npos || at == std::string::npos || at < scheme) return word;
-  const auto colon = word.find(':', scheme + 3);
-  if (colon == std::string::npos || colon > at) return word;
-  return word.substr(0, colon + 1) + kMask + word.substr(at);
-}
-
-}  // namespace
-
-std::vector<std::string> mask_secrets(std::vector<std::string> command) {
-  bool next = false;
-  for (std::size_t i = 1; i < command.size(); ++i) {
-    auto& word = command[i];
-    if (next) {
-      word = kMask;
-      next = false;
-      continue;
-    }
-    const bool flag = word.starts_with('-');
-    next = flag && word.find('=') == std::string::npos && names_a_secret(word) &&
-           lower(word).find("file") == std::string::npos;
-    // The short flag of the clients of MySQL: -pSECRET, in one word.
-    if (word.size() > 2 && word.starts_with("-p") && lower(command[0]).find("mysql") != std::string::npos)
-      word = std::string("-p") + kMask;
-    else
-      word = masked(word);
-  }
-  return command;
-}
-
 const Structure& description(Tag<Listener>) {
   static const Structure s = Builder<Listener>("Listener", "A socket that waits for others.")
                                  .wire<&Listener::protocol>("Protocol", "tcp, udp or unix.")

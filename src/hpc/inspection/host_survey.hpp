@@ -3,7 +3,7 @@
 /// What a machine says of itself, beside what is seen on the wire: which programs listen where, and what they need of
 /// each other. Munge and the database speak over unix sockets and the loopback; no packet of the network shows them. A
 /// HostSurvey is a value: it is written as JSON on the machine in question and read anywhere. Nothing secret is in it:
-/// words of a command line that follow a password's flag are masked, files are named and never copied.
+/// words of a command line that follow a password's flag are redacted, files are named and never copied.
 
 #include "base/describe.hpp"
 
@@ -39,7 +39,7 @@ struct Program {
   std::string package;     ///< "slurmctld"
   std::string version;     ///< of the package
   std::string user;
-  std::vector<std::string> command;  ///< of its oldest process; masked; as the unit starts it when none runs
+  std::vector<std::string> command;  ///< of its oldest process; redacted; as the unit starts it when none runs
   std::vector<std::int64_t> pids;    ///< none: a unit that is enabled and does not run
   std::vector<Listener> listens;
   std::vector<Need> needs;
@@ -59,7 +59,7 @@ struct TimedJob {
   std::string source;  ///< "/etc/cron.d/sync:3", "logrotate.timer"
   std::string when;    ///< "*/5 * * * *", "OnCalendar=daily"
   std::string user;
-  std::string command;  ///< masked
+  std::string command;  ///< redacted
 };
 
 struct Export {
@@ -98,8 +98,5 @@ const describe::Structure& description(describe::Tag<HostSurvey>);
 
 /// From the JSON of a file. Throws Error(invalid) naming what is wrong, too_large beyond 64 MiB.
 HostSurvey parse_host_survey(std::string_view text);
-
-/// A command line without its secrets: what follows `-p`, `--password`, `token=` and the like is "…".
-std::vector<std::string> mask_secrets(std::vector<std::string> command);
 
 }  // namespace underway::inspection

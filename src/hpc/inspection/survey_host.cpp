@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "inspection/detail/configured_needs.hpp"
 #include "inspection/detail/packages.hpp"
@@ -195,7 +196,7 @@ class HostSurveyor {
                                                 : program.executable.substr(program.executable.rfind('/') + 1);
       program.unit = name;
       program.user = unit.user.empty() ? "root" : unit.user;
-      program.command = mask_secrets(unit.command);
+      program.command = redact_command(unit.command);
       program.state_directories = unit.state_directories;
       survey_.programs.push_back(std::move(program));
     }
@@ -254,7 +255,7 @@ class HostSurveyor {
       job.when = join(unit.when, " ");
       job.user = "root";
       if (service != units_.end()) {
-        job.command = join(mask_secrets(service->second.command), " ");
+        job.command = join(redact_command(service->second.command), " ");
         if (!service->second.user.empty()) job.user = service->second.user;
       }
       survey_.timed_jobs.push_back(std::move(job));

@@ -43,7 +43,6 @@
 #include "slurm/installed.hpp"
 #include "slurm/reconciler.hpp"
 #include "store/sqlite_store.hpp"
-#include "trust/membership.hpp"
 #include "trust/server_trust.hpp"
 
 namespace underway::agent {
@@ -292,69 +291,9 @@ async::awaitable<crypto::Secret> own_token(ServerRoleRunner& server) {
   co_return crypto::Secret::take(co_await server.make_join_token(std::move(unbound)));
 }
 
-/// How the node proves itself: to the server in this process with a token that it is given when it needs one, to others
-/// with the site's certificate or a token in a file.
-void add_trust(node::Options& options, const Config& config, ServerRoleRunner* server) {
-  if (config.client.servers.empty() && server != nullptr) {
-    options.servers = {"https+unix://" + config.link_socket()};
-    options.join_token = [server] { return own_token(*server); };
-    return;
-  }
-  options.join_token = trust::token_in(config.client.join_token_file);
-  if (config.tls.cert_file.empty())
-    options.authorities_file = config.tls.ca_file;
-  else
-    options.tls_files = {config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
-}
-
-node::Options node_options(const Config& config, ServerRoleRunner* server) {
-  const auto given = [](std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  node::Options options;
-  options.data_dir = config.data_dir + "/client";
-  options.name = config.name;
-  options.datacenter = config.datacenter;
-  options.region = config.region;
-  options.pool = config.client.node_pool;
-  options.node_class = config.client.node_class;
-  options.meta = config.client.meta;
-  options.host = config.client.host;
-  options.cluster = config.client.cluster;
-  options.servers = config.client.servers;
-  add_trust(options, config, server);
-  options.cpu_total_compute = given(config.client.cpu_total_compute);
-  options.memory_total_mb = given(config.client.memory_total_mb);
-  options.disk_total_mb = given(config.client.disk_total_mb);
-  options.reserved.cpu = config.client.reserved.cpu;
-  options.reserved.memory_mb = config.client.reserved.memory;
-  options.reserved.disk_mb = config.client.reserved.disk;
-  options.reserved.reservable_cores = node::parse_cores(config.client.reserved.cores);
-  options.reservable_cores = node::parse_cores(config.client.reservable_cores);
-  options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
-  options.network_interface = config.client.network_interface;
-  options.networks = network_options(config.client);
-  for (const auto& network : config.client.host_networks) {
-    options.host_networks.push_back({network.name, network.interface, "", network.cidr});
-    for (const auto port : parse_ports(network.reserved_ports)) options.reserved.ports.push_back(port);
-  }
-  for (const auto& device : config.client.devices)
-    options.devices.push_back({device.name, device.paths, device.shared_paths, device.attributes});
-  for (const auto& volume : config.client.host_volumes)
-    options.host_volumes.push_back({volume.name, volume.path, volume.read_only, ""});
-  const auto in_data_dir = [&](const std::string& configured, const char* name) {
-    return configured.empty() ? config.data_dir + "/" + name : configured;
-  };
-  options.host_volume_plugin_dir = in_data_dir(config.client.host_volume_plugin_dir, "host_volume_plugins");
-  options.host_volumes_dir = in_data_dir(config.client.host_volumes_dir, "host_volumes");
-  options.min_dynamic_port = config.client.min_dynamic_port;
-  options.max_dynamic_port = config.client.max_dynamic_port;
-  options.max_kill_timeout = config.client.max_kill_timeout;
-  options.default_pids = config.client.pids_limit;
-  options.gc_max_allocs = config.client.gc_max_allocs;
-  options.enforce_disk_below = config.client.enforce_disk_below;
-  options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
-  options.compat = source_settings(config.client.templates.compat);
-  if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
-  return options;
+TokenSource own_tokens(std::optional<ServerRoleRunner>& server) {
+  if (!server) return nullptr;
+  return [&server = *server] { return own_token(server); };
 }
 
 host::LocalOptions local_options(const std::string& data_dir, const std::string& link_directory) {
@@ -476,7 +415,7 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   }
   if (server) capsules.emplace(*server, config.server, provider ? &*provider : nullptr, pool, loop.executor());
   if (config.client.enabled) {
-    auto options = node_options(config, server ? &*server : nullptr);
+    auto options = node_options(config, own_tokens(server));
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
     add_capsule_extensions(options, config, ledger, pool, images);
     options.more_attributes = [slurmd = std::make_shared<slurm::InstalledSlurmd>()] { return slurmd->attributes(); };

@@ -6,6 +6,7 @@
 #include "files/targets/extension.hpp"
 #include "files/targets/target.hpp"
 #include "image/verified.hpp"
+#include "node/fingerprint/topology.hpp"
 #include "ownership/node/node_side.hpp"
 #include "pod/charliecloud.hpp"
 #include "pod/pod.hpp"
@@ -14,6 +15,7 @@
 #include "run/extension.hpp"
 #include "run/running.hpp"
 #include "saving/node_side.hpp"
+#include "trust/membership.hpp"
 
 namespace underway::agent {
 namespace {
@@ -136,7 +138,72 @@ void collect_images(oci::Store& store, bool all) {
   }
 }
 
+/// How the node proves itself: to the server in this process with a token that it is given when it needs one, to others
+/// with the site's certificate or a token in a file.
+void add_trust(node::Options& options, const Config& config, TokenSource own_tokens) {
+  if (config.client.servers.empty() && own_tokens) {
+    options.servers = {"https+unix://" + config.link_socket()};
+    options.join_token = std::move(own_tokens);
+    return;
+  }
+  options.join_token = trust::token_in(config.client.join_token_file);
+  if (config.tls.cert_file.empty())
+    options.authorities_file = config.tls.ca_file;
+  else
+    options.tls_files = {config.tls.cert_file, config.tls.key_file, config.tls.ca_file};
+}
+
 }  // namespace
+
+node::Options node_options(const Config& config, TokenSource own_tokens) {
+  const auto given = [](std::int64_t value) { return value > 0 ? std::optional(value) : std::nullopt; };
+  node::Options options;
+  options.data_dir = config.data_dir + "/client";
+  options.name = config.name;
+  options.datacenter = config.datacenter;
+  options.region = config.region;
+  options.pool = config.client.node_pool;
+  options.node_class = config.client.node_class;
+  options.meta = config.client.meta;
+  options.host = config.client.host;
+  options.cluster = config.client.cluster;
+  options.servers = config.client.servers;
+  add_trust(options, config, std::move(own_tokens));
+  options.cpu_total_compute = given(config.client.cpu_total_compute);
+  options.memory_total_mb = given(config.client.memory_total_mb);
+  options.disk_total_mb = given(config.client.disk_total_mb);
+  options.reserved.cpu = config.client.reserved.cpu;
+  options.reserved.memory_mb = config.client.reserved.memory;
+  options.reserved.disk_mb = config.client.reserved.disk;
+  options.reserved.reservable_cores = node::parse_cores(config.client.reserved.cores);
+  options.reservable_cores = node::parse_cores(config.client.reservable_cores);
+  options.reserved.ports = parse_ports(config.client.reserved.reserved_ports);
+  options.network_interface = config.client.network_interface;
+  options.networks = network_options(config.client);
+  for (const auto& network : config.client.host_networks) {
+    options.host_networks.push_back({network.name, network.interface, "", network.cidr});
+    for (const auto port : parse_ports(network.reserved_ports)) options.reserved.ports.push_back(port);
+  }
+  for (const auto& device : config.client.devices)
+    options.devices.push_back({device.name, device.paths, device.shared_paths, device.attributes});
+  for (const auto& volume : config.client.host_volumes)
+    options.host_volumes.push_back({volume.name, volume.path, volume.read_only, ""});
+  const auto in_data_dir = [&](const std::string& configured, const char* name) {
+    return configured.empty() ? config.data_dir + "/" + name : configured;
+  };
+  options.host_volume_plugin_dir = in_data_dir(config.client.host_volume_plugin_dir, "host_volume_plugins");
+  options.host_volumes_dir = in_data_dir(config.client.host_volumes_dir, "host_volumes");
+  options.min_dynamic_port = config.client.min_dynamic_port;
+  options.max_dynamic_port = config.client.max_dynamic_port;
+  options.max_kill_timeout = config.client.max_kill_timeout;
+  options.default_pids = config.client.pids_limit;
+  options.gc_max_allocs = config.client.gc_max_allocs;
+  options.enforce_disk_below = config.client.enforce_disk_below;
+  options.disable_file_sandbox = config.client.templates.disable_file_sandbox;
+  options.compat = source_settings(config.client.templates.compat);
+  if (config.client.files.enabled) options.extensions.push_back(file_extension(config));
+  return options;
+}
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 

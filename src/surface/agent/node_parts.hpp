@@ -1,8 +1,11 @@
 #pragma once
 /// @file
-/// What an agent with a node has beside it: drivers, and extensions for capsules and files.
+/// What makes the node of an agent: its options, drivers, and extensions for capsules and files.
+
+#include <functional>
 
 #include "agent/config.hpp"
+#include "crypto/secret.hpp"
 #include "driver/driver.hpp"
 #include "imageshare/node_images.hpp"
 #include "node/node.hpp"
@@ -12,6 +15,13 @@ namespace underway::agent {
 
 /// Path of the program that runs.
 std::string own_program();
+
+/// Makes a join token when one is needed.
+using TokenSource = std::function<async::awaitable<crypto::Secret>()>;
+
+/// `own_tokens`: of the server in this process; nothing: there is none. A node that is told of no other server joins
+/// that one.
+node::Options node_options(const Config& config, TokenSource own_tokens);
 
 /// The drivers, and in `options` what collects the images of containers that no task needs.
 std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& options, const Config& config,

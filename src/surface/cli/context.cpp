@@ -10,6 +10,7 @@
 
 #include "agent/config.hpp"
 #include "base/json.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
@@ -143,7 +144,8 @@ jobspec::Inputs inputs_of(const Arguments& arguments) {
 
 LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   auto inputs = inputs_of(arguments);
-  const std::string text = read_job_file(path), name = path == "-" ? "standard input" : without_password(path);
+  const std::string text = read_job_file(path),
+                    name = path == "-" ? "standard input" : redact_url(path, UrlUser::absent);
   if (path != "-" && !is_url(path)) inputs.base_dir = std::filesystem::absolute(path).parent_path();
   const auto parsed = jobspec::parse_job(text, name, inputs);
   if (!parsed.job) refuse(parsed.diagnostics, fmt::format("the job file '{}'", name));

@@ -30,8 +30,6 @@ struct Repository {
 std::map<std::string, std::string> read_environment(const std::string& file);
 /// Everything that is wrong, each a sentence; looks at the password file.
 std::vector<std::string> problems(const Repository& repository);
-/// Without what it may hold of a secret: "rest:https://…@host".
-std::string shown(const Repository& repository);
 
 struct Backup {
   std::string id;

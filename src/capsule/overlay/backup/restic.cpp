@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "os/file.hpp"
 #include "os/process.hpp"
@@ -17,6 +18,7 @@ namespace underway::overlay {
 namespace {
 
 constexpr Duration kLongest = std::chrono::hours{24};
+constexpr std::size_t kShortestRedacted = 6;
 
 /// What it ended for; else the last line that says something.
 std::string essence(const std::string& words) {
@@ -85,7 +87,8 @@ std::vector<std::string> problems(const Repository& repository) {
   const bool known =
       repository.url.starts_with('/') || repository.url.starts_with("sftp:") || repository.url.starts_with("s3:");
   if (!repository.url.empty() && !known)
-    list.push_back(fmt::format("'{}' is no absolute directory, sftp:… or s3:…", shown(repository)));
+    list.push_back(
+        fmt::format("'{}' is no absolute directory, sftp:… or s3:…", redact_url(repository.url, UrlUser::hidden)));
   struct stat found = {};
   if (repository.password_file.empty())
     list.emplace_back("`password_file` is missing: backups are always encrypted");
@@ -116,14 +119,6 @@ std::map<std::string, std::string> read_environment(const std::string& file) {
   return environment;
 }
 
-std::string shown(const Repository& repository) {
-  const auto& url = repository.url;
-  const auto scheme = url.find("://");
-  const auto at = url.find('@', scheme == std::string::npos ? 0 : scheme);
-  if (scheme == std::string::npos || at == std::string::npos) return url;
-  return url.substr(0, scheme + 3) + "…" + url.substr(at);
-}
-
 Error restic_error(const Repository& repository, const std::string& command, const std::string& words) {
   const auto folded = lower(words);
   Code code = Code::internal;
@@ -134,15 +129,11 @@ Error restic_error(const Repository& repository, const std::string& command, con
     advice = meaning.advice;
     break;
   }
-  auto why = essence(words);
   // A secret of the environment must not come back in what a library below restic complains of.
-  for (const auto& [name, value] : repository.environment) {
-    if (value.size() < 6) continue;
-    for (auto at = why.find(value); at != std::string::npos; at = why.find(value, at))
-      why.replace(at, value.size(), "…");
-  }
-  return Error(code, fmt::format("`restic {}` failed with '{}'", command, shown(repository)))
-      .because(why)
+  std::vector<SecretValue> secrets;
+  for (const auto& [name, value] : repository.environment) secrets.push_back({value});
+  return Error(code, fmt::format("`restic {}` failed with '{}'", command, redact_url(repository.url, UrlUser::hidden)))
+      .because(redact_values(essence(words), secrets, kShortestRedacted))
       .advise(advice);
 }
 
@@ -150,7 +141,9 @@ std::string run_restic(const Repository& repository, const std::vector<std::stri
                        const std::string& cwd) {
   const auto wrong = problems(repository);
   if (!wrong.empty()) {
-    throw Error(Code::invalid, fmt::format("cannot use the backups in '{}'", shown(repository))).because(wrong);
+    throw Error(Code::invalid,
+                fmt::format("cannot use the backups in '{}'", redact_url(repository.url, UrlUser::hidden)))
+        .because(wrong);
   }
   os::SpawnSpec spec{.argv = {"restic"}};
   spec.parent_death_signal = SIGTERM;  // who asked for it is no more

@@ -1,23 +1,8 @@
 /// @file
 /// underway-capsule-init: pid 1 of a capsule. It waits for the word to go (its network is being made), runs the step
 /// `probe`, keeps the capsule's services running in the order of their dependencies, runs steps when asked, and stops
-/// all in reverse order at SIGTERM. Who connects from outside while a service is away waits (doors.hpp). Static, and
-/// libc only: one of it stays resident in every capsule.
-///
-/// On the control socket (SOCK_SEQPACKET) every message is one packet of text:
-///
-///   go                     all is in place; the end of a connection before that ends the capsule
-///   status                 "phase …", and a line for each service and step moment
-///   step MOMENT [SINCE]    runs the steps of that moment; answered when they have ended
-///   signal SERVICE NUMBER  to the service's process
-///   restart SERVICE        ends it and starts it again
-///   saves                  "ok NUMBER BEHIND": what is saved up to now, and for how long a save may be missing on the
-///                          standby, in milliseconds; -1: none is
-///   saves copied NUMBER    a copy holds all that was saved up to that number
-///   saves wanted           answered when somebody waits for a copy that is begun from then on
-///   stop                   as SIGTERM
-///
-/// Each is answered by "ok …" or "error …", `step` by "step MOMENT RESULT" and the end of the output.
+/// all in reverse order at SIGTERM. Who connects from outside while a service is away waits (doors.hpp); what is asked on
+/// the control socket is in requests.hpp. Static, and libc only: one of it stays resident in every capsule.
 
 #include <errno.h>
 #include <poll.h>
@@ -27,41 +12,32 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "run/init/attach.hpp"
 #include "run/init/doors.hpp"
 #include "run/init/places.hpp"
-#include "run/init/saves.hpp"
-#include "run/init/service.hpp"
-#include "run/init/steps.hpp"
+#include "run/init/requests.hpp"
+#include "run/init/state.hpp"
 
 namespace underway::run::init {
+
+Spec spec;
+Service services[kMaxServices];
+StepRun runs[kMaxRuns];
+Saves saves;
+Phase phase = Phase::waiting;
+int results[kMomentCount] = {-1, -1, -1, -1, -1, -1, -1};
+
 namespace {
 
-constexpr int kMaxClients = 8;
-constexpr int kMaxRuns = 4;
-constexpr size_t kMaxPacket = 16384;
 constexpr int64_t kProbeAgain = 250;
 /// As long as clients wait for a service that is away: then they are told that nobody is there, and know what to do.
 constexpr int64_t kHeldMs = 60'000;
 /// sysexits.h: a temporary failure, to be tried again (EX_TEMPFAIL), elsewhere perhaps.
 constexpr int kNotReachable = 75;
 
-enum class Phase : uint8_t { waiting, probing, starting, running, stopping };
-constexpr const char* kPhases[] = {"waiting", "probing", "starting", "running", "stopping"};
-static_assert(sizeof kPhases / sizeof kPhases[0] == static_cast<size_t>(Phase::stopping) + 1);
-
-Spec spec;
-Service services[kMaxServices];
-StepRun runs[kMaxRuns];
-int clients[kMaxClients];
-/// Who is told when a copy is wanted.
-bool copies[kMaxClients];
-Saves saves;
 int listening = -1, signals = -1;
-Phase phase = Phase::waiting;
 int exit_code = 0;
 int64_t go_by = 0, probe_by = 0, probe_at = 0;
 /// The run that belongs to the phase: the probe, after_start, before_stop.
@@ -73,19 +49,6 @@ int64_t away_since = 0;
 /// While the last questions are answered: until when at most, and when they are looked at next.
 int64_t answer_by = 0, look_at = 0;
 bool answered = false;
-/// Results of the last run of each moment; -1: not run.
-int results[kMomentCount] = {-1, -1, -1, -1, -1, -1, -1};
-
-StepRun* free_run() {
-  for (StepRun& run : runs) {
-    if (!run.active() && &run != own_run && run.client() < 0) return &run;
-  }
-  return nullptr;
-}
-
-void answer(int client, const char* text) {
-  if (client >= 0) send(client, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
-}
 
 void begin_own(Moment moment) {
   own_run = free_run();
@@ -98,22 +61,6 @@ bool has_steps(Moment moment) {
     if (spec.steps[n].moment == moment) return true;
   }
   return false;
-}
-
-void begin_stop(const char* why) {
-  if (phase == Phase::stopping) return;
-  const bool acted = phase == Phase::starting || phase == Phase::running;
-  say("stopping: %s", why);
-  saves.give_up();  // what is written is copied when nobody writes any more
-  phase = Phase::stopping;
-  probe_at = 0;
-  own_run = nullptr;
-  if (acted && !before_stop_done && has_steps(Moment::before_stop)) begin_own(Moment::before_stop);
-}
-
-void fail(int code, const char* why) {
-  exit_code = code;
-  begin_stop(why);
 }
 
 /// Who connects waits while a service is away; once we stop, nobody gets in any more.
@@ -211,6 +158,15 @@ void begin_services() {
   advance_services();
 }
 
+}  // namespace
+
+StepRun* free_run() {
+  for (StepRun& run : runs) {
+    if (!run.active() && &run != own_run && run.client() < 0) return &run;
+  }
+  return nullptr;
+}
+
 void begin_probe() {
   phase = Phase::probing;
   go_by = 0;
@@ -222,6 +178,24 @@ void begin_probe() {
   probe_by = now_ms() + within;
   begin_own(Moment::probe);
 }
+
+void begin_stop(const char* why) {
+  if (phase == Phase::stopping) return;
+  const bool acted = phase == Phase::starting || phase == Phase::running;
+  say("stopping: %s", why);
+  saves.give_up();  // what is written is copied when nobody writes any more
+  phase = Phase::stopping;
+  probe_at = 0;
+  own_run = nullptr;
+  if (acted && !before_stop_done && has_steps(Moment::before_stop)) begin_own(Moment::before_stop);
+}
+
+void fail(int code, const char* why) {
+  exit_code = code;
+  begin_stop(why);
+}
+
+namespace {
 
 /// A run of our own has ended.
 void own_run_ended() {
@@ -261,133 +235,6 @@ void finish_runs() {
     }
     if (own) own_run_ended();
   }
-}
-
-/// For how long a save may be missing on the standby; -1: none is.
-long long behind_ms() { return saves.behind_since() == 0 ? -1 : now_ms() - saves.behind_since(); }
-
-void tell_of_saves(int client, char* rest) {
-  if (!spec.sync) return answer(client, "error nobody is held");
-  const char* word = strtok_r(nullptr, " \n", &rest);
-  if (word == nullptr) {
-    char text[80];
-    snprintf(text, sizeof text, "ok %llu %lld", static_cast<unsigned long long>(saves.newest()), behind_ms());
-    return answer(client, text);
-  }
-  if (strcmp(word, "wanted") == 0) {
-    for (int n = 0; n < kMaxClients; ++n) copies[n] = copies[n] || clients[n] == client;
-    return;
-  }
-  const char* number = strtok_r(nullptr, " \n", &rest);
-  if (strcmp(word, "copied") != 0 || number == nullptr) return answer(client, "error not understood");
-  saves.copied(strtoull(number, nullptr, 10));
-  answer(client, "ok");
-}
-
-void ask_for_copies() {
-  for (int n = 0; n < kMaxClients; ++n) {
-    if (!copies[n] || !saves.wants_copy()) continue;
-    copies[n] = false;
-    answer(clients[n], "ok");
-  }
-}
-
-void tell_status(int client) {
-  static char text[kMaxPacket];
-  size_t size = 0;
-  const auto add = [&](int written) {
-    if (written > 0)
-      size = size + static_cast<size_t>(written) < sizeof text ? size + static_cast<size_t>(written) : size;
-  };
-  add(snprintf(text, sizeof text, "ok\nphase %s\n", kPhases[static_cast<int>(phase)]));
-  const int64_t now = now_ms();
-  for (int n = 0; n < spec.service_count; ++n) {
-    const Service& service = services[n];
-    add(snprintf(text + size, sizeof text - size, "service %s %s %d %d %d %d %lld\n", service.spec().name,
-                 to_text(service.state()), service.pid(), service.restarts(), service.last_code(),
-                 service.last_signal(), static_cast<long long>(now - service.since())));
-  }
-  for (int n = 0; n < kMomentCount; ++n) {
-    if (results[n] >= 0) add(snprintf(text + size, sizeof text - size, "step %s %d\n", kMoments[n], results[n]));
-  }
-  if (spec.sync) add(snprintf(text + size, sizeof text - size, "saves %lld\n", behind_ms()));
-  answer(client, text);
-}
-
-void begin_asked_run(int client, const char* name) {
-  Moment moment{};
-  if (!parse_moment(name, moment)) return answer(client, "error no such step");
-  StepRun* run = free_run();
-  if (run == nullptr || phase == Phase::waiting) return answer(client, "error busy");
-  run->begin(spec, moment, client);
-}
-
-void obey(int client, char* text) {
-  char* rest = nullptr;
-  const char* word = strtok_r(text, " \n", &rest);
-  if (word == nullptr) return answer(client, "error empty");
-  if (strcmp(word, "go") == 0) {
-    if (phase == Phase::waiting) begin_probe();
-    return answer(client, "ok");
-  }
-  if (strcmp(word, "status") == 0) return tell_status(client);
-  if (strcmp(word, "saves") == 0) return tell_of_saves(client, rest);
-  const char* name = strtok_r(nullptr, " \n", &rest);
-  if (strcmp(word, "stop") == 0) {
-    begin_stop("asked to");
-    return answer(client, "ok");
-  }
-  if (name == nullptr) return answer(client, "error incomplete");
-  if (strcmp(word, "step") == 0) {
-    // For one that asks what was written since.
-    if (const char* since = strtok_r(nullptr, " \n", &rest)) setenv("UNDERWAY_SINCE", since, 1);
-    return begin_asked_run(client, name);
-  }
-  const int index = spec.find_service(name);
-  if (index < 0) return answer(client, "error no such service");
-  if (strcmp(word, "signal") == 0) {
-    const char* number = strtok_r(nullptr, " \n", &rest);
-    services[index].signal(number != nullptr ? atoi(number) : 0);
-    return answer(client, "ok");
-  }
-  if (strcmp(word, "restart") == 0 && phase != Phase::stopping) {
-    services[index].restart();
-    return answer(client, "ok");
-  }
-  answer(client, "error not understood");
-}
-
-void drop(int& client) {
-  for (StepRun& run : runs) {
-    if (run.client() == client) run.forget_client();
-  }
-  close(client);
-  copies[&client - clients] = false;
-  client = -1;
-  for (const int other : clients) {
-    if (other >= 0) return;
-  }
-  if (phase == Phase::waiting) fail(1, "the agent went away before the capsule was complete");
-}
-
-void admit() {
-  const int client = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (client < 0) return;
-  for (int& slot : clients) {
-    if (slot >= 0) continue;
-    slot = client;
-    return;
-  }
-  close(client);
-}
-
-void serve(int& client) {
-  char text[1024];
-  const ssize_t n = recv(client, text, sizeof text - 1, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return drop(client);
-  text[n] = '\0';
-  obey(client, text);
 }
 
 void hear_signals() {
@@ -468,7 +315,7 @@ void wait_and_serve() {
   for (int n = 0; n < kMaxClients; ++n) {
     if (polled[2 + n].revents != 0 && clients[n] == watched[n] && clients[n] >= 0) serve(clients[n]);
   }
-  if (polled[1].revents != 0) admit();
+  if (polled[1].revents != 0) admit(listening);
 }
 
 int run_capsule() {

@@ -51,8 +51,8 @@ Duration TaskRunner::kill_timeout() const { return std::min(task_->kill_timeout,
 std::string TaskRunner::kill_signal() const { return task_->kill_signal.empty() ? "SIGINT" : task_->kill_signal; }
 
 void TaskRunner::record_event(model::TaskEvent event) {
-  event.message = secrets_.hide(std::move(event.message));
-  for (auto& [name, text] : event.details) text = secrets_.hide(std::move(text));
+  event.message = secrets_.redact(std::move(event.message));
+  for (auto& [name, text] : event.details) text = secrets_.redact(std::move(text));
   event::append(record_.state, std::move(event), context_.runtime.now());
   changed();
 }
@@ -348,7 +348,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
 
 void TaskRunner::note_failure(std::string what) {
   ++record_.failures.count;
-  record_.failures.last = secrets_.hide(std::move(what));
+  record_.failures.last = secrets_.redact(std::move(what));
 }
 
 void TaskRunner::finish(bool failed) {
@@ -407,7 +407,7 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   if (asked_.kill) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
     step = event::kFailedArtifactDownload;
-  record_.failures.last = secrets_.hide(failed->one_line());  // counted when it is not tried again
+  record_.failures.last = secrets_.redact(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
   const bool hopeless =
       step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||

@@ -13,6 +13,7 @@
 #include "async/group.hpp"
 #include "node/allocation/restart_tracker.hpp"
 #include "node/allocation/state_file.hpp"
+#include "node/node.hpp"
 #include "node/task/task_environment.hpp"
 #include "node/task/task_identities.hpp"
 #include "node/task/task_secrets.hpp"

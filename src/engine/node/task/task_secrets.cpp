@@ -2,13 +2,13 @@
 
 #include <boost/json/object.hpp>
 
+#include "base/redact.hpp"
 #include "node/task/task_event.hpp"
 
 namespace underway::node {
 namespace {
 
-/// What is shorter stands in too many words to be taken out of them.
-constexpr std::size_t kShortestHidden = 4;
+constexpr std::size_t kShortestRedacted = 4;
 
 /// Where the block's variable is; empty: the job's own namespace.
 std::string namespace_of(const model::SecretRequest& secret, const Interpolation& interpolation) {
@@ -78,14 +78,10 @@ awaitable<void> TaskSecrets::fetch() {
   }
 }
 
-std::string TaskSecrets::hide(std::string text) const {
-  for (const auto& [name, value] : environment_.added.secrets) {
-    if (value.size() < kShortestHidden) continue;
-    const std::string instead = "${" + name + "}";
-    for (std::size_t at = text.find(value); at != std::string::npos; at = text.find(value, at + instead.size()))
-      text.replace(at, value.size(), instead);
-  }
-  return text;
+std::string TaskSecrets::redact(std::string text) const {
+  std::vector<SecretValue> secrets;
+  for (const auto& [name, value] : environment_.added.secrets) secrets.push_back({value, "${" + name + "}"});
+  return redact_values(std::move(text), secrets, kShortestRedacted);
 }
 
 }  // namespace underway::node

@@ -25,7 +25,7 @@ class TaskSecrets {
   /// The next fetch() takes what the variables hold then.
   void take_anew() { known_ = false; }
   /// The text without values of secrets.
-  std::string hide(std::string text) const;
+  std::string redact(std::string text) const;
   /// What is known is forgotten, unless somebody else watches it.
   void stop_watching() { watch_.reset(); }
 

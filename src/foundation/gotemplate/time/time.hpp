@@ -30,7 +30,7 @@ Instant instant_of(TimePoint time);
 std::string format_layout(const Instant& time, std::string_view layout);
 /// time.Parse. Nothing when the text does not fit.
 std::optional<Instant> parse_layout(std::string_view text, std::string_view layout);
-/// The same time in a zone of /usr/share/zoneinfo; nothing when there is no such zone.
+/// The same time in a zone of the machine's database; nothing when there is no such zone.
 std::optional<Instant> in_zone(Instant time, const std::string& zone);
 
 /// Days since 1970 of a date of the Gregorian calendar, and back.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "adoption/draft/recipe.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "net/address.hpp"
 
@@ -155,8 +156,7 @@ class Drafter {
     }
     service.state = program.state_directories;
     for (const auto& file : program.configuration) add_missing(service.configuration, file);
-    const auto masked = [](const std::string& word) { return word.find("…") != std::string::npos; };
-    if (std::any_of(service.command.begin(), service.command.end(), masked))
+    if (std::any_of(service.command.begin(), service.command.end(), is_redacted))
       service.notes.emplace_back("its command line holds a secret, which was not copied: give it by a file");
   }
 

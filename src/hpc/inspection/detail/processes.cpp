@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "inspection/detail/proc_text.hpp"
 
@@ -91,7 +92,7 @@ std::vector<Process> processes_beside(pid_t process, std::vector<std::string>& g
     one.name = one.executable.substr(one.executable.rfind('/') + 1);
     const auto words = parse_command_line(text_at(base + "/cmdline"));
     one.name = name_of(one.name, words);
-    one.command = mask_secrets(words);
+    one.command = redact_command(words);
     one.unit = unit_of_cgroup(text_at(base + "/cgroup"));
     one.libraries = libraries_of_maps(text_at(base + "/maps"));
     read_descriptors(base, one);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "inspection/detail/ganesha_exports.hpp"
 
@@ -37,10 +38,10 @@ bool is_assignment(std::string_view line) {
          trim(line.substr(0, equals)).find_first_of(" \t") == std::string_view::npos;
 }
 
-std::string masked_command(std::string_view text) {
+std::string redact_line(std::string_view text) {
   std::vector<std::string> parts;
   for (const auto& word : fields(text, 256)) parts.emplace_back(word);
-  return join(mask_secrets(std::move(parts)), " ");
+  return join(redact_command(std::move(parts)), " ");
 }
 
 /// Reads files and directories below a root, and notes what it could not read.
@@ -171,7 +172,7 @@ std::vector<TimedJob> parse_crontab(std::string_view text, const std::string& so
     job.source = fmt::format("{}:{}", source, number);
     for (std::size_t i = 0; i < times; ++i) job.when += (i == 0 ? "" : " ") + std::string(parts[i]);
     if (with_user) job.user = std::string(parts[times]);
-    job.command = masked_command(parts.back());
+    job.command = redact_line(parts.back());
     if (out.size() < kMaxEntries) out.push_back(std::move(job));
   }
   return out;

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/redact.hpp"
 #include "inspection/detail/configured_needs.hpp"
 #include "inspection/detail/ganesha_exports.hpp"
 #include "inspection/detail/proc_text.hpp"
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   inspection::detail::parse_status(text);
   inspection::detail::unit_of_cgroup(text);
   inspection::detail::libraries_of_maps(text);
-  mask_secrets(inspection::detail::parse_command_line(text));
+  redact_command(inspection::detail::parse_command_line(text));
   inspection::detail::socket_inode(text);
   inspection::detail::opened_for_writing(text);
   inspection::detail::users_of(text);

@@ -11,6 +11,7 @@
 #include "agent/config.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "drivers/config_problems.hpp"
@@ -203,7 +204,7 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
 
 std::string ago(std::int64_t nanos) {
   if (nanos <= 0) return "never";
-  return human_duration(SystemClock().now() - from_unix_nanos(nanos)) + " ago";
+  return human_duration(current_time() - from_unix_nanos(nanos)) + " ago";
 }
 
 bool confirm(const std::string& question) {

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "model/evaluation.hpp"
 #include "nomad/rows.hpp"
@@ -26,7 +27,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr int kNotPlaced = 2, kFailed = 1;
 
-std::string now() { return cli::moment(unix_nanos(SystemClock().now())); }
+std::string now() { return cli::moment(unix_nanos(cli::current_time())); }
 void headline(const std::string& words) { print(fmt::format("==> {}: {}\n", now(), words)); }
 void line(const std::string& words) { print(fmt::format("    {}: {}\n", now(), words)); }
 

@@ -16,7 +16,7 @@ constexpr auto kKeysLimit = std::chrono::seconds(60);
 /// For a link to come back in the middle of a transfer.
 constexpr auto kLinkPatience = std::chrono::minutes(5);
 constexpr auto kLookAgain = std::chrono::seconds(1);
-constexpr auto kRetryAfter = std::chrono::seconds(5);
+constexpr Duration kRetryAfter = std::chrono::seconds(5);
 /// An image that no capsule here ran last stays for so long.
 constexpr auto kUnused = std::chrono::hours(24 * 30);
 /// A link that breaks this often without anything arriving is no link.
@@ -57,7 +57,13 @@ NodeImages::NodeImages(std::string directory, const Clock& clock, Duration patie
 awaitable<void> NodeImages::start(node::ExtensionContext context) {
   context_.emplace(std::move(context));
   tasks_.emplace(context_->executor, "image");
-  tasks_->spawn("following the trusted keys", follow_keys());
+  context_->loops.start(*tasks_, {.area = "image",
+                                  .name = "trusted keys",
+                                  .trouble = "the trusted keys cannot be taken from the server",
+                                  .wait = [this] { return wait_for_server(); },
+                                  .reconcile = [this] { return follow_keys(); },
+                                  .retry = async::RetryPolicy::up_to(kRetryAfter),
+                                  .hurry = &link_changed_});
   co_return;
 }
 
@@ -249,19 +255,24 @@ awaitable<void> NodeImages::take_keys(bool wait) {
   keys_digest_ = told.digest;
 }
 
+awaitable<void> NodeImages::wait_for_server() {
+  for (auto server = context_->server(); !server || !server->is_open(); server = context_->server())
+    co_await link_changed_.wait_for(kRetryAfter);
+}
+
+/// The server answers when the keys have changed, or after a while.
 awaitable<void> NodeImages::follow_keys() {
-  while (true) {
-    std::optional<Error> failure;
-    try {
-      co_await take_keys(true);
-    } catch (const Error& error) {
-      failure = error;
-    }
-    if (failure && !may_pass(*failure))
-      log::warn("image: the trusted keys cannot be taken, trying again in {} s: {}", kRetryAfter.count(),
-                failure->one_line());
-    if (failure) co_await link_changed_.wait_for(kRetryAfter);
+  std::optional<Error> failure;
+  try {
+    co_await take_keys(true);
+  } catch (const Error& error) {
+    failure = error;
   }
+  if (!failure) co_return;
+  // That a link ends while something was asked on it is nothing to tell people: it is dialled again.
+  const auto server = context_->server();
+  if (may_pass(*failure) && (!server || !server->is_open())) co_return;
+  throw std::move(*failure);
 }
 
 }  // namespace underway::imageshare

@@ -64,6 +64,7 @@ class NodeImages final : public node::Extension {
   awaitable<void> receive(const image::Incoming& incoming, std::int64_t offset);
   awaitable<void> wait_for_link(async::SteadyTime deadline);
   awaitable<void> collect(const std::string& fresh);
+  awaitable<void> wait_for_server();
   awaitable<void> follow_keys();
   awaitable<void> take_keys(bool wait);
   awaitable<boost::json::value> ask(std::string method, boost::json::value body, Duration limit);

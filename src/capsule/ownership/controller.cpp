@@ -32,42 +32,40 @@ bool before_its_stop(const Capsule& capsule) {
 }  // namespace
 
 Controller::Controller(server::Server& server, Plane& plane, Fence& fence, async::Executor executor, Options options)
-    : server_(server), plane_(plane), fence_(fence), options_(options), tasks_(std::move(executor), "capsules") {}
+    : server_(server),
+      plane_(plane),
+      fence_(fence),
+      options_(options),
+      follower_(server.follow(what_capsules_follow())),
+      tasks_(std::move(executor), "capsules") {}
 
-void Controller::start() { tasks_.spawn("controller", run()); }
+void Controller::start() {
+  server_.loops().start(tasks_, {.area = "capsules",
+                                 .name = "capsules",
+                                 .trouble = "moves, upgrades and failovers of capsules do not go on",
+                                 .wait = [this] { return follower_.wait_for_news(); },
+                                 .reconcile = [this] { return tend(); },
+                                 .retry = async::RetryPolicy::up_to(options_.retry_after)});
+}
 
 awaitable<void> Controller::stop() { co_await tasks_.stop(); }
 
-std::vector<tables::Scope> Controller::scopes(const tables::Tables& tables) const {
-  std::vector<tables::Scope> out = {
-      tables::records_scope(), {tables::Topic::nodes, ""}, {tables::Topic::jobs, ""}, {tables::Topic::hosts, ""}};
-  for (const auto& job : tables.jobs()) {
-    const bool one = std::any_of(job->groups.begin(), job->groups.end(),
-                                 [](const auto& group) { return capsule_task(group) != nullptr; });
-    if (one) out.push_back({tables::Topic::allocations, "job:" + job->ns + "/" + job->id});
-  }
-  return out;
-}
-
-awaitable<void> Controller::run() {
-  model::Revision seen = -1;  // nothing yet: looks at once
-  while (true) {
-    const auto* tables = co_await server_.read();
-    const auto deadline = time_matters(*tables) ? async::deadline_in(options_.poll) : async::kNever;
-    auto waited_for = scopes(*tables);
-    tables = co_await server_.changed_since(std::move(waited_for), seen, deadline);
-    seen = tables->revision();
-    std::optional<std::string> failure;
-    try {
-      co_await tend();
-    } catch (const Error& error) {
-      failure = error.one_line();
+server::FollowerOptions Controller::what_capsules_follow() const {
+  server::FollowerOptions out;
+  out.scopes = [](const tables::Tables& tables) {
+    std::vector<tables::Scope> all = {
+        tables::records_scope(), {tables::Topic::nodes, ""}, {tables::Topic::jobs, ""}, {tables::Topic::hosts, ""}};
+    for (const auto& job : tables.jobs()) {
+      const bool one = std::any_of(job->groups.begin(), job->groups.end(),
+                                   [](const auto& group) { return capsule_task(group) != nullptr; });
+      if (one) all.push_back({tables::Topic::allocations, "job:" + job->ns + "/" + job->id});
     }
-    if (!failure) continue;
-    log::error("capsules: cannot be tended, trying again in {}: {}", human_duration(options_.retry_after), *failure);
-    co_await async::sleep_for(options_.retry_after);
-    seen = -1;
-  }
+    return all;
+  };
+  out.again = [poll = options_.poll](const tables::Tables& tables) {
+    return time_matters(tables) ? std::optional(poll) : std::nullopt;
+  };
+  return out;
 }
 
 awaitable<void> Controller::tend() {
@@ -76,7 +74,7 @@ awaitable<void> Controller::tend() {
   };
   co_await server_.writer().submit(std::move(decide));
   const auto* tables = co_await server_.read();
-  const TimePoint now = SystemClock().now();
+  const TimePoint now = server_.clock().now();
   for (auto& capsule : tables::records<Capsule>(*tables)) {
     Errand errand;
     errand.key = model::capsule_key(capsule.ns, capsule.name);
@@ -147,11 +145,7 @@ awaitable<void> Controller::do_errand(Errand errand) {
     if (pause > Duration{0}) co_await async::sleep_for(pause);
   }
   // The record may have changed while this was under way, and nobody looked.
-  try {
-    co_await tend();
-  } catch (const Error& error) {
-    log::error("capsules: cannot be tended: {}", error.one_line());
-  }
+  follower_.look();
 }
 
 namespace {
@@ -183,7 +177,7 @@ void note(AnyOutcome& outcome, const std::optional<Error>& failure) {
 
 awaitable<Outcome> Controller::perform(const Errand& errand) {
   Outcome outcome;
-  outcome.begun_at = unix_nanos(SystemClock().now());
+  outcome.begun_at = unix_nanos(server_.clock().now());
   const auto failure = co_await failure_of(step_of_move(errand, outcome));
   note(outcome, failure);
   outcome.lacks_copy = failure && failure->code() == Code::not_found && errand.todo.action == Action::transfer;
@@ -317,7 +311,7 @@ awaitable<UpgradeOutcome> Controller::perform_upgrade(const Errand& errand) {
   // These alone end by themselves. Any other failure is one, and is counted.
   outcome.busy = copying || (rehearses && failure && rehearsal::is_under_way(*failure));
   if (!outcome.busy) co_return outcome;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = async::LoopClock::now();
   const auto [since, is_new] = busy_since_.try_emplace(errand.capsule.upgrade->id, now);
   if (is_new) log::info("capsules: {} waits: {}", errand.key, *outcome.error);
   if (now - since->second < options_.busy_patience) co_return outcome;
@@ -391,7 +385,7 @@ awaitable<void> Controller::check(const Errand& errand) {
     } catch (const Error& error) {
       failure = error;
     }
-    if (std::chrono::steady_clock::now() >= until) throw *failure;
+    if (async::LoopClock::now() >= until) throw *failure;
     co_await async::sleep_for(options_.check_every);
   }
 }
@@ -438,7 +432,7 @@ awaitable<void> Controller::fence(const Errand& errand) {
 awaitable<void> Controller::rehearse(MoveRequest request) {
   const auto* tables = co_await server_.read();
   SeededIds unused{1};
-  const server::Context context{SystemClock().now(), unused};
+  const server::Context context{server_.clock().now(), unused};
   decide_move(*tables, request, options_.limits, context);
   const auto capsule = get_capsule(*tables, request.ns, request.name);
   const auto job = tables->find_job(capsule.ns, capsule.job);

@@ -17,7 +17,7 @@ class Controller {
   struct Options {
     Limits limits;
     Duration poll = std::chrono::seconds(1);          ///< while something waits for time to pass
-    Duration retry_after = std::chrono::seconds(1);   ///< what failed
+    Duration retry_after = std::chrono::seconds(1);   ///< what failed; at most, for a look at all of them
     Duration fence_again = std::chrono::seconds(10);  ///< a host that could not be switched off
     Duration stage_patience = std::chrono::minutes(30);
     Duration copy_patience = std::chrono::hours(12);
@@ -56,15 +56,14 @@ class Controller {
   struct Following {
     std::string node;
     std::int64_t epoch = 0;
-    bool running = false;           ///< somebody makes them
-    std::int64_t at = 0;            ///< what was written until then is there, ns since the epoch
-    std::int64_t noted_at = 0;      ///< as the record has it
-    std::int64_t whole_at = 0;      ///< the last one for which no file's times counted
-    bool sync = false;              ///< services are held for them
-    std::int64_t behind_since = 0;  ///< since when a save may be missing there, ns since the epoch; 0: none is
-    bool staged = false;            ///< the standby was asked whether it could run it
-    std::string problem;            ///< why there is no new one
-    int failures = 0;               ///< in a row
+    bool running = false;                  ///< somebody makes them
+    std::int64_t at = 0;                   ///< what was written until then is there, ns since the epoch
+    std::int64_t noted_at = 0;             ///< as the record has it
+    std::int64_t whole_at = 0;             ///< the last one for which no file's times counted
+    bool sync = false;                     ///< services are held for them
+    std::int64_t behind_since = 0;         ///< since when a save may be missing there, ns since the epoch; 0: none is
+    bool staged = false;                   ///< the standby was asked whether it could run it
+    std::optional<async::Streak> failing;  ///< while and why there is no new one
   };
   struct Errand {
     std::string key;
@@ -75,8 +74,8 @@ class Controller {
     /// Copies go on meanwhile: of an upgrade, before its stop.
     bool beside() const;
   };
-  async::awaitable<void> run();
-  std::vector<tables::Scope> scopes(const tables::Tables& tables) const;
+  server::FollowerOptions what_capsules_follow() const;
+  std::int64_t now() const;  ///< ns since the epoch
   async::awaitable<void> tend();
   /// Whether the nodes that it needs have a link. One that is heard of gets it soon, after a start of the server or of
   /// an agent: until then there is nothing to fail.
@@ -110,6 +109,7 @@ class Controller {
   Plane& plane_;
   Fence& fence_;
   Options options_;
+  server::Follower follower_;
   std::set<std::string> busy_;    ///< keys of capsules with an errand under way, or a copy being made
   std::set<std::string> trying_;  ///< of those with an errand beside which copies go on
   std::map<std::string, async::SteadyTime> busy_since_;  ///< by id of an upgrade whose rehearsal waits for another

@@ -19,9 +19,9 @@ constexpr int kOfRpo = 3;
 /// As a capsule's init has it (capsule/init/saves.hpp).
 constexpr auto kSavesPatience = std::chrono::seconds(5);
 
-std::int64_t now_ns() { return unix_nanos(SystemClock().now()); }
-
 }  // namespace
+
+std::int64_t Controller::now() const { return unix_nanos(server_.clock().now()); }
 
 awaitable<bool> Controller::goes_on(const Errand& errand) {
   const auto* tables = co_await server_.read();
@@ -43,7 +43,6 @@ awaitable<void> Controller::follow(Errand errand) {
     bool& running;
     ~Running() { running = false; }
   };
-  Duration pause{0};
   {
     const Running running{following.running};
     std::optional<Error> failure;
@@ -64,18 +63,15 @@ awaitable<void> Controller::follow(Errand errand) {
     } catch (const Error&) {  // the same, seen again by whoever looks next
     }
     if (wanted) {
-      const std::string problem = failure->one_line();
-      if (problem != following.problem) log::warn("capsules: {} has no new copy: {}", errand.key, problem);
-      following.problem = problem;
-      pause = std::min(options_.retry_copy, options_.retry_after * (1 << std::min(following.failures++, 10)));
+      if (!following.failing) {
+        following.failing.emplace(server_.clock(), fmt::format("capsules: {} has no new copy", errand.key),
+                                  async::RetryPolicy::up_to(options_.retry_copy, options_.retry_after));
+      }
+      const Duration pause = following.failing->failed(failure->one_line());
       co_await async::sleep_for(pause);
     }
   }
-  try {
-    co_await tend();
-  } catch (const Error& error) {
-    log::error("capsules: cannot be tended: {}", error.one_line());
-  }
+  follower_.look();
 }
 
 /// What has changed is brought there while writers go on, if it is too much to be read while they stand still: the
@@ -97,7 +93,7 @@ awaitable<Copied> Controller::copy_once(const Errand& errand, CopyKind kind, std
     auto copied = co_await copy(CopyKind::running);
     rounds.rounds.push_back(std::move(copied.round));
   }
-  at = now_ns();
+  at = now();
   co_return co_await copy(CopyKind::consistent);
 }
 
@@ -111,22 +107,22 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
   };
   while (!busy_.contains(key) && co_await goes_on(errand)) {
     Copied copied;
-    const auto begun = std::chrono::steady_clock::now();
+    const auto begun = async::LoopClock::now();
     {
       busy_.insert(key);
       const Busy busy{busy_, key};
       if (!following.staged)
         co_await async::within(options_.stage_patience, "staging", plane_.stage(capsule, job, todo.node));
       following.staged = true;
-      auto at = now_ns();
+      auto at = now();
       const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
       const bool whole = at - following.whole_at >= whole_every.count();
       copied = co_await copy_once(errand, whole ? CopyKind::whole : CopyKind::following, at);
       following.at = at;
-      following.behind_since = copied.behind < Duration{0} ? 0 : now_ns() - copied.behind.count();
+      following.behind_since = copied.behind < Duration{0} ? 0 : now() - copied.behind.count();
       if (whole) following.whole_at = at;
-      following.problem.clear();
-      following.failures = 0;
+      if (following.failing) following.failing->succeeded();
+      following.failing.reset();
     }
     if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
     // A move that has begun meanwhile waits for nothing else.
@@ -144,13 +140,13 @@ awaitable<void> Controller::copy_on(const Errand& errand, Following& following) 
 awaitable<bool> Controller::next_is_due(const Errand& errand, Following& following, Copied copied,
                                         async::SteadyTime begun, async::SteadyTime rested) {
   const auto& capsule = errand.capsule;
-  const auto unchanged = [&following](Duration ago) { following.at = now_ns() - ago.count(); };
+  const auto unchanged = [this, &following](Duration ago) { following.at = now() - ago.count(); };
   const auto whole_every = std::max<Duration>(options_.whole_every, capsule.replicate_every);
   while (!busy_.contains(errand.key) && co_await goes_on(errand)) {
-    if (now_ns() - following.whole_at >= whole_every.count()) co_return true;
-    const auto now = std::chrono::steady_clock::now();
-    const auto every = std::max<Duration>(begun + capsule.replicate_every - now, Duration{0});
-    const auto rest = std::max<Duration>(rested - now, Duration{0});
+    if (now() - following.whole_at >= whole_every.count()) co_return true;
+    const auto present = async::LoopClock::now();
+    const auto every = std::max<Duration>(begun + capsule.replicate_every - present, Duration{0});
+    const auto rest = std::max<Duration>(rested - present, Duration{0});
     if (co_await plane_.watch(capsule, errand.job, copied.seen, every, rest, options_.note_every, unchanged))
       co_return true;
     if (following.at - following.noted_at >= options_.note_every.count()) co_await note_copy(errand, following);
@@ -177,10 +173,10 @@ std::string Controller::complete(model::Capsule& capsule) const {
   for (auto& replica : capsule.replicas) {
     if (replica.node == following.node) replica.at = std::max(replica.at, following.at);
   }
-  if (capsule.state == model::CapsuleState::held && capsule.description.empty() && !following.problem.empty())
-    capsule.description = fmt::format("its standby has no new copy: {}", following.problem);
+  if (capsule.state == model::CapsuleState::held && capsule.description.empty() && following.failing)
+    capsule.description = fmt::format("its standby has no new copy: {}", following.failing->why());
   // Without copies services go on after a while, and nobody can be asked since when.
-  const bool none = now_ns() - following.at > Duration(kSavesPatience).count();
+  const bool none = now() - following.at > Duration(kSavesPatience).count();
   const auto last = following.at != 0 ? following.at : capsule.held_since;
   const auto since = following.behind_since != 0 ? following.behind_since : none ? last : 0;
   if (!following.sync || capsule.state != model::CapsuleState::held || since == 0) return {};

@@ -132,7 +132,7 @@ awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job
   const bool quick = kind == CopyKind::following, brief = quick || kind == CopyKind::whole;
   const CopyRequest request{request_of(capsule, *job), kind != CopyKind::running, quick, brief};
   const auto header = json::to_value(request);
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = async::LoopClock::now();
   const auto receiving = co_await server_.open_stream(std::move(target), "move.receive", header);
   const auto sending = co_await server_.open_stream(capsule.owner, "move.send", header);
   Relay relay(sending, receiving);
@@ -140,7 +140,7 @@ awaitable<Copied> LinkPlane::copy(model::Capsule capsule, tables::Row<model::Job
   Copied copied;
   copied.round.bytes = reply.bytes;
   copied.round.files = reply.files;
-  copied.round.took = std::chrono::steady_clock::now() - begun;
+  copied.round.took = async::LoopClock::now() - begun;
   copied.consistent = reply.consistent;
   copied.seen = reply.seen;
   copied.held = reply.held;
@@ -165,13 +165,13 @@ awaitable<bool> LinkPlane::watch(model::Capsule capsule, tables::Row<model::Job>
                                  Duration rest, Duration patience, std::function<void(Duration)> unchanged) {
   const WatchRequest request{request_of(capsule, *job), std::move(seen), every, rest};
   auto header = json::to_value(request);
-  const auto asked = std::chrono::steady_clock::now();
+  const auto asked = async::LoopClock::now();
   const auto stream = co_await server_.open_stream(capsule.owner, "move.watch", std::move(header));
-  const auto until = std::chrono::steady_clock::now() + patience;
+  const auto until = async::LoopClock::now() + patience;
   bool changed = false;
   while (const auto reply = co_await next_reply(stream)) {
     changed = reply->changed;
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = async::LoopClock::now();
     // On a busy host the reply may have been on its way for a second, in which something was written.
     if (!changed && !reply->waits) unchanged(reply->after < Duration{0} ? reply->took : now - asked - reply->after);
     if (changed || now >= until) break;

@@ -41,9 +41,8 @@ boost::json::value answer_of(const Saver& saver, const std::string& method, cons
 
 /// What an agent that died while it took a snapshot has left stopped goes on, and what it had only taken for the moment
 /// is removed.
-void clear_up(const Saver& saver) {
+void clear_up(const Saver& saver, TimePoint now) {
   constexpr Duration kLongest = std::chrono::hours{24};
-  const auto now = SystemClock().now();
   for (const auto& run : run::list_runs(saver.capsules())) {
     try {
       run::let_go_on(run);
@@ -68,9 +67,14 @@ awaitable<void> NodeSide::start(node::ExtensionContext context) {
   options_.rehearsal.cancelled = [this] { return stopping_.load(); };
   saver_.emplace(options_);
   tasks_.emplace(context_->executor, "saving");
-  auto clear = [this] { clear_up(*saver_); };
+  auto clear = [this] { clear_up(*saver_, context_->clock.now()); };
   co_await async::on_pool(context_->pool, clear);
-  tasks_->spawn("schedules", keep_schedules());
+  context_->loops.start(*tasks_, {.area = "saving",
+                                  .name = "schedules of capsules",
+                                  .trouble = "snapshots, backups and restore drills of capsules are not begun",
+                                  .wait = [this] { return async::sleep_for(look_every_); },
+                                  .reconcile = [this] { return look_at_all(); },
+                                  .retry = async::RetryPolicy::up_to(look_every_)});
 }
 
 awaitable<void> NodeSide::stop() {
@@ -94,16 +98,13 @@ awaitable<void> NodeSide::serve(std::string method, boost::json::value header, s
   stream->end();
 }
 
-awaitable<void> NodeSide::keep_schedules() {
-  for (;;) {
-    co_await async::sleep_for(look_every_);
-    auto list = [this] { return run::list_runs(saver_->capsules()); };
-    const auto runs = co_await async::on_pool(context_->pool, list);
-    for (const auto& run : runs) {
-      const auto key = run.ns + "/" + run.name;
-      if (!run.running() || !busy_.insert(key).second) continue;
-      tasks_->spawn("saving " + key, look({run.ns, run.name}));
-    }
+awaitable<void> NodeSide::look_at_all() {
+  auto list = [this] { return run::list_runs(saver_->capsules()); };
+  const auto runs = co_await async::on_pool(context_->pool, list);
+  for (const auto& run : runs) {
+    const auto key = run.ns + "/" + run.name;
+    if (!run.running() || !busy_.insert(key).second) continue;
+    tasks_->spawn("saving " + key, look({run.ns, run.name}));
   }
 }
 
@@ -112,7 +113,7 @@ awaitable<void> NodeSide::look(CapsuleName capsule) {
   std::optional<Work> failed;
   auto& room = rooms_[capsule.ns + "/" + capsule.name];  // stays where it is, and nobody else is busy with this capsule
   auto decide = [&]() -> std::optional<Work> {
-    const auto now = SystemClock().now();
+    const auto now = context_->clock.now();
     saved = look_at(saver_->capsules(), capsule, now);
     const bool crowded = saved.overlay_used > static_cast<std::int64_t>(100 - kFreeForOthers);
     if (crowded && saved.snapshot.done_at > 0 && is_by_default(*saver_, capsule))
@@ -159,7 +160,7 @@ void NodeSide::shout_if_full(const model::CapsuleSaving& saved) {
 awaitable<void> NodeSide::work_on(CapsuleName capsule, Work work) {
   auto& room = rooms_[capsule.ns + "/" + capsule.name];
   auto perform = [&] {
-    auto done = carry_out(*saver_, capsule, work, room, SystemClock().now());
+    auto done = carry_out(*saver_, capsule, work, room, context_->clock.now());
     measure(saver_->capsules(), done);
     return done;
   };
@@ -182,7 +183,7 @@ awaitable<void> NodeSide::tell_all() {
   auto collect = [this] {
     std::vector<model::CapsuleSaving> all;
     for (const auto& run : run::list_runs(saver_->capsules())) {
-      if (run.running()) all.push_back(look_at(saver_->capsules(), {run.ns, run.name}, SystemClock().now()));
+      if (run.running()) all.push_back(look_at(saver_->capsules(), {run.ns, run.name}, context_->clock.now()));
     }
     return all;
   };

@@ -29,7 +29,7 @@ class NodeSide final : public node::Extension {
   awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream) override;
 
  private:
-  awaitable<void> keep_schedules();
+  awaitable<void> look_at_all();
   awaitable<void> look(CapsuleName capsule);
   awaitable<void> work_on(CapsuleName capsule, Work work);
   void shout_if_full(const model::CapsuleSaving& saved);

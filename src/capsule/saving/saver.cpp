@@ -21,6 +21,9 @@ overlay::BackupSchedule schedule_of(const std::string& capsules, const CapsuleNa
   return saving && saving->backup ? *saving->backup : overlay::BackupSchedule();
 }
 
+/// Until when what was saved counts; 0: all of it.
+TimePoint moment(std::int64_t at) { return at == 0 ? TimePoint::max() : from_unix_nanos(at); }
+
 }  // namespace
 
 run::Run Saver::run_of(const CapsuleName& capsule) const {
@@ -75,8 +78,7 @@ Backups Saver::backups(const BackupRequest& request) const {
 
 overlay::Backup Saver::choose(const CapsuleName& capsule, const overlay::Repository& repository,
                               std::int64_t at) const {
-  return overlay::backup_at(overlay::list_backups(repository, capsule.ns + "/" + capsule.name),
-                            at == 0 ? SystemClock().now() : from_unix_nanos(at));
+  return overlay::backup_at(overlay::list_backups(repository, capsule.ns + "/" + capsule.name), moment(at));
 }
 
 std::vector<std::string> Saver::rehearse(const DrillRequest& request, const std::string& upper, Drilled& told) const {
@@ -143,7 +145,7 @@ overlay::Snapshot Saver::find(const FindRequest& request) const {
   if (!request.backup) {
     if (!request.snapshot.empty())
       return overlay::get_snapshot(directory(request.capsule) + "/snapshots", request.snapshot);
-    return overlay::snapshot_at(all, request.at == 0 ? SystemClock().now() : from_unix_nanos(request.at));
+    return overlay::snapshot_at(all, moment(request.at));
   }
   const auto where = repository(request.capsule, request.where);
   const auto backup = choose(request.capsule, where, request.at);

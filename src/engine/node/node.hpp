@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "async/loop.hpp"
+#include "async/control_loop.hpp"
 #include "crypto/secret.hpp"
 #include "http/tls.hpp"
 #include "model/allocation.hpp"
@@ -101,8 +101,9 @@ struct NodeStats {
 
 class Node {
  public:
-  /// Thread: the loop's, for everything here. `loop` and `pool` outlive the node.
-  Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool);
+  /// Thread: the loop's, for everything here. `loop`, `pool` and `clock` outlive the node.
+  Node(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool,
+       const Clock& clock);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -122,6 +123,8 @@ class Node {
   async::awaitable<ClientMetrics> measure();
   /// The allocations it knows, for /v1/agent and tests.
   std::vector<model::AllocationUpdate> allocations() const;
+  /// What goes on without being asked: of the node, of its extensions, and of the agent that it is in.
+  async::LoopRegistry& loops();
 
  private:
   class Impl;

@@ -3,9 +3,9 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "server/detail/links.hpp"
+#include "server/job/periodic.hpp"
 #include "server/node/node_pool_decisions.hpp"
 #include "server/node/orphan_decisions.hpp"
-#include "server/job/periodic.hpp"
 #include "tables/orphans.hpp"
 #include "trust/join_token.hpp"
 
@@ -55,14 +55,10 @@ Server::Server(async::Executor executor, store::Store& store, Clock& clock, IdSo
 Server::~Server() = default;
 
 void Server::start() {
-  tasks_.spawn("heartbeats", heartbeats());
-  tasks_.spawn("collection", collection());
-  tasks_.spawn("drains", tending());
-  tasks_.spawn("deployments", watch_deployments());
-  tasks_.spawn("periodic jobs", start_by_the_clock(writer_, clock_));
-  tasks_.spawn("volumes of hosts", host_volumes_.tend());
-  tasks_.spawn("locks of variables", variables_.expire_locks());
-  tasks_.spawn("root keys", variables_.tend_keys(options_.root_key_rotation));
+  for (auto&& plan :
+       {heartbeats_loop(), collection_loop(), drains_loop(), deployments_loop(), periodic_jobs_loop(writer_, clock_),
+        host_volumes_.loop(), variables_.locks_loop(), variables_.root_keys_loop(options_.root_key_rotation)})
+    loops_.start(tasks_, plan);
 }
 
 async::awaitable<void> Server::stop() {

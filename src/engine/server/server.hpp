@@ -3,21 +3,23 @@
 /// The server role: the leader's control loop around the Writer, heartbeats, the links of nodes, garbage collection.
 /// Requests are methods that resume when they are durable; reads go through `read` and `changed_since`.
 
+#include "async/control_loop.hpp"
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
 #include "node/server/messages.hpp"
 #include "scheduler/judge.hpp"
 #include "server/beside.hpp"
-#include "server/storage/collect_decisions.hpp"
-#include "server/node/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
+#include "server/follower.hpp"
 #include "server/guard.hpp"
-#include "server/node/host_volumes.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/job/preview.hpp"
+#include "server/node/drain_decisions.hpp"
+#include "server/node/host_volumes.hpp"
 #include "server/node/join_decisions.hpp"
 #include "server/node/node_decisions.hpp"
-#include "server/job/preview.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/storage/snapshots.hpp"
 #include "server/variable/variables.hpp"
 #include "server/writer.hpp"
@@ -78,6 +80,13 @@ class Server {
   }
   /// Any decision: capabilities above the engine (hpc) bring their own.
   Writer& writer() { return writer_; }
+  /// By which everything is decided; capabilities above the engine have no other.
+  const Clock& clock() const { return clock_; }
+  /// What goes on without being asked, here and in capabilities above the engine.
+  async::LoopRegistry& loops() { return loops_; }
+  const async::LoopRegistry& loops() const { return loops_; }
+  /// For a control loop's waits.
+  Follower follow(FollowerOptions options) { return {writer_, clock_, std::move(options)}; }
   const Keyring& keyring() const { return keyring_; }
   Variables& variables() { return variables_; }
   const EventBuffer& events() const { return events_; }
@@ -143,15 +152,21 @@ class Server {
   struct Links;
   async::awaitable<std::string> cluster_id();
   void follow_restoration();
-  async::awaitable<void> heartbeats();
+  async::LoopPlan heartbeats_loop();
+  async::LoopPlan collection_loop();
+  async::LoopPlan drains_loop();
+  async::LoopPlan deployments_loop();
+  Duration beat() const;
+  async::awaitable<void> wait_for_beat();
+  async::awaitable<void> listen();
   void forgive(Duration span);
   void end_silent_sessions(async::SteadyTime heard_before);
   void end_expired_sessions();
   async::awaitable<void> mark_down(std::vector<std::string> node_ids);
-  async::awaitable<void> collection();
-  async::awaitable<void> tending();
-  async::awaitable<void> tend(std::vector<std::string> silent_nodes);
-  async::awaitable<void> watch_deployments();
+  async::awaitable<void> collect_what_is_over();
+  async::awaitable<void> wait_for_care();
+  async::awaitable<void> look_after_drains_and_losses();
+  async::awaitable<void> look_after_deployments();
   async::awaitable<void> send_orders(std::shared_ptr<Session> session);
   const Extension* extension_for(std::string_view method) const;
   async::awaitable<boost::json::value> answer_node(Linked& linked, std::string method, boost::json::value body);
@@ -181,6 +196,8 @@ class Server {
   SystemIds identity_ids_;                          ///< of tokens: never repeated, by whatever seed
   const std::string epoch_ = identity_ids_.uuid();  ///< this run over the store; see server/storage/history.hpp
   SeededIds preview_ids_{1};                        ///< what a preview makes is thrown away
+  async::LoopRegistry loops_{clock_};
+  bool deployments_seen_ = false;  ///< their deadlines were set anew since this server started
   async::TaskGroup tasks_;
   TimePoint started_at_;
   std::shared_ptr<SnapshotPlace> snapshots_;

@@ -57,16 +57,17 @@ async::awaitable<const Tables*> Writer::settled() {
   co_return &tables_;
 }
 
+/// An empty store is at 0, though its scopes say 1: its first change, which is 1, is newer than what was seen there.
+bool Writer::has_changed(const std::vector<tables::Scope>& scopes, model::Revision index) const {
+  return tables_.revision() > 0 && std::any_of(scopes.begin(), scopes.end(),
+                                               [&](const auto& scope) { return tables_.revision_of(scope) > index; });
+}
+
 async::awaitable<const Tables*> Writer::changed_since(std::vector<tables::Scope> scopes, model::Revision index,
                                                       async::SteadyTime deadline) {
-  // An empty store is at 0, though its scopes say 1: its first change, which is 1, is newer than what was seen there.
-  const auto newer = [&] {
-    return tables_.revision() > 0 && std::any_of(scopes.begin(), scopes.end(),
-                                                 [&](const auto& scope) { return tables_.revision_of(scope) > index; });
-  };
   while (true) {
     co_await settled();
-    if (index < 0 || newer() || std::chrono::steady_clock::now() >= deadline) co_return &tables_;
+    if (index < 0 || has_changed(scopes, index) || async::LoopClock::now() >= deadline) co_return &tables_;
     async::Event changed;
     const auto waiter = tables_.wait(scopes, [&changed] { changed.notify_all(); });
     co_await changed.wait_until(deadline);

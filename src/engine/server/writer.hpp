@@ -14,10 +14,11 @@
 
 #include "async/event.hpp"
 #include "async/group.hpp"
+#include "async/loop_clock.hpp"
 #include "base/allowance.hpp"
 #include "scheduler/schedule.hpp"
-#include "server/job/clock_decisions.hpp"
 #include "server/decision.hpp"
+#include "server/job/clock_decisions.hpp"
 #include "server/measures.hpp"
 #include "server/trouble.hpp"
 #include "tables/scheduler_configuration.hpp"
@@ -78,6 +79,8 @@ class Writer {
   async::awaitable<const Tables*> changed_since(std::vector<tables::Scope> scopes, model::Revision index,
                                                 async::SteadyTime deadline);
 
+  /// Whether something in `scopes` is newer than `index`. After settled().
+  bool has_changed(const std::vector<tables::Scope>& scopes, model::Revision index) const;
   /// As Tables::wait: `wake` is called once, when a change in `scopes` has become durable.
   [[nodiscard]] std::unique_ptr<Tables::Waiter> wait(std::vector<tables::Scope> scopes, std::function<void()> wake) {
     return tables_.wait(std::move(scopes), std::move(wake));
@@ -167,7 +170,7 @@ class Writer {
   std::set<std::string> freed_nodes_;  ///< on which something will not be replaced that held room until now
   std::vector<std::function<void()>> durable_callbacks_;
   async::Event settled_;
-  asio::steady_timer timer_;                                    ///< the next evaluation that has to wait for its time
+  async::Timer timer_;                                          ///< the next evaluation that has to wait for its time
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< callbacks of the store outlive us otherwise
   std::optional<Trouble> trouble_;
   TimePoint try_again_at_{};  ///< with trouble_

@@ -18,7 +18,8 @@ class Vault;
 class Sources {
  public:
   /// Throws invalid when an address or a file of TLS cannot be used. `pool` must outlive it.
-  Sources(async::Executor executor, async::Pool& pool, const Settings& settings, SignIdentity identity);
+  Sources(async::Executor executor, async::Pool& pool, const Clock& clock, const Settings& settings,
+          SignIdentity identity);
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
   ~Sources();

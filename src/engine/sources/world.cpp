@@ -31,8 +31,9 @@ http::ClientOptions client_options(const Access& access) {
 
 class RealWorld final : public World {
  public:
-  RealWorld(async::Executor executor, async::Pool& pool, Access access, SignIdentity identity)
+  RealWorld(async::Executor executor, async::Pool& pool, const Clock& clock, Access access, SignIdentity identity)
       : pool_(pool),
+        clock_(clock),
         access_(std::move(access)),
         identity_(std::move(identity)),
         client_(std::move(executor), http::parse_url(access_.address), client_options(access_)) {}
@@ -47,12 +48,13 @@ class RealWorld final : public World {
   }
   awaitable<std::string> identity(Asker asker) override { return identity_(std::move(asker)); }
   awaitable<void> apart(std::function<void()> job) override { co_await async::on_pool(pool_, job); }
-  TimePoint now() const override { return SystemClock().now(); }
+  TimePoint now() const override { return clock_.now(); }
   double random() override { return std::uniform_real_distribution<double>(0, 1)(random_); }
   awaitable<bool> wait(async::Event& news, Duration span) override { return news.wait_for(span); }
 
  private:
   async::Pool& pool_;
+  const Clock& clock_;
   Access access_;
   SignIdentity identity_;
   http::Client client_;
@@ -61,8 +63,9 @@ class RealWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_world(async::Executor executor, async::Pool& pool, Access access, SignIdentity identity) {
-  return std::make_unique<RealWorld>(std::move(executor), pool, std::move(access), std::move(identity));
+std::unique_ptr<World> make_world(async::Executor executor, async::Pool& pool, const Clock& clock, Access access,
+                                  SignIdentity identity) {
+  return std::make_unique<RealWorld>(std::move(executor), pool, clock, std::move(access), std::move(identity));
 }
 
 std::string read_token_file(const std::string& path) {

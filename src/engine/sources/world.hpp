@@ -33,7 +33,8 @@ class World {
 };
 
 /// The real one. Throws invalid when a file of TLS cannot be used. `pool` must outlive it.
-std::unique_ptr<World> make_world(async::Executor executor, async::Pool& pool, Access access, SignIdentity identity);
+std::unique_ptr<World> make_world(async::Executor executor, async::Pool& pool, const Clock& clock, Access access,
+                                  SignIdentity identity);
 
 /// The token in the file, without blanks around it. Errors: denied unless the file is a plain one that only its owner,
 /// root or ourselves, may read; not_found; invalid. Blocks: yes (disk).

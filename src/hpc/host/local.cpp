@@ -49,10 +49,11 @@ std::string find_init_program() {
 
 class LocalProvider::Impl {
  public:
-  Impl(LocalOptions options, os::Ledger& ledger)
+  Impl(LocalOptions options, os::Ledger& ledger, const Clock& clock)
       : options_(std::move(options)),
         layout_{std::filesystem::weakly_canonical(options_.state_dir).string()},
-        ledger_(ledger) {
+        ledger_(ledger),
+        clock_(clock) {
     if (options_.init_program.empty()) options_.init_program = find_init_program();
     register_undo(ledger_);
   }
@@ -215,7 +216,7 @@ class LocalProvider::Impl {
                   .addresses = host.addresses,
                   .status = model::HostStatus::running,
                   .init = launch.init(),
-                  .created_at = unix_nanos(SystemClock().now()),
+                  .created_at = unix_nanos(clock_.now()),
                   .console = layout_.console(host.cluster, host.name)};
     step(label + "record");
     os::write_file(layout_.record(host.cluster, host.name), encode_record(info), 0600, {}, os::Durability::cached);
@@ -265,7 +266,7 @@ class LocalProvider::Impl {
     os::remove_tree(root);
     // Of a host that never came up nobody misses a disk.
     if (os::exists(record))
-      layout_.trash().put(layout_.disks(cluster, name), fmt::format("host-{}-{}", cluster, name), SystemClock().now());
+      layout_.trash().put(layout_.disks(cluster, name), fmt::format("host-{}-{}", cluster, name), clock_.now());
     else
       os::remove_tree(layout_.disks(cluster, name));
     ::unlink(layout_.console(cluster, name).c_str());
@@ -354,6 +355,7 @@ class LocalProvider::Impl {
   LocalOptions options_;
   Layout layout_;
   os::Ledger& ledger_;
+  const Clock& clock_;
   std::mutex ground_;
   std::mutex mutex_;  ///< of the members below, and of the hosts file
   std::map<std::string, ClusterSpec> clusters_;
@@ -361,8 +363,8 @@ class LocalProvider::Impl {
   std::map<std::string, std::mutex> host_locks_;
 };
 
-LocalProvider::LocalProvider(LocalOptions options, os::Ledger& ledger)
-    : impl_(std::make_unique<Impl>(std::move(options), ledger)) {}
+LocalProvider::LocalProvider(LocalOptions options, os::Ledger& ledger, const Clock& clock)
+    : impl_(std::make_unique<Impl>(std::move(options), ledger, clock)) {}
 LocalProvider::~LocalProvider() = default;
 
 void LocalProvider::prepare(const ClusterSpec& cluster) { impl_->prepare(cluster); }

@@ -65,46 +65,63 @@ tables::Row<model::Allocation> controller_for(const tables::Tables& tables, cons
   return found;
 }
 
-DrainController::DrainController(server::Server& server, async::Executor executor, Options options)
-    : server_(server), options_(options), tasks_(std::move(executor), "drains of Slurm nodes") {}
+namespace {
 
-void DrainController::start() { tasks_.spawn("controller", run()); }
+/// Those that Slurm has to be asked about.
+std::vector<tables::Row<model::Node>> concerned(const tables::Tables& tables) {
+  std::vector<tables::Row<model::Node>> nodes;
+  for (const auto& node : tables.nodes()) {
+    if (node->slurm_drain) nodes.push_back(node);
+  }
+  const bool busy = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    return node->drain ? node->slurm_drain->status != SlurmDrainStatus::drained
+                       : node->eligibility == model::Eligibility::eligible;
+  });
+  if (!busy) nodes.clear();
+  return nodes;
+}
+
+server::FollowerOptions what_drains_follow(const DrainController::Options& options) {
+  server::FollowerOptions out;
+  out.scopes = [](const tables::Tables&) { return std::vector<tables::Scope>{{tables::Topic::nodes, ""}}; };
+  out.again = [poll = options.poll](const tables::Tables& tables) {
+    return concerned(tables).empty() ? std::nullopt : std::optional(poll);
+  };
+  // Changes of nodes come in bursts; Slurm need not be asked for each.
+  out.gather = std::min<Duration>(options.poll, std::chrono::milliseconds(500));
+  return out;
+}
+
+}  // namespace
+
+DrainController::DrainController(server::Server& server, async::Executor executor, Options options)
+    : server_(server),
+      options_(options),
+      follower_(server.follow(what_drains_follow(options))),
+      tasks_(std::move(executor), "drains of Slurm nodes") {}
+
+void DrainController::start() {
+  server_.loops().start(tasks_, {.area = "slurm",
+                                 .name = "drains of Slurm nodes",
+                                 .trouble = "drains of Slurm nodes do not go on",
+                                 .wait = [this] { return wait_for_drains(); },
+                                 .reconcile = [this] { return tend(); },
+                                 .retry = async::RetryPolicy::up_to(options_.poll),
+                                 .patience = std::chrono::minutes(10)});
+}
 
 async::awaitable<void> DrainController::stop() { co_await tasks_.stop(); }
 
-async::awaitable<void> DrainController::run() {
-  model::Revision seen = -1;  // nothing yet: looks at once
-  bool busy = false;
-  while (true) {
-    const auto deadline = busy ? async::deadline_in(options_.poll) : async::kNever;
-    std::vector<tables::Scope> scopes{{tables::Topic::nodes, ""}};
-    const auto* tables = co_await server_.changed_since(std::move(scopes), seen, deadline);
-    seen = tables->revision();
-    Nodes nodes;
-    for (const auto& node : tables->nodes()) {
-      if (node->slurm_drain) nodes.push_back(node);
-    }
-    busy = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
-      return node->drain ? node->slurm_drain->status != SlurmDrainStatus::drained
-                         : node->eligibility == model::Eligibility::eligible;
-    });
-    if (!busy) continue;
-    std::optional<std::string> failure;
-    try {
-      co_await tend(std::move(nodes));
-    } catch (const Error& error) {
-      failure = error.one_line();
-    }
-    if (failure)
-      log::error("slurm: drains cannot go on, trying again in {}: {}", human_duration(options_.poll), *failure);
-    // Changes of nodes come in bursts; Slurm need not be asked for each.
-    co_await async::sleep_for(std::min<Duration>(options_.poll, std::chrono::milliseconds(500)));
-  }
+/// While no drain waits for Slurm there is nothing to gather: the first is looked after at once.
+async::awaitable<void> DrainController::wait_for_drains() {
+  co_await follower_.wait_for_news();
+  while (concerned(server_.writer().tables()).empty()) co_await follower_.wait_for_news();
 }
 
 /// Nodes of one cluster have one slurmctld: it is asked for all of them together.
-async::awaitable<void> DrainController::tend(Nodes nodes) {
+async::awaitable<void> DrainController::tend() {
   const auto* tables = co_await server_.read();
+  const Nodes nodes = concerned(*tables);
   std::map<std::string, std::pair<tables::Row<model::Allocation>, Nodes>> by_controller;
   for (const auto& node : nodes) {
     const auto controller = controller_for(*tables, *node);

@@ -24,30 +24,36 @@ SlurmReport report_of(const Place& place) {
 Reconciler::Reconciler(server::Server& server, async::Executor executor, Options options)
     : server_(server), executor_(executor), options_(options), tasks_(executor, "reconciliation of Slurm") {}
 
-void Reconciler::start() { tasks_.spawn("reconciler", run()); }
+void Reconciler::start() {
+  server_.loops().start(tasks_, {.area = "slurm",
+                                 .name = "reconciliation of Slurm",
+                                 .trouble = "a slurmctld that is held is not let go on",
+                                 .wait = [this] { return async::sleep_for(options_.poll); },
+                                 .reconcile = [this] { return look(); },
+                                 .retry = async::RetryPolicy::up_to(options_.poll),
+                                 .patience = std::chrono::minutes(30)});
+}
 
 awaitable<void> Reconciler::stop() { co_await tasks_.stop(); }
 
-awaitable<void> Reconciler::run() {
-  while (true) {
-    co_await async::sleep_for(options_.poll);
-    const auto* tables = co_await server_.read();
-    std::vector<Place> places;
-    for (const auto& job : tables->jobs()) {
-      if (job->stop) continue;
-      for (const auto& allocation : tables->allocations_of_job(job->ns, job->id)) {
-        if (allocation->terminal() || allocation->client_status != model::ClientStatus::running) continue;
-        // A slurmctld outside of a capsule keeps its state where it is, and starts as ever.
-        auto place = find_slurmctld(allocation);
-        if (place && place->task != "slurmctld") places.push_back(std::move(*place));
-      }
+/// A slurmctld that does not answer keeps nobody from looking at the others.
+awaitable<void> Reconciler::look() {
+  const auto* tables = co_await server_.read();
+  std::vector<Place> places;
+  for (const auto& job : tables->jobs()) {
+    if (job->stop) continue;
+    for (const auto& allocation : tables->allocations_of_job(job->ns, job->id)) {
+      if (allocation->terminal() || allocation->client_status != model::ClientStatus::running) continue;
+      // A slurmctld outside of a capsule keeps its state where it is, and starts as ever.
+      auto place = find_slurmctld(allocation);
+      if (place && place->task != "slurmctld") places.push_back(std::move(*place));
     }
-    for (const auto& place : places) {
-      try {
-        co_await look_at(place);
-      } catch (const Error& error) {
-        log::debug("slurm: {} cannot be asked whether it is held: {}", place.allocation->job_id, error.one_line());
-      }
+  }
+  for (const auto& place : places) {
+    try {
+      co_await look_at(place);
+    } catch (const Error& error) {
+      log::debug("slurm: {} cannot be asked whether it is held: {}", place.allocation->job_id, error.one_line());
     }
   }
 }
@@ -70,7 +76,7 @@ awaitable<void> Reconciler::look_at(Place place) {
   const auto list = partitions_command();
   const auto config = co_await command(place, show);
   if (is_held(config)) co_return co_await compare(place, config);
-  last_look_[place.key()] = clock_.now();
+  last_look_[place.key()] = server_.clock().now();
   co_await note_next_job(place, parse_next_job(config));
   const auto nodes = co_await command(place, list);
   auto& down = meant_down_[place.key()];
@@ -227,7 +233,7 @@ awaitable<Duration> Reconciler::find_age(Place place, std::string config, std::o
   const auto* tables = co_await server_.read();
   const auto known = tables::find_record<SlurmReport>(*tables, key);
   const auto look = last_look_.find(key);
-  co_return behind(state, look == last_look_.end() ? std::nullopt : std::optional(look->second), clock_.now(),
+  co_return behind(state, look == last_look_.end() ? std::nullopt : std::optional(look->second), server_.clock().now(),
                    parse_next_job(config), known ? known->job_bound : 0);
 }
 

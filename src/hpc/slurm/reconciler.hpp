@@ -8,6 +8,7 @@
 /// those jobs run it is told to take no node for dead, however long that takes.
 
 #include "async/group.hpp"
+#include "async/loop_clock.hpp"
 #include "slurm/beside.hpp"
 #include "slurm/hold.hpp"
 #include "slurm/queue.hpp"
@@ -30,14 +31,14 @@ class Reconciler {
   async::awaitable<void> stop();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = async::LoopClock;
   /// What is done for nodes that a slurmctld does not reach.
   struct Unreached {
     std::map<std::string, Clock::time_point> seen;  ///< by node: when its jobs were seen to run
     Clock::time_point look_at;                      ///< when slurmctld is told to look for its nodes
     Duration look_after{0};
   };
-  async::awaitable<void> run();
+  async::awaitable<void> look();
   async::awaitable<void> look_at(Place place);
   async::awaitable<void> compare(Place place, std::string config);
   async::awaitable<void> note_next_job(const Place& place, std::int64_t next);
@@ -103,8 +104,7 @@ class Reconciler {
   std::map<std::string, TimePoint> last_look_;                  ///< by job: when it answered and was not held
   std::map<std::string, bool> spares_;                          ///< by job: whether nodes may wait for spared jobs
   std::map<std::string, bool> unsettled_;                       ///< by job: whether the accounting may lack ends
-  SystemClock clock_;
-  std::map<std::string, Unreached> unreached_;  ///< by job, while nodes are cut off
+  std::map<std::string, Unreached> unreached_;                  ///< by job, while nodes are cut off
   async::TaskGroup tasks_;
 };
 

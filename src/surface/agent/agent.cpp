@@ -78,7 +78,7 @@ class ServerRoleRunner {
     server_.add_extension("image.", images_.extension());
     server_.add_extension("saving.", saving::report_extension(server_));
     if (config.audit.enabled) {
-      audit_.emplace(loop.executor(), pool, audit_options(config));
+      audit_.emplace(loop.executor(), pool, clock, audit_options(config));
       api_.audit = &*audit_;
     }
     doorman_.emplace(api::register_routes(router_, api_), api_);
@@ -104,8 +104,8 @@ class ServerRoleRunner {
     link.socket_path = config.link_socket();
     http_->listen(socket);
     link_http_->listen(link, trust_.tls());
-    const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
-    tasks_.spawn("keeping certificates fresh", keep_fresh(look_every));
+    told_authority_ = trust_.authority().info().fingerprint;
+    server_.loops().start(tasks_, certificates_loop(config));
     const auto tcp = config.http_endpoint();
     if (!tcp) return;
     const auto tls = api_tls(config);
@@ -175,17 +175,20 @@ class ServerRoleRunner {
     files_tls_ = std::make_shared<http::TlsHolder>(context_of(config));
     return files_tls_;
   }
-  async::awaitable<void> keep_fresh(Duration look_every) {
-    while (true) {
-      co_await async::sleep_for(look_every);
-      const std::string before = trust_.authority().info().fingerprint;
-      try {
-        if (const auto done = trust_.keep_fresh(); !done.empty()) log::info("agent: {}", done);
-      } catch (const Error& error) {
-        log::error("agent: the server's certificates cannot be renewed, trying again: {}", error.one_line());
-      }
-      if (trust_.authority().info().fingerprint != before) server_.ask_for_renewal();
-    }
+  async::LoopPlan certificates_loop(const Config& config) {
+    const Duration look_every = std::min<Duration>(std::chrono::minutes(1), config.tls.server_certificate_ttl / 20);
+    return {.area = "agent",
+            .name = "certificates of the server",
+            .trouble = "the server's certificates are not renewed",
+            .wait = [look_every] { return async::sleep_for(look_every); },
+            .reconcile = [this] { return keep_fresh(); },
+            .retry = async::RetryPolicy::up_to(look_every)};
+  }
+  async::awaitable<void> keep_fresh() {
+    if (const auto done = trust_.keep_fresh(); !done.empty()) log::info("agent: {}", done);
+    const auto& authority = trust_.authority().info().fingerprint;
+    if (std::exchange(told_authority_, authority) != authority) server_.ask_for_renewal();
+    co_return;
   }
 
   /// Joins and links alone, from whom nothing is known yet.
@@ -271,6 +274,7 @@ class ServerRoleRunner {
 
   store::SqliteStore store_;  ///< first: what others make says that there is one
   trust::ServerTrust trust_;
+  std::string told_authority_;                  ///< fingerprint of the one that nodes were asked to renew for
   std::shared_ptr<http::TlsHolder> files_tls_;  ///< of the site's own certificate
   server::Server server_;
   files::FileService files_;
@@ -410,17 +414,17 @@ void run(Config config, const std::vector<std::string>& config_paths) {
   if (server) slurm_drains.emplace(server->server(), loop.executor());
   if (server) slurm_reconciler.emplace(server->server(), loop.executor());
   if (config.hosts.enabled) {
-    provider.emplace(local_options(config.data_dir, config.link_directory()), ledger);
+    provider.emplace(local_options(config.data_dir, config.link_directory()), ledger, clock);
     controller.emplace(server->server(), *provider, pool, loop.executor(), clock, controller_options(config, *server));
   }
   if (server) capsules.emplace(*server, config.server, provider ? &*provider : nullptr, pool, loop.executor());
   if (config.client.enabled) {
     auto options = node_options(config, own_tokens(server));
     auto images = std::make_shared<imageshare::NodeImages>(config.data_dir + "/images", clock);
-    add_capsule_extensions(options, config, ledger, pool, images);
+    add_capsule_extensions(options, config, ledger, pool, clock, images);
     options.more_attributes = [slurmd = std::make_shared<slurm::InstalledSlurmd>()] { return slurmd->attributes(); };
-    auto drivers = make_drivers(options, config, ledger, std::move(images));
-    node.emplace(std::move(options), std::move(drivers), loop, pool);
+    auto drivers = make_drivers(options, config, ledger, clock, std::move(images));
+    node.emplace(std::move(options), std::move(drivers), loop, pool, clock);
     if (!config.telemetry.listen.empty()) metrics.emplace(config, *node, loop, pool, clock);
   }
 
@@ -433,7 +437,9 @@ void run(Config config, const std::vector<std::string>& config_paths) {
     if (capsules) capsules->controller.start();
     if (node) co_await node->start();
     if (metrics) metrics->start();
-    if (controller || node) chores.spawn("trash", collect_trash(config, pool));
+    if (!controller && !node) co_return;
+    auto& loops = server ? server->server().loops() : node->loops();
+    loops.start(chores, trash_loop(config, pool, clock));
   };
   const auto life = [&]() -> async::awaitable<void> {
     Started started;
@@ -463,7 +469,8 @@ void run(Config config, const std::vector<std::string>& config_paths) {
 
 std::vector<std::string> clean_hosts(const std::string& data_dir) {
   os::Ledger ledger(data_dir + "/ledger");
-  host::LocalProvider provider(local_options(data_dir, data_dir + "/run/link"), ledger);
+  SystemClock clock;
+  host::LocalProvider provider(local_options(data_dir, data_dir + "/run/link"), ledger, clock);
   std::vector<std::string> out;
   for (const auto& problem : provider.clean()) out.push_back(problem.one_line());
   return out;

@@ -91,7 +91,7 @@ pod::Options pod_options(const Config& config, const driver::Options& common, co
 
 /// As for a task that asks for one. `images` and `pool` live as long as the node.
 async::awaitable<std::string> bring_image(std::shared_ptr<imageshare::NodeImages> images, async::Pool& pool,
-                                          std::string reference) {
+                                          const Clock& clock, std::string reference) {
   std::string path = reference;
   if (!reference.starts_with('/')) {
     const auto image = co_await images->fetch(reference);
@@ -100,20 +100,20 @@ async::awaitable<std::string> bring_image(std::shared_ptr<imageshare::NodeImages
   auto verify = [&] {
     auto keys = images->keys();
     for (auto& key : image::read_trusted_keys(kSiteKeys)) keys.push_back(std::move(key));
-    return image::open_verified(path, keys, SystemClock().now()).digest();
+    return image::open_verified(path, keys, clock.now()).digest();
   };
   co_return co_await async::on_pool(pool, verify);
 }
 
 /// What this node does when capsules move here or away.
 std::shared_ptr<node::Extension> capsule_mover(const Config& config, os::Ledger& ledger, async::Pool& pool,
-                                               std::shared_ptr<imageshare::NodeImages> images) {
+                                               const Clock& clock, std::shared_ptr<imageshare::NodeImages> images) {
   ownership::NodeOptions options;
   options.capsules = capsule_directory(config);
   options.trash = config.data_dir + "/trash";
   options.ledger = &ledger;
-  options.bring_image = [images, &pool](std::string reference) {
-    return bring_image(images, pool, std::move(reference));
+  options.bring_image = [images, &pool, &clock](std::string reference) {
+    return bring_image(images, pool, clock, std::move(reference));
   };
   return std::make_shared<ownership::NodeSide>(std::move(options));
 }
@@ -128,10 +128,10 @@ rehearsal::Options rehearsal_options(const Config& config, os::Ledger& ledger,
 }
 
 /// What a task has is leased, and stays.
-void collect_images(oci::Store& store, bool all) {
+void collect_images(oci::Store& store, const Clock& clock, bool all) {
   constexpr Duration kUnused = std::chrono::hours(24 * 7);
   try {
-    const auto gone = store.collect({.unused_for = all ? Duration{0} : kUnused}, SystemClock().now());
+    const auto gone = store.collect({.unused_for = all ? Duration{0} : kUnused}, clock.now());
     for (const auto& image : gone.images) log::info("agent: removed the image '{}', which no task uses", image);
   } catch (const Error& error) {
     log::warn("agent: images of containers were not collected: {}", error.one_line());
@@ -208,14 +208,14 @@ node::Options node_options(const Config& config, TokenSource own_tokens) {
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& node_options, const Config& config,
-                                                          os::Ledger& ledger,
+                                                          os::Ledger& ledger, const Clock& clock,
                                                           std::shared_ptr<imageshare::NodeImages> images) {
   const auto options = driver_options(config, ledger);
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(driver::make_exec(options));
   if (config.raw_exec_enabled()) drivers.push_back(driver::make_raw_exec(options));
   const auto containers = std::make_shared<oci::Store>(config.data_dir + "/oci", helper("underway-pull"));
-  node_options.collect = [containers](bool all) { collect_images(*containers, all); };
+  node_options.collect = [containers, &clock](bool all) { collect_images(*containers, clock, all); };
   for (const auto* name : {"podman", "docker"})
     drivers.push_back(pod::make_pod(pod_options(config, options, name, containers)));
   drivers.push_back(pod::make_charliecloud({.driver = options,
@@ -227,11 +227,11 @@ std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& node_op
 }
 
 void add_capsule_extensions(node::Options& options, const Config& config, os::Ledger& ledger, async::Pool& pool,
-                            std::shared_ptr<imageshare::NodeImages> images) {
+                            const Clock& clock, std::shared_ptr<imageshare::NodeImages> images) {
   auto& extensions = options.extensions;
   extensions.push_back(images);
   extensions.push_back(std::make_shared<run::CapsuleExtension>(capsule_directory(config)));
-  extensions.push_back(capsule_mover(config, ledger, pool, images));
+  extensions.push_back(capsule_mover(config, ledger, pool, clock, images));
   auto rehearsals = rehearsal_options(config, ledger, std::move(images));
   extensions.push_back(std::make_shared<rehearsal::NodeSide>(rehearsals));
   extensions.push_back(std::make_shared<saving::NodeSide>(saving::Options{std::move(rehearsals)}));

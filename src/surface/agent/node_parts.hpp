@@ -23,14 +23,15 @@ using TokenSource = std::function<async::awaitable<crypto::Secret>()>;
 /// that one.
 node::Options node_options(const Config& config, TokenSource own_tokens);
 
-/// The drivers, and in `options` what collects the images of containers that no task needs.
+/// The drivers, and in `options` what collects the images of containers that no task needs. `ledger` and `clock`
+/// outlive the node.
 std::vector<std::unique_ptr<driver::Driver>> make_drivers(node::Options& options, const Config& config,
-                                                          os::Ledger& ledger,
+                                                          os::Ledger& ledger, const Clock& clock,
                                                           std::shared_ptr<imageshare::NodeImages> images);
 
-/// Images, and what is done with capsules here: told of, moved, rehearsed, saved. `ledger` and `pool` outlive the node.
+/// Images, and what is done with capsules here: told of, moved, rehearsed, saved. All outlive the node.
 void add_capsule_extensions(node::Options& options, const Config& config, os::Ledger& ledger, async::Pool& pool,
-                            std::shared_ptr<imageshare::NodeImages> images);
+                            const Clock& clock, std::shared_ptr<imageshare::NodeImages> images);
 
 /// Files of the node, and of the capsules that run on it.
 std::shared_ptr<node::Extension> file_extension(const Config& config);

@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "drivers/config_problems.hpp"
@@ -205,7 +206,7 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
 
 std::string ago(std::int64_t nanos) {
   if (nanos <= 0) return "never";
-  return human_duration(SystemClock().now() - from_unix_nanos(nanos)) + " ago";
+  return human_duration(current_time() - from_unix_nanos(nanos)) + " ago";
 }
 
 bool confirm(const std::string& question) {

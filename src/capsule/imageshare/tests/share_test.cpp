@@ -36,7 +36,8 @@ class Sharing : public testing::Test {
     node_.emplace(loop_.executor(), *server_, server::testing::make_node(1));
     run(node_->join());
     node_images_.emplace(at("node"), clock_, std::chrono::milliseconds(50));
-    run(node_images_->start({node_->node(), at("data"), loop_.executor(), pool_, [this] { return connection(); }}));
+    run(node_images_->start(
+        {node_->node(), at("data"), loop_.executor(), pool_, [this] { return connection(); }, clock_, loops_}));
     key_ = image::generate_key(at("ops.key"), "ops", clock_.now() + std::chrono::hours(24 * 365 * 20));
     run(images_->trust(image::to_record(key_)));
   }
@@ -115,6 +116,7 @@ class Sharing : public testing::Test {
   SeededIds ids_{1};
   async::Loop loop_;
   async::Pool pool_{2};
+  async::LoopRegistry loops_{clock_};
   store::MemoryStore database_;
   std::optional<server::Server> server_;
   std::optional<ServerImages> images_;

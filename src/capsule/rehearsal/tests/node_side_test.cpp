@@ -40,10 +40,8 @@ class RehearsalOverALink : public run::Capsules {
     options.on_step = on_step_;
     side_.emplace(std::move(options));
     self_.name = "sms1";
-    loop_.run_until_done(
-        side_->start({.self = self_, .data_dir = directory_, .executor = loop_.executor(), .pool = pool_, .server = [] {
-                        return nullptr;
-                      }}));
+    const auto no_server = [] { return nullptr; };
+    loop_.run_until_done(side_->start({self_, directory_, loop_.executor(), pool_, no_server, clock_, loops_}));
   }
 
   awaitable<model::Rehearsal> ask(RehearsalRequest request) {
@@ -80,6 +78,8 @@ class RehearsalOverALink : public run::Capsules {
 
   async::Loop loop_;
   async::Pool pool_{2};
+  SystemClock clock_;
+  async::LoopRegistry loops_{clock_};
   model::Node self_;
   std::function<void(const std::string&)> on_step_;
   std::optional<NodeSide> side_;

@@ -40,13 +40,13 @@ TEST(NodeSide, WritesDownThatACapsuleCouldNotBeAsked) {
   model::Node node;
   async::Loop loop;
   async::Pool pool{1};
+  SystemClock clock;
+  async::LoopRegistry loops(clock);
   NodeSide side(options, std::chrono::milliseconds(5));
   const auto failed = [&] { return find_saved(capsules, web, SystemClock().now())->snapshot.failures > 0; };
   const auto all = [&]() -> async::awaitable<void> {
-    node::ExtensionContext context{
-        .self = node, .data_dir = directory, .executor = loop.executor(), .pool = pool, .server = [] {
-          return nullptr;
-        }};
+    const auto no_server = [] { return nullptr; };
+    node::ExtensionContext context{node, directory, loop.executor(), pool, no_server, clock, loops};
     co_await side.start(std::move(context));
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (!failed() && std::chrono::steady_clock::now() < deadline)

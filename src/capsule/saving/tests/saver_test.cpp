@@ -179,12 +179,12 @@ TEST_F(Savers, OnANodeSaveWhatIsDueWhileTheCapsuleIsUpAndSoAgainAfterARestart) {
   const auto serve_until = [&](const std::function<bool()>& holds) {
     async::Loop loop;
     async::Pool pool{1};
+    SystemClock clock;
+    async::LoopRegistry loops(clock);
     NodeSide side(saver_options(), std::chrono::milliseconds{20});
     const auto all = [&]() -> async::awaitable<void> {
-      node::ExtensionContext context{
-          .self = self, .data_dir = directory_, .executor = loop.executor(), .pool = pool, .server = [] {
-            return nullptr;
-          }};
+      const auto no_server = [] { return nullptr; };
+      node::ExtensionContext context{self, directory_, loop.executor(), pool, no_server, clock, loops};
       co_await side.start(std::move(context));
       const auto deadline = std::chrono::steady_clock::now() + seconds{20};
       while (!holds() && std::chrono::steady_clock::now() < deadline)

@@ -5,24 +5,24 @@
 #include <map>
 #include <set>
 
-#include "async/event.hpp"
+#include "async/control_loop.hpp"
 #include "async/group.hpp"
 #include "base/clock.hpp"
 #include "base/random.hpp"
 #include "driver/driver.hpp"
 #include "link/dialler.hpp"
 #include "node/allocation/allocation_runner.hpp"
-#include "node/task/driver_adapter.hpp"
-#include "node/fingerprint/dynamic_meta.hpp"
 #include "node/extension.hpp"
+#include "node/fingerprint/dynamic_meta.hpp"
 #include "node/fingerprint/fingerprint.hpp"
 #include "node/fingerprint/host_stats.hpp"
-#include "node/volume/host_volumes.hpp"
 #include "node/kernel_runtime.hpp"
-#include "node/task/log_reader.hpp"
 #include "node/node.hpp"
+#include "node/task/driver_adapter.hpp"
+#include "node/task/log_reader.hpp"
 #include "node/task/task_stats.hpp"
 #include "node/template/template_data.hpp"
+#include "node/volume/host_volumes.hpp"
 #include "os/file.hpp"
 #include "trust/membership.hpp"
 
@@ -30,7 +30,8 @@ namespace underway::node {
 
 class Node::Impl : private Predecessors {
  public:
-  Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool);
+  Impl(Options options, std::vector<std::unique_ptr<driver::Driver>> drivers, async::Loop& loop, async::Pool& pool,
+       const Clock& clock);
 
   awaitable<void> start();
   awaitable<void> stop();
@@ -40,6 +41,7 @@ class Node::Impl : private Predecessors {
   NodeStats stats() const;
   awaitable<ClientMetrics> measure();  // client_metrics.cpp
   std::vector<model::AllocationUpdate> allocations() const;
+  async::LoopRegistry& loops() { return loops_; }
 
  private:
   // node.cpp: allocations
@@ -51,10 +53,13 @@ class Node::Impl : private Predecessors {
   void destroy(const std::string& id);
   awaitable<void> remove_when_dead(std::string id);
   void collect_garbage();
-  awaitable<void> collect_regularly();
+  async::LoopPlan collection_loop();
+  awaitable<void> collect();
   bool has_heir(const std::string& id) const;
   void reported(const std::string& id);
   AllocationRunner& get(const std::string& id) const;
+  async::LoopPlan leftovers_loop();
+  awaitable<void> wait_for_leavings();
   awaitable<void> tend_leftovers();
 
   // template_sources.cpp
@@ -64,6 +69,7 @@ class Node::Impl : private Predecessors {
   link::Handlers handlers();
   awaitable<void> session(std::shared_ptr<link::Connection> connection);
   awaitable<RegisterReply> present(link::Connection& connection);
+  async::LoopPlan attributes_loop();
   awaitable<void> look_again();
   std::vector<model::NodeDeviceGroup> find_devices();
   awaitable<void> send_updates(link::Connection& connection);
@@ -83,8 +89,9 @@ class Node::Impl : private Predecessors {
   awaitable<void> serve_disk(FileRequest request, std::shared_ptr<link::Stream> stream);
 
   // link_loss.cpp: what is stopped while no server is heard of
-  awaitable<void> stop_what_outlives_the_link();
-  async::SteadyTime stop_overdue();
+  async::LoopPlan link_loss_loop();
+  awaitable<void> wait_for_link_loss();
+  awaitable<void> stop_overdue();
   void stop_without_order(AllocationRunner& runner, Duration silence);
 
   // link_handlers.cpp: what the server asks
@@ -114,9 +121,10 @@ class Node::Impl : private Predecessors {
   const std::string boot_ = boot_mark();
   async::Loop& loop_;
   async::Pool& pool_;
+  const Clock& clock_;
+  async::LoopRegistry loops_{clock_};
   KernelRuntime runtime_;
   DriverAdapter drivers_;
-  SystemClock clock_;
   SystemIds ids_;
   std::optional<os::FileLock> lock_;
   NodeIdentity identity_;
@@ -154,9 +162,12 @@ class Node::Impl : private Predecessors {
   UsageSamples samples_;
   async::Event news_;  ///< something for the server
   std::optional<async::SteadyTime> unlinked_since_;
-  async::Event link_changed_;   ///< a link was lost
-  async::Event tasks_changed_;  ///< something for those who follow logs
-  std::uint64_t leavings_ = 0;  ///< ends of tasks that left processes running
+  async::Event link_changed_;                        ///< a link was lost
+  async::Event tasks_changed_;                       ///< something for those who follow logs
+  std::uint64_t leavings_ = 0;                       ///< ends of tasks that left processes running
+  std::uint64_t leavings_seen_ = ~std::uint64_t{0};  ///< at first there may be some of an earlier agent
+  bool leftovers_ = false;                           ///< some of them run on
+  std::optional<async::SteadyTime> stop_next_;  ///< when the next allocation outlives the link; absent: not looked yet
   async::Event leaving_;
   std::weak_ptr<link::Connection> connection_;
   std::unique_ptr<trust::Membership> membership_;

@@ -103,6 +103,7 @@ awaitable<ClientMetrics> Node::Impl::measure() {
     }
   }
   out.unallocated = left_of(self_, out.allocated);
+  out.loops = measure_loops(loops_);
   const auto sample = [&] { out.host = metrics_host_.sample(Machine{}, options_.data_dir, core, runtime_.now()); };
   co_await blocking(runtime_, sample);
   for (std::size_t i = 0; i < processes.size(); ++i) {

@@ -139,6 +139,26 @@ const Structure& description(Tag<TaskMetrics>) {
   return s;
 }
 
+std::vector<LoopMetrics> measure_loops(const async::LoopRegistry& loops) {
+  const auto seconds = [](Duration span) { return std::chrono::duration<double>(span).count(); };
+  std::vector<LoopMetrics> out;
+  for (const auto& loop : loops.health())
+    out.push_back({loop.name, seconds(loop.since_success()), seconds(loop.looking_for()), loop.failures});
+  return out;
+}
+
+const Structure& description(Tag<LoopMetrics>) {
+  static const Structure s =
+      Builder<LoopMetrics>("loop metrics", "How a control loop of an agent goes.")
+          .wire<&LoopMetrics::name>("Name", "What it is called.")
+          .wire<&LoopMetrics::since_success>("SinceSuccess",
+                                             "Seconds since it last succeeded, or since it started if it never did.")
+          .wire<&LoopMetrics::looking>("Looking", "How many seconds its present look takes already; 0: it waits.")
+          .wire<&LoopMetrics::failures>("Failures", "How often it has failed in a row.")
+          .done();
+  return s;
+}
+
 const Structure& description(Tag<ClientMetrics>) {
   static const Structure s =
       Builder<ClientMetrics>("client metrics", "What a node measures of itself.")
@@ -147,6 +167,7 @@ const Structure& description(Tag<ClientMetrics>) {
           .wire<&ClientMetrics::unallocated>("Unallocated", "What is left to give.")
           .wire<&ClientMetrics::allocations>("Allocations", "How many allocations are how far.")
           .wire<&ClientMetrics::tasks>("Tasks", "Each task of an allocation that is here, also when it has ended.")
+          .wire<&ClientMetrics::loops>("Loops", "What goes on in its agent without being asked.")
           .done();
   return s;
 }

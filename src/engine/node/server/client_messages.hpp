@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "async/control_loop.hpp"
 #include "base/describe.hpp"
 #include "model/job/job.hpp"
 
@@ -86,17 +87,29 @@ struct TaskMetrics {
   bool complete = false, failed = false;                        ///< it has ended so
 };
 
+/// How a control loop of an agent goes (async/control_loop.hpp).
+struct LoopMetrics {
+  std::string name;
+  double since_success = 0;   ///< s; since it started when it never succeeded
+  double looking = 0;         ///< s; how long the look that is under way takes already
+  std::int64_t failures = 0;  ///< in a row
+};
+
 /// What a node measures of itself, for /v1/metrics.
 struct ClientMetrics {
   HostStats host;
   ResourceSum allocated, unallocated;
   AllocationCounts allocations;
   std::vector<TaskMetrics> tasks;
+  std::vector<LoopMetrics> loops;
 };
+
+std::vector<LoopMetrics> measure_loops(const async::LoopRegistry& loops);
 
 const describe::Structure& description(describe::Tag<ResourceSum>);
 const describe::Structure& description(describe::Tag<AllocationCounts>);
 const describe::Structure& description(describe::Tag<TaskMetrics>);
+const describe::Structure& description(describe::Tag<LoopMetrics>);
 const describe::Structure& description(describe::Tag<ClientMetrics>);
 const describe::Structure& description(describe::Tag<MetadataRequest>);
 const describe::Structure& description(describe::Tag<NodeMetadata>);

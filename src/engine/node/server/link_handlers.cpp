@@ -13,8 +13,8 @@ Extension* Node::Impl::extension_for(std::string_view method) const {
 }
 
 awaitable<void> Node::Impl::start_extensions() {
-  const ExtensionContext context{self_, options_.data_dir, loop_.executor(), pool_,
-                                 [this] { return connection_.lock(); }};
+  const ExtensionContext context{
+      self_, options_.data_dir, loop_.executor(), pool_, [this] { return connection_.lock(); }, clock_, loops_};
   for (const auto& extension : options_.extensions) co_await extension->start(context);
 }
 

@@ -124,23 +124,29 @@ awaitable<RegisterReply> Node::Impl::present(link::Connection& connection) {
   co_return json::decode<RegisterReply>(answer, "register");
 }
 
+async::LoopPlan Node::Impl::attributes_loop() {
+  return {.area = "node",
+          .name = "attributes of the machine",
+          .trouble = "what changes about the machine is not told to the server",
+          .wait = [] { return async::sleep_for(kLookAgain); },
+          .reconcile = [this] { return look_again(); },
+          .retry = async::RetryPolicy::up_to(kLookAgain)};
+}
+
 awaitable<void> Node::Impl::look_again() {
-  while (true) {
-    co_await async::sleep_for(kLookAgain);
-    model::StringMap found;
-    std::vector<model::NodeDeviceGroup> devices;
-    const auto look = [this, &found, &devices] {
-      if (options_.more_attributes) found = options_.more_attributes();
-      devices = find_devices();
-    };
-    co_await blocking(runtime_, look);
-    if (found == more_attributes_ && json::encode(devices) == json::encode(self_.resources.devices)) continue;
-    more_attributes_ = std::move(found);
-    // Of self_ these alone change: they are read on the loop only.
-    self_.resources.devices = std::move(devices);
-    unpresented_ = true;
-    news_.notify_all();
-  }
+  model::StringMap found;
+  std::vector<model::NodeDeviceGroup> devices;
+  const auto look = [this, &found, &devices] {
+    if (options_.more_attributes) found = options_.more_attributes();
+    devices = find_devices();
+  };
+  co_await blocking(runtime_, look);
+  if (found == more_attributes_ && json::encode(devices) == json::encode(self_.resources.devices)) co_return;
+  more_attributes_ = std::move(found);
+  // Of self_ these alone change: they are read on the loop only.
+  self_.resources.devices = std::move(devices);
+  unpresented_ = true;
+  news_.notify_all();
 }
 
 /// Blocks: yes.

@@ -7,11 +7,18 @@
 namespace underway::node {
 
 /// Beside the directories of allocations, which go as others end.
-awaitable<void> Node::Impl::collect_regularly() {
-  while (true) {
-    co_await async::sleep_for(std::chrono::hours(1));
-    co_await blocking(runtime_, [this] { options_.collect(false); });
-  }
+async::LoopPlan Node::Impl::collection_loop() {
+  return {.area = "node",
+          .name = "collection",
+          .trouble = "what no task needs any more is not removed",
+          .wait = [] { return async::sleep_for(std::chrono::hours(1)); },
+          .reconcile = [this] { return collect(); },
+          .retry = async::RetryPolicy::up_to(std::chrono::hours(1)),
+          .patience = std::chrono::hours(1)};
+}
+
+awaitable<void> Node::Impl::collect() {
+  co_await blocking(runtime_, [this] { options_.collect(false); });
 }
 
 awaitable<boost::json::value> Node::Impl::answer_for_self(std::string method, boost::json::value body) {

@@ -26,7 +26,7 @@ void Node::Impl::open_sources() {
   }
   self_.computed_class = model::compute_class(self_);
   if (compat.consul.access.address.empty() && compat.vault.access.address.empty()) return;
-  sources_ = std::make_unique<sources::Sources>(loop_.executor(), pool_, compat, [this](sources::Asker asker) {
+  sources_ = std::make_unique<sources::Sources>(loop_.executor(), pool_, clock_, compat, [this](sources::Asker asker) {
     return identity_for_vault(server_data_, std::move(asker));
   });
   template_data_.use(sources_.get());

@@ -58,8 +58,8 @@ bool is_of(const std::string& line, const std::string& who);
 /// Thread: loop only; files are written on the pool.
 class AuditLog {
  public:
-  /// Opens or makes the file. Throws Error naming it. `pool` outlives the log.
-  AuditLog(async::Executor executor, async::Pool& pool, AuditOptions options);
+  /// Opens or makes the file. Throws Error naming it. `pool` and `clock` outlive the log.
+  AuditLog(async::Executor executor, async::Pool& pool, const Clock& clock, AuditOptions options);
   ~AuditLog();
 
   /// A place for one line, taken before the change and given back with it. Throws Error(exhausted) when there is no
@@ -97,6 +97,7 @@ class AuditLog {
 
   AuditOptions options_;
   async::Pool& pool_;
+  const Clock& clock_;
   os::Fd file_;
   std::uint64_t size_ = 0;      ///< of the file, with what is being written
   std::uint64_t reserved_ = 0;  ///< the file has room up to here

@@ -5,8 +5,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "server/node/data_feed.hpp"
 #include "server/job/dependencies.hpp"
+#include "server/node/data_feed.hpp"
 #include "server/node/orders.hpp"
 #include "server/server.hpp"
 
@@ -30,7 +30,7 @@ struct Server::Session {
       : node_id(std::move(id)),
         connection(std::move(link)),
         orders(node_id, root_by_raw_exec),
-        heard(std::chrono::steady_clock::now()),
+        heard(async::LoopClock::now()),
         data(node_id, variables) {}
 };
 

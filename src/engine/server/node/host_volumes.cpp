@@ -1,7 +1,7 @@
 #include "server/node/host_volumes.hpp"
 
 #include "base/json.hpp"
-#include "base/log.hpp"
+#include "base/text.hpp"
 #include "node/volume/volume_messages.hpp"
 #include "server/server.hpp"
 
@@ -36,6 +36,10 @@ constexpr std::string_view kDeciding = "deciding ";
 bool somebody_decides(const std::set<std::string>& busy) {
   const auto it = busy.lower_bound(std::string(kDeciding));
   return it != busy.end() && it->starts_with(kDeciding);
+}
+
+bool is_unfinished(const model::HostVolume& volume) {
+  return volume.deleting || volume.state == model::HostVolumeState::pending;
 }
 
 /// While a call of the volume is under way.
@@ -146,12 +150,27 @@ async::awaitable<void> HostVolumes::erase(model::HostVolume volume) {
         refused->while_doing(fmt::format("deleting volume '{}' on node {}", volume.name, volume.node_id.substr(0, 8))));
 }
 
-/// True when something is left to do.
-async::awaitable<bool> HostVolumes::carry_on() {
-  bool left = false;
+async::LoopPlan HostVolumes::loop() {
+  FollowerOptions options;
+  options.scopes = [](const Tables&) { return std::vector{tables::records_scope()}; };
+  options.again = [](const Tables& tables) -> std::optional<Duration> {
+    const auto all = tables::records<model::HostVolume>(tables);
+    return std::any_of(all.begin(), all.end(), is_unfinished) ? std::optional(kLookAgain) : std::nullopt;
+  };
+  const auto follower = std::make_shared<Follower>(server_.follow(std::move(options)));
+  return {.area = "server",
+          .name = "volumes of hosts",
+          .trouble = "a volume is not made or deleted",
+          .wait = [follower] { return follower->wait_for_news(); },
+          .reconcile = [this] { return carry_on(); },
+          .patience = 2 * kPatience};
+}
+
+/// One that fails keeps no other from being made.
+async::awaitable<void> HostVolumes::carry_on() {
+  std::vector<std::string> failures;
   for (auto& volume : tables::records<model::HostVolume>(*co_await server_.read())) {
-    if (!volume.deleting && volume.state != model::HostVolumeState::pending) continue;
-    left = true;
+    if (!is_unfinished(volume)) continue;
     if (busy_.contains(volume.id) || somebody_decides(busy_) || !server_.linked(volume.node_id)) continue;
     const Busy busy(busy_, volume.id);
     const std::string name = volume.name;
@@ -161,23 +180,10 @@ async::awaitable<bool> HostVolumes::carry_on() {
       else
         co_await make(std::move(volume));
     } catch (const Error& error) {
-      log::warn("server: volume '{}': {}", name, error.one_line());
+      failures.push_back(fmt::format("volume '{}': {}", name, error.one_line()));
     }
   }
-  co_return left;
-}
-
-async::awaitable<void> HostVolumes::tend() {
-  while (true) {
-    const auto seen = server_.writer().tables().revision_of(tables::records_scope());
-    const bool left = co_await carry_on();
-    std::vector<tables::Scope> scopes{tables::records_scope()};
-    const auto until = async::deadline_in(left ? kLookAgain : Duration(std::chrono::hours(1)));
-    if (left)
-      co_await async::sleep_until(until);
-    else
-      co_await server_.changed_since(std::move(scopes), seen, until);
-  }
+  if (!failures.empty()) throw Error(Code::unavailable, join(failures, "; "));
 }
 
 }  // namespace underway::server

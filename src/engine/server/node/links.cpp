@@ -32,7 +32,7 @@ async::awaitable<void> Server::serve_link(std::shared_ptr<http::WebSocket> socke
     co_await serve_node(*linked, std::move(method), std::move(header), std::move(stream));
   };
   handlers.notify = [linked](std::string method, boost::json::value) {
-    if (method == "heartbeat" && linked->session) linked->session->heard = std::chrono::steady_clock::now();
+    if (method == "heartbeat" && linked->session) linked->session->heard = async::LoopClock::now();
   };
   const auto connection =
       link::Connection::make(executor_, std::move(socket), link::Side::acceptor, std::move(handlers));
@@ -88,7 +88,7 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
 }
 
 async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::string method, boost::json::value body) {
-  if (linked.session) linked.session->heard = std::chrono::steady_clock::now();
+  if (linked.session) linked.session->heard = async::LoopClock::now();
   if (method == "register") co_return co_await register_node(linked, std::move(body));
   const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");

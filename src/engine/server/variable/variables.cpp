@@ -4,12 +4,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
+#include "server/follower.hpp"
 
 namespace underway::server {
 namespace {
 
 constexpr int kRotationRounds = 10;  // against writers that use the old key meanwhile: there are none after the first
 
+/// The longest pause before locks or keys are looked at again after a failure.
 constexpr Duration kRetry = std::chrono::seconds(5);
 
 std::string context_of(const std::string& ns, const std::string& path) { return "variable " + ns + "/" + path; }
@@ -152,24 +154,30 @@ async::awaitable<void> Variables::rotate_by_age(Duration rotation) {
   co_await prepublish(std::max(since + rotation, now + rotation / 2));
 }
 
-async::awaitable<void> Variables::tend_keys(Duration rotation) {
-  while (true) {
-    std::optional<TimePoint> next;
-    try {
-      const std::string promoted = keyring_.promote(clock_.now());
-      if (!promoted.empty()) log::info("server: root key {} is active", promoted);
-      co_await rotate_by_age(rotation);
-      if (const auto* waiting = keyring_.next_prepublished())
-        next = from_unix_nanos(waiting->publish_time);
-      else if (rotation > Duration{0})
-        next = from_unix_nanos(keyring_.active().active_since()) + rotation / 2;
-    } catch (const Error& error) {
-      log::error("server: root keys are as they were, trying again in {}: {}", human_duration(kRetry),
-                 error.one_line());
-      next = clock_.now() + kRetry;
-    }
-    co_await keys_changed_.wait_until(next ? async::deadline_in(*next - clock_.now()) : async::kNever);
-  }
+async::LoopPlan Variables::root_keys_loop(Duration rotation) {
+  return {.area = "server",
+          .name = "root keys",
+          .trouble = "root keys are neither rotated nor activated",
+          .wait = [this, rotation] { return wait_for_keys(rotation); },
+          .reconcile = [this, rotation] { return look_after_keys(rotation); },
+          .retry = async::RetryPolicy::up_to(kRetry),
+          .hurry = &keys_changed_};
+}
+
+async::awaitable<void> Variables::wait_for_keys(Duration rotation) {
+  if (!std::exchange(keys_seen_, true)) co_return;
+  std::optional<TimePoint> next;
+  if (const auto* waiting = keyring_.next_prepublished())
+    next = from_unix_nanos(waiting->publish_time);
+  else if (rotation > Duration{0})
+    next = from_unix_nanos(keyring_.active().active_since()) + rotation / 2;
+  co_await keys_changed_.wait_until(next ? async::deadline_in(*next - clock_.now()) : async::kNever);
+}
+
+async::awaitable<void> Variables::look_after_keys(Duration rotation) {
+  const std::string promoted = keyring_.promote(clock_.now());
+  if (!promoted.empty()) log::info("server: root key {} is active", promoted);
+  co_await rotate_by_age(rotation);
 }
 
 async::awaitable<void> Variables::seal_anew() {
@@ -203,35 +211,26 @@ async::awaitable<void> Variables::remove_key(std::string id) {
   keys_changed_.notify_all();
 }
 
+async::LoopPlan Variables::locks_loop() {
+  FollowerOptions options;
+  options.scopes = [](const Tables&) { return std::vector<tables::Scope>{{tables::Topic::leases, ""}}; };
+  options.due = [](const Tables& tables) { return next_lock_end(tables); };
+  const auto follower = std::make_shared<Follower>(writer_, clock_, std::move(options));
+  return {.area = "server",
+          .name = "locks of variables",
+          .trouble = "locks that nobody renews are not taken away",
+          .wait = [follower] { return follower->wait_for_news(); },
+          .reconcile = [this] { return expire_locks(); },
+          .retry = async::RetryPolicy::up_to(kRetry)};
+}
+
 /// The first time, nobody is late: who held a lock could not renew it while there was no server.
-async::awaitable<bool> Variables::expire_now() {
+async::awaitable<void> Variables::expire_locks() {
   auto decide = [first = !extended_](const Tables& tables, const Context& context) {
     return first ? decide_extend_locks(tables, context) : decide_expire_locks(tables, context);
   };
-  try {
-    co_await writer_.submit(std::move(decide));
-    extended_ = true;
-    co_return true;
-  } catch (const Error& error) {
-    log::error("server: no lock of a variable was taken away, trying again in {}: {}", human_duration(kRetry),
-               error.one_line());
-  }
-  co_return false;
-}
-
-async::awaitable<void> Variables::expire_locks() {
-  while (true) {
-    if (!co_await expire_now()) {
-      co_await async::sleep_for(kRetry);
-      continue;
-    }
-    const auto next = next_lock_end(writer_.tables());
-    const tables::Scope leases{tables::Topic::leases, ""};
-    const auto revision = writer_.tables().revision();
-    const auto deadline = next ? async::deadline_in(*next - clock_.now()) : async::kNever;
-    std::vector<tables::Scope> scopes{leases};
-    co_await writer_.changed_since(std::move(scopes), revision, deadline);
-  }
+  co_await writer_.submit(std::move(decide));
+  extended_ = true;
 }
 
 }  // namespace underway::server

@@ -13,25 +13,32 @@ using async::awaitable;
 using model::FileContent;
 using model::FileDeclaration;
 
-/// They are what their nodes have.
+async::LoopPlan FileService::masters_loop() {
+  return {.area = "files",
+          .name = "masters on nodes",
+          .trouble = "what changes in masters on nodes is not seen",
+          .wait = [this] { return async::sleep_for(options_.follow); },
+          .reconcile = [this] { return follow_masters(); },
+          .retry = async::RetryPolicy::up_to(options_.follow),
+          .patience = std::chrono::minutes(30)};
+}
+
+/// They are what their nodes have. One that cannot be read keeps nobody from reading the others.
 awaitable<void> FileService::follow_masters() {
-  while (true) {
-    co_await async::sleep_for(options_.follow);
-    const auto* tables = co_await server_.read();
-    for (auto& file : tables::records<FileDeclaration>(*tables)) {
-      const auto node = file.from.empty() ? nullptr : node_of_master(*tables, file);
-      if (!node || !server_.linked(node->id)) continue;
-      const std::string key = model::file_key(file.cluster, file.name);
-      std::string failure;
-      try {
-        co_await follow_master(std::move(file), node->id);
-      } catch (const Error& error) {
-        failure = error.one_line();
-      }
-      if (!failure.empty() && failure != unread_[key])
-        log::warn("files: the master of '{}' cannot be read, what is known of it stays: {}", key, failure);
-      unread_[key] = failure;
+  const auto* tables = co_await server_.read();
+  for (auto& file : tables::records<FileDeclaration>(*tables)) {
+    const auto node = file.from.empty() ? nullptr : node_of_master(*tables, file);
+    if (!node || !server_.linked(node->id)) continue;
+    const std::string key = model::file_key(file.cluster, file.name);
+    std::string failure;
+    try {
+      co_await follow_master(std::move(file), node->id);
+    } catch (const Error& error) {
+      failure = error.one_line();
     }
+    if (!failure.empty() && failure != unread_[key])
+      log::warn("files: the master of '{}' cannot be read, what is known of it stays: {}", key, failure);
+    unread_[key] = failure;
   }
 }
 

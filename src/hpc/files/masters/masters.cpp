@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "crypto/digest.hpp"
 #include "crypto/hasher.hpp"
@@ -91,17 +90,18 @@ awaitable<void> FileService::check_sent(const FileDeclaration& file) {
         .because(fmt::format("they are {} bytes, and {} with the digest {} were said", size, sent.size, sent.digest));
 }
 
+async::LoopPlan FileService::pieces_loop() {
+  return {.area = "files",
+          .name = "pieces that no file names",
+          .trouble = "pieces that no file names stay",
+          .wait = [] { return async::sleep_for(kCollectEvery); },
+          .reconcile = [this] { return collect_pieces(); },
+          .retry = async::RetryPolicy::up_to(kCollectEvery)};
+}
+
 awaitable<void> FileService::collect_pieces() {
-  while (true) {
-    co_await async::sleep_for(kCollectEvery);
-    auto collect = [](const Tables& now, const Context& context) { return decide_collect_pieces(now, context); };
-    try {
-      co_await server_.writer().submit(std::move(collect));
-    } catch (const Error& error) {
-      log::warn("files: pieces that no file names stay, trying again in {}: {}", human_duration(kCollectEvery),
-                error.one_line());
-    }
-  }
+  auto collect = [](const Tables& now, const Context& context) { return decide_collect_pieces(now, context); };
+  co_await server_.writer().submit(std::move(collect));
 }
 
 // --- declarations ---

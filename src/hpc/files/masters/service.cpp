@@ -81,45 +81,31 @@ FileService::FileService(server::Server& server, async::Executor executor, async
 }
 
 void FileService::start() {
-  tasks_.spawn("manifests", run());
-  tasks_.spawn("masters on nodes", follow_masters());
-  tasks_.spawn("pieces that no file names", collect_pieces());
+  for (auto&& plan : {manifests_loop(), masters_loop(), pieces_loop()}) server_.loops().start(tasks_, plan);
 }
 
 awaitable<void> FileService::stop() { co_await tasks_.stop(); }
 
-awaitable<void> FileService::run() {
-  constexpr Duration kRetry = std::chrono::seconds(5);
-  while (!signing_) {
-    std::optional<std::string> failure;
-    try {
-      co_await prepare();
-    } catch (const Error& error) {
-      failure = error.one_line();
-    }
-    if (!failure) break;
-    log::error("files: nothing is synchronised, trying again in {}: {}", human_duration(kRetry), *failure);
-    co_await async::sleep_for(kRetry);
-  }
-  model::Revision seen = -1;
-  while (true) {
-    std::vector<tables::Scope> scopes{
+async::LoopPlan FileService::manifests_loop() {
+  server::FollowerOptions options;
+  options.scopes = [](const Tables&) {
+    return std::vector<tables::Scope>{
         tables::records_scope(), {tables::Topic::nodes, ""}, {tables::Topic::hosts, ""}, {tables::Topic::clusters, ""}};
-    const auto* tables = co_await server_.changed_since(std::move(scopes), seen, async::kNever);
-    seen = tables->revision();
-    std::optional<std::string> failure;
-    try {
-      co_await refresh(*tables);
-      if (settings_.next) co_await withdraw_key_if_due(false);
-    } catch (const Error& error) {
-      failure = error.one_line();
-    }
-    if (failure) {
-      log::error("files: changes are not told, trying again in {}: {}", human_duration(kRetry), *failure);
-      seen = -1;
-    }
-    co_await async::sleep_for(failure ? kRetry : options_.gather);
-  }
+  };
+  options.gather = options_.gather;
+  const auto follower = std::make_shared<server::Follower>(server_.follow(std::move(options)));
+  return {.area = "files",
+          .name = "manifests of files",
+          .trouble = "changes of files are not told to the nodes",
+          .wait = [follower] { return follower->wait_for_news(); },
+          .reconcile = [this] { return follow_tables(); },
+          .retry = async::RetryPolicy::up_to(std::chrono::seconds(5))};
+}
+
+awaitable<void> FileService::follow_tables() {
+  if (!signing_) co_await prepare();
+  co_await refresh(*co_await server_.read());
+  if (settings_.next) co_await withdraw_key_if_due(false);
 }
 
 /// What every node shall have now; those for whom it is news are told.

@@ -78,7 +78,10 @@ class FileService {
 
  private:
   using Tables = tables::Tables;
-  async::awaitable<void> run();
+  async::LoopPlan manifests_loop();
+  async::LoopPlan masters_loop();
+  async::LoopPlan pieces_loop();
+  async::awaitable<void> follow_tables();
   async::awaitable<void> prepare();
   model::FileKey make_key() const;
   crypto::SigningKey open_key(const std::string& key_id, const std::string& seed) const;

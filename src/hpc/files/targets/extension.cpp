@@ -28,8 +28,6 @@ std::string directory_name(const std::string& capsule) {
   return out;
 }
 
-TimePoint now() { return SystemClock().now(); }
-
 /// Whose bytes the disk does not have.
 struct Needed {
   std::vector<ManifestEntry> small, large;
@@ -56,7 +54,14 @@ awaitable<void> FileExtension::start(node::ExtensionContext context) {
   };
   if (const auto keys = co_await async::on_pool(context_->pool, open)) trust_ = parse_trust(*keys);
   tasks_.emplace(context_->executor, "files");
-  tasks_->spawn("synchronisation", run());
+  context_->loops.start(*tasks_, {.area = "files",
+                                  .name = "synchronisation of files",
+                                  .trouble = "files of this node are not synchronised",
+                                  .wait = [this] { return wait_for_something(); },
+                                  .reconcile = [this] { return pass(); },
+                                  .retry = async::RetryPolicy::up_to(std::chrono::seconds(30)),
+                                  .patience = std::chrono::hours(1),
+                                  .hurry = &woken_});
 }
 
 awaitable<void> FileExtension::stop() {
@@ -87,14 +92,6 @@ Duration FileExtension::until_next() const {
   std::memcpy(&number, random_bytes(sizeof number).data(), sizeof number);
   const double share = 0.75 + 0.5 * (static_cast<double>(number) / 4294967296.0);
   return std::chrono::duration_cast<Duration>(options_.every * share);
-}
-
-awaitable<void> FileExtension::run() {
-  while (true) {
-    co_await wait_for_something();
-    wake_ = false;
-    co_await pass();
-  }
 }
 
 /// Told, or time, or a capsule that was not here at the last look.
@@ -130,6 +127,7 @@ awaitable<void> FileExtension::find_targets() {
 }
 
 awaitable<void> FileExtension::pass() {
+  wake_ = false;
   const auto server = context_->server();
   if (!server) co_return;
   co_await find_targets();
@@ -174,7 +172,7 @@ awaitable<void> FileExtension::follow(Followed& followed, std::shared_ptr<link::
     co_await carry_out(followed, std::move(round), std::move(contents), false, server);
     co_return;
   }
-  auto settle = [&] { rounds.settle(Ground(target), manifest, round.problems, now()); };
+  auto settle = [&] { rounds.settle(Ground(target), manifest, round.problems, context_->clock.now()); };
   co_await async::on_pool(pool, settle);
 }
 
@@ -234,7 +232,7 @@ awaitable<void> FileExtension::carry_out(Followed& followed, Round round, std::m
   auto& rounds = *followed.rounds;
   auto work = [&] {
     if (!begun) rounds.begin(round, contents);
-    return rounds.carry_out(round, *followed.target, now());
+    return rounds.carry_out(round, *followed.target, context_->clock.now());
   };
   auto outcome = co_await async::on_pool(pool, work);
   for (std::size_t i = 0; i < round.reloads.size(); ++i) {
@@ -259,14 +257,14 @@ awaitable<void> FileExtension::carry_out(Followed& followed, Round round, std::m
       failure = error.one_line();
     }
     outcome.events.push_back(
-        {unix_nanos(now()), paths.front(), "reload",
+        {unix_nanos(context_->clock.now()), paths.front(), "reload",
          failure.empty() ? fmt::format("{} to job '{}': {} tasks", reload.signal, reload.job, signalled) : failure});
     if (failure.empty()) continue;
     outcome.owed_reloads.push_back(round.reloads[i]);
     for (const auto& path : paths)
       outcome.failed[path] = fmt::format("it was written, but job '{}' was not told: {}", reload.job, failure);
   }
-  auto finish = [&] { rounds.finish(round, *followed.target, outcome, now()); };
+  auto finish = [&] { rounds.finish(round, *followed.target, outcome, context_->clock.now()); };
   co_await async::on_pool(pool, finish);
   for (const auto& event : outcome.events) log::info("files: {} {}: {}", event.path, event.what, event.detail);
 }

@@ -46,7 +46,6 @@ class FileExtension final : public node::Extension {
     std::string reported;  ///< what the server was told last
     std::string failure;   ///< said in the log once
   };
-  node::awaitable<void> run();
   node::awaitable<void> wait_for_something();
   node::awaitable<void> pass();
   node::awaitable<void> follow(Followed& followed, std::shared_ptr<link::Connection> server);

@@ -32,8 +32,13 @@ class ExtensionTest : public FilesWorld {
     options.root = base_ + "/root";
     options.every = std::chrono::hours(1);
     extension_.emplace(options);
-    node::ExtensionContext context{node_->node(), base_ + "/data", loop.executor(), pool,
-                                   [this]() { return link_up_ ? node_->connection : nullptr; }};
+    node::ExtensionContext context{node_->node(),
+                                   base_ + "/data",
+                                   loop.executor(),
+                                   pool,
+                                   [this]() { return link_up_ ? node_->connection : nullptr; },
+                                   clock,
+                                   loops_};
     loop.run_until_done(extension_->start(std::move(context)));
     extension_->linked();
   }
@@ -56,6 +61,7 @@ class ExtensionTest : public FilesWorld {
     server::testing::run_until(loop, [&] { return !status().node.empty() && status().state == TargetState::synced; });
   }
 
+  async::LoopRegistry loops_{clock};
   std::string base_;
   FakeNode* node_ = nullptr;
   bool link_up_ = true;

@@ -89,7 +89,7 @@ void LocalHosts::start() {
   provider_.reset();
   ledger_.reset();
   ledger_ = std::make_unique<os::Ledger>(state_dir_ + "/ledger");
-  provider_ = std::make_unique<LocalProvider>(options(), *ledger_);
+  provider_ = std::make_unique<LocalProvider>(options(), *ledger_, clock_);
 }
 
 LocalOptions LocalHosts::options() const {

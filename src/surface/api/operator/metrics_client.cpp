@@ -124,6 +124,7 @@ void add_client_metrics(Exposition& to, const node::ClientMetrics& from, const m
   const Labels base = labels_of(node, view);
   add_counts(to, from.allocations, view.nodes ? labels(base) : nullptr);
   if (view.nodes) add_host(to, from, node, base);
+  if (view.nodes) add_loop_metrics(to, from.loops, base);
   for (const auto& task : from.tasks)
     if (view.job(task.ns)) add_task(to, task, node);
 }

@@ -33,6 +33,8 @@ struct ServerSnapshot {
   std::array<std::int64_t, 3> by_status{};  ///< by model::JobStatus
   bool writable = true;
   std::int64_t longest_hold_ms = 0, holds = 0;
+  std::vector<node::LoopMetrics> loops;
+  std::int64_t troubled_loops = 0;
   Meter meter;
   server::WriterMeasures writer;
   std::vector<tables::Row<model::Evaluation>> evaluations, blocked;            ///< pending; that wait for room
@@ -46,6 +48,9 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
                              const MetricsView& view);
 
 void add_server_metrics(Exposition& to, const ServerSnapshot& from, const MetricsView& view);
+
+/// Of loops of the server, or of a node with `base`, its labels.
+void add_loop_metrics(Exposition& to, const std::vector<node::LoopMetrics>& loops, const Labels& base = {});
 
 /// `node` as the server knows it, or as it knows itself.
 void add_client_metrics(Exposition& to, const node::ClientMetrics& from, const model::Node& node,

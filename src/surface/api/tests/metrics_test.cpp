@@ -74,6 +74,7 @@ class MetricsTest : public AccessTest {
     measured.allocated = {500, 256, 300};
     measured.unallocated = {3500, 7936, 9700};
     measured.allocations = {2, 1, 4, 5, 6};
+    measured.loops = {{"leftovers of tasks", 12.5, 1.5, 3}};
     node::TaskMetrics task{.ns = "default", .job = "web", .group = "g", .alloc = "alloc-1", .task = "t"};
     task.running = true;
     task.cpu_percent = 12.5;
@@ -221,6 +222,19 @@ TEST_F(MetricsTest, TellWhatTheOwnNodeMeasures) {
   EXPECT_EQ(points.count("nomad_client_allocs_memory_rss"), 1U);
 }
 
+TEST_F(MetricsTest, TellWhichControlLoopsSucceedFailOrAreStuck) {
+  const Points points = scrape("root");
+  const std::map<std::string, std::string> heartbeats{{"loop", "heartbeats"}};
+  EXPECT_LT(value(points, "underway_control_loop_since_success_seconds", heartbeats), 60);
+  EXPECT_EQ(value(points, "underway_control_loop_failures", heartbeats), 0);
+  EXPECT_LT(value(points, "underway_control_loop_looking_seconds", heartbeats), 60);
+  EXPECT_EQ(value(points, "underway_control_loops_troubled"), 0);
+  const std::map<std::string, std::string> of_node{{"loop", "leftovers of tasks"}, {"node_id", node->id()}};
+  EXPECT_EQ(value(points, "underway_control_loop_since_success_seconds", of_node), 12.5);
+  EXPECT_EQ(value(points, "underway_control_loop_failures", of_node), 3);
+  EXPECT_EQ(value(points, "underway_control_loop_looking_seconds", of_node), 1.5);
+}
+
 TEST_F(MetricsTest, AreCountsAloneWithoutAToken) {
   const Points points = scrape("");
   for (const auto& [name, point] : points)
@@ -228,6 +242,7 @@ TEST_F(MetricsTest, AreCountsAloneWithoutAToken) {
   EXPECT_EQ(value(points, "nomad_client_allocations_running"), 2);
   EXPECT_EQ(value(points, "nomad_nomad_job_status_running"), 1);
   EXPECT_EQ(value(points, "underway_allocations_running"), 2);
+  EXPECT_EQ(value(points, "underway_control_loops_troubled"), 0);
   for (const char* hidden : {"nomad_client_uptime", "nomad_client_host", "nomad_client_allocs", "job_summary", "web",
                              "test", "blocked_evals_job"})
     EXPECT_THAT(text, Not(HasSubstr(hidden)));

@@ -10,6 +10,7 @@
 #include "agent/config.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "os/file.hpp"
 #include "os/process.hpp"
 #include "run/shelf.hpp"
@@ -99,7 +100,7 @@ std::optional<overlay::Retention> retention_of(const Arguments& arguments) {
 
 TimePoint time_of(const std::string& text) {
   if (const auto time = parse_time(text)) return *time;
-  if (const auto span = parse_duration(text); span && *span >= Duration{0}) return SystemClock().now() - *span;
+  if (const auto span = parse_duration(text); span && *span >= Duration{0}) return current_time() - *span;
   throw Error(Code::invalid, fmt::format("'{}' is no time", text))
       .advise("write it as 2026-11-21T23:00:00Z, or as how long ago: 3h");
 }

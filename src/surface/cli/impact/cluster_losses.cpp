@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "impact/impact.hpp"
 #include "os/fd.hpp"
 #include "slurm/queue.hpp"
@@ -206,7 +207,7 @@ ExitCode ask_before_change(sdk::Client& client, const api::ClusterPlan& plan, co
             .lost = {}};
   // Slurm and the nodes are asked only when something goes.
   if (!plan.cluster.hosts_removed.empty() || !plan.stopped.empty())
-    loss.lost = losses_of_change(ask_facts(client, name), plan, name, SystemClock().now());
+    loss.lost = losses_of_change(ask_facts(client, name), plan, name, current_time());
   if (const auto agreed = ask_before(loss, arguments); agreed != kDone) return agreed;
   return ask_before({.deed = fmt::format("this change of cluster '{}' does not stop at the first failure", name),
                      .word = name,

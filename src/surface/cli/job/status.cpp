@@ -1,10 +1,11 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/alloc/failing_tasks.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/deployment/text.hpp"
 #include "cli/job/diff_text.hpp"
-#include "cli/alloc/failing_tasks.hpp"
 #include "cli/list_flags.hpp"
 #include "cli/terminal.hpp"
 #include "model/job/cron.hpp"
@@ -20,7 +21,7 @@ std::string type_of(const api::JobStub& job) {
 
 std::string next_start(const model::Job& job) {
   if (!job.periodic->enabled || job.stop || (job.parameterized && !job.dispatched)) return "none";
-  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, SystemClock().now());
+  const auto next = model::next_time(job.periodic->expressions(), job.periodic->time_zone, current_time());
   return next ? format_time(*next) : "none";
 }
 

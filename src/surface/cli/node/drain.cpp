@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/impact_text.hpp"
 #include "cli/terminal.hpp"
 
@@ -47,7 +48,7 @@ std::vector<Target> targets_of(sdk::Client& client, const Arguments& arguments) 
   return targets;
 }
 
-void line(const std::string& text) { print(fmt::format("{}: {}\n", format_time(SystemClock().now()), text)); }
+void line(const std::string& text) { print(fmt::format("{}: {}\n", format_time(current_time()), text)); }
 
 /// Tells what changed about a node and its allocations since it was asked last.
 class Watch {

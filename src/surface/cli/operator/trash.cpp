@@ -3,9 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/agent/local_agent.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/agent/local_agent.hpp"
+#include "cli/current_time.hpp"
 #include "cli/impact/loss.hpp"
 #include "cli/terminal.hpp"
 #include "os/file.hpp"
@@ -19,7 +20,7 @@ constexpr Flag kState{"state", "DIR", "The state directory; /var/lib/underway, o
 os::Trash trash_of(const Arguments& arguments) { return os::Trash(state_directory(arguments) + "/trash"); }
 
 int list_trash(const Arguments& arguments) {
-  const auto now = SystemClock().now();
+  const auto now = current_time();
   const auto trash = trash_of(arguments);
   trash.collect(now);
   Table table({"NAME", "WHAT", "TAKEN AWAY"});

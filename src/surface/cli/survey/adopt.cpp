@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
+#include "cli/current_time.hpp"
 #include "cli/survey/inputs.hpp"
 #include "cli/terminal.hpp"
 #include "inspection/survey_host.hpp"
@@ -20,7 +21,7 @@ int run_survey_adopt(const Arguments& arguments) {
     inspection::HostPlace place;
     if (arguments.has("root")) place.root = root;
     place.samples = 20;
-    inputs.hosts.push_back(inspection::survey_host(place, SystemClock().now()));
+    inputs.hosts.push_back(inspection::survey_host(place, current_time()));
   }
   const auto host = adoption::merge(inputs.hosts);
   const auto site = inspection::read_site(root);

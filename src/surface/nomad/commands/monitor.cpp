@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "nomad/text/deployment_text.hpp"
 #include "nomad/text/group_failure.hpp"
@@ -25,7 +26,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr int kNotPlaced = 2, kFailed = 1;
 
-std::string now() { return cli::moment(unix_nanos(SystemClock().now())); }
+std::string now() { return cli::moment(unix_nanos(cli::current_time())); }
 void headline(const std::string& words) { print(fmt::format("==> {}: {}\n", now(), words)); }
 void line(const std::string& words) { print(fmt::format("    {}: {}\n", now(), words)); }
 

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/acl/login_commands.hpp"
 #include "cli/commands.hpp"
+#include "cli/current_time.hpp"
 #include "cli/operator/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/wire.hpp"
@@ -199,7 +200,7 @@ int members(const Arguments& arguments) {
 
 /// A file of the hour, in the current directory, when none is named.
 int save_snapshot(const Arguments& arguments) {
-  const std::string now = cli::moment(unix_nanos(SystemClock().now()));
+  const std::string now = cli::moment(unix_nanos(cli::current_time()));
   std::string day = now.substr(0, 10);
   std::erase(day, '-');
   const std::string file = !arguments.positional().empty()
@@ -253,7 +254,7 @@ int rotate_key(const Arguments& arguments) {
   if (later && (!span || *span <= Duration{0}))
     throw Error(Code::invalid, fmt::format("-prepublish '{}' is no span of time", *later));
   auto client = cli::make_client(arguments);
-  const Json key = span ? client.prepublish_root_key(SystemClock().now() + *span) : client.rotate_root_key(full);
+  const Json key = span ? client.prepublish_root_key(cli::current_time() + *span) : client.rotate_root_key(full);
   print(keys_text({key}, arguments.has("verbose")));
   return 0;
 }

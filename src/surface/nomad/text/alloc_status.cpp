@@ -6,9 +6,11 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/job/score_text.hpp"
 #include "cli/terminal.hpp"
 #include "model/allocation.hpp"
+#include "nomad/commands/monitor.hpp"
 #include "nomad/find.hpp"
 #include "nomad/text/group_failure.hpp"
 #include "nomad/text/job_status.hpp"
@@ -89,7 +91,7 @@ void add_prospects(Api& api, cli::Lines& lines, const Json& allocation, bool ver
   const auto eval = text(allocation, "FollowupEvalID");
   if (eval.empty()) return;
   const auto due = wait_of(api, eval);
-  if (due && *due > unix_nanos(SystemClock().now())) lines.emplace_back("Reschedule Eligibility", cli::since(*due));
+  if (due && *due > unix_nanos(cli::current_time())) lines.emplace_back("Reschedule Eligibility", cli::since(*due));
 }
 
 void print_facts(Api& api, const Json& allocation, bool verbose) {

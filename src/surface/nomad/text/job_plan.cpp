@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/job/url.hpp"
 #include "cli/terminal.hpp"
 #include "jobspec/jobspec.hpp"
@@ -41,7 +42,7 @@ std::string failures_text(const Json& plan, const model::Job& job) {
 std::string next_launch_text(const Json& plan) {
   const auto next = parse_time(text(plan, "NextPeriodicLaunch"));
   if (!next || text(plan, "NextPeriodicLaunch").starts_with("0001-")) return {};
-  const auto now = SystemClock().now();
+  const auto now = cli::current_time();
   return fmt::format("- If submitted now, next periodic launch would be at {} ({} from now).\n",
                      cli::moment(unix_nanos(*next)),
                      go_duration((unix_nanos(*next) - unix_nanos(now)) / 1'000'000'000));

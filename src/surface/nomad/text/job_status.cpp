@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/current_time.hpp"
 #include "cli/terminal.hpp"
 #include "model/job/cron.hpp"
 #include "model/job/job.hpp"
@@ -42,7 +43,7 @@ std::string next_launch(const Json& job) {
   const auto described = json::decode<model::Job>(job, "Job");
   if (described.stop) return "none (job stopped)";
   const auto& periodic = *described.periodic;
-  const auto now = SystemClock().now();
+  const auto now = cli::current_time();
   const auto next = periodic.enabled ? model::next_time(periodic.expressions(), periodic.time_zone, now) : std::nullopt;
   if (!next) return "none";
   return fmt::format("{} ({} from now)", cli::moment(unix_nanos(*next)),
@@ -149,7 +150,7 @@ std::map<std::string, Json> newest_of(const boost::json::array& allocations) {
 /// When what failed is placed anew, by group. One that is over has been forgotten, or is due.
 void print_reschedules(Api& api, const Json& job, const boost::json::array& allocations, bool verbose) {
   Rows rows;
-  const auto now = unix_nanos(SystemClock().now());
+  const auto now = unix_nanos(cli::current_time());
   for (const auto& [group, allocation] : newest_of(allocations)) {
     const std::string eval = text(allocation, "FollowupEvalID");
     if (eval.empty()) continue;

@@ -399,7 +399,7 @@ TEST_F(ClientTest, GivesRightsAndTakesThemBack) {
 }
 
 TEST_F(ClientTest, ReadsTheAuditLogAndFollowsIt) {
-  log.emplace(world.loop.executor(), pool, server::AuditOptions{.path = directory + "/audit.log"});
+  log.emplace(world.loop.executor(), pool, world.clock, server::AuditOptions{.path = directory + "/audit.log"});
   world.api.audit = &*log;
   Client client = serve();
   model::Namespace ns;

@@ -5,19 +5,19 @@
 
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "scheduler/judge.hpp"
 #include "server/beside.hpp"
-#include "server/storage/collect_decisions.hpp"
-#include "server/node/drain_decisions.hpp"
 #include "server/events.hpp"
 #include "server/extension.hpp"
 #include "server/guard.hpp"
-#include "server/node/host_volumes.hpp"
 #include "server/job/job_decisions.hpp"
+#include "server/job/preview.hpp"
+#include "server/node/drain_decisions.hpp"
+#include "server/node/host_volumes.hpp"
 #include "server/node/join_decisions.hpp"
 #include "server/node/node_decisions.hpp"
-#include "server/job/preview.hpp"
+#include "server/storage/collect_decisions.hpp"
 #include "server/storage/snapshots.hpp"
 #include "server/variable/variables.hpp"
 #include "server/writer.hpp"
@@ -162,7 +162,7 @@ class Server {
   void send_differences();
   async::awaitable<void> send_data(std::shared_ptr<Session> session);
   async::awaitable<void> serve_disk(std::string node_id, std::string allocation, std::shared_ptr<link::Stream> stream);
-  async::awaitable<boost::json::value> sign_identity(std::string node_id, node::IdentityRequest request);
+  async::awaitable<boost::json::value> sign_identity(std::string node_id, protocol::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);
 

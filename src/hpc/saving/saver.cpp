@@ -33,7 +33,7 @@ std::string Saver::directory(const CapsuleName& capsule) const {
   return capsule::capsule_directory(capsules(), capsule.ns, capsule.name);
 }
 
-overlay::Repository Saver::repository(const CapsuleName& capsule, const Where& where) const {
+overlay::Repository Saver::repository(const CapsuleName& capsule, const BackupPlace& where) const {
   overlay::BackupSchedule schedule;
   schedule.repository = where.repository;
   schedule.password_file = where.password_file;
@@ -50,8 +50,8 @@ overlay::Repository Saver::repository(const CapsuleName& capsule, const Where& w
   throw Error(Code::invalid, fmt::format("cannot use the backups in '{}'", overlay::shown(repository))).because(wrong);
 }
 
-overlay::Snapshot Saver::snapshot(const SnapshotRequest& request) const {
-  return shelf(request.capsule).take(request.reason, request.keep.value_or(overlay::Retention{}));
+model::Snapshot Saver::snapshot(const SnapshotRequest& request) const {
+  return shelf(request.capsule).take(request.reason, request.keep.value_or(model::Retention{}));
 }
 
 Snapshots Saver::snapshots(const CapsuleName& capsule) const { return {shelf(capsule).list()}; }
@@ -60,7 +60,7 @@ Backed Saver::backup(const BackupRequest& request) const {
   const auto where = repository(request.capsule, request.where);
   auto keep = request.keep;
   if (!keep && request.where.repository.empty()) keep = schedule_of(capsules(), request.capsule).keep;
-  const auto made = shelf(request.capsule).back_up(where, keep.value_or(overlay::Retention{}));
+  const auto made = shelf(request.capsule).back_up(where, keep.value_or(model::Retention{}));
   if (request.check_percent > 0) overlay::check_repository(where, static_cast<int>(request.check_percent));
   return {made.backup, static_cast<std::int64_t>(made.read_bytes), static_cast<std::int64_t>(made.added_bytes),
           made.took};
@@ -71,8 +71,7 @@ Backups Saver::backups(const BackupRequest& request) const {
                                 request.capsule.ns + "/" + request.capsule.name)};
 }
 
-overlay::Backup Saver::choose(const CapsuleName& capsule, const overlay::Repository& repository,
-                              std::int64_t at) const {
+model::Backup Saver::choose(const CapsuleName& capsule, const overlay::Repository& repository, std::int64_t at) const {
   return overlay::backup_at(overlay::list_backups(repository, capsule.ns + "/" + capsule.name),
                             at == 0 ? SystemClock().now() : from_unix_nanos(at));
 }
@@ -135,7 +134,7 @@ Drilled Saver::drill(const DrillRequest& request) const {
   return told;
 }
 
-overlay::Snapshot Saver::find(const FindRequest& request) const {
+model::Snapshot Saver::find(const FindRequest& request) const {
   auto shelf = this->shelf(request.capsule);
   const auto all = shelf.list();
   if (!request.backup) {
@@ -151,7 +150,7 @@ overlay::Snapshot Saver::find(const FindRequest& request) const {
   return shelf.bring(where, backup, reason);
 }
 
-overlay::Snapshot Saver::restore(const CapsuleName& capsule, const std::string& snapshot) const {
+model::Snapshot Saver::restore(const CapsuleName& capsule, const std::string& snapshot) const {
   return shelf(capsule).restore(snapshot);
 }
 

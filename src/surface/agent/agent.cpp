@@ -13,10 +13,10 @@
 #include "agent/nomad_compat.hpp"
 #include "agent/server_names.hpp"
 #include "agent/systemd.hpp"
-#include "api/api.hpp"
 #include "api/access/doorman.hpp"
 #include "api/access/host_names.hpp"
 #include "api/allocation/task_api.hpp"
+#include "api/api.hpp"
 #include "async/group.hpp"
 #include "async/watchdog.hpp"
 #include "async/workers.hpp"
@@ -30,9 +30,9 @@
 #include "move/controller.hpp"
 #include "move/host_fence.hpp"
 #include "move/link_plane.hpp"
+#include "node/fingerprint/topology.hpp"
 #include "node/node.hpp"
 #include "node/task/task_api.hpp"
-#include "node/fingerprint/topology.hpp"
 #include "os/descriptor_limit.hpp"
 #include "os/file.hpp"
 #include "os/ledger.hpp"
@@ -94,7 +94,7 @@ class ServerRoleRunner {
     http_.emplace(loop.executor(), router_, guarded_by_names(options, config));
     options.connection_limit = connections.tasks;
     task_api_.emplace(loop.executor(), router_, api_, options);
-    server_.add_extension(std::string(node::kTaskApiStream), task_api_->extension());
+    server_.add_extension(std::string(protocol::kTaskApiStream), task_api_->extension());
   }
 
   void start(const Config& config) {

@@ -5,8 +5,8 @@
 
 #include "api/access/gate.hpp"
 #include "api/search/query.hpp"
-#include "api/access/trust_body.hpp"
 #include "api/work.hpp"
+#include "wire/access/join_token.hpp"
 
 namespace underway::api {
 

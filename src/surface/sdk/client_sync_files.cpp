@@ -29,8 +29,8 @@ model::SyncFile Client::sync_file(const std::string& cluster, const std::string&
   return read_files_answer<model::SyncFile>(send("GET", "/v1/underway/file", about(cluster, name)));
 }
 /// What the server has is not sent again; of secrets nobody but the server can say whether it has them.
-void Client::send_pieces(const std::string& cluster, std::vector<api::SyncFileBody>& files) {
-  const auto is_large = [](const api::SyncFileBody& body) { return body.sent && body.file.content; };
+void Client::send_pieces(const std::string& cluster, std::vector<wire::SyncFileBody>& files) {
+  const auto is_large = [](const wire::SyncFileBody& body) { return body.sent && body.file.content; };
   if (std::ranges::none_of(files, is_large)) return;
   std::set<std::string> known;
   for (const auto& file : sync_files(cluster)) known.insert(file.content_id);
@@ -42,15 +42,15 @@ void Client::send_pieces(const std::string& cluster, std::vector<api::SyncFileBo
     for (std::size_t at = 0; at < bytes.size(); at += model::kPieceBytes) {
       const auto answer = send("PUT", "/v1/underway/files/piece", {{"secret", body.file.secret ? "true" : "false"}},
                                bytes.substr(at, model::kPieceBytes));
-      body.sent->pieces.push_back(read_files_answer<api::SyncPiece>(answer).id);
+      body.sent->pieces.push_back(read_files_answer<wire::SyncPiece>(answer).id);
     }
   }
 }
 
-provision::FilesPut Client::put_sync_files(const std::string& cluster, std::vector<api::SyncFileBody> files) {
+model::FilesPut Client::put_sync_files(const std::string& cluster, std::vector<wire::SyncFileBody> files) {
   send_pieces(cluster, files);
-  const api::SyncFilesBody body{std::move(files)};
-  return read_files_answer<provision::FilesPut>(
+  const wire::SyncFilesBody body{std::move(files)};
+  return read_files_answer<model::FilesPut>(
       send("PUT", "/v1/underway/files", {{"cluster", cluster}}, json::encode(body)));
 }
 void Client::remove_sync_file(const std::string& cluster, const std::string& name) {
@@ -60,28 +60,28 @@ std::string Client::sync_file_content(const std::string& cluster, const std::str
   auto query = about(cluster, name);
   if (!node.empty()) query.add("node", node);
   return base64_decode(
-      read_files_answer<api::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
+      read_files_answer<wire::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
 }
-provision::ReadReply Client::sync_file_actual(const std::string& node, const std::string& capsule,
-                                              const std::string& path) {
+model::FoundFile Client::sync_file_actual(const std::string& node, const std::string& capsule,
+                                          const std::string& path) {
   http::Query query{{"node", node}, {"path", path}};
   if (!capsule.empty()) query.add("capsule", capsule);
-  return read_files_answer<provision::ReadReply>(send("GET", "/v1/underway/file/actual", std::move(query)));
+  return read_files_answer<model::FoundFile>(send("GET", "/v1/underway/file/actual", std::move(query)));
 }
-std::int64_t Client::sync_now(const std::string& cluster, const api::SyncNowBody& request) {
+std::int64_t Client::sync_now(const std::string& cluster, const wire::SyncNowBody& request) {
   const auto answer =
       json::parse(send("PUT", "/v1/underway/files/sync", {{"cluster", cluster}}, json::encode(request)).body);
   return answer.at("Told").to_number<std::int64_t>();
 }
-provision::KeyState Client::sync_key() {
-  return read_files_answer<provision::KeyState>(send("GET", "/v1/underway/files/key"));
+model::FileKeyState Client::sync_key() {
+  return read_files_answer<model::FileKeyState>(send("GET", "/v1/underway/files/key"));
 }
-provision::KeyState Client::rotate_sync_key(bool force) {
-  return read_files_answer<provision::KeyState>(
+model::FileKeyState Client::rotate_sync_key(bool force) {
+  return read_files_answer<model::FileKeyState>(
       send("PUT", "/v1/underway/files/key/rotate", {{"force", force ? "true" : "false"}}));
 }
-std::vector<provision::TargetStatus> Client::sync_status(const std::string& cluster) {
-  return read_files_answer<std::vector<provision::TargetStatus>>(
+std::vector<model::TargetStatus> Client::sync_status(const std::string& cluster) {
+  return read_files_answer<std::vector<model::TargetStatus>>(
       send("GET", "/v1/underway/files/status", {{"cluster", cluster}}));
 }
 

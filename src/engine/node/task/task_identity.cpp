@@ -60,7 +60,8 @@ awaitable<void> TaskRunner::fetch_identities() {
       if (has_token(name, identity.lifetime() / 2)) break;
       const std::string problem = co_await renew_identity(identity);
       if (problem.empty() || has_token(name, Duration{0})) break;
-      if (!told) record_event(event::make(event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
+      if (!told)
+        record_event(event::make(protocol::event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
       told = true;
       co_await pause(kRetry);
     }
@@ -74,7 +75,7 @@ awaitable<void> TaskRunner::fetch_identities() {
 awaitable<std::string> TaskRunner::renew_identity(model::Identity identity) {
   if (context_.server == nullptr) throw Error(Code::unsupported, "there is no server that signs identities");
   try {
-    const IdentityRequest request{allocation_->id, task_->name, name_of(identity)};
+    const protocol::IdentityRequest request{allocation_->id, task_->name, name_of(identity)};
     const auto reply = co_await context_.server->sign(request);
     tokens_[request.identity] = {reply.token, from_unix_nanos(reply.issued), from_unix_nanos(reply.expires)};
     co_return std::string();

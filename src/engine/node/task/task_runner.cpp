@@ -2,8 +2,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "node/task/artifact.hpp"
 #include "node/fingerprint/devices.hpp"
+#include "node/task/artifact.hpp"
 #include "node/task/task_event.hpp"
 #include "os/process.hpp"
 
@@ -90,8 +90,8 @@ void TaskRunner::tell_wait() {
   if (waiting_for_.empty()) return;
   const std::string text = "Waiting for " + waiting_for_;
   const auto& events = record_.state.events;
-  if (!events.empty() && events.back().type == event::kWaiting && events.back().message == text) return;
-  record_event(event::make(event::kWaiting, text));
+  if (!events.empty() && events.back().type == protocol::event::kWaiting && events.back().message == text) return;
+  record_event(event::make(protocol::event::kWaiting, text));
 }
 
 void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
@@ -111,8 +111,9 @@ void TaskRunner::begin_stop() {
   // Written first: an agent that dies now must not start it again when it comes back.
   record_.stopping = kill_.has_value();
   if (task_->shutdown_delay > Duration{0} && !shutdown_delay_skipped_) {
-    record_event(event::make(event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
-                                                          human_duration(task_->shutdown_delay))));
+    record_event(
+        event::make(protocol::event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
+                                                           human_duration(task_->shutdown_delay))));
     shutdown_timer_ = context_.runtime.after(task_->shutdown_delay, [this] { stop_now(); });
   } else {
     stop_now();
@@ -157,12 +158,12 @@ bool TaskRunner::begin_anew(const std::string& reason) {
   ++record_.state.restarts;
   record_.state.last_restart = unix_nanos(context_.runtime.now());
   become(TaskRunState::pending);
-  record_event(event::make(event::kRestartSignaled, reason));
+  record_event(event::make(protocol::event::kRestartSignaled, reason));
   return true;
 }
 
 void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
-  record_event(event::make(event::kRestartSignaled, reason));
+  record_event(event::make(protocol::event::kRestartSignaled, reason));
   restart_asked_ = kind;
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
@@ -175,8 +176,8 @@ int get_signal(const std::string& name) {
 void TaskRunner::signal(const std::string& name, const std::string& reason) {
   const int number = get_signal(name);
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
-  record_event(
-      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
+  record_event(event::make(protocol::event::kSignaling,
+                           fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
   process_->signal(number);
 }
 
@@ -232,7 +233,7 @@ awaitable<void> TaskRunner::reattach() {
     }
     if (attempt == kRecoveryTries) {
       note_failure(failed->one_line());
-      record_event(event::failure(event::kDriverFailure, failed->while_doing("re-attaching to the task")));
+      record_event(event::failure(protocol::event::kDriverFailure, failed->while_doing("re-attaching to the task")));
       finish(true);
       co_return;
     }
@@ -249,7 +250,7 @@ awaitable<void> TaskRunner::reattach() {
   record_.handle = process_->handle();
   if (!running()) {
     become(TaskRunState::running);
-    record_event(event::make(event::kStarted, "Task started by client"));
+    record_event(event::make(protocol::event::kStarted, "Task started by client"));
   }
   co_await open_api();
   if (record_.stopping) kill(std::nullopt, false);
@@ -264,7 +265,7 @@ awaitable<void> TaskRunner::run() {
     in_run_ = false;
     wake_.notify_all();
   });
-  if (record_.state.events.empty()) record_event(event::make(event::kReceived, "Task received by client"));
+  if (record_.state.events.empty()) record_event(event::make(protocol::event::kReceived, "Task received by client"));
   if (process_) {
     side_.spawn("templates", apply_update());
     side_.spawn("identities", keep_identities());
@@ -314,7 +315,7 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
 std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
   if (kill_) {
     if (kill_->fails && kill_->reason) note_failure(kill_->reason->message);
-    record_event(event::make(event::kKilled, "Task successfully killed"));
+    record_event(event::make(protocol::event::kKilled, "Task successfully killed"));
     finish(kill_->fails);
     return std::nullopt;
   }
@@ -325,7 +326,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
     return std::nullopt;
   }
   if (decision.kind == RestartKind::refuse) {
-    model::TaskEvent event = event::make(event::kNotRestarting, decision.reason);
+    model::TaskEvent event = event::make(protocol::event::kNotRestarting, decision.reason);
     event.fails_task = true;
     if (kind == EndKind::start_failed || kind == EndKind::invalid) ++record_.failures.count;
     record_event(std::move(event));
@@ -356,14 +357,14 @@ void TaskRunner::finish(bool failed) {
 }
 
 awaitable<std::optional<EndKind>> TaskRunner::launch() {
-  std::string_view step = event::kSetupFailure;
+  std::string_view step = protocol::event::kSetupFailure;
   std::optional<Error> failed;
   const std::shared_ptr<const model::Allocation> version = allocation_;
   try {
     co_await prepare();
     co_await until_permitted();  // its turn may have been taken back meanwhile
     if (kill_) co_return EndKind::start_failed;
-    step = event::kDriverFailure;
+    step = protocol::event::kDriverFailure;
     ++record_.attempt;
     record_.launched = true;
     record_.handle = nullptr;
@@ -380,9 +381,9 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     ++context_.stats.task_starts;
     ++starts_;
     become(TaskRunState::running);
-    record_event(event::make(event::kStarted, "Task started by client"));
+    record_event(event::make(protocol::event::kStarted, "Task started by client"));
     if (const auto less = process_->shortfalls(); !less.empty())
-      record_event(event::make(event::kDriver, "Has less than it asks for: " + join(less, ", ")));
+      record_event(event::make(protocol::event::kDriver, "Has less than it asks for: " + join(less, ", ")));
     if (kill_) {
       begin_stop();
       co_return std::nullopt;
@@ -400,12 +401,12 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   record_.launched = false;
   if (kill_) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
-    step = event::kFailedArtifactDownload;
+    step = protocol::event::kFailedArtifactDownload;
   record_.failures.last = without_secrets(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
-  const bool hopeless =
-      step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||
-                                                 failed->code() == Code::denied || failed->code() == Code::unsupported);
+  const bool hopeless = step != protocol::event::kFailedArtifactDownload &&
+                        (failed->code() == Code::invalid || failed->code() == Code::not_found ||
+                         failed->code() == Code::denied || failed->code() == Code::unsupported);
   co_return hopeless ? EndKind::invalid : EndKind::start_failed;
 }
 

@@ -57,7 +57,7 @@ awaitable<void> TaskRunner::prepare() {
   // An order may bring a new version while the pool works: this one stays in memory, and is finished first.
   const std::shared_ptr<const model::Allocation> keep = allocation_;
   const model::Task& task = *task_;
-  record_event(event::make(event::kTaskSetup, std::string(event::kBuildingTaskDirectory)));
+  record_event(event::make(protocol::event::kTaskSetup, std::string(protocol::event::kBuildingTaskDirectory)));
   if (const auto why = context_.drivers.missing(task_->driver))
     throw Error(Code::unsupported,
                 fmt::format("driver '{}' cannot run on node '{}'", task_->driver, context_.node.name))
@@ -107,8 +107,8 @@ awaitable<void> TaskRunner::open_api() {
     failed = error;
   }
   if (failed)
-    record_event(
-        event::make(event::kTaskSetup, fmt::format("There is no Task API for this task: {}", failed->one_line())));
+    record_event(event::make(protocol::event::kTaskSetup,
+                             fmt::format("There is no Task API for this task: {}", failed->one_line())));
 }
 
 /// A file of the machine is read as the task's user. Root's, or that of whoever is root in an image, reads them all.
@@ -125,7 +125,7 @@ void TaskRunner::require_right_to(const FetchRequest& request) const {
 }
 
 awaitable<void> TaskRunner::fetch_artifacts(const TemplateInputs& inputs) {
-  record_event(event::make(event::kDownloadingArtifacts, "Client is downloading artifacts"));
+  record_event(event::make(protocol::event::kDownloadingArtifacts, "Client is downloading artifacts"));
   std::optional<Error> failed;
   for (const auto& artifact : inputs.task.artifacts) {
     try {
@@ -241,8 +241,8 @@ void TaskRunner::tell_missing(const std::vector<std::string>& missing) {
   std::string text = "Missing: " + join(shown, ", ");
   if (missing.size() > kShown) text += fmt::format(", and {} more", missing.size() - kShown);
   const auto& events = record_.state.events;
-  if (!events.empty() && events.back().type == event::kTemplate && events.back().message == text) return;
-  record_event(event::make(event::kTemplate, text));
+  if (!events.empty() && events.back().type == protocol::event::kTemplate && events.back().message == text) return;
+  record_event(event::make(protocol::event::kTemplate, text));
 }
 
 namespace {
@@ -302,7 +302,7 @@ awaitable<void> TaskRunner::update_once() {
   } catch (const Error& error) {
     rendered_environment_ = std::move(environment);
     build_interpolation();
-    record_event(event::failure(event::kTemplate, error));
+    record_event(event::failure(protocol::event::kTemplate, error));
     co_return;
   }
   // Where something is missing now, the file and what it gave to the environment stay.
@@ -342,10 +342,11 @@ awaitable<void> TaskRunner::run_change(TemplateChange change, std::shared_ptr<Ru
       problem = error.one_line();
     }
     if (problem.empty()) continue;
-    record_event(
-        event::make(event::kTemplate, fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
+    record_event(event::make(protocol::event::kTemplate,
+                             fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
     if (script->fail_on_error) {
-      kill(event::make(event::kTemplate, fmt::format("Template change script '{}' failed", command.front())), true);
+      kill(event::make(protocol::event::kTemplate, fmt::format("Template change script '{}' failed", command.front())),
+           true);
       co_return;
     }
   }

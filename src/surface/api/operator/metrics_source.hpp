@@ -7,7 +7,7 @@
 
 #include "api/operator/meter.hpp"
 #include "api/operator/metrics.hpp"
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 #include "server/server.hpp"
 
 namespace underway::api {
@@ -48,7 +48,7 @@ ServerSnapshot take_snapshot(const server::Server& server, const tables::Tables&
 void add_server_metrics(Exposition& to, const ServerSnapshot& from, const MetricsView& view);
 
 /// `node` as the server knows it, or as it knows itself.
-void add_client_metrics(Exposition& to, const node::ClientMetrics& from, const model::Node& node,
+void add_client_metrics(Exposition& to, const protocol::ClientMetrics& from, const model::Node& node,
                         const MetricsView& view);
 /// Of this process. Blocks: yes (reads files).
 void add_process_metrics(Exposition& to);

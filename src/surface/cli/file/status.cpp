@@ -8,8 +8,8 @@
 namespace underway::cli {
 namespace {
 
-using provision::TargetState;
-using provision::TargetStatus;
+using model::TargetState;
+using model::TargetStatus;
 
 std::string name_of(const TargetStatus& status) {
   return status.capsule.empty() ? status.node : fmt::format("{} ({})", status.capsule, status.node);

@@ -20,6 +20,6 @@ void apply_flags(model::SyncFile& file, const Arguments& arguments);
 std::string targets_text(const model::FileTargets& targets);
 std::string declaration_text(const model::SyncFile& file);
 /// Says what was put.
-void say_put(const provision::FilesPut& put);
+void say_put(const model::FilesPut& put);
 
 }  // namespace underway::cli

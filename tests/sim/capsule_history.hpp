@@ -75,7 +75,7 @@ class CapsuleHistory {
  private:
   using Capsule = model::Capsule;
   struct Local {
-    node::AllocationOrder order;
+    protocol::AllocationOrder order;
     model::ClientStatus status = model::ClientStatus::pending;
     bool told = true;   ///< the server knows
     bool held = false;  ///< found after a boot

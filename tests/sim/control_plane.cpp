@@ -1,7 +1,7 @@
 #include "sim/control_plane.hpp"
 
 #include "base/json.hpp"
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 #include "server/job/dependencies.hpp"
 
 namespace underway::sim {
@@ -108,13 +108,13 @@ void ControlPlane::keep_orphans() {
   server::FoundOrphans all;
   for (const auto& node : tables::records<model::Orphans>(process_->tables)) {
     const auto machine = std::ranges::find(machines_, node.node_id, [](const Machine& one) { return one.node.id; });
-    node::OrphanOrders& found = all[node.node_id];
+    protocol::OrphanOrders& found = all[node.node_id];
     for (const auto& one : node.allocations) {
       const Local& local = machine->locals.at(one.id);
       auto& order = found.orders.emplace_back(local.order);
       order.allocation.client_status = local.status;
       order.allocation.health.ready = local.healthy;
-      found.jobs.insert_or_assign(node::job_key(order.allocation), *order.allocation.job);
+      found.jobs.insert_or_assign(protocol::job_key(order.allocation), *order.allocation.job);
     }
   }
   submit([all](const Tables& t, const Context& c) { return server::decide_keep_orphans(t, all, c); },

@@ -1,5 +1,5 @@
 // The machines of a ControlPlane: what they do with orders, and what they tell.
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 #include "sim/control_plane.hpp"
 
 namespace underway::sim {
@@ -63,7 +63,7 @@ model::AllocationUpdate update_of(const std::string& id, const Local& local) {
 
 void ControlPlane::link(Machine& machine) {
   machine.linking = true;
-  node::RegisterRequest request{machine.node, "s", {}};
+  protocol::RegisterRequest request{machine.node, "s", {}};
   for (const auto& [id, local] : machine.locals) {
     if (local.over()) continue;
     request.allocations.push_back(update_of(id, local));
@@ -85,7 +85,7 @@ void ControlPlane::link(Machine& machine) {
          });
 }
 
-void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& message) {
+void ControlPlane::obey(Machine& machine, const protocol::AllocationsMessage& message) {
   std::set<std::string> wanted;
   for (const auto& order : message.set) {
     const auto& id = order.allocation.id;
@@ -101,7 +101,7 @@ void ControlPlane::obey(Machine& machine, const node::AllocationsMessage& messag
   std::erase_if(machine.locals, [&](const auto& entry) {
     const bool removed = std::find(message.remove.begin(), message.remove.end(), entry.first) != message.remove.end();
     const bool unwanted = message.full && !wanted.contains(entry.first);
-    return removed || (unwanted && node::is_in_history(entry.second.origin, message.epochs));
+    return removed || (unwanted && protocol::is_in_history(entry.second.origin, message.epochs));
   });
   std::erase_if(machine.unreported, [&](const auto& id) { return !machine.locals.contains(id); });
 }

@@ -99,7 +99,7 @@ class RolloutHistory {
   void check(const View& before);
   void check_names();
   void check_figures();
-  void check_order(const Machine& machine, const node::AllocationOrder& order);
+  void check_order(const Machine& machine, const protocol::AllocationOrder& order);
   bool quiet() const;
   bool everywhere() const;
   std::string missing() const;

@@ -238,7 +238,7 @@ Snapshot Shelf::bring(const Repository& repository, const Backup& backup, const 
   os::remove_tree(place);
   fetch_as_copy(repository, backup, place + "/copy");
   const auto held = turn("bringing a backup");
-  Snapshot snapshot{.at = backup.at, .method = Method::copy, .reason = reason, .image = backup.image};
+  Snapshot snapshot{.at = backup.at, .method = SnapshotMethod::copy, .reason = reason, .image = backup.image};
   snapshot = adopt_copy(snapshots_, place + "/copy", snapshot);
   os::remove_tree(place);
   return snapshot;

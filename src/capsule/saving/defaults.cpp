@@ -11,7 +11,7 @@
 namespace underway::saving {
 namespace {
 
-using overlay::Method;
+using model::SnapshotMethod;
 
 overlay::Space space_of(const std::string& directory) {
   struct statvfs found = {};
@@ -21,13 +21,13 @@ overlay::Space space_of(const std::string& directory) {
 
 }  // namespace
 
-overlay::SnapshotSchedule by_default(Method method) {
-  if (method == Method::copy)
-    return {std::chrono::hours{24}, overlay::Retention{.last = 2, .hourly = 0, .daily = 0, .weekly = 0}};
-  return {std::chrono::hours{1}, overlay::Retention{.last = 0, .hourly = 24, .daily = 7, .weekly = 0}};
+overlay::SnapshotSchedule by_default(SnapshotMethod method) {
+  if (method == SnapshotMethod::copy)
+    return {std::chrono::hours{24}, model::Retention{.last = 2, .hourly = 0, .daily = 0, .weekly = 0}};
+  return {std::chrono::hours{1}, model::Retention{.last = 0, .hourly = 24, .daily = 7, .weekly = 0}};
 }
 
-SnapshotPlan snapshots_of(const run::Saving& saving, Method method) {
+SnapshotPlan snapshots_of(const run::Saving& saving, SnapshotMethod method) {
   if (saving.snapshot) return {*saving.snapshot, false};
   SnapshotPlan plan{{}, true};
   for (const auto& group : saving.job.groups) {
@@ -39,13 +39,14 @@ SnapshotPlan snapshots_of(const run::Saving& saving, Method method) {
   return plan;
 }
 
-std::string no_room(const Method& method, const overlay::Space& space, std::uint64_t copied_bytes) {
+std::string no_room(const SnapshotMethod& method, const overlay::Space& space, std::uint64_t copied_bytes) {
   const std::uint64_t reserve = space.size_bytes / 100 * kFreeForOthers;
-  const std::uint64_t needed = reserve + (method == Method::copy ? copied_bytes : 0);
+  const std::uint64_t needed = reserve + (method == SnapshotMethod::copy ? copied_bytes : 0);
   if (space.size_bytes > 0 && space.free_bytes >= needed) return {};
-  return fmt::format("its disk has {} free, and {} have to be: a tenth of it stays for others{}",
-                     human_bytes(space.free_bytes), human_bytes(needed),
-                     method == Method::copy ? fmt::format(", and a copy takes {}", human_bytes(copied_bytes)) : "");
+  return fmt::format(
+      "its disk has {} free, and {} have to be: a tenth of it stays for others{}", human_bytes(space.free_bytes),
+      human_bytes(needed),
+      method == SnapshotMethod::copy ? fmt::format(", and a copy takes {}", human_bytes(copied_bytes)) : "");
 }
 
 std::string find_no_room(const std::string& capsules, const CapsuleName& capsule) try {
@@ -53,9 +54,9 @@ std::string find_no_room(const std::string& capsules, const CapsuleName& capsule
   const auto method = overlay::find_method(place);
   if (!method) return "it has no overlay here";
   const auto space =
-      *method == Method::subvolume ? overlay::find_space(place).value_or(overlay::Space()) : space_of(place);
+      *method == SnapshotMethod::subvolume ? overlay::find_space(place).value_or(overlay::Space()) : space_of(place);
   std::uint64_t copied = 0;
-  if (*method == Method::copy) {
+  if (*method == SnapshotMethod::copy) {
     const auto used = overlay::find_space(place);
     const bool directory = overlay::find_overlay(place)->kind == overlay::Kind::directory;
     copied = directory || !used ? overlay::disk_bytes(place) : used->size_bytes - used->free_bytes;

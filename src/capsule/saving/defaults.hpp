@@ -20,14 +20,14 @@ struct SnapshotPlan {
 
 /// Of a capsule whose job says nothing of snapshots: each hour where one costs what changes later, and each day where
 /// it is a copy of all. Pure.
-overlay::SnapshotSchedule by_default(overlay::Method method);
+overlay::SnapshotSchedule by_default(model::SnapshotMethod method);
 
 /// What holds for a capsule: what its job says (`every = "0s"` is said as well); else, unless it keeps nothing,
 /// by_default. Pure.
-SnapshotPlan snapshots_of(const run::Saving& saving, overlay::Method method);
+SnapshotPlan snapshots_of(const run::Saving& saving, model::SnapshotMethod method);
 
 /// Why a snapshot is not taken now, a sentence; empty: there is room. A copy needs as much as the overlay holds.
-std::string no_room(const overlay::Method& method, const overlay::Space& space, std::uint64_t copied_bytes);
+std::string no_room(const model::SnapshotMethod& method, const overlay::Space& space, std::uint64_t copied_bytes);
 
 /// As it stands for an overlay on this node. Errors: none; what cannot be looked at counts as there is no room.
 std::string find_no_room(const std::string& capsules, const CapsuleName& capsule);

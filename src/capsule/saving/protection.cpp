@@ -13,10 +13,10 @@ namespace underway::saving {
 namespace {
 
 /// Which way it would be where nobody has looked at the disk.
-overlay::Method likely_method(const std::optional<run::OverlayConfig>& config) {
+model::SnapshotMethod likely_method(const std::optional<run::OverlayConfig>& config) {
   const auto kind = config.value_or(run::OverlayConfig()).kind;
   const bool btrfs = kind == overlay::Kind::btrfs || kind == overlay::Kind::raid1;
-  return btrfs ? overlay::Method::subvolume : overlay::Method::copy;
+  return btrfs ? model::SnapshotMethod::subvolume : model::SnapshotMethod::copy;
 }
 
 void add_saved(Protection& out, const model::TaskGroup& group, const run::Config& config) {
@@ -25,12 +25,12 @@ void add_saved(Protection& out, const model::TaskGroup& group, const run::Config
   saving.job.groups.push_back(group);
   const auto plan = snapshots_of(saving, likely_method(config.overlay));
   out.snapshots_every = plan.schedule.every;
-  out.snapshots_kept = plan.schedule.keep.value_or(overlay::Retention());
+  out.snapshots_kept = plan.schedule.keep.value_or(model::Retention());
   out.snapshots_by_default = plan.by_default && plan.schedule.every > Duration{0};
   if (!config.backup) return;
   out.repository = config.backup->repository;
   out.backups_every = config.backup->every;
-  out.backups_kept = config.backup->keep.value_or(overlay::Retention());
+  out.backups_kept = config.backup->keep.value_or(model::Retention());
   out.drills_every = config.backup->drill_every;
 }
 
@@ -129,40 +129,13 @@ void look_for_nodes(std::vector<Protection>& protections, const tables::Tables& 
       follow(one, *capsule);
     const auto saved = tables::find_record<model::CapsuleSaving>(tables, key);
     if (saved && one.snapshots_by_default && saved->snapshot.every > Duration{0}) {
-      const auto told =
-          by_default(saved->snapshot.every < std::chrono::hours{24} ? overlay::Method::clone : overlay::Method::copy);
+      const auto told = by_default(saved->snapshot.every < std::chrono::hours{24} ? model::SnapshotMethod::clone
+                                                                                  : model::SnapshotMethod::copy);
       one.snapshots_every = told.every;
-      one.snapshots_kept = told.keep.value_or(overlay::Retention());
+      one.snapshots_kept = told.keep.value_or(model::Retention());
     }
     one.warnings = warnings_of(one);
   }
-}
-
-const describe::Structure& description(describe::Tag<Protection>) {
-  static const describe::Structure s =
-      describe::Builder<Protection>("protection", "How what a capsule keeps is protected.")
-          .wire<&Protection::ns>("Namespace", "Namespace of the job and of the capsule.")
-          .wire<&Protection::job>("JobID", "ID of the job that the capsule belongs to.")
-          .wire<&Protection::capsule>("Capsule", "Name of the capsule, within its namespace.")
-          .wire<&Protection::pool>("NodePool", "Of the nodes that it may run on.")
-          .wire<&Protection::keeps_nothing>("KeepsNothing", "It starts elsewhere with nothing.")
-          .wire<&Protection::standby>("Standby", "Another node is to have a copy of what it keeps, and takes over.")
-          .wire<&Protection::standby_node>("StandbyNode", "Which one; empty: the server has not chosen yet.")
-          .wire<&Protection::standby_chosen>("StandbyChosen", "Somebody has chosen it, not the server.")
-          .wire<&Protection::others>("OtherNodes", "How many could have the copy.")
-          .wire<&Protection::copies_every>("CopiesEvery", "For what is written in place; the rest is copied at once.")
-          .wire<&Protection::loss>("Loss", "That a copy is older is told.")
-          .wire<&Protection::rpo>("RPO", "From an older copy nothing is started.")
-          .wire<&Protection::snapshots_every>("SnapshotsEvery", "0: only by hand, and before a change.")
-          .wire<&Protection::snapshots_kept>("SnapshotsKept", "How many; all 0: all.")
-          .wire<&Protection::snapshots_by_default>("SnapshotsByDefault", "The job says nothing of them.")
-          .wire<&Protection::repository>("BackupRepository", "Where backups are; empty: no place is named.")
-          .wire<&Protection::backups_every>("BackupsEvery", "0: only by hand.")
-          .wire<&Protection::backups_kept>("BackupsKept", "How many; all 0: all.")
-          .wire<&Protection::drills_every>("DrillsEvery", "How often the newest is tried; 0: only by hand.")
-          .wire<&Protection::warnings>("Warnings", "What nothing protects from.")
-          .done();
-  return s;
 }
 
 }  // namespace underway::saving

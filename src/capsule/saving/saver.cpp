@@ -37,7 +37,7 @@ std::string Saver::directory(const CapsuleName& capsule) const {
   return run::capsule_directory(capsules(), capsule.ns, capsule.name);
 }
 
-overlay::Repository Saver::repository(const CapsuleName& capsule, const Where& where) const {
+overlay::Repository Saver::repository(const CapsuleName& capsule, const BackupPlace& where) const {
   overlay::BackupSchedule schedule;
   schedule.repository = where.repository;
   schedule.password_file = where.password_file;
@@ -55,8 +55,8 @@ overlay::Repository Saver::repository(const CapsuleName& capsule, const Where& w
       .because(wrong);
 }
 
-overlay::Snapshot Saver::snapshot(const SnapshotRequest& request) const {
-  return shelf(request.capsule).take(request.reason, request.keep.value_or(overlay::Retention{}));
+model::Snapshot Saver::snapshot(const SnapshotRequest& request) const {
+  return shelf(request.capsule).take(request.reason, request.keep.value_or(model::Retention{}));
 }
 
 Snapshots Saver::snapshots(const CapsuleName& capsule) const { return {shelf(capsule).list()}; }
@@ -65,7 +65,7 @@ Backed Saver::backup(const BackupRequest& request) const {
   const auto where = repository(request.capsule, request.where);
   auto keep = request.keep;
   if (!keep && request.where.repository.empty()) keep = schedule_of(capsules(), request.capsule).keep;
-  const auto made = shelf(request.capsule).back_up(where, keep.value_or(overlay::Retention{}));
+  const auto made = shelf(request.capsule).back_up(where, keep.value_or(model::Retention{}));
   if (request.check_percent > 0) overlay::check_repository(where, static_cast<int>(request.check_percent));
   return {made.backup, static_cast<std::int64_t>(made.read_bytes), static_cast<std::int64_t>(made.added_bytes),
           made.took};
@@ -76,8 +76,7 @@ Backups Saver::backups(const BackupRequest& request) const {
                                 request.capsule.ns + "/" + request.capsule.name)};
 }
 
-overlay::Backup Saver::choose(const CapsuleName& capsule, const overlay::Repository& repository,
-                              std::int64_t at) const {
+model::Backup Saver::choose(const CapsuleName& capsule, const overlay::Repository& repository, std::int64_t at) const {
   return overlay::backup_at(overlay::list_backups(repository, capsule.ns + "/" + capsule.name), moment(at));
 }
 
@@ -139,7 +138,7 @@ Drilled Saver::drill(const DrillRequest& request) const {
   return told;
 }
 
-overlay::Snapshot Saver::find(const FindRequest& request) const {
+model::Snapshot Saver::find(const FindRequest& request) const {
   auto shelf = this->shelf(request.capsule);
   const auto all = shelf.list();
   if (!request.backup) {
@@ -155,7 +154,7 @@ overlay::Snapshot Saver::find(const FindRequest& request) const {
   return shelf.bring(where, backup, reason);
 }
 
-overlay::Snapshot Saver::restore(const CapsuleName& capsule, const std::string& snapshot) const {
+model::Snapshot Saver::restore(const CapsuleName& capsule, const std::string& snapshot) const {
   return shelf(capsule).restore(snapshot);
 }
 

@@ -3,6 +3,7 @@
 /// Saves a capsule's overlay on its node, and tries what was saved: by whomever it is asked for, all of it is done
 /// here. Blocks: as long as it takes. Thread: any, several at once; who works on one overlay waits for its turn.
 
+#include "overlay/shelf.hpp"
 #include "rehearsal/rehearsal.hpp"
 #include "run/running.hpp"
 #include "saving/messages.hpp"
@@ -21,17 +22,17 @@ class Saver {
 
   /// Errors of all: not_found when the capsule has no overlay here; conflict while another works on it; those of
   /// overlay::Shelf and of restic.
-  overlay::Snapshot snapshot(const SnapshotRequest& request) const;
+  model::Snapshot snapshot(const SnapshotRequest& request) const;
   Snapshots snapshots(const CapsuleName& capsule) const;
   Backed backup(const BackupRequest& request) const;
   Backups backups(const BackupRequest& request) const;
   /// What was found is the answer; an error means that there was nothing to try.
   Drilled drill(const DrillRequest& request) const;
   /// The snapshot that is to be restored; a backup is brought here as one ("from backup …"), if it is not yet.
-  overlay::Snapshot find(const FindRequest& request) const;
+  model::Snapshot find(const FindRequest& request) const;
   /// The overlay becomes what the snapshot holds; what it was is kept as the snapshot that is returned. Errors also:
   /// conflict while the capsule runs.
-  overlay::Snapshot restore(const CapsuleName& capsule, const std::string& snapshot) const;
+  model::Snapshot restore(const CapsuleName& capsule, const std::string& snapshot) const;
 
   overlay::Shelf shelf(const CapsuleName& capsule) const;
   const std::string& capsules() const { return options_.rehearsal.driver.capsules; }
@@ -39,8 +40,8 @@ class Saver {
  private:
   run::Run run_of(const CapsuleName& capsule) const;
   std::string directory(const CapsuleName& capsule) const;
-  overlay::Repository repository(const CapsuleName& capsule, const Where& where) const;
-  overlay::Backup choose(const CapsuleName& capsule, const overlay::Repository& repository, std::int64_t at) const;
+  overlay::Repository repository(const CapsuleName& capsule, const BackupPlace& where) const;
+  model::Backup choose(const CapsuleName& capsule, const overlay::Repository& repository, std::int64_t at) const;
   std::vector<std::string> rehearse(const DrillRequest& request, const std::string& upper, Drilled& told) const;
 
   Options options_;

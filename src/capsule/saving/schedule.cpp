@@ -27,10 +27,10 @@ SavedWork& part_of(CapsuleSaving& saved, Work work) {
 
 SnapshotPlan plan_of(const std::string& capsules, const CapsuleName& capsule, const run::Saving& saving) {
   const auto method = overlay::find_method(run::capsule_directory(capsules, capsule.ns, capsule.name) + "/overlay");
-  return snapshots_of(saving, method.value_or(overlay::Method::copy));
+  return snapshots_of(saving, method.value_or(model::SnapshotMethod::copy));
 }
 
-std::vector<overlay::Snapshot> scheduled(const overlay::Shelf& shelf) {
+std::vector<model::Snapshot> scheduled(const overlay::Shelf& shelf) {
   auto list = shelf.list();
   std::erase_if(list, [](const auto& one) { return one.reason != kScheduled; });
   return list;
@@ -134,15 +134,14 @@ bool is_by_default(const Saver& saver, const CapsuleName& capsule) {
   return saving && !saving->snapshot;
 }
 
-std::vector<std::string> superfluous(const run::Saving& saving, const std::vector<overlay::Snapshot>& taken) {
-  const auto cheap = [](const auto& one) { return one.method != overlay::Method::copy; };
+std::vector<std::string> superfluous(const run::Saving& saving, const std::vector<model::Snapshot>& taken) {
+  const auto cheap = [](const auto& one) { return one.method != model::SnapshotMethod::copy; };
   const auto found = std::find_if(taken.begin(), taken.end(), cheap);
-  const auto plan = snapshots_of(saving, found == taken.end() ? overlay::Method::copy : found->method);
+  const auto plan = snapshots_of(saving, found == taken.end() ? model::SnapshotMethod::copy : found->method);
   return plan.schedule.keep ? overlay::superfluous(taken, *plan.schedule.keep) : std::vector<std::string>();
 }
 
-std::optional<overlay::Snapshot> gives_way(const std::vector<overlay::Snapshot>& taken, const Room& room,
-                                           TimePoint now) {
+std::optional<model::Snapshot> gives_way(const std::vector<model::Snapshot>& taken, const Room& room, TimePoint now) {
   constexpr Duration kPause = std::chrono::minutes{5};  // btrfs gives back what one held only some time after
   if (taken.size() < 2) return std::nullopt;
   if (room.made_at && *room.made_at <= now && now < *room.made_at + kPause) return std::nullopt;

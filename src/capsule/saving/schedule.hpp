@@ -29,7 +29,7 @@ double spread_of(std::string_view ns, std::string_view name);
 bool is_by_default(const Saver& saver, const CapsuleName& capsule);
 /// Ids of the snapshots that the schedule took, oldest first, that it need not keep. One that for once could not be
 /// taken but as a copy takes no others away. Pure.
-std::vector<std::string> superfluous(const run::Saving& saving, const std::vector<overlay::Snapshot>& taken);
+std::vector<std::string> superfluous(const run::Saving& saving, const std::vector<model::Snapshot>& taken);
 
 /// When a snapshot last gave way to its capsule.
 struct Room {
@@ -37,8 +37,7 @@ struct Room {
 };
 /// Of the snapshots that the schedule took, oldest first, the one that goes where there is no room; nothing: none does.
 /// The newest never goes, and none before it can be seen whether the last one that went has helped. Pure.
-std::optional<overlay::Snapshot> gives_way(const std::vector<overlay::Snapshot>& taken, const Room& room,
-                                           TimePoint now);
+std::optional<model::Snapshot> gives_way(const std::vector<model::Snapshot>& taken, const Room& room, TimePoint now);
 /// Where less than a tenth of the disk is free a snapshot gives way. Why there is still no room, a sentence; empty:
 /// there is. Blocks: as long as removing takes.
 std::string make_room(const Saver& saver, const CapsuleName& capsule, Room& room, TimePoint now);

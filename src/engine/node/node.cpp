@@ -18,7 +18,7 @@ async::awaitable<void> Node::stop() { return impl_->stop(); }
 async::awaitable<void> Node::stop_everything() { return impl_->stop_everything(); }
 const model::Node& Node::self() const { return impl_->self(); }
 NodeStats Node::stats() const { return impl_->stats(); }
-async::awaitable<ClientMetrics> Node::measure() { return impl_->measure(); }
+async::awaitable<protocol::ClientMetrics> Node::measure() { return impl_->measure(); }
 std::vector<model::AllocationUpdate> Node::allocations() const { return impl_->allocations(); }
 async::LoopRegistry& Node::loops() { return impl_->loops(); }
 
@@ -213,18 +213,18 @@ void Node::Impl::reported(const std::string& id) {
   tasks_changed_.notify_all();
 }
 
-std::shared_ptr<const model::Job> Node::Impl::job_of(const AllocationOrder& order,
-                                                     const AllocationsMessage& message) const {
-  const std::string key = job_key(order.allocation);
+std::shared_ptr<const model::Job> Node::Impl::job_of(const protocol::AllocationOrder& order,
+                                                     const protocol::AllocationsMessage& message) const {
+  const std::string key = protocol::job_key(order.allocation);
   if (const auto sent = message.jobs.find(key); sent != message.jobs.end())
     return std::make_shared<const model::Job>(sent->second);
   for (const auto& [id, runner] : runners_)
-    if (job_key(runner->allocation()) == key) return runner->allocation().job;
+    if (protocol::job_key(runner->allocation()) == key) return runner->allocation().job;
   throw Error(Code::invalid,
               fmt::format("the server sent allocation {} without its job '{}'", order.allocation.id, key));
 }
 
-void Node::Impl::obey(const AllocationsMessage& message) {
+void Node::Impl::obey(const protocol::AllocationsMessage& message) {
   std::set<std::string> wanted;
   for (const auto& order : message.set) {
     wanted.insert(order.allocation.id);
@@ -246,7 +246,7 @@ void Node::Impl::obey(const AllocationsMessage& message) {
   collect_garbage();
 }
 
-void Node::Impl::obey(const AllocationOrder& order, const AllocationsMessage& message) {
+void Node::Impl::obey(const protocol::AllocationOrder& order, const protocol::AllocationsMessage& message) {
   const std::string& id = order.allocation.id;
   const auto known = runners_.find(id);
   if (known == runners_.end()) {

@@ -22,10 +22,13 @@ namespace underway::driver {
 class Driver;
 }
 
+namespace underway::protocol {
+struct ClientMetrics;
+}
+
 namespace underway::node {
 
 class Extension;
-struct ClientMetrics;
 
 struct Options {
   std::string data_dir;  ///< absolute; ours alone
@@ -120,7 +123,7 @@ class Node {
   const model::Node& self() const;
   NodeStats stats() const;
   /// What it measures of itself, of its machine and its tasks.
-  async::awaitable<ClientMetrics> measure();
+  async::awaitable<protocol::ClientMetrics> measure();
   /// The allocations it knows, for /v1/agent and tests.
   std::vector<model::AllocationUpdate> allocations() const;
   /// What goes on without being asked: of the node, of its extensions, and of the agent that it is in.

@@ -138,7 +138,7 @@ async::awaitable<std::int64_t> Server::keep_orphans(std::vector<std::string> nod
   FoundOrphans found;
   for (const auto& id : node_ids) {
     const auto answer = co_await call_node(id, "orphans.read", nothing);
-    found.emplace(id, json::decode<node::OrphanOrders>(answer));
+    found.emplace(id, json::decode<protocol::OrphanOrders>(answer));
   }
   auto decide = [found = std::move(found)](const Tables& tables, const Context& context) {
     return decide_keep_orphans(tables, found, context);

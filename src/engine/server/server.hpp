@@ -6,7 +6,7 @@
 #include "async/control_loop.hpp"
 #include "http/websocket.hpp"
 #include "link/connection.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "scheduler/judge.hpp"
 #include "server/beside.hpp"
 #include "server/events.hpp"
@@ -177,7 +177,7 @@ class Server {
   void send_differences();
   async::awaitable<void> send_data(std::shared_ptr<Session> session);
   async::awaitable<void> serve_disk(std::string node_id, std::string allocation, std::shared_ptr<link::Stream> stream);
-  async::awaitable<boost::json::value> sign_identity(std::string node_id, node::IdentityRequest request);
+  async::awaitable<boost::json::value> sign_identity(std::string node_id, protocol::IdentityRequest request);
   void end_session(Session& session);
   async::awaitable<std::shared_ptr<link::Connection>> connection_of(std::string node_id);
 

@@ -144,18 +144,6 @@ const Structure& description(Tag<ReadRequest>) {
   return s;
 }
 
-const Structure& description(Tag<ReadReply>) {
-  static const Structure s =
-      Builder<ReadReply>("read reply", "A file as it is.")
-          .wire<&ReadReply::exists>("Exists", "Whether there is such a file; without, the rest is empty.")
-          .wire<&ReadReply::data>("Data", "Its bytes, base64.")
-          .wire<&ReadReply::owner>("Owner", "Name of its owner, or the number when nobody has that name.")
-          .wire<&ReadReply::group>("Group", "Name of its group, or the number when there is none of that name.")
-          .wire<&ReadReply::mode>("Mode", "Its permission bits, four octal digits: 0644.")
-          .done();
-  return s;
-}
-
 const Structure& description(Tag<MasterRequest>) {
   static const Structure s =
       Builder<MasterRequest>("master request", "Asks for a master that lies on the node.")

@@ -10,13 +10,16 @@
 ///   call "files.report"    model::FileReport -> {}
 /// Server to node:
 ///   call "files.changed"   {} -> {}                           its manifest is another: it asks for it at once
-///   call "files.read"      ReadRequest -> ReadReply           a file of its manifest, as it is there; never a secret
+///   call "files.read"      ReadRequest -> FoundFile           a file of its manifest, as it is there; never a secret
 ///   call "files.master"    MasterRequest -> MasterReply       a master that lies there, if that is news
 ///   stream "files.master"  MasterRequest -> bytes             those of a large one
 
 #include "model/file.hpp"
+#include "model/file_status.hpp"
 
 namespace underway::files {
+
+using model::FoundFile;
 
 struct ManifestEntry {
   std::string path;
@@ -94,12 +97,6 @@ struct ReadRequest {
   std::string capsule;
   std::string path;
 };
-struct ReadReply {
-  bool exists = false;
-  std::string data;  ///< base64
-  std::string owner, group, mode;
-};
-
 struct MasterRequest {
   std::string path;
   std::string have;  ///< digest of the bytes that the server has; empty: none
@@ -121,7 +118,6 @@ const describe::Structure& description(describe::Tag<ContentReply>);
 const describe::Structure& description(describe::Tag<BytesRequest>);
 const describe::Structure& description(describe::Tag<ReloadRequest>);
 const describe::Structure& description(describe::Tag<ReadRequest>);
-const describe::Structure& description(describe::Tag<ReadReply>);
 const describe::Structure& description(describe::Tag<MasterRequest>);
 const describe::Structure& description(describe::Tag<MasterReply>);
 

@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::slurm {
 namespace {
@@ -18,7 +18,7 @@ bool has_block(const boost::json::value& config, std::string_view type, std::str
 }
 
 async::awaitable<std::string> session(server::Server& server, std::string node_id, std::string method,
-                                      node::ExecRequest request, std::string what) {
+                                      protocol::ExecRequest request, std::string what) {
   constexpr std::size_t kMostOutput = std::size_t{8} << 20;
   auto header = json::to_value(request);
   const auto stream = co_await server.open_stream(std::move(node_id), std::move(method), std::move(header));
@@ -59,7 +59,7 @@ async::awaitable<std::string> run_beside(server::Server& server, Place place, st
       "if [ -z \"$SLURM_CONF\" ] && [ -r \"$NOMAD_TASK_DIR/slurm.conf\" ]; then "
       "export SLURM_CONF=\"$NOMAD_TASK_DIR/slurm.conf\"; fi; exec \"$@\"";
   const std::string what = fmt::format("`{}` on node '{}'", join(words, " "), place.allocation->node_name);
-  node::ExecRequest request;
+  protocol::ExecRequest request;
   request.alloc = place.allocation->id;
   request.task = place.task;
   request.command = {"/bin/sh", "-c", kWithConfiguration, "sh"};
@@ -68,7 +68,7 @@ async::awaitable<std::string> run_beside(server::Server& server, Place place, st
 }
 
 async::awaitable<std::string> run_on_host(server::Server& server, std::string node_id, std::vector<std::string> words) {
-  node::ExecRequest request;
+  protocol::ExecRequest request;
   request.command = std::move(words);
   co_return co_await session(server, std::move(node_id), "host.exec", std::move(request), "a look at the host");
 }

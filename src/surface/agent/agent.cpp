@@ -93,7 +93,7 @@ class ServerRoleRunner {
     http_.emplace(loop.executor(), router_, guarded_by_names(options, config));
     options.connection_limit = connections.tasks;
     task_api_.emplace(loop.executor(), router_, api_, options);
-    server_.add_extension(std::string(node::kTaskApiStream), task_api_->extension());
+    server_.add_extension(std::string(protocol::kTaskApiStream), task_api_->extension());
   }
 
   void start(const Config& config) {

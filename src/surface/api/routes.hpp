@@ -4,9 +4,9 @@
 /// of its caller (api/access/right.hpp), how much it reads at most, and whether it changes anything.
 
 #include "api/access/gate.hpp"
-#include "api/access/trust_body.hpp"
 #include "api/search/query.hpp"
 #include "api/work.hpp"
+#include "wire/access/join_token.hpp"
 
 namespace underway::api {
 

@@ -162,7 +162,7 @@ LoadedJob load_job(const std::string& path, const Arguments& arguments) {
   return loaded;
 }
 
-api::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client) {
+wire::ClusterBody load_cluster(const std::string& directory, const Arguments& arguments, sdk::Client* client) {
   if (!std::filesystem::is_directory(directory)) {
     throw Error(Code::not_found, fmt::format("'{}' is no directory", directory))
         .advise("name the directory that holds cluster.hcl");
@@ -190,11 +190,11 @@ api::ClusterBody load_cluster(const std::string& directory, const Arguments& arg
   };
   const auto loaded = jobspec::load_directory(directory, inputs);
   if (!loaded.directory) refuse(loaded.diagnostics, fmt::format("the directory '{}'", directory));
-  api::ClusterBody body;
+  wire::ClusterBody body;
   body.cluster = loaded.directory->cluster;
   body.namespaces = loaded.directory->namespaces;
   body.cluster.directory = std::filesystem::absolute(directory).lexically_normal().string();
-  for (const auto& file : loaded.directory->files) body.files.push_back(api::body_of(file));
+  for (const auto& file : loaded.directory->files) body.files.push_back(wire::body_of(file));
   for (const auto& file : loaded.directory->jobs) {
     model::JobSubmission submission;
     submission.source = file.source;

@@ -30,8 +30,8 @@ model::FileDeclaration Client::declared_file(const std::string& cluster, const s
   return read_files_answer<model::FileDeclaration>(send("GET", "/v1/underway/file", about(cluster, name)));
 }
 /// What the server has is not sent again; of secrets nobody but the server can say whether it has them.
-void Client::send_pieces(const std::string& cluster, std::vector<api::FileBody>& files) {
-  const auto is_large = [](const api::FileBody& body) { return body.sent && body.file.content; };
+void Client::send_pieces(const std::string& cluster, std::vector<wire::FileBody>& files) {
+  const auto is_large = [](const wire::FileBody& body) { return body.sent && body.file.content; };
   if (std::ranges::none_of(files, is_large)) return;
   std::set<std::string> known;
   for (const auto& file : declared_files(cluster)) known.insert(file.content_id);
@@ -43,15 +43,15 @@ void Client::send_pieces(const std::string& cluster, std::vector<api::FileBody>&
     for (std::size_t at = 0; at < bytes.size(); at += model::kPieceBytes) {
       const auto answer = send("PUT", "/v1/underway/files/piece", {{"secret", body.file.secret ? "true" : "false"}},
                                bytes.substr(at, model::kPieceBytes));
-      body.sent->pieces.push_back(read_files_answer<api::FilePieceBody>(answer).id);
+      body.sent->pieces.push_back(read_files_answer<wire::FilePieceBody>(answer).id);
     }
   }
 }
 
-files::FilesPut Client::put_files(const std::string& cluster, std::vector<api::FileBody> files) {
+model::FilesPut Client::put_files(const std::string& cluster, std::vector<wire::FileBody> files) {
   send_pieces(cluster, files);
-  const api::FilesBody body{std::move(files)};
-  return read_files_answer<files::FilesPut>(
+  const wire::FilesBody body{std::move(files)};
+  return read_files_answer<model::FilesPut>(
       send("PUT", "/v1/underway/files", {{"cluster", cluster}}, json::encode(body)));
 }
 void Client::remove_file(const std::string& cluster, const std::string& name) {
@@ -61,25 +61,25 @@ std::string Client::file_content(const std::string& cluster, const std::string& 
   auto query = about(cluster, name);
   if (!node.empty()) query.add("node", node);
   return base64_decode(
-      read_files_answer<api::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
+      read_files_answer<wire::MasterBody>(send("GET", "/v1/underway/file/content", std::move(query))).data);
 }
-files::ReadReply Client::actual_file(const std::string& node, const std::string& capsule, const std::string& path) {
+model::FoundFile Client::actual_file(const std::string& node, const std::string& capsule, const std::string& path) {
   http::Query query{{"node", node}, {"path", path}};
   if (!capsule.empty()) query.add("capsule", capsule);
-  return read_files_answer<files::ReadReply>(send("GET", "/v1/underway/file/actual", std::move(query)));
+  return read_files_answer<model::FoundFile>(send("GET", "/v1/underway/file/actual", std::move(query)));
 }
-std::int64_t Client::sync_now(const std::string& cluster, const api::SyncNowBody& request) {
+std::int64_t Client::sync_now(const std::string& cluster, const wire::SyncNowBody& request) {
   const auto answer =
       json::parse(send("PUT", "/v1/underway/files/sync", {{"cluster", cluster}}, json::encode(request)).body);
   return answer.at("Told").to_number<std::int64_t>();
 }
-files::KeyState Client::file_key() { return read_files_answer<files::KeyState>(send("GET", "/v1/underway/files/key")); }
-files::KeyState Client::rotate_file_key(bool force) {
-  return read_files_answer<files::KeyState>(
+model::FileKeyState Client::file_key() { return read_files_answer<model::FileKeyState>(send("GET", "/v1/underway/files/key")); }
+model::FileKeyState Client::rotate_file_key(bool force) {
+  return read_files_answer<model::FileKeyState>(
       send("PUT", "/v1/underway/files/key/rotate", {{"force", force ? "true" : "false"}}));
 }
-std::vector<files::TargetStatus> Client::file_targets(const std::string& cluster) {
-  return read_files_answer<std::vector<files::TargetStatus>>(
+std::vector<model::TargetStatus> Client::file_targets(const std::string& cluster) {
+  return read_files_answer<std::vector<model::TargetStatus>>(
       send("GET", "/v1/underway/files/status", {{"cluster", cluster}}));
 }
 

@@ -72,27 +72,6 @@ std::string fetch_checked(const Repository& repository, const Backup& backup, co
 
 }  // namespace
 
-const describe::Structure& description(describe::Tag<Backup>) {
-  static const auto kStructure = describe::Builder<Backup>("Backup", "A backup of a capsule's overlay.")
-                                     .wire<&Backup::id>("ID", "Its name.")
-                                     .wire<&Backup::at>("At", "Of when it is, in nanoseconds since the epoch.")
-                                     .wire<&Backup::capsule>("Capsule", "Of which capsule.")
-                                     .wire<&Backup::image>("Image", "What the capsule ran.")
-                                     .wire<&Backup::snapshot>("Snapshot", "What it was made of.")
-                                     .wire<&Backup::digest>("Digest", "Of names, attributes and content.")
-                                     .done();
-  return kStructure;
-}
-
-const describe::Structure& description(describe::Tag<Drill>) {
-  static const auto kStructure = describe::Builder<Drill>("Drill", "Whether what was saved is worth something.")
-                                     .wire<&Drill::restored>("Restored", "What restoring took.")
-                                     .wire<&Drill::checked>("Checked", "What starting and checking took.")
-                                     .wire<&Drill::problems>("Problems", "What was wrong.")
-                                     .done();
-  return kStructure;
-}
-
 void make_repository(const Repository& repository) {
   try {
     run_restic(repository, {"cat", "config"});

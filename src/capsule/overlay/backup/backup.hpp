@@ -16,6 +16,9 @@
 
 namespace underway::overlay {
 
+using model::Backup;
+using model::Drill;
+
 struct Repository {
   std::string url;            ///< "/srv/backup", "sftp:backup@host:/srv/backup", "s3:https://s3.example.org/bucket"
   std::string password_file;  ///< mode 0600 or less
@@ -30,16 +33,6 @@ struct Repository {
 std::map<std::string, std::string> read_environment(const std::string& file);
 /// Everything that is wrong, each a sentence; looks at the password file.
 std::vector<std::string> problems(const Repository& repository);
-
-struct Backup {
-  std::string id;
-  std::int64_t at = 0;   ///< ns since the epoch; whole seconds: what was written until then is in it
-  std::string capsule;   ///< "default/slurm-services"
-  std::string image;     ///< that it ran
-  std::string snapshot;  ///< that it was made of
-  std::string digest;    ///< of the tree, as CopyState's
-};
-const describe::Structure& description(describe::Tag<Backup>);
 
 struct BackupResult {
   Backup backup;
@@ -72,13 +65,6 @@ void check_repository(const Repository& repository, int percent);
 std::vector<std::string> forget_backups(const Repository& repository, const std::string& capsule,
                                         const Retention& retention);
 
-/// A drill: whether what was saved is worth something.
-struct Drill {
-  Duration restored{};                ///< what restoring took
-  Duration checked{};                 ///< what starting and checking took
-  std::vector<std::string> problems;  ///< empty: it would have done
-};
-const describe::Structure& description(describe::Tag<Drill>);
 /// Restores into `scratch` by `restore(upper)`, gives it to `check(upper)`, which starts the capsule apart from
 /// everything and says what is wrong, and removes it. A failure of either is a problem and not an error.
 Drill run_drill(const std::string& scratch, const std::function<void(const std::string& upper)>& restore,

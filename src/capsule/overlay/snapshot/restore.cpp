@@ -100,12 +100,12 @@ Mounted restore_snapshot(Mounted overlay, const std::string& snapshots, const st
   const OnStep step = on_step ? on_step : [](const std::string&) {};
   refuse_in_use(overlay);
   switch (snapshot.method) {
-    case Method::clone:
+    case SnapshotMethod::clone:
       return restore_clone(std::move(overlay), snapshot, step);
-    case Method::subvolume:
+    case SnapshotMethod::subvolume:
       restore_subvolume(overlay, snapshot, step);
       break;
-    case Method::copy:
+    case SnapshotMethod::copy:
       restore_tree(overlay, snapshots, snapshot, step);
       break;
   }

@@ -40,37 +40,6 @@ std::string told(const Snapshot& snapshot) {
 
 }  // namespace
 
-const describe::Enumeration& description(describe::Tag<Method>) {
-  static const auto kEnumeration = describe::enumeration<Method>("Method");
-  return kEnumeration;
-}
-
-const describe::Structure& description(describe::Tag<Snapshot>) {
-  static const auto kStructure = describe::Builder<Snapshot>("Snapshot", "A snapshot of an overlay.")
-                                     .wire<&Snapshot::version>("Version", "Of this form.")
-                                     .wire<&Snapshot::id>("ID", "Its name.")
-                                     .wire<&Snapshot::at>("At", "When, in nanoseconds since the epoch.")
-                                     .wire<&Snapshot::method>("Method", "How it is kept.")
-                                     .wire<&Snapshot::reason>("Reason", "What it was taken for.")
-                                     .wire<&Snapshot::image>("Image", "What the capsule ran then.")
-                                     .wire<&Snapshot::frozen>("Frozen", "For how long writers waited.")
-                                     .wire<&Snapshot::size_bytes>("SizeBytes", "Of the file system.")
-                                     .wire<&Snapshot::file>("File", "The clone.")
-                                     .wire<&Snapshot::complete>("Complete", "Whether it counts.")
-                                     .done();
-  return kStructure;
-}
-
-const describe::Structure& description(describe::Tag<Retention>) {
-  static const auto kStructure = describe::Builder<Retention>("keep", "How many snapshots or backups to keep.")
-                                     .attribute<&Retention::last>("last", "Last", "The newest.")
-                                     .attribute<&Retention::hourly>("hourly", "Hourly", "The newest of each hour.")
-                                     .attribute<&Retention::daily>("daily", "Daily", "The newest of each day.")
-                                     .attribute<&Retention::weekly>("weekly", "Weekly", "The newest of each week.")
-                                     .done();
-  return kStructure;
-}
-
 std::string snapshot_dir(const std::string& snapshots, const std::string& id) {
   if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.'))
     throw Error(Code::invalid, fmt::format("'{}' is no name of a snapshot", id));
@@ -115,13 +84,13 @@ Snapshot snapshot_at(const std::vector<Snapshot>& list, TimePoint at) {
 
 SnapshotView::SnapshotView(const Mounted& overlay, const std::string& snapshots, const Snapshot& snapshot) {
   switch (snapshot.method) {
-    case Method::subvolume:
+    case SnapshotMethod::subvolume:
       upper_ = subvolume_of(overlay, snapshot.id) + "/upper";
       break;
-    case Method::copy:
+    case SnapshotMethod::copy:
       upper_ = snapshot_dir(snapshots, snapshot.id) + "/copy/tree";
       break;
-    case Method::clone: {
+    case SnapshotMethod::clone: {
       const auto target = snapshot_dir(snapshots, snapshot.id) + "/mnt";
       os::make_directories(target, 0700);
       os::unmount_all(target);  // a crash may have left it

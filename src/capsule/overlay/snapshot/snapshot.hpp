@@ -3,7 +3,7 @@
 /// Snapshots of an overlay that is in use. Each has a directory of its own below that of all snapshots:
 ///
 ///     <snapshots>/<id>/snapshot.json     what it is (Snapshot)
-///     <snapshots>/<id>/copy              Method::copy: as transfer.hpp has it
+///     <snapshots>/<id>/copy              SnapshotMethod::copy: as transfer.hpp has it
 ///
 /// A snapshot of btrfs lies in the overlay's file system (root()/snapshots/<id>), a clone beside the overlay's file.
 /// They protect from mistakes and from bad upgrades, not from the loss of the disk: for that there is backup.hpp.
@@ -16,36 +16,20 @@
 #include <string>
 #include <vector>
 
+#include "model/capsule/saved.hpp"
 #include "overlay/overlay.hpp"
 
 namespace underway::overlay {
 
-enum class Method {
-  subvolume,  ///< of btrfs: costs what changes later
-  clone,      ///< of the overlay's file (FICLONE), where the file system that holds it can
-  copy,       ///< of the tree: in rounds while writers run, and the rest while they wait
-};
-const describe::Enumeration& description(describe::Tag<Method>);
+using model::Retention;
+using model::Snapshot;
+using model::SnapshotMethod;
 
 /// Begins the reason of those that an upgrade could be taken back with: retention leaves the last two alone, which are
 /// that of an upgrade and that of the way back while it is under way.
 inline constexpr std::string_view kBeforeUpgrade = "before upgrade";
 /// Begins the reason of those that were taken before a planned move.
 inline constexpr std::string_view kBeforeMove = "before move";
-
-struct Snapshot {
-  std::int64_t version = 1;
-  std::string id;       ///< "20261121-234103"; later ones sort behind
-  std::int64_t at = 0;  ///< ns since the epoch: what was written until then is in it
-  Method method = Method::copy;
-  std::string reason;           ///< "by hand", "schedule", "before move", …
-  std::string image;            ///< that the capsule ran: rolling back takes both
-  Duration frozen{};            ///< for how long writers waited
-  std::int64_t size_bytes = 0;  ///< of the file system; 0 with Kind::directory
-  std::string file;             ///< Method::clone
-  bool complete = false;
-};
-const describe::Structure& description(describe::Tag<Snapshot>);
 
 struct SnapshotRequest {
   std::string reason;
@@ -98,12 +82,6 @@ void remove_snapshot(Mounted& overlay, const std::string& snapshots, const std::
 /// Removes what a crash has left half done.
 void sweep_snapshots(Mounted& overlay, const std::string& snapshots);
 
-/// How many to keep: the newest, and of each of the last hours, days and weeks that have one the newest. All 0: all.
-/// Beside these the last two from before an upgrade stay.
-struct Retention {
-  std::int64_t last = 0, hourly = 0, daily = 0, weekly = 0;
-};
-const describe::Structure& description(describe::Tag<Retention>);
 /// Ids of those that need not be kept. Pure. Hours, days and weeks (from Monday) are UTC's.
 std::vector<std::string> superfluous(const std::vector<Snapshot>& list, const Retention& retention);
 

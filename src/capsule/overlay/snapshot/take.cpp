@@ -30,10 +30,10 @@ std::string name_for(const std::string& snapshots, TimePoint now) {
   return id;
 }
 
-Method method_for(Kind kind, const std::vector<std::string>& files) {
-  if (kind == Kind::btrfs || kind == Kind::raid1) return Method::subvolume;
-  if (kind != Kind::directory && !files.empty() && can_clone(files.front())) return Method::clone;
-  return Method::copy;
+SnapshotMethod method_for(Kind kind, const std::vector<std::string>& files) {
+  if (kind == Kind::btrfs || kind == Kind::raid1) return SnapshotMethod::subvolume;
+  if (kind != Kind::directory && !files.empty() && can_clone(files.front())) return SnapshotMethod::clone;
+  return SnapshotMethod::copy;
 }
 
 /// Writers wait while it lives, and go on however it ends.
@@ -127,7 +127,7 @@ void take_subvolume(Mounted& overlay, const SnapshotRequest& request, Snapshot& 
 
 }  // namespace
 
-std::optional<Method> find_method(const std::string& dir) {
+std::optional<SnapshotMethod> find_method(const std::string& dir) {
   const auto record = find_record(dir);
   return record ? std::optional(method_for(record->kind, record->files)) : std::nullopt;
 }
@@ -151,18 +151,18 @@ Snapshot take_snapshot(Mounted& overlay, const std::string& snapshots, const Sna
   Snapshot snapshot{.id = name_for(snapshots, request.now), .reason = request.reason, .image = request.image};
   snapshot.method = method_for(overlay.kind(), overlay.files());
   if (overlay.kind() != Kind::directory) snapshot.size_bytes = static_cast<std::int64_t>(overlay.space().size_bytes);
-  if (snapshot.method == Method::clone) snapshot.file = overlay.files().front() + "." + snapshot.id;
+  if (snapshot.method == SnapshotMethod::clone) snapshot.file = overlay.files().front() + "." + snapshot.id;
   os::make_directories(snapshot_dir(snapshots, snapshot.id), 0700);
   write_snapshot(snapshots, snapshot);
   try {
     switch (snapshot.method) {
-      case Method::subvolume:
+      case SnapshotMethod::subvolume:
         take_subvolume(overlay, request, snapshot);
         break;
-      case Method::clone:
+      case SnapshotMethod::clone:
         clone(overlay, request, snapshot);
         break;
-      case Method::copy:
+      case SnapshotMethod::copy:
         copy_in_rounds(overlay, snapshot_dir(snapshots, snapshot.id) + "/copy", request, snapshot);
         break;
     }

@@ -18,7 +18,7 @@ struct Way {
   const char* name;
   Kind kind;
   bool on_xfs;  ///< the file lies on a file system that can clone
-  Method method;
+  SnapshotMethod method;
 };
 void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 
@@ -145,16 +145,16 @@ TEST_P(SnapshotKinds, ThatAreDamagedLeaveTheOverlayAsItWas) {
   const auto snapshot = take();
   os::write_file(overlay_->upper() + "/later", "x");
   switch (snapshot.method) {
-    case Method::clone: {
+    case SnapshotMethod::clone: {
       const auto file = os::open_file(snapshot.file, O_WRONLY);
       const std::string noise(2 * kSnapshotMiB, '\x5a');
       ASSERT_EQ(::pwrite(file.get(), noise.data(), noise.size(), 0), static_cast<ssize_t>(noise.size()));
       break;
     }
-    case Method::copy:
+    case SnapshotMethod::copy:
       os::remove_tree(dir_ + "/" + snapshot.id + "/copy");
       break;
-    case Method::subvolume:
+    case SnapshotMethod::subvolume:
       remove_subvolume(overlay_->root() + "/snapshots", snapshot.id);
       break;
   }
@@ -199,11 +199,11 @@ TEST_P(SnapshotKinds, OfAFullOverlayAreTakenOrRefusedWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SnapshotKinds,
-                         testing::Values(Way{"ext4_by_copy", Kind::ext4, false, Method::copy},
-                                         Way{"ext4_on_xfs", Kind::ext4, true, Method::clone},
-                                         Way{"xfs_on_xfs", Kind::xfs, true, Method::clone},
-                                         Way{"btrfs", Kind::btrfs, false, Method::subvolume},
-                                         Way{"raid1", Kind::raid1, false, Method::subvolume}),
+                         testing::Values(Way{"ext4_by_copy", Kind::ext4, false, SnapshotMethod::copy},
+                                         Way{"ext4_on_xfs", Kind::ext4, true, SnapshotMethod::clone},
+                                         Way{"xfs_on_xfs", Kind::xfs, true, SnapshotMethod::clone},
+                                         Way{"btrfs", Kind::btrfs, false, SnapshotMethod::subvolume},
+                                         Way{"raid1", Kind::raid1, false, SnapshotMethod::subvolume}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

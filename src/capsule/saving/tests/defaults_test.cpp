@@ -16,7 +16,7 @@
 namespace underway::saving {
 namespace {
 
-using overlay::Method;
+using model::SnapshotMethod;
 using std::chrono::hours;
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ class Place {
 
 TEST(Defaults, ACapsuleThatSaysNothingHasSnapshotsAsOftenAsTheyAreCheap) {
   const auto saving = saving_of(R"({"image": "web:1"})");
-  for (const auto method : {Method::subvolume, Method::clone}) {
+  for (const auto method : {SnapshotMethod::subvolume, SnapshotMethod::clone}) {
     const auto plan = snapshots_of(saving, method);
     EXPECT_TRUE(plan.by_default);
     EXPECT_EQ(plan.schedule.every, hours(1));
@@ -54,7 +54,7 @@ TEST(Defaults, ACapsuleThatSaysNothingHasSnapshotsAsOftenAsTheyAreCheap) {
     EXPECT_EQ(plan.schedule.keep->hourly, 24);
     EXPECT_EQ(plan.schedule.keep->daily, 7);
   }
-  const auto copies = snapshots_of(saving, Method::copy);
+  const auto copies = snapshots_of(saving, SnapshotMethod::copy);
   EXPECT_EQ(copies.schedule.every, hours(24)) << "each is all of it";
   EXPECT_EQ(copies.schedule.keep->last, 2);
 }
@@ -62,20 +62,21 @@ TEST(Defaults, ACapsuleThatSaysNothingHasSnapshotsAsOftenAsTheyAreCheap) {
 TEST(Defaults, WhatTheJobSaysHolds) {
   auto off = saving_of(R"({"image": "web:1"})");
   off.snapshot.emplace();
-  EXPECT_EQ(snapshots_of(off, Method::subvolume).schedule.every, Duration{0});
-  EXPECT_FALSE(snapshots_of(off, Method::subvolume).by_default);
+  EXPECT_EQ(snapshots_of(off, SnapshotMethod::subvolume).schedule.every, Duration{0});
+  EXPECT_FALSE(snapshots_of(off, SnapshotMethod::subvolume).by_default);
   off.snapshot->every = hours(3);
-  EXPECT_EQ(snapshots_of(off, Method::copy).schedule.every, hours(3));
+  EXPECT_EQ(snapshots_of(off, SnapshotMethod::copy).schedule.every, hours(3));
   const auto nothing = saving_of(R"({"image": "web:1", "protect": {"keeps_nothing": true}})");
-  EXPECT_EQ(snapshots_of(nothing, Method::subvolume).schedule.every, Duration{0});
+  EXPECT_EQ(snapshots_of(nothing, SnapshotMethod::subvolume).schedule.every, Duration{0});
 }
 
 TEST(Defaults, ATenthOfTheDiskStaysFree) {
-  EXPECT_EQ(no_room(Method::subvolume, {100 * kGiB, 10 * kGiB}, 0), "");
-  EXPECT_THAT(no_room(Method::subvolume, {100 * kGiB, 9 * kGiB}, 0), testing::HasSubstr("has 9.0 GiB free"));
-  EXPECT_EQ(no_room(Method::copy, {100 * kGiB, 20 * kGiB}, 10 * kGiB), "");
-  EXPECT_THAT(no_room(Method::copy, {100 * kGiB, 20 * kGiB}, 11 * kGiB), testing::HasSubstr("a copy takes 11.0 GiB"));
-  EXPECT_NE(no_room(Method::clone, {}, 0), "") << "a disk that cannot be looked at has none";
+  EXPECT_EQ(no_room(SnapshotMethod::subvolume, {100 * kGiB, 10 * kGiB}, 0), "");
+  EXPECT_THAT(no_room(SnapshotMethod::subvolume, {100 * kGiB, 9 * kGiB}, 0), testing::HasSubstr("has 9.0 GiB free"));
+  EXPECT_EQ(no_room(SnapshotMethod::copy, {100 * kGiB, 20 * kGiB}, 10 * kGiB), "");
+  EXPECT_THAT(no_room(SnapshotMethod::copy, {100 * kGiB, 20 * kGiB}, 11 * kGiB),
+              testing::HasSubstr("a copy takes 11.0 GiB"));
+  EXPECT_NE(no_room(SnapshotMethod::clone, {}, 0), "") << "a disk that cannot be looked at has none";
 }
 
 TEST(Defaults, ACopyTakesWhatTheDiskGaveForIt) {
@@ -133,7 +134,7 @@ TEST(Defaults, WhereNothingCanBeTriedFilesAreNotCloned) {
   const Place place;
   os::write_file(place / "overlay.json", R"({"Version": 1, "Kind": "xfs", "SizeBytes": 8192, "Paths": [],
       "Files": ["/proc/self/nothing/overlay.img"], "Complete": true})");
-  EXPECT_EQ(overlay::find_method(place.path()), Method::copy);
+  EXPECT_EQ(overlay::find_method(place.path()), SnapshotMethod::copy);
 }
 
 TEST(Defaults, ACapsuleWithoutABlockIsSavedAnIntervalAfterItsFirstStart) {

@@ -95,8 +95,8 @@ TEST(Schedule, SaysWhatFailsAndWhatIsOverdue) {
 }
 
 TEST(Schedule, TheNewestSnapshotNeverGivesWayAndOthersOneByOne) {
-  const overlay::Snapshot first{.id = "1"}, second{.id = "2"}, third{.id = "3"};
-  const auto id = [](const std::optional<overlay::Snapshot>& one) { return one ? one->id : "none"; };
+  const model::Snapshot first{.id = "1"}, second{.id = "2"}, third{.id = "3"};
+  const auto id = [](const std::optional<model::Snapshot>& one) { return one ? one->id : "none"; };
   EXPECT_EQ(id(gives_way({}, {}, kBegin)), "none");
   EXPECT_EQ(id(gives_way({third}, {}, kBegin)), "none") << "it is all there is";
   EXPECT_EQ(id(gives_way({first, second, third}, {}, kBegin)), "1");
@@ -110,12 +110,13 @@ TEST(Schedule, TheNewestSnapshotNeverGivesWayAndOthersOneByOne) {
 TEST(Schedule, ACopyForOnceTakesNoOthersAway) {
   run::Saving saving;
   saving.job.groups.emplace_back().tasks.emplace_back().config = boost::json::parse(R"({"image": "web:1"})");
-  std::vector<overlay::Snapshot> taken;
+  std::vector<model::Snapshot> taken;
   for (int n = 0; n < 4; ++n)
-    taken.push_back({.id = fmt::format("{}", n), .at = unix_nanos(at(hours(n))), .method = overlay::Method::clone});
-  taken.back().method = overlay::Method::copy;
+    taken.push_back(
+        {.id = fmt::format("{}", n), .at = unix_nanos(at(hours(n))), .method = model::SnapshotMethod::clone});
+  taken.back().method = model::SnapshotMethod::copy;
   EXPECT_THAT(superfluous(saving, taken), testing::IsEmpty());
-  for (auto& one : taken) one.method = overlay::Method::copy;
+  for (auto& one : taken) one.method = model::SnapshotMethod::copy;
   EXPECT_THAT(superfluous(saving, taken), testing::ElementsAre("0", "1"));
 }
 

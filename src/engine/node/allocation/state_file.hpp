@@ -12,8 +12,8 @@
 
 #include "model/allocation.hpp"
 #include "node/allocation/health.hpp"
-#include "node/server/messages.hpp"
 #include "node/allocation/restart_tracker.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::node {
 
@@ -41,10 +41,10 @@ struct AllocationState {
 };
 
 struct StoredOrder {
-  AllocationOrder order;
+  protocol::AllocationOrder order;
   model::Job job;
-  std::string boot;    ///< boot_mark() when it came
-  Origin origin = {};  ///< of the message that brought it
+  std::string boot;              ///< boot_mark() when it came
+  protocol::Origin origin = {};  ///< of the message that brought it
 };
 
 /// Names this boot of the machine, or of the local host: its kernel's, and its first process.

@@ -39,16 +39,17 @@ class Node::Impl : private Predecessors {
 
   const model::Node& self() const { return self_; }
   NodeStats stats() const;
-  awaitable<ClientMetrics> measure();  // client_metrics.cpp
+  awaitable<protocol::ClientMetrics> measure();  // client_metrics.cpp
   std::vector<model::AllocationUpdate> allocations() const;
   async::LoopRegistry& loops() { return loops_; }
 
  private:
   // node.cpp: allocations
   void restore(StoredAllocation stored);
-  void obey(const AllocationsMessage& message);
-  void obey(const AllocationOrder& order, const AllocationsMessage& message);
-  std::shared_ptr<const model::Job> job_of(const AllocationOrder& order, const AllocationsMessage& message) const;
+  void obey(const protocol::AllocationsMessage& message);
+  void obey(const protocol::AllocationOrder& order, const protocol::AllocationsMessage& message);
+  std::shared_ptr<const model::Job> job_of(const protocol::AllocationOrder& order,
+                                           const protocol::AllocationsMessage& message) const;
   AllocationRunner& add(StoredOrder order, AllocationState state);
   void destroy(const std::string& id);
   awaitable<void> remove_when_dead(std::string id);
@@ -68,7 +69,7 @@ class Node::Impl : private Predecessors {
   // link_session.cpp: the conversation with the server
   link::Handlers handlers();
   awaitable<void> session(std::shared_ptr<link::Connection> connection);
-  awaitable<RegisterReply> present(link::Connection& connection);
+  awaitable<protocol::RegisterReply> present(link::Connection& connection);
   async::LoopPlan attributes_loop();
   awaitable<void> look_again();
   std::vector<model::NodeDeviceGroup> find_devices();
@@ -78,15 +79,15 @@ class Node::Impl : private Predecessors {
   void open_membership();
 
   // orphans.cpp: what the server does not know, and has no say in
-  void sort_out_unwanted(const std::set<std::string>& wanted, const AllocationsMessage& message,
+  void sort_out_unwanted(const std::set<std::string>& wanted, const protocol::AllocationsMessage& message,
                          std::vector<std::string>& gone);
-  std::vector<OrderedAllocation> ordered() const;
+  std::vector<protocol::OrderedAllocation> ordered() const;
   boost::json::value answer_about_orphans(const std::string& method);
 
   // predecessors.cpp
   awaitable<std::optional<std::string>> wait_for_directory(std::string allocation) override;
   awaitable<void> fetch_disk(std::string allocation, std::string to) override;
-  awaitable<void> serve_disk(FileRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_disk(protocol::FileRequest request, std::shared_ptr<link::Stream> stream);
 
   // link_loss.cpp: what is stopped while no server is heard of
   async::LoopPlan link_loss_loop();
@@ -98,9 +99,9 @@ class Node::Impl : private Predecessors {
   Extension* extension_for(std::string_view method) const;
   awaitable<void> start_extensions();
   awaitable<boost::json::value> answer(std::string method, boost::json::value body);
-  awaitable<boost::json::value> list_files(FileRequest request);
-  awaitable<boost::json::value> stat_file(FileRequest request);
-  awaitable<boost::json::value> remove_now(TaskRequest request);
+  awaitable<boost::json::value> list_files(protocol::FileRequest request);
+  awaitable<boost::json::value> stat_file(protocol::FileRequest request);
+  awaitable<boost::json::value> remove_now(protocol::TaskRequest request);
 
   // volume_handlers.cpp
   awaitable<void> open_volumes();
@@ -108,13 +109,13 @@ class Node::Impl : private Predecessors {
 
   // self_handlers.cpp: what the server asks about the node itself
   awaitable<boost::json::value> answer_for_self(std::string method, boost::json::value body);
-  awaitable<boost::json::value> apply_metadata(MetadataRequest request);
-  awaitable<void> serve_monitor(MonitorRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<boost::json::value> apply_metadata(protocol::MetadataRequest request);
+  awaitable<void> serve_monitor(protocol::MonitorRequest request, std::shared_ptr<link::Stream> stream);
 
   // streams.cpp
   awaitable<void> serve(std::string method, boost::json::value header, std::shared_ptr<link::Stream> stream);
-  awaitable<void> serve_log(LogRequest request, std::shared_ptr<link::Stream> stream);
-  awaitable<void> serve_file(std::string method, FileRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_log(protocol::LogRequest request, std::shared_ptr<link::Stream> stream);
+  awaitable<void> serve_file(std::string method, protocol::FileRequest request, std::shared_ptr<link::Stream> stream);
   awaitable<void> serve_exec(std::shared_ptr<ExecSession> session, std::shared_ptr<link::Stream> stream);
 
   Options options_;
@@ -155,8 +156,8 @@ class Node::Impl : private Predecessors {
   std::optional<StateFiles> files_;
   std::map<std::string, std::unique_ptr<AllocationRunner>> runners_;
   std::set<std::string> removing_;
-  std::map<std::string, Origin> origins_;  ///< of the newest order of each
-  std::set<std::string> orphans_;          ///< as the newest full message left them
+  std::map<std::string, protocol::Origin> origins_;  ///< of the newest order of each
+  std::set<std::string> orphans_;                    ///< as the newest full message left them
   /// Answers about allocations that we cannot have or no longer have, until the server has them.
   std::map<std::string, model::AllocationUpdate> notices_;
   UsageSamples samples_;

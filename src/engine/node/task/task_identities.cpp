@@ -59,7 +59,7 @@ awaitable<void> TaskIdentities::fetch() {
       if (has_token(name, identity.lifetime() / 2)) break;
       const std::string problem = co_await renew(identity);
       if (problem.empty() || has_token(name, Duration{0})) break;
-      if (!told) subject_.tell(event::make(event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
+      if (!told) subject_.tell(event::make(protocol::event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
       told = true;
       co_await subject_.pause(kRetry);
     }
@@ -73,7 +73,7 @@ awaitable<void> TaskIdentities::fetch() {
 awaitable<std::string> TaskIdentities::renew(model::Identity identity) {
   if (context_.server == nullptr) throw Error(Code::unsupported, "there is no server that signs identities");
   try {
-    const IdentityRequest request{subject_.allocation()->id, subject_.task().name, name_of(identity)};
+    const protocol::IdentityRequest request{subject_.allocation()->id, subject_.task().name, name_of(identity)};
     const auto reply = co_await context_.server->sign(request);
     tokens_[request.identity] = {reply.token, from_unix_nanos(reply.issued), from_unix_nanos(reply.expires)};
     co_return std::string();

@@ -90,13 +90,13 @@ void TaskRunner::hold(const std::string& what, bool stop_now) {
 
 /// Once, although orders are repeated.
 void TaskRunner::tell_wait() {
-  if (!asked_.waiting_for.empty()) tell_once(event::make(event::kWaiting, "Waiting for " + asked_.waiting_for));
+  if (!asked_.waiting_for.empty()) tell_once(event::make(protocol::event::kWaiting, "Waiting for " + asked_.waiting_for));
 }
 
 void TaskRunner::tell_once(model::TaskEvent event) {
   const auto& events = record_.state.events;
-  if (!events.empty() && events.back().type == event.type && events.back().message == event.message) return;
-  record_event(std::move(event));
+  if (!events.empty() && events.back().type == protocol::event.type && events.back().message == event.message) return;
+  record_event(std::move(protocol::event));
 }
 
 void TaskRunner::kill(std::optional<model::TaskEvent> reason, bool fails) {
@@ -116,8 +116,9 @@ void TaskRunner::begin_stop() {
   // Written first: an agent that dies now must not start it again when it comes back.
   record_.stopping = asked_.kill.has_value();
   if (task_->shutdown_delay > Duration{0} && !asked_.no_shutdown_delay) {
-    record_event(event::make(event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
-                                                          human_duration(task_->shutdown_delay))));
+    record_event(
+        event::make(protocol::event::kWaiting, fmt::format("Waiting for shutdown_delay of {} before killing the task",
+                                                           human_duration(task_->shutdown_delay))));
     shutdown_timer_ = context_.runtime.after(task_->shutdown_delay, [this] { stop_now(); });
   } else {
     stop_now();
@@ -127,7 +128,7 @@ void TaskRunner::begin_stop() {
 void TaskRunner::stop_now() {
   shutdown_timer_.reset();
   if (!process_) return;
-  record_event(event::killing(kill_signal(), kill_timeout()));
+  record_event(protocol::event::killing(kill_signal(), kill_timeout()));
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
 
@@ -162,12 +163,12 @@ bool TaskRunner::begin_anew(const std::string& reason) {
   ++record_.state.restarts;
   record_.state.last_restart = unix_nanos(context_.runtime.now());
   become(TaskRunState::pending);
-  record_event(event::make(event::kRestartSignaled, reason));
+  record_event(event::make(protocol::event::kRestartSignaled, reason));
   return true;
 }
 
 void TaskRunner::ask_restart(EndKind kind, const std::string& reason) {
-  record_event(event::make(event::kRestartSignaled, reason));
+  record_event(event::make(protocol::event::kRestartSignaled, reason));
   asked_.restart = kind;
   process_->stop(os::find_signal(kill_signal()).value_or(SIGINT), kill_timeout());
 }
@@ -180,8 +181,8 @@ int get_signal(const std::string& name) {
 void TaskRunner::signal(const std::string& name, const std::string& reason) {
   const int number = get_signal(name);
   if (!process_) throw Error(Code::invalid, fmt::format("task '{}' is not running", task_->name));
-  record_event(
-      event::make(event::kSignaling, fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
+  record_event(event::make(protocol::event::kSignaling,
+                           fmt::format("Task being sent signal {}: {}", os::signal_name(number), reason)));
   process_->signal(number);
 }
 
@@ -238,7 +239,7 @@ awaitable<void> TaskRunner::reattach() {
     }
     if (attempt == kRecoveryTries) {
       note_failure(failed->one_line());
-      record_event(event::failure(event::kDriverFailure, failed->while_doing("re-attaching to the task")));
+      record_event(event::failure(protocol::event::kDriverFailure, failed->while_doing("re-attaching to the task")));
       finish(true);
       co_return;
     }
@@ -255,7 +256,7 @@ awaitable<void> TaskRunner::reattach() {
   record_.handle = process_->handle();
   if (!running()) {
     become(TaskRunState::running);
-    record_event(event::make(event::kStarted, "Task started by client"));
+    record_event(event::make(protocol::event::kStarted, "Task started by client"));
   }
   co_await open_api();
   if (record_.stopping) kill(std::nullopt, false);
@@ -270,7 +271,7 @@ awaitable<void> TaskRunner::run() {
     in_run_ = false;
     wake_.notify_all();
   });
-  if (record_.state.events.empty()) record_event(event::make(event::kReceived, "Task received by client"));
+  if (record_.state.events.empty()) record_event(event::make(protocol::event::kReceived, "Task received by client"));
   if (process_) {
     templates_.update();
     side_.spawn("identities", identities_.keep());
@@ -320,7 +321,7 @@ std::optional<Duration> TaskRunner::ended(const TaskEnd& end) {
 std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
   if (asked_.kill) {
     if (asked_.kill->fails && asked_.kill->reason) note_failure(asked_.kill->reason->message);
-    record_event(event::make(event::kKilled, "Task successfully killed"));
+    record_event(event::make(protocol::event::kKilled, "Task successfully killed"));
     finish(asked_.kill->fails);
     return std::nullopt;
   }
@@ -331,7 +332,7 @@ std::optional<Duration> TaskRunner::decide(EndKind kind, bool success) {
     return std::nullopt;
   }
   if (decision.kind == RestartKind::refuse) {
-    model::TaskEvent event = event::make(event::kNotRestarting, decision.reason);
+    model::TaskEvent event = event::make(protocol::event::kNotRestarting, decision.reason);
     event.fails_task = true;
     if (kind == EndKind::start_failed || kind == EndKind::invalid) ++record_.failures.count;
     record_event(std::move(event));
@@ -362,14 +363,14 @@ void TaskRunner::finish(bool failed) {
 }
 
 awaitable<std::optional<EndKind>> TaskRunner::launch() {
-  std::string_view step = event::kSetupFailure;
+  std::string_view step = protocol::event::kSetupFailure;
   std::optional<Error> failed;
   const std::shared_ptr<const model::Allocation> version = allocation_;
   try {
     co_await prepare();
     co_await until_permitted();  // its turn may have been taken back meanwhile
     if (asked_.kill) co_return EndKind::start_failed;
-    step = event::kDriverFailure;
+    step = protocol::event::kDriverFailure;
     ++record_.attempt;
     record_.launched = true;
     record_.handle = nullptr;
@@ -386,9 +387,9 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
     ++context_.stats.task_starts;
     ++starts_;
     become(TaskRunState::running);
-    record_event(event::make(event::kStarted, "Task started by client"));
+    record_event(event::make(protocol::event::kStarted, "Task started by client"));
     if (const auto less = process_->shortfalls(); !less.empty())
-      record_event(event::make(event::kDriver, "Has less than it asks for: " + join(less, ", ")));
+      record_event(event::make(protocol::event::kDriver, "Has less than it asks for: " + join(less, ", ")));
     if (asked_.kill) {
       begin_stop();
       co_return std::nullopt;
@@ -406,12 +407,12 @@ awaitable<std::optional<EndKind>> TaskRunner::launch() {
   record_.launched = false;
   if (asked_.kill) co_return EndKind::start_failed;
   if (!failed->activities().empty() && failed->activities().back() == "downloading artifacts")
-    step = event::kFailedArtifactDownload;
+    step = protocol::event::kFailedArtifactDownload;
   record_.failures.last = secrets_.redact(failed->one_line());  // counted when it is not tried again
   record_event(event::failure(step, *failed));
-  const bool hopeless =
-      step != event::kFailedArtifactDownload && (failed->code() == Code::invalid || failed->code() == Code::not_found ||
-                                                 failed->code() == Code::denied || failed->code() == Code::unsupported);
+  const bool hopeless = step != protocol::event::kFailedArtifactDownload &&
+                        (failed->code() == Code::invalid || failed->code() == Code::not_found ||
+                         failed->code() == Code::denied || failed->code() == Code::unsupported);
   co_return hopeless ? EndKind::invalid : EndKind::start_failed;
 }
 

@@ -9,7 +9,7 @@ awaitable<void> TaskRunner::prepare() {
   // An order may bring a new version while the pool works: this one stays in memory, and is finished first.
   const std::shared_ptr<const model::Allocation> keep = allocation_;
   const model::Task& task = *task_;
-  record_event(event::make(event::kTaskSetup, std::string(event::kBuildingTaskDirectory)));
+  record_event(event::make(protocol::event::kTaskSetup, std::string(protocol::event::kBuildingTaskDirectory)));
   if (const auto why = context_.drivers.missing(task_->driver))
     throw Error(Code::unsupported,
                 fmt::format("driver '{}' cannot run on node '{}'", task_->driver, context_.node.name))
@@ -50,8 +50,8 @@ awaitable<void> TaskRunner::open_api() {
     failed = error;
   }
   if (failed)
-    record_event(
-        event::make(event::kTaskSetup, fmt::format("There is no Task API for this task: {}", failed->one_line())));
+    record_event(event::make(protocol::event::kTaskSetup,
+                             fmt::format("There is no Task API for this task: {}", failed->one_line())));
 }
 
 /// A file of the machine is read as the task's user. Root's, or that of whoever is root in an image, reads them all.
@@ -68,7 +68,7 @@ void TaskRunner::require_right_to(const FetchRequest& request) const {
 }
 
 awaitable<void> TaskRunner::fetch_artifacts(const TemplateInputs& inputs) {
-  record_event(event::make(event::kDownloadingArtifacts, "Client is downloading artifacts"));
+  record_event(event::make(protocol::event::kDownloadingArtifacts, "Client is downloading artifacts"));
   std::optional<Error> failed;
   for (const auto& artifact : inputs.task.artifacts) {
     try {

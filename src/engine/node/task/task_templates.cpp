@@ -115,7 +115,7 @@ awaitable<void> TaskTemplates::update_once() {
   } catch (const Error& error) {
     environment_.added.rendered = std::move(variables);
     environment_.rebuild();
-    subject_.tell(event::failure(event::kTemplate, error));
+    subject_.tell(event::failure(protocol::event::kTemplate, error));
     co_return;
   }
   // Where something is missing now, the file and what it gave to the environment stay.
@@ -158,9 +158,9 @@ awaitable<void> TaskTemplates::run_change(TemplateChange change, std::shared_ptr
     }
     if (problem.empty()) continue;
     subject_.tell(
-        event::make(event::kTemplate, fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
+        event::make(protocol::event::kTemplate, fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
     if (script->fail_on_error) {
-      subject_.kill(event::make(event::kTemplate, fmt::format("Template change script '{}' failed", command.front())),
+      subject_.kill(event::make(protocol::event::kTemplate, fmt::format("Template change script '{}' failed", command.front())),
                     true);
       co_return;
     }

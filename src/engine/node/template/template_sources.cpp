@@ -8,7 +8,7 @@ namespace {
 /// The identity that a task shows to Vault has the name that Nomad gives it.
 awaitable<std::string> identity_for_vault(ServerData& server, sources::Asker asker) {
   const std::string cluster = asker.vault_cluster.empty() ? "default" : asker.vault_cluster;
-  IdentityRequest request{asker.allocation_id, asker.task, "vault_" + cluster};
+  protocol::IdentityRequest request{asker.allocation_id, asker.task, "vault_" + cluster};
   const auto reply = co_await server.sign(std::move(request));
   co_return reply.token;
 }

@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "node/volume/volume_messages.hpp"
+#include "protocol/volume_messages.hpp"
 #include "server/server.hpp"
 
 namespace underway::server {
@@ -15,8 +15,8 @@ constexpr Duration kLookAgain = std::chrono::seconds(1);
 /// Whether the node has answered, and will answer the same again.
 bool is_answer(const Error& error) { return error.code() != Code::unavailable && error.code() != Code::timeout; }
 
-node::VolumeOrder order_of(const model::HostVolume& volume) {
-  node::VolumeOrder order;
+protocol::VolumeOrder order_of(const model::HostVolume& volume) {
+  protocol::VolumeOrder order;
   order.id = volume.id;
   order.name = volume.name;
   order.ns = volume.ns;
@@ -86,11 +86,11 @@ async::awaitable<HostVolumes::Answer> HostVolumes::put(PutHostVolume request) {
 
 async::awaitable<void> HostVolumes::make(model::HostVolume volume) {
   std::optional<Error> refused;
-  node::VolumeMade made;
+  protocol::VolumeMade made;
   try {
     const auto body = json::to_value(order_of(volume));
     const char* method = volume.plugin_id.empty() ? "volume.register" : "volume.create";
-    made = json::decode<node::VolumeMade>(co_await server_.call_node(volume.node_id, method, body, kPatience));
+    made = json::decode<protocol::VolumeMade>(co_await server_.call_node(volume.node_id, method, body, kPatience));
   } catch (const Error& error) {
     if (!is_answer(error)) throw;
     refused = error;

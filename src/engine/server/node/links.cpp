@@ -77,7 +77,7 @@ async::awaitable<void> Server::serve_node(Linked& linked, std::string method, bo
   const auto session = linked.session;
   if (!session) throw Error(Code::denied, "the node has to register first");
   if (method == "disk.read") {
-    auto allocation = json::decode<node::FileRequest>(header).alloc;
+    auto allocation = json::decode<protocol::FileRequest>(header).alloc;
     co_await serve_disk(session->node_id, std::move(allocation), std::move(stream));
     co_return;
   }
@@ -96,7 +96,7 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
     co_return co_await extension->call(session->node_id, std::move(method), std::move(body));
   if (method == "certificate") co_return renew_certificate(*session, body);
   if (method == "update") {
-    auto request = json::decode<node::UpdateRequest>(body);
+    auto request = json::decode<protocol::UpdateRequest>(body);
     auto decide = [node_id = session->node_id, request = std::move(request)](const Tables& tables,
                                                                              const Context& context) {
       return decide_allocation_updates(tables, node_id, request.updates, context);
@@ -105,20 +105,20 @@ async::awaitable<boost::json::value> Server::answer_node(Linked& linked, std::st
     co_return boost::json::object{};
   }
   if (method == "template.watch") {
-    session->data.watch(json::decode<node::WatchRequest>(body).needs);
+    session->data.watch(json::decode<protocol::WatchRequest>(body).needs);
     session->data_needs.notify_all();
     if (!std::exchange(session->feeding, true)) tasks_.spawn("data for templates", send_data(session));
     co_return boost::json::object{};
   }
   if (method == "identity.sign")
-    co_return co_await sign_identity(session->node_id, json::decode<node::IdentityRequest>(body));
+    co_return co_await sign_identity(session->node_id, json::decode<protocol::IdentityRequest>(body));
   throw Error(Code::unsupported, fmt::format("the server does not answer '{}'", method));
 }
 
 async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost::json::value body) {
   auto& session = linked.session;
   const auto connection = linked.connection.lock();
-  auto request = json::decode<node::RegisterRequest>(body);
+  auto request = json::decode<protocol::RegisterRequest>(body);
   if (session && session->node_id != request.node.id)
     throw Error(Code::denied, "a link belongs to one node").because("it registered as another one before");
   if (linked.papers) {
@@ -149,7 +149,7 @@ async::awaitable<boost::json::value> Server::register_node(Linked& linked, boost
     tasks_.spawn("sending to node " + name, send_orders(session));
     log::info("server: node {} ({}) is linked", name, registered.id.substr(0, 8));
   }
-  node::RegisterReply reply;
+  protocol::RegisterReply reply;
   reply.node_id = registered.id;
   reply.heartbeat_ttl = options_.heartbeat_ttl;
   co_return json::to_value(reply);
@@ -218,7 +218,7 @@ async::awaitable<void> Server::send_data(std::shared_ptr<Session> session) {
   }
 }
 
-async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, node::IdentityRequest request) {
+async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, protocol::IdentityRequest request) {
   const auto* tables = co_await writer_.settled();
   const auto allocation = tables->find_allocation(request.alloc);
   if (!allocation || allocation->node_id != node_id || allocation->client_terminal())
@@ -230,7 +230,7 @@ async::awaitable<boost::json::value> Server::sign_identity(std::string node_id, 
   auto sign = [key = keyring_.signing(), &made] { return key.sign(made.claims); };
   const bool slow = keyring_.signing().algorithm() == "RS256";
   std::string token = slow ? co_await async::on_pool(beside_, sign) : sign();
-  node::IdentityReply reply{std::move(token), unix_nanos(made.issued), unix_nanos(made.expires)};
+  protocol::IdentityReply reply{std::move(token), unix_nanos(made.issued), unix_nanos(made.expires)};
   co_return json::to_value(reply);
 }
 

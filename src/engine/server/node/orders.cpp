@@ -2,14 +2,14 @@
 
 #include <unordered_set>
 
-#include "server/answers.hpp"
 #include "server/access/namespace_decisions.hpp"
+#include "server/answers.hpp"
 
 namespace underway::server {
 
-void Orders::add_job(node::AllocationsMessage& message, const model::Allocation& allocation) {
+void Orders::add_job(protocol::AllocationsMessage& message, const model::Allocation& allocation) {
   if (!allocation.job) return;
-  const std::string key = node::job_key(allocation);
+  const std::string key = protocol::job_key(allocation);
   model::Revision& sent = jobs_sent_[key];
   if (sent == allocation.job->create_index) return;
   sent = allocation.job->create_index;
@@ -21,8 +21,8 @@ std::vector<std::string> Orders::rights_in(const tables::Tables& tables, const s
   return model::to_words(row ? model::rights_of(*row, root_by_raw_exec_) : model::HostRights());
 }
 
-std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& tables, Dependents& dependents) {
-  node::AllocationsMessage message;
+std::optional<protocol::AllocationsMessage> Orders::next(const tables::Tables& tables, Dependents& dependents) {
+  protocol::AllocationsMessage message;
   message.full = std::exchange(first_, false);
   std::unordered_set<std::string> present;
   std::unordered_map<std::string, std::vector<std::string>> rights;
@@ -40,7 +40,7 @@ std::optional<node::AllocationsMessage> Orders::next(const tables::Tables& table
     }
     sent = {allocation->alloc_modify_index, allocation->job_version, gate, known->second};
     add_job(message, *allocation);
-    node::AllocationOrder& order = message.set.emplace_back();
+    protocol::AllocationOrder& order = message.set.emplace_back();
     order = {*allocation, gate.start, gate.pause, gate.waiting_for, known->second, gate.guarded};
     // Its turn to stop has not come: until then it is wanted as ever.
     if (!gate.stop) order.allocation.desired_status = model::DesiredStatus::run;

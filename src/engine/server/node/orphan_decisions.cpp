@@ -1,7 +1,7 @@
 #include "server/node/orphan_decisions.hpp"
 
 #include "base/error.hpp"
-#include "node/allocation/origin.hpp"
+#include "protocol/origin.hpp"
 #include "server/job/job_decisions.hpp"
 #include "server/node/node_history.hpp"
 #include "tables/orphans.hpp"
@@ -9,18 +9,18 @@
 namespace underway::server {
 
 std::vector<model::Orphan> find_orphans(const Tables& tables, const std::string& node_id,
-                                        const std::vector<node::OrderedAllocation>& ordered,
+                                        const std::vector<protocol::OrderedAllocation>& ordered,
                                         const std::map<std::string, model::Revision>& epochs) {
   std::vector<model::Orphan> out;
   for (const auto& one : ordered) {
     const auto known = tables.find_allocation(one.allocation.id);
-    if ((known && known->node_id == node_id) || node::is_in_history(one.origin, epochs)) continue;
+    if ((known && known->node_id == node_id) || protocol::is_in_history(one.origin, epochs)) continue;
     out.push_back(one.allocation);
   }
   return out;
 }
 
-Decision<EnrolledNode> decide_enrol_node(const Tables& tables, const node::RegisterRequest& request,
+Decision<EnrolledNode> decide_enrol_node(const Tables& tables, const protocol::RegisterRequest& request,
                                          const std::string& epoch, const Context& context) {
   auto epochs = reached(history_of(tables), request.ordered, tables.revision());
   auto orphans = find_orphans(tables, request.node.id, request.ordered, epochs);

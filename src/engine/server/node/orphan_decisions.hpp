@@ -4,14 +4,14 @@
 /// administers the cluster.
 
 #include "model/node/orphans.hpp"
-#include "server/storage/history.hpp"
 #include "server/node/node_decisions.hpp"
+#include "server/storage/history.hpp"
 
 namespace underway::server {
 
 /// Of what the node was ordered to run, what these tables do not know of it and a server with `epochs` did not order.
 std::vector<model::Orphan> find_orphans(const Tables&, const std::string& node_id,
-                                        const std::vector<node::OrderedAllocation>& ordered,
+                                        const std::vector<protocol::OrderedAllocation>& ordered,
                                         const std::map<std::string, model::Revision>& epochs);
 
 struct EnrolledNode {
@@ -19,7 +19,7 @@ struct EnrolledNode {
   std::map<std::string, model::Revision> epochs;  ///< reached(), for AllocationsMessage
 };
 /// decide_register_node() for one that tells whose orders it has, by a server in its run `epoch`.
-Decision<EnrolledNode> decide_enrol_node(const Tables&, const node::RegisterRequest&, const std::string& epoch,
+Decision<EnrolledNode> decide_enrol_node(const Tables&, const protocol::RegisterRequest&, const std::string& epoch,
                                          const Context&);
 
 /// Notes what `node`, which registers, has of them now. Nothing new comes to a node with orphans, which hold room and
@@ -30,7 +30,7 @@ void note_orphans(std::vector<Change>& changes, const Tables&, model::Node& node
 /// Forgets them with their node.
 void forget_orphans(std::vector<Change>& changes, const std::string& node_id);
 
-using FoundOrphans = std::map<std::string, node::OrphanOrders>;  ///< by node
+using FoundOrphans = std::map<std::string, protocol::OrphanOrders>;  ///< by node
 
 /// The server takes orphans as its own, as their nodes were ordered to run them; a job that it does not know, or in an
 /// older version, becomes what the nodes know of it. Then they are treated as any allocation is: so all those of a job

@@ -45,7 +45,7 @@ void begin_epoch(std::vector<Change>& changes, const Tables& tables, const std::
 }
 
 std::map<std::string, model::Revision> reached(const History& history,
-                                               const std::vector<node::OrderedAllocation>& ordered,
+                                               const std::vector<protocol::OrderedAllocation>& ordered,
                                                model::Revision revision) {
   std::map<std::string, model::Revision> out;
   for (const auto& one : ordered) {

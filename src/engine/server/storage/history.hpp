@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 #include "server/decision.hpp"
 
 namespace underway::server {
@@ -30,7 +30,7 @@ boost::json::value to_setting(const History&);
 void begin_epoch(std::vector<Change>& changes, const Tables&, const std::string& epoch, const Context&);
 
 /// How far the store, now at `revision`, has been in each epoch that `ordered` names.
-std::map<std::string, model::Revision> reached(const History&, const std::vector<node::OrderedAllocation>& ordered,
+std::map<std::string, model::Revision> reached(const History&, const std::vector<protocol::OrderedAllocation>& ordered,
                                                model::Revision revision);
 
 /// The history of a store in which a snapshot of `revision`, with the history `restored`, takes the place of what there

@@ -9,8 +9,8 @@
 namespace underway::server::testing {
 namespace {
 
-using node::DataKind;
-using node::DataNeed;
+using protocol::DataKind;
+using protocol::DataNeed;
 
 /// A server whose node runs job "web".
 struct FeedDesk {

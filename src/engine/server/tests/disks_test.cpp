@@ -23,7 +23,7 @@ class DisksTest : public ::testing::Test {
       loop.run_until_done(node->join());
       node->streams["disk.read"] = [](boost::json::value header,
                                       std::shared_ptr<link::Stream> stream) -> awaitable<void> {
-        std::string bytes = "disk of " + json::decode<node::FileRequest>(header).alloc;
+        std::string bytes = "disk of " + json::decode<protocol::FileRequest>(header).alloc;
         co_await stream->write(std::move(bytes));
         stream->end();
       };
@@ -63,7 +63,7 @@ class DisksTest : public ::testing::Test {
     ASSERT_EQ(second->previous_allocation, first->id);
   }
   static awaitable<std::string> read(FakeNode& node, std::string allocation) {
-    boost::json::value header = json::to_value(node::FileRequest{.alloc = allocation, .path = "/"});
+    boost::json::value header = json::to_value(protocol::FileRequest{.alloc = allocation, .path = "/"});
     const auto stream = co_await node.connection->open("disk.read", std::move(header));
     std::string text;
     while (auto chunk = co_await stream->read()) text += chunk->bytes;

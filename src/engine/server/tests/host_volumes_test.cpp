@@ -1,7 +1,7 @@
 #include "server/node/host_volumes.hpp"
 
 #include "base/json.hpp"
-#include "node/volume/volume_messages.hpp"
+#include "protocol/volume_messages.hpp"
 #include "server/testing/desk.hpp"
 #include "server/testing/fake_node.hpp"
 
@@ -19,12 +19,12 @@ class HostVolumesTest : public ::testing::Test {
     start();
     node = std::make_unique<FakeNode>(loop.executor(), *server, make_node(1));
     node->answers["volume.create"] = [this](const boost::json::value& body) {
-      asked.push_back("create " + json::decode<node::VolumeOrder>(body).name);
+      asked.push_back("create " + json::decode<protocol::VolumeOrder>(body).name);
       if (refuses) throw Error(Code::internal, "no space left");
-      return json::to_value(node::VolumeMade{"/srv/made", 7});
+      return json::to_value(protocol::VolumeMade{"/srv/made", 7});
     };
     node->answers["volume.delete"] = [this](const boost::json::value& body) {
-      asked.push_back("delete " + json::decode<node::VolumeOrder>(body).name);
+      asked.push_back("delete " + json::decode<protocol::VolumeOrder>(body).name);
       if (refuses) throw Error(Code::internal, "it is mounted");
       return boost::json::object{};
     };

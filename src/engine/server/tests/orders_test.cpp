@@ -62,7 +62,7 @@ TEST(Orders, HoldADependentWhileWhatItNeedsDoesNotWork) {
   Dependents dependents;
   const auto first = orders.next(desk.tables, dependents);
   const auto waiting = desk.only("slurmctld")->id;
-  const auto order_of = [&](const node::AllocationsMessage& message) {
+  const auto order_of = [&](const protocol::AllocationsMessage& message) {
     for (const auto& order : message.set) {
       if (order.allocation.id == waiting) return order;
     }

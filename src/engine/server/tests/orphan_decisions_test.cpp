@@ -20,7 +20,7 @@ class OrphanDecisions : public ::testing::Test {
     former.update(row->node_id, {report(row->id, model::ClientStatus::running, true)});
     auto& order = orders.orders.emplace_back();
     order.allocation = *former.only("web");
-    orders.jobs.emplace(node::job_key(order.allocation), *order.allocation.job);
+    orders.jobs.emplace(protocol::job_key(order.allocation), *order.allocation.job);
     request.node = make_node(1);
     request.secret = "secret";
     request.allocations = {report(row->id, model::ClientStatus::running, true)};
@@ -50,8 +50,8 @@ class OrphanDecisions : public ::testing::Test {
   model::Eligibility eligibility() { return desk.tables.find_node(request.node.id)->eligibility; }
 
   Desk former, desk;
-  node::RegisterRequest request;
-  node::OrphanOrders orders;
+  protocol::RegisterRequest request;
+  protocol::OrphanOrders orders;
 };
 
 TEST_F(OrphanDecisions, WhatAnotherServerOrderedIsNotedAndNothingNewComesToTheNode) {

@@ -228,16 +228,4 @@ Decision<Nothing> decide_collect_pieces(const Tables& tables, const Context& con
   return decision;
 }
 
-const describe::Structure& description(describe::Tag<FilesPut>) {
-  static const describe::Structure s =
-      describe::Builder<FilesPut>("files put", "What became of declared files.")
-          .wire<&FilesPut::added>("Added", "Names of the files that were not declared before.")
-          .wire<&FilesPut::changed>("Changed", "Names of the files whose declaration or bytes are others now.")
-          .wire<&FilesPut::removed>("Removed",
-                                    "Names of the files that the cluster's directory does not declare any more.")
-          .wire<&FilesPut::unchanged>("Unchanged", "How many were declared just so before.")
-          .done();
-  return s;
-}
-
 }  // namespace underway::files

@@ -7,6 +7,8 @@
 
 namespace underway::files {
 
+using model::FilesPut;
+
 /// A declaration on its way into the store. Its content_id is set, and `content` is what it names, if that is news.
 struct NewFile {
   model::FileDeclaration file;
@@ -27,11 +29,6 @@ struct PutFiles {
   bool coming = false;     ///< nor need the cluster: it is made in the same commit
 };
 
-struct FilesPut {
-  std::vector<std::string> added, changed, removed;  ///< names
-  std::int64_t unchanged = 0;
-};
-
 /// Errors: not_found (no such cluster), invalid with all problems, conflict (bytes that are not here), too_large (all
 /// files together).
 server::Decision<FilesPut> decide_put_files(const tables::Tables& tables, const PutFiles& request,
@@ -47,7 +44,5 @@ server::Decision<server::Nothing> decide_collect_files(const tables::Tables& tab
 
 /// Pieces that were sent, and that no file names after kUnnamedPieces, go.
 server::Decision<server::Nothing> decide_collect_pieces(const tables::Tables& tables, const server::Context& context);
-
-const describe::Structure& description(describe::Tag<FilesPut>);
 
 }  // namespace underway::files

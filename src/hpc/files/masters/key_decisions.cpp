@@ -42,10 +42,10 @@ std::map<std::string, std::int64_t> followed(const Tables& tables) {
 
 }  // namespace
 
-std::optional<KeyState> key_state(const Tables& tables) {
+std::optional<FileKeyState> key_state(const Tables& tables) {
   const auto settings = tables::find_record<FileSettings>(tables, "settings");
   if (!settings || settings->key.empty()) return std::nullopt;
-  KeyState out;
+  FileKeyState out;
   out.key = thumbprint(settings->key);
   out.since = settings->key_since;
   out.serial = serial_of(*settings);
@@ -100,23 +100,6 @@ Decision<bool> decide_withdraw_key(const Tables& tables, const FileKeyStep& step
   decision.changes.push_back(tables::put_record(*settings));
   decision.result = true;
   return decision;
-}
-
-const describe::Structure& description(describe::Tag<KeyState>) {
-  static const describe::Structure s =
-      describe::Builder<KeyState>("key of manifests", "How the key that signs manifests of files stands.")
-          .wire<&KeyState::key>("Key", "Thumbprint of the key that signs.")
-          .wire<&KeyState::since>("Since", "Since when it signs; zero: from the beginning.")
-          .time()
-          .wire<&KeyState::next>("Next", "Thumbprint of the key that nodes learn to believe; empty: none.")
-          .wire<&KeyState::next_since>("NextSince",
-                                       "Since when nodes learn to believe the next one; zero: there is none.")
-          .time()
-          .wire<&KeyState::serial>("Serial", "Of the newest step.")
-          .wire<&KeyState::waiting>("Waiting", "Nodes that are alive and have not taken it.")
-          .wire<&KeyState::behind>("Behind", "Nodes that are off and have not.")
-          .done();
-  return s;
 }
 
 }  // namespace underway::files

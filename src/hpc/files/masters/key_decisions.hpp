@@ -9,19 +9,10 @@
 
 namespace underway::files {
 
-/// How the key stands, for people. Keys are said by their thumbprints.
-struct KeyState {
-  std::string key;
-  std::int64_t since = 0;  ///< ns since the epoch; 0: from the beginning
-  std::string next;        ///< that nodes learn to believe; empty: no rotation is under way
-  std::int64_t next_since = 0;
-  std::int64_t serial = 0;           ///< of the newest step
-  std::vector<std::string> waiting;  ///< nodes that are alive and have not taken it
-  std::vector<std::string> behind;   ///< nodes that are not, and will when they are back
-};
+using model::FileKeyState;
 
 /// Nothing: there is no key yet.
-std::optional<KeyState> key_state(const tables::Tables& tables);
+std::optional<FileKeyState> key_state(const tables::Tables& tables);
 
 /// Begins a rotation. Errors: unavailable (no key yet), conflict (one is under way, or the key is another meanwhile).
 server::Decision<server::Nothing> decide_introduce_key(const tables::Tables& tables, const model::FileKey& next,
@@ -30,7 +21,5 @@ server::Decision<server::Nothing> decide_introduce_key(const tables::Tables& tab
 /// did; nothing happens when it is over already.
 server::Decision<bool> decide_withdraw_key(const tables::Tables& tables, const model::FileKeyStep& step, bool force,
                                            const server::Context& context);
-
-const describe::Structure& description(describe::Tag<KeyState>);
 
 }  // namespace underway::files

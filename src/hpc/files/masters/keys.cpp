@@ -76,7 +76,7 @@ void FileService::add_steps(const ManifestRequest& request, ManifestReply& reply
   }
 }
 
-awaitable<KeyState> FileService::rotate_key(bool force) {
+awaitable<FileKeyState> FileService::rotate_key(bool force) {
   const auto* tables = co_await server_.read();
   auto settings = tables::find_record<FileSettings>(*tables, "settings");
   if (!settings || settings->key.empty()) throw Error(Code::unavailable, "files are not synchronised yet");

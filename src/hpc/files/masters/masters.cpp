@@ -275,10 +275,10 @@ std::string FileService::master(const Tables& tables, const FileDeclaration& fil
   return shown(file, tables::find_record<FileContent>(tables, file.content_id));
 }
 
-awaitable<ReadReply> FileService::read(std::string node_id, ReadRequest request) {
+awaitable<FoundFile> FileService::read(std::string node_id, ReadRequest request) {
   auto body = json::to_value(request);
   const auto reply = co_await server_.call_node(std::move(node_id), "files.read", std::move(body));
-  co_return json::decode<ReadReply>(reply);
+  co_return json::decode<FoundFile>(reply);
 }
 
 }  // namespace underway::files

@@ -242,7 +242,7 @@ awaitable<boost::json::value> FileService::reload(std::string node_id, ReloadReq
   const std::string once = node_id + " " + request.round;
   std::int64_t signalled = 0;
   if (!reloads_.contains(once)) {
-    std::vector<node::TaskRequest> asks;
+    std::vector<protocol::TaskRequest> asks;
     for (const auto& allocation : tables->allocations_on_node(node_id)) {
       if (allocation->job_id != request.reload.job || allocation->client_status != model::ClientStatus::running)
         continue;

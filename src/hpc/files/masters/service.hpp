@@ -57,7 +57,7 @@ class FileService {
   /// The bytes as they were declared. Throws as preview.
   std::string master(const tables::Tables& tables, const model::FileDeclaration& file) const;
   /// A file as it is on the node now. Throws what the node answers.
-  async::awaitable<ReadReply> read(std::string node_id, ReadRequest request);
+  async::awaitable<FoundFile> read(std::string node_id, ReadRequest request);
   /// Whether what nodes are told is what the tables say.
   bool follows(const tables::Tables& tables) const { return snapshot_ && stamp_ == inputs_stamp(tables); }
   /// Nothing: not known yet, or the node has no files.
@@ -67,7 +67,7 @@ class FileService {
 
   /// Another key signs manifests once every node that is alive believes it, and the present one is withdrawn then; with
   /// `force` at once, also when a rotation waits. Throws as decide_introduce_key.
-  async::awaitable<KeyState> rotate_key(bool force);
+  async::awaitable<FileKeyState> rotate_key(bool force);
 
   /// Throws conflict while something is sealed under the root key.
   void refuse_removal(const tables::Tables& tables, const std::string& key_id) const;

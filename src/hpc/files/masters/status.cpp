@@ -171,31 +171,4 @@ std::vector<FileAttention> waiting_rotation(const tables::Tables& tables, TimePo
            "underway file key info"}};
 }
 
-const describe::Enumeration& description(describe::Tag<TargetState>) {
-  static const describe::Enumeration e = describe::enumeration<TargetState>("target state");
-  return e;
-}
-
-const describe::Structure& description(describe::Tag<TargetStatus>) {
-  static const describe::Structure s =
-      describe::Builder<TargetStatus>("file target", "How the files of a node or capsule stand.")
-          .wire<&TargetStatus::node_id>("NodeID", "ID of the node.")
-          .wire<&TargetStatus::node>("Node", "Name of the node.")
-          .wire<&TargetStatus::cluster>("Cluster", "The node's cluster; empty: it is in none.")
-          .wire<&TargetStatus::capsule>("Capsule", "Empty: the node itself.")
-          .wire<&TargetStatus::state>(
-              "State", "synced, pending (behind), drifted (changed by hand), failed, refused (not believed).")
-          .wire<&TargetStatus::reason>("Reason", "Why it is not synced, for people; empty: it is.")
-          .wire<&TargetStatus::linked>("Linked", "Whether the node's agent is connected now.")
-          .wire<&TargetStatus::files>("Files", "How many it shall have.")
-          .wire<&TargetStatus::epoch>("Epoch", "Of the manifest that it follows; 0: it has said nothing yet.")
-          .wire<&TargetStatus::revision>("Revision", "Of the manifest that it follows.")
-          .wire<&TargetStatus::applied_at>("AppliedAt", "When something was last changed there; zero: never.")
-          .time()
-          .wire<&TargetStatus::problems>("Problems", "Its files that are not as their master, each with its reason.")
-          .wire<&TargetStatus::events>("Events", "What it did with files and found, the newest last.")
-          .done();
-  return s;
-}
-
 }  // namespace underway::files

@@ -297,7 +297,7 @@ awaitable<void> FileExtension::report(Followed& followed, std::shared_ptr<link::
 }
 
 /// Only what its manifest names, and no secret: whoever may ask for it has the master already.
-awaitable<ReadReply> FileExtension::read(ReadRequest request) {
+awaitable<FoundFile> FileExtension::read(ReadRequest request) {
   const auto it = followed_.find(request.capsule);
   if (it == followed_.end() || !it->second.rounds) throw Error(Code::not_found, "nothing was synchronised here yet");
   const auto& entries = it->second.rounds->state().manifest.entries;
@@ -307,7 +307,7 @@ awaitable<ReadReply> FileExtension::read(ReadRequest request) {
   const auto target = it->second.target;
   const ManifestEntry wanted = *entry;
   auto look = [target, wanted] {
-    ReadReply reply;
+    FoundFile reply;
     const Ground ground(*target);
     const auto bytes = ground.read(wanted.path, model::kPieceBytes);
     if (!bytes) return reply;

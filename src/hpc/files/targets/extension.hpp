@@ -60,7 +60,7 @@ class FileExtension final : public node::Extension {
   node::awaitable<void> carry_out(Followed& followed, Round round, std::map<std::string, std::string> contents,
                                   bool begun, std::shared_ptr<link::Connection> server);
   node::awaitable<void> report(Followed& followed, std::shared_ptr<link::Connection> server);
-  node::awaitable<ReadReply> read(ReadRequest request);
+  node::awaitable<FoundFile> read(ReadRequest request);
   node::awaitable<MasterReply> master(MasterRequest request);
   node::awaitable<std::vector<std::shared_ptr<FileTarget>>> capsules();
   node::awaitable<void> find_targets();

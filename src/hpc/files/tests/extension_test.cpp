@@ -137,7 +137,7 @@ TEST_F(ExtensionTest, WhatIsOnTheNodeCanBeReadUnlessItIsSecret) {
   wait_until_synced();
   const auto ask = [&](const std::string& path) {
     auto body = json::to_value(ReadRequest{"", path});
-    return json::decode<ReadReply>(loop.run_until_done(extension_->answer("files.read", std::move(body))));
+    return json::decode<FoundFile>(loop.run_until_done(extension_->answer("files.read", std::move(body))));
   };
   EXPECT_EQ(base64_decode(ask("/etc/motd").data), "master\n");
   EXPECT_EQ(ask("/etc/motd").mode, "0644");

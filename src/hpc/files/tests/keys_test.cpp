@@ -97,8 +97,8 @@ class KeysTest : public FilesWorld {
     report.manifest = "any";
     ask<boost::json::value>(node, "files.report", report);
   }
-  KeyState state() { return key_state(tables()).value(); }
-  KeyState rotate(bool force = false) { return loop.run_until_done(service.rotate_key(force)); }
+  FileKeyState state() { return key_state(tables()).value(); }
+  FileKeyState rotate(bool force = false) { return loop.run_until_done(service.rotate_key(force)); }
   std::string signer(FakeNode& node) { return ask_as(node, {}).manifest->key; }
 };
 

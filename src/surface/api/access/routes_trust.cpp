@@ -88,7 +88,7 @@ awaitable<Response> list_join_tokens(Api& api, Request request) {
 }
 
 awaitable<Response> create_token(Api& api, Request request) {
-  const auto asked = json::decode<NewJoinToken>(boost::json::value(parse_body(request)));
+  const auto asked = json::decode<wire::NewJoinToken>(boost::json::value(parse_body(request)));
   server::NewJoinToken wanted;
   wanted.name = asked.name;
   wanted.pool = asked.node_pool;
@@ -100,7 +100,7 @@ awaitable<Response> create_token(Api& api, Request request) {
   request.made({Topic::join_tokens, id});
   const auto row = tables->find<model::JoinToken>(id);
   if (!row) throw Error(Code::conflict, "the join token was revoked as soon as it was made");
-  CreatedJoinToken created{text, without_hash(*row), trust_of(api).authority().info().fingerprint};
+  wire::CreatedJoinToken created{text, without_hash(*row), trust_of(api).authority().info().fingerprint};
   co_return written(json::encode(created), row->create_index);
 }
 

@@ -3,14 +3,14 @@
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::api {
 namespace {
 
 using acl::Capability;
-node::FileRequest file_request(const Request& request, std::string alloc) {
-  node::FileRequest file;
+protocol::FileRequest file_request(const Request& request, std::string alloc) {
+  protocol::FileRequest file;
   file.alloc = std::move(alloc);
   file.path = request.query.find("path").value_or("/");
   file.offset = integer_parameter(request, "offset", 0);
@@ -94,7 +94,7 @@ awaitable<Response> read_file(Api& api, Request request, const char* method, boo
 }
 
 awaitable<Response> read_logs(Api& api, Request request) {
-  node::LogRequest logs;
+  protocol::LogRequest logs;
   logs.task = request.query.find("task").value_or("");
   logs.type = request.query.find("type").value_or("stdout");
   logs.follow = request.query.flag("follow");

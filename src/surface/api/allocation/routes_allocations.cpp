@@ -2,11 +2,11 @@
 #include "api/allocation/allocation_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/nomad/nomad_body.hpp"
-#include "api/routes.hpp"
 #include "api/nomad/stubs.hpp"
+#include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/json_member.hpp"
-#include "node/server/messages.hpp"
+#include "protocol/messages.hpp"
 
 namespace underway::api {
 namespace {
@@ -71,7 +71,7 @@ awaitable<Response> stop_allocation(Api& api, Request request) {
 awaitable<boost::json::value> ask_node(Api& api, const Request& request, const char* method) {
   const auto* tables = co_await api.server.read();
   const auto allocation = get_allocation(*tables, request.param("id"));
-  node::TaskRequest ask;
+  protocol::TaskRequest ask;
   ask.id = allocation->id;
   if (!request.body.empty()) {
     const auto body = parse_body(request);

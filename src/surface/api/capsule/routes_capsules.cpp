@@ -1,5 +1,4 @@
 // Capsules: who runs them, moves, upgrades, fences, standbys. Ours, below /v1/underway.
-#include "api/capsule/capsule_body.hpp"
 #include "api/capsule/capsule_limits.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/cluster/slurm_versions.hpp"
@@ -7,6 +6,7 @@
 #include "base/json.hpp"
 #include "imageshare/server_images.hpp"
 #include "ownership/controller.hpp"
+#include "wire/capsule/capsule.hpp"
 
 namespace underway::api {
 namespace {
@@ -44,13 +44,13 @@ awaitable<Response> read_capsule(Api& api, Request request) {
   });
 }
 
-ownership::MoveRequest move_request(const Request& request, const MoveCapsule& body) {
+ownership::MoveRequest move_request(const Request& request, const wire::MoveCapsule& body) {
   return {namespace_of(request), request.param("name"), body.node, body.without_overlay};
 }
 
 /// By the decision that would begin it; nothing is looked at on the target. Throws what the decision throws.
 awaitable<Response> plan_move(Api& api, Request request) {
-  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  const auto body = json::decode<wire::MoveCapsule>(boost::json::value(parse_body(request)));
   SeededIds unused{1};
   const auto* tables = co_await api.server.read();
   const auto decision =
@@ -59,12 +59,12 @@ awaitable<Response> plan_move(Api& api, Request request) {
 }
 
 awaitable<Response> move_capsule(Api& api, Request request) {
-  const auto body = json::decode<MoveCapsule>(boost::json::value(parse_body(request)));
+  const auto body = json::decode<wire::MoveCapsule>(boost::json::value(parse_body(request)));
   const auto wanted = move_request(request, body);
   if (body.dry_run) {
     if (api.capsules == nullptr) throw Error(Code::unsupported, "this server moves no capsules");
     co_await api.capsules->rehearse(wanted);
-    co_return http::json(json::encode(MovedCapsule{}));
+    co_return http::json(json::encode(wire::MovedCapsule{}));
   }
   auto decide = [wanted, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
     return ownership::decide_move(tables, wanted, limits, context);
@@ -75,7 +75,7 @@ awaitable<Response> move_capsule(Api& api, Request request) {
       noted(api, request, fmt::format("move capsule '{}' to {}", wanted.name, target ? target->name : wanted.node),
             wanted.ns);
   auto both = server::with_beside(std::move(decide), std::move(note));
-  MovedCapsule moved{co_await api.server.writer().submit(std::move(both))};
+  wire::MovedCapsule moved{co_await api.server.writer().submit(std::move(both))};
   request.tell(fmt::format("capsule {} moves to node {}", wanted.name, wanted.node.substr(0, 8)));
   co_return http::json(json::encode(moved));
 }
@@ -102,7 +102,7 @@ awaitable<std::string> digest_of_way_back(Api& api, std::string ns, std::string 
 }
 
 awaitable<Response> upgrade_capsule(Api& api, Request request) {
-  auto body = json::decode<UpgradeCapsule>(boost::json::value(parse_body(request)));
+  auto body = json::decode<wire::UpgradeCapsule>(boost::json::value(parse_body(request)));
   ownership::UpgradeRequest wanted;
   wanted.ns = namespace_of(request);
   wanted.name = request.param("name");
@@ -131,7 +131,7 @@ awaitable<Response> upgrade_capsule(Api& api, Request request) {
                                            : fmt::format("upgrade capsule '{}' to '{}'", wanted.name, wanted.image),
                     wanted.ns);
   auto both = server::with_beside(std::move(decide), std::move(note));
-  UpgradedCapsule begun{co_await api.server.writer().submit(std::move(both))};
+  wire::UpgradedCapsule begun{co_await api.server.writer().submit(std::move(both))};
   request.tell(wanted.back            ? fmt::format("the upgrade of capsule {} is taken back", wanted.name)
                : wanted.rehearse_only ? fmt::format("capsule {} is rehearsed with {}", wanted.name, wanted.image)
                                       : fmt::format("capsule {} is upgraded to {}", wanted.name, wanted.image));
@@ -159,7 +159,7 @@ awaitable<Response> vouch(Api& api, Request request) {
 }
 
 awaitable<Response> set_standby(Api& api, Request request) {
-  const auto body = json::decode<CapsuleStandby>(boost::json::value(parse_body(request)));
+  const auto body = json::decode<wire::CapsuleStandby>(boost::json::value(parse_body(request)));
   auto decide = [body](const server::Tables& tables, const std::string& ns, const std::string& name,
                        const ownership::Limits& limits, const server::Context& context) {
     return ownership::decide_standby(tables, ns, name, body.node, body.every, body.rpo, limits, context);

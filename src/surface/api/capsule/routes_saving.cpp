@@ -1,12 +1,12 @@
 // What is saved of capsules: snapshots, backups, drills, asked of the node that has the overlay. Ours, below
 // /v1/underway.
 #include "api/capsule/capsule_limits.hpp"
-#include "api/capsule/saving_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "ownership/upgrade.hpp"
 #include "saving/server_side.hpp"
+#include "wire/capsule/saving.hpp"
 
 namespace underway::api {
 namespace {
@@ -28,7 +28,7 @@ Body body_of(const Request& request) {
 }
 
 awaitable<Response> take_snapshot(Api& api, Request request) {
-  const auto body = body_of<TakeSnapshot>(request);
+  const auto body = body_of<wire::TakeSnapshot>(request);
   request.tell(fmt::format("a snapshot of capsule {}", request.param("name")));
   saving::SnapshotRequest wanted{
       .capsule = {}, .reason = body.reason.empty() ? "by hand" : body.reason, .keep = body.keep};
@@ -42,24 +42,24 @@ awaitable<Response> list_snapshots(Api& api, Request request) {
   co_return http::json(boost::json::serialize(told));
 }
 
-saving::BackupRequest backup_request(const MakeBackup& body) {
+saving::BackupRequest backup_request(const wire::MakeBackup& body) {
   return {.capsule = {}, .where = body.where, .keep = body.keep, .check_percent = body.check_percent};
 }
 
 awaitable<Response> make_backup(Api& api, Request request) {
-  const auto body = body_of<MakeBackup>(request);
+  const auto body = body_of<wire::MakeBackup>(request);
   request.tell(fmt::format("a backup of capsule {}", request.param("name")));
   auto wanted = backup_request(body);
   co_return co_await ask(api, std::move(request), "saving.backup", std::move(wanted));
 }
 
 awaitable<Response> list_backups(Api& api, Request request) {
-  auto wanted = backup_request(body_of<MakeBackup>(request));
+  auto wanted = backup_request(body_of<wire::MakeBackup>(request));
   co_return co_await ask(api, std::move(request), "saving.backups", std::move(wanted));
 }
 
 awaitable<Response> make_drill(Api& api, Request request) {
-  const auto body = body_of<MakeDrill>(request);
+  const auto body = body_of<wire::MakeDrill>(request);
   request.tell(fmt::format("a restore drill of capsule {}", request.param("name")));
   saving::DrillRequest wanted{.capsule = {},
                               .backup = body.backup,
@@ -73,7 +73,7 @@ awaitable<Response> make_drill(Api& api, Request request) {
 
 /// What is to be restored is brought to the node first, while the capsule runs; then it is the record's business.
 awaitable<Response> restore_capsule(Api& api, Request request) {
-  const auto body = body_of<RestoreCapsule>(request);
+  const auto body = body_of<wire::RestoreCapsule>(request);
   const std::string ns = namespace_of(request), name = request.param("name");
   if (body.snapshot.empty() == (body.at == 0))
     throw Error(Code::invalid, "say either which snapshot, or of which time it shall be");
@@ -81,8 +81,8 @@ awaitable<Response> restore_capsule(Api& api, Request request) {
       .capsule = {ns, name}, .backup = body.backup, .where = body.where, .snapshot = body.snapshot, .at = body.at};
   auto find = json::to_value(wanted);
   const auto found = co_await saving::ask_its_node(api.server, ns, name, "saving.find", std::move(find));
-  RestoredCapsule restored;
-  restored.snapshot = json::decode<overlay::Snapshot>(found);
+  wire::RestoredCapsule restored;
+  restored.snapshot = json::decode<model::Snapshot>(found);
   const ownership::RestoreOrder order{ns, name, restored.snapshot.id};
   auto decide = [order, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
     return ownership::decide_restore(tables, order, limits, context);

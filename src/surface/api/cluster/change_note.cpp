@@ -12,7 +12,7 @@ impact::View impact_view(const Api& api, const tables::Tables& tables) {
 
 server::Beside noted(const Api& api, const Request& request, std::string what, std::string ns,
                      std::vector<impact::Finding> also) {
-  impact::Entry entry;
+  model::ChangeEntry entry;
   entry.who = request.caller().name.empty() ? request.caller().accessor : request.caller().name;
   entry.request_id = request.id;
   entry.what = std::move(what);
@@ -23,7 +23,7 @@ server::Beside noted(const Api& api, const Request& request, std::string what, s
     findings.insert(findings.end(), also.begin(), also.end());
     if (findings.empty()) return;
     auto judgement = impact::judgement_of(findings);
-    impact::Entry made = entry;
+    model::ChangeEntry made = entry;
     made.at = unix_nanos(context.now);
     made.impact = judgement.impact;
     made.why = std::move(judgement.why);
@@ -36,11 +36,11 @@ server::Beside registering(const Request& request, server::Beside beside) {
   return server::unless_registration_is_disabled(manages, std::move(beside));
 }
 
-impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes) {
+model::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes) {
   return impact::judgement_of(impact::findings_of(impact_view(api, tables), changes));
 }
 
-impact::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
+model::Judgement impact_of(const Api& api, const server::JobPlan& plan) {
   std::vector<server::Change> changes;
   changes.push_back(tables::PutJob{plan.proposed, std::nullopt});
   for (const auto& evicted : plan.plan.preempted) changes.push_back(tables::PutAllocation{evicted});

@@ -24,10 +24,10 @@ server::Beside noted(const Api& api, const Request& request, std::string what, s
 server::Beside registering(const Request& request, server::Beside beside);
 
 /// What a decision would do that is not made: of its changes.
-impact::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes);
+model::Judgement judged(const Api& api, const tables::Tables& tables, const std::vector<server::Change>& changes);
 
 /// Of a job that is only planned. Good as long as the plan is: until the next co_await.
-impact::Judgement impact_of(const Api& api, const server::JobPlan& plan);
+model::Judgement impact_of(const Api& api, const server::JobPlan& plan);
 
 /// An entry for what was done otherwise than by a decision.
 asio::awaitable<void> note_change(Api& api, Request request, std::string what, std::string ns, impact::Finding finding);

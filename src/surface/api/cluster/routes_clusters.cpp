@@ -1,14 +1,17 @@
 // Clusters and hosts: ours, below /v1/underway.
 #include "api/cluster/change_note.hpp"
-#include "api/cluster/cluster_body.hpp"
 #include "api/job/config_refusal.hpp"
+#include "api/job/job_change.hpp"
+#include "api/job/shortfall.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "files/masters/service.hpp"
 #include "host/provider.hpp"
 #include "host/reconcile.hpp"
 #include "jobspec/jobspec.hpp"
+#include "saving/protection.hpp"
 #include "server/access/namespace_decisions.hpp"
+#include "wire/cluster/cluster.hpp"
 
 namespace underway::api {
 namespace {
@@ -43,7 +46,7 @@ awaitable<Response> read_cluster(Api& api, Request request) {
 struct Declared {
   server::ApplyCluster cluster;
   std::vector<model::FileDeclaration> files;
-  std::vector<saving::Protection> protections;
+  std::vector<model::Protection> protections;
 };
 
 void refuse_problems(const std::vector<std::string>& wrong, const std::string& what) {
@@ -52,8 +55,8 @@ void refuse_problems(const std::vector<std::string>& wrong, const std::string& w
 }
 
 /// The files that the directory declares, valid.
-std::vector<model::FileDeclaration> valid_files(const ClusterBody& body) {
-  auto files = files_of(body.files);
+std::vector<model::FileDeclaration> valid_files(const wire::ClusterBody& body) {
+  auto files = wire::files_of(body.files);
   std::vector<std::string> wrong = model::problems(files);
   for (const auto& file : files) {
     for (auto& problem : model::problems(file)) wrong.push_back(std::move(problem));
@@ -64,7 +67,7 @@ std::vector<model::FileDeclaration> valid_files(const ClusterBody& body) {
 
 Declared parse_cluster(const Request& request) {
   const boost::json::value text = parse_body(request);
-  auto body = json::decode<ClusterBody>(text);
+  auto body = json::decode<wire::ClusterBody>(text);
   if (body.cluster.name != request.param("name"))
     throw Error(Code::invalid, "the cluster's name does not match the path");
   refuse_problems(host::problems(host::cluster_spec(body.cluster)),
@@ -93,7 +96,7 @@ awaitable<Declared> declared_by(Api& api, const Request& request) {
 
 /// The cluster's files beside the decision that applies it, so that both are one commit. `put`: what becomes of them.
 awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vector<model::FileDeclaration> files,
-                                        bool dry, std::shared_ptr<files::FilesPut> put) {
+                                        bool dry, std::shared_ptr<model::FilesPut> put) {
   if (api.files == nullptr) co_return server::Beside();
   auto request = co_await api.files->prepare_put(std::move(cluster), std::move(files), true, dry);
   request.coming = true;
@@ -105,7 +108,7 @@ awaitable<server::Beside> putting_files(Api& api, std::string cluster, std::vect
   };
 }
 
-std::vector<std::string> file_changes(const files::FilesPut& put) {
+std::vector<std::string> file_changes(const model::FilesPut& put) {
   std::vector<std::string> out;
   for (const auto& name : put.added) out.push_back(fmt::format("file {}: added", name));
   for (const auto& name : put.changed) out.push_back(fmt::format("file {}: changed", name));
@@ -135,7 +138,7 @@ awaitable<Response> apply_cluster(Api& api, Request request) {
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::register_job), entry.job.ns);
   if (!wanted.namespaces.empty()) request.require(right::management());
   for (const auto& line : namespace_changes(api.server.writer().tables(), wanted.namespaces)) request.tell(line);
-  const auto put = std::make_shared<files::FilesPut>();
+  const auto put = std::make_shared<model::FilesPut>();
   auto files_too = co_await putting_files(api, cluster, std::move(files), false, put);
   auto note = noted(api, request, fmt::format("apply cluster '{}'", cluster));
   auto both = server::one_after_another(std::move(files_too), std::move(note));
@@ -162,7 +165,7 @@ server::Decision<server::AppliedCluster> preview(const Api& api, const tables::T
   return server::with_beside(decide, std::move(beside))(tables, context);
 }
 
-void add_to(std::vector<Shortfall>& list, std::optional<Shortfall> one) {
+void add_to(std::vector<wire::Shortfall>& list, std::optional<wire::Shortfall> one) {
   if (one) list.push_back(*std::move(one));
 }
 
@@ -171,7 +174,7 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
   auto body = co_await declared_by(api, request);
   auto& wanted = body.cluster;
   for (const auto& entry : wanted.jobs) request.require(right::ns(Capability::plan_job), entry.job.ns);
-  ClusterPlan plan;
+  wire::ClusterPlan plan;
   const auto whole = wanted;
   for (auto& entry : wanted.jobs) {
     entry.job.cluster = wanted.cluster.name;
@@ -188,7 +191,7 @@ awaitable<Response> plan_cluster(Api& api, Request request) {
     }
     entry.job = job_plan.proposed;
   }
-  const auto put = std::make_shared<files::FilesPut>();
+  const auto put = std::make_shared<model::FilesPut>();
   auto files_too = co_await putting_files(api, wanted.cluster.name, std::move(body.files), true, put);
   const auto* tables = co_await api.server.read();
   const auto current = tables->find_cluster(wanted.cluster.name);

@@ -10,11 +10,14 @@
 #include "imageshare/server_images.hpp"
 #include "ownership/capsules.hpp"
 #include "slurm/installed.hpp"
+#include "wire/cluster/slurm_versions.hpp"
 
 namespace underway::api {
 namespace {
 
-SlurmVersions told(slurm::VersionVerdict verdict) { return {std::move(verdict.problems), std::move(verdict.summary)}; }
+wire::SlurmVersions told(slurm::VersionVerdict verdict) {
+  return {std::move(verdict.problems), std::move(verdict.summary)};
+}
 
 /// Of the image that is asked for; nothing: the store does not have it.
 awaitable<slurm::Services> services_in_store(Api& api, std::string image) {
@@ -54,13 +57,13 @@ slurm::Services take_own(std::vector<slurm::ServicesElsewhere>& all, const std::
 }
 
 /// Of a slurmd at that path, wherever it lies on a node.
-SlurmVersions judge_path(const tables::Tables& tables, const std::string& path,
-                         const std::vector<slurm::ServicesElsewhere>& controllers) {
+wire::SlurmVersions judge_path(const tables::Tables& tables, const std::string& path,
+                               const std::vector<slurm::ServicesElsewhere>& controllers) {
   std::set<slurm::Version> versions;
   for (const auto& node : tables.nodes()) {
     if (const auto version = slurm::version_at(*node, path)) versions.insert(*version);
   }
-  SlurmVersions out;
+  wire::SlurmVersions out;
   for (const auto& version : versions) {
     auto one = slurm::judge_slurmd(version, path, controllers);
     out.problems.insert(out.problems.end(), one.problems.begin(), one.problems.end());
@@ -70,15 +73,6 @@ SlurmVersions judge_path(const tables::Tables& tables, const std::string& path,
 }
 
 }  // namespace
-
-const describe::Structure& description(describe::Tag<SlurmVersions>) {
-  static const describe::Structure s =
-      describe::Builder<SlurmVersions>("SlurmVersions", "Whether daemons of Slurm go together.")
-          .wire<&SlurmVersions::problems>("Problems", "As sentences; none: they do.")
-          .wire<&SlurmVersions::summary>("Summary", "All versions on one line, for people.")
-          .done();
-  return s;
-}
 
 slurm::Services services_of(const image::Manifest& manifest) {
   std::vector<std::pair<std::string, std::string>> packages;

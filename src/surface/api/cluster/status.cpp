@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/job/shortfall.hpp"
+#include "api/nomad/stubs.hpp"
 #include "base/text.hpp"
 #include "model/validate/first_cause.hpp"
 #include "ownership/capsules.hpp"
@@ -27,8 +28,8 @@ std::string cause_in_words(const model::Allocation& allocation) {
 namespace {
 
 /// The newest allocation of the job on each node decides; older ones are history.
-void look_at_allocations(server::Answers& answers, const model::Job& job, ServiceStatus& service,
-                         std::vector<Attention>& attention) {
+void look_at_allocations(server::Answers& answers, const model::Job& job, wire::ServiceStatus& service,
+                         std::vector<wire::Attention>& attention) {
   static const ownership::CapsuleGuard guard;
   std::set<std::string> nodes, waits;
   std::int64_t failed = 0;
@@ -80,8 +81,8 @@ std::string why_blocked(const model::Evaluation& evaluation, const std::string& 
   return why.empty() ? "no node fits" : why;
 }
 
-void look_at_evaluations(const tables::Tables& tables, const model::Job& job, ServiceStatus& service,
-                         std::vector<Attention>& attention) {
+void look_at_evaluations(const tables::Tables& tables, const model::Job& job, wire::ServiceStatus& service,
+                         std::vector<wire::Attention>& attention) {
   for (const auto& evaluation : tables.evaluations_of_job(job.ns, job.id)) {
     if (evaluation->status != model::EvalStatus::blocked) continue;
     for (const auto& [group, metric] : evaluation->failed_groups) {
@@ -95,17 +96,9 @@ void look_at_evaluations(const tables::Tables& tables, const model::Job& job, Se
   }
 }
 
-ServiceStatus service_of(server::Answers& answers, const model::Job& job, std::vector<Attention>& attention) {
-  ServiceStatus service;
-  service.id = job.id;
-  service.cluster = job.cluster;
-  service.type = job.type;
-  service.status = job.status;
-  service.version = job.version;
-  for (const auto& dependency : job.depends_on) service.depends_on.push_back(dependency.job);
-  for (const auto& group : job.groups) {
-    for (const auto& dependency : group.depends_on) service.depends_on.push_back(dependency.job);
-  }
+wire::ServiceStatus service_of(server::Answers& answers, const model::Job& job,
+                               std::vector<wire::Attention>& attention) {
+  auto service = describe::project<wire::ServiceStatus>(job);
   look_at_allocations(answers, job, service, attention);
   look_at_evaluations(answers.tables(), job, service, attention);
   return service;
@@ -123,28 +116,22 @@ bool is_rolling(const tables::Tables& tables, const model::Job& job) {
 
 /// A rollout that failed or stands says the same as its allocations that failed, and more.
 void look_at_shortfall(const tables::Tables& tables, const model::Job& job, TimePoint now, std::size_t known,
-                       std::vector<Attention>& attention) {
+                       std::vector<wire::Attention>& attention) {
   const auto shortfall = shortfall_of(tables, job, now);
   if (!shortfall || !shortfall->needs_you) return;
   const auto first = attention.begin() + static_cast<std::ptrdiff_t>(known);
   if (shortfall->goes_on && first != attention.end()) return;
   attention.erase(std::remove_if(first, attention.end(),
-                                 [&](const Attention& one) {
+                                 [&](const wire::Attention& one) {
                                    return !shortfall->why.empty() && one.why.ends_with(shortfall->why);
                                  }),
                   attention.end());
   attention.push_back({fmt::format("'{}': {}", job.id, shortfall->what), shortfall->why, shortfall->advice});
 }
 
-HostState state_of(const tables::Tables& tables, const model::Host& host, std::vector<Attention>& attention) {
-  HostState state;
-  state.name = host.name;
-  state.cluster = host.cluster;
-  state.pool = host.pool;
-  if (!host.addresses.empty()) state.address = host.addresses.begin()->second;
-  state.node_id = host.node_id;
-  state.status = host.status;
-  state.status_description = host.status_description;
+wire::HostState state_of(const tables::Tables& tables, const model::Host& host,
+                         std::vector<wire::Attention>& attention) {
+  auto state = describe::project<wire::HostState>(host);
   if (const auto node = host.node_id.empty() ? nullptr : tables.find_node(host.node_id))
     state.node_status = node->status;
   if (host.status == model::HostStatus::failed) {
@@ -171,7 +158,7 @@ bool has_declared_hosts(const tables::Tables& tables, const model::Cluster& clus
   return tables.hosts(cluster.name).size() == declared;
 }
 
-CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Sight& sight) {
+wire::CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule, const Sight& sight) {
   capsule.successor = ownership::successor_of(tables, capsule, sight.now);
   return {capsule.name,           capsule.owner_name,       capsule.successor->node_name,
           capsule.successor->why, capsule.successor->loses, capsule.keeps_nothing};
@@ -179,9 +166,9 @@ CapsuleStatus protected_by(const tables::Tables& tables, model::Capsule& capsule
 
 }  // namespace
 
-Status status_of(const tables::Tables& tables, const std::string& cluster,
-                 const std::function<bool(const std::string& node_id)>& linked, const Sight& sight) {
-  Status status;
+wire::Status status_of(const tables::Tables& tables, const std::string& cluster,
+                       const std::function<bool(const std::string& node_id)>& linked, const Sight& sight) {
+  wire::Status status;
   status.settled = true;
   for (const auto& row : sight.nodes ? tables.clusters() : std::vector<tables::Row<model::Cluster>>{}) {
     if (!cluster.empty() && row->name != cluster) continue;
@@ -280,86 +267,6 @@ Status status_of(const tables::Tables& tables, const std::string& cluster,
   status.settled = status.settled && std::all_of(pending.begin(), pending.end(),
                                                  [](const auto& evaluation) { return evaluation->wait_until > 0; });
   return status;
-}
-
-const Structure& description(Tag<ServiceStatus>) {
-  static const Structure s =
-      Builder<ServiceStatus>("service status", "How a job goes.")
-          .wire<&ServiceStatus::id>("ID", "ID of the job.")
-          .wire<&ServiceStatus::cluster>("Cluster", "The cluster whose directory declares it; empty: it is of none.")
-          .wire<&ServiceStatus::type>("Type", "service, batch, system or sysbatch.")
-          .wire<&ServiceStatus::status>("Status", "pending, running or dead.")
-          .wire<&ServiceStatus::version>("Version", "The registered version.")
-          .wire<&ServiceStatus::wanted>("Wanted",
-                                        "How many allocations shall run now, with those that have no place yet.")
-          .wire<&ServiceStatus::running>("Running", "How many of them run.")
-          .wire<&ServiceStatus::healthy>("Healthy", "How many of them run with all their checks passing now.")
-          .wire<&ServiceStatus::nodes>("Nodes", "Names of the nodes that they are on.")
-          .wire<&ServiceStatus::waits>("Waits", "What keeps the others from running, in words.")
-          .wire<&ServiceStatus::depends_on>("DependsOn", "IDs of the jobs that it, or a group of it, waits for.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<HostState>) {
-  static const Structure s =
-      Builder<HostState>("host state", "How a host goes.")
-          .wire<&HostState::name>("Name", "Name of the host, within its cluster.")
-          .wire<&HostState::cluster>("Cluster", "The cluster that it belongs to.")
-          .wire<&HostState::pool>("Pool", "The pool of the cluster that it belongs to.")
-          .wire<&HostState::address>("Address",
-                                     "Its address in the first of its networks by name; empty: it has none yet.")
-          .wire<&HostState::node_id>("NodeID", "ID of the node that it became; empty: its agent has not joined yet.")
-          .wire<&HostState::status>("Status", "pending, creating, running, stopping or failed.")
-          .wire<&HostState::status_description>(
-              "StatusDescription", "Why it is not as it shall be, for people; empty: nothing is to be said.")
-          .wire<&HostState::node_status>("NodeStatus",
-                                         "initializing, ready, down or disconnected; absent: it is no node yet.")
-          .wire<&HostState::linked>("Linked", "Whether its agent is connected now.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<CapsuleStatus>) {
-  static const Structure s =
-      Builder<CapsuleStatus>("capsule status", "What would be lost of a capsule with its host.")
-          .wire<&CapsuleStatus::name>("Name", "Name of the capsule.")
-          .wire<&CapsuleStatus::owner>("Owner", "Name of the node that runs it, or may; empty: none.")
-          .wire<&CapsuleStatus::standby>("Standby", "Name of the node that would take over now; empty: nobody.")
-          .wire<&CapsuleStatus::why>(
-              "Why", "Why that is not the chosen standby, or nobody, for people; empty: it is the chosen one.")
-          .wire<&CapsuleStatus::loses>("Loses", "What was written for so long would be lost with its host.")
-          .wire<&CapsuleStatus::keeps_nothing>("KeepsNothing",
-                                               "It starts elsewhere with nothing, so that nothing can be lost.")
-          .done();
-  return s;
-}
-
-const Structure& description(Tag<Attention>) {
-  static const Structure s = Builder<Attention>("attention", "Something to look at.")
-                                 .wire<&Attention::what>("What", "What is the matter, for people.")
-                                 .wire<&Attention::why>("Why", "What it comes of; empty: it is not known.")
-                                 .wire<&Attention::advice>("Do", "A command that helps or tells more, or what to do.")
-                                 .done();
-  return s;
-}
-
-const Structure& description(Tag<Status>) {
-  static const Structure s =
-      Builder<Status>("status", "Everything for one screen.")
-          .wire<&Status::clusters>(
-              "Clusters",
-              "All clusters, or the one that was asked for; empty for those who may not read nodes, as the next two.")
-          .wire<&Status::hosts>("Hosts", "The hosts of these clusters.")
-          .wire<&Status::nodes>("Nodes", "Their nodes; without a cluster in the request all that there are.")
-          .wire<&Status::services>("Services", "The jobs that are not stopped, as far as the token may read them.")
-          .wire<&Status::capsules>("Capsules", "What would be lost of each capsule if its host died now.")
-          .wire<&Status::attention>("Attention", "What somebody should look at; empty: nothing.")
-          .wire<&Status::writable>("Writable", "False: the server cannot write to its disk, and refuses changes.")
-          .wire<&Status::settled>("Settled",
-                                  "Every host runs, every allocation that is wanted is healthy, and nothing waits.")
-          .done();
-  return s;
 }
 
 }  // namespace underway::api

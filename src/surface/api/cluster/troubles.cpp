@@ -3,7 +3,7 @@
 namespace underway::api {
 namespace {
 
-Attention attention_for(std::string_view what, std::string_view meaning, const server::Trouble& trouble) {
+wire::Attention attention_for(std::string_view what, std::string_view meaning, const server::Trouble& trouble) {
   return {fmt::format("the server cannot write its {} since {}: {}", what, format_time(trouble.since), meaning),
           trouble.error.one_line(), trouble.error.advice()};
 }

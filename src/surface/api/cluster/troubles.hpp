@@ -10,7 +10,7 @@ namespace underway::api {
 
 struct Troubles {
   bool writable = true;  ///< false: changes are refused
-  std::vector<Attention> attention;
+  std::vector<wire::Attention> attention;
 };
 
 /// As of now: what has failed is tried again where that is cheap.

@@ -1,10 +1,10 @@
 // Synchronised files: ours, below /v1/underway. Names hold slashes, so they are in the query.
 #include "api/cluster/change_note.hpp"
-#include "api/file/sync_body.hpp"
 #include "api/routes.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "files/masters/status.hpp"
+#include "wire/file/file.hpp"
 
 namespace underway::api {
 namespace {
@@ -56,21 +56,21 @@ awaitable<Response> read_file_content(Api& api, Request request) {
   const auto* tables = co_await api.server.read();
   const auto node = request.query.find("node");
   const auto file = get_file(*tables, request);
-  if (!node) co_return http::json(json::encode(MasterBody{base64_encode(service.master(*tables, file))}));
+  if (!node) co_return http::json(json::encode(wire::MasterBody{base64_encode(service.master(*tables, file))}));
   auto render = service.preview(file.cluster, file.name, *node);
   const auto bytes = co_await computed(api, request, "rendering the files of the node", render);
-  co_return http::json(json::encode(MasterBody{base64_encode(bytes)}));
+  co_return http::json(json::encode(wire::MasterBody{base64_encode(bytes)}));
 }
 
 awaitable<Response> put_files(Api& api, Request request) {
   auto& service = service_of(api);
-  auto read = [&request] { return json::decode<FilesBody>(parse_body(request)); };
+  auto read = [&request] { return json::decode<wire::FilesBody>(parse_body(request)); };
   auto body = co_await computed(api, request, "reading the files", read);
   for (const auto& entry : body.files) request.tell(fmt::format("file {}", entry.file.name));
   const std::string what = body.files.size() == 1 ? fmt::format("declare file {}", body.files.front().file.name)
                                                   : fmt::format("declare {} files", body.files.size());
   const bool dry = request.query.flag("dry-run");
-  auto files = files_of(std::move(body.files));
+  auto files = wire::files_of(std::move(body.files));
   auto note = dry ? server::Beside() : noted(api, request, what);
   const auto put = co_await service.put(cluster_of(request), std::move(files), false, dry, std::move(note));
   co_return http::json(json::encode(put));
@@ -80,7 +80,7 @@ awaitable<Response> put_files(Api& api, Request request) {
 awaitable<Response> put_piece(Api& api, Request request) {
   const bool secret = request.query.flag("secret");
   const auto id = co_await service_of(api).put_piece(std::move(request.body), secret);
-  co_return http::json(json::encode(FilePieceBody{id}));
+  co_return http::json(json::encode(wire::FilePieceBody{id}));
 }
 
 awaitable<Response> delete_file(Api& api, Request request) {
@@ -93,7 +93,7 @@ awaitable<Response> delete_file(Api& api, Request request) {
 
 awaitable<Response> sync_now(Api& api, Request request) {
   auto& service = service_of(api);
-  auto body = json::decode<SyncNowBody>(parse_body(request));
+  auto body = json::decode<wire::SyncNowBody>(parse_body(request));
   if (body.accept_restored) co_await service.accept_restored();
   const auto* tables = co_await api.server.read();
   const std::string cluster = cluster_of(request);
@@ -122,7 +122,7 @@ awaitable<Response> read_states(Api& api, Request request) {
 awaitable<Response> read_key(Api& api, Request request) {
   std::vector<tables::Scope> scopes{tables::records_scope(), {tables::Topic::nodes, ""}};
   co_return co_await answer_read(api, request, std::move(scopes), [](const tables::Tables& tables) {
-    return json::encode(files::key_state(tables).value_or(files::KeyState{}));
+    return json::encode(files::key_state(tables).value_or(model::FileKeyState{}));
   });
 }
 
@@ -131,7 +131,7 @@ awaitable<Response> rotate_key(Api& api, Request request) {
   const auto state = co_await service_of(api).rotate_key(force);
   request.tell(state.next.empty() ? fmt::format("key {} signs", state.key)
                                   : fmt::format("key {} follows {}", state.next, state.key));
-  impact::Finding finding{impact::Impact::none, "nodes believe another key; their files stay as they are"};
+  impact::Finding finding{model::Impact::none, "nodes believe another key; their files stay as they are"};
   const std::string what = "rotate the key that signs manifests of files";
   co_await note_change(api, request, force ? what + ", by force" : what, {}, std::move(finding));
   co_return http::json(json::encode(state));

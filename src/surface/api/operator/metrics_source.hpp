@@ -7,7 +7,7 @@
 
 #include "api/operator/meter.hpp"
 #include "api/operator/metrics.hpp"
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 #include "server/server.hpp"
 
 namespace underway::api {
@@ -53,7 +53,7 @@ void add_server_metrics(Exposition& to, const ServerSnapshot& from, const Metric
 void add_loop_metrics(Exposition& to, const std::vector<node::LoopMetrics>& loops, const Labels& base = {});
 
 /// `node` as the server knows it, or as it knows itself.
-void add_client_metrics(Exposition& to, const node::ClientMetrics& from, const model::Node& node,
+void add_client_metrics(Exposition& to, const protocol::ClientMetrics& from, const model::Node& node,
                         const MetricsView& view);
 /// Of this process. Blocks: yes (reads files).
 void add_process_metrics(Exposition& to);

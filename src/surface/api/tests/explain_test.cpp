@@ -14,14 +14,14 @@ using model::ClientStatus;
 
 class Explain : public ::testing::Test {
  protected:
-  Explanation explain(const std::string& id, bool nodes = false) {
+  wire::Explanation explain(const std::string& id, bool nodes = false) {
     const auto job = world.tables().find_job("default", id);
     JudgeNodes judge;
     if (nodes) judge = [&, job](const model::TaskGroup& group) { return world.server.judge_nodes(job, group); };
     return explain_job(world.tables(), *job, world.clock.now(), judge);
   }
   /// The reason of that kind in the only group.
-  Reason reason(const std::string& id, const std::string& kind) {
+  wire::Reason reason(const std::string& id, const std::string& kind) {
     for (const auto& group : explain(id).groups) {
       for (const auto& one : group.reasons) {
         if (one.kind == kind) return one;

@@ -9,7 +9,7 @@
 #include "access.hpp"
 #include "golden.hpp"
 #include "harness/places.hpp"
-#include "node/server/client_messages.hpp"
+#include "protocol/client_messages.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -75,7 +75,7 @@ class MetricsTest : public AccessTest {
     measured.unallocated = {3500, 7936, 9700};
     measured.allocations = {2, 1, 4, 5, 6};
     measured.loops = {{"leftovers of tasks", 12.5, 1.5, 3}};
-    node::TaskMetrics task{.ns = "default", .job = "web", .group = "g", .alloc = "alloc-1", .task = "t"};
+    protocol::TaskMetrics task{.ns = "default", .job = "web", .group = "g", .alloc = "alloc-1", .task = "t"};
     task.running = true;
     task.cpu_percent = 12.5;
     task.cpu_ticks = 250;
@@ -112,7 +112,7 @@ class MetricsTest : public AccessTest {
   }
 
   FakeNode* node = nullptr;
-  node::ClientMetrics measured;
+  protocol::ClientMetrics measured;
   std::string text;
 };
 
@@ -275,7 +275,7 @@ TEST_F(MetricsTest, ArePublishedAsNomadDoesWhereTheConfigurationSaysSo) {
 TEST_F(MetricsTest, AreThoseOfAnyNodeByItsId) {
   auto& other = world.link(2);
   other.answers["node.metrics"] = [](const boost::json::value&) {
-    node::ClientMetrics out;
+    protocol::ClientMetrics out;
     out.host.uptime = 99;
     return json::to_value(out);
   };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/nomad/stubs.hpp"
 #include "api/testing/world.hpp"
 #include "server/storage/collect_decisions.hpp"
 
@@ -12,10 +13,10 @@ using model::ClientStatus;
 
 class StatusTest : public ::testing::Test {
  protected:
-  Status status(const std::string& cluster = {}) {
+  wire::Status status(const std::string& cluster = {}) {
     return status_of(world.tables(), cluster, [this](const std::string&) { return linked; });
   }
-  ServiceStatus service(const std::string& id) {
+  wire::ServiceStatus service(const std::string& id) {
     for (const auto& one : status().services) {
       if (one.id == id) return one;
     }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/file/sync_body.hpp"
 #include "files/masters/service.hpp"
+#include "wire/file/file.hpp"
 
 namespace underway::api::testing {
 namespace {
@@ -340,13 +340,13 @@ TEST(Clusters, AndTheirFilesAreOneCommit) {
   async::Pool pool{1};
   files::FileService files(world.server, world.loop.executor(), pool, world.ids);
   world.api.files = &files;
-  const auto with = [](const FileBody& file) {
+  const auto with = [](const wire::FileBody& file) {
     auto body = json::parse(cluster_body({make_job("munge")}));
     body.as_object()["Files"] = boost::json::array{json::to_value(file)};
     return boost::json::serialize(body);
   };
   const std::string path = "/v1/underway/cluster/hpc";
-  FileBody motd;
+  wire::FileBody motd;
   motd.file.name = "/etc/motd";
   motd.sent = model::SentBytes{std::string(64, 'a'), 5'000'000, {"never-sent"}};
   const auto refused = world.put(path, with(motd));

@@ -8,7 +8,7 @@
 namespace underway::cli {
 namespace {
 
-using saving::Protection;
+using model::Protection;
 
 /// "5m", not "5m0s".
 std::string span(Duration duration) {
@@ -19,7 +19,7 @@ std::string span(Duration duration) {
   return out;
 }
 
-std::string kept(const overlay::Retention& keep) {
+std::string kept(const model::Retention& keep) {
   std::vector<std::string> parts;
   if (keep.last > 0) parts.push_back(fmt::format("the newest {}", keep.last));
   if (keep.hourly > 0) parts.push_back(fmt::format("{} of hours", keep.hourly));

@@ -85,16 +85,16 @@ saving::CapsuleName capsule_of(const Arguments& arguments) {
   return {ns.empty() ? "default" : std::move(ns), arguments.positional().front()};
 }
 
-saving::Where where_of(const Arguments& arguments) {
+model::BackupPlace where_of(const Arguments& arguments) {
   return {arguments.get("repository"), arguments.get("password-file"), arguments.get("environment-file"),
           arguments.get("sftp-command")};
 }
 
-std::optional<overlay::Retention> retention_of(const Arguments& arguments) {
-  const overlay::Retention keep{.last = arguments.number("keep-last").value_or(0),
-                                .hourly = arguments.number("keep-hourly").value_or(0),
-                                .daily = arguments.number("keep-daily").value_or(0),
-                                .weekly = arguments.number("keep-weekly").value_or(0)};
+std::optional<model::Retention> retention_of(const Arguments& arguments) {
+  const model::Retention keep{.last = arguments.number("keep-last").value_or(0),
+                              .hourly = arguments.number("keep-hourly").value_or(0),
+                              .daily = arguments.number("keep-daily").value_or(0),
+                              .weekly = arguments.number("keep-weekly").value_or(0)};
   return keep.last + keep.hourly + keep.daily + keep.weekly > 0 ? std::optional(keep) : std::nullopt;
 }
 

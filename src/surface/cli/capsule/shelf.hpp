@@ -4,9 +4,9 @@
 /// -local they do the same on this node, as root, without a server: what is to be restored may be the server's own
 /// database.
 
-#include "api/capsule/saving_body.hpp"
 #include "cli/command.hpp"
 #include "saving/saver.hpp"
+#include "wire/capsule/saving.hpp"
 
 namespace underway::cli {
 
@@ -18,10 +18,10 @@ std::vector<Flag> with_backup_flags(std::vector<Flag> flags);
 /// The capsule that is the first argument, in -namespace.
 saving::CapsuleName capsule_of(const Arguments& arguments);
 /// Where its backups are, as the flags say; empty: as its job says. Paths are the node's.
-saving::Where where_of(const Arguments& arguments);
+model::BackupPlace where_of(const Arguments& arguments);
 /// `flags` and -keep-last and the like, which retention_of() reads; nothing: none is given.
 std::vector<Flag> with_keep_flags(std::vector<Flag> flags);
-std::optional<overlay::Retention> retention_of(const Arguments& arguments);
+std::optional<model::Retention> retention_of(const Arguments& arguments);
 /// -at. Throws invalid.
 TimePoint time_of(const std::string& text);
 /// Files as scripts of a rehearsal, by their names without directories. Throws.

@@ -3,17 +3,17 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/capsule/files.hpp"
-#include "cli/commands.hpp"
-#include "cli/context.hpp"
-#include "cli/job/diff_text.hpp"
-#include "cli/impact/impact_text.hpp"
 #include "cli/capsule/protection_text.hpp"
 #include "cli/cluster/slurm_versions.hpp"
+#include "cli/commands.hpp"
+#include "cli/context.hpp"
+#include "cli/impact/impact_text.hpp"
+#include "cli/job/diff_text.hpp"
 #include "cli/terminal.hpp"
 
 namespace underway::cli {
 
-std::string shortfall_text(const std::vector<api::Shortfall>& shortfall) {
+std::string shortfall_text(const std::vector<wire::Shortfall>& shortfall) {
   std::string out;
   for (const auto& one : shortfall) {
     out += paint(one.needs_you ? Colour::yellow : Colour::blue, one.needs_you ? "!" : "~") +
@@ -24,7 +24,7 @@ std::string shortfall_text(const std::vector<api::Shortfall>& shortfall) {
   return out;
 }
 
-void print_plan(const api::ClusterPlan& plan, const model::Cluster& cluster) {
+void print_plan(const wire::ClusterPlan& plan, const model::Cluster& cluster) {
   if (!plan.changes) {
     const std::string_view how =
         plan.shortfalls.empty() ? "as declared" : "declared so already, but what runs is not yet that";

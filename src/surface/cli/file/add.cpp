@@ -19,7 +19,7 @@ int run_file_add(const Arguments& arguments) {
   } else if (words.size() > 1) {
     throw Error(Code::invalid, fmt::format("a file of type {} has no content", describe::spell(file.type)));
   }
-  say_put(client.put_files(file_cluster(client, arguments), {api::body_of(std::move(file))}));
+  say_put(client.put_files(file_cluster(client, arguments), {wire::body_of(std::move(file))}));
   return kDone;
 }
 

@@ -36,7 +36,7 @@ std::string difference(const std::string& master, const std::string& actual, con
 }
 
 /// What differs besides the bytes.
-std::string metadata(const model::FileDeclaration& file, const files::ReadReply& actual) {
+std::string metadata(const model::FileDeclaration& file, const model::FoundFile& actual) {
   std::string out;
   const auto compare = [&](const char* what, const std::string& wanted, const std::string& is) {
     if (wanted != is) out += fmt::format("{}: {} instead of {}\n", what, is, wanted);

@@ -56,7 +56,7 @@ int run_file_edit(const Arguments& arguments) {
   const model::FileDeclaration before = file;
   apply_flags(file, arguments);
   if (!model::same_declaration(before, file)) {
-    say_put(client.put_files(cluster, {api::body_of(std::move(file))}));
+    say_put(client.put_files(cluster, {wire::body_of(std::move(file))}));
     return kDone;
   }
   const std::string bytes = client.file_content(cluster, file.name);
@@ -67,7 +67,7 @@ int run_file_edit(const Arguments& arguments) {
     return kDone;
   }
   file.content = std::move(edited);
-  say_put(client.put_files(cluster, {api::body_of(std::move(file))}));
+  say_put(client.put_files(cluster, {wire::body_of(std::move(file))}));
   return kDone;
 }
 

@@ -12,7 +12,7 @@ std::string since(std::int64_t nanos) { return nanos == 0 ? "the beginning" : fo
 
 std::string listed(const std::vector<std::string>& nodes) { return nodes.empty() ? "-" : join(nodes, ", "); }
 
-void print_state(const files::KeyState& state) {
+void print_state(const model::FileKeyState& state) {
   std::vector<std::pair<std::string, std::string>> rows = {{"Key", state.key}, {"Signs since", since(state.since)}};
   if (!state.next.empty()) {
     rows.emplace_back("Next key", state.next);

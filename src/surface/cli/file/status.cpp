@@ -8,8 +8,8 @@
 namespace underway::cli {
 namespace {
 
-using files::TargetState;
-using files::TargetStatus;
+using model::TargetState;
+using model::TargetStatus;
 
 std::string name_of(const TargetStatus& status) {
   return status.capsule.empty() ? status.node : fmt::format("{} ({})", status.capsule, status.node);

@@ -186,7 +186,7 @@ std::string declaration_text(const model::FileDeclaration& file) {
   return key_values(rows);
 }
 
-void say_put(const files::FilesPut& put) {
+void say_put(const model::FilesPut& put) {
   for (const auto& name : put.added) say(fmt::format("file '{}' is synchronised from now on", name));
   for (const auto& name : put.changed) say(fmt::format("file '{}' is changed", name));
   if (put.added.empty() && put.changed.empty()) say("nothing changes: it is as declared");

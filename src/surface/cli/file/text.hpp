@@ -20,6 +20,6 @@ void apply_flags(model::FileDeclaration& file, const Arguments& arguments);
 std::string targets_text(const model::FileTargets& targets);
 std::string declaration_text(const model::FileDeclaration& file);
 /// Says what was put.
-void say_put(const files::FilesPut& put);
+void say_put(const model::FilesPut& put);
 
 }  // namespace underway::cli

@@ -88,7 +88,7 @@ bool depends(const std::vector<model::Dependency>& dependencies, const std::stri
   return std::ranges::any_of(dependencies, [&](const model::Dependency& one) { return one.job == job; });
 }
 
-std::vector<std::string> dependents_of(const std::string& job, const std::vector<api::JobWithSource>& all) {
+std::vector<std::string> dependents_of(const std::string& job, const std::vector<wire::JobWithSource>& all) {
   std::vector<std::string> names;
   for (const auto& [other, _] : all) {
     const bool in_group = std::ranges::any_of(
@@ -155,7 +155,7 @@ std::vector<std::string> losses_of_state(const std::vector<std::string>& secrets
   return lost;
 }
 
-std::vector<std::string> losses_of_change(const ClusterFacts& facts, const api::ClusterPlan& plan,
+std::vector<std::string> losses_of_change(const ClusterFacts& facts, const wire::ClusterPlan& plan,
                                           const std::string& cluster, TimePoint now) {
   const std::set<std::string> gone(plan.cluster.hosts_removed.begin(), plan.cluster.hosts_removed.end());
   std::vector<std::string> lost;
@@ -177,12 +177,12 @@ std::vector<std::string> losses_of_change(const ClusterFacts& facts, const api::
   return lost;
 }
 
-std::vector<std::string> changes_of_all_at_once(const api::ClusterPlan& plan,
-                                                const std::vector<api::JobWithSource>& wanted) {
+std::vector<std::string> changes_of_all_at_once(const wire::ClusterPlan& plan,
+                                                const std::vector<wire::JobWithSource>& wanted) {
   std::vector<std::string> lines;
   for (const auto& change : plan.jobs) {
     const auto job =
-        std::ranges::find_if(wanted, [&](const api::JobWithSource& one) { return one.job.id == change.id; });
+        std::ranges::find_if(wanted, [&](const wire::JobWithSource& one) { return one.job.id == change.id; });
     if (job == wanted.end()) continue;
     const auto dependents = dependents_of(change.id, wanted);
     if (dependents.empty()) continue;
@@ -198,7 +198,7 @@ std::vector<std::string> changes_of_all_at_once(const api::ClusterPlan& plan,
   return lines;
 }
 
-ExitCode ask_before_change(sdk::Client& client, const api::ClusterPlan& plan, const api::ClusterBody& body,
+ExitCode ask_before_change(sdk::Client& client, const wire::ClusterPlan& plan, const wire::ClusterBody& body,
                            const Arguments& arguments) {
   if (arguments.has(kYes.name)) return kDone;
   const std::string& name = body.cluster.name;

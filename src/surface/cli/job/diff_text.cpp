@@ -99,7 +99,7 @@ std::string job_warnings_text(const std::string& warnings) {
   return warnings.empty() ? "" : paint(Colour::yellow, "Job Warnings:\n" + warnings) + "\n\n";
 }
 
-std::string touched_text(const std::vector<api::Touched>& touched) {
+std::string touched_text(const std::vector<wire::Touched>& touched) {
   constexpr std::size_t kMost = 20;
   std::string out;
   for (std::size_t i = 0; i < touched.size() && i < kMost; ++i) {

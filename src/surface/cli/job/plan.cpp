@@ -1,12 +1,13 @@
 #include "base/json.hpp"
+#include "cli/capsule/protection_text.hpp"
+#include "cli/cluster/slurm_versions.hpp"
 #include "cli/commands.hpp"
 #include "cli/context.hpp"
-#include "cli/job/diff_text.hpp"
 #include "cli/impact/impact_text.hpp"
-#include "cli/capsule/protection_text.hpp"
+#include "cli/job/diff_text.hpp"
 #include "cli/job/score_text.hpp"
-#include "cli/cluster/slurm_versions.hpp"
 #include "cli/terminal.hpp"
+#include "impact/impact.hpp"
 
 #include <set>
 
@@ -14,7 +15,7 @@ namespace underway::cli {
 namespace {
 
 /// The first placement of each group: the others of it go the same way.
-void print_scores(const std::vector<api::Touched>& touched) {
+void print_scores(const std::vector<wire::Touched>& touched) {
   std::set<std::string> groups;
   for (const auto& one : touched) {
     const auto group = one.name.substr(0, one.name.rfind('['));
@@ -24,7 +25,7 @@ void print_scores(const std::vector<api::Touched>& touched) {
 }
 
 /// As Nomad does: one by one while they are few, else by job.
-void print_evicted(const std::vector<api::Evicted>& evicted) {
+void print_evicted(const std::vector<wire::Evicted>& evicted) {
   constexpr std::size_t kFew = 10;
   if (evicted.empty()) return;
   print(paint(Colour::yellow, "Preemptions:") + "\n");

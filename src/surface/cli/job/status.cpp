@@ -14,7 +14,7 @@ namespace underway::cli {
 namespace {
 
 /// In Nomad's words: "batch/periodic".
-std::string type_of(const api::JobStub& job) {
+std::string type_of(const wire::JobStub& job) {
   return std::string(describe::spell(job.type)) + (job.periodic ? "/periodic" : "") +
          (job.parameterized ? "/parameterized" : "");
 }
@@ -32,7 +32,7 @@ int print_parent(sdk::Client& client, const model::Job& job) {
   Table summary({"Pending", "Running", "Dead"});
   summary.add({std::to_string(children.pending), std::to_string(children.running), std::to_string(children.dead)});
   summary.print();
-  std::vector<api::JobStub> started = client.jobs(job.id + "/");
+  std::vector<wire::JobStub> started = client.jobs(job.id + "/");
   std::erase_if(started, [&](const auto& child) { return child.parent_id != job.id; });
   print(job.periodic ? "\nPreviously Launched Jobs\n" : "\nDispatched Jobs\n");
   if (started.empty()) {
@@ -65,7 +65,7 @@ int list_jobs(sdk::Client& client, const Arguments& arguments) {
   return kDone;
 }
 
-void print_summary(const api::JobSummary& summary) {
+void print_summary(const wire::JobSummary& summary) {
   print("\nSummary\n");
   Table table({"Task Group", "Queued", "Starting", "Running", "Failed", "Complete", "Lost", "Unknown"});
   for (const auto& [group, s] : summary.groups) {
@@ -76,7 +76,7 @@ void print_summary(const api::JobSummary& summary) {
   table.print();
 }
 
-void print_allocations(const std::vector<api::AllocationStub>& allocations) {
+void print_allocations(const std::vector<wire::AllocationStub>& allocations) {
   print("\nAllocations\n");
   if (allocations.empty()) {
     print("No allocations placed\n");

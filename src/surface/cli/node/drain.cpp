@@ -146,7 +146,7 @@ model::StringMap meta_of(const Arguments& arguments) {
 }
 
 std::string impact_of(sdk::Client& client, const std::vector<Target>& targets, const model::DrainStrategy& drain) {
-  std::vector<impact::Judgement> parts;
+  std::vector<model::Judgement> parts;
   for (const auto& target : targets) parts.push_back(client.plan_drain(target.id, drain));
   return impact_line(parts);
 }

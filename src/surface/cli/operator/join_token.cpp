@@ -17,7 +17,7 @@ std::string state_of(const model::JoinToken& token) {
 }
 
 int create_join_token(const Arguments& arguments) {
-  api::NewJoinToken request;
+  wire::NewJoinToken request;
   request.name = arguments.get("name");
   request.node_pool = arguments.get("pool");
   request.cluster = arguments.get("cluster");

@@ -9,8 +9,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-saving::Protection by_default() {
-  saving::Protection one;
+model::Protection by_default() {
+  model::Protection one;
   one.job = one.capsule = "ctl";
   one.pool = "infra";
   one.standby = true;
@@ -64,7 +64,7 @@ TEST(ProtectionText, WarnsWhereThereIsNoneAndNotOfWhatKeepsNothing) {
   EXPECT_NE(text.find("its host dies: it waits for that host\n"), text.npos) << text;
   EXPECT_EQ(text.find("copies:"), text.npos) << text;
   EXPECT_NE(text.find("! no other node of pool 'infra' can take it"), text.npos) << text;
-  saving::Protection nothing;
+  model::Protection nothing;
   nothing.capsule = "gate";
   nothing.keeps_nothing = true;
   EXPECT_EQ(protection_text({nothing}),

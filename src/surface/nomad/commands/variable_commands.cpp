@@ -1,7 +1,6 @@
 // Variables: get, list, put, purge, init, lock.
 #include <algorithm>
 
-#include "api/variable/variable_body.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
@@ -11,6 +10,7 @@
 #include "cli/wire.hpp"
 #include "nomad/program.hpp"
 #include "nomad/table.hpp"
+#include "wire/variable/variable.hpp"
 
 namespace underway::nomad {
 namespace {
@@ -54,7 +54,7 @@ std::string table_of(const model::OpenVariable& variable) {
 }
 
 void show(const Arguments& arguments, const std::string& form, const model::OpenVariable& variable) {
-  const auto value = [&] { return json::parse(api::encode_variable(variable)); };
+  const auto value = [&] { return json::parse(wire::encode_variable(variable)); };
   if (form == "json") cli::print_json(value());
   if (form == "hcl") print(cli::variable_as_hcl(variable, true));
   if (form == "table") print(table_of(variable));

@@ -226,7 +226,7 @@ TEST_F(ClientTest, WaitsForNewsAndComesBackWithoutAny) {
 
 TEST_F(ClientTest, AppliesPlansAndStopsAClusterAsAWhole) {
   Client client = serve();
-  api::ClusterBody body;
+  wire::ClusterBody body;
   body.cluster.name = "hpc";
   body.cluster.networks.push_back({"management", "10.77.0.0/24", false});
   body.cluster.pools.resize(1);

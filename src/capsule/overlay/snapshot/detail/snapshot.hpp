@@ -7,7 +7,7 @@
 namespace underway::overlay {
 
 std::string snapshot_dir(const std::string& snapshots, const std::string& id);
-/// In the overlay's file system (Method::subvolume).
+/// In the overlay's file system (SnapshotMethod::subvolume).
 std::string subvolume_of(const Mounted& overlay, const std::string& id);
 void write_snapshot(const std::string& snapshots, const Snapshot& snapshot);
 

@@ -20,7 +20,7 @@ inline model::Job accept(const std::string& text, const Inputs& inputs = {}) {
   return result.job.value_or(model::Job{});
 }
 
-inline std::string errors(const std::string& text, const Inputs& inputs = {}) {
+inline std::string errors_of(const std::string& text, const Inputs& inputs = {}) {
   const auto result = parse_job(text, "j.hcl", inputs);
   EXPECT_FALSE(result.job);
   return result.diagnostics.render();

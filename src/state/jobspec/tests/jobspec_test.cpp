@@ -96,7 +96,7 @@ TEST(PaperListings, TakeAVariableTheyDoNotUseWithAWarning) {
             "warning: variable 'slurm-ctld-host' is given a value, and neither declared nor used\n"
             "  do:    declare it: variable \"slurm-ctld-host\" {}\n");
   inputs.variables = {{"datacentre", "dc1"}};
-  EXPECT_NE(errors(listing("munge.hcl"), inputs).find("'datacenter' is neither declared nor given a value"),
+  EXPECT_NE(errors_of(listing("munge.hcl"), inputs).find("'datacenter' is neither declared nor given a value"),
             std::string::npos);
 }
 
@@ -107,8 +107,8 @@ TEST(PaperListings, MayBeWrappedInsideOfAReference) {
 }
 
 TEST(Variables, AreAskedForOnceHoweverOftenUsed) {
-  EXPECT_EQ(errors("job \"j\" {\n  datacenters = [var.dc, \"${var.dc}-b\"]\n  group \"g\" {\n    task \"t\" {\n"
-                   "      driver = \"exec\"\n    }\n  }\n}\n"),
+  EXPECT_EQ(errors_of("job \"j\" {\n  datacenters = [var.dc, \"${var.dc}-b\"]\n  group \"g\" {\n    task \"t\" {\n"
+                      "      driver = \"exec\"\n    }\n  }\n}\n"),
             "error: variable 'dc' is neither declared nor given a value\n"
             "  at:    j.hcl:2:18\n"
             "       2 |   datacenters = [var.dc, \"${var.dc}-b\"]\n"
@@ -170,11 +170,11 @@ TEST(Constraints, HaveShortForms) {
     EXPECT_EQ(parsed.constraints[0].operand, c.expect.operand);
     EXPECT_EQ(parsed.constraints[0].rtarget, c.expect.rtarget);
   }
-  EXPECT_NE(errors(job("constraint { distinct_hosts = false }")).find("'distinct_hosts' must be true"),
+  EXPECT_NE(errors_of(job("constraint { distinct_hosts = false }")).find("'distinct_hosts' must be true"),
             std::string::npos);
-  EXPECT_NE(
-      errors(job("constraint {\n attribute = \"a\"\n version = \"1\"\n regexp = \"x\"\n}")).find("a second operator"),
-      std::string::npos);
+  EXPECT_NE(errors_of(job("constraint {\n attribute = \"a\"\n version = \"1\"\n regexp = \"x\"\n}"))
+                .find("a second operator"),
+            std::string::npos);
 }
 
 TEST(Restart, TakesWhatItLeavesOutFromWhatIsAround) {
@@ -234,10 +234,10 @@ TEST(Json, IsReadInItsThreeForms) {
 }
 
 TEST(Json, ErrorsNameThePathOrThePlace) {
-  EXPECT_EQ(errors(R"({"ID": "j", "Priority": "high"})"),
+  EXPECT_EQ(errors_of(R"({"ID": "j", "Priority": "high"})"),
             "error: Job.Priority: expected an integer\n  why:   found \"high\"\n");
-  EXPECT_NE(errors("{\"job\": ").find("j.hcl:1:"), std::string::npos);
-  EXPECT_NE(errors(R"({"job": {"j": {"prioriti": 1}}})").find("write 'priority'"), std::string::npos);
+  EXPECT_NE(errors_of("{\"job\": ").find("j.hcl:1:"), std::string::npos);
+  EXPECT_NE(errors_of(R"({"job": {"j": {"prioriti": 1}}})").find("write 'priority'"), std::string::npos);
 }
 
 TEST(Count, IsTheLeastOfItsScalingWhenNothingElseIsSaid) {
@@ -283,7 +283,7 @@ TEST(JobId, MayDifferFromTheLabelWhichIsTheNameThen) {
   EXPECT_EQ(named.name, "the web");
   EXPECT_EQ(accept(job("id = null")).id, "j");
   EXPECT_EQ(accept(R"({"job": {"j": {"id": "x", "group": {"g": {"task": {"t": {"driver": "exec"}}}}}}})").id, "x");
-  EXPECT_NE(errors(job("id = \"web 7\"")).find("web 7"), std::string::npos);
+  EXPECT_NE(errors_of(job("id = \"web 7\"")).find("web 7"), std::string::npos);
 }
 
 TEST(Checks, WithoutANameDoNotClash) {
@@ -314,7 +314,7 @@ TEST(MemoryMax, MayBeWithoutALimit) {
   const auto read = accept(job("", "", "resources {\nmemory_max = -1\n}"));
   EXPECT_EQ(read.groups.at(0).tasks.at(0).resources.memory_max_mb, -1);
   EXPECT_GT(read.groups[0].total_resources().memory_max_mb, std::int64_t{1} << 39) << "where it is counted";
-  EXPECT_NE(errors(job("", "", "resources {\nmemory_max = -2\n}")).find("memory_max = -2"), std::string::npos);
+  EXPECT_NE(errors_of(job("", "", "resources {\nmemory_max = -2\n}")).find("memory_max = -2"), std::string::npos);
 }
 
 TEST(GivenNames, AreToldWithTheirValueEvenIfItIsTheDefault) {
@@ -365,7 +365,7 @@ TEST(GivenNames, AreThoseOfTheWireToo) {
 
 TEST(Files, AreOutOfReachWithoutADirectory) {
   const std::string text = job("priority = length(file(\"/etc/hostname\"))");
-  const auto got = errors(text);
+  const auto got = errors_of(text);
   EXPECT_NE(got.find("one may not call the function 'file'"), std::string::npos) << got;
   Inputs inputs;
   inputs.base_dir = test_dir();
@@ -379,7 +379,7 @@ TEST(Roots, OfTheCallerAreKnown) {
   inputs.roots = {{"slurm", hcl::Value::object({{"conf", hcl::Value("x=1")}})}};
   const auto parsed = accept(job("meta { a = \"${slurm.conf}!\" }"), inputs);
   EXPECT_EQ(parsed.meta.at("a"), "x=1!");
-  EXPECT_NE(errors(job("meta { a = slurm.cnf }"), inputs).find("conf"), std::string::npos);
+  EXPECT_NE(errors_of(job("meta { a = slurm.cnf }"), inputs).find("conf"), std::string::npos);
 }
 
 TEST(ApiJson, TakesBlocksThatGoWritesOfNothingForNone) {

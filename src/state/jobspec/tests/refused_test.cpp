@@ -23,7 +23,7 @@ TEST(Refused, NamesAreRefusedWithTheirReasonAndNeverDescribed) {
     EXPECT_EQ(structure->find_json(name.json), nullptr);
     EXPECT_EQ(structure->find_hcl(name.hcl), nullptr);
     for (const char* form : {"{} = 1", "{} {{\n a = 1\n}}", "{} \"label\" {{\n b {{}}\n}}"}) {
-      const auto got = errors(around(name.structure, fmt::format(fmt::runtime(form), name.hcl)));
+      const auto got = errors_of(around(name.structure, fmt::format(fmt::runtime(form), name.hcl)));
       EXPECT_EQ(split(got, '\n').at(0), fmt::format("error: `{}` is not supported", name.hcl)) << got;
       EXPECT_NE(got.find(name.why), std::string::npos) << got;
     }
@@ -54,16 +54,16 @@ TEST(Refused, NamesOnTheWireAreRefusedUnlessEmpty) {
 }
 
 TEST(Errors, AreAllReportedAtTheirPlaces) {
-  EXPECT_EQ(errors("job \"web\" {\n"
-                   "  prioriti = 50\n"
-                   "  type = \"servce\"\n"
-                   "  multiregion {\n    strategy {}\n  }\n"
-                   "  group \"g\" {\n"
-                   "    count = \"two\"\n"
-                   "    task \"t\" {\n"
-                   "      kill_timeout = \"5 s\"\n"
-                   "      artifact {}\n"
-                   "    }\n  }\n}\n"),
+  EXPECT_EQ(errors_of("job \"web\" {\n"
+                      "  prioriti = 50\n"
+                      "  type = \"servce\"\n"
+                      "  multiregion {\n    strategy {}\n  }\n"
+                      "  group \"g\" {\n"
+                      "    count = \"two\"\n"
+                      "    task \"t\" {\n"
+                      "      kill_timeout = \"5 s\"\n"
+                      "      artifact {}\n"
+                      "    }\n  }\n}\n"),
             "error: unknown attribute 'prioriti' in job\n"
             "  at:    j.hcl:2:3\n"
             "       2 |   prioriti = 50\n"
@@ -104,8 +104,8 @@ TEST(Errors, AreAllReportedAtTheirPlaces) {
 }
 
 TEST(Errors, OfValidationStandAtTheirBlock) {
-  EXPECT_EQ(errors("job \"web\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"exec\"\n"
-                   "      resources {\n        memory = 1\n      }\n    }\n  }\n  priority = 1000\n}\n"),
+  EXPECT_EQ(errors_of("job \"web\" {\n  group \"g\" {\n    task \"t\" {\n      driver = \"exec\"\n"
+                      "      resources {\n        memory = 1\n      }\n    }\n  }\n  priority = 1000\n}\n"),
             "error: priority = 1000 is not between 1 and 100\n"
             "  at:    j.hcl:1:1\n"
             "       1 | job \"web\" {\n"
@@ -124,7 +124,7 @@ TEST(Errors, OfADriversConfigStandAtTheirKey) {
             "config.command: is required"};
   };
   const auto text = job("", "", "config {\n  ulimit = {}\n  mount {\n    type = \"x\"\n  }\n}");
-  EXPECT_EQ(errors(text, inputs),
+  EXPECT_EQ(errors_of(text, inputs),
             "error: group 'g' task 't': config.command: is required\n"
             "  at:    j.hcl:5:1\n"
             "       5 | task \"t\" {\n"
@@ -142,11 +142,11 @@ TEST(Errors, OfADriversConfigStandAtTheirKey) {
 }
 
 TEST(Errors, CoverFilesWithoutExactlyOneJob) {
-  EXPECT_NE(errors("").find("the file declares no job"), std::string::npos);
-  EXPECT_NE(errors("job \"a\" {}\njob \"b\" {}\n").find("a second job in one file"), std::string::npos);
-  EXPECT_NE(errors("jobb \"a\" {}\n").find("write 'job'"), std::string::npos);
-  EXPECT_NE(errors("job {}\n").find("job"), std::string::npos);
-  EXPECT_NE(errors("job \"a\" {").find("j.hcl:1:"), std::string::npos);
+  EXPECT_NE(errors_of("").find("the file declares no job"), std::string::npos);
+  EXPECT_NE(errors_of("job \"a\" {}\njob \"b\" {}\n").find("a second job in one file"), std::string::npos);
+  EXPECT_NE(errors_of("jobb \"a\" {}\n").find("write 'job'"), std::string::npos);
+  EXPECT_NE(errors_of("job {}\n").find("job"), std::string::npos);
+  EXPECT_NE(errors_of("job \"a\" {").find("j.hcl:1:"), std::string::npos);
 }
 
 }  // namespace

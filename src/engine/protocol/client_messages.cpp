@@ -139,14 +139,6 @@ const Structure& description(Tag<TaskMetrics>) {
   return s;
 }
 
-std::vector<LoopMetrics> measure_loops(const async::LoopRegistry& loops) {
-  const auto seconds = [](Duration span) { return std::chrono::duration<double>(span).count(); };
-  std::vector<LoopMetrics> out;
-  for (const auto& loop : loops.health())
-    out.push_back({loop.name, seconds(loop.since_success()), seconds(loop.looking_for()), loop.failures});
-  return out;
-}
-
 const Structure& description(Tag<LoopMetrics>) {
   static const Structure s =
       Builder<LoopMetrics>("loop metrics", "How a control loop of an agent goes.")

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "async/control_loop.hpp"
 #include "base/describe.hpp"
 #include "model/job/job.hpp"
 
@@ -102,8 +101,6 @@ struct ClientMetrics {
   std::vector<TaskMetrics> tasks;
   std::vector<LoopMetrics> loops;
 };
-
-std::vector<LoopMetrics> measure_loops(const async::LoopRegistry& loops);
 
 const describe::Structure& description(describe::Tag<ResourceSum>);
 const describe::Structure& description(describe::Tag<AllocationCounts>);

@@ -1,5 +1,6 @@
 // What this node measures of itself, for /v1/metrics: the machine, what is given away of it, and each task.
 #include "node/detail/node_impl.hpp"
+#include "node/fingerprint/loop_metrics.hpp"
 
 namespace underway::node {
 namespace {

@@ -4,6 +4,7 @@
 #include "api/cluster/troubles.hpp"
 #include "api/operator/metrics_source.hpp"
 #include "base/enumerators.hpp"
+#include "node/fingerprint/loop_metrics.hpp"
 
 namespace underway::api {
 namespace {

@@ -65,7 +65,7 @@ awaitable<void> NodeSide::start(node::ExtensionContext context) {
   context_.emplace(std::move(context));
   options_.rehearsal.self = context_->self;
   options_.rehearsal.cancelled = [this] { return stopping_.load(); };
-  saver_.emplace(options_);
+  saver_.emplace(options_, context_->clock);
   tasks_.emplace(context_->executor, "saving");
   auto clear = [this] { clear_up(*saver_, context_->clock.now()); };
   co_await async::on_pool(context_->pool, clear);

@@ -21,9 +21,6 @@ overlay::BackupSchedule schedule_of(const std::string& capsules, const CapsuleNa
   return saving && saving->backup ? *saving->backup : overlay::BackupSchedule();
 }
 
-/// Until when what was saved counts; 0: all of it.
-TimePoint moment(std::int64_t at) { return at == 0 ? TimePoint::max() : from_unix_nanos(at); }
-
 }  // namespace
 
 run::Run Saver::run_of(const CapsuleName& capsule) const {

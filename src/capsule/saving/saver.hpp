@@ -18,7 +18,8 @@ struct Options {
 
 class Saver {
  public:
-  explicit Saver(Options options) : options_(std::move(options)) {}
+  /// `clock` outlives it.
+  Saver(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
   /// Errors of all: not_found when the capsule has no overlay here; conflict while another works on it; those of
   /// overlay::Shelf and of restic.
@@ -41,10 +42,13 @@ class Saver {
   run::Run run_of(const CapsuleName& capsule) const;
   std::string directory(const CapsuleName& capsule) const;
   overlay::Repository repository(const CapsuleName& capsule, const BackupPlace& where) const;
+  /// Until when what was saved counts; 0: now.
+  TimePoint moment(std::int64_t at) const { return at == 0 ? clock_.now() : from_unix_nanos(at); }
   model::Backup choose(const CapsuleName& capsule, const overlay::Repository& repository, std::int64_t at) const;
   std::vector<std::string> rehearse(const DrillRequest& request, const std::string& upper, Drilled& told) const;
 
   Options options_;
+  const Clock& clock_;
 };
 
 }  // namespace underway::saving

@@ -3,12 +3,18 @@
 namespace underway::async {
 namespace {
 
-thread_local const SteadyTime* simulated = nullptr;
+thread_local LoopClock::Simulation* simulated = nullptr;
 
 }  // namespace
 
-SteadyTime LoopClock::now() noexcept { return simulated != nullptr ? *simulated : std::chrono::steady_clock::now(); }
+SteadyTime LoopClock::now() noexcept {
+  return simulated != nullptr ? simulated->now : std::chrono::steady_clock::now();
+}
 
-void LoopClock::simulate(const SteadyTime* now) noexcept { simulated = now; }
+void LoopClock::simulate(Simulation* simulation) noexcept { simulated = simulation; }
+
+void LoopClock::note(SteadyTime when) {
+  if (simulated != nullptr) simulated->due.insert(when);
+}
 
 }  // namespace underway::async

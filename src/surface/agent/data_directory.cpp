@@ -24,7 +24,7 @@ void remove(const std::string& path) {
   }
 }
 
-async::awaitable<void> collect(std::string directory, async::Pool& pool, const Clock& clock) {
+async::awaitable<void> collect_trash(std::string directory, async::Pool& pool, const Clock& clock) {
   const os::Trash trash(directory);
   auto collect = [&trash, &clock] { trash.collect(clock.now()); };
   co_await async::on_pool(pool, collect);
@@ -57,13 +57,14 @@ void make_directories(const Config& config) {
 
 async::LoopPlan trash_loop(const Config& config, async::Pool& pool, const Clock& clock) {
   const auto began = std::make_shared<bool>(false);
-  return {.area = "agent",
-          .name = "trash",
-          .trouble = "what was thrown away is not removed in time",
-          .wait = [began] { return async::sleep_for(std::exchange(*began, true) ? kTrashInterval : Duration{0}); },
-          .reconcile = [trash = config.data_dir + "/trash", &pool, &clock] { return collect(trash, pool, clock); },
-          .retry = async::RetryPolicy::up_to(kTrashInterval),
-          .patience = kTrashInterval};
+  return {
+      .area = "agent",
+      .name = "trash",
+      .trouble = "what was thrown away is not removed in time",
+      .wait = [began] { return async::sleep_for(std::exchange(*began, true) ? kTrashInterval : Duration{0}); },
+      .reconcile = [trash = config.data_dir + "/trash", &pool, &clock] { return collect_trash(trash, pool, clock); },
+      .retry = async::RetryPolicy::up_to(kTrashInterval),
+      .patience = kTrashInterval};
 }
 
 }  // namespace underway::agent

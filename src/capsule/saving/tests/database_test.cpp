@@ -158,7 +158,8 @@ TEST_P(Databases, HoldWhatWasCommittedBeforeASnapshotUnderWriters) {
   options.rehearsal.place = directory_ + "/rehearsals";
   options.rehearsal.cgroup = group_ + "/rehearsals";
   options.drill_patience = seconds{60};
-  const Saver saver(options);
+  const SystemClock clock;
+  const Saver saver(options, clock);
   const CapsuleName db{"default", "db"};
   std::vector<std::pair<std::string, std::vector<int>>> taken;
   for (int n = 0; n < 3; ++n) {

@@ -36,7 +36,7 @@ class Room16 : public testing::Test {
   Saver saver() const {
     Options options;
     options.rehearsal.driver.capsules = capsules();
-    return Saver(options);
+    return Saver(options, clock_);
   }
   std::vector<std::string> taken() const {
     std::vector<std::string> ids;
@@ -44,6 +44,7 @@ class Room16 : public testing::Test {
     return ids;
   }
 
+  SystemClock clock_;
   std::string disk_ = "/tmp/underway-room-XXXXXX";
   std::optional<os::Mount> mounted_;
   CapsuleName web_{"default", "web"};

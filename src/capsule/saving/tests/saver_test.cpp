@@ -53,6 +53,7 @@ class Savers : public run::Capsules {
       text += one.reason + "\n";
     return text;
   }
+  SystemClock clock_;
   CapsuleName web_{"default", "web"};
 };
 
@@ -63,7 +64,7 @@ TEST_F(Savers, TryASnapshotAndABackupInACloneThatRunsTheCheck) {
   const auto run =
       spec("web", config("exec sleep 1000", "10.9.0.5/24", fmt::format("{{{}, {}}}", kChecked, backup_block())));
   auto& task = start(run);
-  const Saver saver(saver_options());
+  const Saver saver(saver_options(), clock_);
   EXPECT_THAT(failure_of([&] { saver.drill({.capsule = web_, .where = {}, .snapshot = {}, .scripts = {}}); }),
               HasSubstr("has no snapshot to try"));
   shell(task, "echo sound > /var/lib/state");
@@ -98,7 +99,7 @@ TEST_F(Savers, BringABackupAsASnapshotAndRestoreIt) {
       spec("web", config("exec sleep 1000", "",
                          fmt::format(R"({{"overlay": [{{"kind": "ext4", "size": "32M"}}], {}}})", backup_block())));
   auto& task = start(run);
-  const Saver saver(saver_options());
+  const Saver saver(saver_options(), clock_);
   shell(task, "echo old > /var/lib/state");
   const auto backed = saver.backup({.capsule = web_, .where = {}, .keep = {}}).backup;
   EXPECT_EQ(snapshots_of("web"), "") << "the one that it was made of is gone";
@@ -128,7 +129,7 @@ TEST_F(Savers, CarryOutTheScheduleOfAJobAndRememberIt) {
   const auto run = spec("web", config("exec sleep 1000", "", blocks));
   auto& task = start(run);
   shell(task, "echo sound > /var/lib/state");
-  const Saver saver(saver_options());
+  const Saver saver(saver_options(), clock_);
   const auto begin = SystemClock().now();
   saver.snapshot({.capsule = web_, .reason = "by hand", .keep = {}});
   auto saved = find_saved(saver.capsules(), web_, begin);
@@ -179,12 +180,11 @@ TEST_F(Savers, OnANodeSaveWhatIsDueWhileTheCapsuleIsUpAndSoAgainAfterARestart) {
   const auto serve_until = [&](const std::function<bool()>& holds) {
     async::Loop loop;
     async::Pool pool{1};
-    SystemClock clock;
-    async::LoopRegistry loops(clock);
+    async::LoopRegistry loops(clock_);
     NodeSide side(saver_options(), std::chrono::milliseconds{20});
     const auto all = [&]() -> async::awaitable<void> {
       const auto no_server = [] { return nullptr; };
-      node::ExtensionContext context{self, directory_, loop.executor(), pool, no_server, clock, loops};
+      node::ExtensionContext context{self, directory_, loop.executor(), pool, no_server, clock_, loops};
       co_await side.start(std::move(context));
       const auto deadline = std::chrono::steady_clock::now() + seconds{20};
       while (!holds() && std::chrono::steady_clock::now() < deadline)

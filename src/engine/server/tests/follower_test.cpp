@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::vector<tables::Scope> kNodes{{tables::Topic::nodes, ""}};
+const std::vector<tables::Scope> kWhereItLooks{{tables::Topic::nodes, ""}};
 
 /// Waits again and again, and tells when it resumed.
 class FollowerTest : public ::testing::Test {
@@ -18,7 +18,7 @@ class FollowerTest : public ::testing::Test {
   FollowerTest() {
     tables_.follow(&fleet_);
     writer_ = std::make_unique<Writer>(loop_.executor(), store_, tables_, fleet_, time_, ids_, true);
-    options_.scopes = [](const Tables&) { return kNodes; };
+    options_.scopes = [](const Tables&) { return kWhereItLooks; };
   }
   ~FollowerTest() override {
     tasks_.cancel();

@@ -67,7 +67,7 @@ TEST_F(ControlLoopTest, BacksOffWhileItFailsAndSaysSinceWhenAndWhy) {
   for (std::size_t i = 0; i < std::size(lengths); ++i) {
     const Duration pause = looks_[i + 1] - looks_[i];
     EXPECT_GE(pause, lengths[i] / 2) << i;
-    EXPECT_LE(pause, lengths[i] + 10ms) << i;  // the simulation's step
+    EXPECT_LE(pause, lengths[i]) << i;
   }
   EXPECT_NE(looks_[5] - looks_[4], looks_[6] - looks_[5]) << "no jitter";
   EXPECT_EQ(health().failures, static_cast<int>(looks_.size()));
@@ -120,7 +120,7 @@ TEST_F(ControlLoopTest, LooksAgainAtOnceWhenThereIsReasonToHurry) {
   ASSERT_EQ(looks_.size(), 1U);
   fails_ = false;
   linked.notify_all();
-  time_.run_for(5ms);
+  time_.run_for(0s);
   EXPECT_EQ(done_, 1);
 }
 

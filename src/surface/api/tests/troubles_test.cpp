@@ -70,7 +70,7 @@ class StatusOfLoops : public AccessTest {
   StatusOfLoops() {
     world.server.loops().start(tasks_, drains(fail));
     server::testing::run_until(world.loop, [this] { return world.server.loops().health().back().failures > 0; });
-    later_ = std::chrono::steady_clock::now() + 2min;
+    later_.now = std::chrono::steady_clock::now() + 2min;
     async::LoopClock::simulate(&later_);
   }
   ~StatusOfLoops() override {
@@ -80,7 +80,7 @@ class StatusOfLoops : public AccessTest {
   std::string attention() { return boost::json::serialize(world.read("/v1/underway/status").at("Attention")); }
 
   async::TaskGroup tasks_{world.loop.executor(), "test"};
-  async::SteadyTime later_;
+  async::LoopClock::Simulation later_;
 };
 
 TEST_F(StatusOfLoops, TellsOperatorsOfItAndNobodyElse) {

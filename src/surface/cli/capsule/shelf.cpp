@@ -116,7 +116,7 @@ LocalSaver::LocalSaver(const Arguments& arguments) {
   const auto name = capsule_of(arguments);
   auto options = options_of(data_dir_of(arguments));
   const auto run = run::find_run(options.rehearsal.driver.capsules, name.ns, name.name);
-  saver_.emplace(std::move(options));
+  saver_.emplace(std::move(options), clock_);
   if (!run || !run->running()) return;
   auto pipe = os::open_pipe();
   child_ = ::fork();

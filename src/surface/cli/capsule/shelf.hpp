@@ -38,6 +38,7 @@ class LocalSaver {
   const saving::Saver* operator->() const { return &*saver_; }
 
  private:
+  SystemClock clock_;
   std::optional<saving::Saver> saver_;
   os::Fd guard_;
   int child_ = -1;

@@ -10,24 +10,24 @@ namespace {
 
 constexpr auto kNone = std::string_view::npos;
 
-struct Place {
+struct UserPart {
   std::size_t begin = 0, at = 0;  ///< "user:password" and the '@' behind it
 };
 
 /// Where the user and the password of a URL stand.
-std::optional<Place> find_user(std::string_view url) {
+std::optional<UserPart> find_user(std::string_view url) {
   const auto scheme = url.find("://");
   if (scheme == kNone) return std::nullopt;
   const std::size_t begin = scheme + 3;
   const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
-  if (const auto at = url.substr(begin, end - begin).rfind('@'); at != kNone) return Place{begin, begin + at};
+  if (const auto at = url.substr(begin, end - begin).rfind('@'); at != kNone) return UserPart{begin, begin + at};
   // A password may have a '/' that nobody has escaped: then what looks like a port is none.
   const auto colon = url.substr(begin, end - begin).rfind(':');
   const auto at = url.find('@', end);
   if (colon == kNone || at == kNone) return std::nullopt;
   const auto port = url.substr(begin + colon + 1, end - begin - colon - 1);
   if (std::ranges::all_of(port, is_digit) || port.ends_with(']')) return std::nullopt;
-  return Place{begin, at};
+  return UserPart{begin, at};
 }
 
 /// Whether what stands under this name is nobody's business.

@@ -77,8 +77,7 @@ class NodeSide final : public node::Extension {
 
 /// What keeps the capsule from running on this host besides its image, all of it; empty: nothing. Blocks.
 std::vector<std::string> obstacles(const NodeOptions& options, const CapsuleRequest& request);
-/// Holds all processes of a run up (true), and lets them go on. When the agent is killed while they are held, the next
-/// agent lets them go on when it starts.
+/// Holds all processes of a run up (true), and lets them go on. When we die meanwhile they go on with the next start.
 std::function<void(bool)> writers_of(const NodeOptions& options, const capsule::Run& run);
 /// Its copy becomes its overlay; where there is no copy that could be started from, what lies there stays, or comes
 /// back if it was put aside. Blocks.

@@ -1,15 +1,14 @@
 #pragma once
 /// @file
 /// What a server asks of a node itself, not of its allocations (see messages.hpp):
-///
-///     call    node.stats             {} -> HostStats
-///     call    node.metrics           {} -> ClientMetrics
-///     call    node.metadata          {} -> NodeMetadata
-///     call    node.metadata.apply    MetadataRequest -> NodeMetadata    on the node's disk when it is answered
-///     call    node.gc                {} -> {}                           removes the directories of all that has ended
-///     call    node.host              {} -> HostDataResponse             Nomad's
-///     stream  node.monitor           MonitorRequest                     lines of the agent's log as they are written,
-///                                                                       until it is broken off
+///   call   "node.stats"           {} -> HostStats
+///   call   "node.metrics"         {} -> ClientMetrics
+///   call   "node.metadata"        {} -> NodeMetadata
+///   call   "node.metadata.apply"  MetadataRequest -> NodeMetadata   durable on the node when it is answered
+///   call   "node.gc"              {} -> {}                          removes the directories of all that has ended
+///   call   "node.host"            {} -> Nomad's HostDataResponse
+///   stream "node.monitor"         MonitorRequest    lines of the agent's log as they are written, until it is broken
+///   off
 
 #include <map>
 #include <optional>

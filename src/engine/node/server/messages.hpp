@@ -3,33 +3,31 @@
 /// What a node and a server say to each other over the link, as JSON (base/json.hpp, compact encoding).
 ///
 /// Node to server:
-///
-///     call    register          RegisterRequest -> RegisterReply    once a connection, and when fingerprints change
-///     notify  heartbeat         {}                                  every half TTL
-///     call    update            UpdateRequest -> {}                 batched; again until it is acknowledged
-///     call    template.watch    WatchRequest -> {}                  all that its templates ask; replaces the last one
-///     call    identity.sign     IdentityRequest -> IdentityReply
-///     stream  disk.read         FileRequest     the disk of the predecessor of the allocation Alloc, from the node
-///                                               that has it, as a tar archive, once nothing of it runs there
-///
+///   call   "register"     RegisterRequest -> RegisterReply   once per connection, and again when fingerprints change
+///   notify "heartbeat"    {}                                 every half TTL
+///   call   "update"       UpdateRequest -> {}                batched; sent again until it is acknowledged
+///   call   "template.watch"  WatchRequest -> {}            all that its templates need to know; replaces the last one
+///   call   "identity.sign"   IdentityRequest -> IdentityReply
+///   stream "disk.read"       FileRequest   the disk of the allocation's predecessor, from the node that has it, as a
+///   tar
+///                            archive, once nothing of the predecessor runs; Alloc is the successor
 /// Server to node:
-///
-///     notify  template.data     DataMessage                         of what it watches: first all, then what changed
-///     notify  allocations       AllocationsMessage                  differences; the first after register is Full
-///     call    alloc.restart     TaskRequest -> {}                   without task: every one that runs; with all_tasks
-///                                                                   those that have ended, too
-///     call    alloc.signal      TaskRequest -> {}
-///     call    alloc.stats       TaskRequest -> AllocResourceUsage   Nomad's
-///     call    alloc.gc          TaskRequest -> {}                   removes a finished allocation's directories now
-///     call    fs.ls             FileRequest -> [FileInfo]
-///     call    fs.stat           FileRequest -> FileInfo
-///     call    orphans.read      {} -> OrphanOrders
-///     call    orphans.stop      {} -> {}                            stops and destroys them
-///     stream  logs              LogRequest      bytes, until the end of the log or, with Follow, of the task
-///     stream  fs.cat            FileRequest     bytes of the file; so are fs.readat and fs.stream, which follows it
-///     stream  disk.read         FileRequest     the allocation's own disk, as above
-///     stream  exec              ExecRequest     beside the task, in its namespaces, cgroup, user and environment
-///     stream  host.exec         ExecRequest     in the agent's own namespaces: on the host
+///   notify "template.data"  DataMessage                  of what it watches: at first all, then what changed
+///   notify "allocations"  AllocationsMessage                 differences; the first after "register" is Full
+///   call   "alloc.restart"  TaskRequest -> {}                without task: every one that runs; with all_tasks
+///                            those that have ended, too
+///   call   "alloc.signal"   TaskRequest -> {}
+///   call   "alloc.stats"    TaskRequest -> Nomad's AllocResourceUsage
+///   call   "alloc.gc"       TaskRequest -> {}                removes a finished allocation's directories now
+///   call   "fs.ls"          FileRequest -> [FileInfo]
+///   call   "fs.stat"        FileRequest -> FileInfo
+///   call   "orphans.read"   {} -> OrphanOrders
+///   call   "orphans.stop"   {} -> {}                 stops and destroys them
+///   stream "logs"           LogRequest    bytes come, until the end of the log or, with Follow, of the task
+///   stream "fs.cat", "fs.readat", "fs.stream"  FileRequest   bytes come; "fs.stream" follows the file
+///   stream "disk.read"      FileRequest   the allocation's own disk, likewise
+///   stream "exec"           ExecRequest   runs beside the task, in its namespaces, cgroup, user and environment
+///   stream "host.exec"      ExecRequest   runs in the agent's own namespaces: on the host
 ///
 /// In exec streams the server writes standard input as data and {"Width", "Height"} as control, and ends its writing to
 /// close standard input. The node writes output as data (standard error on the error channel) and, before its end, one

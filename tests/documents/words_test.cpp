@@ -42,7 +42,8 @@ std::string words_of(const std::string& text) {
     if (begins && out.back() != ' ') out += ' ';
     out += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
   }
-  return out + ' ';
+  if (out.back() != ' ') out += ' ';
+  return out;
 }
 
 bool is_public(const std::filesystem::path& path) {

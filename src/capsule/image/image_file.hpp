@@ -2,11 +2,31 @@
 /// @file
 /// The file of an image, part by part:
 ///
-///     erofs (lz4), padded to 4 KiB | list of files (zstd) | manifest (zstd) | signatures (JSON) | footer (96 bytes)
+///     offset     size                 part
+///     0          payload              erofs (lz4), padded to a multiple of 4 KiB
+///     payload    files                zstd of the list of files: JSON (file_list.hpp)
+///     …          manifest             zstd of the manifest: JSON (manifest.hpp), whose bytes are what is signed
+///     …          signatures           JSON: [{"Key":…,"Name":…,"Signature":…}, …]; empty: nobody signed
+///     end - 96   96                   footer
 ///
-/// The file system lies at offset 0, so the kernel mounts the file itself. The footer tells the sizes of the parts and
-/// holds the SHA-256 of everything behind the file system, so damage is told from forgery. Nothing that is read here is
-/// to be believed: see verified.hpp.
+/// The footer; numbers are little-endian:
+///
+///     offset  size  field
+///     0       8     "UWCAPSUL"
+///     8       4     version: 1
+///     12      4     0
+///     16      8     payload, bytes
+///     24      8     files, bytes in the file
+///     32      8     files, bytes unpacked
+///     40      8     manifest, bytes in the file
+///     48      8     manifest, bytes unpacked
+///     56      8     signatures, bytes
+///     64      32    SHA-256 of files, manifest, signatures (as they lie in the file) and of the footer's first 64
+///     bytes
+///
+/// The file system lies at offset 0, so the kernel mounts the file itself. The digest in the footer tells damage from
+/// forgery: a wrong one is damage, a right one proves nothing. Nothing that is read here is to be believed: see
+/// verified.hpp.
 
 #include "base/describe.hpp"
 #include "image/file_list.hpp"

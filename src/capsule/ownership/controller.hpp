@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// Carries out what is decided about capsules (tend.hpp): watches the tables, does what has to be done outside of them,
-/// and submits how it went. What is under way stands in the records, so it goes on wherever the server runs next.
+/// and submits how it went. What is under way stands in the records: a server that is killed while an overlay is being
+/// copied begins that copy anew after its start, and the move goes on in the same phase.
 
 #include <map>
 #include <set>

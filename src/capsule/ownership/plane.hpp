@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// What a move or an upgrade needs done outside of the tables: on nodes, and by those who can switch hosts off. Each
-/// may be done twice; errors are thrown.
+/// What a move or an upgrade needs done outside of the tables: on nodes, and by those who can switch hosts off. A
+/// server that dies while it waits for an answer asks again after its start, so each may be done twice. Errors are
+/// thrown.
 
 #include "async/loop.hpp"
 #include "ownership/upgrade.hpp"

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// The agent's node role: it fingerprints the machine, dials the server, and runs what it is told to, through drivers.
-/// Tasks outlive it: whatever it needs to find them again is on disk before it acts.
+/// Tasks outlive it: an agent that is killed after it has asked a driver for a task, and before it has heard of it,
+/// finds the attempt on disk when it is started again, and takes over what came to run.
 
 #include <functional>
 #include <memory>

@@ -8,8 +8,9 @@
 
 namespace underway::server {
 
-/// What gates ask of the tables, and what they were answered: who asks about all allocations of a node, or of a
-/// cluster, walks over each node once. Good until the next change of the tables.
+/// What gates ask of the tables, and what they were answered. When the orders of a node with a hundred allocations are
+/// made, each gate asks which jobs work there: the first one has the node walked over, the others find the answer here.
+/// Good until the next change of the tables.
 class Answers {
  public:
   explicit Answers(const tables::Tables& tables) : tables_(tables) {}

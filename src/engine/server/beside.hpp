@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// What is kept beside a decision, in its commit: whoever submits one may look at what it is about to change, and add
-/// to that. So what is told of a change (a record of it) is durable with the change, or not at all.
+/// What is added to a decision, in its commit: whoever submits one may look at what it is about to change, and add to
+/// that. A client registers a job, and the API adds the entry that `underway changes` shows. When the server is killed
+/// meanwhile, there are both, the job and its entry, or neither.
 
 #include <functional>
 

@@ -4,7 +4,25 @@
 /// yet; a torn or damaged record is skipped and told. Records add up in any order, so journals of several interfaces,
 /// hosts and weeks can be read as one. A file that grows beyond its limit is summed up into one record in place.
 ///
-/// Format: "UWSURVEY1\n", then records: the marker 89 55 57 4a, length and CRC-32 of the body (little endian), body.
+/// The file begins with "UWSURVEY1\n". Then records; numbers of their heads are little-endian:
+///
+///     offset  size  field
+///     0       4     marker: 89 55 57 4a ("\x89UWJ"); behind a damaged record the next one is looked for
+///     4       4     length of the body
+///     8       4     CRC-32 of the body
+///     12      n     body
+///
+/// In a body a number is LEB128 (seven bits a byte, the lowest first), a text its length and its bytes, an address a
+/// number 4, 6 or 48 and one, two or one numbers, a list how many and each:
+///
+///     number 1, the version
+///     notes      lists: sources (texts), MAC addresses, addresses, networks (texts); number 1: these were inferred
+///     seen       packets, bytes, lost, evicted, first, last; pairs of what was malformed (a text) and how often, up to
+///                an empty text
+///     stations   each MAC, VLAN, is a gateway, packets, bytes, addresses (a list); up to a MAC of 0
+///     services   each number 1, the key, the totals, clients (a list: is a destination, address); up to a number 0
+///
+/// A record has what changed in its interval, as sums.
 
 #include "os/file.hpp"
 #include "traffic/flow/surveyed.hpp"

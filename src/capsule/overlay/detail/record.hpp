@@ -2,6 +2,14 @@
 /// @file
 /// overlay.json, beside each overlay: what it is and where it lies. Written before the first file is made, so that what
 /// a crash leaves half made is known, and made again.
+///
+///     {"Version": 1,
+///      "Kind": "ext4",               overlay::Kind: how the layer is kept
+///      "SizeBytes": N,               of each file; 0 for a directory
+///      "Paths": ["/srv/a", …],       directories that were asked for
+///      "Files": ["/srv/a/…", …],     files that hold the file system: 0 for a directory, 2 for raid1, else 1
+///      "Complete": true,             false: the file systems are not made yet
+///      "Stale": null}                of raid1: the file that was missing once, counted from 0
 
 #include <optional>
 

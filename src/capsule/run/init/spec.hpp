@@ -2,7 +2,20 @@
 /// @file
 /// What a capsule's init is told to run. Plain data and libc only: the program is static and has no C++ library.
 ///
-/// The text is lines of "key value". "service NAME" and "step MOMENT" begin an item, the lines behind it belong to it.
+/// The text is lines of "key value":
+///
+///     capsule-init 1
+///     attempts <n>          failures in a row after which a service is given up; 0: never
+///     go_ms <n>             how long to wait for the word to go
+///     sync <bits>           saves are held until they are on the standby; the capabilities that we have for that alone
+///     service <name>        begins a service; the lines behind it are its own:
+///     arg <word>              of its command, one line a word
+///     env <NAME=value>        one line a variable
+///     after <service>         starts once that one is ready
+///     ready <word>            of the command that tells whether it is ready
+///     ready_ms <n>   user <name>   restart always|on_failure|never   signal <n>   stop_ms <n>      (one key a line)
+///     step <moment>         begins a step; its own are arg, user and ms
+///
 /// In values "%", line breaks and NUL are written as %25, %0A, %00. Unknown keys are passed over, so that either side
 /// may be the newer one.
 

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// What tasks get from the server over the link: the variables and services that their templates ask for, their
-/// tokens, and streams. One set of needs per node goes up, answers come down as they change. While the link is away,
-/// what was learned stays: a task that restarts then is rendered as it was.
+/// What tasks get from the server over the link: the variables and services that their templates ask for, their tokens,
+/// and streams. One set of needs per node goes up, answers come down as they change. What was learned stays while the
+/// link is away: a task that crashes while the server is being upgraded is started again with the files that it had.
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// The drivers as the runners see them: nothing blocks the loop, and ends are awaited.
+/// The drivers as the runners see them: what blocks (mounting, starting a keeper, reading its result) is done on the
+/// pool, and the end of a task is something to wait for.
 
 #include <functional>
 #include <map>

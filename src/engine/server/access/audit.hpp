@@ -3,6 +3,10 @@
 /// The audit log: one line of JSON for every request that changes something, in `audit.log` (mode 0600) of the server's
 /// directory. Who, what, from where, with which result, and what it looked like before and after; never a secret.
 ///
+///     {"Time":"…","RequestID":"…","Accessor":"…","Name":"…","Address":"…","Method":"PUT","Route":"…","Target":"…",
+///      "Namespace":"…","Subject":"jobs default/web","Before":41,"After":42,"Changes":["Priority: 50 -> 60"],
+///      "Status":200}                                      on one line; "Error" too, when it was refused or failed
+///
 /// A line is written and synchronised before the request is answered: what somebody was told is done is in the log.
 /// Room on the disk is taken before a request is let in, so that a full disk refuses the change and not its line
 /// (docs/adr/0013). Lines of requests that end together are synchronised together.

@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Emptying nodes. A drain is data: what a person asked for stands in the node's row, what was marked to move in the
-/// allocations'; one step of all drains follows from the tables and the server's clock alone. So a drain survives every
-/// restart of the server, and whoever leads carries it on.
+/// Emptying nodes. What a person asked for stands in the node's row, what was marked to move in the allocations' rows;
+/// one step of all drains follows from the tables and the server's clock alone. A server that is killed while a rack is
+/// being drained goes on with the next step after its start, and nobody has to tell it.
 
 #include "server/decision.hpp"
 

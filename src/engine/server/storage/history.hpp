@@ -1,9 +1,12 @@
 #pragma once
 /// @file
 /// Through which runs of servers a store has been. Each run of a server over a store is an epoch, with a random id, and
-/// the store says how far it has been in each. So two copies of one store part as soon as servers run over them, and
-/// whoever was told something at a revision of an epoch can tell whether a server's store has been there: not if it
-/// was restored from a copy that is older than that, nor if it is another cluster's.
+/// the store says how far it has been in each.
+///
+/// An administrator puts the copy of Monday in the place of a store that went on until Wednesday: the same revisions
+/// are reached again, with other rows. A node that was ordered something on Tuesday names the epoch and the revision of
+/// that order; the server sees that its store has never been there, and what runs goes on as an orphan instead of being
+/// stopped as unknown. The same is true of a server of another cluster.
 
 #include <map>
 

@@ -1,10 +1,35 @@
 #pragma once
 /// @file
-/// The language of a round: frames, each with its length before it. Nothing that comes in is believed.
+/// What sender and receiver of an overlay say to each other in a round. Nothing that comes in is believed.
 ///
 ///     receiver: hello, (have, blocks…)…, all            sender: begin, (remove | put, (data | zeros)…)…, end
 ///     receiver: verified                                 sender: commit
 ///     receiver: committed                                either, at any time: failed
+///
+/// A frame; numbers are little-endian, `text` is a u32 length and the bytes:
+///
+///     offset  size  field
+///     0       4     length of the payload, at most kFrameLimit
+///     4       1     kind: FrameKind, a letter
+///     5       n     payload, by kind:
+///       h hello      "underway overlay", u32 version, u32 size of a block
+///       H have       an entry
+///       B blocks     digests (SHA-256, 32 bytes each) of the blocks of the file before it; all zero: the block is
+///       A all        nothing: the receiver has told what it has
+///       b begin      u8 consistent, u64 when (ns since the epoch), text label
+///       R remove     a path, up to the end of the frame
+///       P put        u8 1: nothing of a file that was there counts; an entry
+///       D data       u64 offset, the bytes: of the file before it
+///       Z zeros      u64 offset, u64 length
+///       e end        text digest of the whole tree, u64 files, removed, content bytes, skipped bytes, and what was
+///                    left for the next round: left out, files, bytes
+///       V verified   the digest of what the receiver has now
+///       c commit, C committed    nothing
+///       F failed     u8 Code of an error, its text up to the end of the frame
+///
+/// An entry (entry.hpp): u8 type (d f l h w), text path, u32 mode, u32 uid, u32 gid, u64 modified (ns), u64 size, text
+/// target, u64 inode, u64 changed (ns; 0: it may still change), u32 how many attributes, and of each text name, text
+/// value.
 
 #include <cstdint>
 #include <optional>

@@ -73,7 +73,9 @@ std::int64_t Client::sync_now(const std::string& cluster, const wire::SyncNowBod
       json::parse(send("PUT", "/v1/underway/files/sync", {{"cluster", cluster}}, json::encode(request)).body);
   return answer.at("Told").to_number<std::int64_t>();
 }
-model::FileKeyState Client::file_key() { return read_files_answer<model::FileKeyState>(send("GET", "/v1/underway/files/key")); }
+model::FileKeyState Client::file_key() {
+  return read_files_answer<model::FileKeyState>(send("GET", "/v1/underway/files/key"));
+}
 model::FileKeyState Client::rotate_file_key(bool force) {
   return read_files_answer<model::FileKeyState>(
       send("PUT", "/v1/underway/files/key/rotate", {{"force", force ? "true" : "false"}}));

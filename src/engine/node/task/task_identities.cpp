@@ -59,7 +59,8 @@ awaitable<void> TaskIdentities::fetch() {
       if (has_token(name, identity.lifetime() / 2)) break;
       const std::string problem = co_await renew(identity);
       if (problem.empty() || has_token(name, Duration{0})) break;
-      if (!told) subject_.tell(event::make(protocol::event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
+      if (!told)
+        subject_.tell(event::make(protocol::event::kWaiting, fmt::format("Waiting for its identity: {}", problem)));
       told = true;
       co_await subject_.pause(kRetry);
     }

@@ -90,7 +90,8 @@ void TaskRunner::hold(const std::string& what, bool stop_now) {
 
 /// Once, although orders are repeated.
 void TaskRunner::tell_wait() {
-  if (!asked_.waiting_for.empty()) tell_once(event::make(protocol::event::kWaiting, "Waiting for " + asked_.waiting_for));
+  if (!asked_.waiting_for.empty())
+    tell_once(event::make(protocol::event::kWaiting, "Waiting for " + asked_.waiting_for));
 }
 
 void TaskRunner::tell_once(model::TaskEvent event) {

@@ -157,11 +157,12 @@ awaitable<void> TaskTemplates::run_change(TemplateChange change, std::shared_ptr
       problem = error.one_line();
     }
     if (problem.empty()) continue;
-    subject_.tell(
-        event::make(protocol::event::kTemplate, fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
+    subject_.tell(event::make(protocol::event::kTemplate,
+                              fmt::format("Template change script '{}' failed: {}", command.front(), problem)));
     if (script->fail_on_error) {
-      subject_.kill(event::make(protocol::event::kTemplate, fmt::format("Template change script '{}' failed", command.front())),
-                    true);
+      subject_.kill(
+          event::make(protocol::event::kTemplate, fmt::format("Template change script '{}' failed", command.front())),
+          true);
       co_return;
     }
   }

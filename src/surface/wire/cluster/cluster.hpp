@@ -19,7 +19,7 @@ struct ClusterBody {
   model::Cluster cluster;
   std::vector<JobWithSource> jobs;
   std::vector<model::Namespace> namespaces;  ///< what its directory says of them
-  std::vector<FileBody> files;           ///< all that its directory declares
+  std::vector<FileBody> files;               ///< all that its directory declares
 };
 
 struct ClusterPlan {

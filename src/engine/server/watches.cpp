@@ -1,7 +1,7 @@
 // What a Server does without being asked: heartbeats, drains, losses, deadlines, collection.
 #include "base/log.hpp"
-#include "server/job/deployment_decisions.hpp"
 #include "server/detail/links.hpp"
+#include "server/job/deployment_decisions.hpp"
 
 namespace underway::server {
 
@@ -66,14 +66,9 @@ void Server::end_silent_sessions(async::SteadyTime heard_before) {
 /// All of them at once: when a switch fails, a thousand nodes fall silent together.
 async::awaitable<void> Server::mark_down(std::vector<std::string> node_ids) {
   try {
-    auto decide = [this, node_ids](const Tables& tables, const Context& context) {
-      // Some may have come back while this waited for its turn.
-      std::vector<std::string> silent;
-      std::copy_if(node_ids.begin(), node_ids.end(), std::back_inserter(silent),
-                   [this](const auto& id) { return !links_->sessions.contains(id); });
-      return decide_nodes_down(tables, silent, "no heartbeat was heard in time", context);
-    };
-    const auto lost = co_await writer_.submit(std::move(decide));
+    MarkNodesDown down{node_ids, "no heartbeat was heard in time", {}};
+    down.is_heard = [this](const std::string& id) { return links_->sessions.contains(id); };
+    const auto lost = co_await apply(std::move(down));
     for (const auto& name : lost) log::warn("server: node {} is down: no heartbeat in time", name);
   } catch (const Error& error) {
     for (const auto& id : node_ids) links_->silent_since[id] = async::deadline_in(std::chrono::seconds(1));
@@ -102,12 +97,9 @@ async::awaitable<void> Server::tending() {
 async::awaitable<void> Server::tend(std::vector<std::string> silent_nodes) {
   std::optional<std::string> failure;
   try {
-    auto drains = [](const Tables& tables, const Context& context) { return decide_drains(tables, context); };
-    auto losses = [silent_nodes](const Tables& tables, const Context& context) {
-      return decide_nodes_given_up(tables, silent_nodes, context);
-    };
-    co_await writer_.submit(std::move(drains));
-    co_await writer_.submit(std::move(losses));
+    co_await apply(AdvanceDrains{});
+    GiveNodesUp losses{silent_nodes};
+    co_await apply(std::move(losses));
   } catch (const Error& error) {
     failure = error.one_line();
   }
@@ -121,7 +113,7 @@ async::awaitable<void> Server::collection() {
   while (true) {
     co_await async::sleep_for(options_.collect_every);
     try {
-      co_await collect(options_.retention);
+      co_await apply(Collect{options_.retention});
     } catch (const Error& error) {
       log::error("server: nothing was collected, trying again in {}: {}", human_duration(options_.collect_every),
                  error.one_line());
@@ -138,15 +130,11 @@ async::awaitable<void> Server::watch_deployments() {
     if (!was_away && (!due || *due > unix_nanos(clock_.now()))) continue;
     try {
       if (was_away) {
-        auto anew = [](const Tables& tables, const Context& context) { return decide_deadlines_anew(tables, context); };
-        co_await writer_.submit(std::move(anew));
+        co_await apply(RenewDeploymentDeadlines{});
         was_away = false;
         continue;
       }
-      auto decide = [](const Tables& tables, const Context& context) {
-        return decide_deployment_deadlines(tables, context);
-      };
-      for (const auto& id : co_await writer_.submit(std::move(decide)))
+      for (const auto& id : co_await apply(EnforceDeploymentDeadlines{}))
         log::warn("server: deployment {} made no progress in time and has failed", id.substr(0, 8));
     } catch (const Error& error) {
       log::error("server: deployments are not looked after, trying again in 1 s: {}", error.one_line());

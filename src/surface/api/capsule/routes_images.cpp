@@ -84,7 +84,8 @@ awaitable<Response> finish_incoming(Api& api, Request request) {
   const std::string name = fmt::format("{}:{}", image.name, image.version);
   impact::Finding finding{impact::Impact::none,
                           fmt::format("image '{}' is kept, and nothing is started from it", name)};
-  co_await note_change(api, request, fmt::format("push image '{}'", name), {}, std::move(finding));
+  ChangeWords words{fmt::format("push image '{}'", name)};
+  co_await note_change(api, request, std::move(words), std::move(finding));
   co_return http::json(json::encode(image));
 }
 

@@ -1,10 +1,11 @@
 // What is saved of capsules: snapshots, backups, drills, asked of the node that has the overlay. Ours, below
 // /v1/underway.
 #include "api/capsule/capsule_limits.hpp"
+#include "api/capsule/saving_body.hpp"
 #include "api/cluster/change_note.hpp"
 #include "api/routes.hpp"
-#include "api/capsule/saving_body.hpp"
 #include "base/json.hpp"
+#include "move/requests.hpp"
 #include "move/upgrade.hpp"
 #include "saving/server_side.hpp"
 
@@ -83,13 +84,8 @@ awaitable<Response> restore_capsule(Api& api, Request request) {
   const auto found = co_await saving::ask_its_node(api.server, ns, name, "saving.find", std::move(find));
   RestoredCapsule restored;
   restored.snapshot = json::decode<overlay::Snapshot>(found);
-  const move::RestoreOrder order{ns, name, restored.snapshot.id};
-  auto decide = [order, limits = capsule_limits(api)](const server::Tables& tables, const server::Context& context) {
-    return move::decide_restore(tables, order, limits, context);
-  };
-  auto note = noted(api, request, fmt::format("restore capsule '{}' to {}", name, restored.snapshot.id), ns);
-  auto both = server::with_beside(std::move(decide), std::move(note));
-  restored.upgrade_id = co_await api.server.writer().submit(std::move(both));
+  move::BeginRestore restore{{ns, name, restored.snapshot.id}, capsule_limits(api)};
+  restored.upgrade_id = co_await apply(api, request, std::move(restore));
   request.tell(fmt::format("capsule {} is restored to the snapshot {}", name, restored.snapshot.id));
   co_return http::json(json::encode(restored));
 }
